@@ -21,8 +21,8 @@ export class TextRuns {
   #behind = '';
   /** The message remembered. */
   #message: Members | undefined;
-  /** The texts of the lines that were added and not taken yet. */
-  #text: string | undefined;
+  /** The texts of the lines that were added and not taken yet, as they stand there: JSON without its quotes. */
+  #json: string | undefined;
 
   constructor(pathOf: TextPath) {
     this.#pathOf = pathOf;
@@ -30,7 +30,7 @@ export class TextRuns {
 
   /** No line was added since the last `take`. */
   get isEmpty(): boolean {
-    return this.#text === undefined;
+    return this.#json === undefined;
   }
 
   /** Adds the text of a line that is like the one remembered. False for any other line, which nothing is done with. */
@@ -40,9 +40,9 @@ export class TextRuns {
     const to = line.length - this.#behind.length;
     // Comparing slices is several times as fast as startsWith and endsWith.
     if (to <= from || line.slice(0, from) !== this.#before || line.slice(to) !== this.#behind) return false;
-    const text = textAt(line, from, to);
-    if (text === undefined) return false;
-    this.#text = this.#text === undefined ? text : this.#text + text;
+    if (!isText(line, from, to)) return false;
+    const json = line.slice(from + 1, to - 1);
+    this.#json = this.#json === undefined ? json : this.#json + json;
     return true;
   }
 
@@ -66,27 +66,27 @@ export class TextRuns {
 
   /** The lines that were added since the last call, as one message; undefined when there were none. */
   take(): object | undefined {
-    if (this.#text === undefined || !this.#message) return undefined;
-    const copy = withText(this.#message, this.#path, this.#text);
-    this.#text = undefined;
-    return copy;
+    if (this.#json === undefined || !this.#message) return undefined;
+    // Parsed at once: a text put together of slices would keep all that was read alive.
+    const text: unknown = JSON.parse(`"${this.#json}"`);
+    this.#json = undefined;
+    return withText(this.#message, this.#path, text);
   }
 }
 
-/** The text that stands in a line from its first quote to its last; undefined when that is no text of JSON. */
-function textAt(line: string, from: number, to: number): string | undefined {
+/** From its first quote to its last the line holds a text of JSON. */
+function isText(line: string, from: number, to: number): boolean {
   PLAIN.lastIndex = from;
-  if (PLAIN.test(line) && PLAIN.lastIndex === to) return line.slice(from + 1, to - 1);
+  if (PLAIN.test(line) && PLAIN.lastIndex === to) return true;
   try {
-    const text: unknown = JSON.parse(line.slice(from, to));
-    return typeof text === 'string' ? text : undefined;
+    return typeof JSON.parse(line.slice(from, to)) === 'string';
   } catch {
-    return undefined;
+    return false;
   }
 }
 
 /** A copy with another text; what does not lead there is shared. */
-function withText(message: Members, path: readonly string[], text: string): object {
+function withText(message: Members, path: readonly string[], text: unknown): object {
   const copy = { ...message };
   let holder = copy;
   for (const name of path.slice(0, -1)) {
@@ -98,6 +98,6 @@ function withText(message: Members, path: readonly string[], text: string): obje
   return copy;
 }
 
-export function memberOf(value: unknown, name: string): unknown {
+function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Members)[name] : undefined;
 }
