@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { type ChatState, STATUS } from '../../src/protocols/ahp/state.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
 import { AhpClient } from './ahpClient.ts';
@@ -30,7 +31,7 @@ async function opened(t: TestContext) {
   const served = hosting(t);
   const client = new AhpClient(served.host);
   await client.open();
-  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [`file://${served.folder}`] });
+  await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(served.folder).href] });
   await client.subscribe(SESSION);
   await client.subscribe(CHAT);
   return { ...served, client, chat: () => client.chats.get(CHAT) as ChatState };
