@@ -1,6 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
+/** Waits until it holds; throws after 60 seconds. */
+export async function until(holds: () => boolean, what: string): Promise<void> {
+  for (let wait = 0; wait < 600; wait += 1) {
+    if (holds()) return;
+    await pause(100);
+  }
+  throw new Error(`not so: ${what}`);
+}
+
 /** Waits until a file says this; throws with what it says instead after 20 seconds. */
 export async function untilFile(file: string, pattern: RegExp): Promise<void> {
   for (let wait = 0; wait < 200; wait += 1) {
