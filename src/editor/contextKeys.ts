@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { SessionHost } from '../live/surface.ts';
+import { answersIn } from '../session/approvalAnswers.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { canStop, openApprovals, turnFiles } from '../session/select.ts';
 import type { Review } from './review/review.ts';
@@ -36,7 +37,13 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
   };
   const updateDiff = () => {
     const subject = review.active;
+    const session = subject?.kind === 'ask' ? desk.get(subject.sessionId)?.store.now : undefined;
+    const ask = session?.asks.find((one) => subject?.kind === 'ask' && one.id === subject.askId);
     set('diffAwaits', subject?.kind === 'ask');
+    set(
+      'diffTakesFeedback',
+      session && ask?.kind === 'approval' ? answersIn(session, ask).answers.some((one) => one.means === 'feedback') : false,
+    );
     set('diffEditable', subject?.kind === 'ask' && subject.editable !== false);
     set('diffReverts', subject?.kind === 'turn');
   };

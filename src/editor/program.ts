@@ -35,7 +35,7 @@ import { showProposalLenses } from './review/proposalLenses.ts';
 import { Review } from './review/review.ts';
 import { Secrets } from './secrets.ts';
 import { SessionList } from './sessionList.ts';
-import { approvalsOpenDiff, approvalsPopUp, followOn, guardedFiles, notifies, onSettings } from './settings.ts';
+import { approvalsOpenDiff, approvalsPopUp, editorLineHeight, followOn, guardedFiles, notifies, onSettings } from './settings.ts';
 import { Starter } from './starter.ts';
 import { showStatus } from './status.ts';
 import { TerminalPanel } from './terminalPanel.ts';
@@ -164,6 +164,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       inputs,
       popUp: approvalsPopUp,
       openDiffToo: approvalsOpenDiff,
+      lineHeight: editorLineHeight,
       idleIn: () => typing.idleIn(),
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),

@@ -41,6 +41,15 @@ export function editorActionsOn(): boolean {
   return vscode.workspace.getConfiguration('parley').get('editorActions') !== false;
 }
 
+/** Pixels of a line in text editors, as the editor works it out from the settings; rather too few. */
+export function editorLineHeight(): number {
+  const editor = vscode.workspace.getConfiguration('editor');
+  const [size, height]: readonly unknown[] = [editor.get('fontSize'), editor.get('lineHeight')];
+  const font = typeof size === 'number' ? Math.max(6, size) : 12;
+  if (typeof height !== 'number' || height <= 0) return Math.floor(font * 1.35);
+  return Math.max(8, Math.floor(height < 8 ? font * height : height));
+}
+
 export function defaultAgent(): string {
   const value: unknown = vscode.workspace.getConfiguration('parley').get('defaultAgent');
   return typeof value === 'string' ? value.trim() : '';

@@ -101,6 +101,12 @@ const POWERSHELL =
   /^(?:[a-z]:\\windows\\(?:system32|syswow64)\\windowspowershell\\v1\.0\\|[a-z]:\\program files\\powershell\\7\\)?(?:powershell|pwsh)(?:\.exe)?$/i;
 const POWERSHELL_FLAG = /^-(?:noprofile|nop|noninteractive|nologo|sta|mta)$/i;
 const CMD = /^(?:[a-z]:\\windows\\(?:system32|syswow64)\\)?cmd(?:\.exe)?$/i;
+/** The arguments of a command without the folder it runs in, where that is this one anyway. */
+export function withoutFolder(rawInput: unknown, cwd: string): unknown {
+  if (!isRecord(rawInput)) return rawInput;
+  return Object.fromEntries(Object.entries(rawInput).filter(([name, value]) => !(FOLDERS.includes(name) && value === cwd)));
+}
+
 const FOLDERS = ['cwd', 'workdir', 'working_directory', 'working_dir', 'workingDirectory', 'directory', 'dir_path'];
 
 /** The command line as text, or as a list of arguments that is shown as one line; undefined when there is none. */

@@ -4,6 +4,7 @@ import type { Approval, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { optionName, rejection } from './select.ts';
 import { suggestedRules } from './suggestedRules.ts';
+import { HIDDEN } from './visible.ts';
 
 /** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
 export type AnswerLetter = 'A' | 'S' | 'W' | 'R' | 'F';
@@ -56,7 +57,9 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
   const allowing = by('allow_once');
   const [once] = allowing.length === 1 && !(ask.detail.type === 'text' && ask.detail.unknown) ? allowing : [];
   const offered = by('allow_always');
-  const wider = offered.filter((option) => !isTooWide(option, ask) && !(grave && once));
+  const wider = offered
+    .filter((option) => !isTooWide(option, ask) && !(grave && once))
+    .sort((one, other) => Number(isBroad(one)) - Number(isBroad(other)));
   const refusing = rejection({ ...ask, options: clear });
   const rules = once && standard && !grave ? suggestedRules(ask, cwd) : [];
   // As wide as the agent's own.
@@ -108,9 +111,11 @@ export function sameMeaning(one: Approval, other: Approval, cwd: string): boolea
   return meaningOf(one, cwd) === meaningOf(other, cwd);
 }
 
-function meaningOf({ detail, beside, paths, options, revised, toolKind }: Approval, cwd: string): string {
+function meaningOf({ title, detail, beside, paths, options, revised, toolKind, outside, asker }: Approval, cwd: string): string {
   const asked = detail.type === 'command' && detail.cwd === cwd ? { ...detail, cwd: undefined } : detail;
-  return JSON.stringify([asked, beside, paths, options, revised, toolKind]);
+  // The agent's title is shown only where the rest does not say it all.
+  const isShown = detail.type === 'text' || toolKind === 'move' || (detail.type === 'command' && detail.command.trim() === '');
+  return JSON.stringify([isShown ? title : null, asked, beside, paths, options, revised, toolKind, outside, asker]);
 }
 
 /** The answers that stand first, at most five, and the rest; the rest keeps its order. A wider scope gives way before a refusal does. */
@@ -128,7 +133,7 @@ export function firstAnswers(answers: readonly ApprovalAnswer[]): {
 function answerOf(option: Option, means: ApprovalAnswer['means'], ours: string | undefined): ApprovalAnswer {
   const said = optionName(option);
   const label = ours ?? said;
-  const words = ours !== undefined && !isPlainWord(said) && said.toLowerCase() !== ours.toLowerCase() ? `“${said}”` : '';
+  const words = ours === undefined ? '' : beyondLabel(said, ours) || (ours === t('Allow from now on') ? t('kept by the agent') : '');
   const description = [words, option.description ?? ''].filter(Boolean).join(' · ');
   return { id: `option:${option.id}`, does: { kind: 'option', option }, means, label, ...(description === '' ? {} : { description }) };
 }
@@ -169,11 +174,24 @@ function isStandard({ detail, toolKind, options, ours }: Approval): boolean {
   return !detail.unknown && !detail.markdown && !ours && toolKind !== undefined && toolKind !== 'think' && toolKind !== 'other';
 }
 
-/** Our words where the agent says plainly how long it remembers, otherwise its own. */
+/** Our words where the agent says plainly how long it remembers, otherwise its own. "Always allow…" is about rules of ours. */
 function widerLabel(option: Option): string | undefined {
   const text = `${option.label} ${option.description ?? ''}`;
   if (/\bsession\b|\bconversation\b|会话|对话/i.test(text)) return t('Allow for this session');
-  return /^(?:(?:yes|ok|allow|approve|accept|always)[\s,:-]*)*$/i.test(option.label.trim()) ? t('Always allow') : undefined;
+  return /^(?:(?:yes|ok|allow|approve|accept|always)[\s,:-]*)*$/i.test(option.label.trim()) ? t('Allow from now on') : undefined;
+}
+
+/** What the agent's words say beyond a label of ours: without a yes or no in front, and without the session where the label names it. */
+function beyondLabel(said: string, ours: string): string {
+  const bare = said.replace(/^(?:yes|ok|no)\b,?\s+(?:and\s+)?/i, '');
+  if (isPlainWord(said) || isPlainWord(bare) || said.toLowerCase() === ours.toLowerCase()) return '';
+  const isSession = ours === t('Allow for this session');
+  return `“${isSession ? bare.replace(/\s+(?:during|for|in)\s+(?:this|the)\s+(?:session|conversation)$/i, '') : bare}”`;
+}
+
+/** It names more than the tool at hand: it comes after those that do not. */
+function isBroad({ label }: Option): boolean {
+  return /\b(?:all|any|every\w*|server|user|global(?:ly)?)\b|全部|所有/i.test(label);
 }
 
 const PLAIN = new Set([
@@ -187,9 +205,9 @@ function isPlainWord(label: string): boolean {
   return PLAIN.has(label.trim().toLowerCase().replace(/[.!]$/, ''));
 }
 
-/** Its name says the opposite of its effect: nobody knows which of them holds. */
+/** Its name says the opposite of its effect: nobody knows which of them holds. What does not show, and signs in front, make no difference. */
 function isMisleading({ label, effect }: Option): boolean {
-  const text = label.trim();
+  const text = label.replace(HIDDEN, '').replace(/^[^\p{L}]+/u, '');
   const refuses =
     /^(?:no\b|reject|deny|decline|refuse|cancel|abort|don['’]?t\b(?! ask)|do not\b(?! ask)|never\b(?! ask)|disallow|block|拒绝|否|不允许|取消)/i.test(
       text,

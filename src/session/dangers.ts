@@ -37,6 +37,7 @@ export function dangersOf(ask: Approval, cwd: string): readonly Danger[] {
   };
   for (const detail of [ask.detail, ...(ask.beside ?? [])]) inDetail(detail, cwd, detail === ask.detail, add);
   for (const path of (ask.paths ?? []).slice(0, MOST_FILES)) if (isOutside(path, cwd)) add('outside');
+  if (ask.outside) add('outside');
   if (ask.toolKind === 'delete' && ask.detail.type !== 'edit') add('deletes');
   if (ask.toolKind === 'fetch') add('network');
   const order: readonly DangerKind[] = ['root', 'pipe', 'hidden', 'outside', 'steers', 'deletes', 'network', 'unsure'];

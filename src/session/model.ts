@@ -249,6 +249,8 @@ export interface Approval {
   readonly beside?: readonly ApprovalDetail[];
   /** All places an allowance is about, as the agent names them; absent when it does not say, and then no rule takes it for harmless. */
   readonly paths?: readonly string[];
+  /** A place it is about leads out of the session's folders, by a link perhaps. Absent: nobody has looked, or it does not. */
+  readonly outside?: true;
   readonly options: readonly Option[];
   /** The user may change the proposed text before allowing it. */
   readonly editable?: true;

@@ -45,9 +45,40 @@ test('whatever order an agent offers its options in, the answers and their keys 
   for (const [agent, options] of Object.entries(AGENTS)) {
     const [once, wider, ...rest] = shown(approval(options));
     assert.equal(once, 'A Allow once', agent);
-    assert.match(wider ?? '', agent === 'opencode' ? /^S Always allow$/ : /^S Allow for this session$/, agent);
+    assert.match(wider ?? '', agent === 'opencode' ? /^S Allow from now on$/ : /^S Allow for this session$/, agent);
     assert.deepEqual(rest, ['W Always allow…', 'R Reject', 'F Reject with feedback…'], agent);
   }
+});
+
+test('the agent’s words are not repeated where our label says them', () => {
+  const described = (label: string) => {
+    const wide = { id: 'w', label, effect: 'allow_always' } as const;
+    const { answers } = approvalAnswers(approval([{ id: 'y', label: 'Yes', effect: 'allow_once' }, wide]), { cwd, feedback: false });
+    return answers.find((one) => one.letter === 'S')?.description;
+  };
+  assert.equal(described('Yes, allow all edits during this session'), '“allow all edits”');
+  assert.equal(described("Yes, and don't ask again for npm test in this session"), "“don't ask again for npm test”");
+  assert.equal(described('Yes, allow for this session'), undefined);
+  assert.equal(described('Allow for this session'), undefined);
+  assert.equal(described('Always allow'), 'kept by the agent');
+});
+
+test('of several wider scopes the narrowest has the key', () => {
+  const tools = approval(
+    [
+      { id: 's', label: 'Allow all server tools for this session', effect: 'allow_always' },
+      { id: 't', label: 'Allow tool for this session', effect: 'allow_always' },
+      { id: 'y', label: 'Allow', effect: 'allow_once' },
+      { id: 'n', label: 'Reject', effect: 'reject_once' },
+    ],
+    { toolKind: 'other', detail: { type: 'text', text: 'open_in_ide' } },
+  );
+  assert.deepEqual(shown(tools, false), [
+    'A Allow',
+    'S Allow tool for this session',
+    '- Allow all server tools for this session',
+    'R Reject',
+  ]);
 });
 
 test('the answer is the agent’s own option, whatever it is called here', () => {
@@ -88,6 +119,18 @@ test('an option of unknown meaning, or whose name contradicts its effect, is sho
       [undefined, 'Yield to the planner', 'other'],
     ],
   );
+});
+
+test('a name that misleads is known for one behind signs, and behind characters that do not show', () => {
+  for (const label of ['\u200bReject', '\u202eReject', '❌ Reject', '1. Do not allow', '**No**']) {
+    const found = approvalAnswers(approval([{ id: 'x', label, effect: 'allow_once' }]), { cwd, feedback: false });
+    assert.equal(found.once, undefined, label);
+    assert.deepEqual(
+      found.answers.map((one) => one.letter),
+      [undefined],
+      label,
+    );
+  }
 });
 
 test('several ways to allow once are the agent’s choices, in its words, and none of them is preferred', () => {
@@ -210,4 +253,14 @@ test("a folder that is the session's own, and other words, leave the meaning; an
   assert.equal(same({ detail: { type: 'command', command: 'npm test', cwd: '/elsewhere' } }), false);
   assert.equal(same({ detail: { type: 'command', command: 'npm publish' } }), false);
   assert.equal(same({ options: [{ ...once, effect: 'allow_always' }] }), false);
+});
+
+test('other words for what is asked, and the folder of the session, change no meaning; a title that is shown does', () => {
+  const command = approval([]);
+  const asked = { type: 'command', command: 'npm test', cwd } as const;
+  assert.ok(sameMeaning(command, { ...command, title: 'Test it', detail: asked }, cwd));
+  assert.ok(!sameMeaning(command, { ...command, detail: { ...asked, cwd: '/w/sub' } }, cwd));
+  const words = approval([], { detail: { type: 'text', text: 'x' } });
+  assert.ok(!sameMeaning(words, { ...words, title: 'Delete it' }, cwd));
+  assert.ok(!sameMeaning(command, { ...command, outside: true }, cwd));
 });

@@ -96,3 +96,18 @@ test('a command of a megabyte is judged at once, and told to be more than was ju
   for (const piece of ['| sudo -a ', 'git push -a ', 'find . ', '> ', '$( ', '../', 'a'])
     assert.ok(kinds(piece.repeat(200_000)).includes('unsure'), piece);
 });
+
+test('what leads outside by a link is grave like what is named there', () => {
+  const edit: Approval = {
+    kind: 'approval',
+    id: 'a',
+    title: 'Edit',
+    toolKind: 'edit',
+    detail: { type: 'edit', diffs: [{ path: `${cwd}/link/a.ts`, before: 'a', after: 'b' }] },
+    options: [],
+  };
+  assert.deepEqual(dangersOf(edit, cwd), []);
+  const found = dangersOf({ ...edit, outside: true }, cwd);
+  assert.deepEqual(found, [{ kind: 'outside' }]);
+  assert.ok(isGrave(found));
+});

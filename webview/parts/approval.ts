@@ -3,6 +3,7 @@ import { type ApprovalAnswer, type ApprovalAnswers, answersIn } from '../../src/
 import { approvalHeading } from '../../src/session/approvalHeading.ts';
 import { type Danger, dangerText } from '../../src/session/dangers.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
+import { inputText, wordsBeside } from '../../src/session/inputText.ts';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
 import { shownDiffs } from '../../src/session/proposal.ts';
 import { byPath, type ChangedFile, longNames, relativePath } from '../../src/session/select.ts';
@@ -12,7 +13,6 @@ import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { askerView } from './asker.ts';
-import { pretty } from './content.ts';
 import { countdownView } from './countdown.ts';
 import { counts } from './diffCard.ts';
 import { diffLines } from './diffLines.ts';
@@ -110,10 +110,13 @@ function detailView(
         )}${showMoreButton(view, key, files.length, (left) => t('{0} more files', left))}`;
     }
     case 'mcp':
-      return detail.input === undefined ? nothing : html`<div class="box">${plainText(view, key, visibleText(pretty(detail.input)))}</div>`;
+      return detail.input === undefined
+        ? nothing
+        : html`<div class="box">${plainText(view, key, visibleText(inputText(detail.input)))}</div>`;
     case 'text': {
-      if (detail.text.trim() === '' || detail.text.trim() === ask.title.trim()) return nothing;
-      return detail.markdown ? textView(visibleText(detail.text), true) : plainText(view, key, visibleText(detail.text));
+      const words = wordsBeside(ask, detail);
+      if (words.trim() === '') return nothing;
+      return detail.markdown ? textView(visibleText(words), true) : plainText(view, key, visibleText(words));
     }
   }
 }

@@ -60,9 +60,10 @@ function linesOf(view: View, key: string, diff: Diff): TemplateResult {
   }</div>`;
 }
 
-/** Only the lines right beside a change: the editor's own diff shows the rest. */
+/** Only the lines right beside a change, empty ones left out: the editor's own diff shows the rest. */
 function closeTo(hunk: readonly DiffLine[]): readonly (readonly DiffLine[])[] {
-  const isNear = (at: number) => [at - 1, at, at + 1].some((one) => hunk[one] !== undefined && hunk[one].sign !== ' ');
+  const isChanged = (at: number) => hunk[at] !== undefined && hunk[at].sign !== ' ';
+  const isNear = (at: number) => isChanged(at) || (hunk[at]?.text.trim() !== '' && (isChanged(at - 1) || isChanged(at + 1)));
   const pieces: DiffLine[][] = [];
   for (const [at, line] of hunk.entries()) {
     if (!isNear(at)) continue;

@@ -126,7 +126,8 @@ const INPUTS: Readonly<Partial<Record<NonNullable<Field['kind']>, string>>> = {
 
 function freeView(view: View, ask: Question, field: Field, given: Given): TemplateResult {
   // Those who hear it are told which field it is; in sight the field's name stands above.
-  const label = html`<span class="sr-only">${visibleText(field.label)}: </span>${visibleText(field.freeLabel ?? (field.choices ? t('Another answer') : t('Your answer')))}`;
+  const words = field.freeLabel ?? (field.choices ? t('Another answer') : undefined);
+  const label = html`<span class="sr-only">${visibleText(field.label)}${words === undefined ? '' : ': '}</span>${words === undefined ? nothing : visibleText(words)}`;
   const write = (event: Event) => {
     const text = (event.target as HTMLInputElement).value;
     if (field.kind === 'secret') {

@@ -5,6 +5,7 @@ import { changeAmount, fileBecomes } from '../../session/approvalHeading.ts';
 import { dangerText } from '../../session/dangers.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import { hunksOf } from '../../session/hunks.ts';
+import { inputText, wordsBeside } from '../../session/inputText.ts';
 import type { Approval, ApprovalDetail, Ask, Diff } from '../../session/model.ts';
 import { shownDiffs } from '../../session/proposal.ts';
 import { byPath, type ChangedFile, longNames } from '../../session/select.ts';
@@ -30,6 +31,8 @@ export interface ApprovalPickSetting {
   readonly feedback: boolean;
   /** The diff is open beside the pick. */
   readonly diffOpen: boolean;
+  /** Pixels of a line in text editors. */
+  readonly lineHeight: number;
   readonly guard: KeyGuard;
 }
 
@@ -43,8 +46,9 @@ interface Row extends vscode.QuickPickItem {
   readonly letter?: string;
 }
 /** What the rows are made of. */
-interface Shown extends Pick<ApprovalPickSetting, 'cwd' | 'feedback'> {
+interface Shown extends Pick<ApprovalPickSetting, 'cwd' | 'feedback' | 'lineHeight'> {
   readonly ask: Approval;
+  readonly title: string;
   /** The file whose diff is open beside the pick. */
   readonly openFile: string | undefined;
 }
@@ -114,8 +118,8 @@ export class ApprovalPick implements AskPick {
   }
 
   #shown(): Shown {
-    const { cwd, feedback } = this.#setting;
-    return { ask: this.#ask, cwd, feedback, openFile: this.#openFile };
+    const { cwd, feedback, lineHeight } = this.#setting;
+    return { ask: this.#ask, title: this.#pick.title ?? '', cwd, feedback, lineHeight, openFile: this.#openFile };
   }
 
   /** The rows anew; the one that was active stays so. */
@@ -185,7 +189,8 @@ function rowsOf(shown: Shown): readonly Row[] {
   const { grave, once, answers } = approvalAnswers(ask, shown);
   const { first, more } = firstAnswers(answers);
   const above = [...(grave || !once || answers[0] !== once ? [lookRow()] : []), ...first.map(answerRow)];
-  const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail) => detailRows(shown, detail, above.length));
+  const lines = above.length + above.filter((row) => row.detail !== undefined).length;
+  const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail) => detailRows(shown, detail, lines));
   const title = ask.title.length > LONGEST_TITLE && ask.detail.type === 'text' ? textRows(ask.title.trim(), '') : [];
   return [
     ...above,
@@ -202,26 +207,34 @@ function lookRow(): Row {
 
 function answerRow(answer: ApprovalAnswer): Row {
   const { letter } = answer;
-  const description = shortDescription(answer);
+  const { description, detail } = wordsOf(answer);
   return {
     label: plainLabel(answer.label),
     alwaysShow: true,
     answer,
     ...(description === undefined ? {} : { description }),
+    ...(detail === undefined ? {} : { detail }),
     ...(letter === undefined ? { iconPath: new vscode.ThemeIcon('blank') } : { letter, iconPath: keyIcon(letter) }),
   };
 }
 
-/** As much of it as stands beside the label; a row cuts its end without a mark. */
-function shortDescription({ label, description }: ApprovalAnswer): string | undefined {
-  if (description === undefined) return undefined;
-  const [row = ''] = commandRows(plainLabel(description), 1, Math.max(16, ROW_WIDTH - 4 - label.length)).rows;
-  return row === plainLabel(description) ? row : `${row.trimEnd()}…`;
+/** Where the words about an answer stand: beside its label, where that is too short on a line of their own, cut only where that is, too. */
+function wordsOf({ label, description }: ApprovalAnswer): {
+  readonly description?: string;
+  readonly detail?: string;
+  readonly isCut?: true;
+} {
+  if (description === undefined) return {};
+  const words = plainLabel(description);
+  const within = (width: number) => commandRows(words, 1, width).rows[0] ?? '';
+  if (within(Math.max(16, ROW_WIDTH - 4 - label.length)) === words) return { description: words };
+  const line = within(ROW_WIDTH);
+  return line === words ? { detail: words } : { detail: `${line.trimEnd()}…`, isCut: true };
 }
 
-/** The agent's own words about its answers, whole, where a row does not hold them. */
+/** The agent's own words about its answers, whole, where no row holds them. */
 function wordRows(answers: readonly ApprovalAnswer[], ask: Approval): readonly Row[] {
-  const cut = answers.filter((one) => one.description !== undefined && shortDescription(one)?.endsWith('…'));
+  const cut = answers.filter((one) => wordsOf(one).isCut);
   const words = [...cut.map(({ label, description }) => `${label}: ${description}`), ...longNames(ask)];
   return words.length === 0 ? [] : textRows(words.join('\n'), vscode.l10n.t('Answers'));
 }
@@ -266,12 +279,9 @@ function textOf(detail: ApprovalDetail): string {
   }
 }
 
-function inputText(input: unknown): string {
-  return input === undefined ? '' : (JSON.stringify(input, null, 2) ?? '');
-}
-
-/** What exactly is asked, as far as the title does not say it. `above`: rows that stand above. */
-function detailRows({ ask, cwd, openFile }: Shown, detail: ApprovalDetail, above: number): readonly Row[] {
+/** What exactly is asked, as far as the title does not say it. `above`: rows that stand above, those of two lines twice. */
+function detailRows(shown: Shown, detail: ApprovalDetail, above: number): readonly Row[] {
+  const { ask, cwd, openFile } = shown;
   switch (detail.type) {
     case 'command': {
       const inTitle = detail === ask.detail && fitsTitle(detail.command);
@@ -283,10 +293,10 @@ function detailRows({ ask, cwd, openFile }: Shown, detail: ApprovalDetail, above
       const files = byPath(shownDiffs(ask, detail.diffs));
       const heading = ask.revised ? vscode.l10n.t('edited by you') : '';
       const [only] = files;
-      if (only && files.length === 1) return changeRows(only, openFile !== undefined, heading, above);
+      if (only && files.length === 1) return changeRows(only, openFile === undefined ? undefined : shown, heading, above);
       const open = files.find((file) => file.path === openFile);
       const names = [...files.slice(0, MOST_FILES).map(fileRow), ...moreFiles(files)];
-      const changes = open ? changeRows(open, true, fileLabel(open.path), above + names.length) : [];
+      const changes = open ? changeRows(open, shown, fileLabel(open.path), above + names.length) : [];
       return [...changes, separator(heading), ...names];
     }
     case 'mcp': {
@@ -294,8 +304,8 @@ function detailRows({ ask, cwd, openFile }: Shown, detail: ApprovalDetail, above
       return input === '' ? [] : textRows(input, '');
     }
     case 'text': {
-      const text = (detail.markdown ? plainMarkdown(detail.text) : detail.text).trim();
-      return text === '' || text === ask.title.trim() ? [] : textRows(text, '');
+      const words = wordsBeside(ask, detail).trim();
+      return words === '' ? [] : textRows(detail.markdown ? plainMarkdown(words) : words, '');
     }
   }
 }
@@ -332,15 +342,15 @@ function moreFiles(files: readonly ChangedFile[]): readonly Row[] {
   return [{ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action }];
 }
 
-/** The changed lines of one file that its diff does not show for certain, because there is none or because the pick lies over them. */
-function changeRows({ path, diffs }: ChangedFile, diffOpen: boolean, heading: string, above: number): readonly Row[] {
+/** The changed lines of one file that its diff does not show for certain, because there is none or because the pick (`over`) lies over them. */
+function changeRows({ path, diffs }: ChangedFile, over: Shown | undefined, heading: string, above: number): readonly Row[] {
   const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
   const lines = diffs
     .filter((diff) => !diff.summary)
     .flatMap((diff) => hunksOf(diff).hunks.flat())
     .filter((line) => line.sign !== ' ');
-  const count = diffOpen ? linesUnderPick(lines, above + summaries.length) : MOST_LINES;
+  const count = over ? linesUnderPick(lines, above + summaries.length, over) : MOST_LINES;
   const rows = lines.slice(0, count);
   if (rows.length === 0 && summaries.length === 0 && note === '') return [];
   const more = lines.length - rows.length;

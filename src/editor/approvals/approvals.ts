@@ -28,6 +28,8 @@ export interface ApprovalsDeps {
   /** Whether the diff of a proposed edit opens with the ask. */
   readonly openDiffToo: () => boolean;
   readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
+  /** Pixels of a line in text editors. */
+  readonly lineHeight: () => number;
   /** Milliseconds until the user does not type any more; an ask that appears by itself waits for it. */
   readonly idleIn: () => number;
   readonly openText: (title: string, text: string) => void;
@@ -218,7 +220,8 @@ export class Approvals implements Disposable {
     const diffOpen = this.#opensDiff(ask);
     if (diffOpen) this.#deps.openDiff(sessionId, ask.id);
     const { openDiff, openText, manageRules, quiet } = this.#deps;
-    const setting = { cwd: this.#cwdOf(sessionId), feedback: this.#offersFeedback(sessionId), diffOpen, guard: new KeyGuard(quiet) };
+    const seen = { cwd: this.#cwdOf(sessionId), feedback: this.#offersFeedback(sessionId), diffOpen };
+    const setting = { ...seen, lineHeight: this.#deps.lineHeight(), guard: new KeyGuard(quiet) };
     const clicks = this.#clicks;
     const isNew = () => clicks.has(key);
     return new ApprovalPick(ask, title, setting, { isNew, openDiff: (path) => openDiff(sessionId, ask.id, path), openText, manageRules });

@@ -128,7 +128,7 @@ export class Review implements Disposable {
     const at = known ? undefined : firstChange(sides);
     await this.#open(left, right, title, { preserveFocus: !focus, preview: false, ...(at ? { selection: at } : {}) });
     // A quick-pick may lie over the upper part.
-    if (at) revealInMiddle(right, at);
+    if (at) revealLow(right, at);
   }
 
   /** Opens what a turn did: one file, or all of them in one editor. */
@@ -379,9 +379,12 @@ function firstChange({ before, after }: Sides): vscode.Range | undefined {
   return new vscode.Range(line, 0, line, 0);
 }
 
-function revealInMiddle(uri: vscode.Uri, range: vscode.Range): void {
+/** In the lower third: an approval's pick may lie over the upper part of a window, whatever its size. */
+function revealLow(uri: vscode.Uri, range: vscode.Range): void {
   const shown = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === uri.toString());
-  shown?.revealRange(range, vscode.TextEditorRevealType.InCenter);
+  const lines = shown?.visibleRanges.reduce((sum, { start, end }) => sum + end.line - start.line, 0) ?? 0;
+  const top = Math.max(0, range.start.line - Math.floor(lines * 0.7));
+  shown?.revealRange(new vscode.Range(top, 0, top, 0), vscode.TextEditorRevealType.AtTop);
 }
 
 function isEditable(subject: Subject): subject is Extract<Subject, { kind: 'ask' }> {

@@ -127,6 +127,7 @@ const ask = z.discriminatedUnion('kind', [
     detail,
     beside: optional(list(detail)),
     paths: optional(list(text)),
+    outside: optional(z.literal(true)),
     options: list(option),
     editable: optional(yes),
     revised: optional(list(diff)),

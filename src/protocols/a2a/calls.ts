@@ -1,7 +1,7 @@
 import { t } from '../../base/l10n.ts';
 import { pathInside } from '../../base/paths.ts';
 import type { ApprovalDetail, Diff, Fault, Field, Location, Option, Output, ToolKind } from '../../session/model.ts';
-import { withArguments } from '../commandInput.ts';
+import { withArguments, withoutFolder } from '../commandInput.ts';
 import {
   type Confirmation,
   callStates,
@@ -550,18 +550,26 @@ export function completed(call: Snapshot, before: Snapshot): Snapshot {
   return { ...whole, name, title, kind: call.kind === 'other' ? kind : call.kind, ...(unknown ? { request: { ...request, detail } } : {}) };
 }
 
-/** The user was asked about `asked`; `edited` is what they made of the proposal. True when `call` is not what they decided about. */
-export function isAnotherCall(call: Snapshot, asked: Snapshot, edited: string | null): boolean {
+/**
+ * The user was asked about `asked`; `edited` is what they made of the proposal. True when `call` is not what they decided about. `cwd`: the folder
+ * of the session, where a command runs anyway.
+ */
+export function isAnotherCall(call: Snapshot, asked: Snapshot, edited: string | null, cwd: string): boolean {
   const { proposed } = call.request ?? {};
   // An agent may tell the user's own text back.
   if (edited !== null && proposed !== undefined && lines(proposed) === lines(edited)) return !isSame(outline(call), outline(asked));
-  return !isSame(substance(call), substance(asked));
+  return !isSame(substance(call, cwd), substance(asked, cwd));
 }
 
-/** What is decided. Agents count down in what they say beside it: numbers in a title are no news. */
-function substance({ name, title, kind, input, diff, request }: Snapshot): unknown {
+/** What is decided. A title counts where it is shown; agents count down in it, so numbers are no news. */
+function substance({ name, title, kind, input, diff, request }: Snapshot, cwd: string): unknown {
   const options = request?.options.map(({ id, label, effect, sends }) => [id, label, effect, sends]);
-  return [name, title.replace(/[\d\s.…]+/g, ''), kind, input, diff, request && { ...request, options }];
+  const { detail } = request ?? {};
+  const isCommand = detail?.type === 'command' && detail.command.trim() !== '';
+  const shownTitle = isCommand ? '' : title.replace(/[\d\s.…]+/g, '');
+  const asked =
+    isCommand && detail.cwd === cwd ? { ...request, options, detail: { ...detail, cwd: undefined } } : request && { ...request, options };
+  return [name, shownTitle, kind, isCommand ? withoutFolder(input, cwd) : input, diff, asked];
 }
 
 /** The same without the proposed text. */

@@ -1050,7 +1050,7 @@ class A2aStep extends Step<A2aState> {
     // The shipped server says an empty text before for a file that is not there.
     if (find(turn.files, call.key)?.isNew) call.last = asNew(call.last);
     const { last } = call;
-    if (hasBecomeAnother(call)) this.callChanged(turn, call);
+    if (hasBecomeAnother(call, this.state.setup.cwd)) this.callChanged(turn, call);
     const asks = last.status === 'waiting' && !isDecided(call) && last.request !== undefined;
     this.changeCall(turn, call.id, {
       title: last.title,

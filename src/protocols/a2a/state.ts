@@ -481,10 +481,10 @@ export function heldBecause(turn: A2aTurn): string | undefined {
   return newestDecisions(turn).find(({ held }) => held !== null)?.held ?? undefined;
 }
 /** The call is no longer the one that the user was asked about. */
-export function hasBecomeAnother({ last, asked, decision, edited }: A2aCall): boolean {
+export function hasBecomeAnother({ last, asked, decision, edited }: A2aCall, cwd: string): boolean {
   if (!asked) return false;
   if (last.status === 'pending') return decision === 'asking';
-  return last.status === 'waiting' && isAnotherCall(last, asked, decision === 'asking' ? null : edited);
+  return last.status === 'waiting' && isAnotherCall(last, asked, decision === 'asking' ? null : edited, cwd);
 }
 /** Some body has not ended. */
 export function isStreaming(turn: A2aTurn): boolean {

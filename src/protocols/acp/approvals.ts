@@ -3,6 +3,7 @@ import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
 import { resolvePath } from '../../base/paths.ts';
 import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
+import { sameMeaning } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Field, Option, Question } from '../../session/model.ts';
 import { commandInput, namesAnother, otherArguments } from '../commandInput.ts';
@@ -199,12 +200,10 @@ function toChoice(option: unknown): readonly { readonly label: string; readonly 
   return [{ label: option.label, ...(typeof description === 'string' ? { description } : {}) }];
 }
 
-/** What an answer to it would be about. To say that a command runs where the session works changes nothing. */
-export function meaningOf(ask: Ask, cwd: string): string {
-  const { id: _, ...rest } = ask;
-  if (rest.kind !== 'approval' || rest.detail.type !== 'command' || rest.detail.cwd !== cwd) return JSON.stringify(rest);
-  const { cwd: _cwd, ...detail } = rest.detail;
-  return JSON.stringify({ ...rest, detail });
+/** An answer to one would be about the other, too. */
+export function isSameAsk(one: Ask, other: Ask, cwd: string): boolean {
+  if (one.kind === 'approval' && other.kind === 'approval') return sameMeaning(one, other, cwd);
+  return JSON.stringify({ ...one, id: '' }) === JSON.stringify({ ...other, id: '' });
 }
 /** The call has got another title since: that is the one to show. */
 export function untitled({ title: _, ...request }: PermissionRequest): PermissionRequest {

@@ -15,7 +15,7 @@ import {
   CANCELLED_OUTCOME,
   type Decided,
   effectOf,
-  meaningOf,
+  isSameAsk,
   noteAllowed,
   noteRefused,
   type Outcome,
@@ -1378,7 +1378,7 @@ class AcpStep extends Step<AcpState> {
     const open = question.askId === null ? undefined : find(this.state.asks, question.askId);
     const built = this.questionAsk(question, open?.id ?? '');
     if (!built) return;
-    if (open && meaningOf(built, this.state.setup.cwd) === meaningOf(open.shown, this.state.setup.cwd)) {
+    if (open && isSameAsk(built, open.shown, this.state.setup.cwd)) {
       if (JSON.stringify(built) === JSON.stringify(open.shown)) return;
       // Details of the same request: it stays where it stands, and an answer under way still counts.
       put(this.state.asks, open.id, { ...open, shown: built });
@@ -1403,7 +1403,7 @@ class AcpStep extends Step<AcpState> {
       this.work('outside', question.id, 'file', { do: 'outside', paths, roots });
     }
     if (question.outside.is === null) return undefined;
-    return question.outside.is ? { ...ask, title: t('{0} (outside the workspace)', ask.title) } : ask;
+    return question.outside.is ? { ...ask, title: t('{0} (outside the workspace)', ask.title), outside: true } : ask;
   }
   foundOutside(question: Question, result: unknown): void {
     if (!question.outside) return;

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inputText, wordsBeside } from '../../src/session/inputText.ts';
+import type { Approval } from '../../src/session/model.ts';
+
+test('the input of a tool reads as lines; no value reads as a member', () => {
+  assert.equal(
+    inputText({ title: 'Count', labels: ['bug'], body: 'one\ntitle: two', 'a\nb': 1 }),
+    'title: Count\nlabels: ["bug"]\nbody:\n  one\n  title: two\n"a\\nb": 1',
+  );
+  assert.equal(inputText([1]), '[\n  1\n]');
+  assert.equal(inputText(undefined), '');
+});
+
+test('words that the title says already are left out, and nothing else is', () => {
+  const ask: Approval = { kind: 'approval', id: 'a', title: 'http://x', detail: { type: 'text', text: '' }, options: [] };
+  const words = (text: string, markdown?: true) => wordsBeside(ask, { type: 'text', text, ...(markdown ? { markdown } : {}) });
+  assert.equal(words('http://x '), '');
+  assert.equal(words('{"url":"http://x"}'), '');
+  assert.equal(words('{"url":"http://x","method":"POST"}'), 'url: http://x\nmethod: POST');
+  assert.equal(words('{"url":"http://y"}'), 'url: http://y');
+  assert.equal(words('{not json}'), '{not json}');
+  assert.equal(words('{"a":1}', true), '{"a":1}');
+});
