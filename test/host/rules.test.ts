@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { Lifetime } from '../../src/base/lifetime.ts';
+import { RuleStore, Rules } from '../../src/editor/approvals/rules.ts';
+import { type Choice, type InputOptions, type ListOptions, QuickInputs } from '../../src/editor/quickInputs.ts';
+import { command, FakeDesk } from './desk.ts';
+
+/** A store of the workspace that holds one value. */
+function memento(): vscode.Memento {
+  let kept: unknown;
+  return {
+    keys: () => [],
+    get: (): undefined => kept as undefined,
+    update: async (_: string, value: unknown) => {
+      kept = value;
+    },
+  };
+}
+
+/** Inputs that a test answers: a row of a list by its text, a box by what is typed. They end when no answers are left. */
+class Scripted extends QuickInputs {
+  readonly lists: (readonly Choice<unknown>[])[] = [];
+  readonly #answers: string[];
+
+  constructor(...answers: readonly string[]) {
+    super();
+    this.#answers = [...answers];
+  }
+
+  override async pick<T>(choices: readonly Choice<T>[], _: ListOptions<T>): Promise<T | undefined> {
+    this.lists.push(choices);
+    const wanted = this.#answers.shift();
+    if (wanted === undefined) return undefined;
+    const found = choices.find((one) => rowText(one) === wanted);
+    assert.ok(found, `no '${wanted}' among ${choices.map(rowText).join(' | ')}`);
+    return found.value;
+  }
+
+  override async input(_: InputOptions): Promise<string | undefined> {
+    return this.#answers.shift();
+  }
+}
+
+function rowText({ label, description }: vscode.QuickPickItem): string {
+  return [label, description].filter(Boolean).join(' · ');
+}
+
+describe('approval rules', () => {
+  let life: Lifetime;
+  let store: RuleStore;
+  let desk: FakeDesk;
+  let told: string[];
+  const { showInformationMessage, showWarningMessage } = vscode.window;
+  const put = (name: string, value: unknown) => Object.defineProperty(vscode.window, name, { value, configurable: true });
+
+  beforeEach(() => {
+    life = new Lifetime();
+    store = new RuleStore(memento());
+    desk = new FakeDesk('/project', 'a');
+    told = [];
+    put('showInformationMessage', async (text: string) => void told.push(text));
+    put('showWarningMessage', async (text: string, _: unknown, button: string) => {
+      told.push(text);
+      return button;
+    });
+  });
+  afterEach(() => {
+    life.dispose();
+    put('showInformationMessage', showInformationMessage);
+    put('showWarningMessage', showWarningMessage);
+  });
+  const rulesWith = (...answers: readonly string[]) => {
+    const inputs = life.own(new Scripted(...answers));
+    return { inputs, rules: life.own(new Rules(store, desk, inputs)) };
+  };
+
+  it('a rule for one agent holds for no other', async () => {
+    const rule = { kind: 'command', pattern: 'npm test', decision: 'allow' } as const;
+    await store.add({ rule: { ...rule, agent: 'one' }, scope: 'workspace' });
+    store.addForSession('s', { kind: 'edit', decision: 'reject' });
+    const kinds = (profile: string | undefined, session?: string) => store.of(profile, session).map((one) => one.kind);
+    assert.deepEqual([kinds('one'), kinds('other'), kinds(undefined), kinds('other', 's')], [['command'], [], [], ['edit']]);
+  });
+
+  it('is made from an approval in two steps, by prefix and for its agent in this workspace; leaving makes none', async () => {
+    const { rules } = rulesWith('commands that begin with npm run · Allow command: npm run *', 'In this workspace · with Agent a');
+    desk.open(command('1', 'npm run build'));
+    assert.equal(await rules.make('a', command('1', 'npm run build')), true);
+    const rule = { kind: 'command', pattern: 'npm run *', decision: 'allow', agent: 'none' };
+    assert.deepEqual(store.all(), [{ rule, scope: 'workspace' }]);
+    assert.equal(await rules.make('a', command('1', 'npm run build')), false);
+    assert.equal(store.all().length, 1);
+  });
+
+  it('says what else it would have allowed', async () => {
+    const { rules, inputs } = rulesWith();
+    for (const [id, text] of [
+      ['1', 'npm run lint'],
+      ['2', 'npm publish'],
+      ['3', 'npm run build'],
+    ] as const)
+      desk.open(command(id, text));
+    await rules.make('a', command('3', 'npm run build'));
+    const details = inputs.lists[0]?.map((one) => one.detail);
+    assert.deepEqual(details, [undefined, 'Would also have allowed: npm run lint']);
+  });
+
+  it('a command can be tried: the rule that would decide is named, and a rejection wins', async () => {
+    await store.add({ rule: { kind: 'command', pattern: 'npm *', decision: 'allow' }, scope: 'workspace' });
+    await store.add({ rule: { kind: 'command', pattern: 'npm publish', decision: 'reject' }, scope: 'workspace' });
+    for (const text of ['npm test', 'npm publish', 'npm test; rm -rf .', 'make']) await rulesWith('Try a command…', text).rules.manage();
+    assert.deepEqual(told, [
+      'Decided without asking, by the rule “Allow command: npm *”.',
+      'Decided without asking, by the rule “Reject command: npm publish”.',
+      'No rule decides: you would be asked.',
+      'No rule decides: you would be asked.',
+    ]);
+    assert.deepEqual(desk.answers, []);
+  });
+
+  it('are listed with where they hold, those an agent keeps among them, and removed after a question', async () => {
+    await store.add({ rule: { kind: 'command', pattern: 'npm test', decision: 'allow', agent: 'none' }, scope: 'workspace' });
+    store.addForSession('a', { kind: 'edit', decision: 'allow' });
+    const call = {
+      id: 'c',
+      name: 'shell',
+      title: 'make',
+      kind: 'execute',
+      status: 'waiting',
+      inputText: '',
+      output: [],
+      locations: [],
+    } as const;
+    desk.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call } });
+    desk.open({ ...command('1', 'make'), callId: 'c' });
+    desk.say('a', {
+      type: 'ask.decided',
+      askId: '1',
+      decision: { kind: 'approval', by: 'user', effect: 'allow_always', label: 'Always allow make' },
+    });
+    desk.close('1');
+    const { rules, inputs } = rulesWith('Allow command: npm test · In this workspace · with none');
+    await rules.manage();
+    assert.deepEqual(inputs.lists[0]?.map(rowText), [
+      'Try a command…',
+      'Allow every “edit” · For this session',
+      'Allow command: npm test · In this workspace · with none',
+      'Agent a: Always allow make · kept by the agent',
+      'Open Settings · parley.approvals.rules',
+    ]);
+    assert.deepEqual(told, ['Remove the rule “Allow command: npm test”?']);
+    assert.deepEqual(store.of('none'), []);
+  });
+});
