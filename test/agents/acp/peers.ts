@@ -89,6 +89,8 @@ export const recipes = {
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_TELEMETRY: '1',
       DISABLE_AUTOUPDATER: '1',
+      // Otherwise a scripted model has to look for most tools first.
+      ENABLE_TOOL_SEARCH: 'false',
       IS_SANDBOX: '1',
     }),
   },

@@ -30,9 +30,9 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
     const { window } = person;
     const turn = await person.say('Turn debugging on');
     let seen = 0;
-    const titles = await person.allowAll(turn, async () => {
+    const titles = await person.allowAll(turn, async (title) => {
       seen += 1;
-      if (await window.pick.rowNamed('config.json').getByText('Open diff').count()) {
+      if (title.includes('Edit src/config.json')) {
         await window.diff.compared();
         assert.ok((await window.diff.original()).some((line) => line.includes('"debug": false')));
         assert.ok((await window.diff.modified()).some((line) => line.includes('"debug": true')));
@@ -40,7 +40,7 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
       } else await person.picture(`ask-${seen}`);
     });
     assert.ok(
-      titles.every((title) => title.startsWith(`${expected.label}: `)),
+      titles.every((title) => title.startsWith(`${expected.label} · `)),
       titles.join(' | '),
     );
     assert.match(readFileSync(path.join(folder, 'src', 'config.json'), 'utf8'), /"debug": true/);

@@ -42,7 +42,7 @@ step('the editor opens the file the model asks for, and the model goes on with w
 step("a tool of the server waits for the user's yes", async (person) => {
   const turn = await person.say('delete the file');
   const title = await person.asked();
-  assert.ok(title.startsWith(`${NAME}: `), title);
+  assert.ok(title.startsWith(`${NAME} · `), title);
   await person.picture('approval', ['dark', 'light', 'contrast']);
   await person.window.pick.answer('A');
   await person.settled(turn);

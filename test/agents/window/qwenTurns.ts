@@ -24,15 +24,15 @@ export function qwenInWindow(name: PeerName, label: string): void {
     const { window } = person;
     const turn = await person.say('Turn debugging on');
     let seen = 0;
-    const titles = await person.allowAll(turn, async () => {
+    const titles = await person.allowAll(turn, async (title) => {
       seen += 1;
-      if (await window.pick.rowNamed('config.json').getByText('Open diff').count()) {
+      if (title.includes('Edit src/config.json')) {
         await window.diff.compared();
         assert.ok((await window.diff.modified()).some((line) => line.includes('"debug": true')));
         await person.picture('edit', ['dark', 'light']);
       } else await person.picture(`ask-${seen}`);
     });
-    assert.ok(titles.length >= 2 && titles.every((title) => title.startsWith(`${label}: `)), titles.join(' | '));
+    assert.ok(titles.length >= 2 && titles.every((title) => title.startsWith(`${label} · `)), titles.join(' | '));
     assert.match(readFileSync(path.join(folder, 'src', 'config.json'), 'utf8'), /"debug": true/);
     assert.ok(existsSync(path.join(folder, 'CHANGES.md')));
     await turn.getByText('one line changed').waitFor();
@@ -44,7 +44,7 @@ export function qwenInWindow(name: PeerName, label: string): void {
     const turn = await person.say('Clear the build folder');
     await person.asked();
     await person.picture('command');
-    await window.pick.choose('Reject with Feedback');
+    await window.pick.choose('Reject with feedback');
     await window.page.locator('.quick-input-message', { hasText: 'What should the agent do instead?' }).waitFor();
     await window.pick.input.fill('Leave the build folder alone.');
     await window.page.keyboard.press('Enter');

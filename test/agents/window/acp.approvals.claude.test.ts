@@ -1,0 +1,3 @@
+import { tenApprovals } from './tenApprovals.ts';
+
+tenApprovals('claude', 'Claude');
