@@ -60,6 +60,21 @@ export class Window {
     await this.ready();
   }
 
+  /** Makes the side bar with the chat about as wide as this, in pixels. */
+  async chatWidth(width: number): Promise<void> {
+    for (let attempt = 1; attempt <= 8; attempt += 1) {
+      const bar = await this.page.locator('.part.sidebar').boundingBox();
+      if (!bar) throw new Error('no side bar');
+      if (Math.abs(bar.width - width) < 10) return;
+      const y = bar.y + bar.height / 2;
+      await this.page.mouse.move(bar.x + bar.width, y);
+      await this.page.mouse.down();
+      await this.page.mouse.move(bar.x + width, y, { steps: 4 });
+      await this.page.mouse.up();
+    }
+    throw new Error(`the side bar is not ${width} pixels wide`);
+  }
+
   statusItem(text: string | RegExp): Locator {
     return this.page.locator('.statusbar-item', { hasText: text });
   }
@@ -75,6 +90,20 @@ export class Window {
 
   notification(text: string): Locator {
     return this.page.locator('.notification-list-item', { hasText: text });
+  }
+
+  /** A notification that has come up by itself. */
+  toast(text: string): Locator {
+    return this.page.locator('.notification-toast', { hasText: text });
+  }
+
+  /** The window loses the focus of the desktop, or has it again, as far as the page is told. */
+  async goBehind(on: boolean): Promise<void> {
+    await this.page.evaluate(
+      `Object.defineProperty(document, 'hasFocus', { value: () => ${!on}, configurable: true });
+       window.dispatchEvent(new Event('${on ? 'blur' : 'focus'}'));
+       document.dispatchEvent(new Event('visibilitychange'));`,
+    );
   }
 
   async theme(theme: Theme): Promise<void> {

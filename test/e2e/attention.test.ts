@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SESSION } from '../fakes/acp.ts';
+import { askingAgent, options } from './approvalKinds.ts';
+import { suite } from './suite.ts';
+
+// Notifications while the window is in the back. Only an installed extension gets to show them.
+const { agent, spec } = await askingAgent('attention');
+const inWindow = suite({ ...spec, packaged: true, settings: { 'parley.notifications.questions': false } });
+const ask = (id: string, command: string) =>
+  agent.ask('session/request_permission', {
+    sessionId: SESSION,
+    toolCall: { toolCallId: id, kind: 'execute', title: command, status: 'pending', rawInput: { command } },
+    options,
+  });
+const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
+let finish = () => {};
+
+test(
+  'in the back an approval is a notification with its answers, and the answer works',
+  inWindow(async ({ window }) => {
+    agent.handlers['session/prompt'] = () => new Promise((resolve) => (finish = () => resolve({ stopReason: 'end_turn' })));
+    await window.openChat();
+    await window.chat.say('go');
+    await agent.got('session/prompt');
+    await window.goBehind(true);
+    const answer = ask('1', 'npm test');
+    const toast = window.toast('Run in terminal: npm test');
+    await toast.waitFor();
+    await window.pictures('attention/approval', ['dark', 'light', 'contrast']);
+    await toast.locator('a', { hasText: 'Allow once' }).click();
+    assert.deepEqual((await answer).result, chosen('once'));
+    await toast.waitFor({ state: 'hidden' });
+    const second = ask('2', 'npm publish');
+    await window.toast('npm publish').locator('a', { hasText: 'Reject' }).click();
+    assert.deepEqual((await second).result, chosen('no'));
+  }),
+);
+
+test(
+  'what is dangerous can only be looked at there, and it goes when the user is back',
+  inWindow(async ({ window }) => {
+    const answer = ask('3', 'sudo rm -rf build');
+    const toast = window.toast('sudo rm -rf build');
+    await toast.waitFor();
+    assert.deepEqual(await toast.locator('.notification-list-item-message a').allTextContents(), ['Show']);
+    await window.goBehind(false);
+    await toast.waitFor({ state: 'hidden' });
+    await window.pick.answer('R');
+    assert.deepEqual((await answer).result, chosen('no'));
+  }),
+);
+
+test(
+  'a finished turn is told; questions are not where they are switched off',
+  inWindow(async ({ window }) => {
+    await window.goBehind(true);
+    const question = agent.ask('elicitation/create', {
+      mode: 'form',
+      sessionId: SESSION,
+      message: 'The store needs a name',
+      requestedSchema: { type: 'object', properties: { name: { type: 'string', title: 'Its name' } } },
+    });
+    await window.pick.title.filter({ hasText: 'The store needs a name' }).waitFor();
+    await window.page.keyboard.type('tally');
+    await window.page.keyboard.press('Enter');
+    assert.deepEqual((await question).result, { action: 'accept', content: { name: 'tally' } });
+    finish();
+    const toast = window.toast('Cases has finished');
+    await toast.waitFor();
+    assert.equal(await window.toast('The store needs a name').count(), 0);
+    await window.pictures('attention/finished', ['dark', 'light', 'contrast']);
+    await toast.locator('a', { hasText: 'Show' }).click();
+    await window.chat.composer.and(window.chat.frame.locator(':focus')).waitFor();
+  }),
+);
