@@ -66,7 +66,8 @@ export class Window {
       const bar = await this.page.locator('.part.sidebar').boundingBox();
       if (!bar) throw new Error('no side bar');
       if (Math.abs(bar.width - width) < 10) return;
-      const y = bar.y + bar.height / 2;
+      // A pick lies over the upper part of the edge.
+      const y = bar.y + bar.height - 80;
       await this.page.mouse.move(bar.x + bar.width, y);
       await this.page.mouse.down();
       await this.page.mouse.move(bar.x + width, y, { steps: 4 });
