@@ -60,7 +60,7 @@ export class Attention implements Disposable {
     const title = plainText(titleOf(session, 60));
     const name = plainText(session.agent.name);
     const text = failed ? vscode.l10n.t('{0} failed: {1}', name, title) : vscode.l10n.t('{0} has finished: {1}', name, title);
-    this.#show(sessionId, `${text} ${link(vscode.l10n.t('Show'), 'parley.focusChat', [])}`);
+    this.#show(sessionId, `${text} · ${link(vscode.l10n.t('Show'), 'parley.focusChat', [])}`);
   }
 
   #show(id: AskId | SessionId, text: string): void {
@@ -117,13 +117,13 @@ class Notification implements Disposable {
 function askText(session: Session, ask: Ask): string {
   const name = plainText(session.agent.name);
   const show = link(vscode.l10n.t('Show'), 'parley.showPending', [session.id, ask.id]);
-  if (ask.kind === 'question') return `${name}: ${plainText(ask.title).slice(0, 200)} ${show}`;
+  if (ask.kind === 'question') return `${name}: ${plainText(ask.title).slice(0, 200)} · ${show}`;
   const { action, subject, amount } = approvalHeading(ask, session);
   const shown = [
     plainText(subject === undefined ? action : `${action}: ${subject}`).slice(0, 300),
     amount === undefined ? '' : `(${amount})`,
   ];
-  return [`${name}: ${shown.filter(Boolean).join(' ')}`, ...answerLinks(session, ask), show].join(' ');
+  return [`${name}: ${shown.filter(Boolean).join(' ')}`, ...answerLinks(session, ask), show].join(' · ');
 }
 
 /** The answers, only where nothing is asked but a harmless command that is in the text whole. */

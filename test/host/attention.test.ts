@@ -56,7 +56,7 @@ describe('notifications while the window is in the background', () => {
     await settled(() => open().length === 1);
     assert.match(
       open()[0] ?? '',
-      /^Agent a: Run in terminal: npm test \[Allow once\]\(command:parley\.decide\?\S+\) \[Reject\]\(command:\S+\) \[Show\]/,
+      /^Agent a: Run in terminal: npm test · \[Allow once\]\(command:parley\.decide\?\S+\) · \[Reject\]\(command:\S+\) · \[Show\]/,
     );
     desk.close('1');
     await settled(() => open().length === 0);
