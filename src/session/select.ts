@@ -208,12 +208,13 @@ function withoutFolder(text: string, cwd: string): string {
   return inside.startsWith(bare) ? inside.slice(bare.length) : inside;
 }
 
-/** A path for people: relative to the session's folder when it lies inside. */
+/** A path for people: relative to the session's folder when it lies inside. The path of a folder keeps the separator at its end. */
 export function relativePath(path: string, cwd: string): string {
   if (!isAbsolutePath(path)) return path;
   const below = pathBelowFolder(cwd, path, writtenPlatform(cwd));
   if (!below) return path;
-  return isWindowsPath(cwd) && path.includes('\\') ? below.replaceAll('/', '\\') : below;
+  const shown = /[\\/]$/.test(path) ? `${below}/` : below;
+  return isWindowsPath(cwd) && path.includes('\\') ? shown.replaceAll('/', '\\') : shown;
 }
 
 /** What to call a session in lists: its title, or the beginning of its first prompt. */

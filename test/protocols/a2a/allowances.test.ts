@@ -31,7 +31,7 @@ test('nothing that was always allowed covers another command, or a file outside 
   for (const prompt of ['ls', 'rm', 'edit', 'edit again']) {
     const turnId = session.begin(prompt);
     const ask = await session.approval();
-    session.answer(ask, option(ask, prompt === 'rm' ? 'allow_once' : 'allow_always'));
+    session.answer(ask, option(ask, prompt === 'ls' ? 'allow_always' : 'allow_once'));
     await session.ended(turnId);
   }
 });
