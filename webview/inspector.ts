@@ -43,7 +43,7 @@ function draw(): void {
   render(
     html`<header>
         <h1>Parley</h1>
-        <input type="search" aria-label=${t('Filter')} placeholder=${t('Filter')} .value=${filter} @input=${(event: Event) => {
+        <input type="search" aria-label=${t('Search')} placeholder=${t('Search')} .value=${filter} @input=${(event: Event) => {
           filter = (event.target as HTMLInputElement).value;
           draw();
         }} />
@@ -51,7 +51,7 @@ function draw(): void {
         <button type="button" @click=${() => api.postMessage({ type: 'save' })}>${t('Save')}</button>
       </header>
       <table>
-        <thead><tr><th>${t('Time')}</th><th>${t('Direction')}</th><th>${t('Kind')}</th><th>${t('Size')}</th><th>${t('Events')}</th></tr></thead>
+        <thead><tr><th>Time</th><th>Direction</th><th>Kind</th><th>Size</th><th>Events</th></tr></thead>
         <tbody>${found.slice(-SHOWN).map(rowView)}</tbody>
       </table>`,
     root,

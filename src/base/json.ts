@@ -1,5 +1,3 @@
-import { t } from './l10n.ts';
-
 /** Levels of lists and objects in one value. Nothing real comes near; what goes far beyond cannot be written as JSON again. */
 export const DEEPEST = 256;
 
@@ -30,7 +28,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 function cut(value: unknown, levels: number): unknown {
   if (typeof value !== 'object' || value === null) return value;
-  if (levels === 0) return t('… (nested more than {0} deep, left out)', DEEPEST);
+  if (levels === 0) return `… (nested more than ${DEEPEST} deep, left out)`;
   if (Array.isArray(value)) return value.map((inner) => cut(inner, levels - 1));
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cut(inner, levels - 1)]));
 }

@@ -19,3 +19,8 @@ export const t: Translate = (english, ...args) => translate(english, ...args);
 export function setTranslator(chosen: Translate): void {
   translate = chosen;
 }
+
+/** What the agent sent cannot be decoded. `detail` is for developers and is not translated. */
+export function unreadable(detail: string): string {
+  return t('The agent sent something Parley cannot read: {0}', detail);
+}

@@ -137,8 +137,8 @@ export abstract class Step<S extends Conversation> {
     this.timer(RESTART, null);
   }
   offerRestart(turn: TurnState): void {
-    this.showActivity(turn, t('The agent does not stop. It will be restarted soon; the conversation goes on from there.'));
-    this.emit({ type: 'notice', notice: { level: 'warn', text: t('The agent does not stop.'), next: ['restart'], turnId: turn.id } });
+    this.showActivity(turn, t('The agent is not stopping. It will be restarted.'));
+    this.emit({ type: 'notice', notice: { level: 'warn', text: t('The agent is not stopping.'), next: ['restart'], turnId: turn.id } });
   }
 
   // --- parts of a turn

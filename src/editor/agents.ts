@@ -155,7 +155,7 @@ export class Agents {
     this.#problems = text;
     if (!text) return;
     for (const problem of problems) this.#deps.log.warn(problem);
-    const open = vscode.l10n.t('Open Settings');
+    const open = vscode.l10n.t('Open settings');
     const message = vscode.l10n.t('Some agents in the settings cannot be used: {0}', problems.join('; '));
     void vscode.window.showWarningMessage(message, open).then((choice) => {
       if (choice === open) void openSettings('parley.agents');

@@ -164,7 +164,7 @@ export async function openAllSettings(inputs: Pick<QuickInputs, 'pick'>, extensi
       { label: vscode.l10n.t('Agents and models of this machine'), value: 'machine' },
       { label: vscode.l10n.t('Approvals, following and log, for all machines'), value: 'user' },
     ],
-    { title: vscode.l10n.t('Open Settings') },
+    { title: vscode.l10n.t('Open settings') },
   );
   if (page === 'machine') await openSettings(query);
   if (page === 'user') await vscode.commands.executeCommand('workbench.action.openSettings', query);

@@ -31,12 +31,7 @@ export function showStatus(desk: SessionHost, waiting: (count: number, approvals
     shown = words;
     if (!session) return item.hide();
     item.text = words;
-    item.tooltip = [
-      session.agent.name,
-      session.link.state === 'opening' ? session.link.note : '',
-      plainLabel(titleOf(session)),
-      asks > 0 ? vscode.l10n.t('Click to see what waits.') : '',
-    ]
+    item.tooltip = [session.agent.name, session.link.state === 'opening' ? session.link.note : '', plainLabel(titleOf(session))]
       .filter(Boolean)
       .join('\n');
     item.accessibilityInformation = { label: words.replace(/\$\([^)]*\)\s*/g, ''), role: 'button' };
@@ -58,9 +53,9 @@ function describeWaiting(sessions: readonly Session[]): string | undefined {
   const name = names.size === 1 ? ([...names][0] ?? '') : 'Parley';
   const approvals = asks.every((ask) => ask.kind === 'approval');
   if (asks.length === 1) {
-    return `$(bell-dot) ${approvals ? vscode.l10n.t('{0}: 1 approval waits', name) : vscode.l10n.t('{0}: 1 question waits', name)}`;
+    return `$(bell-dot) ${name}: ${approvals ? vscode.l10n.t('1 approval waits') : vscode.l10n.t('1 question waits')}`;
   }
-  return `$(bell-dot) ${approvals ? vscode.l10n.t('{0}: {1} approvals wait', name, asks.length) : vscode.l10n.t('{0}: {1} requests wait', name, asks.length)}`;
+  return `$(bell-dot) ${name}: ${approvals ? vscode.l10n.t('{0} approvals wait', asks.length) : vscode.l10n.t('{0} requests wait', asks.length)}`;
 }
 
 function describe(session: Session): string {

@@ -271,14 +271,14 @@ export class LiveSession implements HostedSession, Disposable {
   #stopStart(): void {
     if (this.store.now.link.state !== 'opening') return;
     this.#hold();
-    this.#end(t('The start was stopped.'));
+    this.#end(t('The agent was stopped.'));
   }
 
   /** The agent was asked and goes on: it is ended with its turn, and another one goes on with the conversation. A double click is one Stop. */
   #stopAgain(): void {
     const turn = runningTurn(this.store.now);
     if (!turn || Math.abs(this.#deps.now() - this.#stoppedAt) < SECOND_STOP) return;
-    const stop = t('The agent did not stop and was ended.');
+    const stop = t('The agent was stopped.');
     this.#emit({ type: 'turn.ended', turnId: turn.id, at: this.#deps.now(), status: 'cancelled', stop });
     void this.restart();
   }

@@ -52,25 +52,25 @@ export function problemText(field: Field, values: readonly string[]): string | u
     case 'missing':
       return t('An answer is needed.');
     case 'number':
-      return t('A number is needed.');
+      return t('Expected: {0}', '1.5');
     case 'integer':
-      return t('A whole number is needed.');
+      return t('Expected: {0}', '1, 2, 3, …');
     case 'small':
     case 'few':
-      return t('At least {0}.', min);
+      return t('Expected: {0}', `≥ ${min}`);
     case 'large':
     case 'many':
-      return t('At most {0}.', max);
+      return t('Expected: {0}', `≤ ${max}`);
     case 'short':
-      return t('At least {0} characters.', min);
+      return t('Expected: {0}', t('{0} characters', `≥ ${min}`));
     case 'long':
-      return t('At most {0} characters.', max);
+      return t('Expected: {0}', t('{0} characters', `≤ ${max}`));
     case 'email':
-      return t('A mail address is needed.');
+      return t('Expected: {0}', 'name@example.org');
     case 'uri':
-      return t('An address with its scheme is needed, for example https://…');
+      return t('Expected: {0}', 'https://…');
     case 'date':
-      return t('A date is needed, for example 2027-01-31 or 2027-01-31T12:00:00Z.');
+      return t('Expected: {0}', '2027-01-31, 2027-01-31T12:00:00Z');
     default: {
       const unknown: never = problem;
       return unknown;

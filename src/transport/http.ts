@@ -63,7 +63,7 @@ export class HttpClient implements Disposable {
       const next = redirectOf(answer, url, request.method);
       if (next === undefined) return answer;
       answer.dispose();
-      if (hop === REDIRECTS) throw new HttpFailure('redirect', t('{0} redirects in circles.', originOf(url)));
+      if (hop === REDIRECTS) throw new HttpFailure('redirect', t('{0} could not be reached ({1}).', originOf(url), 'redirects in circles'));
       url = next;
     }
   }
@@ -146,13 +146,7 @@ export class HttpClient implements Disposable {
       sent.on('close', () => {
         gone();
         // After an answer this changes nothing.
-        reject(
-          late ??
-            new HttpFailure(
-              signal?.aborted || this.#disposed ? 'aborted' : 'cut',
-              t('The connection to {0} was closed.', originOf(request.url)),
-            ),
-        );
+        reject(late ?? new HttpFailure(signal?.aborted || this.#disposed ? 'aborted' : 'cut', t('The connection was closed.')));
       });
       sent.end(request.body);
     });
@@ -198,8 +192,8 @@ function deadlines(
 
 function tooLate(origin: string, what: 'connect' | 'headers', seconds: number): string {
   return what === 'connect'
-    ? t('{0} could not be reached within {1} s.', origin, seconds)
-    : t('{0} did not begin to answer within {1} s.', origin, seconds);
+    ? t('{0} could not be reached ({1}).', origin, `${seconds} s`)
+    : t('{0} did not answer within {1} s.', origin, seconds);
 }
 
 /** Where a redirect leads, or undefined when the answer is none. A POST is only repeated where the server says so by 307 or 308. */
@@ -211,16 +205,16 @@ function redirectOf(answer: HttpAnswer, from: string, method: HttpRequest['metho
   if (target?.origin === new URL(from).origin && mayRepeat) return target.href;
   answer.dispose();
   if (target?.origin === new URL(from).origin) {
-    const told = t(
-      '{0} redirects to {1} with status {2}: what was sent is not sent again there.',
-      originOf(from),
-      target.pathname,
-      answer.status,
-    );
-    throw new HttpFailure('redirect', told);
+    // What was posted is not sent again.
+    throw new HttpFailure('redirect', leadsTo(originOf(from), `${target.origin}${target.pathname} (${answer.status})`));
   }
   const where = target ? `${target.origin}${target.pathname}` : location.slice(0, 200);
-  throw new HttpFailure('redirect', t('{0} redirects to {1}. If that is right, set it as the address.', originOf(from), where));
+  throw new HttpFailure('redirect', leadsTo(originOf(from), where));
+}
+
+/** An address that leads to another one, which only the user may choose. */
+export function leadsTo(from: string, where: string): string {
+  return t('{0} leads to {1}. If that is right, set it as the address.', from, where);
 }
 
 /** Scheme, host and port: what may be shown and logged of an address. */

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import { parseJson } from '../base/json.ts';
-import { t } from '../base/l10n.ts';
+import { t, unreadable } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { HttpFailure } from './httpFailure.ts';
 
@@ -47,14 +47,14 @@ export class HttpAnswer implements Disposable {
         reject(
           this.#stopped()
             ? new HttpFailure('aborted', t('The request was stopped.'))
-            : new HttpFailure('cut', t('The connection to {0} was lost.', origin)),
+            : new HttpFailure('cut', t('The connection to {0} was lost ({1}).', origin, 'closed early')),
         );
       };
       if (response.destroyed) return broken();
       const body = decoded(response, this.#url);
       const late = () => {
         const { origin } = new URL(this.#url);
-        reject(new HttpFailure('timeout', t('{0} stopped in the middle of its answer.', origin)));
+        reject(new HttpFailure('timeout', t('The connection to {0} was lost ({1}).', origin, 'timeout')));
         response.destroy();
       };
       const timer = silence === undefined ? undefined : setTimeout(late, silence);
@@ -94,7 +94,7 @@ export class HttpAnswer implements Disposable {
   async json(limit: number): Promise<unknown> {
     const text = await this.text(limit + 1);
     const { origin } = new URL(this.#url);
-    if (Buffer.byteLength(text) > limit) throw new HttpFailure('tooLong', t('{0} answered with more than {1} bytes.', origin, limit));
+    if (Buffer.byteLength(text) > limit) throw new HttpFailure('tooLong', unreadable(`${origin}: more than ${limit} bytes`));
     return parseJson(text);
   }
 
@@ -118,10 +118,7 @@ function decoded(response: IncomingMessage, url: string): Readable {
         : undefined;
   if (!unpack) {
     response.destroy();
-    throw new HttpFailure(
-      'encoding',
-      t('{0} packs its answers in a way that is not known here: {1}.', new URL(url).origin, coding.slice(0, 100)),
-    );
+    throw new HttpFailure('encoding', unreadable(`${new URL(url).origin}: content-encoding ${coding.slice(0, 100)}`));
   }
   // Its end and its breaking off are heard on the unpacked side.
   return pipeline(response, unpack, () => {});

@@ -1,12 +1,10 @@
-import { t } from '../base/l10n.ts';
-
 /** No single line may be longer than this many bytes unless the caller says otherwise. */
 export const LINE_LIMIT = 256 * 1024 * 1024;
 
 /** A line grew beyond the limit, and the caller did not say that it can do without it. */
 export class LineTooLong extends Error {
   constructor(limit: number) {
-    super(t('a line longer than {0} MB', Math.round(limit / 1024 / 1024)));
+    super(`a line longer than ${Math.round(limit / 1024 / 1024)} MB`);
   }
 }
 

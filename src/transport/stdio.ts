@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { Emitter, Once } from '../base/emitter.ts';
-import { t } from '../base/l10n.ts';
+import { t, unreadable } from '../base/l10n.ts';
 import { messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
 import { type LineBounds, Lines } from './lines.ts';
@@ -26,7 +26,7 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
     try {
       lines.push(chunk);
     } catch (error) {
-      close(t('It sent {0}.', messageOf(error)), 'broken');
+      close(unreadable(messageOf(error)), 'broken');
     }
   };
   input.on('data', take);
@@ -34,7 +34,7 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
     if (!closed.value) lines.end();
     close(t('Its output ended.'), 'ended');
   });
-  input.on('error', (error) => close(t('Reading from it failed: {0}', error.message), 'broken'));
+  input.on('error', (error) => close(t('The connection to {0} was lost ({1}).', 'stdout', error.message), 'broken'));
   // A peer that stops reading shows as EPIPE here. What it wrote before may still be on its way in, so only the input's end closes.
   output.on('error', () => {});
 

@@ -53,7 +53,7 @@ class SocketChannel implements Channel {
       this.#why ??= t('{0} could not be reached ({1}).', name, messageOf(error));
     });
     socket.on('close', (code, reason) => {
-      const said = String(reason) || this.#why || t('The connection to {0} was closed.', name);
+      const said = String(reason) || this.#why || t('The connection to {0} was lost ({1}).', name, 'closed');
       this.#closed.fire({ reason: said, failure: 'broken', code, stderr: '' });
     });
   }
@@ -61,7 +61,7 @@ class SocketChannel implements Channel {
   async send(line: string): Promise<void> {
     const { readyState, bufferedAmount } = this.#socket;
     if (readyState === WebSocket.CONNECTING) return void this.#unsent.push(line);
-    if (readyState !== WebSocket.OPEN) throw new Error(t('The connection to {0} was closed.', this.#name));
+    if (readyState !== WebSocket.OPEN) throw new Error(t('The connection to {0} was lost ({1}).', this.#name, 'closed'));
     if (bufferedAmount > MOST_WAITING) return this.#socket.close(TOO_SLOW, 'You do not read.');
     this.#socket.send(line);
   }

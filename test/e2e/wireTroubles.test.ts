@@ -89,7 +89,7 @@ test(
     assert.equal(await chat.composer.inputValue(), 'four');
     await page.keyboard.type(', shorter');
     await page.keyboard.press('Enter');
-    await chat.lastTurn.getByText('The agent reached its largest number of steps.').waitFor();
+    await chat.lastTurn.getByText('The agent has reached a limit (steps).').waitFor();
     assert.equal(await chat.frame.getByText('max_steps_reached').count(), 0);
     await window.pictures('wire-limit');
     await chat.lastTurn.locator('vscode-button', { hasText: 'Continue' }).click();

@@ -138,7 +138,7 @@ test('a start that takes long can be stopped; what waits then waits for the user
   const first = script.last();
   live.send({ type: 'cancel' });
   const { link, queue } = now();
-  assert.deepEqual([link.state === 'closed' && link.reason, link.state === 'closed' && link.next], ['The start was stopped.', ['restart']]);
+  assert.deepEqual([link.state === 'closed' && link.reason, link.state === 'closed' && link.next], ['The agent was stopped.', ['restart']]);
   assert.deepEqual(
     queue.map((one) => one.held),
     [true],
@@ -192,7 +192,7 @@ test('an agent that goes on after Stop is ended by a second one, whatever it spe
   clock += 2_000;
   live.send({ type: 'cancel' });
   await settle();
-  assert.deepEqual([now().turns[0]?.status, now().turns[0]?.stop], ['cancelled', 'The agent did not stop and was ended.']);
+  assert.deepEqual([now().turns[0]?.status, now().turns[0]?.stop], ['cancelled', 'The agent was stopped.']);
   assert.deepEqual([script.conversations.length, script.conversations[0]?.disposed], [2, 1]);
   assert.deepEqual(script.last().scene.resume, { key: 'K', history: false });
   script.last().ready();

@@ -144,7 +144,7 @@ export class Rules implements Disposable {
         { label: vscode.l10n.t('Try a command…'), value: 'try' },
         ...known.map((one): Choice<Row> => ({ label: ruleText(one.rule), description: this.#reachText(one), value: one })),
         ...this.#byAgents().map((label): Choice<Row> => ({ label, description: vscode.l10n.t('kept by the agent'), value: 'agents' })),
-        { label: vscode.l10n.t('Open Settings'), description: 'parley.approvals.rules', value: 'settings' },
+        { label: vscode.l10n.t('Open settings'), description: 'parley.approvals.rules', value: 'settings' },
       ],
       { title: vscode.l10n.t('Approval Rules'), placeholder: vscode.l10n.t('Choose a rule to remove it') },
     );
@@ -165,7 +165,6 @@ export class Rules implements Disposable {
   async #tryCommand(): Promise<void> {
     const command = await this.#inputs.input({
       title: vscode.l10n.t('Try a command…'),
-      prompt: vscode.l10n.t('Says which rule would decide. Nothing is run.'),
     });
     if (command === undefined || command.trim() === '') return;
     void vscode.window.showInformationMessage(this.#verdict(command));

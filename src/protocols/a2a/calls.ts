@@ -114,7 +114,7 @@ export function readRfcCall(data: unknown): Snapshot | undefined {
 function errorText(message: string | null | undefined, ...more: readonly (string | number | null | undefined)[]): string {
   const said = message || '';
   const facts = more.filter((one) => one != null && one !== '' && !said.includes(String(one)));
-  if (said === '' && facts.length === 0) return t('It failed without a reason.');
+  if (said === '' && facts.length === 0) return t('The agent reports an error.');
   return said === '' ? facts.join(' ') : facts.length > 0 ? `${said} (${facts.join(' ')})` : said;
 }
 

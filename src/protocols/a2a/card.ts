@@ -30,8 +30,12 @@ export class UnfitAgent extends Error {}
 export function noAgent(address: string, why: string): UnfitAgent {
   return new UnfitAgent(t('There is no A2A agent at {0} ({1}).', address, why));
 }
-function otherVersion(name: string, version: string): string {
-  return t('The development-tool extension of {0} has version {1}; Parley supports {2}.', name, version, versionText(OURS));
+function otherVersion(version: string): string {
+  return t(
+    'The agent speaks version {0} of the protocol; Parley supports {1}.',
+    `${version} (development-tool extension)`,
+    versionText(OURS),
+  );
 }
 
 /** Judges a card. `base` is the address it was fetched from. */
@@ -45,7 +49,7 @@ export function readCard(value: unknown, base: string, more: readonly string[] =
   const required = unfit.find((one) => one.required);
   const theirs = versionText(unfit[0] && versionIn(unfit[0].uri));
   if (usable.length === 0 && required) {
-    throw new UnfitAgent(otherVersion(facts.name, versionText(versionIn(required.uri))));
+    throw new UnfitAgent(otherVersion(versionText(versionIn(required.uri))));
   }
   const foreign = (facts.capabilities?.extensions ?? []).find((one) => one.required && !isOurExtension(one.uri, more));
   if (foreign) throw new UnfitAgent(t('{0} requires {1}, which Parley does not support.', facts.name, foreign.uri));
@@ -53,7 +57,7 @@ export function readCard(value: unknown, base: string, more: readonly string[] =
   const gemini = extension === undefined && facts.name === 'Gemini SDLC Agent';
   const remarks: string[] = [];
   if (extension === undefined && unfit.length > 0) {
-    remarks.push(otherVersion(facts.name, theirs));
+    remarks.push(otherVersion(theirs));
   }
   return {
     name: facts.name,
@@ -94,7 +98,7 @@ function endpointOf(url: string, base: string): string {
   const theirs = new URL(url, base);
   if (isLoopback(theirs)) return new URL(`${theirs.pathname}${theirs.search}`, ours.origin).href;
   if (theirs.origin === ours.origin) return theirs.href;
-  throw new UnfitAgent(t('The card at {0} leads to {1}. If that is right, set it as the address.', ours.origin, theirs.origin));
+  throw new UnfitAgent(t('{0} leads to {1}. If that is right, set it as the address.', ours.origin, theirs.origin));
 }
 
 export function isLoopback(url: URL): boolean {

@@ -198,7 +198,7 @@ function fieldId(at: number): string {
 }
 
 function labelOf(way: Way): string {
-  if (way.how === 'basic') return t('User name and password, as name:password');
+  if (way.how === 'basic') return 'user:password';
   return way.how === 'key' ? t('API key') : t('Token');
 }
 

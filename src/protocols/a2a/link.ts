@@ -135,7 +135,9 @@ export class AgentLink implements Link {
     const address = (launch.kind === 'http' ? launch.url : await this.#startProgram()).replace(/\/$/, '');
     this.#mustBeOpen();
     if (!(await this.#plainText.mayUse(new URL(address)))) {
-      throw new UnfitAgent(t('Parley did not connect to {0}: the connection is not encrypted.', address));
+      throw new UnfitAgent(
+        t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', address),
+      );
     }
     this.#mustBeOpen();
     const { origin } = new URL(address);

@@ -726,9 +726,9 @@ class A2aStep extends Step<A2aState> {
       return this.confirm(turn, 'signIn', t('The agent wants you to sign in'), turn.lastWords, t('I have signed in'), t('Stop here'));
     }
     if (taskState !== 'completed' && isOver(taskState)) this.leaveTask(false);
-    if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent stopped.') });
+    if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent was stopped.') });
     if (taskState === 'failed' || taskState === 'rejected' || failure !== null) {
-      return this.fail(failure === null ? t('It failed without a reason.') : advised(failure), ['retry']);
+      return this.fail(failure === null ? t('The agent reports an error.') : advised(failure), ['retry']);
     }
     const followUp = Object.values(turn.followUps).join('\n');
     clear(turn.followUps);
@@ -1206,7 +1206,7 @@ class A2aStep extends Step<A2aState> {
       if (call.decision === 'asking' || call.last.status !== 'waiting') continue;
       call.again += 1;
       if (call.again > ASKED_AGAIN_AT_MOST) {
-        return this.fail(t('The agent does not accept your answer. {0}', why ?? '').trim(), ['retry', 'showLog']);
+        return this.fail(t('The agent refused: {0}', why ?? '–'), ['retry', 'showLog']);
       }
       this.changeCall(turn, call.id, { status: 'waiting' });
       this.askAbout(turn, call);

@@ -61,10 +61,7 @@ export async function startServer(launch: ProcessLaunch, log: Log, name?: string
     channel.onClosed(resolve);
   });
   const address = new Promise<string>((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(t('The agent did not answer within {0} s of its start.', STARTS_WITHIN / 1000))),
-      STARTS_WITHIN,
-    );
+    const timer = setTimeout(() => reject(new Error(t('The agent did not answer within {0} s.', STARTS_WITHIN / 1000))), STARTS_WITHIN);
     channel.onMessage((line) => {
       kept.push(line);
       if (kept.length > LINES_KEPT) kept.shift();

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { t } from '../../base/l10n.ts';
+import { t, unreadable } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
@@ -159,7 +159,7 @@ export class AcpAdapter implements Adapter {
       const result = await Promise.race([this.#driver.request('agent', method, params, stop), stopped]);
       const parsed = answer.safeParse(result);
       if (parsed.success) return parsed.data;
-      throw new Error(t('The agent sent an invalid response to "{0}".', method));
+      throw new Error(unreadable(method));
     } finally {
       clearTimeout(timer);
     }

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
-import { t } from '../../base/l10n.ts';
+import { t, unreadable } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
@@ -273,9 +273,9 @@ export function endOf(reason: string): { readonly status: TurnStatus } & TurnEnd
     case 'cancelled':
       return { status: 'cancelled' };
     case 'max_tokens':
-      return limit(t('The answer reached its largest length.'));
+      return limit(t('The answer was cut at its greatest length.'));
     case 'max_turn_requests':
-      return limit(t('The agent reached its largest number of steps.'));
+      return limit(t('The agent has reached a limit ({0}).', 'steps'));
     case 'refusal': {
       const message = t('The agent refused. It has forgotten this message and all it did about it.');
       return { status: 'failed', forgotten: true, error: { message } };
@@ -319,7 +319,7 @@ function stringAt(value: unknown, key: string): string | undefined {
 }
 
 /** An answer is not as the protocol has it: says which, and where the first thing wrong with it stands. */
-export function unreadable(method: string, error: { readonly issues: readonly { readonly path: readonly PropertyKey[] }[] }): string {
+export function misfit(method: string, error: { readonly issues: readonly { readonly path: readonly PropertyKey[] }[] }): string {
   const where = error.issues[0]?.path.map(String).join('.');
-  return `${t('The agent sent an invalid response to "{0}".', method)}${where ? ` (${where})` : ''}`;
+  return unreadable(`${method}${where ? ` (${where})` : ''}`);
 }

@@ -55,11 +55,11 @@ import {
   frameOf,
   hello,
   isReminder,
+  misfit,
   type TerminalNews,
   terminalsIn,
   toBlocks,
   toContent,
-  unreadable,
 } from './codec.ts';
 import { locate, patchItems } from './diffs.ts';
 import { decodeBytes } from './draft.ts';
@@ -154,7 +154,7 @@ const STOPPED = 'The user has stopped this: the command was not run.';
 /** How a command is asked about that goes against a refusal, and what the agent is told when it is refused as well. */
 const AGAINST: Readonly<Record<Against, { readonly title: () => string; readonly rejected: (line: string) => string }>> = {
   command: {
-    title: () => t('Run a command you have rejected before'),
+    title: () => t('{0} (you rejected this before)', t('Run a command')),
     rejected: (line) => `The user has rejected this command: ${line}`,
   },
   file: {
@@ -295,14 +295,14 @@ class AcpStep extends Step<AcpState> {
     this.timer('initialize', null);
     if (error) return error.kind === 'refused' ? this.failed(faultOf(error).message) : undefined;
     const head = anyHello.safeParse(result);
-    if (!head.success) return this.failed(unreadable('initialize', head.error));
+    if (!head.success) return this.failed(misfit('initialize', head.error));
     const { protocolVersion } = head.data;
     if (protocolVersion !== 1 && !(protocolVersion === 2 && newest === 2)) {
       const { newest: ours } = state.setup;
-      return this.failed(t('The agent speaks version {0} of the protocol; this client speaks version {1}.', protocolVersion, ours));
+      return this.failed(t('The agent speaks version {0} of the protocol; Parley supports {1}.', protocolVersion, ours));
     }
     const answer = codecOf({ protocol: protocolVersion }).hello.safeParse(result);
-    if (!answer.success) return this.failed(unreadable('initialize', answer.error));
+    if (!answer.success) return this.failed(misfit('initialize', answer.error));
     const isFirst = state.agent === null;
     state.greeted = true;
     state.agent = agentOf(answer.data, protocolVersion);
@@ -343,7 +343,7 @@ class AcpStep extends Step<AcpState> {
         ? {
             tools: {
               accepted: [],
-              rejected: setup.tools.map((name) => ({ name, reason: t('The agent takes no tools from the editor.') })),
+              rejected: setup.tools.map((name) => ({ name, reason: 'The agent takes no tools from the editor.' })),
             },
           }
         : {}),
@@ -425,7 +425,7 @@ class AcpStep extends Step<AcpState> {
     if (error) return this.sessionFailed(error);
     const answer = this.codec.sessionAnswer.safeParse(result ?? {});
     const method = state.resuming ? 'session/load' : 'session/new';
-    if (!answer.success) return this.openingFailed({ kind: 'lost', message: unreadable(method, answer.error) });
+    if (!answer.success) return this.openingFailed({ kind: 'lost', message: misfit(method, answer.error) });
     const id = state.resuming?.key ?? answer.data.sessionId;
     if (!id) return this.openingFailed({ kind: 'lost', message: 'The agent named no session.' });
     state.opened = { ...answer.data, sessionId: id };
@@ -500,8 +500,7 @@ class AcpStep extends Step<AcpState> {
     state.signInReason = /^authentication required\.?$/i.test(words) ? null : words;
     const ways = (state.agent?.authMethods ?? []).filter((method) => wayOf(method, state.setup.can) !== undefined);
     if (state.turn?.prompt) state.turn.prompt.step = 'signIn';
-    if (ways.length === 0)
-      return this.signInDeclined(t('The agent wants you to sign in. Set it up with its own program first, then start it again.'));
+    if (ways.length === 0) return this.signInDeclined(t('Sign in with the agent’s own program in a terminal, then restart the agent.'));
     state.signIn = { step: 'choosing' };
     this.ask(signInAsk(this.newId(), ways, state.signInReason), 'signIn');
   }
@@ -627,8 +626,8 @@ class AcpStep extends Step<AcpState> {
     this.timer(`set ${id}`, null);
     const answer = error ? undefined : this.codec.sessionAnswer.safeParse(result ?? {});
     if (error || !answer?.success) {
-      const why = error ? faultOf(error).message : unreadable(request.method, answer?.error ?? { issues: [] });
-      return this.warn(t('The agent did not take the setting: {0}', why), { passing: true });
+      const why = error ? faultOf(error).message : misfit(request.method, answer?.error ?? { issues: [] });
+      return this.warn(t('The agent refused: {0}', why), { passing: true });
     }
     if (answer.data.configOptions) settings.config = answer.data.configOptions;
     const events = answer.data.configOptions ? settingEvents(settings) : settingDone(settings, request.done);
@@ -678,7 +677,7 @@ class AcpStep extends Step<AcpState> {
       return;
     }
     const answer = promptAnswer.safeParse(result);
-    if (!answer.success) return this.promptFailed({ kind: 'lost', message: unreadable('session/prompt', answer.error) });
+    if (!answer.success) return this.promptFailed({ kind: 'lost', message: misfit('session/prompt', answer.error) });
     this.endPrompt(answer.data.stopReason, answer.data.usage);
   }
   promptFailed(error: Failure): void {
@@ -749,7 +748,7 @@ class AcpStep extends Step<AcpState> {
   doesNotStop(): void {
     const { turn } = this.state;
     if (!turn) return;
-    this.emit({ type: 'notice', notice: { level: 'warn', text: t('The agent does not stop.'), next: ['restart'], turnId: turn.id } });
+    this.emit({ type: 'notice', notice: { level: 'warn', text: t('The agent is not stopping.'), next: ['restart'], turnId: turn.id } });
   }
 
   // --- turns
@@ -907,7 +906,7 @@ class AcpStep extends Step<AcpState> {
   compaction(turn: AcpTurn, lane: AcpLane, status: string | null | undefined, error: unknown): void {
     const isOver = status === 'completed' || status === 'failed' || status === 'cancelled';
     this.emit({ type: 'turn.activity', turnId: turn.id, text: isOver ? null : t('Compacting the conversation') });
-    if (status === 'completed') this.mention({ level: 'info', text: t('The conversation was compacted.') }, lane);
+    if (status === 'completed') this.mention({ level: 'info', text: t('The conversation was compressed.') }, lane);
     if (status !== 'failed') return;
     const why = typeof error === 'string' ? error.slice(0, 500) : '?';
     this.mention({ level: 'warn', text: t('Compacting the conversation failed: {0}', why) }, lane);
@@ -1181,7 +1180,7 @@ class AcpStep extends Step<AcpState> {
     if ('command' in request) return this.createTerminal(id, request);
     return this.aboutTerminal(id, method.slice('terminal/'.length), request.terminalId);
   }
-  badParams(id: string, method: string, error: Parameters<typeof unreadable>[1]): void {
+  badParams(id: string, method: string, error: Parameters<typeof misfit>[1]): void {
     const { message = '', path = [] } = (error.issues[0] ?? {}) as { readonly message?: string; readonly path?: readonly PropertyKey[] };
     this.no(id, INVALID_PARAMS, `${method}: ${path.map(String).join('.')} ${message}`.trim());
   }
@@ -1457,7 +1456,7 @@ class AcpStep extends Step<AcpState> {
     job.folder = folder;
     job.step = 'asking';
     if (known === false) return this.readDecided(id, job, false, false);
-    const title = t('Read a file outside the workspace');
+    const title = t('{0} (outside the workspace)', t('Read {0}', path));
     this.mayI(id, { title, toolKind: 'read', detail: { type: 'text', text: path } }, t('Allow in this folder'));
   }
   readDecided(id: string, job: Extract<Job, { is: 'read' }>, isAllowed: boolean, isSaid: boolean): void {
@@ -1532,13 +1531,14 @@ class AcpStep extends Step<AcpState> {
     const text = evident ? allowedText(decided, target) : undefined;
     const wasShown = text !== undefined && plain(text) === plain(job.content);
     if (refusedPath === null && (place === 'inside' || wasShown)) return this.mergeWrite(id, job, look);
+    const shown = evident ? target : look.real;
+    const what = t('Write {0}', shown);
     const title =
       refusedPath !== null
-        ? t('Write a file whose change you have rejected before')
+        ? t('{0} (you rejected this before)', what)
         : place === 'guarded'
-          ? t('Write a file that steers the editor or the version control')
-          : t('Write a file outside the workspace');
-    const shown = evident ? target : look.real;
+          ? t('{0} (guarded file)', what)
+          : t('{0} (outside the workspace)', what);
     const diffs = [{ path: shown, before: look.before === null ? null : plain(look.before), after: plain(job.content) }];
     job.step = 'asking';
     this.mayI(id, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t('Allow'));
@@ -1634,7 +1634,11 @@ class AcpStep extends Step<AcpState> {
       job.step = 'askingFolder';
       if (folder === false) return this.commandDecided(id, job, false, false);
       const detail: ApprovalDetail = { type: 'command', command: line, cwd: outside ?? cwd };
-      return this.mayI(id, { title: t('Run a command outside the workspace'), toolKind: 'execute', detail }, t('Allow in this folder'));
+      return this.mayI(
+        id,
+        { title: t('{0} (outside the workspace)', t('Run a command')), toolKind: 'execute', detail },
+        t('Allow in this folder'),
+      );
     }
     const running = Object.values(state.terminals).filter((terminal) => terminal.state === 'running').length;
     if (running + state.starting >= MOST_RUNNING) return this.no(id, INTERNAL, `More than ${MOST_RUNNING} commands are running.`);
@@ -1835,7 +1839,7 @@ class AcpStep extends Step<AcpState> {
       case 'set':
         return this.settingAnswered(id, result, error);
       case 'stop':
-        return error ? this.warn(t('The agent did not stop it: {0}', faultOf(error).message), { passing: true }) : undefined;
+        return error ? this.warn(t('The agent refused: {0}', faultOf(error).message), { passing: true }) : undefined;
       case 'edit':
         return this.editRead(id, result);
       case 'exit':

@@ -112,6 +112,7 @@ function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }
 /** The address of the host's WebSocket, or why it is not used. */
 export function socketUrl(url: string, isNear: (host: string) => boolean): { readonly url: string } | { readonly refusal: string } {
   const { protocol, host, href } = new URL(url);
-  if (protocol === 'http:' && !isNear(host)) return { refusal: t('Parley did not connect to {0}: the connection is not encrypted.', host) };
+  if (protocol === 'http:' && !isNear(host))
+    return { refusal: t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', host) };
   return { url: href.replace(/^http/, 'ws') };
 }

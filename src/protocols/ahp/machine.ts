@@ -701,10 +701,10 @@ class AhpStep extends Step<AhpState> {
   elapsed(timer: string): void {
     const { state } = this;
     const { turn, contents } = state;
-    if (timer === 'silence') return this.over(t('The agent does not answer.'));
+    if (timer === 'silence') return this.over(t('The agent did not answer within {0} s.', this.state.setup.limits.silence / 1000));
     if (timer === 'reconnect') return this.openAgain();
-    if (timer === OFFER_RESTART && turn) return this.showActivity(turn, t('The agent does not stop.'));
-    if (timer === RESTART && turn) return this.endTurn('cancelled', { stop: t('The agent did not stop and was ended.') });
+    if (timer === OFFER_RESTART && turn) return this.showActivity(turn, t('The agent is not stopping.'));
+    if (timer === RESTART && turn) return this.endTurn('cancelled', { stop: t('The agent was stopped.') });
     if (timer !== 'contents') return;
     for (const [key, text] of Object.entries(contents)) if (text === 'wanted') contents[key] = null;
     this.pump();

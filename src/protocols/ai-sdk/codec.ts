@@ -178,7 +178,7 @@ function statusOf(part: ToolPart): ToolCall['status'] {
 }
 
 function errorOf(part: ToolPart): string | undefined {
-  if (part.state === 'output-error') return part.errorText || t('The tool failed.');
+  if (part.state === 'output-error') return part.errorText || t('The agent reports an error.');
   const refused = part.state === 'output-denied' || (part.state === 'approval-responded' && part.approval?.approved === false);
   return refused ? part.approval?.reason : undefined;
 }
@@ -312,7 +312,7 @@ export function approvalAsk(part: ToolPart, at: { readonly askId: string; readon
     detail: { type: 'text', text: approvalText(part) },
     options: [
       { id: ALLOW, label: t('Allow'), effect: 'allow_once' },
-      { id: ALWAYS, label: t('Always allow {0} in this conversation', name), effect: 'allow_always' },
+      { id: ALWAYS, label: t('Allow all "{0}" this session', name), effect: 'allow_always' },
       { id: REJECT, label: t('Reject'), effect: 'reject_once' },
     ],
   };

@@ -645,7 +645,7 @@ class AiSdk extends ShownMessage {
     const [error] = errors;
     if (error !== undefined) {
       const text = error.trim();
-      return { kind: 'failed', message: text === '' || text === MASKED ? t('The agent failed.') : text };
+      return { kind: 'failed', message: text === '' || text === MASKED ? t('The agent reports an error.') : text };
     }
     const waitsForTool = assembly.aborted?.reason?.includes(FRONTEND_TOOL) ?? false;
     if (assembly.aborted && !waitsForTool) return { kind: 'aborted', reason: assembly.aborted.reason };
@@ -756,7 +756,7 @@ class AiSdk extends ShownMessage {
     if (reason === 'length') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut at its greatest length.'), next });
     else if (reason === 'interrupted') this.turnNotice(turn, { level: 'warn', text: t('The connection was lost.'), next });
     else if (reason === 'content-filter') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut by a content filter.') });
-    else if (isEmpty(this.last)) this.turnNotice(turn, { level: 'info', text: t('The server sent an empty answer.') });
+    else if (isEmpty(this.last)) this.turnNotice(turn, { level: 'info', text: t('The agent returned nothing.') });
     this.end(turn, { status: 'done' });
   }
   end(turn: ChatTurn, { retry, status, ...end }: TurnOutcome): void {
@@ -1136,7 +1136,7 @@ class AiSdk extends ShownMessage {
       handing.stage = 'trying';
       return this.pauseHanding(call, handing);
     }
-    const text = t('The result was not taken: {0}', refusal?.why ?? '');
+    const text = t('The server did not accept the result: {0}', refusal?.why ?? '');
     this.emit({ type: 'notice', notice: { level: 'error', text, next: ['openSettings'] } });
   }
   /** The response no longer waits for results. */

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
-import { t } from '../../base/l10n.ts';
+import { t, unreadable } from '../../base/l10n.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { Remedy, ToolCall } from '../../session/model.ts';
 import { HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
@@ -370,9 +370,7 @@ export async function readResponse(
   }
   opened(answer);
   const end = await readEvents(exchange, answer, events);
-  events.closed(
-    end === undefined ? { reason: t('The connection to {0} was closed.', originOf(request.url)) } : { reason: end, failure: 'broken' },
-  );
+  events.closed(end === undefined ? { reason: t('The connection was closed.') } : { reason: end, failure: 'broken' });
 }
 
 /** Reads the body. Gives what broke it, or undefined after a clean end. */
@@ -444,7 +442,7 @@ async function openStream(exchange: Exchange, request: Pick<HttpRequest, 'method
   if (type === 'text/event-stream') return answer;
   if (/^\w:["[{]/.test(await bodyOf(answer))) throw refuse(otherProtocol(), ['openSettings']);
   const shown = type === '' ? '–' : type;
-  throw refuse(t('{0} did not answer with a stream (status {1}, {2}).', originOf(request.url), status, shown), ['retry', 'openSettings']);
+  throw refuse(unreadable(`${originOf(request.url)}: no stream (status ${status}, ${shown})`), ['retry', 'openSettings']);
 }
 
 async function refusalOf(answer: HttpAnswer, url: string, now: number): Promise<Refused> {
@@ -453,9 +451,9 @@ async function refusalOf(answer: HttpAnswer, url: string, now: number): Promise<
   const short = t('{0} answered with status {1}', originOf(url), status);
   const text = said === '' ? short : `${short}: ${said}`;
   if (status === 401 || status === 403)
-    return { status, message: t('{0}. Set its key in the headers of the agent.', text), next: ['openSettings', 'retry'], said: text };
+    return { status, message: `${text}. ${t('Set its key in the headers of the agent.')}`, next: ['openSettings', 'retry'], said: text };
   if (status === 404 || status === 405)
-    return { status, message: t('{0}. Is the address right?', text), next: ['openSettings', 'retry'], said: text };
+    return { status, message: `${text}. ${t('Is the address right?')}`, next: ['openSettings', 'retry'], said: text };
   const wait = status === 429 || status === 503 ? retryAfter(answer.headers, now) : undefined;
   const message = wait === undefined ? text : `${text} (Retry-After: ${Math.ceil(wait / 1000)} s)`;
   return { status, message, next: ['retry'], said: text };
@@ -506,7 +504,7 @@ export async function postResult(exchange: Exchange, url: string, body: object, 
       if (answer.type === 'text/html')
         return {
           how: 'refused',
-          why: t('{0} did not answer with a stream (status {1}, {2}).', originOf(url), answer.status, answer.type),
+          why: unreadable(`${originOf(url)}: no stream (status ${answer.status}, ${answer.type})`),
           key: null,
         };
       return { how: 'accepted' };

@@ -308,7 +308,7 @@ export function contentOf(block: Exclude<DisplayBlock, { type: 'diff' | 'todo' }
     case 'background_task':
       return {
         type: 'text',
-        text: t('In the background: {0} ({1}, {2} {3})', block.description, block.status, block.kind, block.task_id),
+        text: t('In the background: {0}', `${block.description} (${block.status}, ${block.kind} ${block.task_id})`),
       };
     case 'unknown':
       return { type: 'raw', label: labelOf(block.value), value: block.value };
@@ -354,7 +354,6 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], context: 
         id: 'approve_for_session',
         label: t('Allow all "{0}" this session', actionText(request.action)),
         effect: 'allow_always',
-        description: t('Every later "{0}" of this session runs without asking', actionText(request.action)),
       },
       { id: 'reject', label: t('Reject'), effect: 'reject_once' },
     ],
@@ -436,7 +435,7 @@ export function questionOf(request: RequestPayload['QuestionRequest'], context: 
     kind: 'question',
     id: request.id,
     ...belongsTo(context),
-    title: headers.length > 0 ? [...new Set(headers)].join(', ') : t('The agent has a question'),
+    title: headers.length > 0 ? [...new Set(headers)].join(', ') : t('Question'),
     fields: request.questions.map(
       (item, at): Field => ({
         id: String(at),
@@ -499,7 +498,7 @@ export function modeChoice(plan: boolean): ModeChoice {
     current: plan ? 'plan' : 'default',
     all: [
       { id: 'default', name: t('Default') },
-      { id: 'plan', name: t('Plan'), description: t('Reads and plans; changes nothing until the plan is approved') },
+      { id: 'plan', name: t('Plan'), description: t('Reads and plans; changes nothing') },
     ],
   };
 }

@@ -237,10 +237,10 @@ const EXPLANATIONS: Readonly<Record<number, () => string>> = {
   [codes.modelCannot]: () => t('The model cannot do this.'),
 };
 const KEEP_WAITING = () => t('Keep waiting');
-const START_AGAIN = () => t('Start it again');
+const START_AGAIN = () => t('Restart agent');
 const NO_HANDSHAKE = () => t('Go on without the handshake (old versions)');
-const CONFIRM = () => t('Send it');
-const DO_NOT_CONFIRM = () => t('Do not send it');
+const CONFIRM = () => t('Yes');
+const DO_NOT_CONFIRM = () => t('No');
 const TASK_ENDS = new Set(['completed', 'failed', 'killed', 'lost', 'stopped', 'cancelled', 'timed_out']);
 const LEVELS: Readonly<Record<string, 'info' | 'warn' | 'error'>> = { info: 'info', success: 'info', warning: 'warn', error: 'error' };
 
@@ -304,7 +304,7 @@ class WireStep extends Step<WireState> {
   restart(): void {
     const { state } = this;
     if (find(state.links, AGENT) !== 'open') return;
-    this.emit({ type: 'link.opening', note: t('Restarting the agent, which did not stop') });
+    this.emit({ type: 'link.opening', note: t('The agent is not stopping. It will be restarted.') });
     this.emit({ type: 'background.set', tasks: [] });
     state.child.next = 'restart';
     this.letGo();
@@ -417,11 +417,7 @@ class WireStep extends Step<WireState> {
     const ours = parseVersion(NEWEST_VERSION) ?? theirs;
     const isOther = theirs.major !== ours.major;
     if (isOther) {
-      const text = t(
-        'The agent speaks version {0} of the protocol; this client speaks version {1}.',
-        result.protocol_version ?? '?',
-        NEWEST_VERSION,
-      );
+      const text = t('The agent speaks version {0} of the protocol; Parley supports {1}.', result.protocol_version ?? '?', NEWEST_VERSION);
       this.notice('warn', text);
     }
     this.connected({
@@ -448,7 +444,7 @@ class WireStep extends Step<WireState> {
       this.recordMissing();
       return this.ready(agent);
     }
-    this.emit({ type: 'link.opening', note: t('Reading the earlier conversation'), stops: true });
+    this.emit({ type: 'link.opening', note: t('Loading an earlier conversation'), stops: true });
     state.replaying = true;
     state.heardBefore = state.heard;
     this.timer('record', state.setup.limits.historySilence);
@@ -475,7 +471,7 @@ class WireStep extends Step<WireState> {
     }
     const message = failed?.message ?? '';
     this.log('error', `The handshake failed: ${message}`);
-    const reason = t('The handshake with {0} failed: {1}', state.setup.command, message);
+    const reason = t('{0} could not start: {1}', state.setup.command, message);
     this.emit({ type: 'link.closed', reason, next: ['restart', 'showLog', 'pickAgent'], at: this.now });
   }
   stillWaiting(at: number): void {
@@ -495,7 +491,7 @@ class WireStep extends Step<WireState> {
     const { handshake, setup } = this.state;
     if (!handshake) return;
     handshake.askId = this.newId();
-    const label = t('"{0}" runs but has not answered for {1} s.', setup.command, Math.round(setup.limits.silence / 1000));
+    const label = t('{0} did not answer within {1} s.', setup.command, Math.round(setup.limits.silence / 1000));
     const choices = [KEEP_WAITING(), START_AGAIN(), NO_HANDSHAKE()].map((one) => ({ label: one }));
     const fields = [{ id: 'what', label, choices }];
     this.ask({ kind: 'question', id: handshake.askId, ours: true, title: t('The agent is silent'), fields }, null);
@@ -535,8 +531,7 @@ class WireStep extends Step<WireState> {
     }
     this.emit({ type: 'commands.set', commands: agent.commands });
     if (state.hasPlanMode) this.emit({ type: 'mode.set', mode: modeChoice(state.inPlanMode) });
-    if (setup.asksOff)
-      this.notice('warn', t('The agent was started so that it asks for nothing: it edits files and runs commands by itself.'));
+    if (setup.asksOff) this.notice('warn', t('The agent edits files and runs commands without asking you.'));
     if (agent.legacy && setup.tools.length > 0) {
       this.notice('info', t('The agent takes no tools from the editor.'));
     }
@@ -549,10 +544,10 @@ class WireStep extends Step<WireState> {
   // --- the record of an earlier conversation (wire.md §11)
 
   recordMissing(): void {
-    this.notice('info', t('This agent cannot show the earlier conversation. It still remembers it.'));
+    this.notice('info', t('The agent remembers this conversation, but cannot show all of it.'));
   }
   recordCutShort(): void {
-    this.notice('warn', t('The earlier conversation was read only in part. The agent still remembers all of it.'));
+    this.notice('warn', t('The agent remembers this conversation, but cannot show all of it.'));
   }
   replayed(result: { readonly status: string } | undefined, failed: Failure | undefined): void {
     const { state } = this;
@@ -640,7 +635,7 @@ class WireStep extends Step<WireState> {
     const isUnknown = failed.code === codes.unknownMethod || /not support|unsupported/i.test(failed.message);
     this.state.hasPlanMode = !isUnknown;
     if (isUnknown) this.emit({ type: 'mode.set', mode: null });
-    else this.notice('warn', t('The agent did not take the setting: {0}', failed.message));
+    else this.notice('warn', t('The agent refused: {0}', failed.message));
   }
   steer(prompt: Prompt): void {
     const { state } = this;
@@ -672,7 +667,7 @@ class WireStep extends Step<WireState> {
     // The turn was over already, or the agent cannot be steered: then it is the next prompt.
     if (failed.code === codes.wrongState || failed.code === codes.unknownMethod) return this.prompt(prompt);
     const text = prompt.content.map((one) => (one.type === 'text' ? one.text : `[${one.type}]`)).join(' ');
-    if (isPending) this.notice('error', t('The agent did not take "{0}": {1}', text, failed.message));
+    if (isPending) this.notice('error', t('The agent refused: {0}', `${text}: ${failed.message}`));
   }
   /** The agent has taken up the oldest one; its event says what it was. */
   steerTakenUp(): void {
@@ -742,7 +737,7 @@ class WireStep extends Step<WireState> {
   approvalsSwitched(answer: string): void {
     if (/will require approval|will ask|asks? (you )?again|disabled|\boff\b/i.test(answer))
       this.notice('info', t('The agent asks for approval again.'));
-    else this.notice('warn', t('The agent may no longer ask for approval: it edits files and runs commands by itself.'));
+    else this.notice('warn', t('The agent edits files and runs commands without asking you.'));
   }
   promptEnded(
     result: { readonly status: string; readonly steps?: number | null | undefined } | undefined,
@@ -755,7 +750,7 @@ class WireStep extends Step<WireState> {
     if (failed) return this.endTurn('failed', { error: faultOf(failed) });
     const { status = 'finished' } = result ?? {};
     if (status !== 'max_steps_reached') return this.endTurn('done', status === 'finished' ? {} : { stop: status });
-    const message = t('The agent reached its largest number of steps.');
+    const message = t('The agent has reached a limit ({0}).', 'steps');
     this.endTurn('done', { error: { message, next: ['continue'] } });
   }
   /** A turn cut off by a crash has no end of its own: it ends where the next begins. */
@@ -974,7 +969,7 @@ class WireStep extends Step<WireState> {
     const id = payload.parent_tool_call_id ?? payload.task_tool_call_id ?? `agent ${payload.agent_id ?? ''}`;
     const call = this.newCall(id, turn, lane, {
       name,
-      title: t('Sub-agent {0}', name),
+      title: `${t('Sub-agent')} ${name}`,
       kind: kindOf(name),
       status: 'running',
       inputText: '',
@@ -1164,7 +1159,7 @@ class WireStep extends Step<WireState> {
     const turn = ask.turnId === null ? null : this.state.turn;
     // It holds for more than what was asked, and nothing else says so afterwards (wire.md §13).
     if (given.response === 'approve_for_session') {
-      this.notice('info', t('Every later "{0}" of this session runs without asking', request.action), turn ? turn.main : undefined);
+      this.notice('info', t('Allow all "{0}" this session', request.action), turn ? turn.main : undefined);
     }
     const call = this.lastCall(turn, request.tool_call_id);
     if (call && turn) this.showDecision(turn, call, given.response === 'reject');
@@ -1193,7 +1188,7 @@ class WireStep extends Step<WireState> {
     const parsed = type === 'QuestionRequest' ? requests.QuestionRequest.safeParse(payload) : undefined;
     if (!turn || turn.by === 'user' || !parsed?.success) return;
     const questions = parsed.data.questions.map((item) => item.question).join('\n');
-    this.notice('info', t('The agent asked: {0}', questions), turn.main);
+    this.notice('info', t('The agent asks: {0}', questions), turn.main);
   }
 
   // --- beside the turns

@@ -317,7 +317,7 @@ export class EnvelopeStep extends QwenStep {
   noteAudit(audit: { readonly enabled?: boolean | null | undefined } | null | undefined): void {
     if (audit?.enabled !== false || this.talk.audited) return;
     this.talk.audited = true;
-    this.note('warn', t('In this mode {0} edits files and runs commands without asking you.', this.state.setup.called));
+    this.note('warn', t('The agent edits files and runs commands without asking you.'));
   }
   onCompletion(message: Line): void {
     const { talk } = this;
@@ -354,7 +354,7 @@ export class EnvelopeStep extends QwenStep {
       if (finish === undefined && !anew && this.state.turn && this.state.turn.phase === 'running')
         return this.finishes({ next: ['retry'], ...shown });
       this.note('error', fault.message, undefined, fault.next);
-    } else if (finish === 'error') return this.finish('failed', { error: { message: t('The agent failed.'), next: ['retry'] } });
+    } else if (finish === 'error') return this.finish('failed', { error: { message: t('The agent reports an error.'), next: ['retry'] } });
     if (finish === 'length') this.note('warn', t('The answer was cut at its greatest length.'), undefined, ['continue']);
     if (finish === 'content_filter') this.note('warn', t('The answer was cut by a content filter.'));
     // A line with nothing but bookkeeping ends nothing, unless it says what went wrong.
@@ -395,7 +395,7 @@ export class EnvelopeStep extends QwenStep {
   }
   onFatal(line: Line): void {
     const parsed = schema.fatal.safeParse(line);
-    const fault = parsed.success ? faultOf(parsed.data.error) : { message: t('The agent failed.'), code: undefined };
+    const fault = parsed.success ? faultOf(parsed.data.error) : { message: t('The agent reports an error.'), code: undefined };
     this.over(fault.code ? `${fault.message} (${fault.code})` : fault.message, ['restart', 'showLog']);
   }
   /** It goes no further with this process. While the link is not ready nothing that waits in the queue is sent to it. */
@@ -1018,5 +1018,5 @@ function jsonIn(text: string): unknown {
 }
 function firstText(output: readonly Output[]): string {
   for (const one of output) if (one.kind === 'content' && one.content.type === 'text') return one.content.text.slice(0, 2000);
-  return t('The agent failed.');
+  return t('The agent reports an error.');
 }

@@ -35,7 +35,7 @@ export function faultOf(error: FaultIn): AgentFault {
   const word = code ?? type ?? undefined;
   const unsupported = [code, type, message].includes(UNSUPPORTED);
   return {
-    message: message ?? word ?? t('The agent failed.'),
+    message: message ?? word ?? t('The agent reports an error.'),
     ...(word === undefined ? {} : { code: word }),
     ...(retryable ? { next: ['retry'] as const } : {}),
     unsupported,
@@ -51,7 +51,7 @@ export function refusal(error: FaultIn, version: string | number | undefined): s
 
 /** Both versions, as far as they are known. */
 export function otherVersion(version: string | number | undefined): string {
-  return t('Protocol versions do not match (agent: {0}, Parley: 1).', version ?? '?');
+  return t('The agent speaks version {0} of the protocol; Parley supports {1}.', version ?? '?', 1);
 }
 
 /** Whether we can talk to an agent of this version: 1 and its minors. */

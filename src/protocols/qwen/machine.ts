@@ -159,7 +159,7 @@ class ProcessStep extends Step<QwenState> {
   giveUpDetecting(): void {
     const { agent } = this.state;
     if (!agent || agent.ending) return;
-    const reason = t('No answer within {0} s.', LIMITS.detection / 1000);
+    const reason = t('The agent did not answer within {0} s.', LIMITS.detection / 1000);
     agent.ending = { kind: 'close', reason, next: null };
     this.close(AGENT);
   }

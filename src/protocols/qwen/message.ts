@@ -119,7 +119,7 @@ export class MessageStep extends QwenStep {
     this.expect(INITIALIZE, { for: 'initialize' }, LIMITS.first);
   }
   initialized(reply: Reply): void {
-    if (!reply.ok) return this.giveUp(t('{0} did not get ready: {1}', this.state.setup.called, reply.message), { again: false });
+    if (!reply.ok) return this.giveUp(t('{0} could not start: {1}', this.state.setup.called, reply.message), { again: false });
     const { payload } = reply;
     const session = isRecord(payload) ? payload.session_id : undefined;
     if (typeof session === 'string' && session !== '') this.moveTo(session);
@@ -242,7 +242,7 @@ export class MessageStep extends QwenStep {
     remove(this.agent.pending, id);
     if (about.for === 'probe') return this.probeFailed();
     const limit = about.for === 'initialize' ? LIMITS.first : LIMITS.reply;
-    this.replied(about, { ok: false, message: t('No answer within {0} s.', limit / 1000) });
+    this.replied(about, { ok: false, message: t('The agent did not answer within {0} s.', limit / 1000) });
   }
   replied(about: PendingRequest, reply: Reply): void {
     switch (about.for) {
@@ -378,7 +378,7 @@ export class MessageStep extends QwenStep {
       {
         kind: 'approval',
         id: this.newId(),
-        title: t('Put the files back as they were before that message?'),
+        title: t('Set the files back to this checkpoint?'),
         detail: { type: 'text', text: names.join('\n') },
         options: [
           { id: 'restore', label: t('Yes'), effect: 'allow_once' },
@@ -438,7 +438,7 @@ export class MessageStep extends QwenStep {
         kind: 'approval',
         id: this.newId(),
         title: t('Change to mode "{0}"?', name),
-        detail: { type: 'text', text: t('In this mode {0} edits files and runs commands without asking you.', this.state.setup.called) },
+        detail: { type: 'text', text: t('The agent edits files and runs commands without asking you.') },
         wordless: true,
         ours: true,
         options: [
@@ -1075,7 +1075,7 @@ function startedOver(): string {
   return t('The conversation starts over; what was said before is forgotten.');
 }
 function waitingText(failure: string | null, seconds: number): string {
-  const waiting = t('Still waiting for the model ({0} s)', seconds);
+  const waiting = t('Nothing heard from the agent for {0} s', seconds);
   return failure === null ? waiting : `${failure} — ${waiting}`;
 }
 

@@ -133,7 +133,7 @@ export function refusedByRules(what: string): string {
 
 /** Why the agent refused, in its words where it gave any. */
 export function refusalOf(error: unknown): string {
-  return errorText(error) || t('The agent refused without a reason.');
+  return errorText(error) || t('The agent reports an error.');
 }
 
 /** Whether a line in the user's name is what Claude Code writes for its model when the user stopped it (docs/protocols/qwen.md §12). */
@@ -315,7 +315,8 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
     ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
     ...said.map((content) => ({ kind: 'content', content }) as const),
   ];
-  const error = status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || t('The agent failed.') } } : {};
+  const error =
+    status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || t('The agent reports an error.') } } : {};
   return [
     { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
     ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),
@@ -427,9 +428,9 @@ export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
   if (stopping || reason.startsWith('aborted') || told === 'Operation cancelled.')
     return { status: 'cancelled', ...(known ? { stop: known } : {}) };
   if (LIMITS.some((limit) => limit === line.subtype)) {
-    return { status: 'failed', error: { message: known ?? t('The agent failed.'), next: ['continue'] } };
+    return { status: 'failed', error: { message: known ?? t('The agent reports an error.'), next: ['continue'] } };
   }
-  return { status: 'failed', error: { message: told ?? known ?? t('The agent failed.'), next: ['retry'] } };
+  return { status: 'failed', error: { message: told ?? known ?? t('The agent reports an error.'), next: ['retry'] } };
 }
 
 const LIMITS = ['error_max_turns', 'error_max_budget_usd'];

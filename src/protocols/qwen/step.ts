@@ -1,4 +1,4 @@
-import { t } from '../../base/l10n.ts';
+import { t, unreadable } from '../../base/l10n.ts';
 import type { Input } from '../../conversation/machine.ts';
 import { type Decline, find, keys, newTurn, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
@@ -103,7 +103,7 @@ export abstract class QwenStep extends Step<QwenState> {
     if (proven === undefined || proven === agent.dialect || line.type === 'control_response') return this.onLine(line);
     agent.foreign += 1;
     this.log('warn', 'The agent sent a line of another dialect; it is ignored');
-    if (agent.foreign >= FOREIGN_LIMIT) this.giveUp(t('The agent mixes two dialects of its protocol.'), { again: false });
+    if (agent.foreign >= FOREIGN_LIMIT) this.giveUp(unreadable('two dialects of the protocol'), { again: false });
   }
   abstract intent(intent: Intent): void;
   portReplied(call: string, result: unknown): void {
@@ -160,7 +160,7 @@ export abstract class QwenStep extends Step<QwenState> {
     this.state.held = null;
     this.state.brokeOff = false;
     if (this.state.unrecorded) {
-      const text = t('{0} goes on with this conversation but does not repeat what was said before.', this.state.setup.called);
+      const text = t('The agent remembers this conversation, but cannot show all of it.');
       this.emit({ type: 'notice', notice: { level: 'info', text } });
     }
     this.state.unrecorded = false;

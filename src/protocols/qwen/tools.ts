@@ -336,7 +336,7 @@ const rules = z.object({
   directories: z.optional(z.array(z.string()).check(z.maxLength(50))),
 });
 const WHERE: Readonly<Record<string, () => string>> = {
-  session: () => t('In this session'),
+  session: () => t('For this session'),
   localSettings: () => t('In this project'),
   projectSettings: () => t('In this project'),
   userSettings: () => t('In all your projects'),
@@ -395,7 +395,7 @@ function ruleText({ toolName, ruleContent }: Rule): string {
   if (!ruleContent) return toolName;
   if (toolName !== 'Bash') return `${toolName}(${ruleContent})`;
   const beginning = /^(.+?)(?::\*| \*)$/s.exec(ruleContent)?.[1];
-  return beginning === undefined ? `"${ruleContent}"` : t('all that begins with "{0}"', beginning);
+  return beginning === undefined ? `"${ruleContent}"` : t('commands that begin with {0}', `"${beginning}"`);
 }
 
 function nameOf(mode: string, peer: Peer): string {

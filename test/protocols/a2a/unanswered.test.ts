@@ -91,7 +91,7 @@ const silent: readonly (readonly [string, Script, RegExp | undefined])[] = [
     },
     undefined,
   ],
-  ['tasks/get', { on: { ...commands, 'tasks/get': () => {} } }, /did not begin to answer/],
+  ['tasks/get', { on: { ...commands, 'tasks/get': () => {} } }, /did not answer within/],
 ];
 for (const [what, script, told] of silent)
   test(`an agent that never answers ${what}: the link is ready all the same`, async (t) => {
@@ -144,7 +144,7 @@ for (const known of [false, true])
 test('a card that never comes is told', async (t) => {
   const agent = await fakeAgent(t, { before: () => true });
   const { link } = await talk(t, agent.url, { timing: { card: 150 } }).opened();
-  assert.match(link.state === 'closed' ? link.reason : '', /did not begin to answer/);
+  assert.match(link.state === 'closed' ? link.reason : '', /did not answer within/);
 });
 
 test('a subscription that is taken and never answered is given up: the user is asked in the end, and may stop waiting', async (t) => {

@@ -29,7 +29,7 @@ test('500 and a page for a browser are told in a line', async (t) => {
 
 test('200 without a stream is an error', async (t) => {
   const json = await one(t, (reply) => reply.json(200, { ok: true }));
-  assert.match(json.turn.error?.message ?? '', /did not answer with a stream.*application\/json/);
+  assert.match(json.turn.error?.message ?? '', /cannot read: .*no stream.*application\/json/);
   const html = await one(t, (reply) => {
     reply.response.writeHead(200, { 'content-type': 'text/html' });
     reply.response.end('<html>login</html>');
