@@ -192,7 +192,7 @@ function conversation(name: PeerName): void {
     );
   });
 
-  test('what is offered for later is offered as the agent puts it, and holds', async () => {
+  test('what the agent offers for all later edits is shown in its words and not sent: each edit is asked about', async () => {
     agent.live.send({ type: 'setMode', modeId: 'default' });
     await agent.until('the mode that asks', (session) => session.mode?.current === 'default');
     const config = file('src', 'config.json');
@@ -204,15 +204,18 @@ function conversation(name: PeerName): void {
       assert.match(readFileSync(config, 'utf8'), /"debug": true/, callLines(turn).join('\n'));
     };
     agent.onAsk((ask) => {
-      const later = ask.kind === 'approval' ? ask.options.find((option) => option.effect === 'allow_always') : undefined;
+      if (ask.kind !== 'approval') return undefined;
+      const later = ask.options.find((option) => option.effect === 'allow_always');
       if (later) offered.push(later.label);
-      return later && { kind: 'option', optionId: later.id };
+      // It would cover files that run something by themselves.
+      if (later) agent.live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: later.id } });
+      const once = ask.options.find((option) => option.effect === 'allow_once');
+      return once && { kind: 'option', optionId: once.id };
     });
     await edit();
     assert.match(offered[0] ?? '', name === 'qwen' ? /edit without asking/ : /mode "Accept edits"/);
-    agent.onAsk(() => assert.fail('nothing should be asked any more'));
     await edit();
-    assert.equal(offered.length, 1);
+    assert.equal(offered.length, 2);
   });
 
   test('the conversation goes on after the agent was ended', async () => {
