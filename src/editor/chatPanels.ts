@@ -137,64 +137,66 @@ export class ChatPanels implements Disposable {
   }
 }
 
-/** The sessions as commands and menus see them: the active one is the one the user was in last, in a tab or in the side bar. */
-export class FrontDesk implements SessionHost {
-  readonly #sessions: SessionHost;
-  readonly #panels: ChatPanels;
+/** The sessions of the window with an active one of its own. */
+abstract class Desk implements SessionHost {
+  readonly sessions: SessionHost;
+  abstract readonly active: SessionId | undefined;
+  /** Tells that another one is the active one. */
+  protected abstract onActive(listener: () => void): Disposable;
 
-  constructor(sessions: SessionHost, panels: ChatPanels) {
-    this.#sessions = sessions;
-    this.#panels = panels;
+  constructor(sessions: SessionHost) {
+    this.sessions = sessions;
   }
 
-  get active(): SessionId | undefined {
-    return this.#panels.front ?? this.#sessions.active;
-  }
   get all(): readonly SessionId[] {
-    return this.#sessions.all;
+    return this.sessions.all;
   }
   get(id: SessionId): HostedSession | undefined {
-    return this.#sessions.get(id);
+    return this.sessions.get(id);
   }
   onChange(listener: (id: SessionId, change: Change) => void): Disposable {
-    return this.#sessions.onChange(listener);
+    return this.sessions.onChange(listener);
   }
   onSessions(listener: () => void): Disposable {
     const both = new Lifetime();
-    both.own(this.#sessions.onSessions(listener));
-    both.own(this.#panels.onFront(listener));
+    both.own(this.sessions.onSessions(listener));
+    both.own(this.onActive(listener));
     return both;
   }
 }
 
+/** The sessions as commands and menus see them: the active one is the one the user was in last, in a tab or in the side bar. */
+export class FrontDesk extends Desk {
+  readonly #panels: ChatPanels;
+
+  constructor(sessions: SessionHost, panels: ChatPanels) {
+    super(sessions);
+    this.#panels = panels;
+  }
+
+  get active(): SessionId | undefined {
+    return this.#panels.front ?? this.sessions.active;
+  }
+  protected onActive(listener: () => void): Disposable {
+    return this.#panels.onFront(listener);
+  }
+}
+
 /** The sessions as one tab sees them: the active one is the one it shows. */
-class PanelDesk implements SessionHost {
-  readonly #sessions: SessionHost;
+class PanelDesk extends Desk {
   readonly #changes = new Emitter<void>();
   #shown: SessionId | undefined;
 
   constructor(sessions: SessionHost, shown: SessionId | undefined) {
-    this.#sessions = sessions;
+    super(sessions);
     this.#shown = shown;
   }
 
   get active(): SessionId | undefined {
-    return this.#shown !== undefined && this.#sessions.get(this.#shown) ? this.#shown : undefined;
+    return this.#shown !== undefined && this.sessions.get(this.#shown) ? this.#shown : undefined;
   }
-  get all(): readonly SessionId[] {
-    return this.#sessions.all;
-  }
-  get(id: SessionId): HostedSession | undefined {
-    return this.#sessions.get(id);
-  }
-  onChange(listener: (id: SessionId, change: Change) => void): Disposable {
-    return this.#sessions.onChange(listener);
-  }
-  onSessions(listener: () => void): Disposable {
-    const both = new Lifetime();
-    both.own(this.#sessions.onSessions(listener));
-    both.own(this.#changes.listen(listener));
-    return both;
+  protected onActive(listener: () => void): Disposable {
+    return this.#changes.listen(listener);
   }
 
   show(id: SessionId): void {

@@ -290,46 +290,41 @@ export const answers = {
   }),
 };
 
-export function readEnvelope(raw: unknown): Envelope | undefined {
-  const parsed = envelope.safeParse(raw);
+/** Undefined for what is not of that shape. */
+function decoded<T extends z.ZodMiniType>(shape: T, raw: unknown): z.output<T> | undefined {
+  const parsed = shape.safeParse(raw);
   return parsed.success ? parsed.data : undefined;
 }
-export function readSummary(raw: unknown): ListedSession | undefined {
-  const parsed = sessionSummary.safeParse(raw);
-  return parsed.success ? parsed.data : undefined;
+
+export function readEnvelope(raw: unknown): Envelope | undefined {
+  return decoded(envelope, raw);
 }
 
 /** An action on a chat; undefined for one that this build does not know. */
 export function readChatAction(raw: unknown): ChatAction | undefined {
   if (typeof raw !== 'object' || raw === null || !('type' in raw)) return undefined;
-  if (raw.type === 'chat/toolCallReady') {
-    const ready = readyAction.safeParse(raw);
-    if (!ready.success) return undefined;
-    const { confirmed: how, confirmationTitle, options, edits, ...rest } = ready.data;
-    if (how !== undefined) return { ...rest, confirmed: how };
-    return { ...rest, confirmationTitle, ...(options ? { options } : {}), ...(edits ? { edits } : {}) };
-  }
-  const parsed = chatAction.safeParse(raw);
-  return parsed.success ? parsed.data : undefined;
+  if (raw.type !== 'chat/toolCallReady') return decoded(chatAction, raw);
+  const ready = decoded(readyAction, raw);
+  if (!ready) return undefined;
+  const { confirmed: how, confirmationTitle, options, edits, ...rest } = ready;
+  if (how !== undefined) return { ...rest, confirmed: how };
+  return { ...rest, confirmationTitle, ...(options ? { options } : {}), ...(edits ? { edits } : {}) };
 }
 export function readSessionAction(raw: unknown): SessionAction | undefined {
-  const parsed = sessionAction.safeParse(raw);
-  return parsed.success ? parsed.data : undefined;
+  return decoded(sessionAction, raw);
 }
 export function readChat(raw: unknown): ChatState | undefined {
-  const parsed = chat.safeParse(raw);
-  return parsed.success ? parsed.data : undefined;
+  return decoded(chat, raw);
 }
 export function readSession(raw: unknown): SessionFacts | undefined {
-  const parsed = session.safeParse(raw);
-  if (!parsed.success) return undefined;
-  const { defaultChat, chats, ...facts } = parsed.data;
+  const read = decoded(session, raw);
+  if (!read) return undefined;
+  const { defaultChat, chats, ...facts } = read;
   return { ...facts, chat: defaultChat ?? chats[0]?.resource ?? null };
 }
 /** The agents of a root state. */
 export function readAgents(raw: unknown): readonly AgentInfo[] {
-  const parsed = z
-    .object({ agents: list(z.catch(agent, { provider: '', displayName: '', description: '', models: [], capabilities: {} })) })
-    .safeParse(raw);
-  return parsed.success ? parsed.data.agents.filter((one) => one.provider !== '') : [];
+  const none = { provider: '', displayName: '', description: '', models: [], capabilities: {} };
+  const root = decoded(z.object({ agents: list(z.catch(agent, none)) }), raw);
+  return root?.agents.filter(({ provider }) => provider !== '') ?? [];
 }
