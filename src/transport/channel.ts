@@ -1,4 +1,5 @@
 import type { Disposable } from '../base/lifetime.ts';
+import { messageOf } from '../base/log.ts';
 
 /** Text messages both ways, one line each, in order. */
 export interface Channel extends Disposable {
@@ -19,4 +20,38 @@ export interface Closed {
   readonly signal?: string;
   /** The last 64 KiB the process wrote to its standard error. */
   readonly stderr: string;
+}
+
+/** A channel whose making takes a moment. What is sent until then waits; a failure to make it is its end. */
+export function lateChannel(coming: Promise<Channel>): Channel {
+  const later = (run: (channel: Channel) => Disposable): Disposable => {
+    let isOver = false;
+    let made: Disposable | undefined;
+    void coming.then(
+      (channel) => {
+        if (!isOver) made = run(channel);
+      },
+      () => {},
+    );
+    return {
+      dispose: () => {
+        isOver = true;
+        made?.dispose();
+      },
+    };
+  };
+  return {
+    send: (line) => coming.then((channel) => channel.send(line)),
+    onMessage: (listener) => later((channel) => channel.onMessage(listener)),
+    onClosed: (listener) => {
+      coming.catch((error: unknown) => listener({ reason: messageOf(error), failure: 'broken', stderr: '' }));
+      return later((channel) => channel.onClosed(listener));
+    },
+    dispose: () => {
+      void coming.then(
+        (channel) => channel.dispose(),
+        () => {},
+      );
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { pictures } from './pages/window.ts';
 import { suite } from './suite.ts';
 
-const inWindow = suite({ name: 'sessions' });
+const inWindow = suite({ name: 'sessions', settings: { 'parley.approvals.popUp': 'never' } });
 
 test(
   'a session is renamed in the list, stays there under its name, and opens in an editor tab that comes back after a reload',
@@ -36,5 +36,41 @@ test(
     await window.reload();
     await window.tab('About ink').waitFor();
     assert.equal(await window.tab('About ink').count(), 1);
+  }),
+);
+
+test(
+  'commands act on the session of the tab the user is in, and on the one in the side bar after they went there',
+  inWindow(async ({ window }) => {
+    const { page } = window;
+    await window.command('Parley: New Session');
+    const at = (index: number) =>
+      page.locator('iframe.webview.ready').nth(index).contentFrame().locator('iframe#active-frame').contentFrame();
+    const titles = async () => Promise.all([0, 1].map(async (index) => (await at(index).locator('.title').textContent())?.trim()));
+    for (let tries = 0; !(await titles()).includes('New session'); tries += 1) {
+      assert.ok(tries < 200, 'no new session');
+      await page.waitForTimeout(100);
+    }
+    const inTab = at((await titles()).indexOf('About ink'));
+    const inSideBar = at((await titles()).indexOf('New session'));
+    for (const chat of [inSideBar, inTab]) {
+      await chat.locator('.composer-text').click();
+      await chat.locator('.composer-text').pressSequentially('replace "Hello" by "Welcome" in src/main.ts');
+      await chat.locator('.composer-text').press('Enter');
+      await chat.locator('[data-ask]').waitFor();
+    }
+    // The palette lists other commands first.
+    const stop = async () => {
+      await page.keyboard.press('F1');
+      await window.pick.input.fill('>Parley: Stop');
+      await window.pick.row(/Parley: Stop(?! Agent)/).click();
+    };
+    await inTab.locator('.composer-text').click();
+    await stop();
+    await inTab.locator('.turn.settled').last().getByText('Stopped').waitFor();
+    assert.equal(await inSideBar.locator('[data-ask]').count(), 1, 'the other session waits on');
+    await inSideBar.locator('.composer-text').click();
+    await stop();
+    await inSideBar.locator('.turn.settled').last().getByText('Stopped').waitFor();
   }),
 );

@@ -146,7 +146,7 @@ describe('approval rules', () => {
       'Allow every “edit” · For this session',
       'Allow command: npm test · In this workspace · with none',
       'Agent a: Always allow make · kept by the agent',
-      'Open Settings · parley.approvals.rules',
+      'Open settings · parley.approvals.rules',
     ]);
     assert.deepEqual(told, ['Remove the rule “Allow command: npm test”?']);
     assert.deepEqual(store.of('none'), []);

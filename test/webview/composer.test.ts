@@ -341,7 +341,7 @@ test('while an agent does not stop, Stop and Escape stay in reach and the reason
   const turnId = running.turns[0]?.id ?? '';
   await stage.happen({ type: 'turn.stopping', turnId });
   await stage.happen({ type: 'notice', notice: { level: 'warn', text: 'The agent is not stopping.', next: ['restart'], turnId } });
-  assert.match(stage.text('.notices'), /The agent does not stop\..*Restart/);
+  assert.match(stage.text('.notices'), /The agent is not stopping\..*Restart/);
   assert.equal(stage.find<HTMLButtonElement>('button.stop').disabled, false);
   await stage.press('Stop again, and start the agent anew');
   await stage.key('Escape');

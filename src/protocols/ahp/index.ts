@@ -1,6 +1,6 @@
+import { type Channel, lateChannel } from '../../transport/channel.ts';
 import { isLocalHostHeader } from '../../transport/httpAccess.ts';
 import { closedChannel } from '../../transport/process.ts';
-import { connectWebSocket } from '../../transport/webSocket.ts';
 import type { Launch, Protocol } from '../adapter.ts';
 import { AhpAdapter, type HostLaunch, LIMITS, socketUrl } from './adapter.ts';
 import { running } from './running.ts';
@@ -21,8 +21,10 @@ function hostLaunch(launch: Launch): HostLaunch {
   return launch;
 }
 
-function connect({ url, headers }: HostLaunch, name = url) {
+function connect({ url, headers }: HostLaunch, name = url): Channel {
   const place = socketUrl(url, isLocalHostHeader);
-  if ('url' in place) return connectWebSocket(place.url, headers, name);
+  // Loaded when the first host is reached: no other protocol needs it.
+  if ('url' in place)
+    return lateChannel(import('../../transport/webSocket.ts').then(({ connectWebSocket }) => connectWebSocket(place.url, headers, name)));
   return closedChannel({ failure: 'broken', reason: place.refusal, stderr: '' });
 }
