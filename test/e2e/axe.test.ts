@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Frame } from 'playwright-core';
 import type { Theme } from '../workbench/settings.ts';
+import { bodyClass } from './pages/chat.ts';
 import { pictures, type Window } from './pages/window.ts';
 import { suite } from './suite.ts';
 
@@ -25,12 +26,18 @@ async function problemsIn({ page }: Window, last = false): Promise<readonly stri
   return frame.evaluate<readonly string[]>(FIND);
 }
 
+/** The page of the webview that was opened last. */
+function lastPage({ page }: Window) {
+  return page.locator('iframe.webview.ready').last().contentFrame().locator('iframe#active-frame').contentFrame();
+}
+
 /** Nothing is wrong with the view as it stands, in any of these themes. */
 async function fine(window: Window, state: string, last = false): Promise<void> {
   const list: readonly Theme[] = ['contrastLight', 'light', 'dark'];
   for (const theme of list) {
     await window.theme(theme);
-    if (!last) await window.chat.wears(theme);
+    if (last) await lastPage(window).locator(`body.${bodyClass[theme]}`).waitFor();
+    else await window.chat.wears(theme);
     assert.deepEqual(await problemsIn(window, last), [], `${state}, ${theme}`);
   }
   await window.page.screenshot({ path: path.join(pictures, `axe-${state}.png`) });
@@ -75,11 +82,9 @@ test(
 test(
   'axe finds nothing in the protocol inspector, which shows what came before it was opened',
   inWindow(async ({ window }) => {
-    const { page } = window;
     await window.command('Parley: Inspect Protocol');
     await window.tab('Traffic').waitFor();
-    const table = page.locator('iframe.webview.ready').last().contentFrame().locator('iframe#active-frame').contentFrame().locator('tbody');
-    await table.locator('tr').first().waitFor();
+    await lastPage(window).locator('tbody tr').first().waitFor();
     await fine(window, 'inspector', true);
   }),
 );

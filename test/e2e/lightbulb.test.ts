@@ -21,7 +21,7 @@ test(
     await menu.getByText('Explain with Parley').waitFor();
     await page.screenshot({ path: path.join(pictures, 'lightbulb.png') });
     await menu.getByText('Fix with Parley').click();
-    await chat.lastTurn.getByText('Fix these problems.').waitFor();
+    await chat.lastTurn.getByText('Fix these problems.').first().waitFor();
     await chat.lastTurn.getByText('broken.ts').first().waitFor();
   }),
 );

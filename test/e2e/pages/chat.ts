@@ -1,7 +1,7 @@
 import type { FrameLocator, Locator, Page } from 'playwright-core';
 import type { Theme } from '../../workbench/settings.ts';
 
-const bodyClass: Readonly<Record<Theme, string>> = {
+export const bodyClass: Readonly<Record<Theme, string>> = {
   dark: 'vscode-dark',
   light: 'vscode-light',
   contrast: 'vscode-high-contrast:not(.vscode-high-contrast-light)',
