@@ -26,7 +26,7 @@ test(
     await pick.row('允许一次').first().waitFor();
     assert.match((await pick.title.textContent()) ?? '', /^编辑 src\/main\.ts/);
     await diff.compared();
-    await pick.row('本次会话允许所有“编辑文件”').first().waitFor();
+    await pick.row('在此会话中允许').first().waitFor();
     await window.pictures('chinese-approval');
     await pick.choose('允许一次');
     await chat.settled(chat.lastTurn);
