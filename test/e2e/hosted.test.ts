@@ -32,6 +32,7 @@ test(
     await window.pictures('hosted-after-reload');
 
     await window.command('Parley: New Session');
+    await chat.turns.first().waitFor({ state: 'detached' });
     await chat.exchange('read TODO.md');
     await chat.frame.locator('.title-button').click();
     await chat.frame.locator('.session-title', { hasText: 'read notes.txt' }).waitFor();
