@@ -46,7 +46,7 @@ export function pathBelowFolder(folder: string, file: string, platform: Platform
   return names.slice(-depth).join('/');
 }
 
-/** A name folded as broadly as any system folds it: case, compatibility forms, invisible characters, trailing dots and blanks. */
+/** A name folded as broadly as the broadest system folds it: case, compatibility forms, invisible characters, trailing dots and blanks. */
 export function foldName(name: string): string {
   const plain = name.normalize('NFKC').replace(INVISIBLE, '');
   return trimmedEnd(plain.toUpperCase().toLowerCase().normalize('NFKC'));

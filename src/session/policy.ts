@@ -196,7 +196,7 @@ function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: Works
   return [written, real.path].every(matches);
 }
 
-/** By any name the file has, folded as broadly as any system folds it. */
+/** By any name the file has, folded as broadly as the broadest system folds it. */
 function names(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
   const { pattern } = rule;
   if (pattern === undefined) return true;
