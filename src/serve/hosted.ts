@@ -130,7 +130,7 @@ export class HostedSessions {
   create(uri: string, profile: Profile, cwd: string): Hosted {
     const name = uri.slice(uri.lastIndexOf('/') + 1);
     // The name becomes one of a file.
-    const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.#hasId(name);
+    const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.#byId(name);
     const id = isPlain ? name : crypto.randomUUID();
     const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' });
     this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) });
@@ -185,7 +185,7 @@ export class HostedSessions {
 
   /** Asks a window to run one of its tools; its answer comes as an action. */
   runInWindow({ sessionId, callId, clientId, name, input }: WindowCall): void {
-    const hosted = [...this.#byUri.values()].find((one) => one.id === sessionId);
+    const hosted = this.#byId(sessionId);
     const turnId = hosted?.chat.activeTurn?.id;
     if (!hosted || turnId === undefined) {
       this.#deps.windowTools.settle(callId, clientId, { ok: false, text: 'No turn is running.' });
@@ -312,9 +312,9 @@ export class HostedSessions {
     return this.#offers.get(id)?.config ?? { schema: { type: 'object', properties: {} }, values: {} };
   }
 
-  #hasId(id: SessionId): boolean {
-    for (const hosted of this.#byUri.values()) if (hosted.id === id) return true;
-    return false;
+  #byId(id: SessionId): Hosted | undefined {
+    for (const hosted of this.#byUri.values()) if (hosted.id === id) return hosted;
+    return undefined;
   }
 
   #add(uri: string, id: SessionId, profile: Profile, cwd: string, createdAt: number, agent: AgentStart): Hosted {
