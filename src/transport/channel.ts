@@ -1,4 +1,4 @@
-import type { Disposable } from '../base/lifetime.ts';
+import { type Disposable, toDisposable } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 
 /** Text messages both ways, one line each, in order. */
@@ -20,6 +20,20 @@ export interface Closed {
   readonly signal?: string;
   /** The last 64 KiB the process wrote to its standard error. */
   readonly stderr: string;
+}
+
+/** A channel that could not be made: it refuses what is sent and says why it closed. */
+export function closedChannel(closed: Closed): Channel {
+  const nothing = toDisposable(() => {});
+  return {
+    send: () => Promise.reject(new Error(closed.reason)),
+    onMessage: () => nothing,
+    onClosed: (listener) => {
+      queueMicrotask(() => listener(closed));
+      return nothing;
+    },
+    dispose: () => {},
+  };
 }
 
 /** A channel whose making takes a moment. What is sent until then waits; a failure to make it is its end. */

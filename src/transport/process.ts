@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import crossSpawn from 'cross-spawn';
 import { Once } from '../base/emitter.ts';
 import { t } from '../base/l10n.ts';
-import { type Disposable, toDisposable } from '../base/lifetime.ts';
+import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
-import type { Channel, Closed } from './channel.ts';
+import { type Channel, type Closed, closedChannel } from './channel.ts';
 import type { LineBounds } from './lines.ts';
 import { disownGroup, ownGroup } from './ownedGroups.ts';
 import { killLeftBehind, signalTree } from './processTree.ts';
@@ -168,19 +168,6 @@ class ProcessChannel implements Channel {
     }, ms);
     this.#timers.add(timer);
   }
-}
-
-export function closedChannel(closed: Closed): Channel {
-  const nothing = toDisposable(() => {});
-  return {
-    send: () => Promise.reject(new Error(closed.reason)),
-    onMessage: () => nothing,
-    onClosed: (listener) => {
-      queueMicrotask(() => listener(closed));
-      return nothing;
-    },
-    dispose: () => {},
-  };
 }
 
 /** What a program started from here inherits, with what is added to it; an undefined value takes a variable away. */

@@ -1,6 +1,5 @@
-import { type Channel, lateChannel } from '../../transport/channel.ts';
+import { type Channel, closedChannel, lateChannel } from '../../transport/channel.ts';
 import { isLocalHostHeader } from '../../transport/httpAccess.ts';
-import { closedChannel } from '../../transport/process.ts';
 import type { Launch, Protocol } from '../adapter.ts';
 import { AhpAdapter, type HostLaunch, LIMITS, socketUrl } from './adapter.ts';
 import { running } from './running.ts';
