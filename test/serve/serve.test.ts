@@ -1,44 +1,13 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
+import { folderOf, run, type Started, started } from './hostProcess.ts';
 
 /* The host as a process, with the included agent. */
-
-const PARLEY = path.resolve('dist/parley.js');
-
-interface Started {
-  readonly child: ChildProcess;
-  readonly address: string;
-  readonly token: string;
-}
-
-function folderOf(t: TestContext): string {
-  const folder = mkdtempSync(path.join(tmpdir(), 'parley-serve-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  return folder;
-}
-
-function run(t: TestContext, folder: string, ...args: readonly string[]) {
-  const child = spawn(process.execPath, [PARLEY, 'serve', '--data', path.join(folder, 'data'), ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, HOME: folder, USERPROFILE: folder },
-  });
-  t.after(() => child.kill('SIGKILL'));
-  return child;
-}
-
-async function started(t: TestContext, folder: string, ...args: readonly string[]): Promise<Started> {
-  const child = run(t, folder, ...args);
-  for await (const line of createInterface({ input: child.stdout })) return { child, ...(JSON.parse(line) as Omit<Started, 'child'>) };
-  throw new Error('the host ended before it said where it is');
-}
 
 /** The status with which a connection is refused. */
 async function refusedWith(
