@@ -7,7 +7,7 @@ import { bundledAgent } from './headless/bundled.ts';
 import { openRecording, replay } from './headless/recording.ts';
 import { runSteps } from './headless/run.ts';
 import { readScript, type Setup, type Step, scriptSchema } from './headless/script.ts';
-import { headlessTools, scriptedTool } from './headless/tools.ts';
+import { headlessTools, scriptedSecrets, scriptedTool } from './headless/tools.ts';
 import { type Options, readOptions, USAGE } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { diskFiles } from './live/diskFiles.ts';
@@ -33,6 +33,10 @@ async function main(): Promise<number> {
   const [first = '', file] = process.argv.slice(2);
   if (first === '--schema') {
     print(scriptSchema());
+    return 0;
+  }
+  if (first === '--help' || first === '-h') {
+    process.stdout.write(`${USAGE}\n`);
     return 0;
   }
   try {
@@ -80,7 +84,6 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
   };
   const [first] = steps;
   const setup: Setup = first && 'setup' in first ? first.setup : {};
-  const secrets = new Map(Object.entries(setup.secrets ?? {}));
   const recording = options.record === undefined ? undefined : openRecording(options.record);
   const live = new LiveSession(newSession(randomUUID(), { protocol: profile.protocol, name: profile.name }, cwd), profile.id, {
     protocol,
@@ -89,10 +92,7 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
       tools: [...headlessTools(cwd), ...(setup.tools ?? []).map(scriptedTool)],
       files: diskFiles,
       terminals: childTerminals({ cwd }),
-      secrets: {
-        get: async (name) => secrets.get(name),
-        set: async (name, value) => void (value === undefined ? secrets.delete(name) : secrets.set(name, value)),
-      },
+      secrets: scriptedSecrets(setup.secrets ?? {}),
     },
     rules: () => [],
     client: { name: 'parley-headless', version: '0.1.0' },

@@ -3,6 +3,23 @@ import type { Answer } from '../session/intents.ts';
 import type { Ask } from '../session/model.ts';
 import type { SimpleAnswer } from './script.ts';
 
+/** Why that is no answer to this ask; undefined when it is one. */
+export function misfitOf(ask: Ask, scripted: SimpleAnswer): string | undefined {
+  if (typeof scripted === 'string') return undefined;
+  if (ask.kind === 'question') {
+    if ('reject' in scripted) return undefined;
+    const fields = ask.fields.map((field) => field.id);
+    if (!('fields' in scripted)) return `a question is answered by fields: ${fields.join(', ')}`;
+    const unknown = Object.keys(scripted.fields).find((id) => !fields.includes(id));
+    return unknown === undefined ? undefined : `there is no field ${unknown}; the question has ${fields.join(', ')}`;
+  }
+  if ('fields' in scripted) return 'an approval has no fields';
+  if ('edited' in scripted && !ask.editable) return 'what is proposed here cannot be edited';
+  if (!('option' in scripted)) return undefined;
+  const options = ask.options.filter((one) => !isTooWide(one, ask)).map((one) => one.id);
+  return options.includes(scripted.option) ? undefined : `there is no option ${scripted.option}; offered are ${options.join(', ')}`;
+}
+
 /** The answer that a script gives to this ask; undefined leaves it open. An option the agent does not offer becomes its nearest narrower one. */
 export function answerOf(ask: Ask, scripted: SimpleAnswer): Answer | undefined {
   if (scripted === 'hold') return undefined;

@@ -3,11 +3,11 @@ import path from 'node:path';
 import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { LiveSession } from '../live/liveSession.ts';
-import type { Intent } from '../session/intents.ts';
-import type { Ask, Content, Session, Turn, TurnId } from '../session/model.ts';
+import type { Answer, Intent } from '../session/intents.ts';
+import type { Ask, Content, QueuedPrompt, Session, Turn, TurnId } from '../session/model.ts';
 import { callsOf, runningTurn } from '../session/select.ts';
 import type { Change } from '../session/store.ts';
-import { answerOf } from './answers.ts';
+import { answerOf, misfitOf } from './answers.ts';
 import type { Action, AnswerRule, Expectation, Moment, ScriptedAnswer, Step } from './script.ts';
 
 export interface Run {
@@ -52,6 +52,8 @@ interface Prepared {
 interface Past {
   readonly started: Set<TurnId>;
   readonly ended: Set<TurnId>;
+  /** Prompts that left the queue to be sent and have not begun their turn. */
+  readonly leaving: Set<TurnId>;
   /** In the last turn. */
   asks: number;
   last: Turn | undefined;
@@ -77,6 +79,7 @@ class Player implements Disposable {
   readonly #past: Past = {
     started: new Set(),
     ended: new Set(),
+    leaving: new Set(),
     asks: 0,
     last: undefined,
     isAsExpected: true,
@@ -114,7 +117,14 @@ class Player implements Disposable {
   /** Settles when nothing runs any more, also of what a step began without waiting. */
   async finished(): Promise<void> {
     await this.opened();
-    await this.#until((session) => session.link.state === 'closed' || (!runningTurn(session) && session.queue.length === 0));
+    await this.#until((session) => session.link.state === 'closed' || (!runningTurn(session) && this.#waiting(session) === 0));
+    const held = this.#live.store.now.queue.length;
+    if (held > 0) this.#run.log.warn(`Not sent, for the turn before was stopped or failed: ${held} prompt(s)`);
+  }
+
+  /** Prompts that will be sent without being asked for once more. */
+  #waiting(session: Session): number {
+    return session.queue.filter((prompt) => !prompt.held).length + this.#past.leaving.size;
   }
 
   /** False when nothing more can be done. */
@@ -150,20 +160,32 @@ class Player implements Disposable {
   ): Promise<void> {
     if ('waitMs' in step) await new Promise((resolve) => setTimeout(resolve, step.waitMs));
     else if ('now' in step) this.#do(step.now);
-    else if ('mode' in step) this.#send({ type: 'setMode', modeId: step.mode });
-    else if ('option' in step) this.#send({ type: 'setOption', optionId: step.option.id, value: step.option.value });
+    else if ('mode' in step || 'option' in step) this.#do(step);
     else if ('hints' in step) await this.#ask('hints', () => this.#live.hints(step.hints, step.hints.length));
     else if ('list' in step) await this.#ask('conversations', () => this.#live.history());
-    else if ('fork' in step) await this.#ask('fork', async () => (this.#past.fork = await this.#live.fork()));
+    else if ('fork' in step) await this.#ask('fork', () => this.#fork());
     else if ('close' in step) await this.#close();
-    else if ('forget' in step) await this.#ask('forgotten', () => this.#live.forget(step.forget).then(() => step.forget));
+    else if ('forget' in step) await this.#ask('forgotten', () => this.#forget(this.#keyOf(step.forget)));
     else if ('resume' in step) {
       const key = this.#keyOf(step.resume);
       await this.#live.stop();
       this.#past.isClosed = false;
-      await this.#live.start({ key, history: true });
+      await this.#live.open(key);
       await this.opened();
     } else await this.#turn(step);
+  }
+
+  async #fork(): Promise<string> {
+    const { link } = this.#live.store.now;
+    if (link.state !== 'ready' || !link.offers.fork) throw new Error('This agent cannot copy conversations.');
+    const copy = await this.#live.fork();
+    this.#past.fork = copy;
+    return copy;
+  }
+
+  async #forget(key: string): Promise<string> {
+    await this.#live.forget(key);
+    return key;
   }
 
   /** Ends the agent's input, and its process when it does not end then by itself. */
@@ -175,7 +197,7 @@ class Player implements Disposable {
 
   #keyOf(name: string): string {
     const known = name === '$this' ? this.#live.store.now.resumeKey : name === '$fork' ? this.#past.fork : name;
-    if (known === undefined) throw new Error(`There is no conversation ${name} to resume`);
+    if (known === undefined) throw new Error(`There is no conversation ${name}`);
     return known;
   }
 
@@ -185,6 +207,8 @@ class Player implements Disposable {
     if ('prompt' in step) this.#send({ type: 'prompt', turnId, content: this.#content(step.prompt, step.files ?? []) });
     else this.#send({ type: 'command', turnId, path: step.command, args: step.args ?? '' });
     await this.#until((session) => this.#isOver(session, turnId));
+    if (this.#live.store.now.queue.some((prompt) => prompt.turnId === turnId))
+      this.#fail(`Not sent, for the turn before was stopped or failed: ${JSON.stringify(step).slice(0, 200)}`);
     this.#past.last = this.#live.store.now.turns.find((turn) => turn.id === turnId) ?? this.#past.last;
     [this.#prepared.answers, this.#prepared.planned] = [[], []];
   }
@@ -194,6 +218,8 @@ class Player implements Disposable {
     if (session.link.state === 'closed' || this.#past.ended.has(turnId)) return true;
     const turn = session.turns.find((one) => one.id === turnId);
     if (turn) return turn.status !== 'running';
+    // It waits behind a turn that did not end well, for a user who says that it still counts.
+    if (session.queue.some((prompt) => prompt.turnId === turnId && prompt.held)) return true;
     return this.#past.started.has(turnId) && !session.queue.some((prompt) => prompt.turnId === turnId);
   }
 
@@ -213,9 +239,14 @@ class Player implements Disposable {
     try {
       this.#run.print({ [name]: (await query()) ?? null });
     } catch (error) {
-      this.#run.log.error(`${name}: ${messageOf(error)}`);
-      this.#past.isAsExpected = false;
+      this.#fail(`${name}: ${messageOf(error)}`);
     }
+  }
+
+  /** The script does not fit the agent; it goes on, and the run ends with 1. */
+  #fail(why: string): void {
+    this.#run.log.error(why);
+    this.#past.isAsExpected = false;
   }
 
   get #isClosed(): boolean {
@@ -223,7 +254,7 @@ class Player implements Disposable {
   }
 
   #send(intent: Intent): void {
-    this.#run.sent?.(intent);
+    this.#run.sent?.(withoutSecrets(intent, this.#live.store.now.asks));
     this.#live.send(intent);
   }
 
@@ -233,13 +264,33 @@ class Player implements Disposable {
     else if ('steer' in action) this.#send({ type: 'steer', turnId: this.#run.newId(), content: [{ type: 'text', text: action.steer }] });
     else if ('prompt' in action)
       this.#send({ type: 'prompt', turnId: this.#run.newId(), content: [{ type: 'text', text: action.prompt }] });
-    else if ('mode' in action) this.#send({ type: 'setMode', modeId: action.mode });
-    else this.#send({ type: 'setOption', optionId: action.option.id, value: action.option.value });
+    else this.#choose(action);
   }
 
-  #changed({ event }: Change): void {
-    if (event.type === 'turn.started') this.#past.started.add(event.turnId);
+  /** An agent leaves aside what it does not offer, so that is said here. */
+  #choose(choice: Extract<Action, { mode: unknown } | { option: unknown }>): void {
+    const { mode, options = [] } = this.#live.store.now;
+    if ('mode' in choice) {
+      const modes = (mode?.all ?? []).map((one) => one.id);
+      if (modes.includes(choice.mode)) return this.#send({ type: 'setMode', modeId: choice.mode });
+      return this.#fail(`There is no mode ${choice.mode}; the agent has ${listed(modes)}`);
+    }
+    const { id, value } = choice.option;
+    const option = options.find((one) => one.id === id);
+    if (!option) return this.#fail(`There is no option ${id}; the agent has ${listed(options.map((one) => one.id))}`);
+    const values: readonly (string | boolean)[] = option.kind === 'switch' ? [true, false] : option.choices.map((one) => one.value);
+    if (values.includes(value)) return this.#send({ type: 'setOption', optionId: id, value });
+    this.#fail(`The option ${id} takes ${listed(values)}, not ${value}`);
+  }
+
+  #changed({ event, before }: Change): void {
+    if (event.type === 'turn.started') {
+      this.#past.started.add(event.turnId);
+      this.#past.leaving.delete(event.turnId);
+    }
     if (event.type === 'turn.ended') this.#past.ended.add(event.turnId);
+    if (event.type === 'queue.set') for (const turnId of goneFrom(before.queue, event.queue)) this.#past.leaving.add(turnId);
+    if (event.type === 'link.closed') this.#past.leaving.clear();
     if (event.type === 'ask.opened') this.#asked(event.ask);
     const moment = momentOf(event);
     if (moment === undefined || !runningTurn(this.#live.store.now)) return;
@@ -254,15 +305,30 @@ class Player implements Disposable {
     const scripted =
       this.#prepared.rules.find((rule) => this.#matches(rule, ask))?.answer ?? this.#prepared.answers.shift() ?? this.#run.answer;
     const isLate = typeof scripted === 'object' && 'afterMs' in scripted;
-    const answer = answerOf(ask, isLate ? scripted.answer : scripted);
+    const given = isLate ? scripted.answer : scripted;
+    const misfit = misfitOf(ask, given);
+    if (misfit !== undefined) this.#fail(`${ask.title}: ${misfit}`);
+    const answer = misfit === undefined ? answerOf(ask, given) : ({ kind: 'cancelled' } as const);
     if (!answer) return this.#run.log.info(`Holding: ${ask.title}`);
-    this.#later(isLate ? scripted.afterMs : 0, () => this.#send({ type: 'answer', askId: ask.id, answer }));
+    this.#later(isLate ? scripted.afterMs : 0, () => this.#answer(ask, answer));
+  }
+
+  /** A form that does not take its values stays open for the user to correct them; a script has no others. */
+  #answer(ask: Ask, answer: Answer): void {
+    const { store } = this.#live;
+    const { length } = store.now.notices;
+    this.#send({ type: 'answer', askId: ask.id, answer });
+    const [refusal] = store.now.notices.slice(length);
+    if (answer.kind !== 'fields' || refusal === undefined || !store.now.asks.some((one) => one.id === ask.id)) return;
+    this.#fail(`${ask.title}: ${refusal.text}`);
+    this.#send({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } });
   }
 
   #matches(rule: AnswerRule, ask: Ask): boolean {
     const call = this.#live.store.now.turns.flatMap(callsOf).find((one) => one.id === ask.callId);
     if (rule.call !== undefined && rule.call !== ask.callId) return false;
     if (rule.tool !== undefined && rule.tool !== call?.name) return false;
+    if (rule.about !== undefined && !wordsOf(ask).some((words) => words.includes(rule.about ?? ''))) return false;
     return rule.title === undefined || ask.title.includes(rule.title);
   }
 
@@ -324,6 +390,34 @@ class Player implements Disposable {
       check();
     });
   }
+}
+
+/** What an ask shows: its title, the command, the files, the words. */
+function wordsOf(ask: Ask): readonly string[] {
+  if (ask.kind === 'question') return [ask.title, ...ask.fields.flatMap((field) => [field.label, field.body ?? ''])];
+  const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail): readonly string[] => {
+    if (detail.type === 'command') return [detail.command];
+    if (detail.type === 'edit') return detail.diffs.map((diff) => diff.path);
+    return detail.type === 'mcp' ? [detail.tool, JSON.stringify(detail.input ?? null)] : [detail.text];
+  });
+  return [ask.title, ...details, ...(ask.paths ?? [])];
+}
+
+/** A recording is passed on, so it holds no secret. */
+function withoutSecrets(intent: Intent, asks: readonly Ask[]): Intent {
+  if (intent.type !== 'answer' || intent.answer.kind !== 'fields') return intent;
+  const ask = asks.find((one) => one.id === intent.askId);
+  const secret = new Set(ask?.kind === 'question' ? ask.fields.filter((field) => field.kind === 'secret').map((field) => field.id) : []);
+  const values = Object.fromEntries(Object.entries(intent.answer.values).map(([id, value]) => [id, secret.has(id) ? ['***'] : value]));
+  return { ...intent, answer: { kind: 'fields', values } };
+}
+
+function goneFrom(before: readonly QueuedPrompt[], now: readonly QueuedPrompt[]): readonly TurnId[] {
+  return before.filter((one) => !now.some((other) => other.turnId === one.turnId)).map((one) => one.turnId);
+}
+
+function listed(names: readonly (string | boolean)[]): string {
+  return names.length === 0 ? 'none' : names.join(', ');
 }
 
 const IMAGES: Readonly<Record<string, string>> = {

@@ -11,11 +11,15 @@ const simple = z.union([
   z.strictObject({ fields: z.record(z.string(), z.union([z.string(), z.array(z.string())])) }),
 ]);
 const scripted = z.union([simple, z.strictObject({ afterMs: z.number().check(z.minimum(0)), answer: simple })]);
-/** All that is named has to match: the id of a call, the name of its tool, a text within the title of the ask. */
+/**
+ * All that is named has to match: the id of a call, the name of its tool as the protocol tells it, a text within the title of the ask, a text within
+ * what the ask is about (its title, command, files or fields).
+ */
 const rule = z.strictObject({
   call: z.optional(z.string()),
   tool: z.optional(z.string()),
   title: z.optional(z.string()),
+  about: z.optional(z.string()),
   answer: scripted,
 });
 const moment = z.enum(['start', 'ask', 'call', 'text']);

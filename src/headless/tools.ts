@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod/mini';
-import type { Tool } from '../protocols/ports.ts';
+import type { Secrets, Tool } from '../protocols/ports.ts';
 import type { ScriptedTool } from './script.ts';
 
 const openInput = z.object({ path: z.string(), line: z.optional(z.number()) });
@@ -53,5 +53,14 @@ export function scriptedTool({ name, description, parameters, result, error, aft
       });
       return error === undefined ? { ok: true, text: result ?? '' } : { ok: false, text: error };
     },
+  };
+}
+
+/** Credentials of a script, each by a text within the name under which the protocol keeps it: a variable, an address. */
+export function scriptedSecrets(given: Readonly<Record<string, string>>): Secrets {
+  const kept = new Map<string, string | undefined>();
+  return {
+    get: async (name) => (kept.has(name) ? kept.get(name) : Object.entries(given).find(([part]) => name.includes(part))?.[1]),
+    set: async (name, value) => void kept.set(name, value),
   };
 }

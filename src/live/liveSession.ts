@@ -143,6 +143,15 @@ export class LiveSession implements HostedSession, Disposable {
     await this.start(key === undefined ? undefined : { key, history: partial === true });
   }
 
+  /** Goes on with a conversation that the agent keeps: another one takes the place of the transcript. */
+  async open(key: string): Promise<void> {
+    const { resumeKey, turns } = this.store.now;
+    if (key === resumeKey && turns.length > 0) return this.restart();
+    this.#end(interrupted());
+    if (turns[0]) this.#emit({ type: 'turns.removed', from: turns[0].id });
+    await this.start({ key, history: true });
+  }
+
   send(intent: Intent): void {
     if (this.#agent.kind === 'disposed') return;
     switch (intent.type) {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, type TestContext, test } from 'node:test';
@@ -357,8 +360,11 @@ test('the schema of scripts is the one in the documentation, and the examples th
   assert.deepEqual(documented, JSON.parse(printed), 'npm run -s headless -- --schema > docs/headless/script.schema.json');
   const examples = readdirSync('docs/headless').filter((name) => name.endsWith('.json') && name !== 'script.schema.json');
   assert.ok(examples.length >= 4);
-  for (const name of examples) {
-    const file = path.resolve('docs/headless', name);
+  const [, inline = ''] = /```json\n([\s\S]*?)```/.exec(readFileSync('docs/headless.md', 'utf8')) ?? [];
+  const written = path.join(folder(t), 'inline.json');
+  writeFileSync(written, inline);
+  for (const file of [written, ...examples.map((name) => path.resolve('docs/headless', name))]) {
+    const name = path.basename(file);
     const cwd = folder(t, { 'a.txt': 'one\n' });
     // Over ACP the bundled agent has lists and copies; over Wire calls go by the names of its tools.
     const protocol = name === 'conversations.json' ? 'acp' : 'kimi-wire';
@@ -402,4 +408,244 @@ test('a turn that a step began without waiting for it is waited for at the end',
   writeFileSync(file, JSON.stringify([{ now: { prompt: 'help' } }]));
   const { code, session } = await headless('--protocol', 'acp', '--cwd', folder(t), '--script', file, '--timeout', '60');
   assert.deepEqual([code, session?.turns.map((turn) => turn.status)], [0, ['done']]);
+});
+
+function scriptOf(t: TestContext, ...steps: readonly object[]): readonly string[] {
+  const file = path.join(folder(t), 'script.json');
+  writeFileSync(file, JSON.stringify(steps));
+  return ['--script', file, '--timeout', '60'];
+}
+
+test('--help says what a script is, and is no wrong usage', async () => {
+  const help = await new Promise<string>((resolve, reject) => {
+    execFile(process.execPath, [HEADLESS, '--help'], (error, stdout) => (error ? reject(error) : resolve(stdout)));
+  });
+  assert.match(help, /usage:[\s\S]*ai-sdk[\s\S]*array of steps/);
+});
+
+test('messages that come into a turn, two steers and a prompt, are waited for: over every protocol each turn ends', async (t) => {
+  for (const protocol of ['kimi-wire', 'acp', 'a2a', 'qwen', 'ai-sdk']) {
+    const script = scriptOf(
+      t,
+      { during: [{ on: 'ask', do: { steer: 'first' } }] },
+      { during: [{ on: 'ask', do: { steer: 'second' } }] },
+      { during: [{ on: 'ask', do: { prompt: 'help' } }] },
+      { answers: [{ afterMs: 50, answer: 'allow' }] },
+      { prompt: 'run echo hi' },
+      { expect: { status: 'done' } },
+    );
+    const { code, session, stderr } = await headless('--protocol', protocol, '--cwd', folder(t), ...script);
+    assert.deepEqual([protocol, code, session?.queue], [protocol, 0, []], stderr);
+    const prompts = session?.turns.map(({ prompt: [first] }) => first?.type === 'text' && first.text) ?? [];
+    // Wire takes a steer into the turn; elsewhere it becomes a turn of its own, after this one.
+    const steered = protocol === 'kimi-wire' ? [] : ['first', 'second'];
+    assert.deepEqual(prompts, ['run echo hi', ...steered, 'help'], protocol);
+    assert.ok(
+      session?.turns.every((turn) => turn.status === 'done'),
+      protocol,
+    );
+  }
+});
+
+test('a prompt behind a turn that was stopped is said not to be sent, and nobody waits for it', async (t) => {
+  const during = [
+    { on: 'ask', do: { prompt: 'help' } },
+    { on: 'ask', afterMs: 5, do: { cancel: true } },
+  ];
+  const first = scriptOf(t, { answers: ['hold'] }, { during }, { prompt: 'run sleep 60' }, { expect: { status: 'cancelled' } });
+  const beside = await headless('--protocol', 'acp', '--cwd', folder(t), ...first);
+  assert.deepEqual([beside.code, beside.session?.queue.length], [0, 1], beside.stderr);
+  assert.match(beside.stderr, /Not sent, for the turn before was stopped/);
+  const second = scriptOf(t, { answers: ['hold'] }, { now: { prompt: 'run sleep 60' } }, { cancelOn: 'ask' }, { prompt: 'help' });
+  const step = await headless('--protocol', 'acp', '--cwd', folder(t), ...second);
+  assert.equal(step.code, 1);
+  assert.match(step.stderr, /Not sent, .*\{"prompt":"help"\}/);
+});
+
+test('what the agent does not offer is named with what it offers, and nothing is allowed by it', async (t) => {
+  const cwd = folder(t, { 'a.txt': 'one\n' });
+  const script = scriptOf(
+    t,
+    { mode: 'nonsense' },
+    { option: { id: 'nonsense', value: 'x' } },
+    { answers: [{ option: 'nonsense' }] },
+    { prompt: 'replace "one" by "two" in a.txt' },
+    { answers: [{ fields: { a: 'b' } }] },
+    { prompt: 'replace "one" by "two" in a.txt' },
+  );
+  const { code, session, stderr } = await headless('--protocol', 'acp', '--cwd', cwd, ...script);
+  assert.deepEqual([code, session?.turns.map((turn) => turn.status)], [1, ['done', 'done']]);
+  assert.equal(readFileSync(path.join(cwd, 'a.txt'), 'utf8'), 'one\n');
+  for (const words of [
+    /There is no mode nonsense; the agent has default, plan/,
+    /There is no option nonsense; the agent has none/,
+    /there is no option nonsense; offered are once, reject/,
+    /an approval has no fields/,
+  ])
+    assert.match(stderr, words);
+});
+
+test('a text of a command that cannot be edited is not allowed in its place', async (t) => {
+  const script = scriptOf(t, { answers: [{ edited: 'echo other' }] }, { prompt: 'run echo hi' });
+  const { code, session, stderr } = await headless('--protocol', 'kimi-wire', '--cwd', folder(t), ...script);
+  const call = session?.turns[0]?.parts.find((part) => part.kind === 'call');
+  assert.deepEqual([code, call?.kind === 'call' && call.call.status], [1, 'rejected']);
+  assert.match(stderr, /cannot be edited/);
+});
+
+test('a rule goes by what the ask is about, over every protocol', async (t) => {
+  for (const protocol of ['kimi-wire', 'acp', 'a2a', 'qwen', 'ai-sdk']) {
+    const cwd = folder(t, { 'a.txt': 'one\n', 'b.txt': 'one\n' });
+    const script = scriptOf(
+      t,
+      { rules: [{ about: 'a.txt', answer: 'allow' }] },
+      { prompt: 'replace "one" by "two" in a.txt' },
+      { prompt: 'replace "one" by "two" in b.txt' },
+    );
+    await headless('--protocol', protocol, '--cwd', cwd, ...script);
+    const texts = ['a.txt', 'b.txt'].map((name) => readFileSync(path.join(cwd, name), 'utf8'));
+    assert.deepEqual([protocol, ...texts], [protocol, 'two\n', 'one\n']);
+  }
+});
+
+test('a copy is opened in the place of the conversation, and deleted by its name; the same one keeps its turns', async (t) => {
+  const script = scriptOf(
+    t,
+    { prompt: 'help' },
+    { fork: true },
+    { resume: '$fork' },
+    { prompt: 'list files' },
+    { close: true },
+    { resume: '$this' },
+  );
+  const { code, session, stderr } = await headless('--protocol', 'acp', '--cwd', folder(t), ...script);
+  assert.equal(code, 0, stderr);
+  const prompts = (one: Session | undefined) => one?.turns.map(({ prompt: [first] }) => first?.type === 'text' && first.text);
+  assert.deepEqual(prompts(session), ['help', 'list files']);
+  const deleting = scriptOf(t, { prompt: 'help' }, { fork: true }, { forget: '$fork' }, { resume: '$fork' });
+  const gone = await headless('--protocol', 'acp', '--cwd', folder(t), ...deleting);
+  assert.match(JSON.stringify(gone.session?.notices), /cannot take up this conversation/);
+  for (const protocol of ['kimi-wire', 'a2a', 'qwen', 'ai-sdk']) {
+    const other = await headless('--protocol', protocol, '--cwd', folder(t), ...scriptOf(t, { prompt: 'help' }, { fork: true }));
+    assert.deepEqual([protocol, other.code, other.session?.link.state], [protocol, 1, 'ready']);
+    assert.match(other.stderr, /fork: This agent cannot copy conversations/);
+  }
+});
+
+/** An agent over Wire that asks or calls one thing after the other, and tells the answers as its text. */
+const asking = (...requests: readonly object[]) =>
+  `${answering}
+  const waits = ${JSON.stringify(requests)};
+  let prompted;
+  const next = () => {
+    const one = waits.shift();
+    if (one) return say({ id: 'r' + waits.length, method: 'request', params: one });
+    event('TurnEnd', {}); say({ id: prompted, result: { status: 'finished' } });
+  };
+  const prompt = (m) => { prompted = m.id; event('TurnBegin', { user_input: 'x' }); next(); };
+  const take = on;
+  on = (m) => { if (!('result' in m)) return take(m); event('ContentPart', { type: 'text', text: JSON.stringify(m.result) }); next(); };
+`.replace('const on =', 'let on =');
+
+test('a question is answered by its fields; a field it does not have, and no fields at all, are named', async (t) => {
+  const questions = [{ question: 'Tabs or spaces?', header: 'Indent', options: [{ label: 'Tabs' }, { label: 'Spaces' }] }];
+  const request = { type: 'QuestionRequest', payload: { id: 'q', tool_call_id: 'c', questions } };
+  const run = (answer: object) =>
+    headless(
+      '--protocol',
+      'kimi-wire',
+      ...program(t, asking(request)),
+      '--cwd',
+      folder(t),
+      ...scriptOf(t, { answers: [answer] }, { prompt: 'go' }),
+    );
+  const asked = await run({ reject: '' });
+  const ask = asked.events.find((event) => event.type === 'ask.opened')?.ask;
+  assert.ok(ask?.kind === 'question');
+  const [id = ''] = ask.fields.map((field) => field.id);
+  const answered = await run({ fields: { [id]: 'Spaces' } });
+  assert.match(textOf(answered) ?? '', /Spaces/);
+  assert.equal(answered.code, 0, answered.stderr);
+  const wrong = await run({ fields: { other: 'Spaces' } });
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, new RegExp(`there is no field other; the question has ${id}`));
+  assert.equal((await run({ edited: 'Spaces' })).code, 1);
+});
+
+test('tools of a script answer late, and fail, as it says', async (t) => {
+  const call = (name: string) => ({ type: 'ToolCallRequest', payload: { id: name, name, arguments: '{}' } });
+  const tools = [
+    { name: 'slow', result: 'late', afterMs: 20 },
+    { name: 'broken', error: 'out of order' },
+  ];
+  const script = scriptOf(
+    t,
+    { setup: { tools } },
+    { prompt: 'go' },
+    { expect: { text: 'late', status: 'done' } },
+    { expect: { text: 'out of order' } },
+  );
+  const { code, stderr } = await headless(
+    '--protocol',
+    'kimi-wire',
+    ...program(t, asking(call('slow'), call('broken'))),
+    '--cwd',
+    folder(t),
+    ...script,
+  );
+  assert.equal(code, 0, stderr);
+});
+
+test('a form that does not take its values is named and left, and the run ends', async (t) => {
+  const agent = program(
+    t,
+    `const say = (o) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...o }) + '\\n');
+    let prompted;
+    process.stdin.on('end', () => process.exit(0));
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const m = JSON.parse(line);
+      if (m.method === 'initialize') say({ id: m.id, result: { protocolVersion: 1, agentCapabilities: {} } });
+      else if (m.method === 'session/new') say({ id: m.id, result: { sessionId: 'S' } });
+      else if (m.method === 'session/prompt') {
+        prompted = m.id;
+        const requestedSchema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'] };
+        say({ id: 'f', method: 'elicitation/create', params: { sessionId: 'S', mode: 'form', message: 'M', requestedSchema } });
+      } else if (m.id === 'f') say({ id: prompted, result: { stopReason: 'end_turn' } });
+    });`,
+  );
+  const script = scriptOf(t, { answers: [{ fields: { age: 'old' } }] }, { prompt: 'go' });
+  const { code, session, stderr } = await headless('--protocol', 'acp', ...agent, '--cwd', folder(t), ...script);
+  assert.deepEqual([code, session?.turns.map((turn) => turn.status)], [1, ['done']], stderr);
+  assert.match(stderr, /M: The answer to "age" does not fit/);
+});
+
+test('credentials of a script are used, answered ones too, and a recording does not hold them', async (t) => {
+  const server = createServer((request, response) => {
+    request.resume();
+    if (request.headers.authorization !== 'Bearer s3cret') {
+      response.writeHead(401).end();
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-vercel-ai-ui-message-stream': 'v1' });
+    const chunks = [
+      { type: 'start' },
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta: 'in' },
+      { type: 'text-end', id: '1' },
+      { type: 'finish' },
+    ];
+    response.end(`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/chat`;
+  const file = path.join(folder(t), 'run.jsonl');
+  const stored = scriptOf(t, { setup: { secrets: { '127.0.0.1': 's3cret' } } }, { prompt: 'go' }, { expect: { text: 'in', asks: 0 } });
+  const entered = scriptOf(t, { answers: [{ fields: { key: 's3cret' } }] }, { prompt: 'go' }, { expect: { text: 'in', asks: 1 } });
+  for (const script of [stored, entered]) {
+    const { code, stderr } = await headless('--protocol', 'ai-sdk', '--url', url, '--cwd', folder(t), '--record', file, ...script);
+    assert.equal(code, 0, stderr);
+    assert.doesNotMatch(readFileSync(file, 'utf8'), /s3cret/);
+  }
 });

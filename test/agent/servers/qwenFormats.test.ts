@@ -93,6 +93,15 @@ test('stream-json both ways: a prompt as a line, in either dialect', async () =>
   assert.ok(chunks.lines().some((line) => line.object === 'chat.completion.chunk'));
 });
 
+test('a copy of a conversation goes on under a name of its own', async () => {
+  const idOf = ({ lines }: Awaited<ReturnType<typeof run>>) => String(lines()[0]?.session_id);
+  const formats = ['--output-format', 'stream-json'];
+  const first = idOf(await run(formats, PROMPT));
+  const copy = idOf(await run([...formats, '--resume', first, '--fork-session'], PROMPT));
+  assert.notEqual(copy, first);
+  assert.equal(idOf(await run([...formats, '--resume', copy], PROMPT)), copy);
+});
+
 test('what does not go together, or is no format, is refused with a sentence; so is no prompt', async () => {
   for (const [args, why] of [
     [['--input-format', 'stream-json'], /--input-format stream-json needs --output-format stream-json or stream-chunk-json/],

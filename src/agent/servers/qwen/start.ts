@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import type { Channel } from '../../../transport/channel.ts';
 import { toLine } from '../../../transport/lines.ts';
 import type { Model } from '../../models/model.ts';
-import { SessionStore } from '../../sessionStore.ts';
+import { copySession, SessionStore } from '../../sessionStore.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { MODES, type Mode } from './qwenFrontend.ts';
 import { answerOnce, type Serving, serveQwen } from './serve.ts';
@@ -26,6 +26,8 @@ export interface QwenOptions {
   /** The session has to exist. */
   readonly resumes: boolean;
   readonly goesOn: boolean;
+  /** A copy of the session is gone on with, under a name of its own. */
+  readonly forks: boolean;
   readonly model: string | undefined;
   /** The folder to work in, where it is not the current one, and further ones. */
   readonly workDir: string | undefined;
@@ -46,6 +48,7 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
       dialect: { type: 'string' },
       resume: { type: 'string', short: 'r' },
       continue: { type: 'boolean', short: 'C' },
+      'fork-session': { type: 'boolean' },
       'session-id': { type: 'string' },
       // Of every protocol of this program.
       session: { type: 'string', short: 'S' },
@@ -76,6 +79,7 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
     session: values.resume ?? values.session ?? named ?? randomUUID(),
     resumes: values.resume !== undefined,
     goesOn: values.continue ?? false,
+    forks: values['fork-session'] ?? false,
     model: values.model,
     workDir: values['work-dir'],
     addDirs: values['add-dir'] ?? [],
@@ -101,14 +105,16 @@ export interface QwenStart {
  */
 export function startQwen(start: QwenStart): { readonly channel?: Channel; end(): Promise<void> } | undefined {
   const { options, model, modelFor, workspace, home, exit } = start;
-  const session = options.goesOn
+  const known = options.goesOn
     ? (newest(new SessionStore(home, workspace.cwd, options.session).folder) ?? options.session)
     : options.session;
-  const store = new SessionStore(home, workspace.cwd, session);
-  if (options.resumes && !existsSync(store.folder)) {
-    process.stderr.write(`No conversation found with session ID: ${session}\n`);
+  if (options.resumes && !existsSync(new SessionStore(home, workspace.cwd, known).folder)) {
+    process.stderr.write(`No conversation found with session ID: ${known}\n`);
     return undefined;
   }
+  const session = options.forks ? randomUUID() : known;
+  if (options.forks) copySession(home, workspace.cwd, known, session);
+  const store = new SessionStore(home, workspace.cwd, session);
   const format = options.output === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
   const inputFormat = options.input === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
   const storeOf = (id: string) => new SessionStore(home, workspace.cwd, id);
