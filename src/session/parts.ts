@@ -142,6 +142,8 @@ function withPart(turn: Turn, at: number, part: Part): Turn {
   const known = places.get(turn.parts);
   if (known) {
     known.set(part.id, at < 0 ? parts.length - 1 : at);
+    // The older list is seldom asked again, and thousands of weak entries are dear to collect.
+    places.delete(turn.parts);
     places.set(parts, known);
   }
   return { ...turn, parts };

@@ -48,9 +48,11 @@ export class Lines {
     if (this.#heldBytes + bytes.length > this.#limit) return this.#oneByOne(bytes);
     const last = bytes.lastIndexOf(NEWLINE);
     if (last >= 0) {
+      const first = this.#heldBytes === 0 ? -1 : bytes.indexOf(NEWLINE);
+      // Only the line that was held is put together, so that the others are not copied.
+      if (first >= 0) this.#give(this.#withHeld(bytes.subarray(0, first)));
       // No byte of a longer character is 0x0A, so whole lines can be decoded together.
-      const whole = bytes.subarray(0, last);
-      this.#give(this.#heldBytes === 0 ? whole : this.#withHeld(whole));
+      if (first < last) this.#give(bytes.subarray(first + 1, last));
     }
     this.#hold(bytes.subarray(last + 1));
   }

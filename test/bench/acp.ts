@@ -113,14 +113,19 @@ async function theirs(): Promise<Took> {
 
 let expected = 0;
 
+/** Conversations of either side that are not measured: an editor's process has long been warm when an agent floods it. */
+const WARM_UP = 2;
+
 /** In turns, so that what else the machine does falls on both. */
 async function beside(what: string, updates: readonly string[]): Promise<void> {
   writeFileSync(played, updates.join('\n'));
   expected = updates.length * TURNS * ROUNDS;
   const took = { ours: [] as Took[], theirs: [] as Took[] };
-  for (let n = 0; n < 5; n += 1) {
-    took.ours.push(await ours());
-    took.theirs.push(await theirs());
+  for (let n = 0; n < WARM_UP + 7; n += 1) {
+    const [mine, official] = [await ours(), await theirs()];
+    if (n < WARM_UP) continue;
+    took.ours.push(mine);
+    took.theirs.push(official);
   }
   console.log(`${what}, ${expected} updates:`);
   for (const by of ['clock', 'processor'] as const) {

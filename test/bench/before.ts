@@ -22,6 +22,7 @@ const MOVED = {
   'ai-sdk': { commit: 'b1b3c65', name: 'aiSdk' },
   qwen: { commit: '9e0c2e7', name: 'qwen' },
   a2a: { commit: '3bbe7da', name: 'a2a' },
+  acp: { commit: '8fd4e67', name: 'acp' },
 } as const;
 type Moved = keyof typeof MOVED;
 
@@ -144,6 +145,21 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (t
 process.stdin.on('end', () => process.exit(0));
 `;
 
+/** A turn is ten rounds of the recording, with ids of their own. */
+const acpPlayer = `
+const { readFileSync } = require('node:fs');
+const line = (message) => JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n';
+const recording = readFileSync(process.argv[2], 'utf8').trim().split('\\n').filter((update) => update.includes(process.argv[3] ?? ''));
+const round = (at) => recording.map((update) => '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":' + update.replaceAll(/(toolu|msg)_/g, '$1_' + at + '_') + '}}\\n').join('');
+const turn = Array.from({ length: 10 }, (_, at) => round(at)).join('');
+const results = { initialize: { protocolVersion: 1, agentCapabilities: {} }, 'session/new': { sessionId: 's' }, 'session/prompt': { stopReason: 'end_turn' } };
+require('node:readline').createInterface({ input: process.stdin }).on('line', (text) => {
+  const { id, method } = JSON.parse(text);
+  if (id !== undefined && method !== undefined) process.stdout.write((method === 'session/prompt' ? turn : '') + line({ id, result: results[method] ?? {} }));
+});
+process.stdin.on('end', () => process.exit(0));
+`;
+
 try {
   const http = (url: string): Launch => ({ kind: 'http', url, headers: {}, cwd: base });
   const aiSdk = await start(aiSdkPlayer);
@@ -163,6 +179,16 @@ try {
     ['5,000 pieces', 20, http(`${a2a.url}/5000`)],
   ]);
   a2a.child.kill();
+  const player = path.join(base, 'acp.cjs');
+  writeFileSync(player, acpPlayer);
+  const acp = (only: string): Launch => {
+    const args = [player, path.join(root, 'test/bench/acp/claude.jsonl'), only];
+    return { kind: 'process', command: process.execPath, args, env: {}, cwd: base };
+  };
+  await compare('acp', [
+    ['a whole conversation', 40, acp('')],
+    ['text', 40, acp('_chunk"')],
+  ]);
 } finally {
   rmSync(base, { recursive: true, force: true });
 }
