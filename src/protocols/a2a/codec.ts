@@ -200,7 +200,9 @@ function fromMessage(body: unknown): Incoming | undefined {
   const parsed = message.safeParse(body);
   if (!parsed.success) return undefined;
   const { taskId, contextId, metadata } = parsed.data;
-  return { kind: 'message', ...ids(taskId, contextId), final: true, ...messageOf(parsed.data), ...(metadata ? { metadata } : {}) };
+  // An agent that keeps no task has answered with it.
+  const state = 'completed';
+  return { kind: 'message', ...ids(taskId, contextId), state, final: true, ...messageOf(parsed.data), ...(metadata ? { metadata } : {}) };
 }
 
 /**

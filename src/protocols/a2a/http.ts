@@ -55,8 +55,8 @@ const FAREWELL = 1_000;
 const SIGN_AT_MOST = 500;
 const HEAD = 500;
 
-/** Where a request stands: on its way, held back before it is sent (again), for a reason a user may read, or taken. */
-export type Way = 'sent' | 'answered' | { readonly waits: string };
+/** Where a request stands: on its way, over the turn's connection or beside it; held back before it is sent (again), for a reason a user may read; taken. */
+export type Way = 'sent' | 'sentBeside' | 'answered' | { readonly waits: string };
 interface Departure {
   readonly way?: (way: Way) => void;
 }
@@ -119,10 +119,6 @@ export class Rpc {
       this.#turn.client.dispose();
       this.#side.dispose();
     });
-  }
-
-  get turnIsFree(): boolean {
-    return this.#turn.uses === 0;
   }
 
   /** Closes every socket; what is under way rejects. The next request opens new ones. */
@@ -311,7 +307,7 @@ export class Rpc {
       // While it waited, what it says may have been taken back.
       if (stopped.aborted) throw new HttpFailure('aborted', t('The request was stopped.'));
       const signed = this.#credentials.sign(request);
-      way?.('sent');
+      way?.(client === this.#turn.client ? 'sent' : 'sentBeside');
       const answer = await client.request({ signal: stopped, ...signed.request });
       if (answer.ok) {
         way?.('answered');

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
@@ -107,10 +106,6 @@ export class AgentLink implements Link {
       case 'editorTools':
         await agent.folder?.turn(params.on === true);
         return params.on === true;
-      case 'isConnectionHeld':
-        // Until what had not been sent is let go of: its end is not the agent's.
-        await nextTurn();
-        return !agent.rpc.turnIsFree;
       case 'hangUpGently':
         return agent.rpc.hangUpGently();
       default:

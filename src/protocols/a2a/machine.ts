@@ -81,10 +81,11 @@ import {
   heldBecause,
   isCovered,
   isDecided,
+  isDoubtful,
   isKnown,
   isNotFound,
   isOffline,
-  isRejected,
+  isOpen,
   isStreaming,
   isTerminal,
   isUndecided,
@@ -98,7 +99,6 @@ import {
   newCall,
   newRecovery,
   newStream,
-  newSubscription,
   noteTime,
   notReached,
   type OurQuestion,
@@ -112,7 +112,6 @@ import {
   type SentPrompt,
   type Stop,
   type Stream,
-  type Subscription,
   sentSince,
   streamOf,
   UNSUPPORTED,
@@ -124,16 +123,16 @@ import {
  * decide, over as many streams as that takes: every decision of the user is a new stream of the same task, and so is every subscription.
  *
  * Links: `agent` is the program or address with its sockets; it is open as long as the conversation. `stream N` is one body of records.
- * A stream tells `held` (the server asks to wait, or for credentials), `sent`, `answered` (the response has begun), `opened` (it is an event
- * stream) and `record`.
+ * A stream tells `held` (the server asks to wait, or for credentials), `sent` (whether over the turn's connection), `answered` (the response has
+ * begun), `opened` (it is an event stream) and `record`.
  */
 
 /** How long to keep reading a body that stays open after its last record, in multiples of `lastWords`. */
 const LINGER_FACTOR = 3;
 /** Pause between a withdrawn question and the one that replaces it, so that no answer meant for the first reaches the second. */
 const RE_ASK_DELAY = 500;
-/** Checkpoints written at once within so many milliseconds; more of them wait. */
-const FLOOD = { most: 4, within: 100 };
+/** Milliseconds between two checkpoints of a turn that tells much at once. */
+const KEEP_REST = 100;
 /** A rule may answer by itself again and again, so an agent that accepts no answer is not asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
 /** Length of the summary that a new task gets, in characters. */
@@ -153,20 +152,10 @@ const PRECISE = /\.\d{3,}/;
 /** The option that turns the editor's tools on. */
 const EDITOR_TOOLS = 'editorTools';
 /** Requests that read the task. */
-const TASK_READS = [
-  'take up',
-  'news',
-  'look behind',
-  'doubt',
-  'look',
-  'subscribed task',
-  'retried task',
-  'stopped task',
-  'stop task',
-] as const;
+const TASK_READS = ['take up', 'news', 'look behind', 'doubt', 'look', 'missed', 'stopped task', 'stop task'] as const;
 type TaskRead = (typeof TASK_READS)[number];
 /** Requests that end with their turn. */
-const CALLS_OF_TURN = [...TASK_READS.slice(2), 'make task', 'change version', 'connection', 'cancel', 'hang up', 'checkpoints'];
+const CALLS_OF_TURN = [...TASK_READS.slice(2), 'make task', 'change version', 'cancel', 'hang up', 'checkpoints'];
 
 interface Message {
   readonly of: 'prompt' | 'text' | 'decision';
@@ -321,8 +310,6 @@ class A2aStep extends Step<A2aState> {
         return this.taskMade(turn, result);
       case 'change version':
         return this.versionChanged(turn, result);
-      case 'connection':
-        return this.stopBegun(turn, result === true);
       case 'cancel':
         return this.cancelled(turn, error ? problemOf(error) : null);
       case 'hang up':
@@ -348,10 +335,8 @@ class A2aStep extends Step<A2aState> {
         return this.doubted(turn, now);
       case 'look':
         return this.looked(turn, now);
-      case 'subscribed task':
-        return this.subscribedTaskRead(turn, now, problem);
-      case 'retried task':
-        return this.retriedTaskRead(turn, now, problem);
+      case 'missed':
+        return this.missedRead(turn, now, problem);
       case 'stopped task':
         return this.stoppedTaskRead(now);
       case 'stop task':
@@ -360,7 +345,7 @@ class A2aStep extends Step<A2aState> {
   }
   elapsed(turn: A2aTurn, timer: string): void {
     if (timer === 'tick') return this.tick(turn);
-    if (timer === 'keep') return this.keep(turn);
+    if (timer === 'keep') return this.keepElapsed(turn);
     if (timer === 'retry') return turn.recovery ? this.subscribe(turn, turn.recovery, false) : undefined;
     if (timer === 'stop') return this.stopElapsed(turn);
     const stream = turn.streams.find(({ link }) => timer === `rest ${link}`);
@@ -538,23 +523,20 @@ class A2aStep extends Step<A2aState> {
         return this.streamRecord(turn, stream, params);
       case 'sent':
         stream.way = 'sent';
-        if (!isDecision) return;
-        if (!stream.isRecalled) stream.isDoubtful = true;
-        stream.sentAt = this.now;
+        stream.isOnTurn = params === true;
+        if (isDecision) stream.sentAt = this.now;
         return this.changeHeld(turn, stream, null);
       case 'held':
         stream.way = 'held';
-        stream.isDoubtful = false;
         stream.sentAt = null;
         if (turn.phase === 'stopping' && !(turn.stop === null && isDecision)) return this.close(link);
         return isDecision ? this.changeHeld(turn, stream, String(params)) : undefined;
       case 'answered':
         stream.way = 'answered';
-        if (isDecision) stream.isDoubtful = true;
         return this.changeHeld(turn, stream, null);
       case 'opened':
         if (turn.command && stream.of === 'command') turn.command.isStream = true;
-        return turn.recovery?.subscription?.link === link ? this.subscriptionStands(turn, turn.recovery) : undefined;
+        return turn.recovery?.link === link ? this.subscriptionStands(turn, turn.recovery) : undefined;
       case 'file': {
         const { call, ...file } = params as FileOfCall;
         put(turn.files, call, file);
@@ -566,14 +548,12 @@ class A2aStep extends Step<A2aState> {
   }
   streamRecord(turn: A2aTurn, stream: Stream, result: unknown): void {
     const { recovery, command } = turn;
-    if (recovery?.subscription?.link === stream.link) return this.subscriptionRecord(turn, stream, recovery.subscription, result);
+    if (recovery?.link === stream.link) return this.subscriptionRecord(turn, stream, recovery, result);
     if (stream.of === 'command' && command && this.commandRecord(command, result)) return;
     this.receive(turn, stream, result);
   }
   receive(turn: A2aTurn, stream: Stream, result: unknown): void {
-    stream.way = 'answered';
-    stream.arrived = true;
-    stream.isDoubtful = false;
+    stream.way = 'told';
     // Ignores records after the last one.
     if (stream.stage === 'ended') return;
     this.alive(turn, stream);
@@ -587,8 +567,8 @@ class A2aStep extends Step<A2aState> {
     this.writeEdits(turn);
     if (!record.final || stream !== turn.streams.at(-1)) return;
     if (!this.mayAsk(turn)) return this.endStream(turn, stream);
-    if (stream.rest !== 'no') return;
-    stream.rest = 'resting';
+    if (stream.stage !== 'open') return;
+    stream.stage = 'resting';
     this.timer(`rest ${stream.link}`, this.state.setup.timing.lastWords);
   }
   /** Notes that something came. An older stream tells nothing of a decision sent since. */
@@ -605,8 +585,8 @@ class A2aStep extends Step<A2aState> {
     turn.heardAt = this.now;
   }
   restElapsed(turn: A2aTurn, stream: Stream): void {
-    if (!this.mayAsk(turn) || stream.rest === 'lingering') return this.endStream(turn, stream);
-    stream.rest = 'lingering';
+    if (!this.mayAsk(turn) || stream.stage !== 'resting') return this.endStream(turn, stream);
+    stream.stage = 'lingering';
     this.timer(`rest ${stream.link}`, LINGER_FACTOR * this.state.setup.timing.lastWords);
     this.look(turn, false);
   }
@@ -614,7 +594,7 @@ class A2aStep extends Step<A2aState> {
   endStream(turn: A2aTurn, stream: Stream): void {
     if (stream.stage === 'ended') return;
     this.markEnded(stream);
-    this.settleAfterEdits(turn);
+    this.settleTurn(turn);
   }
   markEnded(stream: Stream): void {
     stream.stage = 'ended';
@@ -628,12 +608,12 @@ class A2aStep extends Step<A2aState> {
     stream.sentAt = null;
     const problem = problemIn(why);
     const { recovery } = turn;
-    if (recovery?.subscription?.link === link) return this.subscriptionClosed(turn, stream, recovery, recovery.subscription, problem);
+    if (recovery?.link === link) return this.subscriptionClosed(turn, stream, recovery, problem);
     this.streamEnded(turn, stream, problem);
   }
   /** The body has ended. After the last record it does not matter how. */
   streamEnded(turn: A2aTurn, stream: Stream, problem: Problem | null): Problem | null {
-    const isDone = stream.stage === 'ended' || stream.rest !== 'no';
+    const isDone = stream.stage !== 'open' && stream.stage !== 'stale';
     this.markEnded(stream);
     const empty = { kind: 'nothing', code: 0, message: t('The agent returned nothing.') };
     const error = isDone ? null : (problem ?? (stream.records === 0 ? empty : null));
@@ -679,10 +659,10 @@ class A2aStep extends Step<A2aState> {
   closed(turn: A2aTurn, error: Problem | null): void {
     if (turn.phase === 'stopping') return;
     if (error?.kind === 'rpc' || error?.kind === 'status') return this.refused(error);
-    if (turn.streams.some(({ stage }) => stage === 'open')) return;
+    if (turn.streams.some(isOpen)) return;
     // The shipped server says that it waits while its command runs.
     const works = error !== null && commandRuns(turn);
-    if ((isAtRest(turn.taskState) && !works) || isWaiting(turn) || turn.isAnswered) return this.settleAfterEdits(turn);
+    if ((isAtRest(turn.taskState) && !works) || isWaiting(turn)) return this.settleTurn(turn);
     this.lost(turn, error, false);
   }
   refused(error: Problem): void {
@@ -692,7 +672,7 @@ class A2aStep extends Step<A2aState> {
   }
   /** Expects nothing more of the open streams. */
   giveUpStreams(turn: A2aTurn): void {
-    for (const stream of turn.streams) if (stream.stage === 'open') stream.stage = 'stale';
+    for (const stream of turn.streams) if (isOpen(stream)) stream.stage = 'stale';
   }
 
   // --- the end of a turn
@@ -700,7 +680,9 @@ class A2aStep extends Step<A2aState> {
   /** The newest stream has ended: is the turn over? */
   settleTurn(turn: A2aTurn): void {
     if (this.state.turn !== turn || this.ourAsks(turn).length > 0 || isOffline(turn) || turn.looking) return;
-    if (turn.streams.at(-1)?.stage === 'open') return;
+    if (isOpen(turn.streams.at(-1))) return;
+    this.writeEdits(turn);
+    if (turn.lateEdits.some(({ isWriting }) => isWriting)) return;
     const { taskState, failure, stop } = turn;
     if (stop) {
       if (isOver(taskState)) this.leaveTask(false);
@@ -760,7 +742,11 @@ class A2aStep extends Step<A2aState> {
   }
   /** A message that was not sent by now never is. */
   closeUnsent(turn: A2aTurn): void {
-    for (const { link, way } of turn.streams) if (way === 'new' || way === 'held') this.close(link);
+    for (const stream of turn.streams) {
+      if (stream.way !== 'new' && stream.way !== 'held') continue;
+      this.markEnded(stream);
+      this.close(stream.link);
+    }
   }
   taskGone(): void {
     // A conversation that has its own task beside this one keeps it.
@@ -853,7 +839,6 @@ class A2aStep extends Step<A2aState> {
         this.artifactRecord(turn, record, words);
         break;
       case 'message':
-        turn.isAnswered = true;
         this.saidIn(turn, record, words);
         break;
       case 'status':
@@ -989,7 +974,7 @@ class A2aStep extends Step<A2aState> {
 
   mayBeOurEnd(turn: A2aTurn, { kind, state, taskId = '', contextId, final }: Incoming): boolean {
     const failed = kind === 'status' && state === 'failed' && (final || this.agent.peer.wire === '1.0');
-    return failed && contextId !== undefined && contextId === this.state.task.contextId && !find(turn.foreignTasks, taskId);
+    return failed && contextId !== undefined && contextId === this.state.task.contextId && !find(turn.foreign, taskId);
   }
   /**
    * All streams have ended. If the last record says that an unknown task failed, it means ours: servers
@@ -1004,11 +989,11 @@ class A2aStep extends Step<A2aState> {
   }
   /** An answer would go to a task that the user has not seen; nothing is approved there. */
   foreignRecord(turn: A2aTurn, record: Incoming, taskId: string): void {
-    put(turn.foreignTasks, taskId, true);
+    put(turn.foreign, taskId, true);
     this.log('trace', `A record of the task ${taskId} is left out.`);
     for (const said of meaningOf(record)) {
-      if (said.type !== 'call' || !said.call.request || find(turn.foreignCalls, said.call.id)) continue;
-      put(turn.foreignCalls, said.call.id, true);
+      if (said.type !== 'call' || !said.call.request || find(turn.foreign, `call ${said.call.id}`)) continue;
+      put(turn.foreign, `call ${said.call.id}`, true);
       this.log('warn', `A confirmation for the task ${taskId} came on the stream of another; it was not asked.`);
       this.addNotice(turn, 'warn', t('The agent asked to allow something in another task, and was not answered: {0}', said.call.title));
     }
@@ -1055,7 +1040,12 @@ class A2aStep extends Step<A2aState> {
     this.changeCall(turn, call.id, {
       title: last.title,
       kind: last.kind,
-      status: last.status === 'waiting' && !asks ? 'pending' : last.status === 'cancelled' && isRejected(call) ? 'rejected' : last.status,
+      status:
+        last.status === 'waiting' && !asks
+          ? 'pending'
+          : last.status === 'cancelled' && call.decision === 'rejected'
+            ? 'rejected'
+            : last.status,
       ...(last.input === undefined ? {} : { input: last.input }),
       output: outputOf(last, call.live),
       locations: locationsOf(last),
@@ -1080,7 +1070,7 @@ class A2aStep extends Step<A2aState> {
     this.withdrawAsk(call);
     this.recall(turn, call);
     if (call.edited !== null) this.addNotice(turn, 'warn', t('The agent proposes something else now, without your changes.'));
-    if (decisionAbout(turn, call.key)?.isDoubtful) this.addNotice(turn, 'warn', mayBeFollowed());
+    if (isDoubtful(decisionAbout(turn, call.key))) this.addNotice(turn, 'warn', mayBeFollowed());
     Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
   }
   askAbout(turn: A2aTurn, call: A2aCall): void {
@@ -1145,7 +1135,7 @@ class A2aStep extends Step<A2aState> {
   /** Lets go of a decision that was not answered yet. Of one whose answer has begun the agent says what becomes of it. */
   recall(turn: A2aTurn, call: A2aCall): void {
     const stream = decisionAbout(turn, call.key);
-    if (!stream || stream.way === 'answered') return;
+    if (!stream || stream.way === 'answered' || stream.way === 'told') return;
     stream.isRecalled = true;
     this.close(stream.link);
   }
@@ -1158,13 +1148,12 @@ class A2aStep extends Step<A2aState> {
   }
   decisionClosed(turn: A2aTurn, stream: Stream, error: Problem | null): void {
     const { callId } = stream;
-    if (error && UNREAD.has(error.kind)) stream.isDoubtful = false;
-    if (stream.arrived) return this.closed(turn, error);
+    if (stream.way === 'told') return this.closed(turn, error);
+    if (error && UNREAD.has(error.kind)) stream.way = 'refused';
     // The turn does not depend on a decision that was replaced or recalled.
     if (callId === null || stream.isRecalled || decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
     if (turn.phase === 'stopping') return;
     const call = callOf(turn, callId);
-    if (call?.decision === 'rejected') call.decision = 'rejectedUndelivered';
     if (call && error?.kind === 'status') return this.askAgain(turn, [call], error.message);
     if (error?.kind === 'rpc' && (isNotFound(error) || isTerminal(error))) return this.refused(error);
     if (error?.kind === 'rpc' || isWaiting(turn) || isStreaming(turn)) return this.doubt(turn, error?.message ?? null);
@@ -1196,12 +1185,12 @@ class A2aStep extends Step<A2aState> {
     else if (!isStreaming(turn)) this.lost(turn, null, false);
   }
   askAgain(turn: A2aTurn, calls: readonly A2aCall[], why: string | null): void {
-    const isDoubtful = calls.some(({ key }) => decisionAbout(turn, key)?.isDoubtful);
+    const mayBeRead = calls.some(({ key }) => isDoubtful(decisionAbout(turn, key)));
     for (const stream of turn.streams) stream.sentAt = null;
     for (const call of calls) this.recall(turn, call);
     this.giveUpStreams(turn);
     const told = t('Your answer did not reach the agent. {0}', why ?? '').trim();
-    this.addNotice(turn, 'warn', [told, isDoubtful ? mayBeFollowed() : ''].filter(Boolean).join(' '));
+    this.addNotice(turn, 'warn', [told, mayBeRead ? mayBeFollowed() : ''].filter(Boolean).join(' '));
     for (const call of calls) {
       if (call.decision === 'asking' || call.last.status !== 'waiting') continue;
       call.again += 1;
@@ -1234,11 +1223,6 @@ class A2aStep extends Step<A2aState> {
 
   // --- proposals that the user changed, for a server that cannot be told
 
-  settleAfterEdits(turn: A2aTurn): void {
-    this.writeEdits(turn);
-    turn.settlesAfterEdits = turn.lateEdits.some(({ isWriting }) => isWriting);
-    if (!turn.settlesAfterEdits) this.settleTurn(turn);
-  }
   writeEdits(turn: A2aTurn): void {
     if (turn.lateEdits.length === 0) return;
     for (const edit of [...turn.lateEdits]) {
@@ -1258,7 +1242,7 @@ class A2aStep extends Step<A2aState> {
     if (at >= 0) turn.lateEdits.splice(at, 1);
     if (error) this.addNotice(turn, 'error', t('{0} could not be written: {1}', path, error.message));
     else this.addNotice(turn, 'info', t('Your version of {0} was written after the agent’s.', path));
-    if (turn.settlesAfterEdits) this.settleAfterEdits(turn);
+    this.settleTurn(turn);
   }
 
   // --- time
@@ -1384,121 +1368,90 @@ class A2aStep extends Step<A2aState> {
   nextTry(turn: A2aTurn, recovery: Recovery): void {
     const { retries } = this.state.setup.timing;
     if (recovery.at >= retries.length || this.now >= recovery.until) return this.giveUp(turn, recovery);
-    this.tellConnection(turn, recovery, false);
-    recovery.step = 'waiting';
-    recovery.subscription = null;
+    Object.assign(recovery, { step: 'waiting', link: null, stoodAt: null });
+    if (recovery.isQuiet) recovery.isQuiet = false;
+    else this.tellActivity(turn, t('The connection was lost.'));
     if (!recovery.isEarly && recovery.hasNews) return this.subscribe(turn, recovery, true);
     // Clients that lost one server come back at different times.
     const spread = 0.8 + ((this.state.ids * 7919 + this.state.seed.charCodeAt(0)) % 401) / 1000;
     this.timer('retry', (retries[recovery.at] ?? 0) * spread);
   }
   subscribe(turn: A2aTurn, recovery: Recovery, isEarly: boolean): void {
-    Object.assign(recovery, { isEarly, hasNews: false, progress: turn.progress, stoodAt: null, step: 'subscribed' });
+    Object.assign(recovery, { isEarly, hasNews: false, progress: turn.progress, step: 'subscribed', read: 'no', held: [], task: null });
     const params = { method: 'tasks/resubscribe', params: { id: this.state.task.id }, isQuick: true };
-    recovery.subscription = newSubscription(this.openStream(turn, 'subscription', null, params));
+    recovery.link = this.openStream(turn, 'subscription', null, params);
   }
   subscriptionStands(turn: A2aTurn, recovery: Recovery): void {
     recovery.stoodAt = this.now;
-    this.tellConnection(turn, recovery, true);
-    if (recovery.subscription) this.readSubscribed(recovery.subscription);
+    this.tellActivity(turn, null);
+    this.readMissed(recovery);
   }
   /** Reads the task as soon as the subscription is open: no version promises a first record. */
-  readSubscribed(subscription: Subscription): void {
-    if (subscription.read !== 'no') return;
-    subscription.read = 'reading';
-    this.readTask('subscribed task');
+  readMissed(recovery: Recovery): void {
+    if (recovery.read === 'reading') return;
+    recovery.read = 'reading';
+    this.readTask('missed');
   }
-  tellConnection(turn: A2aTurn, recovery: Recovery, stands: boolean): void {
-    recovery.stands = stands;
-    if (!recovery.isQuiet) this.tellActivity(turn, stands ? null : t('The connection was lost.'));
-    recovery.isQuiet = false;
-  }
-  subscriptionRecord(turn: A2aTurn, stream: Stream, subscription: Subscription, result: unknown): void {
-    this.readSubscribed(subscription);
-    if (!subscription.held) return this.receive(turn, stream, result);
-    const record = toIncoming(result);
-    if (record?.kind !== 'task' || subscription.task || subscription.held.length > 0) return void subscription.held.push(result);
-    subscription.task = record;
+  /** Records wait until what was missed is read. */
+  subscriptionRecord(turn: A2aTurn, stream: Stream, recovery: Recovery, result: unknown): void {
+    if (recovery.read === 'no') this.readMissed(recovery);
+    if (!recovery.held) return this.receive(turn, stream, result);
+    const record = recovery.task || recovery.held.length > 0 ? undefined : toIncoming(result);
+    if (record?.kind !== 'task') return void recovery.held.push(result);
+    recovery.task = record;
     if (!record.history?.length) return;
-    this.do({ do: 'drop', call: 'subscribed task' });
-    subscription.read = 'done';
-    this.subscriptionCaughtUp(turn, subscription, record);
+    this.do({ do: 'drop', call: 'missed' });
+    this.missedRead(turn, record, null);
   }
-  subscribedTaskRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
-    const { recovery } = turn;
-    const subscription = recovery?.subscription;
-    const stream = streamOf(turn, subscription?.link ?? '');
-    if (!recovery || !subscription || !stream) return;
-    subscription.read = 'done';
-    const isAlone = subscription.held?.length === 0;
-    if (!problem && !now && !subscription.task && isAlone) subscription.outcome = 'gone';
-    else {
-      // Falls back to the task record that the subscription sent.
-      this.subscriptionCaughtUp(turn, subscription, now ?? subscription.task);
-      if (this.state.turn !== turn || turn.recovery !== recovery) return;
-      if (now && isAtRest(isAlone ? now.state : turn.taskState)) subscription.outcome = 'rests';
-    }
-    if (subscription.hasEnded) this.tryEnded(turn, stream, recovery, subscription, null);
-    else if (subscription.outcome !== 'none') this.close(stream.link);
-  }
-  /** Everything missed has been read; what came meanwhile follows. */
-  subscriptionCaughtUp(turn: A2aTurn, subscription: Subscription, record: Incoming | null): void {
-    if (record) this.catchUpWith(turn, record);
-    const held = subscription.held ?? [];
-    subscription.held = null;
-    const stream = streamOf(turn, subscription.link);
-    for (const one of held) if (stream && this.state.turn === turn) this.receive(turn, stream, one);
-  }
-  subscriptionClosed(turn: A2aTurn, stream: Stream, recovery: Recovery, subscription: Subscription, problem: Problem | null): void {
-    const error = subscription.outcome === 'none' ? problem : null;
-    if (error) this.do({ do: 'drop', call: 'subscribed task' });
-    else {
-      this.readSubscribed(subscription);
-      subscription.hasEnded = true;
-      if (subscription.read === 'reading') return;
-    }
-    this.tryEnded(turn, stream, recovery, subscription, error);
-  }
-  tryEnded(turn: A2aTurn, stream: Stream, recovery: Recovery, subscription: Subscription, problem: Problem | null): void {
-    recovery.subscription = null;
-    const gone: Problem = { kind: 'rpc', code: NOT_FOUND, message: '' };
-    const error = this.streamEnded(turn, stream, subscription.outcome === 'gone' ? gone : problem);
-    if (this.state.turn !== turn || turn.recovery !== recovery) return;
-    if (subscription.outcome === 'rests' || isAtRest(turn.taskState)) return this.recovered(turn);
-    if (recovery.stoodAt !== null) recovery.until += this.now - recovery.stoodAt;
-    this.rewardProgress(turn, recovery);
-    if (isNotFound(error)) return this.recovered(turn, true);
-    if (error && !(error.kind === 'rpc' && NO_SUBSCRIPTION.includes(error.code))) {
-      this.log('info', `Subscribing again failed: ${error.message}`);
-      return this.afterTry(turn, recovery);
-    }
-    // The task has ended, or the agent offers no subscription.
-    recovery.step = 'reading';
-    this.readTask('retried task');
-  }
-  retriedTaskRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
+  missedRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
     const { recovery } = turn;
     if (!recovery) return;
-    if (!problem && !now) return this.recovered(turn, true);
-    if (now) {
-      this.catchUpWith(turn, now);
-      this.rewardProgress(turn, recovery);
-      if (isAtRest(now.state)) return this.recovered(turn);
-    }
-    this.afterTry(turn, recovery);
+    recovery.read = 'done';
+    const { task, held } = recovery;
+    const records = held ?? [];
+    if (!problem && !now && !task && records.length === 0) return this.recovered(turn, recovery, true);
+    // Falls back to the task record that the subscription sent.
+    const whole = now ?? task;
+    if (whole) this.catchUpWith(turn, whole);
+    recovery.held = null;
+    const stream = streamOf(turn, recovery.link ?? '');
+    for (const one of records) if (stream && this.state.turn === turn) this.receive(turn, stream, one);
+    if (stream && recovery.step === 'ended') this.streamEnded(turn, stream, null);
+    if (this.state.turn !== turn || turn.recovery !== recovery) return;
+    if (isAtRest(turn.taskState)) return this.recovered(turn, recovery);
+    if (recovery.step === 'ended') this.afterTry(turn, recovery);
   }
-  /** Starts the tries anew only after progress: an agent that closes every subscription at once would be asked without end. */
-  rewardProgress(turn: A2aTurn, recovery: Recovery): void {
-    if (turn.progress > recovery.progress) Object.assign(recovery, { at: 0, until: this.now + this.state.setup.timing.giveUp });
+  subscriptionClosed(turn: A2aTurn, stream: Stream, recovery: Recovery, problem: Problem | null): void {
+    if (recovery.stoodAt !== null) recovery.until += this.now - recovery.stoodAt;
+    const isRead = problem !== null || recovery.read === 'done';
+    if (isRead) this.streamEnded(turn, stream, problem);
+    if (this.state.turn !== turn || turn.recovery !== recovery) return;
+    if (isNotFound(problem)) return this.recovered(turn, recovery, true);
+    if (problem && !(problem.kind === 'rpc' && NO_SUBSCRIPTION.includes(problem.code))) {
+      this.log('info', `Subscribing again failed: ${problem.message}`);
+      this.do({ do: 'drop', call: 'missed' });
+      return this.afterTry(turn, recovery);
+    }
+    if (isRead && isAtRest(turn.taskState)) return this.recovered(turn, recovery);
+    // The task has ended, or the agent offers no subscription.
+    recovery.step = 'ended';
+    this.readMissed(recovery);
   }
   afterTry(turn: A2aTurn, recovery: Recovery): void {
+    // Starts the tries anew only after progress: an agent that closes every subscription at once would be asked without end.
+    if (turn.progress > recovery.progress) return this.retry(turn, recovery);
     // A try that news brought forward does not take the place of the one that was due.
     if (!recovery.isEarly) recovery.at += 1;
     this.nextTry(turn, recovery);
   }
-  recovered(turn: A2aTurn, isGone = false): void {
+  recovered(turn: A2aTurn, { link }: Recovery, isGone = false): void {
     turn.recovery = null;
     this.tellActivity(turn, null);
+    const stream = streamOf(turn, link ?? '');
+    if (stream) {
+      this.markEnded(stream);
+      this.close(stream.link);
+    }
     if (isGone) this.taskGone();
     else this.settleTurn(turn);
   }
@@ -1506,8 +1459,7 @@ class A2aStep extends Step<A2aState> {
     this.tellActivity(turn, null);
     // A notification during the last try counts as an answer.
     if (recovery.hasNews) return this.retry(turn, recovery);
-    recovery.step = 'asking';
-    recovery.stands = false;
+    Object.assign(recovery, { step: 'asking', link: null, stoodAt: null });
     this.confirm(turn, 'reconnect', t('The connection was lost.'), notReached(recovery.why), t('Reconnect'), t('Stop here'));
   }
 
@@ -1553,24 +1505,22 @@ class A2aStep extends Step<A2aState> {
     if (isAtRest(turn.taskState)) this.settleTurn(turn);
     else this.lost(turn, null, true);
   }
-  /** A landmark is kept at once, unless many come together: each checkpoint holds all of them. */
+  /** A landmark is kept at once, unless another was a moment ago: each checkpoint holds all of them. */
   keepSoon(turn: A2aTurn, isLandmark: boolean): void {
-    const { kept } = turn;
-    if (this.now - kept.since >= FLOOD.within) Object.assign(kept, { since: this.now, count: 0 });
-    if (isLandmark && kept.count < FLOOD.most) {
-      kept.count += 1;
-      return this.keep(turn);
-    }
-    if (turn.keepIsDue) return;
-    turn.keepIsDue = true;
-    const { keep } = this.state.setup.timing;
-    this.timer('keep', isLandmark ? Math.min(keep, FLOOD.within) : keep);
+    if (turn.keeping === 'rests') turn.keeping = 'soon';
+    if (turn.keeping === 'soon' || (turn.keeping === 'later' && !isLandmark)) return;
+    turn.keeping = isLandmark ? 'rests' : 'later';
+    this.timer('keep', isLandmark ? KEEP_REST : this.state.setup.timing.keep);
+    if (isLandmark) this.keep(turn);
+  }
+  keepElapsed(turn: A2aTurn): void {
+    const isDue = turn.keeping !== 'rests';
+    turn.keeping = 'no';
+    if (isDue) this.keep(turn);
   }
   /** Writes a checkpoint, for a later window. */
   keep(turn: A2aTurn, running = true): void {
     const { task, delivered } = this.state;
-    if (turn.keepIsDue) this.timer('keep', null);
-    turn.keepIsDue = false;
     const value: Checkpoint = {
       running,
       ...(task.id === null ? {} : { taskId: task.id }),
@@ -1608,18 +1558,11 @@ class A2aStep extends Step<A2aState> {
       this.timer('stop', this.state.setup.timing.patience);
       return this.sendDecision(turn, first, refusal);
     }
-    turn.stop = { step: 'begin', commandRan: commandRuns(turn), wasStreaming: false, heldConnection: false, why: null };
-    this.request('connection', 'isConnectionHeld');
-  }
-  stopBegun(turn: A2aTurn, heldConnection: boolean): void {
-    const { stop } = turn;
-    if (!stop) return;
-    stop.heldConnection = heldConnection;
-    stop.wasStreaming = isStreaming(turn);
+    const holdsConnection = turn.streams.some(({ link, isOnTurn }) => isOnTurn && find(this.state.links, link) !== undefined);
+    turn.stop = { step: 'cancelling', commandRan: commandRuns(turn), wasStreaming: isStreaming(turn), holdsConnection, why: null };
     this.timer('stop', this.state.setup.timing.patience);
     const { id } = this.state.task;
-    if (id === null || this.has('cancelEndsConversation')) return this.afterCancel(turn, stop);
-    stop.step = 'cancelling';
+    if (id === null || this.has('cancelEndsConversation')) return this.afterCancel(turn, turn.stop);
     this.request('cancel', 'tasks/cancel', { id });
   }
   cancelled(turn: A2aTurn, problem: Problem | null): void {
@@ -1675,7 +1618,7 @@ class A2aStep extends Step<A2aState> {
   hungUp(turn: A2aTurn, wasHeard: boolean): void {
     const { stop } = turn;
     if (!stop) return;
-    if (wasHeard && stop.heldConnection) stop.commandRan = false;
+    if (wasHeard && stop.holdsConnection) stop.commandRan = false;
     if (!this.has('cancelEndsConversation') || this.state.task.id === null) return this.stopTaskRead(turn, null);
     stop.step = 'reading';
     this.readTask('stop task');

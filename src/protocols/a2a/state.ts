@@ -39,7 +39,7 @@ export interface Timing {
   readonly doubt: number;
   /** Until a stream must confirm a notification; later it counts as dead. */
   readonly news: number;
-  /** `keep`: until a checkpoint with growing text is written. */
+  /** `keep`: until a checkpoint with growing text is written; other news has one at once. */
   readonly keep: number;
   /** `retry`: before the tries to subscribe to a task again. */
   readonly retries: readonly number[];
@@ -143,8 +143,6 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   /** The last text that came with a state. */
   lastWords: string;
   records: number;
-  /** A plain message came: the agent keeps no task. */
-  isAnswered: boolean;
   /** Grows with everything new. */
   progress: number;
   /** Grows with every new thing that has an id, and with every change of one: checkpoints are written at once. */
@@ -153,15 +151,12 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   unlooked: boolean;
   /** The task that was read last. */
   covered: Incoming | null;
-  /** The newest time of the agent's clock, in milliseconds since the epoch. */
-  agentTime: number | null;
-  /** The timestamp that came last. */
-  timestamp: string | null;
+  /** The newest timestamp of the agent. */
+  timestamp: string;
   /** The task that continues in this turn; its earlier content has been shown. */
   readonly earlierTask: string | null;
-  /** Tasks of others that were heard of, and calls in them that were not asked about. */
-  readonly foreignTasks: Table<true>;
-  readonly foreignCalls: Table<true>;
+  /** Tasks of others that were heard of, and as `call ID` calls in them that were not asked about. */
+  readonly foreign: Table<true>;
   /** The last record, if it may be the end of our task under another id. */
   stray: Incoming | null;
 
@@ -169,15 +164,11 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   readonly followUps: Table<string>;
   /** Proposals that the user changed, for a server that cannot be told: their text is written when the call is done. */
   readonly lateEdits: LateEdit[];
-  /** The turn is settled once late edits are written. */
-  settlesAfterEdits: boolean;
   /** By the agent's id of a call: the file it is about, as it was when the call was first told. */
   readonly files: Table<Omit<FileOfCall, 'call'>>;
   heardAt: number;
-  /** A checkpoint is written by the timer. */
-  keepIsDue: boolean;
-  /** Count of checkpoints written at once, and since when. */
-  readonly kept: { since: number; count: number };
+  /** `rests`: a checkpoint was just written; the timer writes one `soon` after it, or `later` for growing text. */
+  keeping: 'no' | 'rests' | 'soon' | 'later';
   /** `heardAt` when the task was looked at behind the streams. */
   lookedBehindAt: number;
   /** Time of a notification that no stream has confirmed yet. */
@@ -196,9 +187,7 @@ export type Decision =
   /** It has become another call, and is asked about after a moment. */
   | 'changed'
   | 'allowed'
-  | 'rejected'
-  /** Rejected, but as far as can be seen the agent did not receive it. */
-  | 'rejectedUndelivered';
+  | 'rejected';
 export interface A2aCall extends Call<Decision> {
   /** The agent's id. */
   readonly key: string;
@@ -230,23 +219,23 @@ export interface Stream {
   readonly of: 'prompt' | 'text' | 'decision' | 'command' | 'subscription';
   /** The agent's id of the call that is decided. */
   readonly callId: string | null;
-  /** `open`: something is expected of it. `stale`: it is open, and nothing is. `ended`: it has said its last word, or has closed. */
-  stage: 'open' | 'stale' | 'ended';
-  way: 'new' | 'held' | 'sent' | 'answered';
+  /**
+   * `open`: something is expected of it, also while it is `resting` and then `lingering` after the agent said that it waits. `stale`: it is open,
+   * and nothing is expected. `ended`: it has said its last word, or has closed.
+   */
+  stage: 'open' | 'resting' | 'lingering' | 'stale' | 'ended';
+  /** How far the message is. `answered`: the response has begun; `told`: something came on it; `refused`: it was not read. */
+  way: 'new' | 'held' | 'sent' | 'answered' | 'told' | 'refused';
   /** Why it has not left, for the user. */
   held: string | null;
   /** Time a decision was sent; null after the next record. */
   sentAt: number | null;
-  /** A decision was sent and may or may not have been read. */
-  isDoubtful: boolean;
   isRecalled: boolean;
-  /** Something came on it. */
-  arrived: boolean;
+  /** It took the turn's connection. */
+  isOnTurn: boolean;
   records: number;
   /** The task it began with. */
   began: string | null;
-  /** After the agent said that it waits: `resting`, then `lingering`. */
-  rest: 'no' | 'resting' | 'lingering';
   /** Id, time and text of its records one after the other, as long as there is no other stream. */
   readonly told: string[];
   /** How often each record came, by id, time and text, once there are several streams: streams of one task carry the same records. */
@@ -276,43 +265,38 @@ export interface CommandRun {
   /** The body is an event stream. */
   isStream: boolean;
 }
-/** Taking up a task whose stream has broken. */
+/** Subscribing again to a task whose stream has broken. */
 export interface Recovery {
   readonly why: string;
   /** No connection was lost, so the first try is not shown. */
   isQuiet: boolean;
-  /** A subscription is open. */
-  stands: boolean;
-  /** `reading`: the shipped server, which stops without its connection, is only looked at. */
-  step: 'waiting' | 'subscribed' | 'reading' | 'asking';
+  /** `ended`: the subscription ended without the last word, and the task is read. The shipped server, which stops without its connection, is only read. */
+  step: 'waiting' | 'subscribed' | 'ended' | 'asking';
   /** Number of the try; each subscription that was open moves `until`. */
   at: number;
   until: number;
   /** News brought the try forward; it does not take the place of the one that was due, once for each. */
   isEarly: boolean;
+  /** News came since the try began. */
   hasNews: boolean;
+  /** `progress` of the turn when the try began. */
   progress: number;
+  /** Since when a subscription is open. */
   stoodAt: number | null;
-  subscription: Subscription | null;
-}
-/** The task is read as soon as the subscription is open; records wait until then. */
-export interface Subscription {
-  readonly link: string;
+  link: string | null;
+  /** What was missed is read from the task once the subscription is open. Its records wait until then, and the task that it sent first. */
+  read: 'no' | 'reading' | 'done';
   held: unknown[] | null;
   task: Incoming | null;
-  read: 'no' | 'reading' | 'done';
-  /** The body ended while the task was still being read. */
-  hasEnded: boolean;
-  outcome: 'none' | 'rests' | 'gone';
 }
 /** Stopping the task. Null in a turn that is stopped by refusing what waits. */
 export interface Stop {
-  step: 'begin' | 'cancelling' | 'waiting' | 'hangingUp' | 'reading';
+  step: 'cancelling' | 'waiting' | 'hangingUp' | 'reading';
   /** A command ran, and may still run. */
   commandRan: boolean;
-  wasStreaming: boolean;
-  /** The turn's connection was in use. */
-  heldConnection: boolean;
+  readonly wasStreaming: boolean;
+  /** The turn's connection was in use: closing it stops what runs. */
+  readonly holdsConnection: boolean;
   /** Why the cancel failed, for the user; '' when it was not answered in time. */
   why: string | null;
 }
@@ -368,25 +352,20 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     failure: null,
     lastWords: '',
     records: 0,
-    isAnswered: false,
     progress: 0,
     landmarks: 0,
     unlooked: false,
     covered: null,
-    agentTime: null,
-    timestamp: null,
+    timestamp: '',
     earlierTask: task,
-    foreignTasks: {},
-    foreignCalls: {},
+    foreign: {},
     stray: null,
     followUps: {},
     lateEdits: [],
-    settlesAfterEdits: false,
     files: {},
     heardAt: now,
     lookedBehindAt: 0,
-    keepIsDue: false,
-    kept: { since: 0, count: 0 },
+    keeping: 'no',
     newsAt: null,
     doubt: null,
     looking: null,
@@ -403,16 +382,13 @@ export function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): 
 }
 export function newStream(link: string, of: Stream['of'], callId: string | null): Stream {
   return {
-    ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isDoubtful: false, isRecalled: false },
-    ...{ arrived: false, records: 0, began: null, rest: 'no', told: [], heard: {} },
+    ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isRecalled: false, isOnTurn: false },
+    ...{ records: 0, began: null, told: [], heard: {} },
   };
 }
 export function newRecovery(why: string, isQuiet: boolean): Recovery {
-  const tries = { at: 0, until: 0, isEarly: false, hasNews: false, progress: 0, stoodAt: null };
-  return { why, isQuiet, stands: false, step: 'reading', ...tries, subscription: null };
-}
-export function newSubscription(link: string): Subscription {
-  return { link, held: [], task: null, read: 'no', hasEnded: false, outcome: 'none' };
+  const tries = { at: 0, until: 0, isEarly: false, hasNews: false, progress: 0, stoodAt: null } as const;
+  return { why, isQuiet, step: 'ended', ...tries, link: null, read: 'no', held: null, task: null };
 }
 
 // --- what the state says
@@ -448,9 +424,6 @@ export function isUndecided({ decision }: A2aCall): boolean {
 export function isDecided(call: A2aCall): boolean {
   return call.decision !== 'none' && !isUndecided(call);
 }
-export function isRejected({ decision }: A2aCall): boolean {
-  return decision === 'rejected' || decision === 'rejectedUndelivered';
-}
 /** Some call waits for the user. */
 export function isWaiting(turn: A2aTurn): boolean {
   return Object.values(turn.calls).some(isUndecided);
@@ -460,9 +433,19 @@ export function commandRuns(turn: A2aTurn): boolean {
 }
 /** Decided calls that the agent still reports as waiting. */
 export function undelivered(turn: A2aTurn): readonly A2aCall[] {
-  return Object.values(turn.calls).filter(
-    ({ last, decision }) => last.status === 'waiting' && (decision === 'allowed' || decision === 'rejectedUndelivered'),
-  );
+  return Object.values(turn.calls).filter(({ key, last, decision }) => {
+    if (last.status !== 'waiting') return false;
+    const stream = decision === 'rejected' ? decisionAbout(turn, key) : undefined;
+    return decision === 'allowed' || (stream?.stage === 'ended' && stream.way !== 'told');
+  });
+}
+/** Something is expected of it. */
+export function isOpen(stream: Stream | undefined): boolean {
+  return stream !== undefined && stream.stage !== 'stale' && stream.stage !== 'ended';
+}
+/** The decision left, and nothing says whether it was read. */
+export function isDoubtful(stream: Stream | undefined): boolean {
+  return stream?.way === 'sent' || stream?.way === 'answered';
 }
 /** The newest decision about a call, by the agent's id; older ones are never sent. */
 export function decisionAbout(turn: A2aTurn, callId: string): Stream | undefined {
@@ -492,19 +475,17 @@ export function isStreaming(turn: A2aTurn): boolean {
 }
 /** No stream of the task is open, and one is wanted. */
 export function isOffline({ recovery }: A2aTurn): boolean {
-  return recovery !== null && !recovery.stands;
+  return recovery !== null && recovery.stoodAt === null;
 }
 /** The record is about another task, or tells nothing newer than the streams. */
 export function isKnown(turn: A2aTurn, { timestamp, state, taskId }: Incoming, ours: string | null): boolean {
   if (taskId !== (ours ?? undefined)) return true;
-  const isPast = timestamp !== undefined && turn.agentTime !== null && Date.parse(timestamp) <= turn.agentTime;
+  const isPast = timestamp !== undefined && Date.parse(timestamp) <= Date.parse(turn.timestamp);
   return isPast && (state === (turn.taskState ?? undefined) || !isAtRest(state));
 }
 export function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
-  if (timestamp === undefined || timestamp === turn.timestamp) return;
-  turn.timestamp = timestamp;
-  const at = Date.parse(timestamp);
-  if (at > (turn.agentTime ?? Number.NEGATIVE_INFINITY)) turn.agentTime = at;
+  // One agent writes all of them alike, so that the later one is the greater text.
+  if (timestamp !== undefined && timestamp > turn.timestamp) turn.timestamp = timestamp;
 }
 /** The record came while the task was being read, and is part of what was read. */
 export function isCovered(covered: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {

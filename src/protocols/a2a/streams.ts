@@ -30,7 +30,7 @@ export function openStream(agent: ReachedAgent, request: StreamRequest, events: 
     if (now === 'answered') return events.message('answered', null);
     // Nothing leaves before what runs now has ended: what it takes back is never sent.
     process.nextTick(() => {
-      if (!signal.aborted) events.message('sent', null);
+      if (!signal.aborted) events.message('sent', now === 'sent');
     });
   };
   const running = { agent, events, signal, way };

@@ -11,7 +11,7 @@ import { URI } from '../../fakes/a2a.ts';
  * Cases of A2A. The setup of a case is what its agent says of itself, where that is not the usual one: {"peer":{…},"push":true,"past":[…],"timing":{…}}.
  *
  * Inputs of its own, each for `stream N`: record N {…} · text N "words" · task N {…} · state N "completed" (the last word, a state) ·
- * call N {…} (a call of the RFC) · gemini N {…} (a call of the shipped server) · bodyOf N {…} (an answer that is no stream) · file N {…} (what the file of a call is) · sent N · held N "why" · answered N · opened N · ended N ·
+ * call N {…} (a call of the RFC) · gemini N {…} (a call of the shipped server) · bodyOf N {…} (an answer that is no stream) · file N {…} (what the file of a call is) · sent N (over the turn's connection) · sentBeside N · held N "why" · answered N · opened N · ended N ·
  * broke N "why" · failed N {…} (another end) · refusedBy N {"code":…,"message":…}. Checkpoints, timers of housekeeping, dropped calls and options are left out.
  */
 
@@ -66,7 +66,8 @@ const transcripts = testTranscripts<A2aState>({
     call: (N, value) => message(N, 'record', update('working', said({ kind: 'data', data: value }))),
     gemini: (N, value) => message(N, 'record', update('working', said({ kind: 'data', data: value }))),
     file: (N, value) => message(N, 'file', value),
-    sent: (_, N) => message(String(N), 'sent', null),
+    sent: (_, N) => message(String(N), 'sent', true),
+    sentBeside: (_, N) => message(String(N), 'sent', false),
     held: (N, value) => message(N, 'held', value),
     answered: (_, N) => message(String(N), 'answered', null),
     opened: (_, N) => message(String(N), 'opened', null),
