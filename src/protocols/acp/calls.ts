@@ -34,6 +34,8 @@ export interface Edit {
   state: 'new' | 'reading' | 'placed';
   /** The number of that reading. */
   reading: number;
+  /** It leads out of the session's folders, as far as is known. */
+  outside: boolean;
 }
 /** A call in its turn. `refused` stands whatever the agent says afterwards; `unanswered`: a question about it was taken back without an answer. */
 export interface AcpCall extends CallFacts, Call<'none' | 'refused' | 'unanswered'> {
@@ -173,7 +175,7 @@ export function mergeEdits(call: CallFacts, content: readonly ToolContent[]): vo
     const before = find(call.edits, path);
     // The texts as they came stand in until the file has been read; what was found earlier is better than that.
     const diffs = before?.state === 'placed' && isWhole(before.diffs) ? before.diffs : items.map(asItCame);
-    put(call.edits, path, { items, diffs, state: 'new', reading: 0 });
+    put(call.edits, path, { items, diffs, state: 'new', reading: 0, outside: before?.outside ?? false });
   }
 }
 export const isWhole = (diffs: readonly Diff[]): boolean => diffs.length > 0 && diffs.every((diff) => !diff.excerpt);

@@ -8,15 +8,14 @@ import { keyOfFile, looksOutside, type Place, pathBelow, placeOf, realPathNow } 
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
 import { INTERNAL, INVALID_PARAMS } from './schema.ts';
-import type { WriteLook } from './state.ts';
+import type { EditedFile, FileRead, ReadParams, WriteLook } from './state.ts';
 
 /** What the machine asks of the editor's files. Paths are the agent's; `roots` are the session's folders. */
 export type FileArgs =
-  /** The text of a file, for an edit of it. */
-  | { readonly do: 'text'; readonly path: string }
-  | { readonly do: 'outside'; readonly paths: readonly string[]; readonly roots: readonly string[] }
-  | { readonly do: 'place'; readonly path: string; readonly roots: readonly string[] }
-  | { readonly do: 'read'; readonly path: string; readonly line: number | null; readonly limit: number | null }
+  /** The text of a file, for an edit of it, and whether the edit leads out of `roots`. */
+  | { readonly do: 'text'; readonly path: string; readonly roots: readonly string[] }
+  /** Unless it is allowed, a file outside of `roots` is not read, and the reply names its folder. That a file is missing is told at once. */
+  | ({ readonly do: 'read'; readonly roots: readonly string[]; readonly allowed: boolean } & ReadParams)
   | {
       readonly do: 'look';
       readonly path: string;
@@ -50,13 +49,7 @@ export class FilePort {
   async run(args: FileArgs): Promise<unknown> {
     switch (args.do) {
       case 'text':
-        return this.#forEdit(args.path);
-      case 'outside':
-        return leadOutside(args.paths, args.roots);
-      case 'place': {
-        const place = await placed(args.path, args.roots);
-        return { place, exists: place === 'outside' && (await isThere(args.path)), folder: path.dirname(path.resolve(args.path)) };
-      }
+        return this.#forEdit(args);
       case 'read':
         return this.#read(args);
       case 'look':
@@ -66,16 +59,18 @@ export class FilePort {
     }
   }
 
-  /** `text` is null when there is no file, and absent when it cannot be read. */
-  async #forEdit(file: string): Promise<{ readonly text?: string | null }> {
+  async #forEdit({ path: file, roots }: Extract<FileArgs, { do: 'text' }>): Promise<EditedFile> {
+    const outside = await leadsOutside(file, roots);
     try {
-      return { text: await this.#files.read(file) };
+      return { text: await this.#files.read(file), outside };
     } catch (error) {
-      return (error as { readonly code?: unknown }).code === 'ENOENT' ? { text: null } : {};
+      return (error as { readonly code?: unknown }).code === 'ENOENT' ? { text: null, outside } : { outside };
     }
   }
 
-  async #read({ path: file, line, limit }: Extract<FileArgs, { do: 'read' }>): Promise<{ readonly content: string | null }> {
+  async #read({ path: file, line, limit, roots, allowed }: Extract<FileArgs, { do: 'read' }>): Promise<FileRead> {
+    const place = await placed(file, roots);
+    if (place === 'outside' && !allowed && (await isThere(file))) return { outside: path.dirname(path.resolve(file)) };
     const text = await this.#text(file);
     if (text === null) return { content: null };
     this.#note(keyOfFile(realPathNow(path.resolve(file))), plain(text));
@@ -115,7 +110,7 @@ export class FilePort {
     try {
       await this.#files.write(file, text, from ?? undefined, real);
     } catch (error) {
-      throw failed(INTERNAL, `Writing ${file} failed: ${messageOf(error)}`);
+      throw refused(INTERNAL, `Writing ${file} failed: ${messageOf(error)}`);
     }
     this.#note(keyOfFile(real), plain(content));
     return null;
@@ -129,7 +124,7 @@ export class FilePort {
     } catch (error) {
       const { code } = error as { readonly code?: unknown };
       if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-      throw failed(INTERNAL, `Reading ${target} failed: ${messageOf(error)}`);
+      throw refused(INTERNAL, `Reading ${target} failed: ${messageOf(error)}`);
     }
   }
 
@@ -148,7 +143,7 @@ function isBuildFile(root: string, target: string, real: string): boolean {
   return below !== undefined && guardReason(below) === 'build' && below === pathBelow(realPathNow(root), real);
 }
 
-function failed(code: number, message: string): LinkError {
+export function refused(code: number, message: string): LinkError {
   return new LinkError({ kind: 'refused', code, message });
 }
 
@@ -157,17 +152,14 @@ export async function placed(target: string, roots: readonly string[], real?: st
   try {
     return await placeOf(target, roots, real);
   } catch (error) {
-    throw failed(INVALID_PARAMS, messageOf(error));
+    throw refused(INVALID_PARAMS, messageOf(error));
   }
 }
 
-/** True when one of these paths goes outside, links followed: the user is told with the question, for allowing it allows that. */
-async function leadOutside(paths: readonly string[], roots: readonly string[]): Promise<boolean> {
-  for (const one of paths) {
-    if (!path.isAbsolute(one) || !looksOutside(path.resolve(one), roots)) continue;
-    if ((await placeOf(one, roots).catch(() => undefined)) === 'outside') return true;
-  }
-  return false;
+/** Links are followed. Relative paths are nobody's claim to be elsewhere. */
+async function leadsOutside(file: string, roots: readonly string[]): Promise<boolean> {
+  if (!path.isAbsolute(file) || !looksOutside(path.resolve(file), roots)) return false;
+  return (await placeOf(file, roots).catch(() => undefined)) === 'outside';
 }
 
 /** Whole lines with their ends, from a 1-based line on; past the end there is nothing. */

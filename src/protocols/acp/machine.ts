@@ -1,10 +1,9 @@
 import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
-import { isAbsolutePath, pathInside, resolvePath } from '../../base/paths.ts';
+import { resolvePath } from '../../base/paths.ts';
 import type { Input, Machine, Port } from '../../conversation/machine.ts';
 import { find, keys, newTable, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
-import { MOST_ASKS, tooManyAsked } from '../../session/askLimit.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Diff, Fault, Notice, Offers, ToolCall } from '../../session/model.ts';
 import { junkWhileOpening } from '../junk.ts';
@@ -117,12 +116,16 @@ import {
   agentOf,
   type Child,
   type CommandJob,
+  type Created,
   codecOf,
+  type EditedFile,
+  type FileRead,
   foldersOf,
   type Job,
   type Limits,
   type PromptState,
   type Question,
+  type ReadJob,
   type ReadParams,
   type Resume,
   rootsOf,
@@ -145,9 +148,6 @@ const MINUTE = 60_000;
 const MOST_EARLY = 200;
 /** How often a question is put again because the agent says something else of the call meanwhile. */
 const MOST_CHANGES = 10;
-/** Commands one session may have running at a time, and ended ones kept for an agent that has not released them. */
-const MOST_RUNNING = 64;
-const MOST_ENDED = 256;
 /** To start again asks anew how to sign in. */
 const SIGN_IN_REMEDIES: Fault['next'] = ['restart', 'signIn', 'showLog', 'pickAgent'];
 const STOPPED = 'The user has stopped this: the command was not run.';
@@ -215,7 +215,7 @@ class AcpStep extends Step<AcpState> {
     const { state } = this;
     if (state.phase === 'new') state.phase = 'opening';
     state.opening = 'initialize';
-    state.greeted = false;
+    state.printed = '';
     state.renewed = state.sessionId !== null;
     this.open(LINK, {});
     this.sayHello(state.setup.newest);
@@ -271,12 +271,12 @@ class AcpStep extends Step<AcpState> {
   }
   printed(text: string): void {
     const { state } = this;
+    const line = text.trim();
     state.heard += 1;
-    state.junk += 1;
     this.log('info', `The agent's output is no message: ${text.slice(0, 2000)}`);
-    if (state.greeted) return;
-    if (text.trim() !== '') state.printed = text.trim();
-    if (state.junk === 1) this.emit(junkWhileOpening(text, 'ACP'));
+    if (state.opening !== 'initialize' || line === '') return;
+    if (state.printed === '') this.emit(junkWhileOpening(text, 'ACP'));
+    state.printed = line;
   }
   request(call: string, method: string, params: object): void {
     this.do({ do: 'request', link: LINK, call, method, params });
@@ -304,7 +304,7 @@ class AcpStep extends Step<AcpState> {
     const answer = codecOf({ protocol: protocolVersion }).hello.safeParse(result);
     if (!answer.success) return this.failed(misfit('initialize', answer.error));
     const isFirst = state.agent === null;
-    state.greeted = true;
+    state.opening = null;
     state.agent = agentOf(answer.data, protocolVersion);
     // What was entered for this agent in an earlier window is only known to be wanted now.
     const names = isFirst ? variablesIn(state.agent.authMethods) : [];
@@ -1113,22 +1113,23 @@ class AcpStep extends Step<AcpState> {
       edit.state = 'reading';
       edit.reading = ++this.state.readings;
       put(this.state.reading, String(edit.reading), { turnId: turn.id, callId: call.id, path });
-      this.port(null, `edit ${edit.reading}`, 'file', { do: 'text', path });
+      this.port(null, `edit ${edit.reading}`, 'file', { do: 'text', path, roots: rootsOf(this.state) });
     }
   }
-  /** `result` holds the text, or null for a file that is not there; without it nobody knows. */
   editRead(number: string, result: unknown): void {
     const { state } = this;
     const reading = find(state.reading, number);
     remove(state.reading, number);
     const { turn } = state;
     if (!reading) return;
-    const text = (result as { readonly text?: string | null } | undefined)?.text;
+    // A path whose place is not known is shown as leading outside.
+    const { text, outside = false } = (result ?? { outside: true }) as EditedFile;
     const place = (facts: CallFacts, isDone: boolean) => {
       const edit = find(facts.edits, reading.path);
       if (edit?.state !== 'reading' || String(edit.reading) !== number) return false;
       const found = locate(edit.items, text, isDone);
       if (isWhole(found) || !isWhole(edit.diffs)) edit.diffs = found;
+      edit.outside = outside;
       edit.state = 'placed';
       return true;
     };
@@ -1151,7 +1152,7 @@ class AcpStep extends Step<AcpState> {
     if (!turn || !call) return;
     const first = find(call.edits, diff.path)?.diffs;
     const before = first && isWhole(first) && first[0] ? first[0].before : diff.before;
-    put(call.edits, diff.path, { items: [], diffs: [{ ...diff, before }], state: 'placed', reading: 0 });
+    put(call.edits, diff.path, { items: [], diffs: [{ ...diff, before }], state: 'placed', reading: 0, outside: false });
     this.tell(turn, call);
   }
   /** A call of our own, told as the agent itself would tell it. */
@@ -1225,25 +1226,10 @@ class AcpStep extends Step<AcpState> {
   questions(): readonly Question[] {
     return Object.values(this.state.jobs).filter((job) => job.is === 'permission');
   }
-  /** True when nothing more can be asked; the user is told once. */
-  isFull(): boolean {
-    const { state } = this;
-    const waiting = this.questions().filter((question) => question.askId === null).length;
-    const open = Object.keys(state.asks).length + waiting;
-    if (open < MOST_ASKS) {
-      if (open === 0) state.saidFull = false;
-      return false;
-    }
-    if (!state.saidFull) this.emit(tooManyAsked());
-    state.saidFull = true;
-    return true;
-  }
   /**
-   * Asks the user before a request is carried out. When nothing more can be asked, it is not allowed. Rules never answer: they are about the
-   * workspace.
+   * Asks the user before a request is carried out. Rules never answer: they are about the workspace.
    */
   mayI(id: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>, allow: string, reject = t('Reject')): void {
-    if (this.isFull()) return this.decided(id, { kind: 'cancelled' });
     const { turn } = this.state;
     const options: Approval['options'] = [
       { id: 'allow', label: allow, effect: 'allow_always' },
@@ -1303,17 +1289,19 @@ class AcpStep extends Step<AcpState> {
     const job = find(this.state.jobs, id);
     const isSaid = answer.kind !== 'cancelled';
     const isAllowed = answer.kind === 'option' && (answer.optionId === 'allow' || answer.optionId === 'open');
+    if ((job?.is === 'read' || job?.is === 'command') && job.folder !== null) {
+      if (isSaid) put(this.state.folders[job.is], job.folder, isAllowed);
+      return this.folderDecided(id, job, isAllowed);
+    }
     switch (job?.is) {
       case 'form':
         return this.yes(id, formReply(job.request, answer) ?? FORM_CANCELLED);
       case 'link':
         return isAllowed ? this.openLink(id, job) : this.yes(id, isSaid ? FORM_DECLINED : FORM_CANCELLED);
-      case 'read':
-        return this.readDecided(id, job, isAllowed, isSaid);
       case 'write':
         return this.writeDecided(id, job, isAllowed);
       case 'command':
-        return this.commandDecided(id, job, isAllowed, isSaid);
+        return this.commandDecided(id, job, isAllowed);
     }
   }
 
@@ -1323,8 +1311,6 @@ class AcpStep extends Step<AcpState> {
   permission(id: string, given: PermissionRequest): void {
     const { state } = this;
     const { turn } = state;
-    // Before anything is shown of it: a flood costs nothing but its answers.
-    if (this.isFull()) return this.yes(id, CANCELLED_OUTCOME);
     const child = this.isOwn(given.sessionId) ? undefined : find(state.children, given.sessionId);
     if ((!this.isOwn(given.sessionId) && !child) || turn?.phase === 'stopping' || turn?.by === 'record')
       return this.yes(id, CANCELLED_OUTCOME);
@@ -1344,7 +1330,6 @@ class AcpStep extends Step<AcpState> {
       title: facts.title,
       rounds: 0,
       askId: null,
-      outside: null,
     });
     if (turn && call) {
       call.questions += 1;
@@ -1376,7 +1361,6 @@ class AcpStep extends Step<AcpState> {
     if (Object.values(question.facts.edits).some((edit) => edit.state === 'reading')) return;
     const open = question.askId === null ? undefined : find(this.state.asks, question.askId);
     const built = this.questionAsk(question, open?.id ?? '');
-    if (!built) return;
     if (open && isSameAsk(built, open.shown, this.state.setup.cwd)) {
       if (JSON.stringify(built) === JSON.stringify(open.shown)) return;
       // Details of the same request: it stays where it stands, and an answer under way still counts.
@@ -1388,27 +1372,10 @@ class AcpStep extends Step<AcpState> {
     question.askId = shown.id;
     this.ask(shown, null, question.id);
   }
-  /** undefined while it is found out whether its edits lead out of the workspace. */
-  questionAsk(question: Question, id: string): Ask | undefined {
-    const { facts, request, turnId, asker } = question;
-    const ask = permissionAsk(id, facts.title === question.title ? request : untitled(request), facts, { turnId, asker });
-    if (ask.kind !== 'approval' || ask.detail.type !== 'edit') return ask;
-    const roots = rootsOf(this.state);
-    const paths = ask.detail.diffs.map((diff) => diff.path).filter((path) => roots.every((root) => !isBelow(root, path)));
-    if (paths.length === 0) return ask;
-    const key = JSON.stringify(paths);
-    if (question.outside?.paths !== key) {
-      question.outside = { paths: key, is: null };
-      this.work('outside', question.id, 'file', { do: 'outside', paths, roots });
-    }
-    if (question.outside.is === null) return undefined;
-    return question.outside.is ? { ...ask, title: t('{0} (outside the workspace)', ask.title), outside: true } : ask;
-  }
-  foundOutside(question: Question, result: unknown): void {
-    if (!question.outside) return;
-    // A path whose place is not known is shown as going outside.
-    question.outside.is = result !== false;
-    this.showQuestion(question);
+  questionAsk({ facts, request, turnId, asker, title }: Question, id: string): Ask {
+    const ask = permissionAsk(id, facts.title === title ? request : untitled(request), facts, { turnId, asker });
+    const isOutside = ask.kind === 'approval' && ask.detail.type === 'edit' && Object.values(facts.edits).some((edit) => edit.outside);
+    return isOutside ? { ...ask, title: t('{0} (outside the workspace)', ask.title), outside: true } : ask;
   }
   closeQuestion(question: Question, outcome: Outcome, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     const { state } = this;
@@ -1434,35 +1401,35 @@ class AcpStep extends Step<AcpState> {
   // --- files: outside the session's folders the user is asked first
 
   readFile(id: string, params: ReadParams): void {
-    this.job(id, { is: 'read', params, step: 'placing', folder: '' });
-    this.work('read', id, 'file', { do: 'place', path: params.path, roots: rootsOf(this.state) });
+    this.readNow(id, this.job<ReadJob>(id, { is: 'read', params, folder: null }), false);
   }
-  readAllowed(id: string, job: Extract<Job, { is: 'read' }>): void {
-    job.step = 'reading';
-    this.work('read', id, 'file', { do: 'read', ...job.params });
+  readNow(id: string, { params }: ReadJob, allowed: boolean): void {
+    this.work('read', id, 'file', { do: 'read', ...params, roots: rootsOf(this.state), allowed });
   }
-  readReplied(id: string, job: Extract<Job, { is: 'read' }>, result: unknown): void {
+  readReplied(id: string, job: ReadJob, result: unknown): void {
     const { path } = job.params;
-    if (job.step === 'reading') {
-      const { content } = result as { readonly content: string | null };
-      if (content !== null) return this.yes(id, { content });
-      if (this.state.agent?.quirks.missingFileIsEmpty) return this.yes(id, { content: '' });
-      return this.no(id, NOT_FOUND, `Resource not found: ${path}`, { uri: path });
-    }
-    const { place, exists, folder } = result as { readonly place: string; readonly exists: boolean; readonly folder: string };
-    // That a file is missing is told at once: agents look for one name after the other.
-    const known = find(this.state.readFolders, folder);
-    if (place !== 'outside' || !exists || known) return this.readAllowed(id, job);
-    job.folder = folder;
-    job.step = 'asking';
-    if (known === false) return this.readDecided(id, job, false, false);
-    const title = t('{0} (outside the workspace)', t('Read {0}', path));
-    this.mayI(id, { title, toolKind: 'read', detail: { type: 'text', text: path } }, t('Allow in this folder'));
+    const read = result as FileRead;
+    if ('outside' in read)
+      return this.askFolder(id, job, read.outside, { title: t('Read {0}', path), toolKind: 'read', detail: { type: 'text', text: path } });
+    if (read.content !== null) return this.yes(id, { content: read.content });
+    if (this.state.agent?.quirks.missingFileIsEmpty) return this.yes(id, { content: '' });
+    return this.no(id, NOT_FOUND, `Resource not found: ${path}`, { uri: path });
   }
-  readDecided(id: string, job: Extract<Job, { is: 'read' }>, isAllowed: boolean, isSaid: boolean): void {
-    if (isSaid) put(this.state.readFolders, job.folder, isAllowed);
-    if (isAllowed) this.readAllowed(id, job);
-    else this.no(id, INTERNAL, `The user did not allow reading outside the workspace: ${job.params.path}`);
+  /** Asks once a folder whether the agent may read, or run commands, in it. */
+  askFolder(id: string, job: ReadJob | CommandJob, folder: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>): void {
+    job.folder = folder;
+    const known = find(this.state.folders[job.is], folder);
+    if (known !== undefined) return this.folderDecided(id, job, known);
+    this.mayI(id, { ...what, title: t('{0} (outside the workspace)', what.title) }, t('Allow in this folder'));
+  }
+  /** An answer about a folder holds for the session. */
+  folderDecided(id: string, job: ReadJob | CommandJob, isAllowed: boolean): void {
+    if (job.is === 'read') {
+      if (isAllowed) return this.readNow(id, job, true);
+      return this.no(id, INTERNAL, `The user did not allow reading outside the workspace: ${job.params.path}`);
+    }
+    if (isAllowed) return this.startCommand(id, job, true);
+    this.no(id, INTERNAL, `The user did not allow commands outside the workspace, in ${job.cwd}`);
   }
 
   /** One write of a file after the other: agents do not wait for their answers. */
@@ -1592,88 +1559,60 @@ class AcpStep extends Step<AcpState> {
 
   // --- commands: what a terminal has printed stays in the session after it was released
 
-  createTerminal(id: string, request: TerminalRequest): void {
-    const cwd = request.cwd ?? this.state.setup.cwd;
-    const args = request.args ?? [];
-    this.job(id, {
+  createTerminal(id: string, { command, args, env, cwd, outputByteLimit }: TerminalRequest): void {
+    const job: CommandJob = {
       is: 'command',
-      line: [request.command, ...args].join(' '),
-      command: request.command,
-      args,
-      env: request.env ?? [],
-      cwd,
-      limit: request.outputByteLimit ?? null,
+      line: [command, ...(args ?? [])].join(' '),
+      command,
+      args: args ?? [],
+      env: env ?? [],
+      cwd: cwd ?? this.state.setup.cwd,
+      limit: outputByteLimit ?? null,
       turnId: this.state.turn?.id ?? null,
-      step: 'placing',
-      outside: null,
-    });
-    this.work('command', id, 'terminal', { do: 'place', cwd, roots: rootsOf(this.state) });
+      folder: null,
+    };
+    this.startCommand(id, this.job(id, job), false);
+  }
+  /** Asks about what stands against the command, one thing after the other, and then runs it. `allowed`: outside, too. */
+  startCommand(id: string, job: CommandJob, allowed: boolean): void {
+    if (this.isStopped()) return this.no(id, INTERNAL, STOPPED);
+    const { line, command, args, env, cwd, limit } = job;
+    const against = this.against(job);
+    job.folder = null;
+    if (against) {
+      const detail: ApprovalDetail = { type: 'command', command: line, cwd };
+      return this.mayI(id, { title: AGAINST[against].title(), toolKind: 'execute', detail }, t('Allow'));
+    }
+    const roots = rootsOf(this.state);
+    this.work('command', id, 'terminal', { do: 'create', id: this.newId(), command, args, env, cwd, limit, roots, allowed });
   }
   commandReplied(id: string, job: CommandJob, result: unknown): void {
-    if (job.step === 'creating') return this.terminalCreated(id, job, (result as { readonly terminalId: string }).terminalId);
-    const { outside, folder } = result as { readonly outside: boolean; readonly folder: string };
-    job.outside = outside ? folder : null;
-    this.startCommand(id, job);
-  }
-  /** Asks about what stands against the command, one thing after the other, and then runs it. */
-  startCommand(id: string, job: CommandJob): void {
-    const { state } = this;
-    if (this.isStopped()) return this.no(id, INTERNAL, STOPPED);
-    const { line, command, args, env, cwd, limit, outside } = job;
-    const against = this.against(job);
-    if (against) {
-      job.step = 'asking';
-      return this.mayI(
-        id,
-        { title: AGAINST[against].title(), toolKind: 'execute', detail: { type: 'command', command: line, cwd } },
-        t('Allow'),
-      );
-    }
-    const folder = outside === null ? true : find(state.commandFolders, outside);
-    if (!folder) {
-      job.step = 'askingFolder';
-      if (folder === false) return this.commandDecided(id, job, false, false);
-      const detail: ApprovalDetail = { type: 'command', command: line, cwd: outside ?? cwd };
-      return this.mayI(
-        id,
-        { title: t('{0} (outside the workspace)', t('Run a command')), toolKind: 'execute', detail },
-        t('Allow in this folder'),
-      );
-    }
-    const running = Object.values(state.terminals).filter((terminal) => terminal.state === 'running').length;
-    if (running + state.starting >= MOST_RUNNING) return this.no(id, INTERNAL, `More than ${MOST_RUNNING} commands are running.`);
-    state.starting += 1;
-    job.step = 'creating';
-    this.work('command', id, 'terminal', { do: 'create', id: this.newId(), command, args, env, cwd, limit });
+    const created = result as Created;
+    if ('terminalId' in created) return this.terminalCreated(id, job, created.terminalId);
+    const detail: ApprovalDetail = { type: 'command', command: job.line, cwd: created.outside };
+    this.askFolder(id, job, created.outside, { title: t('Run a command'), toolKind: 'execute', detail });
   }
   /** Why the user is asked about a command in spite of all rules: it is, or changes, what they have refused in this turn. */
   against({ line, turnId }: CommandJob): Against | undefined {
     const decided = this.decidedIn(turnId);
     return decided && refusedIn(line, decided);
   }
-  /** An answer about a folder holds for the session, one about a refused command for the turn. */
-  commandDecided(id: string, job: CommandJob, isAllowed: boolean, isSaid: boolean): void {
-    if (job.step === 'askingFolder') {
-      if (isSaid && job.outside !== null) put(this.state.commandFolders, job.outside, isAllowed);
-      if (!isAllowed) return this.no(id, INTERNAL, `The user did not allow commands outside the workspace, in ${job.cwd}`);
-    } else {
-      if (!isAllowed) return this.no(id, INTERNAL, AGAINST[this.against(job) ?? 'command'].rejected(job.line));
-      const decided = this.decidedIn(job.turnId);
-      if (decided) allowDetails(decided, [{ type: 'command', command: job.line }], job.cwd);
-    }
-    this.startCommand(id, job);
+  /** An answer about a refused command holds for the turn. */
+  commandDecided(id: string, job: CommandJob, isAllowed: boolean): void {
+    const { line, cwd } = job;
+    if (!isAllowed) return this.no(id, INTERNAL, AGAINST[this.against(job) ?? 'command'].rejected(line));
+    const decided = this.decidedIn(job.turnId);
+    if (decided) allowDetails(decided, [{ type: 'command', command: line }], cwd);
+    this.startCommand(id, job, false);
   }
   terminalCreated(id: string, job: CommandJob, terminalId: string): void {
-    const { state } = this;
-    state.starting -= 1;
     if (this.isStopped()) {
       this.work('release', terminalId, 'terminal', { do: 'release', id: terminalId });
       return this.no(id, INTERNAL, STOPPED);
     }
-    put<Terminal>(state.terminals, terminalId, {
+    put<Terminal>(this.state.terminals, terminalId, {
       line: job.line,
       turnId: job.turnId,
-      state: 'running',
       code: 'running',
       stopped: false,
       seen: 'unseen',
@@ -1684,47 +1623,27 @@ class AcpStep extends Step<AcpState> {
     this.yes(id, { terminalId });
   }
   aboutTerminal(id: string, verb: string, terminalId: string): void {
-    const terminal = find(this.state.terminals, terminalId);
-    if (terminal?.state === 'released' && verb === 'release') return this.yes(id, {});
-    if (!terminal || terminal.state === 'released') return this.no(id, NOT_FOUND, `There is no terminal ${terminalId}`);
-    if (verb === 'output' || verb === 'wait_for_exit') return this.work('terminal', id, 'terminal', { do: verb, id: terminalId });
-    if (verb === 'kill') this.work('kill', terminalId, 'terminal', { do: 'kill', id: terminalId });
-    else this.releaseTerminal(terminalId, terminal);
-    this.yes(id, {});
-  }
-  releaseTerminal(terminalId: string, terminal: Terminal): void {
-    terminal.state = 'released';
-    const at = this.state.endedTerminals.indexOf(terminalId);
-    if (at >= 0) this.state.endedTerminals.splice(at, 1);
-    this.work('release', terminalId, 'terminal', { do: 'release', id: terminalId });
+    if (find(this.state.terminals, terminalId)) this.work('terminal', id, 'terminal', { do: verb, id: terminalId });
+    else this.no(id, NOT_FOUND, `There is no terminal ${terminalId}`);
   }
   commandEnded(terminalId: string, result: unknown): void {
-    const { state } = this;
-    const terminal = find(state.terminals, terminalId);
+    const terminal = find(this.state.terminals, terminalId);
     if (!terminal) return;
     const { code, signal, rest } = result as { readonly code: number | null; readonly signal: string | null; readonly rest: string };
     const exit = { code, signal, ...(terminal.stopped ? { stopped: true as const } : {}) };
     terminal.code = code;
     this.emit({ type: 'terminal.changed', terminal: { id: terminalId, exit }, ...(rest === '' ? {} : { delta: rest }) });
-    if (terminal.state === 'running') {
-      terminal.state = 'ended';
-      state.endedTerminals.push(terminalId);
-    }
     this.ownCallEnded(terminal);
-    const oldest = state.endedTerminals[0];
-    const first = oldest === undefined ? undefined : find(state.terminals, oldest);
-    if (oldest !== undefined && first && state.endedTerminals.length > MOST_ENDED) this.releaseTerminal(oldest, first);
   }
   /** The user wants this command ended. False: it is none of ours. */
   stopCommand(terminalId: string): boolean {
     const terminal = find(this.state.terminals, terminalId);
-    if (!terminal || terminal.state === 'released') return false;
-    if (terminal.state === 'running') {
+    if (terminal?.code === 'running') {
       terminal.stopped = true;
       this.state.turn?.stoppedTerminals.push(terminalId);
       this.work('kill', terminalId, 'terminal', { do: 'kill', id: terminalId });
     }
-    return true;
+    return terminal !== undefined;
   }
   /** Nothing the agent runs through us goes unseen: what none of its calls shows is shown as a call of our own. */
   showCommand(terminalId: string): void {
@@ -1736,7 +1655,7 @@ class AcpStep extends Step<AcpState> {
     const { turn } = this.state;
     if (!turn || !find(turn.calls, toolCallId)) return;
     terminal.seen = { turnId: turn.id, callId: toolCallId };
-    if (terminal.state !== 'running') this.ownCallEnded(terminal);
+    if (terminal.code !== 'running') this.ownCallEnded(terminal);
   }
   ownCallEnded({ seen, code }: Terminal): void {
     const { turn } = this.state;
@@ -1774,8 +1693,7 @@ class AcpStep extends Step<AcpState> {
     const form = formRequest.safeParse(params);
     if (form.success) {
       const { sessionId } = form.data;
-      if (turn?.phase === 'stopping' || (sessionId != null && !this.isKnown(sessionId)) || this.isFull())
-        return this.yes(id, FORM_CANCELLED);
+      if (turn?.phase === 'stopping' || (sessionId != null && !this.isKnown(sessionId))) return this.yes(id, FORM_CANCELLED);
       this.job(id, { is: 'form', request: form.data });
       this.ask(formAsk(this.newId(), form.data, turn?.id), null, id);
       return;
@@ -1790,7 +1708,7 @@ class AcpStep extends Step<AcpState> {
     if (job.step === 'opening') return this.yes(id, result === true ? LINK_OPENED : FORM_DECLINED);
     const facts = result as LinkFacts | null;
     if (!facts) return this.no(id, INVALID_PARAMS, 'A request of the mode "url" cannot be shown.');
-    if (turn?.phase === 'stopping' || this.isFull()) return this.yes(id, FORM_CANCELLED);
+    if (turn?.phase === 'stopping') return this.yes(id, FORM_CANCELLED);
     job.step = 'asking';
     this.ask(linkAsk(this.newId(), job.request, facts, turn?.id), null, id);
   }
@@ -1845,23 +1763,18 @@ class AcpStep extends Step<AcpState> {
       case 'exit':
         return error ? undefined : this.commandEnded(id, result);
       case 'terminal':
-        return error ? this.no(id, INTERNAL, error.message) : this.yes(id, result);
+        return error ? this.no(id, error.code ?? INTERNAL, error.message) : this.yes(id, result);
       case 'read':
       case 'write':
       case 'command':
       case 'link':
-      case 'outside':
         return this.jobReplied(id, result, error);
     }
   }
   jobReplied(id: string, result: unknown, error: Failure | undefined): void {
     const job = find(this.state.jobs, id);
     if (!job) return;
-    if (job.is === 'permission') return this.foundOutside(job, error ? null : result);
-    if (error) {
-      if (job.is === 'command' && job.step === 'creating') this.state.starting -= 1;
-      return this.no(id, error.code ?? INTERNAL, error.message);
-    }
+    if (error) return this.no(id, error.code ?? INTERNAL, error.message);
     switch (job.is) {
       case 'read':
         return this.readReplied(id, job, result);
@@ -1924,10 +1837,6 @@ type TerminalRequest = Extract<ReturnType<(typeof EDITOR_REQUESTS)['terminal/cre
 const isSameMessage = (before: string, next: string): boolean => /\s$/.test(before) || /^\s/.test(next);
 const minuteAfter = (at: number): number => (Math.floor(at / MINUTE) + 1) * MINUTE;
 
-/** As the paths read; where links lead is found out by the port. Relative paths are nobody's claim to be elsewhere. */
-function isBelow(root: string, path: string): boolean {
-  return !isAbsolutePath(path) || pathInside(root, path) !== undefined;
-}
 const plain = (text: string): string => text.replaceAll('\r\n', '\n');
 /** A file that is there keeps its own mark. */
 const withoutMark = ({ content, look }: WriteJob): string => (look?.before === null ? content : content.replace(/^\uFEFF/, ''));

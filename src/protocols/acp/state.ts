@@ -104,8 +104,6 @@ export interface AcpState extends Conversation {
   tools: 'refused' | 'offered' | 'taken';
   /** `heard` when the answer that is waited for was asked for. */
   heardBefore: number;
-  greeted: boolean;
-  junk: number;
   /** The last line before the hello that is no message: how the program is to be called, for example. */
   printed: string;
   /** What an update is: news; the agent's record, which is shown; or its record of what is on the screen already. */
@@ -133,16 +131,9 @@ export interface AcpState extends Conversation {
   readings: number;
   /** Requests of the agent that take several steps, by their id. What the user is asked for one names it in `requests`. */
   readonly jobs: Table<Job>;
-  /** Folders outside the workspace that the user let the agent read in, or run commands in, or not. */
-  readonly readFolders: Table<boolean>;
-  readonly commandFolders: Table<boolean>;
+  /** Folders outside the workspace in which the user let the agent read or run commands, or not. */
+  readonly folders: Readonly<Record<'read' | 'command', Table<boolean>>>;
   readonly terminals: Table<Terminal>;
-  /** Terminals whose command has ended and that were not released, oldest first. */
-  readonly endedTerminals: string[];
-  /** Commands that are being started. */
-  starting: number;
-  /** The user knows that more is asked than can be open. */
-  saidFull: boolean;
 }
 export interface Agent {
   readonly protocol: 1 | 2;
@@ -220,12 +211,10 @@ export interface Question {
   /** How often it was put again because the call became another. */
   rounds: number;
   askId: string | null;
-  /** Whether edits lead out of the workspace; null while that is found out. */
-  outside: { readonly paths: string; is: boolean | null } | null;
 }
 export type Job =
   | Question
-  | { readonly is: 'read'; readonly params: ReadParams; step: 'placing' | 'asking' | 'reading'; folder: string }
+  | ReadJob
   | WriteJob
   | CommandJob
   | { readonly is: 'form'; readonly request: FormRequest }
@@ -234,6 +223,21 @@ export interface ReadParams {
   readonly path: string;
   readonly line: number | null;
   readonly limit: number | null;
+}
+/** What the file port says of an edited file: `text` is null when there is none, and absent when it cannot be read. */
+export interface EditedFile {
+  readonly text?: string | null;
+  readonly outside?: boolean;
+}
+/** What it has read; `content` is null when there is no file. `outside`: the folder that the user has not allowed. */
+export type FileRead = { readonly content: string | null } | { readonly outside: string };
+/** What the terminal port has started. `outside`: the folder that the user has not allowed. */
+export type Created = { readonly terminalId: string } | { readonly outside: string };
+/** `folder`: it is outside, and the user is asked about it. */
+export interface ReadJob {
+  readonly is: 'read';
+  readonly params: ReadParams;
+  folder: string | null;
 }
 export interface WriteJob {
   readonly is: 'write';
@@ -265,6 +269,7 @@ export interface WriteLook {
   /** The agent's change in the text that stands there; null when the user has changed the same lines. */
   readonly merged: string | null;
 }
+/** `folder`: it is outside, and the user is asked about it; null: they are asked about the command. */
 export interface CommandJob {
   readonly is: 'command';
   readonly line: string;
@@ -274,13 +279,11 @@ export interface CommandJob {
   readonly cwd: string;
   readonly limit: number | null;
   readonly turnId: string | null;
-  step: 'placing' | 'asking' | 'askingFolder' | 'creating';
-  outside: string | null;
+  folder: string | null;
 }
 export interface Terminal {
   readonly line: string;
   readonly turnId: string | null;
-  state: 'running' | 'ended' | 'released';
   code: number | null | 'running';
   /** The user has ended it. */
   stopped: boolean;
@@ -308,8 +311,6 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     servers: null,
     tools: 'refused',
     heardBefore: 0,
-    greeted: false,
-    junk: 0,
     printed: '',
     sense: 'live',
     early: [],
@@ -326,12 +327,8 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     reading: newTable(),
     readings: 0,
     jobs: {},
-    readFolders: {},
-    commandFolders: {},
+    folders: { read: {}, command: {} },
     terminals: {},
-    endedTerminals: [],
-    starting: 0,
-    saidFull: false,
   };
 }
 

@@ -4,14 +4,17 @@ import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
-import { placed } from './files.ts';
-import type { LoginCommand } from './schema.ts';
+import { placed, refused } from './files.ts';
+import { INTERNAL, type LoginCommand, NOT_FOUND } from './schema.ts';
+import type { Created } from './state.ts';
 
 /** What the machine asks of the editor's terminals, and of the one in which a user signs in. */
 export type TerminalArgs =
-  | { readonly do: 'place'; readonly cwd: string; readonly roots: readonly string[] }
-  /** `id`: its name in case the command cannot be started. */
-  | ({ readonly do: 'create'; readonly id: string } & CommandArgs)
+  /**
+   * `id`: its name in case the command cannot be started. Unless it is allowed, a command in a folder outside of `roots` is not started, and the
+   * reply names the folder.
+   */
+  | ({ readonly do: 'create'; readonly id: string; readonly roots: readonly string[]; readonly allowed: boolean } & CommandArgs)
   /** Settles with the end of the command; what it prints meanwhile goes to the session. */
   | { readonly do: 'watch' | 'output' | 'wait_for_exit' | 'kill' | 'release'; readonly id: string }
   | { readonly do: 'end' }
@@ -34,12 +37,19 @@ export type TerminalPortArgs = Exclude<TerminalArgs, { do: 'login' }>;
 /** How much output is kept for the agent at most, in bytes, whatever it asks for. */
 const CEILING = 16 * 1024 * 1024;
 const DEFAULT_LIMIT = 1024 * 1024;
+/** Commands one session may have running at a time, and ended ones kept for an agent that has not released them. */
+const MOST_RUNNING = 64;
+const MOST_ENDED = 256;
 
 /** Commands that run for the agent. Their output goes to the session as it comes, not through the machine. */
 export class TerminalPort {
   readonly #terminals: Terminals;
   readonly #emit: (event: SessionEvent) => void;
   readonly #open = new Map<string, TerminalHandle>();
+  /** Names of those whose command has ended, oldest first. */
+  readonly #ended = new Set<string>();
+  /** Commands that are being started. */
+  #starting = 0;
   #isOver = false;
 
   constructor(terminals: Terminals, emit: (event: SessionEvent) => void) {
@@ -49,8 +59,6 @@ export class TerminalPort {
 
   async run(args: TerminalPortArgs): Promise<unknown> {
     switch (args.do) {
-      case 'place':
-        return { outside: (await placed(args.cwd, args.roots)) === 'outside', folder: path.resolve(args.cwd) };
       case 'create':
         return this.#create(args);
       case 'watch':
@@ -62,12 +70,11 @@ export class TerminalPort {
       case 'wait_for_exit':
         return toStatus(await this.#find(args.id).exited());
       case 'kill':
-        this.#open.get(args.id)?.kill();
-        return null;
+        this.#find(args.id).kill();
+        return {};
       case 'release':
-        this.#open.get(args.id)?.release();
-        this.#open.delete(args.id);
-        return null;
+        this.#release(args.id);
+        return {};
       case 'end':
         this.#isOver = true;
         for (const handle of this.#open.values()) handle.release();
@@ -78,11 +85,21 @@ export class TerminalPort {
 
   #find(id: string): TerminalHandle {
     const handle = this.#open.get(id);
-    if (!handle) throw new Error(`There is no terminal ${id}`);
+    if (!handle) throw refused(NOT_FOUND, `There is no terminal ${id}`);
     return handle;
   }
 
-  async #create({ id, command, args, env, cwd, limit }: Extract<TerminalArgs, { do: 'create' }>): Promise<{ readonly terminalId: string }> {
+  #release(id: string): void {
+    this.#open.get(id)?.release();
+    this.#open.delete(id);
+    this.#ended.delete(id);
+  }
+
+  async #create({ id, command, args, env, cwd, limit, roots, allowed }: Extract<TerminalArgs, { do: 'create' }>): Promise<Created> {
+    if ((await placed(cwd, roots)) === 'outside' && !allowed) return { outside: path.resolve(cwd) };
+    if (this.#open.size - this.#ended.size + this.#starting >= MOST_RUNNING)
+      throw refused(INTERNAL, `More than ${MOST_RUNNING} commands are running.`);
+    this.#starting += 1;
     const handle = await this.#start(id, {
       command,
       // Without arguments the command is a line for the shell; with them it is never put together for one.
@@ -91,6 +108,8 @@ export class TerminalPort {
       // No pager may wait for a key.
       env: { PAGER: 'cat', GIT_PAGER: 'cat', ...Object.fromEntries(env.map(({ name, value }) => [name, value])) },
       limit: Math.min(CEILING, Math.max(0, Math.floor(limit ?? DEFAULT_LIMIT))),
+    }).finally(() => {
+      this.#starting -= 1;
     });
     if (this.#isOver) {
       handle.release();
@@ -124,6 +143,9 @@ export class TerminalPort {
       if (!this.#isOver) this.#emit({ type: 'terminal.changed', terminal: { id }, delta: text });
     });
     const { code, signal } = await handle.exited();
+    if (this.#open.has(id)) this.#ended.add(id);
+    const [oldest] = this.#ended;
+    if (oldest !== undefined && this.#ended.size > MOST_ENDED) this.#release(oldest);
     // What was printed before anybody listened, or by a port that cannot tell as it comes.
     return { code, signal, rest: heard ? '' : handle.output().text };
   }
