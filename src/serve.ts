@@ -7,10 +7,11 @@ import * as z from 'zod/mini';
 import { setGuardedFiles } from './base/guardedFiles.ts';
 import { type Log, messageOf } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
-import { diskFiles } from './live/diskFiles.ts';
+import { diskEffects, diskFiles } from './live/diskFiles.ts';
 import { Journal } from './live/journal/journal.ts';
 import { FileLock } from './live/journal/lock.ts';
 import { launchOf, type Profile, readProfiles } from './live/profiles.ts';
+import { ChangeSets, type PublishEvent } from './live/review/changeSets.ts';
 import { Sessions } from './live/sessions.ts';
 import { protocols } from './protocols/registry.ts';
 import { agentHost } from './serve/host.ts';
@@ -180,7 +181,11 @@ async function main(): Promise<number> {
     journal,
     windowKey: 'host',
   });
-  const host = agentHost({ sessions, journal, windowTools, profiles, log, now: Date.now, version });
+  const publish: PublishEvent = (id, event) => sessions.get(id)?.publish(event);
+  const changeSets = new ChangeSets(sessions, path.join(data, 'review'), diskEffects, publish, log);
+  sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
+  void changeSets.prune(Date.now());
+  const host = agentHost({ sessions, journal, windowTools, changeSets, effects: diskEffects, profiles, log, now: Date.now, version });
   await host.restore();
   const listening = await listen(host, place, token, log)
     .catch((error: unknown) =>
@@ -206,6 +211,7 @@ async function main(): Promise<number> {
   });
   await listening.close();
   host.dispose();
+  changeSets.dispose();
   sessions.dispose();
   await sessions.gone();
   rmSync(file, { force: true });

@@ -2,6 +2,8 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isWindowsPath } from '../base/fileName.ts';
 import { pathOfUri as pathOfFileUri } from '../base/paths.ts';
+import type { Changeset } from '../protocols/ahp/state.ts';
+import type { TurnId } from '../session/model.ts';
 
 /** Which side of which diff of an ask or call. */
 export interface ContentPlace {
@@ -31,6 +33,35 @@ export function contentPlace(uri: string): ContentPlace | undefined {
   }
 }
 
+/** One side of a file that an agent has changed: since it was reviewed last, or in one turn. */
+export interface ChangedTextPlace {
+  readonly sessionId: string;
+  readonly turnId: string | undefined;
+  readonly side: 'before' | 'after';
+  /** Another text has another one. */
+  readonly version: string;
+  /** Absolute. */
+  readonly file: string;
+}
+
+const CHANGED = 'parley-changed:/';
+
+export function changedTextUri({ sessionId, turnId = '', side, version, file }: ChangedTextPlace): string {
+  const name = file.split(/[\\/]/).at(-1) || 'file';
+  return CHANGED + [sessionId, turnId, side, version, file, name].map(encodeURIComponent).join('/');
+}
+
+export function changedTextPlace(uri: string): ChangedTextPlace | undefined {
+  if (!uri.startsWith(CHANGED)) return undefined;
+  try {
+    const [sessionId, turnId, side, version, file] = uri.slice(CHANGED.length).split('/').map(decodeURIComponent);
+    if (sessionId === undefined || (side !== 'before' && side !== 'after') || version === undefined || file === undefined) return undefined;
+    return { sessionId, turnId: turnId === '' ? undefined : turnId, side, version, file };
+  } catch {
+    return undefined;
+  }
+}
+
 export function fileUri(file: string): string {
   return path.isAbsolute(file) ? pathToFileURL(file).href : `file:///${file.split(/[\\/]/).map(encodeURIComponent).join('/')}`;
 }
@@ -48,4 +79,23 @@ export function pathOfUri(uri: string): string | undefined {
 
 export function chatUri(sessionId: string): string {
   return `ahp-chat:/${sessionId}`;
+}
+
+const MIDDLE = '/changeset/';
+
+/** What a session's changesets are called; clients make the address of a turn's by themselves (docs/protocols/ahp.md §8). */
+export function changesetsOf(session: string): readonly Changeset[] {
+  return [
+    { label: 'Changes to Review', uriTemplate: `${session}${MIDDLE}session`, changeKind: 'session', capabilities: { review: {} } },
+    { label: 'Changes of a Turn', uriTemplate: `${session}${MIDDLE}turn/{turnId}`, changeKind: 'turn' },
+  ];
+}
+
+/** The session and the turn that the address of a changeset names. */
+export function changesetPlace(channel: string): { readonly session: string; readonly turnId: TurnId | undefined } | undefined {
+  const at = channel.lastIndexOf(MIDDLE);
+  const [kind, turnId, ...more] = at < 0 ? [] : channel.slice(at + MIDDLE.length).split('/');
+  const session = channel.slice(0, at);
+  if (kind === 'session' && turnId === undefined) return { session, turnId };
+  return kind === 'turn' && turnId && more.length === 0 ? { session, turnId } : undefined;
 }

@@ -1,11 +1,14 @@
 import * as z from 'zod/mini';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
+import type { FileEffects } from '../live/review/changeSet.ts';
+import type { ChangeSets } from '../live/review/changeSets.ts';
 import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
 import type { RootState } from '../protocols/ahp/state.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { contentPlace, pathOfUri } from './addresses.ts';
-import { Channels, type Client, type Peer } from './channels.ts';
+import { changedTextPlace, changesetPlace, contentPlace, pathOfUri } from './addresses.ts';
+import { Changesets } from './changesets.ts';
+import { Channels, type Client, type Origin, type Peer } from './channels.ts';
 import { decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
 import { diffsUnder } from './translate.ts';
@@ -42,6 +45,8 @@ export class Refusal extends Error {
 }
 
 export interface HostDeps extends Omit<HostedDeps, 'channels'> {
+  readonly changeSets: ChangeSets;
+  readonly effects: FileEffects;
   readonly version: string;
 }
 
@@ -59,6 +64,12 @@ const shapes = {
   provider: z.looseObject({ provider: z.string() }),
   read: z.looseObject({ uri: z.string(), encoding: z.optional(z.string()) }),
   completions: z.looseObject({ channel: z.string(), text: z.string(), offset: z.number() }),
+  operation: z.looseObject({
+    channel: z.string(),
+    operationId: z.enum(['keep', 'undo']),
+    target: z.optional(z.looseObject({ kind: z.literal('resource'), resource: z.string() })),
+  }),
+  reviewed: z.looseObject({ files: z.array(z.string()), reviewed: z.boolean() }),
   list: z.looseObject({ limit: z.optional(z.number()), cursor: z.optional(z.string()) }),
 };
 
@@ -82,6 +93,7 @@ export function agentHost(deps: HostDeps): AgentHost {
   const channels = new Channels();
   const hosted = new HostedSessions({ ...deps, channels });
   const life = new Lifetime();
+  const changesets = life.own(new Changesets(deps.changeSets, deps.effects, channels, deps.log));
   let timer: NodeJS.Timeout | undefined;
   life.own(
     deps.sessions.onChange((id, { event }) => {
@@ -101,7 +113,7 @@ export function agentHost(deps: HostDeps): AgentHost {
   return {
     connect: (peer) => {
       const client = channels.add(peer);
-      const served = new Served(deps, channels, hosted, client);
+      const served = new Served(deps, channels, hosted, changesets, client);
       return {
         asked: (method, params) => served.asked(method, params),
         notified: (method, params) => served.notified(method, params),
@@ -126,12 +138,14 @@ class Served {
   readonly #deps: HostDeps;
   readonly #channels: Channels;
   readonly #hosted: HostedSessions;
+  readonly #changesets: Changesets;
   readonly #client: Client;
 
-  constructor(deps: HostDeps, channels: Channels, hosted: HostedSessions, client: Client) {
+  constructor(deps: HostDeps, channels: Channels, hosted: HostedSessions, changesets: Changesets, client: Client) {
     this.#deps = deps;
     this.#channels = channels;
     this.#hosted = hosted;
+    this.#changesets = changesets;
     this.#client = client;
   }
 
@@ -168,8 +182,9 @@ class Served {
       case 'createSession':
         return this.#create(decoded(shapes.create, params));
       case 'disposeSession':
-        await this.#hosted.remove(this.#known(decoded(shapes.channel, params).channel));
-        return null;
+        return this.#dispose(this.#known(decoded(shapes.channel, params).channel));
+      case 'invokeChangesetOperation':
+        return this.#invoke(decoded(shapes.operation, params));
       case 'resourceRead':
         return this.#read(decoded(shapes.read, params));
       case 'completions':
@@ -203,7 +218,7 @@ class Served {
     this.#client.name ??= { id: clientId, shown: clientId };
     this.#deps.windowTools.connected(clientId);
     const actions = this.#channels.since(lastSeenServerSeq, subscriptions);
-    const known = subscriptions.filter((channel) => isRoot(channel) || this.#hosted.find(channel));
+    const known = subscriptions.filter((channel) => isRoot(channel) || this.#find(channel));
     const gone = subscriptions.filter((channel) => !known.includes(channel));
     // Sessions in which nothing was said are not kept over a restart; their rows would stay.
     for (const session of gone) this.#client.peer.notify('root/sessionRemoved', { channel: ROOT, session });
@@ -221,15 +236,49 @@ class Served {
   async #subscribe(channel: string) {
     const hosted = isRoot(channel) ? undefined : await this.#hosted.shown(this.#known(channel));
     if (!this.#channels.follow(this.#client, channel)) throw new Refusal('params', 'You follow too many channels.');
+    const scope = hosted && this.#scope(channel, hosted);
+    const changes = scope && (await this.#changesets.shown(channel, scope));
     const root: RootState = { agents: this.#hosted.agents() };
-    const state = hosted ? (hosted.chat.resource === channel ? hosted.chat : hosted.state) : root;
+    const state = changes ?? (hosted ? (hosted.chat.resource === channel ? hosted.chat : hosted.state) : root);
     return { resource: channel, state, fromSeq: this.#channels.seq };
   }
 
   #known(channel: string): Hosted {
-    const hosted = this.#hosted.find(channel);
+    const hosted = this.#find(channel);
     if (!hosted) throw new Refusal('noSession', 'There is no such session.');
     return hosted;
+  }
+
+  /** By its own address, its chat's, or one of its changesets'. */
+  #find(channel: string): Hosted | undefined {
+    return this.#hosted.find(changesetPlace(channel)?.session ?? channel);
+  }
+
+  /** The changes that a channel of this session is about; undefined for its other channels. */
+  #scope(channel: string, { id, cwd, chat }: Hosted) {
+    const place = changesetPlace(channel);
+    if (!place) return undefined;
+    const { turnId } = place;
+    if (turnId !== undefined && chat.activeTurn?.id !== turnId && !chat.turns.some((turn) => turn.id === turnId))
+      throw new Refusal('notFound', 'There is no such turn.');
+    return { id, cwd, turnId };
+  }
+
+  async #invoke({ channel, operationId, target }: z.infer<typeof shapes.operation>) {
+    const scope = this.#scope(channel, this.#known(channel));
+    if (!scope) throw new Refusal('params', 'That is no changeset.');
+    try {
+      await this.#changesets.invoke(scope, operationId, target?.resource);
+    } catch (error) {
+      throw new Refusal('request', messageOf(error));
+    }
+    return {};
+  }
+
+  async #dispose(hosted: Hosted): Promise<null> {
+    await this.#hosted.remove(hosted);
+    this.#changesets.forget(hosted.id);
+    return null;
   }
 
   #list({ limit = PAGE, cursor = '0' }: z.infer<typeof shapes.list>) {
@@ -261,11 +310,12 @@ class Served {
     const origin = { clientId, clientSeq };
     // Settings of the client's own, such as what it would approve by itself: Parley's rules decide.
     if (isRoot(channel)) return null;
-    const hosted = this.#hosted.find(channel);
+    const hosted = this.#find(channel);
     if (!hosted) {
       this.#channels.refuse(this.#client, channel, action, origin, 'There is no such session.');
       return null;
     }
+    if (changesetPlace(channel)) return this.#mark(channel, hosted, action, origin);
     const session = this.#hosted.session(hosted);
     const isChat = action.type.startsWith('chat/');
     const sender = this.#client.name?.shown ?? '';
@@ -276,12 +326,21 @@ class Served {
     return null;
   }
 
+  #mark(channel: string, hosted: Hosted, action: { readonly type: string }, origin: Origin): null {
+    const scope = this.#scope(channel, hosted);
+    const marks = shapes.reviewed.safeParse(action);
+    if (action.type !== 'changeset/filesReviewChanged' || !marks.success || !scope || scope.turnId !== undefined) {
+      this.#channels.refuse(this.#client, channel, action, origin, 'That is not for a client to change.');
+      return null;
+    }
+    const marked = this.#changesets.mark(channel, scope, marks.data, origin);
+    marked.catch((error: unknown) => this.#deps.log.error('Files could not be marked as reviewed', error));
+    return null;
+  }
+
   /** Only what a session shows: this is no way to the files of the computer. */
   async #read({ uri, encoding }: z.infer<typeof shapes.read>) {
-    const place = contentPlace(uri);
-    const session = place && (this.#deps.sessions.get(place.sessionId)?.store.now ?? (await this.#hosted.stored(place.sessionId)));
-    const diff = place && session && diffsUnder(session, place.owner)[place.at];
-    const text = diff?.[place?.side ?? 'after'];
+    const text = (await this.#changedText(uri)) ?? (await this.#shownText(uri));
     if (typeof text !== 'string') throw new Refusal('notFound', 'There is no such content.');
     const isBase64 = encoding === 'base64';
     return {
@@ -289,6 +348,19 @@ class Served {
       encoding: isBase64 ? 'base64' : 'utf-8',
       contentType: 'text/plain',
     };
+  }
+
+  async #changedText(uri: string): Promise<string | undefined> {
+    const place = changedTextPlace(uri);
+    const hosted = place && this.#hosted.byId(place.sessionId);
+    return hosted && this.#changesets.text(place, hosted.id, hosted.cwd);
+  }
+
+  async #shownText(uri: string): Promise<string | null | undefined> {
+    const place = contentPlace(uri);
+    const session = place && (this.#deps.sessions.get(place.sessionId)?.store.now ?? (await this.#hosted.stored(place.sessionId)));
+    const diff = place && session && diffsUnder(session, place.owner)[place.at];
+    return diff?.[place?.side ?? 'after'];
   }
 
   async #completions({ channel, text, offset }: z.infer<typeof shapes.completions>) {

@@ -19,7 +19,7 @@ import {
 import type { Intent } from '../session/intents.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
-import { chatUri, fileUri } from './addresses.ts';
+import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
 import type { Decision } from './decide.ts';
 import { chatActions, chatTitle, configOf, failure } from './translate.ts';
@@ -130,7 +130,7 @@ export class HostedSessions {
   create(uri: string, profile: Profile, cwd: string): Hosted {
     const name = uri.slice(uri.lastIndexOf('/') + 1);
     // The name becomes one of a file.
-    const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.#byId(name);
+    const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.byId(name);
     const id = isPlain ? name : crypto.randomUUID();
     const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' });
     this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) });
@@ -185,7 +185,7 @@ export class HostedSessions {
 
   /** Asks a window to run one of its tools; its answer comes as an action. */
   runInWindow({ sessionId, callId, clientId, name, input }: WindowCall): void {
-    const hosted = this.#byId(sessionId);
+    const hosted = this.byId(sessionId);
     const turnId = hosted?.chat.activeTurn?.id;
     if (!hosted || turnId === undefined) {
       this.#deps.windowTools.settle(callId, clientId, { ok: false, text: 'No turn is running.' });
@@ -312,7 +312,7 @@ export class HostedSessions {
     return this.#offers.get(id)?.config ?? { schema: { type: 'object', properties: {} }, values: {} };
   }
 
-  #byId(id: SessionId): Hosted | undefined {
+  byId(id: SessionId): Hosted | undefined {
     for (const hosted of this.#byUri.values()) if (hosted.id === id) return hosted;
     return undefined;
   }
@@ -330,6 +330,7 @@ export class HostedSessions {
       chats: [summaryOfChat(id, profile.name, createdAt)],
       defaultChat: chat.resource,
       config: this.config(profile),
+      changesets: changesetsOf(uri),
     };
     const hosted: Hosted = { uri, id, profile, cwd, createdAt, modifiedAt: createdAt, chat, state, agent };
     this.#byUri.set(uri, hosted);

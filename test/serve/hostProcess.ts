@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,9 +15,18 @@ export interface Started {
   readonly token: string;
 }
 
+const children = new WeakMap<TestContext, ChildProcess[]>();
+
+/** A folder that goes when the test is over, after the hosts that write into it. */
 export function folderOf(t: TestContext): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'parley-serve-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  t.after(async () => {
+    for (const child of children.get(t) ?? []) {
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
   return folder;
 }
 
@@ -25,7 +35,7 @@ export function run(t: TestContext, folder: string, ...args: readonly string[]) 
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, HOME: folder, USERPROFILE: folder },
   });
-  t.after(() => child.kill('SIGKILL'));
+  children.set(t, [...(children.get(t) ?? []), child]);
   return child;
 }
 

@@ -1,7 +1,9 @@
 import path from 'node:path';
 import { silentLog } from '../../src/base/log.ts';
+import { diskEffects } from '../../src/live/diskFiles.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
 import type { Profile } from '../../src/live/profiles.ts';
+import { ChangeSets } from '../../src/live/review/changeSets.ts';
 import { Sessions } from '../../src/live/sessions.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
 import { agentHost } from '../../src/serve/host.ts';
@@ -35,11 +37,29 @@ export function hosting(folder: string, now: () => number, newId: () => string) 
     journal,
     windowKey: 'host',
   });
-  const host = agentHost({ sessions, journal, windowTools, profiles: () => [profile], log: silentLog, now, version: '0' });
+  const changeSets = new ChangeSets(
+    sessions,
+    path.join(folder, 'review'),
+    diskEffects,
+    (id, event) => sessions.get(id)?.publish(event),
+    silentLog,
+  );
+  const host = agentHost({
+    sessions,
+    journal,
+    windowTools,
+    changeSets,
+    effects: diskEffects,
+    profiles: () => [profile],
+    log: silentLog,
+    now,
+    version: '0',
+  });
   const end = async () => {
     host.dispose();
+    changeSets.dispose();
     sessions.dispose();
     await sessions.gone();
   };
-  return { host, sessions, end, last: scripted.last, conversations: scripted.conversations };
+  return { host, sessions, changeSets, end, last: scripted.last, conversations: scripted.conversations };
 }

@@ -61,6 +61,13 @@ export class ChangeSets implements Disposable {
     return id === undefined ? undefined : this.#sets.get(id);
   }
 
+  /** The change set of a session that is not open, as it was left. */
+  async left(id: SessionId, cwd: string): Promise<ChangeSet> {
+    const set = this.#make(id, cwd);
+    await set.load();
+    return set;
+  }
+
   /** The session with changes in that file to review, the active one first. */
   reviewing(file: string): ChangeSet | undefined {
     const sets = [this.of(this.#host.active), ...this.#sets.values()];
@@ -247,7 +254,7 @@ export class ChangeSets implements Disposable {
     for (const id of this.#host.all) {
       const cwd = this.#host.get(id)?.store.now.cwd;
       if (this.#sets.has(id) || cwd === undefined) continue;
-      const set = new ChangeSet(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log });
+      const set = this.#make(id, cwd);
       set.onChange(() => {
         this.#changes.fire(id);
         this.#report(this.#tellSession(id, set));
@@ -258,6 +265,10 @@ export class ChangeSets implements Disposable {
     }
     for (const id of this.#sets.keys()) if (!this.#host.get(id)) this.#forget(id);
     this.#changes.fire(this.#host.active ?? '');
+  }
+
+  #make(id: SessionId, cwd: string): ChangeSet {
+    return new ChangeSet(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log });
   }
 
   /** What the user undid in one session is not the work of another one's agent. */

@@ -1,6 +1,8 @@
 import {
   type ActiveTurn,
   type CallName,
+  type ChangesetAction,
+  type ChangesetState,
   type ChatAction,
   type ChatState,
   type EndedTurn,
@@ -249,6 +251,19 @@ export function reduceSession(state: SessionState, action: SessionAction): Sessi
       return { ...state, activeClients: replacing(state.activeClients, action.activeClient, (one) => one.clientId) };
     case 'session/activeClientRemoved':
       return { ...state, activeClients: state.activeClients.filter((one) => one.clientId !== action.clientId) };
+  }
+}
+
+export function reduceChangeset(state: ChangesetState, action: ChangesetAction): ChangesetState {
+  switch (action.type) {
+    case 'changeset/contentChanged':
+      return { ...state, files: action.files, ...(action.operations ? { operations: action.operations } : {}) };
+    case 'changeset/filesReviewChanged': {
+      const marked = new Set(action.files);
+      return { ...state, files: state.files.map((file) => (marked.has(file.id) ? { ...file, reviewed: action.reviewed } : file)) };
+    }
+    case 'changeset/cleared':
+      return { ...state, files: [] };
   }
 }
 

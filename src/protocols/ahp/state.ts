@@ -275,6 +275,7 @@ export interface SessionState {
   readonly config?: SessionConfig;
   readonly inputNeeded?: readonly InputNeeded[];
   readonly activity?: string;
+  readonly changesets?: readonly Changeset[];
 }
 export type SessionAction =
   | { readonly type: 'session/ready' }
@@ -289,6 +290,41 @@ export type SessionAction =
   | { readonly type: 'session/isArchivedChanged'; readonly isArchived: boolean }
   | { readonly type: 'session/activeClientSet'; readonly activeClient: ActiveClient }
   | { readonly type: 'session/activeClientRemoved'; readonly clientId: string };
+
+/** Files that were changed, as a channel of its own; `{turnId}` in the address stands for a turn. */
+export interface Changeset {
+  readonly label: string;
+  readonly uriTemplate: string;
+  readonly changeKind: 'session' | 'turn';
+  /** Clients may mark files as reviewed. */
+  readonly capabilities?: { readonly review?: Readonly<Record<string, never>> };
+}
+export interface ChangesetFile {
+  readonly id: string;
+  readonly edit: FileEdit;
+  readonly reviewed?: boolean;
+}
+export interface ChangesetOperation {
+  readonly id: string;
+  readonly label: string;
+  readonly scopes: readonly ('changeset' | 'resource')[];
+  readonly confirmation?: Text;
+  readonly icon?: string;
+  readonly status: 'idle' | 'disabled';
+}
+export interface ChangesetState {
+  readonly status: 'ready';
+  readonly files: readonly ChangesetFile[];
+  readonly operations: readonly ChangesetOperation[];
+}
+export type ChangesetAction =
+  | {
+      readonly type: 'changeset/contentChanged';
+      readonly files: readonly ChangesetFile[];
+      readonly operations?: readonly ChangesetOperation[];
+    }
+  | { readonly type: 'changeset/filesReviewChanged'; readonly files: readonly string[]; readonly reviewed: boolean }
+  | { readonly type: 'changeset/cleared' };
 
 export interface AgentInfo {
   readonly provider: string;

@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto';
+import { KeyedQueue } from '../base/keyedQueue.ts';
+import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import type { Log } from '../base/log.ts';
+import { type ChangeSet, countLines, type FileEffects } from '../live/review/changeSet.ts';
+import type { ChangeSets } from '../live/review/changeSets.ts';
+import { reduceChangeset } from '../protocols/ahp/reduce.ts';
+import type { ChangesetAction, ChangesetFile, ChangesetOperation, ChangesetState, FileEdit } from '../protocols/ahp/state.ts';
+import { plain } from '../session/diffs.ts';
+import type { SessionId, TurnFile, TurnId } from '../session/model.ts';
+import { compareTexts } from '../session/segments.ts';
+import { type ChangedTextPlace, changedTextUri, fileUri, pathOfUri } from './addresses.ts';
+import type { Channels, Origin } from './channels.ts';
+
+/** Files of one changeset; their texts are read to count lines. */
+const MOST_FILES = 500;
+
+/** Whose changes: those of a session that wait for review, or all that one turn has made. */
+interface Scope {
+  readonly id: SessionId;
+  readonly cwd: string;
+  readonly turnId: TurnId | undefined;
+}
+interface Held extends Scope {
+  readonly state: ChangesetState;
+}
+
+/** The files that agents have changed, from the review's baseline, with Keep and Undo. */
+export class Changesets implements Disposable {
+  readonly #sets: ChangeSets;
+  readonly #effects: FileEffects;
+  readonly #channels: Channels;
+  readonly #log: Log;
+  readonly #life = new Lifetime();
+  readonly #queue = new KeyedQueue();
+  /** Those that a client has asked for, by their channels. */
+  readonly #held = new Map<string, Held>();
+  /** Of sessions whose agents do not run. */
+  readonly #left = new Map<SessionId, ChangeSet>();
+
+  constructor(sets: ChangeSets, effects: FileEffects, channels: Channels, log: Log) {
+    this.#sets = sets;
+    this.#effects = effects;
+    this.#channels = channels;
+    this.#log = log;
+    this.#life.own(sets.onChange((id) => this.#changed(id)));
+  }
+
+  /** For a client that wants to follow it. */
+  shown(channel: string, scope: Scope): Promise<ChangesetState> {
+    return this.#queue.run(channel, async () => {
+      const state = await this.#stateOf(scope);
+      this.#held.set(channel, { ...scope, state });
+      return state;
+    });
+  }
+
+  /** Keeps or takes back what an operation names. Rejects with a message for the user. */
+  async invoke(scope: Scope, operation: 'keep' | 'undo', target: string | undefined): Promise<void> {
+    const file = target === undefined ? undefined : pathOfUri(target);
+    if (target !== undefined && file === undefined) throw new Error('That is no file of this computer.');
+    const set = await this.#setOf(scope);
+    if (scope.turnId !== undefined) await set.settleTurn(scope.turnId, operation, file);
+    else if (file === undefined) await set.settleAll(operation);
+    else await set.settle(file, operation);
+    this.#changed(scope.id);
+  }
+
+  /** Marks files as reviewed, or takes the marks away. */
+  async mark(channel: string, scope: Scope, action: { readonly files: readonly string[]; readonly reviewed: boolean }, origin: Origin) {
+    const set = await this.#setOf(scope);
+    for (const one of action.files.slice(0, MOST_FILES)) await set.mark(pathOfUri(one) ?? '', action.reviewed);
+    await this.#queue.run(channel, async () => {
+      const held = this.#held.get(channel);
+      if (!held) return;
+      const told: ChangesetAction = {
+        type: 'changeset/filesReviewChanged',
+        files: action.files.slice(0, MOST_FILES),
+        reviewed: action.reviewed,
+      };
+      this.#held.set(channel, { ...held, state: reduceChangeset(held.state, told) });
+      this.#channels.publish(channel, told, origin);
+    });
+  }
+
+  /** One side of a file that was changed; undefined for everything else. */
+  async text({ turnId, file, side }: ChangedTextPlace, id: SessionId, cwd: string): Promise<string | undefined> {
+    const set = await this.#setOf({ id, cwd, turnId });
+    if (turnId !== undefined) return (await set.turnTexts(turnId, file))?.[side] ?? undefined;
+    if (!set.files.some((one) => one.path === file)) return undefined;
+    return (side === 'before' ? await set.baseText(file) : await this.#effects.readText(file)) ?? undefined;
+  }
+
+  /** The session is gone. */
+  forget(id: SessionId): void {
+    this.#left.delete(id);
+    for (const [channel, held] of this.#held) {
+      if (held.id !== id) continue;
+      this.#held.delete(channel);
+      this.#channels.publish(channel, { type: 'changeset/cleared' } satisfies ChangesetAction);
+    }
+  }
+
+  dispose(): void {
+    this.#life.dispose();
+  }
+
+  async #setOf({ id, cwd }: Scope): Promise<ChangeSet> {
+    const set = this.#sets.of(id) ?? this.#left.get(id) ?? (await this.#sets.left(id, cwd));
+    if (!this.#sets.of(id)) this.#left.set(id, set);
+    return set;
+  }
+
+  #changed(id: SessionId): void {
+    for (const [channel, held] of this.#held) {
+      if (held.id !== id) continue;
+      const told = this.#queue.run(channel, () => this.#tell(channel));
+      told.catch((error: unknown) => this.#log.error('A changeset could not be told', error));
+    }
+  }
+
+  async #tell(channel: string): Promise<void> {
+    const held = this.#held.get(channel);
+    if (!held) return;
+    const state = await this.#stateOf(held);
+    if (JSON.stringify(state) === JSON.stringify(held.state)) return;
+    this.#held.set(channel, { ...held, state });
+    const action: ChangesetAction = { type: 'changeset/contentChanged', files: state.files, operations: state.operations };
+    this.#channels.publish(channel, action);
+  }
+
+  async #stateOf(scope: Scope): Promise<ChangesetState> {
+    const set = await this.#setOf(scope);
+    const files = scope.turnId === undefined ? await this.#toReview(set, scope) : await this.#ofTurn(set, scope, scope.turnId);
+    const isOpen = scope.turnId === undefined ? files.length > 0 : isTurnOpen(set, scope.turnId);
+    return { status: 'ready', files, operations: operations(isOpen) };
+  }
+
+  async #toReview(set: ChangeSet, scope: Scope): Promise<readonly ChangesetFile[]> {
+    const files: ChangesetFile[] = [];
+    for (const { path, kind, reviewed } of set.files.slice(0, MOST_FILES)) {
+      const [before, after] = [await set.baseText(path), await this.#effects.readText(path)];
+      files.push({ ...changesetFile(scope, { path, kind }, before, after), ...(reviewed ? { reviewed } : {}) });
+    }
+    return files;
+  }
+
+  async #ofTurn(set: ChangeSet, scope: Scope, turnId: TurnId): Promise<readonly ChangesetFile[]> {
+    const files: ChangesetFile[] = [];
+    for (const { path, change, review } of set.turnFiles(turnId)?.files.slice(0, MOST_FILES) ?? []) {
+      if (review === 'undone') continue;
+      const texts = await set.turnTexts(turnId, path);
+      files.push(changesetFile(scope, { path, kind: change }, texts?.before, texts?.after));
+    }
+    return files;
+  }
+}
+
+function isTurnOpen(set: ChangeSet, turnId: TurnId): boolean {
+  return set.turnFiles(turnId)?.files.some(({ review }) => review === 'open') ?? false;
+}
+
+function operations(isOpen: boolean): readonly ChangesetOperation[] {
+  const common = { scopes: ['changeset', 'resource'], status: isOpen ? 'idle' : 'disabled' } as const;
+  return [
+    { id: 'keep', label: 'Keep', icon: 'check', ...common },
+    {
+      id: 'undo',
+      label: 'Undo',
+      icon: 'discard',
+      confirmation: 'Undo what the agent has changed? What you have written since stays.',
+      ...common,
+    },
+  ];
+}
+
+type Text = string | null | undefined;
+
+function changesetFile(
+  { id, turnId }: Scope,
+  file: { readonly path: string; readonly kind: TurnFile['change'] },
+  before: Text,
+  after: Text,
+) {
+  const uri = fileUri(file.path);
+  const side = (which: 'before' | 'after', text: Text) => {
+    const place = { sessionId: id, turnId, side: which, version: versionOf(text), file: file.path };
+    return { uri, content: { uri: changedTextUri(place) } };
+  };
+  const edit: FileEdit = {
+    ...(file.kind === 'created' ? {} : { before: side('before', before) }),
+    ...(file.kind === 'deleted' ? {} : { after: side('after', after) }),
+    diff:
+      before === undefined || after === undefined
+        ? { added: 0, removed: 0 }
+        : countLines(compareTexts(plain(before ?? ''), plain(after ?? ''))),
+  };
+  return { id: uri, edit };
+}
+
+/** A client keeps what it has read by its address. */
+function versionOf(text: Text): string {
+  return createHash('sha256')
+    .update(text ?? '')
+    .digest('hex')
+    .slice(0, 12);
+}
