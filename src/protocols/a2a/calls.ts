@@ -86,8 +86,8 @@ const DETAILS = ['execute_details', 'file_edit_details', 'mcp_details', 'generic
 
 /** undefined when it is no tool call. */
 export function readRfcCall(data: unknown): Snapshot | undefined {
-  const parsed = toolCall.safeParse(normalised(data));
-  if (!parsed.success) return undefined;
+  const parsed = isRecord(data) && (data.tool_call_id ?? data.toolCallId) != null ? toolCall.safeParse(normalised(data)) : undefined;
+  if (!parsed?.success) return undefined;
   const call = parsed.data;
   const request = call.confirmation_request ? rfcRequest(call, call.confirmation_request, unknownIn(data)) : undefined;
   const name = call.tool_name ?? '';
@@ -124,7 +124,6 @@ function normalised(data: unknown): unknown {
     ['tool_call_id', 'status', 'tool_name', 'description', 'input_parameters', 'live_content', 'output', 'error', 'confirmation_request'],
     ['result'],
   );
-  if (call.tool_call_id === undefined) return undefined;
   const output = call.output === undefined ? undefined : fields(call.output, ['text', 'diff', 'structured_data'], ['result']);
   const asked =
     call.confirmation_request === undefined ? undefined : fields(call.confirmation_request, ['options', ...DETAILS], ['details']);
@@ -253,14 +252,9 @@ function isFilled(input: unknown): boolean {
 
 /** A person's answer, told back: it is no call (docs/protocols/a2a.md §6). */
 export function isConfirmation(data: unknown): boolean {
-  const said = fields(data, ['tool_call_id', 'selected_option_id', 'status', 'tool_name', 'confirmation_request']);
-  return (
-    said.tool_call_id !== undefined &&
-    said.selected_option_id !== undefined &&
-    said.status === undefined &&
-    said.tool_name === undefined &&
-    said.confirmation_request === undefined
-  );
+  if (!isRecord(data) || (data.selected_option_id ?? data.selectedOptionId) == null) return false;
+  const said = fields(data, ['tool_call_id', 'status', 'tool_name', 'confirmation_request']);
+  return Object.keys(said).join() === 'tool_call_id';
 }
 
 /** One way to answer, as the agent names it. */

@@ -163,7 +163,7 @@ function fromTask(body: unknown): Incoming | undefined {
 
 /** Nearly every record comes through here: the object is written out instead of being put together. */
 function fromStatus(body: unknown): Incoming | undefined {
-  const update = plainStatus(body) ?? statusUpdate.safeParse(body).data;
+  const update = isPlainStatus(body) ? body : statusUpdate.safeParse(body).data;
   if (!update) return undefined;
   const { taskId, contextId, status, final, metadata } = update;
   const { message, timestamp } = status;
@@ -207,45 +207,37 @@ function fromMessage(body: unknown): Incoming | undefined {
 
 /**
  * A status update checked by hand: nearly all records of a stream are one with a few words or a call in it, and the schema costs five times as
- * much. It takes nothing the schema does not, and reads it alike; undefined: the schema is to say.
+ * much. What it refuses is for the schema, which takes all that this takes.
  */
-export function plainStatus(body: unknown): StatusUpdate | undefined {
-  if (!isRecord(body) || !isRecord(body.status)) return undefined;
+export function isPlainStatus(body: unknown): body is StatusUpdate {
+  if (!isRecord(body) || !isRecord(body.status)) return false;
   const { taskId, contextId, status, final, metadata } = body;
-  if (typeof taskId !== 'string' || taskId.length > LENGTHS.id || !mayBe(contextId, LENGTHS.id)) return undefined;
-  if ((final != null && typeof final !== 'boolean') || !mayBeFields(metadata)) return undefined;
   const { state, timestamp, message } = status;
-  if (!mayBe(state, LENGTHS.short) || !mayBe(timestamp, LENGTHS.short)) return undefined;
-  const said = message == null ? message : plainMessage(message);
-  if (message != null && said === undefined) return undefined;
-  return { taskId, contextId, status: { state, timestamp, message: said }, final, metadata };
+  if (typeof taskId !== 'string' || taskId.length > LENGTHS.id || !mayBe(contextId, LENGTHS.id)) return false;
+  if ((final != null && typeof final !== 'boolean') || !mayBeFields(metadata)) return false;
+  return mayBe(state, LENGTHS.short) && mayBe(timestamp, LENGTHS.short) && (message == null || isPlainMessage(message));
 }
 
-function plainMessage(message: unknown): StatusUpdate['status']['message'] {
-  if (!isRecord(message)) return undefined;
+function isPlainMessage(message: unknown): boolean {
+  if (!isRecord(message)) return false;
   const { messageId, role, parts, taskId, contextId, metadata } = message;
-  if (!mayBe(messageId, LENGTHS.id) || !mayBe(taskId, LENGTHS.id) || !mayBe(contextId, LENGTHS.id)) return undefined;
-  if (!mayBe(role, LENGTHS.short) || !mayBeFields(metadata)) return undefined;
-  if (parts == null) return { messageId, role, parts, taskId, contextId, metadata };
-  if (!Array.isArray(parts) || parts.length > LENGTHS.parts) return undefined;
-  const plain: Part[] = [];
-  for (const part of parts as readonly unknown[]) {
-    if (!isRecord(part) || OTHERS.some((name) => part[name] !== undefined)) return undefined;
-    const { kind, text, data } = part;
-    if (!mayBe(kind, LENGTHS.short) || !mayBe(text, LENGTHS.long)) return undefined;
-    plain.push(data === undefined ? { kind, text } : { kind, text, data });
-  }
-  return { messageId, role, parts: plain, taskId, contextId, metadata };
+  if (!mayBe(messageId, LENGTHS.id) || !mayBe(taskId, LENGTHS.id) || !mayBe(contextId, LENGTHS.id)) return false;
+  if (!mayBe(role, LENGTHS.short) || !mayBeFields(metadata)) return false;
+  return parts == null || (Array.isArray(parts) && parts.length <= LENGTHS.parts && parts.every(isPlainPart));
 }
 
-/** Members of parts that are seldom there. */
-const OTHERS = ['file', 'raw', 'url', 'filename', 'mediaType'] as const;
+/** A part with words or data; the other members are seldom there. */
+function isPlainPart(part: unknown): boolean {
+  if (!isRecord(part) || !mayBe(part.kind, LENGTHS.short) || !mayBe(part.text, LENGTHS.long)) return false;
+  const { file, raw, url, filename, mediaType } = part;
+  return file === undefined && raw === undefined && url === undefined && filename === undefined && mediaType === undefined;
+}
 
-function mayBe(value: unknown, longest: number): value is string | null | undefined {
+function mayBe(value: unknown, longest: number): boolean {
   return value == null || (typeof value === 'string' && value.length <= longest);
 }
 
-function mayBeFields(value: unknown): value is Fields | null | undefined {
+function mayBeFields(value: unknown): boolean {
   return value == null || isRecord(value);
 }
 
@@ -278,8 +270,9 @@ export interface EventFacts {
 export function eventOf(metadata: Fields | undefined): EventFacts {
   if (!metadata) return NO_EVENT;
   const own = metadata[EXTENSION] ?? metadata[Object.keys(metadata).find((one) => isOurExtension(one)) ?? EXTENSION];
-  const place = [own, metadata.coderAgent, metadata].find((one) => isRecord(one) && 'kind' in one);
-  const { kind, model = metadata.model, error = metadata.error, user_tier: tier = metadata.userTier } = fields(place, EVENT);
+  const place = isEvent(own) ? own : isEvent(metadata.coderAgent) ? metadata.coderAgent : isEvent(metadata) ? metadata : {};
+  const { kind, model = metadata.model, error = metadata.error } = place;
+  const tier = place.user_tier ?? place.userTier ?? metadata.userTier;
   const found: { -readonly [K in keyof EventFacts]: EventFacts[K] } = {
     kind: typeof kind === 'string' && kind.toLowerCase() === 'citation' ? 'citation' : member(kind, eventKinds),
     retry: false,
@@ -293,7 +286,9 @@ export function eventOf(metadata: Fields | undefined): EventFacts {
   found.retry = type === 'retry' || type === 'invalid_stream';
   return found;
 }
-const EVENT = ['kind', 'model', 'error', 'user_tier'] as const;
+function isEvent(value: unknown): value is Fields {
+  return isRecord(value) && 'kind' in value;
+}
 const NO_EVENT: EventFacts = { kind: 'unspecified', retry: false };
 
 /** The early shipped server tells its retries as a text that ends with JSON: `Unknown error from LLM stream: {"type":"retry"}`. */

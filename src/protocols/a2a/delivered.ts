@@ -47,6 +47,8 @@ export interface Delivered {
 
 /** Agents give their last 200 messages, so older ids are not asked for. */
 const REMEMBERED = 200;
+/** Those messages may have been told in many pieces, with others between. */
+const MOST_PLACES = 5 * REMEMBERED;
 /** Limits of a checkpoint; a later window knows the rest by its place. */
 const KEPT = { names: 50, prompts: 20, prompt: 2000 };
 /** The artifact that holds what a call prints. */
@@ -328,9 +330,13 @@ function restOf(
 
 function notePlace({ places }: Delivered, kind: Kind, id: string, length: number, end: number): void {
   const last = places.at(-1);
-  if (last?.id !== id || last.kind !== kind) return void places.push({ kind, id, length, end });
-  last.length += length;
-  last.end = end;
+  if (last?.id === id && last.kind === kind) {
+    last.length += length;
+    last.end = end;
+    return;
+  }
+  places.push({ kind, id, length, end });
+  if (places.length > 2 * MOST_PLACES) places.splice(0, places.length - MOST_PLACES);
 }
 
 function asRecord({ messageId, parts, metadata }: Message): Incoming {

@@ -1,7 +1,7 @@
 import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
-import { clear, count, find, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
+import { clear, find, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Content, Field, Notice, Remedy, SessionOption } from '../../session/model.ts';
@@ -74,7 +74,6 @@ import {
   type CommandRun,
   callOf,
   commandRuns,
-  countTold,
   decisionAbout,
   type FileOfCall,
   hasBecomeAnother,
@@ -100,6 +99,7 @@ import {
   newRecovery,
   newStream,
   noteTime,
+  noteTold,
   notReached,
   type OurQuestion,
   type Problem,
@@ -107,13 +107,14 @@ import {
   problemOf,
   type Recovery,
   renamed,
-  repeats,
   restorePast,
   type SentPrompt,
   type Stop,
   type Stream,
   sentSince,
   streamOf,
+  streamsBeside,
+  timesTold,
   UNSUPPORTED,
   undelivered,
 } from './state.ts';
@@ -504,7 +505,6 @@ class A2aStep extends Step<A2aState> {
     const link = `stream ${this.state.streams}`;
     turn.taskState = null;
     turn.stray = null;
-    for (const stream of turn.streams) countTold(stream);
     turn.streams.push(newStream(link, of, callId));
     this.open(link, params);
     return link;
@@ -871,14 +871,14 @@ class A2aStep extends Step<A2aState> {
   isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream): boolean | undefined {
     const { messageId, timestamp, parts } = record;
     if (messageId === undefined || timestamp === undefined) return undefined;
-    const words = parts.length === 1 ? (parts[0]?.text ?? '') : parts.map(({ text }) => text ?? '').join('\n');
-    const isAlone = turn.streams.length === 1;
-    const key = isAlone ? '' : `${messageId} ${timestamp} ${words}`;
-    const before = isAlone ? repeats(stream, messageId, timestamp, words) : count(stream.heard, key);
+    const key = [messageId, timestamp, textOf(parts)] as const;
+    const beside = streamsBeside(turn, stream);
+    const before = timesTold(stream, key);
+    noteTold(stream, key, !beside.some(({ stage }) => stage !== 'ended'));
     // The same record twice on one stream; only the shipped server's pieces may be alike to the millisecond.
     if (before > 0 && this.agent.peer.dialect === 'rfc' && PRECISE.test(timestamp)) return false;
     // Another stream may have told as many of them.
-    return isAlone || !turn.streams.some((other) => other !== stream && (find(other.heard, key) ?? 0) > before);
+    return !beside.some((other) => timesTold(other, key) > before);
   }
   statusRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
     const event = eventOf(record.metadata);

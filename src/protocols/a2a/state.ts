@@ -3,7 +3,6 @@ import type { Ending, Failure } from '../../base/outcomes.ts';
 import {
   type Call,
   type Conversation,
-  count,
   find,
   type Lane,
   newConversation,
@@ -236,10 +235,8 @@ export interface Stream {
   records: number;
   /** The task it began with. */
   began: string | null;
-  /** Id, time and text of its records one after the other, as long as there is no other stream. */
+  /** Id, time and text of its newest records, one after the other: streams of one task carry the same records. */
   readonly told: string[];
-  /** How often each record came, by id, time and text, once there are several streams: streams of one task carry the same records. */
-  readonly heard: Table<number>;
 }
 export interface SentPrompt {
   readonly text: string;
@@ -383,7 +380,7 @@ export function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): 
 export function newStream(link: string, of: Stream['of'], callId: string | null): Stream {
   return {
     ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isRecalled: false, isOnTurn: false },
-    ...{ records: 0, began: null, told: [], heard: {} },
+    ...{ records: 0, began: null, told: [] },
   };
 }
 export function newRecovery(why: string, isQuiet: boolean): Recovery {
@@ -393,8 +390,10 @@ export function newRecovery(why: string, isQuiet: boolean): Recovery {
 
 // --- what the state says
 
-/** How many records of the only stream are compared with the next one: some agents send a record twice. */
-const NEWEST = 16;
+/** How many of its newest records a stream remembers: alone, and beside one that may be far behind. */
+const REMEMBERED = { alone: 8, beside: 10_000 };
+/** How many ended streams are compared with one that runs. */
+const ENDED_BESIDE = 4;
 
 export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
   const id = find(turn.callIds, key);
@@ -403,19 +402,23 @@ export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
 export function streamOf(turn: A2aTurn, link: string): Stream | undefined {
   return turn.streams.findLast((one) => one.link === link);
 }
-/** Notes a record of the only stream. Gives how often it is among the newest. */
-export function repeats({ told }: Stream, messageId: string, timestamp: string, words: string): number {
+/** How often the record, by its id, time and text, is among the newest of the stream. */
+export function timesTold({ told }: Stream, [messageId, timestamp, words]: readonly [string, string, string]): number {
   let times = 0;
-  for (let at = told.length - 3; at >= 0 && at >= told.length - 3 * NEWEST; at -= 3) {
+  for (let at = told.length - 3; at >= 0; at -= 3) {
     if (told[at] === messageId && told[at + 1] === timestamp && told[at + 2] === words) times += 1;
   }
-  told.push(messageId, timestamp, words);
   return times;
 }
-/** Another stream may tell the same from now on. */
-export function countTold({ told, heard }: Stream): void {
-  for (let at = 0; at < told.length; at += 3) count(heard, `${told[at]} ${told[at + 1]} ${told[at + 2]}`);
-  told.length = 0;
+export function noteTold({ told }: Stream, [messageId, timestamp, words]: readonly [string, string, string], isAlone: boolean): void {
+  const most = 3 * (isAlone ? REMEMBERED.alone : REMEMBERED.beside);
+  told.push(messageId, timestamp, words);
+  if (told.length > 2 * most) told.splice(0, told.length - most);
+}
+/** The other streams that may carry the same records. */
+export function streamsBeside({ streams }: A2aTurn, stream: Stream): readonly Stream[] {
+  if (streams.length === 1) return [];
+  return streams.filter((one, at) => one !== stream && (one.stage !== 'ended' || at >= streams.length - ENDED_BESIDE));
 }
 /** The call waits for the user. */
 export function isUndecided({ decision }: A2aCall): boolean {
