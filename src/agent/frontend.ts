@@ -30,6 +30,8 @@ export interface Frontend {
   readonly approvesPlans?: boolean;
   /** The client hears of tasks in the background, and answers what they ask when no turn runs. */
   readonly hasBackground?: boolean;
+  /** The client is told apart that an answer was cut at its greatest length; absent: the answer says it. */
+  readonly tellsCuts?: boolean;
   /** The client shows side questions. */
   readonly hasAsides?: boolean;
 }
@@ -66,7 +68,7 @@ export type AgentEvent =
       readonly reason: string;
       readonly status?: number;
     }
-  | { readonly type: 'text' | 'thought'; readonly text: string }
+  | { readonly type: 'text' | 'thought' | 'cut'; readonly text: string }
   | { readonly type: 'call.began'; readonly id: string; readonly name: string }
   | { readonly type: 'call.grew'; readonly id: string; readonly text: string }
   /** The input is whole. */

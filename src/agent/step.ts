@@ -59,7 +59,7 @@ async function attemptStep(scene: StepContext): Promise<readonly Call[]> {
   }
   scene.signal.throwIfAborted();
   const { text, thought, calls, usage } = answer;
-  if (text === '' && calls.length === 0 && thought === '')
+  if (!answer.wasCut && text === '' && calls.length === 0 && thought === '')
     throw new ModelError('service', 'The model gave an empty answer.', { retry: true, reason: 'EmptyAnswer' });
   history.add({ role: 'assistant', text, calls, ...(thought === '' ? {} : { thought }) });
   if (usage) history.measured(usage);
@@ -72,6 +72,7 @@ class Answer {
   text = '';
   thought = '';
   usage: TokenUsage | undefined;
+  wasCut = false;
   readonly calls: Call[] = [];
   readonly #frontend: Frontend;
   readonly #used: Set<string>;
@@ -88,6 +89,11 @@ class Answer {
       case 'thought':
         this[piece.type] += piece.text;
         if (piece.text !== '') this.#frontend.emit(piece);
+        return;
+      case 'cut':
+        this.wasCut = true;
+        if (this.#frontend.tellsCuts) this.#frontend.emit(piece);
+        else this.take({ type: 'text', text: `\n\n*${piece.text}*` });
         return;
       case 'call.began':
         this.#begin(piece.id, piece.name);

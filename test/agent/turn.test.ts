@@ -305,3 +305,19 @@ test('near the size of the context the history becomes a summary, and calls keep
   );
   assert.ok(conversation.history.messages.every((message) => message.role !== 'tool' || known.includes(message.callId)));
 });
+
+test('an answer that was cut says so in its text, also when it said nothing, unless the client is told apart', async (t) => {
+  const cut = async function* () {
+    yield { type: 'cut', text: 'It was cut.' } as const;
+  };
+  const plain = play(temporaryFolder(t), [cut]);
+  assert.deepEqual(await ask(plain.conversation, 'go'), { status: 'finished' });
+  assert.equal(textSaid(plain.frontend).trim(), '*It was cut.*');
+  const told = play(temporaryFolder(t), [cut]);
+  Object.assign(told.frontend, { tellsCuts: true });
+  await ask(told.conversation, 'go');
+  assert.deepEqual(
+    [textSaid(told.frontend), told.frontend.said.filter(({ type }) => type === 'cut')],
+    ['', [{ type: 'cut', text: 'It was cut.' }]],
+  );
+});

@@ -92,7 +92,8 @@ function* piecesOf(part: TextStreamPart<ToolSet>, calls: CallsInOrder): Generato
       return;
     case 'finish-step': {
       const why = part.finishReason === 'length' || part.finishReason === 'content-filter' ? part.finishReason : undefined;
-      if (why !== undefined) yield { type: 'text', text: `\n\n*${cutShort[why]()}*` };
+      if (why === 'length') yield { type: 'cut', text: cutShort[why]() };
+      else if (why !== undefined) yield { type: 'text', text: `\n\n*${cutShort[why]()}*` };
       const { inputTokens = 0, outputTokens = 0, inputTokenDetails } = part.usage;
       if (inputTokens + outputTokens > 0) {
         yield { type: 'used', usage: { input: inputTokens, cached: inputTokenDetails?.cacheReadTokens ?? 0, output: outputTokens } };

@@ -226,7 +226,7 @@ export function terminalNote(note: {
     channel: note.channel,
     source: note.source,
     text,
-    spans: [],
+    spans: spansOf(text.length, ansi),
     ansi,
     console_level: note.level ?? null,
     exit_code: note.exitCode ?? null,
@@ -234,6 +234,41 @@ export function terminalNote(note: {
     log_scope: note.scope,
     ...(note.callId === undefined ? {} : { tool_call_id: note.callId }),
   };
+}
+/** Theme tokens of the terminal program by the colours they are printed in (SGR). */
+const THEME: Readonly<Record<string, string>> = {
+  '31': 'AccentRed',
+  '32': 'AccentGreen',
+  '33': 'AccentYellow',
+  '34': 'AccentBlue',
+  '35': 'AccentPurple',
+  '36': 'AccentCyan',
+  '90': 'Gray',
+  '94': 'LightBlue',
+};
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly style: { readonly theme_token?: string; readonly bold?: true };
+}
+/** The same colours as spans of the theme; none when a colour has no token, because a client that reads spans reads nothing else. */
+function spansOf(length: number, ansi: readonly { readonly offset: number; readonly code: string }[]): readonly Span[] {
+  const spans: Span[] = [];
+  let style: Span['style'] = {};
+  for (const [at, { offset, code }] of ansi.entries()) {
+    for (const one of code.slice(2, -1).split(';')) {
+      const token = THEME[one];
+      if (one === '' || one === '0') style = {};
+      else if (one === '1') style = { ...style, bold: true };
+      else if (one === '39') style = style.bold ? { bold: true } : {};
+      else if (one === '22') style = style.theme_token === undefined ? {} : { theme_token: style.theme_token };
+      else if (token === undefined) return [];
+      else style = { ...style, theme_token: token };
+    }
+    const end = ansi[at + 1]?.offset ?? length;
+    if (end > offset && Object.keys(style).length > 0) spans.push({ start: offset, end, style });
+  }
+  return spans;
 }
 /** Colours stand beside the text, each with its place in it. */
 function withoutColours(text: string): {

@@ -392,7 +392,9 @@ export const chatRequest = z.looseObject({
     parts: maybe(z.union([z.string(), z.array(z.unknown()).check(z.maxLength(10_000))])),
     command: maybe(commandOrder),
   }),
-  options: maybe(z.looseObject({ tool_overrides: maybe(z.array(word).check(z.maxLength(1000))) })),
+  options: maybe(
+    z.looseObject({ tool_overrides: maybe(z.array(word).check(z.maxLength(1000))), hooks: maybe(z.array(word).check(z.maxLength(100))) }),
+  ),
   tool_call_id: maybe(id),
   continuation: maybe(z.boolean()),
   tool_request: z.optional(z.unknown()),

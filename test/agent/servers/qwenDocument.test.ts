@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Dirent } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { HintAnswers } from '../../../src/agent/servers/qwen/hints.ts';
+import { terminalNote } from '../../../src/protocols/qwen/codec.ts';
 import * as schema from '../../../src/protocols/qwen/schema.ts';
 import { startService } from '../fakeService.ts';
 import { CHUNKS, ENVELOPE, finished, type Line, lendNothing, metadata, request, served, servedWith, text } from './qwenServed.ts';
@@ -41,6 +42,7 @@ for (const [name, args] of [
       { offset: 1, code: '\u001b[32m' },
       { offset: 2, code: '\u001b[0m' },
     ]);
+    assert.deepEqual(printed[0]?.spans, [{ start: 1, end: 2, style: { theme_token: 'AccentGreen' } }]);
     for (const { channel, log_scope: scope, prompt_id: prompt, tool_call_id: call } of printed)
       assert.deepEqual([channel, scope, prompt, call], ['stdout', 'tool', 'p1', asked.tool_call_id]);
     const [logged] = notes.filter((note) => note.source === 'console');
@@ -241,4 +243,59 @@ test('hints: files that take long are announced, an error says why, and a cancel
   assert.match(String(answers['secret error']?.message), /cannot be read: EACCES/);
   assert.match(String(answers['outside error']?.message), /outside/);
   assert.ok(!lines.some((one) => one.prompt_id === 'dropped'));
+});
+
+test('envelope: spans name the colours of the theme, and stand for all of them or none', () => {
+  const spans = (words: string) => terminalNote({ channel: 'stdout', source: 'tool', text: words, scope: 'tool', prompt: 'p' }).spans;
+  assert.deepEqual(spans('plain'), []);
+  assert.deepEqual(spans('\u001b[1;31mab\u001b[22mc\u001b[39md\u001b[mend'), [
+    { start: 0, end: 2, style: { bold: true, theme_token: 'AccentRed' } },
+    { start: 2, end: 3, style: { theme_token: 'AccentRed' } },
+  ]);
+  assert.deepEqual(spans('\u001b[32mok\u001b[0m \u001b[38;5;200mpink\u001b[0m'), []);
+});
+
+test('envelope: an answer that is cut at its greatest length is followed by MAX_TOKENS, once', async (t) => {
+  const service = await startService(t, [{ text: 'Half an ans', finish: 'length' }]);
+  const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...CHUNKS);
+  agent.say(request(text('go')));
+  await lendNothing(agent);
+  await agent.line(finished);
+  const events = annotations(agent.lines(), 'x-qwen-session-event');
+  assert.deepEqual(
+    events.map((event) => event.event),
+    ['MAX_TOKENS', 'Finished'],
+  );
+  assert.match(String(events[0]?.message), /length/);
+  const said = agent.lines().map((line) => Object(Object(Object(line.choices)[0]).delta).content ?? '');
+  assert.equal(said.join(''), 'Half an ans');
+});
+
+test('envelope: hook_callback asks a client that wants it; a no, a failure and nothing said stop a call before it runs', async (t) => {
+  const calls = ['one', 'two', 'three'].map((name) => ({
+    calls: [{ name: 'Shell', input: JSON.stringify({ command: `touch ${name}` }) }],
+  }));
+  const service = await startService(t, [...calls, { text: 'Done.' }]);
+  const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...ENVELOPE, '--yolo');
+  agent.say(request(text('go'), { options: { hooks: ['PreToolUse', 'Nonsense'] } }));
+  await lendNothing(agent);
+  const answers = [
+    { subtype: 'success', result: { behavior: 'deny', message: 'not that one' } },
+    { subtype: 'error', error: { message: 'broken', retryable: false } },
+    { subtype: 'success', result: {} },
+  ];
+  for (const [at, response] of answers.entries()) {
+    const asked = await agent.line(
+      (line) => line.subtype === 'hook_callback' && JSON.stringify(line).includes(`touch ${['one', 'two', 'three'][at]}`),
+    );
+    const { event, target, input } = Object(asked.payload) as Line;
+    assert.deepEqual([event, target, Object(input).tool_name], ['PreToolUse', 'run_shell_command', 'run_shell_command']);
+    agent.say({ type: 'control_response', request_id: asked.request_id, response });
+  }
+  await agent.line(finished);
+  assert.deepEqual(readdirSync(agent.cwd), ['three']);
+  const results = JSON.stringify(service.bodies.at(-1)?.messages);
+  assert.match(results, /not that one/);
+  assert.match(results, /broken/);
+  assert.ok(annotations(agent.lines(), 'x-qwen-session-event').some(({ message }) => /the hook "Nonsense"/.test(String(message))));
 });

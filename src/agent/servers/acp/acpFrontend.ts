@@ -218,6 +218,7 @@ export class AcpFrontend implements Frontend {
       case 'step.broken':
       case 'step.retry':
         return this.#cutOff((state) => state === 'began');
+      case 'cut':
       case 'news':
       case 'aside.asked':
       case 'aside.answered':

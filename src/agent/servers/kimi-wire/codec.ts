@@ -71,6 +71,7 @@ export class Encoder {
         return [eventMessage('ToolCallPart', { arguments_part: said.text })];
       case 'call.ready':
         return this.#grown.has(said.id) ? [] : [eventMessage('ToolCallPart', { arguments_part: said.input })];
+      case 'cut':
       case 'call.output':
         return [];
       case 'call.ended':

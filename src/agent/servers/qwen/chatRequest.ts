@@ -2,6 +2,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRecord, type Line, recordOf } from '../../../protocols/qwen/codec.ts';
 import { type ChatRequest, sampling } from '../../../protocols/qwen/schema.ts';
+import { type Moment, moments } from '../../frontend.ts';
 import type { Sampling } from '../../models/endpoint.ts';
 import { toolCalled } from './toolWords.ts';
 
@@ -21,6 +22,8 @@ export interface Overrides {
   readonly sampling: Sampling | undefined;
   /** The only tools the turn may use. */
   readonly tools: readonly string[] | undefined;
+  /** The moments of the turn that its client wants to hear of. */
+  readonly hooks: readonly Moment[];
   /** Options of the request that mean nothing here. */
   readonly unknown: readonly string[];
 }
@@ -102,7 +105,8 @@ function withReferences(text: string, command: ChatRequest['input']['command']):
 }
 
 function overridesOf({ model, options }: ChatRequest, lent: readonly string[]): Overrides {
-  const { tool_overrides: listed, model: optionModel, ...rest } = options ?? {};
+  const { tool_overrides: listed, model: optionModel, hooks: wanted, ...rest } = options ?? {};
+  const hooks = moments.filter((moment) => wanted?.includes(moment));
   const read = sampling.safeParse(rest);
   const tools = listed?.map((word) => ({ word, tool: toolCalled(word, lent) }));
   const known = read.success ? Object.keys(sampling.shape) : [];
@@ -110,7 +114,9 @@ function overridesOf({ model, options }: ChatRequest, lent: readonly string[]): 
     model: model || (typeof optionModel === 'string' ? optionModel : undefined) || undefined,
     sampling: read.success ? samplingOf(read.data) : undefined,
     tools: tools?.flatMap(({ tool }) => tool ?? []),
+    hooks,
     unknown: [
+      ...(wanted ?? []).flatMap((name) => (hooks.some((moment) => moment === name) ? [] : [`the hook "${name}"`])),
       ...Object.entries(rest).flatMap(([name, value]) => (value == null || known.includes(name) ? [] : [name])),
       ...(tools ?? []).flatMap(({ word, tool }) => (tool === undefined ? [`the tool "${word}"`] : [])),
     ],

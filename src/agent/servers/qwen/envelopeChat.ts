@@ -134,6 +134,7 @@ export class EnvelopeChat {
     await this.#greet();
     if (turn.cancelled) return;
     const override = this.#overrideOf(overrides);
+    this.#frontend.hooks = overrides.hooks;
     const called = commandIn(text);
     this.#lines.begin((override.model ?? this.#options.model).name, called && (command ?? { path: [called.name], args: called.args }));
     if (text.trim() === '') return this.#lines.fail({ message: 'The prompt is empty.', code: 'QWEN_EMPTY_INPUT', retryable: false });
@@ -206,4 +207,5 @@ const capabilities = {
   file_data: true,
   tool_response: true,
   tool_overrides: true,
+  hook_callback: true,
 };

@@ -182,6 +182,8 @@ export class EnvelopeLines implements DialectLines {
       case 'thought':
         this.#round.thought += said.text;
         return;
+      case 'cut':
+        return this.annotate(sessionEvent('MAX_TOKENS', said.text));
       case 'call.ready':
         return this.#call(said.id, said.name, said.input);
       case 'status':

@@ -1,10 +1,11 @@
-import { readDecision, recordOf } from '../../../protocols/qwen/codec.ts';
-import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, QuestionRequest } from '../../frontend.ts';
+import { messageOf } from '../../../base/log.ts';
+import { type Line, readDecision, recordOf } from '../../../protocols/qwen/codec.ts';
+import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, Moment, QuestionRequest } from '../../frontend.ts';
 import { Settled } from '../../frontend.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import type { Outcome } from '../../tools/tool.ts';
 import type { Client } from './client.ts';
-import { type Proposal, proposalOf } from './toolWords.ts';
+import { inputOf, nameOf, type Proposal, proposalOf } from './toolWords.ts';
 
 export const MODES = ['plan', 'default', 'auto-edit', 'yolo'] as const;
 export type Mode = (typeof MODES)[number];
@@ -15,6 +16,10 @@ export interface Policy {
   /** Milliseconds a user has. */
   limit: number;
 }
+/** Milliseconds for the answer of a hook. */
+const HOOK_LIMIT = 30_000;
+/** Moments before something happens: a hook that fails or does not answer stops it. */
+const GATES: readonly Moment[] = ['PreToolUse', 'UserPromptSubmit'];
 /** A permission that is asked for. */
 export interface Permission extends Proposal {
   readonly callId: string;
@@ -31,9 +36,12 @@ export interface DialectLines {
 
 /** The frontend of both dialects: approvals, plans, questions and the client's tools go over the control channel. */
 export class QwenFrontend implements Frontend {
+  readonly tellsCuts: boolean;
   readonly hasPlanMode = true;
   readonly approvesPlans = true;
   asksQuestions = false;
+  /** The moments that the client wants to hear of. */
+  hooks: readonly Moment[] = [];
   readonly #client: Client;
   readonly #lines: DialectLines;
   readonly #policy: Policy;
@@ -42,6 +50,8 @@ export class QwenFrontend implements Frontend {
     this.#client = client;
     this.#lines = lines;
     this.#policy = policy;
+    // The message dialect has no word for it.
+    this.tellsCuts = client.dialect === 'envelope';
   }
 
   emit(said: AgentEvent): void {
@@ -97,8 +107,19 @@ export class QwenFrontend implements Frontend {
     return this.#client.call(call, signal);
   }
 
-  async hook(): Promise<undefined> {
-    return undefined;
+  /** `hook_callback` (docs/protocols/qwen.md §4.8). */
+  async hook(event: Moment, target: string, data: Line, signal: AbortSignal): Promise<string | undefined> {
+    if (!this.hooks.includes(event)) return undefined;
+    const called = typeof data.tool_name === 'string' ? data.tool_name : undefined;
+    const told = called === undefined ? target : (this.#client.fullName(called) ?? nameOf(called));
+    const input = called === undefined ? data : { ...data, tool_name: told, tool_input: inputOf(called, JSON.stringify(data.tool_input)) };
+    try {
+      const answer = await this.#client.ask('hook_callback', { payload: { event, target: told, input } }, { signal, limit: HOOK_LIMIT });
+      const { behavior, message } = recordOf(answer);
+      return behavior === 'deny' || behavior === 'block' ? String(message ?? '') : undefined;
+    } catch (error) {
+      return GATES.includes(event) ? messageOf(error) : undefined;
+    }
   }
 
   async #ask(asked: Permission, signal: AbortSignal): Promise<ApprovalAnswer> {
