@@ -1,11 +1,29 @@
 /** Levels of lists and objects in one value. Nothing real comes near; what goes far beyond cannot be written as JSON again. */
 export const DEEPEST = 256;
+/** Members of the large objects of one text, together. Reading, copying and writing an object of many names costs far more than its text. */
+export const MOST_MEMBERS = 10_000;
+/** Members of an object that do not count. */
+const FREE_MEMBERS = 100;
+/** So many members do not fit into less. */
+const LARGE = 5 * MOST_MEMBERS;
 
-/** JSON.parse for text from outside: what is nested deeper than `DEEPEST` is replaced by words that say so. Throws on text that is no JSON. */
+/**
+ * JSON.parse for text from outside: what is nested deeper than `DEEPEST`, and members beyond `MOST_MEMBERS`, are replaced by words that say so.
+ * Throws on text that is no JSON.
+ */
 export function parseJson(text: string, onCut?: () => void): unknown {
-  const value: unknown = JSON.parse(text);
   // So many brackets do not fit into less.
-  if (text.length <= 2 * DEEPEST || !isDeeper(value, DEEPEST)) return value;
+  if (text.length <= 2 * DEEPEST) return JSON.parse(text);
+  if (text.length <= LARGE) return shallow(JSON.parse(text), onCut);
+  const { isDeep, surplus } = new Outline(text);
+  const value: unknown = JSON.parse(surplus.length === 0 ? text : without(text, surplus));
+  if (isDeep) return shallow(value, onCut);
+  if (surplus.length > 0) onCut?.();
+  return value;
+}
+
+function shallow(value: unknown, onCut: (() => void) | undefined): unknown {
+  if (!isDeeper(value, DEEPEST)) return value;
   onCut?.();
   return cut(value, DEEPEST);
 }
@@ -31,4 +49,98 @@ function cut(value: unknown, levels: number): unknown {
   if (levels === 0) return `… (nested more than ${DEEPEST} deep, left out)`;
   if (Array.isArray(value)) return value.map((inner) => cut(inner, levels - 1));
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cut(inner, levels - 1)]));
+}
+
+/** The last members of an object: from the comma before them up to the object's end. */
+interface Surplus {
+  readonly from: number;
+  readonly to: number;
+  readonly members: number;
+}
+
+function without(text: string, surplus: readonly Surplus[]): string {
+  let kept = '';
+  let at = 0;
+  for (const { from, to, members } of surplus) {
+    kept += `${text.slice(at, from)},"…":"${members} more, left out"`;
+    at = to;
+  }
+  return kept + text.slice(at);
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_LIST = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+/** In place of a count of members. */
+const LIST = -1;
+
+/** How deep a text of JSON is nested and how many members its objects have, found in one pass without making a value of it. */
+class Outline {
+  isDeep = false;
+  readonly surplus: Surplus[] = [];
+  /** Of each list and object that is open: `LIST`, or how many commas its members have had. */
+  readonly #open: number[] = [];
+  #counted = 0;
+  /** The object whose members are too many, while its end is looked for. */
+  #cut: { readonly level: number; readonly from: number } | undefined;
+  /** The next backslash, looked for once for all strings before it. */
+  #escape = -1;
+
+  constructor(text: string) {
+    for (let at = 0; at < text.length; at++) {
+      const sign = text.charCodeAt(at);
+      if (sign === QUOTE) {
+        at = this.#endOfString(text, at);
+        if (at < 0) return;
+      } else if (sign === COMMA) this.#comma(at);
+      else if (sign === OPEN || sign === OPEN_LIST) this.#begin(sign === OPEN ? 0 : LIST);
+      else if (sign === CLOSE || sign === CLOSE_LIST) this.#end(at);
+    }
+  }
+
+  #begin(count: number): void {
+    this.#open.push(count);
+    if (this.#open.length > DEEPEST) this.isDeep = true;
+  }
+
+  #comma(at: number): void {
+    const level = this.#open.length - 1;
+    const count = this.#open[level];
+    if (count === undefined || count === LIST) return;
+    this.#open[level] = count + 1;
+    if (count < FREE_MEMBERS || this.#cut) return;
+    this.#counted += 1;
+    if (this.#counted <= MOST_MEMBERS) return;
+    this.#open[level] = 1;
+    this.#cut = { level, from: at };
+  }
+
+  #end(to: number): void {
+    const members = this.#open.pop() ?? 0;
+    if (!this.#cut || this.#cut.level !== this.#open.length) return;
+    this.surplus.push({ from: this.#cut.from, to, members });
+    this.#cut = undefined;
+  }
+
+  /** Where the string ends that begins there; -1 when it does not end. */
+  #endOfString(text: string, from: number): number {
+    const quote = text.indexOf('"', from + 1);
+    if (this.#escape < from) this.#escape = indexOrEnd(text, '\\', from);
+    if (quote < this.#escape) return quote;
+    for (let at = this.#escape; at < text.length; at++) {
+      const sign = text.charCodeAt(at);
+      if (sign === QUOTE) return at;
+      if (sign === BACKSLASH) at += 1;
+    }
+    return -1;
+  }
+}
+
+function indexOrEnd(text: string, sign: string, from: number): number {
+  const found = text.indexOf(sign, from);
+  return found < 0 ? text.length : found;
 }

@@ -543,7 +543,7 @@ function isEmpty(content: readonly Content[]): boolean {
 
 /** The calls of a turn whose end the agent has not told and whose changes, all of them, stand on the disk. Never rejects. */
 async function appliedOnDisk(turn: Turn): Promise<readonly CallId[]> {
-  const untold = callsOf(turn).filter((call) => call.status === 'ended');
+  const untold = callsOf(turn).filter((call) => call.status === 'ended' && call.output.some((one) => one.kind === 'diff'));
   const found = await Promise.all(
     untold.map(async (call) => {
       const files = byPath(diffsOf(call).filter(isChange));

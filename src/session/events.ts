@@ -45,6 +45,8 @@ export type SessionEvent =
       readonly turnId: TurnId;
       readonly at: number;
       readonly status: 'done' | 'cancelled' | 'failed';
+      /** Calls that ended without a report of how. All other unfinished calls become cancelled. */
+      readonly unreported?: readonly CallId[];
       readonly stop?: string;
       readonly error?: Fault;
       /** The agent has dropped the turn from what it knows. */

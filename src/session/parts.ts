@@ -85,14 +85,19 @@ export function growInput(turn: Turn, id: CallId, text: string): Turn {
   return text === '' ? turn : inCall(turn, id, (call) => ({ ...call, inputText: call.inputText + text }));
 }
 
-/** Every unfinished call becomes cancelled, but those of a sub-agent that goes on. */
-export function settleCalls(parts: readonly Part[], at?: number): readonly Part[] {
+/** Every unfinished call becomes ended where it is named as unreported, otherwise cancelled, but those of a sub-agent that goes on. */
+export function settleCalls(parts: readonly Part[], at?: number, unreported: readonly CallId[] = []): readonly Part[] {
   if (!parts.some((part) => part.kind === 'call' && !isSettled(part.call))) return parts;
-  return parts.map((part) =>
-    part.kind === 'call' && !isSettled(part.call) && !goesOn(parts, part.id)
-      ? { ...part, call: timed(part.call, { ...part.call, status: 'cancelled' }, at) }
-      : part,
-  );
+  const ended = new Set(unreported);
+  const going = new Set<PartId>();
+  return parts.map((part) => {
+    // A part stands after the one it belongs to.
+    if ((part.kind === 'call' && part.call.goesOn) || (part.parent !== undefined && going.has(part.parent))) going.add(part.id);
+    if (part.kind !== 'call' || isSettled(part.call)) return part;
+    if (!ended.has(part.id) && going.has(part.id)) return part;
+    const status = ended.has(part.id) ? 'ended' : 'cancelled';
+    return { ...part, call: timed(part.call, { ...part.call, status }, at) };
+  });
 }
 
 /** The call is a sub-agent that works on after its turn, or belongs to one. */

@@ -230,6 +230,7 @@ function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
     parts: settleCalls(
       rest.parts.filter((part) => !isPending(part)),
       how.at,
+      how.unreported,
     ),
     status: how.status,
     endedAt: how.at,

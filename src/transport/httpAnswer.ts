@@ -5,6 +5,7 @@ import { parseJson } from '../base/json.ts';
 import { t, unreadable } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { HttpFailure } from './httpFailure.ts';
+import { Pace } from './pace.ts';
 
 const ERROR_BODY = 64 * 1024;
 
@@ -58,12 +59,16 @@ export class HttpAnswer implements Disposable {
         response.destroy();
       };
       const timer = silence === undefined ? undefined : setTimeout(late, silence);
-      body.once('close', () => clearTimeout(timer));
+      const pace = new Pace(body);
+      body.once('close', () => {
+        clearTimeout(timer);
+        pace.end();
+      });
       body.on('data', (chunk: Buffer) => {
         timer?.refresh();
         if (this.#stopped()) return;
         try {
-          take(chunk);
+          pace.read(() => take(chunk));
         } catch (error) {
           reject(error);
           response.destroy();

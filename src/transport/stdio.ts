@@ -4,6 +4,7 @@ import { t, unreadable } from '../base/l10n.ts';
 import { messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
 import { type LineBounds, Lines } from './lines.ts';
+import { Pace } from './pace.ts';
 
 /**
  * A pair of byte streams as a channel: one line a message. It closes when the input ends or either stream breaks; disposing it ends the output
@@ -12,10 +13,12 @@ import { type LineBounds, Lines } from './lines.ts';
 export function stdioChannel(input: Readable, output: Writable, bounds: LineBounds = {}): Channel {
   const messages = new Emitter<string>();
   const closed = new Once<Closed>();
+  const pace = new Pace(input);
 
   const close = (reason: string, failure: Closed['failure']): void => {
     if (closed.value) return;
     input.off('data', take);
+    pace.end();
     input.pause();
     output.end();
     messages.dispose();
@@ -24,7 +27,7 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
   const lines = new Lines((line) => messages.fire(line), bounds);
   const take = (chunk: Buffer): void => {
     try {
-      lines.push(chunk);
+      pace.read(() => lines.push(chunk));
     } catch (error) {
       close(unreadable(messageOf(error)), 'broken');
     }

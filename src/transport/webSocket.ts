@@ -4,6 +4,7 @@ import { t } from '../base/l10n.ts';
 import { type Disposable, toDisposable } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
+import { Pace } from './pace.ts';
 
 /** Bytes of one message of the other end. */
 export const LONGEST_MESSAGE = 32 * 1024 * 1024;
@@ -40,10 +41,13 @@ class SocketChannel implements Channel {
       for (const line of this.#unsent) socket.send(line);
       this.#unsent = [];
     });
+    const pace = new Pace(socket);
     socket.on('message', (data, isBinary) => {
       if (isBinary) return;
-      const line = String(data);
-      for (const listener of this.#listeners) listener(line);
+      pace.read(() => {
+        const line = String(data);
+        for (const listener of this.#listeners) listener(line);
+      });
     });
     socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
       this.#why = t('{0} could not be reached ({1}).', name, `HTTP ${statusCode}`);
@@ -53,6 +57,7 @@ class SocketChannel implements Channel {
       this.#why ??= t('{0} could not be reached ({1}).', name, messageOf(error));
     });
     socket.on('close', (code, reason) => {
+      pace.end();
       const said = String(reason) || this.#why || t('The connection to {0} was lost ({1}).', name, 'closed');
       this.#closed.fire({ reason: said, failure: 'broken', code, stderr: '' });
     });

@@ -6,7 +6,7 @@ import { LiveSession } from '../../src/live/liveSession.ts';
 import { approvalAnswers } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Option, Part, ToolCall, Turn } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
-import { newSession } from '../../src/session/reduce.ts';
+import { newSession, reduce } from '../../src/session/reduce.ts';
 import { scriptedProtocol } from '../live/scriptedProtocol.ts';
 import { assertLinear } from './linear.ts';
 
@@ -84,6 +84,23 @@ for (const [name, one] of Object.entries(endless)) {
     assert.equal(live.store.now.notices.length, 1);
   });
 }
+
+test('a turn of calls without an end is ended in proportion to them, also below a sub-agent that goes on', () => {
+  for (const goesOn of [false, true]) {
+    assertLinear(`end of a turn, ${goesOn ? 'going on' : 'all over'}`, 2500, (size) => {
+      const parts = Array.from({ length: size }, (_, at): Part => {
+        const id = `c${at}`;
+        return { kind: 'call', id, call: call(id, 'running', goesOn && at === 0 ? { goesOn } : {}), ...(at % 2 ? { parent: 'c0' } : {}) };
+      });
+      const running: Turn = { id: 't', startedAt: 1, prompt: [], parts, status: 'running' };
+      const session = { ...newSession('s', { protocol: 'p', name: 'Fake' }, '/w'), turns: [running] };
+      return () => {
+        const [turn] = reduce(session, { type: 'turn.ended', turnId: 't', at: 1, status: 'done' }).turns;
+        assert.equal(turn?.parts.filter((part) => part.kind === 'call' && part.call.status === 'running').length, goesOn ? size / 2 + 1 : 0);
+      };
+    });
+  }
+});
 
 test('what goes on, and what it belongs to, stays in a turn without end', () => {
   const parts: Part[] = [

@@ -6,6 +6,9 @@ import { frameOf } from './records.ts';
 
 const syncData = promisify(fdatasync);
 
+/** Bytes that small records are written together in. A larger record is a piece of its own and never copied. */
+const PIECE = 256 * 1024;
+
 /** The writes that can fail, to be replaced in tests. */
 export interface Disk {
   readonly write: (fd: number, bytes: Buffer, position: number) => Promise<number>;
@@ -38,7 +41,8 @@ export class RecordFile {
   #lock: FileLock | undefined;
   #open: { readonly fd: number; position: number } | undefined;
   #seq: number;
-  #tail: Buffer = Buffer.alloc(0);
+  #tail: Buffer[] = [];
+  #unwritten = 0;
   #closed = false;
 
   constructor(file: string, disk: Disk, seq: number, lock: FileLock | undefined) {
@@ -60,7 +64,7 @@ export class RecordFile {
 
   /** Bytes. */
   get unwritten(): number {
-    return this.#tail.length;
+    return this.#unwritten;
   }
 
   /** Another process writes the file now. */
@@ -70,34 +74,35 @@ export class RecordFile {
 
   /** Records that cannot be written as JSON are left out, and come back with the reason. */
   append<R>(records: readonly R[]): readonly { readonly record: R; readonly error: unknown }[] {
-    const frames: Buffer[] = [];
     const failed: { record: R; error: unknown }[] = [];
     for (const record of records) {
       try {
-        frames.push(frameOf(this.#seq + 1, record));
+        const frame = frameOf(this.#seq + 1, record);
+        this.#tail.push(frame);
+        this.#unwritten += frame.length;
         this.#seq += 1;
       } catch (error) {
         failed.push({ record, error });
       }
     }
-    if (frames.length > 0) this.#tail = Buffer.concat([this.#tail, ...frames]);
     return failed;
   }
 
   dropUnwritten(): void {
-    this.#tail = Buffer.alloc(0);
+    this.#tail = [];
+    this.#unwritten = 0;
   }
 
   /** Writes all of it before it returns. Throws when the disk refuses. */
   writeSync(): void {
     const file = this.#opened();
-    while (this.#tail.length > 0) this.#confirm(file.position + this.#disk.writeSync(file.fd, this.#tail, file.position));
+    while (this.#unwritten > 0) this.#confirm(file.position + this.#disk.writeSync(file.fd, this.#piece(), file.position));
   }
 
   /** Writes what there is now, or a part of it. Rejects when the disk refuses. */
   async write(): Promise<void> {
     const { fd, position } = this.#opened();
-    this.#confirm(position + (await this.#tracked(this.#disk.write(fd, this.#tail, position))));
+    this.#confirm(position + (await this.#tracked(this.#disk.write(fd, this.#piece(), position))));
   }
 
   /** Has the system put on the disk what was written. That is not possible on every file system, and a failure is no matter: the data are safe from the end of this process. */
@@ -123,7 +128,7 @@ export class RecordFile {
     this.#close();
     renameSync(fresh, this.path);
     this.#seq = seq + records.length;
-    this.#tail = Buffer.alloc(0);
+    this.dropUnwritten();
   }
 
   /** Lets go of the file, once nothing uses it any more. */
@@ -161,8 +166,27 @@ export class RecordFile {
   /** The file is written up to that position. */
   #confirm(to: number): void {
     if (!this.#open || to <= this.#open.position) return;
-    this.#tail = this.#tail.subarray(to - this.#open.position);
+    let bytes = to - this.#open.position;
     this.#open.position = to;
+    this.#unwritten -= bytes;
+    let whole = 0;
+    for (; whole < this.#tail.length; whole++) {
+      const frame = this.#tail[whole] as Buffer;
+      if (frame.length > bytes) {
+        this.#tail[whole] = frame.subarray(bytes);
+        break;
+      }
+      bytes -= frame.length;
+    }
+    this.#tail.splice(0, whole);
+  }
+
+  /** The first of what is not written yet. */
+  #piece(): Buffer {
+    let bytes = 0;
+    let count = 0;
+    for (; count < this.#tail.length && bytes < PIECE; count++) bytes += this.#tail[count]?.length ?? 0;
+    return count === 1 ? (this.#tail[0] as Buffer) : Buffer.concat(this.#tail.slice(0, count));
   }
 
   #close(): void {

@@ -20,9 +20,16 @@ export interface JournalRecord {
 
 /** Throws when the value cannot be written as JSON. */
 export function frameOf(seq: number, value: unknown): Buffer {
-  const body = Buffer.from(`${seq} ${JSON.stringify(value)}`);
-  const crc = zlib.crc32(body).toString(16).padStart(CRC_DIGITS, '0');
-  return Buffer.concat([Buffer.from(`\x1e${crc} `), body, Buffer.from('\n')]);
+  const body = `${seq} ${JSON.stringify(value)}`;
+  const from = CRC_DIGITS + 2;
+  const end = from + Buffer.byteLength(body);
+  // Made once: a record may be megabytes of text.
+  const bytes = Buffer.allocUnsafe(end + 1);
+  bytes.write(body, from);
+  const crc = zlib.crc32(bytes.subarray(from, end)).toString(16).padStart(CRC_DIGITS, '0');
+  bytes.write(`\x1e${crc} `, 0, 'latin1');
+  bytes[end] = END;
+  return bytes;
 }
 
 /** Reads records from the pieces of a file; damaged ones are skipped. A torn end is no gap: the next writer counts on from the last whole record. */

@@ -211,6 +211,7 @@ const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
     turnId,
     at: number,
     status: z.enum(['done', 'cancelled', 'failed']),
+    unreported: optional(list(text)),
     stop: optional(text),
     error: optional(fault),
     forgotten: optional(yes),

@@ -23,6 +23,8 @@ const LONGEST_RETRY = 10_000;
 const MOST_UNWRITTEN = 32 * 1024 * 1024;
 /** A file is compacted when it has grown by so much, and by three times its last snapshot. */
 const COMPACT_AFTER = 4 * 1024 * 1024;
+/** Milliseconds that records are made for before others get their turn. One record takes as long as it takes. */
+const SLICE = 8;
 /** Bytes of a snapshot that are written at once. */
 const SNAPSHOT_PIECE = 256 * 1024;
 
@@ -198,10 +200,10 @@ export class JournalWriter implements Disposable {
 
   async #writeOnce(): Promise<void> {
     try {
-      let ended = this.#encode();
+      let ended = this.#encode(SLICE);
       while (this.#target.file.unwritten > 0) {
         await this.#target.file.write();
-        ended = this.#encode() || ended;
+        ended = this.#encode(SLICE) || ended;
       }
       this.#succeeded();
       if (ended) this.#target.file.sync();
@@ -223,20 +225,25 @@ export class JournalWriter implements Disposable {
     } while (this.#writing);
   }
 
-  /** Makes records of what is pending. True when a turn ended in it. */
-  #encode(): boolean {
+  /** Makes records of what is pending, or of the first of it when that takes longer than `ms`. True when a turn ended in it. */
+  #encode(ms = Number.POSITIVE_INFINITY): boolean {
     if (this.#target.file.isTakenOver) this.#moveAway();
     const { session, pending } = this.#recorded;
-    this.#recorded = { session, pending: [] };
     if (pending === 'snapshot') {
+      this.#recorded = { session, pending: [] };
       this.#append([this.#headRecord(), ...snapshotOf({ ...session, id: this.#target.head.id })]);
       return true;
     }
     const events = joinTextDeltas(pending);
-    const ended = events.some((event) => event.type === 'turn.ended');
-    const changesHead = !session.partial && (ended || events.some((event) => tellsHead(event, session)));
-    const isNew = this.#target.file.seq === 0 && events.length > 0;
-    this.#append([...(isNew ? [this.#headRecord()] : []), ...events, ...(changesHead ? [this.#headRecord()] : [])]);
+    if (this.#target.file.seq === 0 && events.length > 0) this.#append([this.#headRecord()]);
+    const until = performance.now() + ms;
+    let made = 0;
+    do this.#append(events.slice(made, ++made));
+    while (made < events.length && performance.now() < until);
+    this.#recorded = { session, pending: events.slice(made) };
+    const recorded = events.slice(0, made);
+    const ended = recorded.some((event) => event.type === 'turn.ended');
+    if (!session.partial && (ended || recorded.some((event) => tellsHead(event, session)))) this.#append([this.#headRecord()]);
     return ended;
   }
 
@@ -275,6 +282,8 @@ export class JournalWriter implements Disposable {
   #failed(error: unknown): void {
     this.#failures += 1;
     this.#log.error('The session could not be written to its journal', error);
+    // All of it counts against the bound.
+    this.#encode();
     if (this.#target.file.unwritten > MOST_UNWRITTEN) this.#writeSnapshotNext();
     if (this.#failures === 2 && !this.#closed) this.#troubles.fire({ kind: 'failing', reason: messageOf(error), full: isFull(error) });
   }

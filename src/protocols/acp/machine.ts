@@ -768,12 +768,12 @@ class AcpStep extends Step<AcpState> {
     if (status === 'cancelled')
       for (const id of keys(turn.shownTerminals))
         this.emit({ type: 'terminal.changed', terminal: { id, exit: { code: null, signal: null, stopped: true } } });
+    const unreported: string[] = [];
     for (const call of Object.values(turn.calls)) {
       put(state.past, call.id, true);
-      if (status === 'done' && call.decision === 'none' && call.questions === 0 && !isFinal(call.status))
-        this.changeCall(turn, call.id, { status: 'ended' });
+      if (status === 'done' && call.decision === 'none' && call.questions === 0 && !isFinal(call.status)) unreported.push(call.id);
     }
-    this.endTurn(status, end);
+    this.endTurn(status, unreported.length === 0 ? end : { ...end, unreported });
     // What it has not asked for in a whole turn, its model does not know.
     if (turn.by === 'user' && state.tools === 'offered' && status === 'done') {
       state.tools = 'refused';

@@ -21,13 +21,16 @@ export const softText = z.optional(z.transform((member: unknown) => (typeof memb
 /** A list of which the members that do not fit are left out. */
 export function listOf<T extends z.ZodMiniType>(member: T) {
   return z.pipe(
-    z.array(z.unknown()),
-    z.transform((members: unknown[]): readonly z.output<T>[] =>
-      members.flatMap((one) => {
+    // z.array would look at each member first.
+    z.custom<readonly unknown[]>((value) => Array.isArray(value)),
+    z.transform((members: readonly unknown[]): readonly z.output<T>[] => {
+      const fitting: z.output<T>[] = [];
+      for (const one of members) {
         const parsed = member.safeParse(one);
-        return parsed.success ? [parsed.data] : [];
-      }),
-    ),
+        if (parsed.success) fitting.push(parsed.data);
+      }
+      return fitting;
+    }),
   );
 }
 export const LONGEST_ID = 4096;

@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/json.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import type { Answer } from '../../session/intents.ts';
 import type {
@@ -162,7 +163,7 @@ function inputOf(text: string, kind: ToolKind): unknown {
   if (text === '') return undefined;
   if (kind === 'execute' && !text.startsWith('{')) return { command: text };
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

@@ -872,16 +872,17 @@ export class EnvelopeStep extends QwenStep {
     talk.thought = null;
     this.closeTerminal();
     if (turn && status === 'cancelled') talk.cancelledAt = this.now;
+    const unreported: CallId[] = [];
     for (const call of Object.values(this.agent.calls)) {
       if (call.status === 'waiting') this.timer(`confirm ${call.id}`, null);
       this.printsNoMore(call);
       // The end of such calls is unknown: an agent that does not show its tools reports none.
-      if (turn && status === 'done' && isOpen(call) && call.status !== 'waiting') this.changeCall(turn, call.id, { status: 'ended' });
+      if (turn && status === 'done' && isOpen(call) && call.status !== 'waiting') unreported.push(call.id);
       remove(this.agent.calls, call.id);
     }
     talk.byIndex = {};
     talk.lastCall = null;
-    this.end(status, more);
+    this.end(status, unreported.length === 0 ? more : { ...more, unreported });
   }
   closeTerminal(): void {
     const { terminal } = this.talk;

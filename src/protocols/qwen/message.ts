@@ -1,9 +1,10 @@
 import type * as z from 'zod/mini';
 import { t } from '../../base/l10n.ts';
+import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
 import { find, keys, put, remove } from '../../conversation/state.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
-import type { CallId, Command, Fault, OptionChoice, Remedy, SessionOption, ToolCall, TurnId } from '../../session/model.ts';
+import type { CallId, Command, OptionChoice, Remedy, SessionOption, ToolCall, TurnId } from '../../session/model.ts';
 import { isRecord, type Line, type Reply, readReply } from './codec.ts';
 import { knowsNoSuch, modeIn } from './launch.ts';
 import {
@@ -506,7 +507,7 @@ export class MessageStep extends QwenStep {
     if (this.state.turn?.by !== 'agent') return;
     this.timer('quiet', whole && !this.talk.announced && this.openCalls().length === 0 ? LIMITS.quiet : null);
   }
-  finish(status: 'done' | 'cancelled' | 'failed', more: { readonly stop?: string; readonly error?: Fault } = {}): void {
+  finish(status: TurnStatus, more: TurnEnd = {}): void {
     const { turn } = this.state;
     this.settleTurn();
     const clears = turn?.clears === true && status === 'done';
@@ -699,8 +700,8 @@ export class MessageStep extends QwenStep {
     this.tellRefused(line);
     this.emit({ type: 'usage.set', usage: usedSince(this.talk.counted, usageOf(line)) });
     const { status, ...more } = turnEnd(line, turn.phase === 'stopping');
-    if (status === 'done') this.endWithoutResults(turn.id);
-    this.finish(status, more);
+    const unreported = status === 'done' ? this.endWithoutResults(turn.id) : [];
+    this.finish(status, unreported.length === 0 ? more : { ...more, unreported });
     if (this.talk.can.contextUsage) this.request({ subtype: 'get_context_usage' }, { for: 'context' });
   }
   /** Instead of the reply to `initialize` came the end of a turn, which says why. */
@@ -832,12 +833,10 @@ export class MessageStep extends QwenStep {
     if (!block.is_error && call) this.agentLaunched(call, isAsync);
   }
   /** The turn has ended well: calls without a result end as unknown, not as cancelled. */
-  endWithoutResults(turnId: TurnId): void {
-    for (const call of this.openCalls()) {
-      if (call.turn !== turnId || call.status === 'waiting') continue;
-      call.status = 'ended';
-      this.changeCall({ id: turnId }, call.id, { status: 'ended' });
-    }
+  endWithoutResults(turnId: TurnId): readonly CallId[] {
+    const ended = this.openCalls().filter((call) => call.turn === turnId && call.status !== 'waiting');
+    for (const call of ended) call.status = 'ended';
+    return ended.map(({ id }) => id);
   }
   /** A result says when a hook has refused its call. */
   tellHookRefusal(line: schema.UserLine, callId: CallId, block: schema.Block, name: string | undefined): void {
