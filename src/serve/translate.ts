@@ -18,7 +18,7 @@ import type {
   ToolCallState,
   TurnUsage,
 } from '../protocols/ahp/state.ts';
-import { isTooWide } from '../session/approvalAnswers.ts';
+import { isTooWide, onlyLasting } from '../session/approvalAnswers.ts';
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
 import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, ToolCall, Turn } from '../session/model.ts';
@@ -371,7 +371,15 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
     const kind = sideOf(option, ask);
     return kind === undefined
       ? []
-      : [{ id: option.id, label: option.label || option.id, kind, group: kind === 'approve' ? 0 : 1, _meta: toEffectMeta(option.effect) }];
+      : [
+          {
+            id: option.id,
+            label: onlyLasting(option, ask) ?? (option.label || option.id),
+            kind,
+            group: kind === 'approve' ? 0 : 1,
+            _meta: toEffectMeta(option.effect),
+          },
+        ];
   });
   const diffs = ask.detail.type === 'edit' ? ask.detail.diffs : [];
   const items = diffs.map((diff, at) => fileEdit(diff, session.id, ask.id, at));

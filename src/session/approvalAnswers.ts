@@ -49,14 +49,15 @@ export const MOST_ANSWERS = 5;
  * ours; the agent's words stand beside it when they say something else. Labels that contradict their effect count as unknown.
  */
 export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd: string; readonly feedback: boolean }): ApprovalAnswers {
-  const dangers = dangersOf(ask, cwd);
-  const grave = isGrave(dangers);
   const clear = ask.options.filter((option) => !isMisleading(option));
   const by = (effect: Option['effect']) => clear.filter((option) => option.effect === effect);
   const standard = isStandard(ask);
   const allowing = by('allow_once');
+  const found = dangersOf(ask, cwd);
+  const grave = isGrave(found);
   const [once] = allowing.length === 1 && !(ask.detail.type === 'text' && ask.detail.unknown) ? allowing : [];
   const offered = by('allow_always');
+  const lasts = allowing.length === 0 && !ask.ours && offered.length > 0 && (found.length > 0 || isChange(ask));
   const wider = offered
     .filter((option) => !isTooWide(option, ask) && !(grave && once))
     .sort((one, other) => Number(isBroad(one)) - Number(isBroad(other)));
@@ -66,7 +67,7 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
   const rule = offered.length > wider.length ? rules.at(-1) : rules[0];
   const answers: ApprovalAnswer[] = [
     ...allowing.map((option) => answerOf(option, 'once', option === once && standard ? t('Allow once') : undefined)),
-    ...wider.map((option) => answerOf(option, 'wider', standard ? widerLabel(option) : undefined)),
+    ...wider.map((option) => answerOf(option, 'wider', onlyLasting(option, ask) ?? (standard ? widerLabel(option) : undefined))),
     ...(once && rule && wider.length === 0 ? [sessionAnswer(once, rule.rule, rule.covers)] : []),
     ...(rule ? [{ id: 'always', does: { kind: 'always' } as const, means: 'always' as const, label: t('Always allow…') }] : []),
     ...by('reject_once').map((option) => answerOf(option, 'reject', option === refusing && standard ? t('Reject') : undefined)),
@@ -82,7 +83,7 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
   const find = (option: Option | undefined) => lettered.find(({ does }) => does.kind === 'option' && does.option === option);
   const [onceAnswer, rejectAnswer] = [once && find(once), refusing && find(refusing)];
   return {
-    dangers,
+    dangers: lasts ? [...found, { kind: 'lasting' }] : found,
     grave,
     answers: lettered,
     ...(onceAnswer ? { once: onceAnswer } : {}),
@@ -94,8 +95,10 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
  * The agent's own "always" for edits would cover guarded files later, and the agent would not ask any more. A rule of ours stands in its place,
  * which does not cover them. An agent that knows no narrower way to allow keeps it.
  */
-export function isTooWide({ effect }: Option, { detail, beside = [], toolKind, options }: Approval): boolean {
-  if (effect !== 'allow_always' || !options.some((one) => one.effect === 'allow_once')) return false;
+export function isTooWide({ effect }: Option, ask: Approval): boolean {
+  return effect === 'allow_always' && ask.options.some((one) => one.effect === 'allow_once') && isChange(ask);
+}
+function isChange({ detail, beside = [], toolKind }: Approval): boolean {
   return CHANGING.has(toolKind) || [detail, ...beside].some((one) => one.type === 'edit');
 }
 const CHANGING: ReadonlySet<Approval['toolKind']> = new Set(['edit', 'delete', 'move']);
@@ -133,7 +136,10 @@ export function firstAnswers(answers: readonly ApprovalAnswer[]): {
 function answerOf(option: Option, means: ApprovalAnswer['means'], ours: string | undefined): ApprovalAnswer {
   const said = optionName(option);
   const label = ours ?? said;
-  const words = ours === undefined ? '' : beyondLabel(said, ours) || (ours === t('Allow from now on') ? t('kept by the agent') : '');
+  const words =
+    ours === undefined || ours.endsWith('”')
+      ? ''
+      : beyondLabel(said, ours) || (ours === t('Allow from now on') ? t('kept by the agent') : '');
   const description = [words, option.description ?? ''].filter(Boolean).join(' · ');
   return { id: `option:${option.id}`, does: { kind: 'option', option }, means, label, ...(description === '' ? {} : { description }) };
 }
@@ -179,6 +185,19 @@ function widerLabel(option: Option): string | undefined {
   const text = `${option.label} ${option.description ?? ''}`;
   if (/\bsession\b|\bconversation\b|会话|对话/i.test(text)) return t('Allow for this session');
   return /^(?:(?:yes|ok|allow|approve|accept|always)[\s,:-]*)*$/i.test(option.label.trim()) ? t('Allow from now on') : undefined;
+}
+
+/** The label of an option that lasts, where nothing allows only once: it says what the agent will do, whatever the agent calls it. */
+export function onlyLasting(option: Option, ask: Approval): string | undefined {
+  const allowing = ask.options.filter((one) => !isMisleading(one) && one.effect.startsWith('allow'));
+  // Asks of ours say what they mean.
+  if (ask.ours || option.effect !== 'allow_always' || allowing.some((one) => one.effect === 'allow_once')) return undefined;
+  const label = widerLabel(option) ?? t('Allow from now on');
+  const said = optionName(option);
+  // A host of agents that says it already.
+  if (said.startsWith(label)) return said;
+  const words = beyondLabel(said, label);
+  return words === '' ? label : `${label}: ${words}`;
 }
 
 /** What the agent's words say beyond a label of ours: without a yes or no in front, and without the session where the label names it. */

@@ -5,7 +5,7 @@ import { relativePath } from './select.ts';
 import { HIDDEN } from './visible.ts';
 
 /** What makes an approval worth a second look. The texts of what is asked are judged, not the file system. */
-export type DangerKind = 'root' | 'pipe' | 'hidden' | 'outside' | 'steers' | 'deletes' | 'network' | 'unsure';
+export type DangerKind = 'root' | 'pipe' | 'hidden' | 'outside' | 'steers' | 'deletes' | 'network' | 'unsure' | 'lasting';
 export interface Danger {
   readonly kind: DangerKind;
   /** The part of the asked command that shows it, in UTF-16 units; absent where no single part does. */
@@ -63,6 +63,8 @@ export function dangerText({ kind, why }: Danger): string {
       return t('Uses the network');
     case 'unsure':
       return t('May run something else than it says');
+    case 'lasting':
+      return t('The agent offers no single allowance: once allowed, it will not ask again');
   }
 }
 

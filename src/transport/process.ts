@@ -201,7 +201,7 @@ export function commandLine({ command, args }: Pick<ProcessSpec, 'command' | 'ar
 }
 
 function howEnded(name: string, ending: boolean, code: number | null, signal: string | null): string {
-  if (ending) return t('{0} was ended.', name);
+  if (ending) return t('The connection was closed.');
   return signal ? t('{0} was ended by {1}.', name, signal) : t('{0} ended with exit code {1}.', name, code ?? '?');
 }
 

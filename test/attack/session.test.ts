@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
+import { answerOf } from '../../src/headless/answers.ts';
 import { AT_A_TIME, MOST_PARTS, surplusParts } from '../../src/live/eventSink.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';
+import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
 import { approvalAnswers } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Option, Part, ToolCall, Turn } from '../../src/session/model.ts';
-import type { ApprovalRule } from '../../src/session/policy.ts';
+import { type ApprovalRule, autoAnswer } from '../../src/session/policy.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
 import { scriptedProtocol } from '../live/scriptedProtocol.ts';
 import { assertLinear } from './linear.ts';
@@ -96,7 +98,10 @@ test('a turn of calls without an end is ended in proportion to them, also below 
       const session = { ...newSession('s', { protocol: 'p', name: 'Fake' }, '/w'), turns: [running] };
       return () => {
         const [turn] = reduce(session, { type: 'turn.ended', turnId: 't', at: 1, status: 'done' }).turns;
-        assert.equal(turn?.parts.filter((part) => part.kind === 'call' && part.call.status === 'running').length, goesOn ? size / 2 + 1 : 0);
+        assert.equal(
+          turn?.parts.filter((part) => part.kind === 'call' && part.call.status === 'running').length,
+          goesOn ? size / 2 + 1 : 0,
+        );
       };
     });
   }
@@ -147,6 +152,32 @@ const editOf = (name: string, options = wide): Approval => ({
   toolKind: 'edit',
   detail: { type: 'edit', diffs: [{ path: `/w/${name}`, before: 'a', after: 'b' }] },
   options,
+});
+
+test('an agent that offers no single allowance is not given one unseen: no rule, no key, no default stands for it', async () => {
+  const lasting: readonly Option[] = [
+    { id: 'session', label: 'Allow once', effect: 'allow_always' },
+    { id: 'no', label: 'Reject', effect: 'reject_once' },
+  ];
+  const asks: readonly Approval[] = [
+    editOf('src/a.ts', lasting),
+    editOf('.git/hooks/pre-commit', lasting),
+    { ...editOf('run', lasting), toolKind: 'execute', detail: { type: 'command', command: 'sudo rm -rf /' } },
+    { ...editOf('gone', lasting), toolKind: 'delete', detail: { type: 'text', text: 'src' } },
+  ];
+  for (const ask of asks) {
+    const { answers, once, dangers } = approvalAnswers(ask, { cwd: '/w', feedback: false });
+    assert.equal(once, undefined, ask.id);
+    assert.deepEqual(dangers.at(-1), { kind: 'lasting' }, ask.id);
+    assert.match(answers[0]?.label ?? '', /^Allow from now on/, ask.id);
+    assert.ok(!answers.some(({ means }) => means === 'once' || means === 'always'), ask.id);
+    const rules: readonly ApprovalRule[] = ['edit', 'command', 'execute', 'delete'].map((kind) => ({
+      kind: kind as ApprovalRule['kind'],
+      decision: 'allow',
+    }));
+    assert.equal(autoAnswer(ask, rules, '/w', workspacePathsAt('/w')), undefined, ask.id);
+    assert.deepEqual(answerOf(ask, 'allow'), { kind: 'cancelled' }, ask.id);
+  }
 });
 
 test('no answer to an edit lets the agent change a guarded file later without asking', async () => {

@@ -63,6 +63,28 @@ test('the agent’s words are not repeated where our label says them', () => {
   assert.equal(described('Always allow'), 'kept by the agent');
 });
 
+test('where an agent offers only allowances that last, they are labelled so and nothing stands for "allow once"', () => {
+  const options = (...labels: readonly string[]): readonly Option[] => [
+    ...labels.map((label) => ({ id: label, label, effect: 'allow_always' as const })),
+    { id: 'n', label: 'Reject', effect: 'reject_once' },
+  ];
+  const labels = (...said: readonly string[]) => shown(approval(options(...said)), false);
+  for (const label of ['Allow', 'Yes', 'OK', 'Always allow', '允许一次', 'Allow once'])
+    assert.match(labels(label)[0] ?? '', /^S Allow from now on/, label);
+  assert.deepEqual(labels('Allow'), ['S Allow from now on', 'R Reject']);
+  assert.deepEqual(labels('Allow for this session'), ['S Allow for this session', 'R Reject']);
+  assert.deepEqual(labels('Trust the folder', 'Trust all folders'), [
+    'S Allow from now on: “Trust the folder”',
+    '- Allow from now on: “Trust all folders”',
+    'R Reject',
+  ]);
+  const given = approvalAnswers(approval(options('Allow')), { cwd, feedback: false });
+  assert.equal(given.once, undefined);
+  assert.deepEqual(given.dangers, [], 'a harmless command needs no more words');
+  // What a host of agents passes on is not said twice.
+  assert.deepEqual(labels('Allow from now on: “Trust”'), ['S Allow from now on: “Trust”', 'R Reject']);
+});
+
 test('of several wider scopes the narrowest has the key', () => {
   const tools = approval(
     [
@@ -159,10 +181,10 @@ test('two options with one label stay two, each with its own id; options of one 
   ]);
   const { answers } = approvalAnswers(ask, { cwd, feedback: false });
   assert.deepEqual(
-    answers.map(({ does, label }) => (does.kind === 'option' ? [does.option.id, label.length] : [])),
+    answers.map(({ does, label }) => (does.kind === 'option' ? [does.option.id, label.length < 150] : [])),
     [
-      ['1', 120],
-      ['2', 120],
+      ['1', true],
+      ['2', true],
     ],
   );
   assert.deepEqual(longNames(ask), [long, long]);

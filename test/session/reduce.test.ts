@@ -67,7 +67,13 @@ test('1b. a change that changes nothing gives the same object back', () => {
 
 test('2. calls that nobody reported on end as such, in one event for all of them', () => {
   const calls = [aCall('a'), aCall('b'), aCall('c', 'done')].map((call) => called('t', call));
-  const session = run(fresh(), began('t'), ...calls, { type: 'turn.ended', turnId: 't', at: 2, status: 'done', unreported: ['a', 'c', 'nobody'] });
+  const session = run(fresh(), began('t'), ...calls, {
+    type: 'turn.ended',
+    turnId: 't',
+    at: 2,
+    status: 'done',
+    unreported: ['a', 'c', 'nobody'],
+  });
   assert.deepEqual(session.turns[0] && callsOf(session.turns[0]).map((one) => one.status), ['ended', 'cancelled', 'done']);
 });
 

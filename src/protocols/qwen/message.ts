@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini';
 import { t } from '../../base/l10n.ts';
-import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
 import { find, keys, put, remove } from '../../conversation/state.ts';
+import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { CallId, Command, OptionChoice, Remedy, SessionOption, ToolCall, TurnId } from '../../session/model.ts';
