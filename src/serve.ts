@@ -91,7 +91,7 @@ function bundled(): Profile {
     name: 'Parley Agent',
     protocol: 'kimi-wire',
     command,
-    args: [path.join(HERE, 'parley-agent.js'), '--wire'],
+    args: [path.join(HERE, 'parley-agent.js'), '--wire', '--live-output'],
     env: {},
     headers: {},
   };

@@ -40,7 +40,7 @@ export function linkView(view: View): TemplateResult | typeof nothing {
     case 'closed':
       return closedView(view, link);
     case 'ready':
-      return toolsView(view, link);
+      return nothing;
   }
 }
 
@@ -52,19 +52,6 @@ function closedView(view: View, link: Extract<Link, { state: 'closed' }>): Templ
     <p>${told ? t('The agent is gone.') : visibleText(link.reason)}</p>
     ${detail === undefined ? nothing : fold(view, { key: 'link:detail', summary: t('Details'), body: () => plainText(view, 'link:detailText', visibleText(detail)) })}
     ${remedies(view, link.next)}
-  </section>`;
-}
-
-function toolsView(view: View, link: Extract<Link, { state: 'ready' }>): TemplateResult | typeof nothing {
-  const rejected = link.offers.tools?.rejected ?? [];
-  if (rejected.length === 0) return nothing;
-  return html`<section class="banner quiet" aria-label=${t('Connection')}>
-    ${fold(view, {
-      key: 'link:tools',
-      summary: t('{0} editor tools were not taken by the agent', rejected.length),
-      body: () =>
-        html`<ul>${rejected.map(({ name, reason }) => html`<li><code>${visibleText(name)}</code>: <bdi>${visibleText(reason)}</bdi></li>`)}</ul>`,
-    })}
   </section>`;
 }
 

@@ -113,6 +113,7 @@ function serveWireOnStdio(options: Options): void {
     channel,
     dialect,
     silent: options.wireSilent,
+    liveOutput: options.liveOutput,
     model: modelOf(options),
     store: new SessionStore(home, options.workDir, sessionId(options, home)),
     workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },

@@ -12,6 +12,8 @@ export interface Options {
   readonly session: { readonly id: string } | 'last' | 'new';
   readonly wireVersion: string;
   readonly wireSilent: boolean;
+  /** What commands print is sent while they run. */
+  readonly liveOutput: boolean;
   readonly model: string | undefined;
   readonly allowAll: boolean;
   readonly plan: boolean;
@@ -44,6 +46,7 @@ export const usage = `Usage: parley-agent [options]
   --max-retries-per-step N   attempts at one step at most (default: 4)
   --thinking, --no-thinking  accepted for other clients' sake; the model decides
   --wire-version V           behave as a server of Wire V, 1.0 to ${NEWEST_VERSION}
+  --live-output              Wire: send what commands print while they run, as events of our own
   --wire-silent              leave methods that version does not know without an answer, as the oldest servers do
   --input-format FORMAT      serve Qwen's lines: text (default), stream-json or stream-chunk-json
   --output-format FORMAT     text (default), json, stream-json or stream-chunk-json
@@ -86,6 +89,7 @@ export function readOptions(args: readonly string[], cwd: string): Options {
       'max-retries-per-step': { type: 'string' },
       'wire-version': { type: 'string' },
       'wire-silent': { type: 'boolean' },
+      'live-output': { type: 'boolean' },
       face: { type: 'string' },
       port: { type: 'string', short: 'p' },
       'allow-origin': { type: 'string', multiple: true },
@@ -105,6 +109,7 @@ export function readOptions(args: readonly string[], cwd: string): Options {
     session: id !== undefined ? { id } : values.continue ? 'last' : 'new',
     wireVersion: values['wire-version'] ?? NEWEST_VERSION,
     wireSilent: values['wire-silent'] ?? false,
+    liveOutput: values['live-output'] ?? false,
     model: values.model,
     allowAll: values.yolo === true || values['auto-approve'] === true,
     plan: values.plan ?? false,

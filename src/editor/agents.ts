@@ -115,7 +115,7 @@ export class Agents {
 
   /** The included agent for a process of its own. What it needs to reach the model stands in the environment, not in a file. */
   async bundledForHost(): Promise<{ readonly profile: Profile; readonly env: Readonly<Record<string, string | undefined>> }> {
-    const profile = { ...this.#bundled(), command: process.execPath, args: [this.#script(), '--wire'], env: { ELECTRON_RUN_AS_NODE: '1' } };
+    const profile = { ...this.#bundled(), command: process.execPath, args: [this.#script(), '--wire', '--live-output'], env: { ELECTRON_RUN_AS_NODE: '1' } };
     return { profile, env: await this.#modelEnvironment() };
   }
 
@@ -125,7 +125,7 @@ export class Agents {
     return {
       kind: 'process',
       command: process.execPath,
-      args: [this.#script(), '--wire', '--work-dir', cwd, ...folders, '--session', id],
+      args: [this.#script(), '--wire', '--live-output', '--work-dir', cwd, ...folders, '--session', id],
       env: { ELECTRON_RUN_AS_NODE: '1', ...(await this.#modelEnvironment()) },
       cwd,
     };

@@ -155,7 +155,7 @@ function commandWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'
   const [first = '', ...rest] = command.split('\n');
   const thing = rest.length > 0 ? `${first} …` : first;
   const stopped = terminal?.exit?.stopped ? 'cancelled' : stage;
-  const { code = null, signal = null } = terminal?.exit ?? {};
+  const { code = stage === 'failed' ? exitCodeIn(call) : null, signal = null } = terminal?.exit ?? {};
   const problem =
     stopped === 'cancelled' || stopped === 'rejected'
       ? undefined
@@ -167,6 +167,21 @@ function commandWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'
             ? t('failed')
             : undefined;
   return { verb: RUN[stopped](), thing, code: true, ...(problem === undefined ? {} : { problem }) };
+}
+
+/** Agents without a terminal say it in words: in their error, or in the first or last lines of the output. */
+function exitCodeIn({ output, error }: ToolCall): number | null {
+  const texts = output.flatMap((one) => (one.kind === 'content' && one.content.type === 'text' ? [one.content.text] : []));
+  for (const text of [error?.message ?? '', ...texts]) {
+    const found = EXIT.exec(text.slice(0, 300)) ?? EXIT.exec(text.slice(-300));
+    if (found) return Number(found[1]);
+  }
+  return null;
+}
+const EXIT = /\bexit(?:ed with)?(?: code| status)?[: ]{1,3}(\d{1,3})\b/i;
+/** The text says only how the command ended. */
+export function isExitLine(text: string): boolean {
+  return /^\W{0,3}(?:command )?(?:failed )?(?:with )?exit(?:ed with)?(?: code| status)?[: ]{1,3}\d{1,3}\W{0,3}$/i.test(text.trim());
 }
 
 function fileWords(call: ToolCall, cwd: string, verb: string): CallWords {
@@ -243,7 +258,8 @@ function inputText({ input }: ToolCall, ...names: readonly string[]): string | u
   return undefined;
 }
 
-function isPlan({ name, kind }: ToolCall): boolean {
+/** The call shows the agent's plan, or a newer state of it. */
+export function isPlan({ name, kind }: ToolCall): boolean {
   return (kind === 'think' || kind === 'other') && /^(?:set_?todo_?list|todo_?write|write_?todos|update_?plan|todowrite)$/i.test(name);
 }
 

@@ -345,3 +345,21 @@ test('compaction is told by its events', async (t) => {
   await agent.ok('prompt', { user_input: '/compact' });
   assert.deepEqual([agent.events('CompactionBegin').length, agent.events('CompactionEnd').length], [1, 1]);
 });
+
+test('what a command prints is told while it runs, to a client that knows it; the result has its exit code', async (t) => {
+  const command = 'echo one; sleep 30';
+  const { agent } = await stage(t, [{ calls: [call('Shell', { command })] }], ['--live-output', '--yolo']);
+  await agent.ok('initialize', FULL);
+  const turn = agent.start('prompt', { user_input: 'run it' });
+  const said = await agent.find((message) => message.params?.type === 'ToolOutput');
+  assert.equal(said.params?.payload.text, 'one\n');
+  await agent.ok('cancel');
+  await agent.answerTo(turn);
+
+  const plain = await stage(t, [{ calls: [call('Shell', { command: 'echo one; exit 3' })] }, { text: 'Done.' }], ['--yolo']);
+  await plain.agent.ok('initialize', FULL);
+  await plain.agent.ok('prompt', { user_input: 'run it' });
+  assert.deepEqual(plain.agent.events('ToolOutput'), []);
+  const result = plain.agent.events('ToolResult')[0]?.return_value as { readonly extras?: unknown };
+  assert.deepEqual(result.extras, { exit_code: 3 });
+});

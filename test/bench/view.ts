@@ -12,7 +12,7 @@ try {
       .map(([size, ms]) => `${Number(size).toLocaleString('en')}: ${ms.toFixed(2)} ms`)
       .join(', ');
   const stream = (name: string, of: StreamFigures): string =>
-    `${name}: main thread ${(of.cpu / 1000).toFixed(1)} s, longest frame ${of.longestFrame.toFixed(0)} ms, longest task ${of.longestTask.toFixed(0)} ms, ${of.dropped} frames dropped, a key press p95 ${of.keyP95.toFixed(0)} ms, heap ${of.heapMB.toFixed(0)} MB`;
+    `${name}: main thread ${(of.cpu / 1000).toFixed(1)} s, longest frame ${of.longestFrame.toFixed(0)} ms, longest task ${of.longestTask.toFixed(0)} ms (${of.longestTaskCpu.toFixed(0)} ms of processor time), ${of.dropped} frames dropped, a key press p95 ${of.keyP95.toFixed(0)} ms, heap ${of.heapMB.toFixed(0)} MB`;
   console.log(`one more piece of 52 characters, by length of the message: ${perPiece(figures.perPiece)}`);
   console.log(`the same inside one block of code: ${perPiece(figures.perPieceInCode)}`);
   console.log(stream('200,000 characters, 100 pieces a second', figures.paced));

@@ -554,3 +554,57 @@ test('an output that an agent tells twice in the same words is shown once', asyn
   );
   assert.equal(stage.text('.call-body').split('no such file').length - 1, 1);
 });
+
+const printed = (text: string) => ({ kind: 'content', content: { type: 'text', text } }) as const;
+
+test('what a command printed is shown in colours, its end first, and how it ended is said once', async () => {
+  const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n');
+  const output = [printed('Exit code 1.'), printed(`${lines}\n\u001b[31m✗ kept\u001b[0m\n`)];
+  const failed = callPart({ kind: 'execute', name: 'Shell', status: 'failed', input: { command: 'npm test' }, output });
+  const stage = await Stage.open(session({ turns: [turn({ parts: [failed] })] }));
+  assert.equal(stage.text('.call .words'), 'Ran npm test · exit 1');
+  assert.equal(stage.find('.terminal-output .ansi-red').textContent, '✗ kept');
+  assert.match(stage.text('.terminal .more'), /16 earlier lines/);
+  assert.doesNotMatch(stage.text('.call-body'), /line 15(?!\d)|Exit code/);
+  const fenced = callPart({
+    kind: 'execute',
+    name: 'Bash',
+    status: 'failed',
+    input: { command: 'x' },
+    output: [printed('```console\nno\n```')],
+  });
+  const other = await Stage.open(session({ turns: [turn({ parts: [fenced] })] }));
+  assert.equal(other.find('.terminal-output').textContent, 'no');
+});
+
+test('a question has no row of its call while its card is there; a stopped command says so once', async () => {
+  const asking = callPart({ id: 'q', kind: 'other', name: 'AskUserQuestion', title: 'AskUserQuestion', status: 'running' });
+  const ask = { kind: 'question', id: 'a', turnId: 't1', callId: 'q', title: 'Which?', fields: [{ id: 'f', label: 'Which?' }] } as const;
+  const waiting = await Stage.open(session({ turns: [turn({ id: 't1', status: 'running', parts: [asking] })], asks: [ask] }));
+  assert.equal(waiting.all('.call').length, 0);
+  const command = callPart({ kind: 'execute', name: 'Shell', status: 'cancelled', input: { command: 'npm test' } });
+  const stopped = await Stage.open(session({ turns: [turn({ status: 'cancelled', parts: [command] })] }));
+  assert.equal(stopped.text('.answer').split('Stopped').length - 1, 1);
+});
+
+test('of the plans of a turn the last has a row, and one that failed', async () => {
+  const plan = (id: string, status: 'done' | 'failed') =>
+    callPart({ id, kind: 'other', name: 'SetTodoList', title: 'SetTodoList', status, input: {}, output: [printed(id)] });
+  const stage = await Stage.open(session({ turns: [turn({ parts: [plan('a', 'done'), plan('b', 'failed'), plan('c', 'done')] })] }));
+  assert.deepEqual(
+    stage.all('.call .words').map((one) => one.textContent?.trim()),
+    ['Could not update the plan', 'Updated the plan'],
+  );
+});
+
+test('a file that could not be read is named once, and not offered to be opened', async () => {
+  const failed = callPart({
+    kind: 'read',
+    name: 'ReadFile',
+    status: 'failed',
+    input: { path: 'x.ts' },
+    locations: [{ path: '/code/sample/x.ts' }],
+  });
+  const stage = await Stage.open(session({ turns: [turn({ parts: [{ ...failed }] })] }));
+  assert.equal(stage.all('.call .chip').length, 0);
+});

@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { type CallWords, callWords, durationText, ranFor } from '../../src/session/callWords.ts';
+import { type CallWords, callWords, durationText, isExitLine, ranFor } from '../../src/session/callWords.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
@@ -42,8 +42,12 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
   const status = runsOn(view, call) ? 'running' : call.status;
   const words = callWords(status === call.status ? call : { ...call, status }, view.session);
   const title = [words.verb, words.thing, words.place].filter(Boolean).join(' ');
+  const buttons = [
+    ...(open ? openersOf(view, turnId, call) : []),
+    ...(call.stops && !isSettled(call) ? [stopView(view, call.id, words.thing ?? title)] : []),
+  ];
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
-    <div class="row-line">
+    <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
         <span class="words">${wordsView(words)}${countsOf(call, words)}${
           steps > 0 ? html` <span class="faint">· ${steps === 1 ? t('1 step') : t('{0} steps', steps)}</span>` : nothing
@@ -53,7 +57,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
-      ${open ? openersOf(view, turnId, call) : nothing} ${call.stops && !isSettled(call) ? stopView(view, call.id, words.thing ?? title) : nothing}
+      ${buttons.length === 0 ? nothing : html`<span class="openers">${buttons}</span>`}
     </div>
     ${
       open
@@ -105,15 +109,15 @@ function saysError({ error, output }: ToolCall): boolean {
 }
 
 /** The editor's own views of what the row shows: its diff, its terminal. */
-function openersOf(view: View, turnId: string, call: ToolCall): unknown {
+function openersOf(view: View, turnId: string, call: ToolCall): readonly TemplateResult[] {
   const files = byPath(diffsOf(call));
   const [file] = files;
   const terminal = call.output.find((output) => output.kind === 'terminal');
   const button = (label: string, run: () => void) =>
     html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${run}>${iconOf('open')}</button>`;
   return [
-    file && files.length === 1 ? button(t('Open diff'), () => view.act.review({ turnId, path: file.path })) : nothing,
-    terminal ? button(t('Open in the terminal panel'), () => view.act.openTerminal(terminal.terminalId)) : nothing,
+    ...(file && files.length === 1 ? [button(t('Open diff'), () => view.act.review({ turnId, path: file.path }))] : []),
+    ...(terminal ? [button(t('Open in the terminal panel'), () => view.act.openTerminal(terminal.terminalId))] : []),
   ];
 }
 
@@ -126,7 +130,7 @@ function stopView(view: View, callId: string, title: string): TemplateResult {
 function usuallyOpen(view: View, call: ToolCall, running: boolean): boolean {
   if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
   if (call.status === 'waiting' || call.status === 'rejected') return false;
-  if (call.error) return true;
+  if (call.error || (call.status === 'failed' && call.output.length > 0)) return true;
   if (call.output.some((output) => output.kind === 'diff')) return running;
   // A call without an input is there only for what it shows.
   if (call.input === undefined && call.inputText === '' && call.output.some((output) => output.kind === 'terminal')) return true;
@@ -180,6 +184,7 @@ function outputView(
   switch (output.kind) {
     case 'content': {
       const { content } = output;
+      if (content.type === 'text' && call.kind === 'execute') return printedView(view, key, call, content.text);
       if (content.type === 'text' && !/^(?:```|~~~)/m.test(content.text)) return plainText(view, key, plainOutput(content.text));
       return contentView(view, key, content, isSettled(call));
     }
@@ -199,6 +204,19 @@ function outputView(
   }
 }
 
+/** What a command printed, from an agent that tells it as text: as in a terminal, in colours, its end first. */
+function printedView(view: View, key: string, call: ToolCall, text: string): TemplateResult | typeof nothing {
+  // The row says how it ended.
+  if (call.status === 'failed' && isExitLine(text)) return nothing;
+  const fenced = /^\s*(?:```|~~~)(?:console|shell|bash|sh|text)?\n([\s\S]*?)\n?(?:```|~~~)\s*$/.exec(text)?.[1];
+  if (fenced === undefined && /^(?:```|~~~)/m.test(text)) return contentView(view, key, { type: 'text', text }, isSettled(call));
+  const tail = (fenced ?? text).slice(-MOST_PRINTED);
+  return terminalView(view, key, { id: key, command: '', tail, dropped: (fenced ?? text).length - tail.length }, '');
+}
+
+/** Of a longer output only the end is shown, in UTF-16 units. */
+const MOST_PRINTED = 400_000;
+
 /** The row names the file when there is only one. */
 function diffView(view: View, turnId: string, key: string, file: ChangedFile | undefined, alone: boolean): TemplateResult | typeof nothing {
   if (!file) return nothing;
@@ -207,7 +225,8 @@ function diffView(view: View, turnId: string, key: string, file: ChangedFile | u
 }
 
 function places(view: View, call: ToolCall): TemplateResult | typeof nothing {
-  if (call.locations.length === 0 || call.output.some((output) => output.kind === 'diff')) return nothing;
+  // A failed call names its file already, and there may be none to open.
+  if (call.locations.length === 0 || call.status === 'failed' || call.output.some((output) => output.kind === 'diff')) return nothing;
   return html`<div class="chips">
     ${call.locations.slice(0, 20).map(
       ({ path, line }) =>

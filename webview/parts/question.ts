@@ -127,7 +127,9 @@ const INPUTS: Readonly<Partial<Record<NonNullable<Field['kind']>, string>>> = {
 function freeView(view: View, ask: Question, field: Field, given: Given): TemplateResult {
   // Those who hear it are told which field it is; in sight the field's name stands above.
   const words = field.freeLabel ?? (field.choices ? t('Another answer') : undefined);
-  const label = html`<span class="sr-only">${visibleText(field.label)}${words === undefined ? '' : ': '}</span>${words === undefined ? nothing : visibleText(words)}`;
+  const spoken = words === undefined ? field.label : `${field.label}: ${words}`;
+  const label = html`<span class="sr-only">${visibleText(spoken)}</span>`;
+  const hint = words === undefined ? nothing : visibleText(words);
   const write = (event: Event) => {
     const text = (event.target as HTMLInputElement).value;
     if (field.kind === 'secret') {
@@ -138,10 +140,10 @@ function freeView(view: View, ask: Question, field: Field, given: Given): Templa
   };
   const type = INPUTS[field.kind ?? 'text'];
   if (type === undefined && field.kind !== 'number' && field.kind !== 'integer') {
-    return html`<vscode-text-area class="wide" rows="1" resize="vertical" .value=${freeOf(field, given)} @input=${write}>${label}</vscode-text-area>`;
+    return html`<vscode-text-area class="wide" rows="1" resize="vertical" placeholder=${hint} .value=${freeOf(field, given)} @input=${write}>${label}</vscode-text-area>`;
   }
   const value = field.kind === 'secret' ? nothing : live(freeOf(field, given));
   return html`<label class="plain-field">${label}
-    <input class="plain-input" type=${type ?? 'text'} inputmode=${type ? nothing : 'decimal'} autocomplete="off" .value=${value} @input=${write} />
+    <input class="plain-input" type=${type ?? 'text'} inputmode=${type ? nothing : 'decimal'} autocomplete="off" placeholder=${hint} .value=${value} @input=${write} />
   </label>`;
 }

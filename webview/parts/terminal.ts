@@ -46,12 +46,12 @@ function stopView(view: View, { id }: Terminal): TemplateResult {
     @click=${() => view.act.intent({ type: 'stopTerminal', terminalId: id })}>${iconOf('stop')}</button>`;
 }
 
-/** The row of the call tells of the usual ends. */
+/** The row of a call that names the command tells how it ended. */
 function exitText({ exit }: Terminal, named: string | undefined): string {
   if (!exit) return named === undefined ? t('Running') : '';
+  if (named !== undefined) return '';
   if (exit.stopped) return t('Stopped');
   if (exit.signal !== null) return t('ended by {0}', exit.signal);
-  if (exit.code === 0 && named !== undefined) return '';
   return exit.code === null ? t('Ended') : t('exit {0}', exit.code);
 }
 

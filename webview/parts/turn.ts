@@ -1,7 +1,7 @@
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { callGroup, groupWords } from '../../src/session/callWords.ts';
+import { callGroup, groupWords, isPlan } from '../../src/session/callWords.ts';
 import type { Fault, Part, Session, ToolCall, Turn } from '../../src/session/model.ts';
 import { findTerminal } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
@@ -52,7 +52,9 @@ function familyOf(turn: Turn): Family {
 }
 
 function partsView(view: View, turn: Turn, family: Family, parent: string | undefined): unknown {
-  const parts = (family.get(parent) ?? []).filter((part) => !asksAbout(view.session, part, family));
+  const all = family.get(parent) ?? [];
+  const lastPlan = all.findLast((part) => part.kind === 'call' && isPlan(part.call));
+  const parts = all.filter((part) => !asksAbout(view.session, part, family) && !(part !== lastPlan && isEarlierPlan(part)));
   const last = parts.at(-1);
   const running = turn.status === 'running';
   const draw = (part: Part) => {
@@ -74,7 +76,12 @@ function partsView(view: View, turn: Turn, family: Family, parent: string | unde
 
 /** While a card asks about a call, its row would say the same. */
 function asksAbout(session: Session, part: Part, family: Family): boolean {
-  return part.kind === 'call' && !family.has(part.id) && session.asks.some((ask) => ask.kind === 'approval' && ask.callId === part.id);
+  return part.kind === 'call' && !family.has(part.id) && session.asks.some((ask) => ask.callId === part.id);
+}
+
+/** A plan that a later one of the turn has replaced. */
+function isEarlierPlan(part: Part): boolean {
+  return part.kind === 'call' && isPlan(part.call) && part.call.status === 'done' && !part.call.error;
 }
 
 /** Neighbours that only looked around stand together; commands that went well join them once the turn is over. */
@@ -158,13 +165,19 @@ function notAgain(error: Fault): Fault {
   return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry') } : error;
 }
 
+/** The last row says that it was stopped. */
+function endsInStopped({ parts }: Turn): boolean {
+  const last = parts.at(-1);
+  return last?.kind === 'call' && last.call.kind === 'execute' && last.call.status === 'cancelled';
+}
+
 function endView(view: View, turn: Turn): unknown {
   const { error } = turn;
   const last = turn === view.session.turns.at(-1);
   const again = error && turn.status === 'failed' && last ? backView(view, turn) : nothing;
   const shown = error && (last ? error : notAgain(error));
   return html`${shown ? faultView(view, turn.id, shown, turn.status === 'failed' ? 'error' : 'warn', again) : nothing}
-    ${turn.status === 'cancelled' ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
+    ${turn.status === 'cancelled' && !(turn.stop === undefined && endsInStopped(turn)) ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
     ${changesView(view, turn)} ${summaryView(view, turn)}`;
 }

@@ -191,6 +191,8 @@ interface WireCall extends Call<'none' | 'asking' | 'allowed' | 'refused'> {
   inputText: string;
   input: unknown;
   inputIsWhole: boolean;
+  /** What it prints stands in a terminal of its own. */
+  prints: boolean;
 }
 /** What an ask of the agent is about. */
 type Asked =
@@ -711,6 +713,12 @@ class WireStep extends Step<WireState> {
     const { turn } = state;
     if (!turn) return;
     state.unconfirmed = null;
+    for (const call of Object.values(turn.calls))
+      if (call.prints && !call.ended)
+        this.emit({
+          type: 'terminal.changed',
+          terminal: { id: terminalOf(turn, call), exit: { code: null, signal: null, stopped: true } },
+        });
     const clears = status === 'done' ? this.finishTurn(turn) : {};
     if (turn.by === 'user') {
       // What was not taken up leaves the turn and waits for the user. What is still on its way will be refused.
@@ -990,7 +998,17 @@ class WireStep extends Step<WireState> {
     if (first) first.repeats += 1;
     const id = first ? repeatedId(theirId, first.repeats) : theirId;
     const { name, title, kind, status, inputText } = shown;
-    const call: WireCall = { id, decision: 'none', ended: false, repeats: 0, name, inputText, input: null, inputIsWhole: false };
+    const call: WireCall = {
+      id,
+      decision: 'none',
+      ended: false,
+      repeats: 0,
+      name,
+      inputText,
+      input: null,
+      inputIsWhole: false,
+      prints: false,
+    };
     return this.addCall(turn, lane, call, { name, title, kind, status, inputText, output: [], locations: [] });
   }
   lastCall(turn: WireTurn | null, theirId: string): WireCall | undefined {
@@ -1037,6 +1055,33 @@ class WireStep extends Step<WireState> {
       input === undefined ? {} : { input, title: titleOf(call.name, input), locations: locationsOf(input, this.state.setup.cwd) };
     this.changeCall(turn, call.id, { status: 'running', ...known });
   }
+  /** parley-agent tells what a command prints while it runs; it stands in a terminal, which outlives a stop. */
+  toolOutput({ tool_call_id, text }: EventPayload['ToolOutput'], turn: WireTurn): void {
+    const call = this.callOfResult(turn, tool_call_id);
+    if (!call || call.ended) return;
+    const id = terminalOf(turn, call);
+    if (!call.prints) {
+      this.argumentsWhole(turn, call);
+      call.prints = true;
+      this.emit({ type: 'terminal.changed', terminal: { id, command: commandOf(call.input) } });
+      this.changeCall(turn, call.id, { output: [{ kind: 'terminal', terminalId: id }] });
+    }
+    this.emit({ type: 'terminal.changed', terminal: { id }, delta: text });
+  }
+  /** The command is over: its terminal shows how, and what the result has of its output. */
+  printed(payload: EventPayload['ToolResult'], turn: WireTurn, call: WireCall): void {
+    const { is_error: isError, message, output, display, extras } = payload.return_value;
+    const id = terminalOf(turn, call);
+    const code = exitCodeOf(extras) ?? (isError ? null : 0);
+    const whole = typeof output === 'string' && output !== '' ? ({ delta: output, reset: true } as const) : {};
+    this.emit({ type: 'terminal.changed', terminal: { id, exit: { code, signal: null } }, ...whole });
+    const beside = (display ?? []).filter(({ type }) => type !== 'brief');
+    this.changeCall(turn, call.id, {
+      status: isError ? 'failed' : 'done',
+      output: [{ kind: 'terminal', terminalId: id }, ...outputsOf(beside, '', '')],
+      ...(isError && code === null ? { error: { message: message || t('The agent reports an error.') } } : {}),
+    });
+  }
   /** A result without a call gets a card of its own. */
   toolResult(payload: EventPayload['ToolResult'], turn: WireTurn, lane: WireLane): void {
     const { is_error: isError, message, output, display } = payload.return_value;
@@ -1045,11 +1090,13 @@ class WireStep extends Step<WireState> {
     if (own && lane.call === own.id) this.closeInput(turn, lane);
     const call = own ?? this.unannouncedCall(payload.tool_call_id, turn, lane);
     call.ended = true;
-    this.changeCall(turn, call.id, {
-      status: isError ? (call.decision === 'refused' ? 'rejected' : 'failed') : 'done',
-      output: outputsOf(blocks, output ?? '', message ?? ''),
-      ...(isError ? { error: { message: message || t('The agent reports an error.') } } : {}),
-    });
+    if (call.prints) this.printed(payload, turn, call);
+    else
+      this.changeCall(turn, call.id, {
+        status: isError ? (call.decision === 'refused' ? 'rejected' : 'failed') : 'done',
+        output: outputsOf(blocks, output ?? '', message ?? ''),
+        ...(isError ? { error: { message: message || t('The agent reports an error.') } } : {}),
+      });
     const plan = planOf(blocks);
     if (plan) this.emit({ type: 'plan.set', plan });
     this.tasksIn(blocks);
@@ -1288,6 +1335,7 @@ const IN_TURN: { readonly [K in keyof EventPayload]: (step: WireStep, payload: E
   ContentPart: (step, payload, { turn, lane }) => step.content(payload, turn, lane),
   ToolCall: (step, payload, { turn, lane }) => step.toolCall(payload, turn, lane),
   ToolCallPart: (step, payload, { turn, lane }) => step.toolCallPart(payload.arguments_part ?? '', turn, lane),
+  ToolOutput: (step, payload, { turn }) => step.toolOutput(payload, turn),
   ToolResult: (step, payload, { turn, lane }) => step.toolResult(payload, turn, lane),
   ApprovalResponse: (step, payload) => step.approvalSettled(payload),
   ApprovalRequestResolved: (step, payload) => step.approvalSettled(payload),
@@ -1325,6 +1373,17 @@ interface ToolReply {
 }
 function repeatedId(theirId: string, repeats: number): string {
   return `${theirId}#${repeats + 1}`;
+}
+function terminalOf(turn: WireTurn, { id }: WireCall): string {
+  return `terminal-${turn.id}-${id}`;
+}
+function commandOf(input: unknown): string {
+  const { command } = (input ?? {}) as { readonly command?: unknown };
+  return typeof command === 'string' ? command : '';
+}
+function exitCodeOf(extras: object | null | undefined): number | undefined {
+  const { exit_code } = (extras ?? {}) as { readonly exit_code?: unknown };
+  return typeof exit_code === 'number' ? exit_code : undefined;
 }
 function newWireLane(name: string, parent: string | null): WireLane {
   return { ...newLane(name, parent), call: null, stepFrom: 0 };

@@ -129,6 +129,7 @@ export const events = {
     extras: z.nullish(object),
   }),
   ToolCallPart: z.object({ arguments_part: z.nullish(z.string()) }),
+  ToolOutput: z.object({ tool_call_id: z.string(), text: z.string() }),
   ToolResult: z.object({ tool_call_id: z.string(), return_value: toolReturnSeen }),
   ApprovalResponse: approvalSettled,
   ApprovalRequestResolved: approvalSettled,

@@ -149,7 +149,9 @@ export function returnValueOf(outcome: Outcome, dialect: Dialect): object {
   const { isError, text, message, shown } = outcome;
   const note = isError && message !== '' && !shown.some((one) => one.type === 'brief');
   const display = note ? [{ type: 'brief' as const, text: message.split('\n', 1)[0] ?? '' }, ...shown] : shown;
-  return { is_error: isError, output: text, message, display: blocksOf(display, dialect) };
+  const { exitCode } = outcome;
+  const extras = exitCode === undefined ? {} : { extras: { exit_code: exitCode } };
+  return { is_error: isError, output: text, message, display: blocksOf(display, dialect), ...extras };
 }
 
 /** What a client's tool answered; undefined when it is none. Parts that are not text are named, not passed to the model. */

@@ -13,6 +13,7 @@ import type { Workspace } from '../../workspace/paths.ts';
 import { Encoder, partsOf, wireErrorOf } from './codec.ts';
 import { ExternalTools } from './externalTools.ts';
 import { Hooks } from './hooks.ts';
+import { LiveOutput } from './liveOutput.ts';
 import { Outlet } from './outlet.ts';
 import { type ClientCall, Peer, WireError } from './peer.ts';
 import { Recording } from './recording.ts';
@@ -25,6 +26,8 @@ export interface WireOptions {
   readonly dialect: Dialect;
   /** Methods nobody knows get no answer, as with the oldest servers (wire.md §3). */
   readonly silent: boolean;
+  /** The client knows `ToolOutput` (wire.md §5.1). */
+  readonly liveOutput?: boolean;
   readonly workspace: Workspace;
   readonly model: Model;
   readonly store: SessionStore;
@@ -41,13 +44,15 @@ export interface WireOptions {
  * Serves one conversation over Wire. Lines of the client go to the server, its calls to the conversation; what that says goes through the frontend
  * and the outlet back to the client.
  */
-export function serveWire({ channel, dialect, silent, model, workspace, store, ...more }: WireOptions): WireServer {
+export function serveWire({ channel, dialect, silent, liveOutput, model, workspace, store, ...more }: WireOptions): WireServer {
   const peer = new Peer(channel);
   const work = new Work();
   const recording = new Recording(store, dialect);
   const outlet = new Outlet(peer, recording, work, dialect);
   const hooks = new Hooks(outlet, { session_id: store.id, cwd: workspace.cwd });
-  const frontend = new WireFrontend(outlet, new Encoder(dialect), dialect, hooks, new ExternalTools(takenNames));
+  const printed = (id: string, text: string): void => peer.event('ToolOutput', { tool_call_id: id, text });
+  const live = liveOutput ? new LiveOutput(printed) : undefined;
+  const frontend = new WireFrontend(outlet, new Encoder(dialect), dialect, hooks, new ExternalTools(takenNames), live);
   const conversation = new Conversation({ frontend, model, workspace, store, ...more });
   const server = new WireServer({ peer, work, recording, frontend, conversation, dialect, silent });
   channel.onMessage((line) => server.receive(line));

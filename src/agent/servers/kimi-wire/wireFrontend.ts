@@ -16,6 +16,7 @@ import { blocksOf } from './blocks.ts';
 import { type Encoder, invalidToolAnswer, outcomeOf, type WireMessage } from './codec.ts';
 import type { ExternalTools, Offered } from './externalTools.ts';
 import type { Hooks } from './hooks.ts';
+import type { LiveOutput } from './liveOutput.ts';
 import type { Outlet } from './outlet.ts';
 import type { Dialect } from './versions.ts';
 
@@ -34,18 +35,20 @@ export class WireFrontend implements Frontend {
   readonly #dialect: Dialect;
   readonly #hooks: Hooks;
   readonly #external: ExternalTools;
+  readonly #live: LiveOutput | undefined;
   #hasShakenHands = false;
   /** Approvals that tasks in the background wait for: a client that shakes hands again is asked them again. */
   readonly #waiting = new Map<string, WireMessage>();
   /** The client's tools called in this step, by name and arguments. */
   readonly #called = new Map<string, Promise<Outcome>>();
 
-  constructor(outlet: Outlet, encoder: Encoder, dialect: Dialect, hooks: Hooks, external: ExternalTools) {
+  constructor(outlet: Outlet, encoder: Encoder, dialect: Dialect, hooks: Hooks, external: ExternalTools, live?: LiveOutput) {
     this.#outlet = outlet;
     this.#encoder = encoder;
     this.#dialect = dialect;
     this.#hooks = hooks;
     this.#external = external;
+    this.#live = live;
   }
 
   get hasBackground(): boolean {
@@ -83,6 +86,8 @@ export class WireFrontend implements Frontend {
   }
 
   emit(said: AgentEvent): void {
+    if (said.type === 'call.output') return this.#live?.push(said.id, said.text);
+    if (said.type === 'call.ended' || said.type === 'turn.ended') this.#live?.flush();
     if (said.type === 'step.began' || (said.type === 'sub' && said.said.type === 'step.began')) this.#called.clear();
     for (const message of this.#encoder.encode(said)) this.#outlet.event(message);
   }
