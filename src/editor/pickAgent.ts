@@ -2,13 +2,14 @@ import * as vscode from 'vscode';
 import { Lifetime } from '../base/lifetime.ts';
 import type { FoundAgent } from '../live/findAgents.ts';
 import type { Profile } from '../live/profiles.ts';
+import { showCheck } from './agentCheck.ts';
 import type { Agents } from './agents.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 import { openSettings } from './settings.ts';
 
 /** The agents there are, and the way to add one. */
-type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add' | 'version' | 'installed'>;
+type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add' | 'version' | 'installed' | 'check'>;
 type Picked = { readonly profile: Profile } | { readonly known: FoundAgent } | 'settings';
 
 /**
@@ -35,7 +36,8 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
   }
   if ('profile' in chosen) return chosen.profile;
   if (chosen.known.file !== undefined) return agents.add(chosen.known.agent);
-  return install(chosen.known, agents);
+  const installed = await install(chosen.known, agents);
+  return installed && showCheck(installed, agents, inputs);
 }
 
 function ownChoices(agents: PickFrom): readonly Choice<Picked>[] {

@@ -100,9 +100,9 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
   const rules = new RuleStore(context.workspaceState);
   const bundles = bundlesIn(context.extensionPath);
   const protocols = () => bundles.protocols().protocols;
-  const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
   const client = { name: 'Parley', version };
+  const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, client, log });
   const data = path.join(context.globalStorageUri.fsPath, 'host');
   const agentHost = new AgentHost({ data, extensionPath: context.extensionPath, agents, protocols, client, log });
   const sessions = life.own(

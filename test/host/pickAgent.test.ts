@@ -1,10 +1,52 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
+import { showCheck } from '../../src/editor/agentCheck.ts';
 import { pickAgent } from '../../src/editor/pickAgent.ts';
 import { type Choice, type ListOptions, QuickInputs } from '../../src/editor/quickInputs.ts';
+import type { Finding } from '../../src/live/checkAgent.ts';
 import type { FoundAgent } from '../../src/live/findAgents.ts';
 import { type KnownAgent, knownAgents } from '../../src/live/knownAgents.ts';
 import type { Profile } from '../../src/live/profiles.ts';
+
+const nothingChecked = (): never => assert.fail('nothing was installed');
+
+describe('the check of an agent that was just installed', () => {
+  const profile: Profile = { id: 'mine', name: 'Mine', protocol: 'acp', command: 'mine', args: [], env: {}, headers: {} };
+  const works: Finding = { ok: true, ms: 1200 };
+
+  /** Shows the check and chooses the row with this word. */
+  const choose = async (word: string, model: Finding) => {
+    let ended = 0;
+    const end = () => {
+      ended += 1;
+    };
+    const agents = {
+      version: async () => '1.2.3',
+      check: () => ({ connection: Promise.resolve(works), model: Promise.resolve(model), end }),
+    };
+    const rows: string[] = [];
+    const pick = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => {
+      for (const one of choices) rows.push([one.label, (await one.late) ?? one.description].filter(Boolean).join(' | '));
+      return choices.find((one) => one.label.includes(word))?.value;
+    };
+    return { started: await showCheck(profile, agents, { pick }), rows, ended };
+  };
+
+  it('says version, connection and model, and starts a session', async () => {
+    const { started, rows, ended } = await choose('New Session', works);
+    assert.deepEqual(rows, ['$(add) New Session', 'Version | 1.2.3', 'Connection | $(check) 1.2 s', 'Model | $(check) 1.2 s']);
+    assert.deepEqual([started?.id, ended], ['mine', 1]);
+  });
+
+  it('has the cure beside what failed: a sign-in has a terminal with the agent’s own program', async () => {
+    const before = vscode.window.terminals.length;
+    const { started, rows } = await choose('Model', { ok: false, reason: 'Not logged in $(flame)', next: ['retry', 'signIn'] });
+    assert.equal(rows.at(-1), 'Model | $(error) Not logged in $ (flame) · Sign in');
+    assert.equal(started, undefined);
+    assert.equal(vscode.window.terminals.length, before + 1);
+    vscode.window.terminals.at(-1)?.dispose();
+  });
+});
 
 describe('the list of agents', () => {
   const profile = (id: string, command?: string): Profile => ({
@@ -29,6 +71,7 @@ describe('the list of agents', () => {
       known: async () => found,
       default: () => own,
       installed: async () => false,
+      check: nothingChecked,
       version: async ({ id }: Profile) => (id === 'Mine' ? '3.2.1' : undefined),
       add: async (agent: KnownAgent) => {
         added.push(agent.id);
@@ -78,6 +121,7 @@ describe('the list of agents', () => {
       known: async () => [],
       default: () => first,
       installed: async () => false,
+      check: nothingChecked,
       version: async () => undefined,
       add: async () => first,
     };

@@ -1,0 +1,77 @@
+import type { Ports } from '../protocols/ports.ts';
+import type { Content, Remedy, Session } from '../session/model.ts';
+import { newSession } from '../session/reduce.ts';
+import { type LiveDeps, LiveSession } from './liveSession.ts';
+import type { Profile } from './profiles.ts';
+
+/** What came of one step of a check: a few words, and what to do where it failed. */
+export type Finding =
+  | { readonly ok: true; readonly ms: number }
+  | { readonly ok: false; readonly reason: string; readonly next: readonly Remedy[] };
+
+export interface AgentCheck {
+  /** The agent is started, has shaken hands, and wants no sign-in. */
+  readonly connection: Promise<Finding>;
+  /** Its model has begun to answer. */
+  readonly model: Promise<Finding>;
+  /** Ends the agent. */
+  end(): void;
+}
+
+const refused = (): Promise<never> => Promise.reject(new Error('Nothing is read, written or run in a check.'));
+/** Of an agent that is checked nothing is done. */
+export const noPorts: Ports = { tools: [], files: { read: refused, write: refused }, terminals: { create: refused } };
+
+const PROMPT: readonly Content[] = [{ type: 'text', text: 'Reply with the word OK.' }];
+
+/** Starts an agent apart from all sessions and asks its model for one word. It gets no tools, and nothing that it asks is allowed. */
+export function checkAgent(
+  profile: Profile,
+  cwd: string,
+  deps: Omit<LiveDeps, 'rules' | 'trace' | 'journal' | 'beforePrompt'>,
+): AgentCheck {
+  const { newId, now } = deps;
+  const start = newSession(newId(), { protocol: profile.protocol, name: profile.name }, cwd);
+  const session = new LiveSession(start, profile.id, { ...deps, rules: () => [], trace: () => {} });
+  const until = (finding: (state: Session, began: number) => Finding | undefined): Promise<Finding> => {
+    const began = now();
+    return new Promise((resolve) => {
+      const listening = session.store.onChange(() => look());
+      const look = (): void => {
+        const found = finding(session.store.now, began);
+        if (!found) return;
+        listening.dispose();
+        resolve(found);
+      };
+      look();
+    });
+  };
+  const connection = until((state, began) => connectionOf(state, now() - began));
+  const model = connection.then((found) => {
+    if (!found.ok) return found;
+    session.send({ type: 'prompt', turnId: newId(), content: PROMPT });
+    return until((state, began) => modelOf(state, now() - began));
+  });
+  void session.start();
+  return { connection, model, end: () => session.dispose() };
+}
+
+function connectionOf({ link, asks }: Session, ms: number): Finding | undefined {
+  const [ask] = asks;
+  if (ask) return { ok: false, reason: ask.title, next: ['signIn'] };
+  if (link.state === 'closed') return { ok: false, reason: link.reason, next: link.next ?? [] };
+  return link.state === 'ready' ? { ok: true, ms } : undefined;
+}
+
+/** Whatever it says or wants to do comes from its model. */
+function modelOf({ turns, asks, link }: Session, ms: number): Finding | undefined {
+  const turn = turns.at(-1);
+  if (turn?.error) return { ok: false, reason: turn.error.message, next: turn.error.next ?? [] };
+  if (link.state === 'closed') return { ok: false, reason: link.reason, next: link.next ?? [] };
+  const [ask] = asks;
+  if (ask?.kind === 'question') return { ok: false, reason: ask.title, next: ['signIn'] };
+  if (!turn) return undefined;
+  return ask || turn.status === 'done' || turn.parts.some(({ kind }) => kind !== 'notice' && kind !== 'prompt')
+    ? { ok: true, ms }
+    : undefined;
+}
