@@ -73,7 +73,7 @@ export function actions(page: Page): Act {
         host.call('restoreFiles', { sessionId, turnId }).then((goesBack) => goesBack && editMessage(page, sessionId, turnId), fail);
       }),
     editMessage: (turnId) => withSession((sessionId) => editMessage(page, sessionId, turnId)),
-    copySession: () => withSession((sessionId) => call('copySession', { sessionId })),
+    copySession: (turnId) => withSession((sessionId) => call('copySession', turnId === undefined ? { sessionId } : { sessionId, turnId })),
     remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),
     openTerminal: (terminalId) => withSession((sessionId) => call('openTerminal', { sessionId, terminalId })),
     allowMore: (askId, how) => withSession((sessionId) => call('allowMore', { sessionId, askId, how })),

@@ -40,8 +40,8 @@ export interface Act {
   restoreFiles(turnId: string): void;
   /** Puts the message of a turn into the composer, to be sent in its place. */
   editMessage(turnId: string): void;
-  /** Opens a copy of the session, where the agent can copy it. */
-  copySession(): void;
+  /** Opens a copy of the session, where the agent can copy it; with a turn one that goes on from before it, with its message in the composer. */
+  copySession(turnId?: string): void;
   remedy(remedy: Remedy): void;
   openTerminal(terminalId: string): void;
   /** `session`: allows this and the like of it for the session. `always`: opens the rule editor, whose rule answers this too. */

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../session/events.ts';
 import type { Intent } from '../session/intents.ts';
-import type { Content, Remedy, Session, SessionId } from '../session/model.ts';
+import type { Content, Remedy, Session, SessionId, TurnId } from '../session/model.ts';
 
 /** host -> view */
 export type ToView =
@@ -152,7 +152,8 @@ export interface Calls {
   /** Brings back the files as they were before a turn, once the user has said yes. True: the conversation is to go back as well. */
   restoreFiles: { readonly params: { readonly sessionId: SessionId; readonly turnId: string }; readonly result: boolean };
   /** Copies the conversation and shows the copy. */
-  copySession: { readonly params: { readonly sessionId: SessionId }; readonly result: null };
+  /** With a turn: goes on from before it. */
+  copySession: { readonly params: { readonly sessionId: SessionId; readonly turnId?: TurnId }; readonly result: null };
   /** The colours of code in the theme with this id; roles that it does not name are absent. */
   tokenColours: { readonly params: { readonly theme: string }; readonly result: TokenColours };
   /** Which of these paths are files in the workspace. At most 100, absolute. */

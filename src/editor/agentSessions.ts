@@ -1,6 +1,9 @@
 import * as vscode from 'vscode';
 import type { LiveSession } from '../live/liveSession.ts';
+import type { Profile } from '../live/profiles.ts';
+import type { Sessions } from '../live/sessions.ts';
 import type { Past } from '../protocols/adapter.ts';
+import type { Session, SessionId, Turn, TurnId } from '../session/model.ts';
 import { isBusy, runningTurn, titleOf } from '../session/select.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import type { Warn } from './endWork.ts';
@@ -23,6 +26,54 @@ export async function copySession(session: Subject): Promise<(Past & { readonly 
   if (key === undefined) return undefined;
   const copyOf = titleOf(now);
   return { key, copyOf, title: vscode.l10n.t('Copy of {0}', copyOf || vscode.l10n.t('Conversation')) };
+}
+
+export interface BranchDeps {
+  readonly sessions: Pick<Sessions, 'open' | 'openRecorded' | 'get'>;
+  readonly newId: () => string;
+  /** Puts the message of a turn into the composer, to be sent in its place. */
+  readonly edit: (sessionId: SessionId, turnId: TurnId) => Promise<void>;
+}
+
+/**
+ * Goes on from before a turn in a session of its own, with the message of the turn in the composer; this session stays as it is. Where the agent
+ * keeps conversations it makes a copy; where it keeps none, what is here is the conversation. Nothing happens where messages cannot be edited.
+ */
+export async function branchFrom(session: Subject, profile: Profile, turnId: TurnId, { sessions, newId, edit }: BranchDeps): Promise<void> {
+  const { now } = session.store;
+  const at = now.turns.findIndex(({ id }) => id === turnId);
+  if (at < 0 || now.link.state !== 'ready' || !now.link.offers.edit) return;
+  const copy = now.link.offers.fork ? await copySession(session) : undefined;
+  if (now.link.offers.fork && !copy) return;
+  const id = copy ? sessions.open(profile, now.cwd, copy) : newId();
+  if (!copy) sessions.openRecorded(profile, beginningOf(now, at, id));
+  const branch = sessions.get(id);
+  if (!branch) return;
+  if (!copy) void branch.restart();
+  const turn = await whenThere(branch, at);
+  if (turn) await edit(id, turn.id);
+}
+
+/** The conversation up to a turn, as a session of its own. What was decided about files stays with the session that changed them. */
+function beginningOf(now: Session, at: number, id: SessionId): Session {
+  const { resumeKey: _, plan: __, ...rest } = now;
+  const title = vscode.l10n.t('Copy of {0}', titleOf(now) || vscode.l10n.t('Conversation'));
+  const turns = now.turns.slice(0, at + 1).map(({ files: ___, ...turn }) => turn);
+  return { ...rest, id, title, turns, asks: [], queue: [], notices: [] };
+}
+
+/** The turn at that place, once the agent is ready and its record is read; undefined when it ends before that. */
+function whenThere(session: Pick<Subject, 'store'>, at: number): Promise<Turn | undefined> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const { link, turns } = session.store.now;
+      if (link.state === 'opening' || (link.state === 'ready' && !turns[at])) return;
+      listening.dispose();
+      resolve(link.state === 'ready' ? turns[at] : undefined);
+    };
+    const listening = session.store.onChange(look);
+    look();
+  });
 }
 
 /** Lets the user choose one of the conversations the agent keeps, and has it deleted there; never one that the `others` with this agent have open. */

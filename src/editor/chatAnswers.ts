@@ -44,7 +44,7 @@ export interface ChatAnswersDeps {
   readonly panels: Pick<ChatPanels, 'open'>;
   readonly inputs: QuickInputs;
   readonly newId: () => string;
-  readonly run: (command: CommandId) => unknown;
+  readonly run: (command: CommandId, argument?: unknown) => unknown;
 }
 
 /** What the chat view may ask. Shapes were checked when the message came in; here it is checked that the things exist and may be touched. */
@@ -74,9 +74,9 @@ function sessionAnswers(deps: ChatAnswersDeps) {
       return null;
     },
     hints: ({ sessionId, text, cursor }) => known(sessions, sessionId).hints(text, Math.min(cursor, text.length)),
-    copySession: async ({ sessionId }) => {
+    copySession: async ({ sessionId, turnId }) => {
       sessions.switchTo(known(sessions, sessionId).id);
-      await deps.run('parley.copySession');
+      await deps.run('parley.copySession', turnId);
       return null;
     },
     newSession: async ({ profile: id, pick }) => {

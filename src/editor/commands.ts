@@ -3,10 +3,10 @@ import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
-import type { Content } from '../session/model.ts';
+import type { Content, SessionId, TurnId } from '../session/model.ts';
 import { turnFiles } from '../session/select.ts';
 import type { AgentHost } from './agentHost.ts';
-import { copySession, deleteEarlier, signOut } from './agentSessions.ts';
+import { branchFrom, copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { Rules } from './approvals/rules.ts';
@@ -130,9 +130,11 @@ function sessionCommands(deps: CommandDeps) {
       const session = active();
       if (session) await changeOptions(session, inputs);
     },
-    'parley.copySession': async () => {
+    'parley.copySession': async (turnId?: unknown) => {
       const session = active();
       const profile = session && agentHost.find(session.profile);
+      const edit = (id: SessionId, turn: TurnId) => chat.edit(id, turn);
+      if (profile && typeof turnId === 'string') return branchFrom(session, profile, turnId, { sessions, newId: deps.newId, edit });
       const copy = profile && (await copySession(session));
       if (!copy) return;
       sessions.open(profile, session.store.now.cwd, copy);

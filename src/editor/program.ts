@@ -219,7 +219,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
       terminals,
       recent: life.own(new RecentCommands()),
       newId: randomUUID,
-      run: async (id) => (await commandsLoaded())[id](),
+      run: async (id, argument) => (await commandsLoaded())[id](argument),
     }),
     profiles: () => agents.lines(),
     typing: {

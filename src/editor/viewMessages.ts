@@ -60,7 +60,7 @@ const calls = z.discriminatedUnion('method', [
   call('review', z.strictObject({ sessionId: id, path: z.optional(short), askId: z.optional(id), turnId: z.optional(id) })),
   call('settleFile', z.strictObject({ sessionId: id, turnId: id, path: z.optional(short), how: z.enum(['keep', 'undo']) })),
   call('restoreFiles', z.strictObject({ sessionId: id, turnId: id })),
-  call('copySession', z.strictObject({ sessionId: id })),
+  call('copySession', z.strictObject({ sessionId: id, turnId: z.exactOptional(id) })),
   call('tokenColours', z.strictObject({ theme: short })),
   call('existing', z.strictObject({ paths: z.array(short).check(z.maxLength(100)) })),
   call('insertAtCursor', z.strictObject({ text })),

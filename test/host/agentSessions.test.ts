@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { copySession, deleteEarlier, signOut } from '../../src/editor/agentSessions.ts';
+import { branchFrom, copySession, deleteEarlier, signOut } from '../../src/editor/agentSessions.ts';
 import type { Choice } from '../../src/editor/quickInputs.ts';
 import type { Intent } from '../../src/session/intents.ts';
-import type { Offers } from '../../src/session/model.ts';
+import type { Offers, Session } from '../../src/session/model.ts';
 import { FakeDesk } from './desk.ts';
 
 describe('conversations an agent keeps', () => {
@@ -46,6 +46,37 @@ describe('conversations an agent keeps', () => {
     assert.deepEqual(await copySession(session), { key: 'copy', copyOf: 'Fix it', title: 'Copy of Fix it' });
     assert.deepEqual(asked, ['fork']);
     assert.equal(await copySession(subject({}).session), undefined);
+  });
+
+  it('a branch goes on from before a turn: in a copy of the agent, or from what is here where the agent keeps nothing', async () => {
+    const profile = { id: 'p', name: 'P', protocol: 'none', args: [], env: {}, headers: {} };
+    const branch = async (offers: Offers) => {
+      const { session, asked } = subject(offers);
+      const other = new FakeDesk('/', 'b');
+      const recorded: Session[] = [];
+      const edited: string[] = [];
+      const begun = { store: other.get('b')!.store, restart: async () => void asked.push('restart') };
+      await branchFrom({ ...session } as never, profile, 't', {
+        newId: () => 'b',
+        edit: async (...what) => void edited.push(what.join(' ')),
+        sessions: {
+          open: () => {
+            asked.push('open');
+            return 'b';
+          },
+          openRecorded: (_, one) => void recorded.push(one),
+          get: () => begun as never,
+        },
+      });
+      return { asked, recorded, edited };
+    };
+    const copied = await branch({ edit: true, fork: true });
+    assert.deepEqual([copied.asked, copied.recorded, copied.edited], [['fork', 'open'], [], ['b t']]);
+    const here = await branch({ edit: true });
+    assert.deepEqual([here.asked, here.edited], [['restart'], ['b t']]);
+    const [made] = here.recorded;
+    assert.deepEqual([made?.id, made?.resumeKey, made?.title, made?.turns.length], ['b', undefined, 'Copy of Fix it', 1]);
+    assert.deepEqual((await branch({ fork: true })).asked, []);
   });
 
   it('one is deleted after a question, never the one that is open, and none without a yes', async () => {

@@ -121,6 +121,11 @@ test('below a turn stands what it took; files are brought back and the session i
   const copies = await Stage.open(page({ turns: [turn({ id: 'one' })], link: { state: 'ready', offers: { fork: true } } }));
   await copies.press('Go on in a copy of this session');
   assert.deepEqual(copies.calls('copySession'), [{ sessionId: 's1' }]);
+  const branches = await Stage.open(
+    page({ turns: [turn({ id: 'one' }), turn({ id: 'two' })], link: { state: 'ready', offers: { edit: true } } }),
+  );
+  await branches.press('Edit this message in a copy of this session', '[data-turn=one]');
+  assert.deepEqual(branches.calls('copySession'), [{ sessionId: 's1', turnId: 'one' }]);
   assert.equal(button(copies, 'Restore the files to before this message'), undefined);
 });
 

@@ -22,7 +22,7 @@ export function contentView(view: View, key: string, content: Content, done: boo
     case 'image':
       if (content.data === '') return html`<p class="faint">${t('An image without content')}</p>`;
       return PICTURES.test(content.mime)
-        ? html`<img class="picture" alt=${t('Image from the agent')} src="data:${content.mime};base64,${content.data}" />`
+        ? html`<img class="picture" alt=${t('Image')} src="data:${content.mime};base64,${content.data}" />`
         : unknownView(view, key, content.mime, content.mime);
     case 'audio':
       return /^audio\/[\w.+-]+$/.test(content.mime)

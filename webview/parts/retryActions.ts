@@ -28,6 +28,7 @@ export function retryActionsView(view: View, turn: Turn): TemplateResult | typeo
   return html`<div class="again">
     ${draft === '' ? nothing : small('copy', t('Copy this message'), () => view.act.copy(draft))}
     ${mayEdit(view.session) ? small('edit', t('Edit this message and send it again'), () => view.act.editMessage(turn.id)) : nothing}
+    ${mayEdit(view.session) ? small('branch', t('Edit this message in a copy of this session'), () => view.act.copySession(turn.id)) : nothing}
     ${mayRestore ? small('undo', t('Restore the files to before this message'), () => view.act.restoreFiles(turn.id)) : nothing}
   </div>`;
 }
