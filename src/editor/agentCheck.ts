@@ -1,22 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import * as vscode from 'vscode';
-import type { AgentCheck, Finding } from '../live/checkAgent.ts';
+import { type AgentCheck, checkAgent, type Finding, noPorts } from '../live/checkAgent.ts';
 import type { Profile } from '../live/profiles.ts';
 import { durationText } from '../session/callWords.ts';
+import type { AgentHostDeps } from './agentHost.ts';
+import type { Agents } from './agents.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
-/** What a check needs of the agents. */
-export interface CheckFrom {
-  version(profile: Profile): Promise<string | undefined>;
-  check(profile: Profile): AgentCheck;
+/** Starts a check of an agent. */
+export type StartCheck = (profile: Profile) => AgentCheck;
+
+/** Checks an agent in an empty folder, which is gone with the check. */
+export function agentChecks(
+  agents: Pick<Agents, 'launch'>,
+  { protocols, client, log }: Pick<AgentHostDeps, 'protocols' | 'client' | 'log'>,
+): StartCheck {
+  return (profile) => {
+    const protocol = protocols()[profile.protocol];
+    if (!protocol) throw new Error(`unknown protocol ${profile.protocol}`);
+    const cwd = mkdtempSync(path.join(tmpdir(), 'parley-check-'));
+    const launch = () => agents.launch(profile, { id: 'check', cwd });
+    const check = checkAgent(profile, cwd, { protocol, launch, ports: noPorts, client, log, now: Date.now, newId: randomUUID });
+    const end = (): void => {
+      check.end();
+      // It may still be the working directory of a program that is ending.
+      rm(cwd, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+    };
+    return { ...check, end };
+  };
 }
+
 type Row = 'start' | 'version' | 'connection' | 'model';
 
 /**
  * Shows what works of an agent that was just installed, each row as it is found out: its version, the connection, the answer of its model. A row
  * that failed says why, and choosing it does what helps. Gives the profile when a session is to be started with it.
  */
-export async function showCheck(profile: Profile, agents: CheckFrom, inputs: Pick<QuickInputs, 'pick'>): Promise<Profile | undefined> {
-  const check = agents.check(profile);
+export async function showCheck(
+  profile: Profile,
+  agents: Pick<Agents, 'version'>,
+  inputs: Pick<QuickInputs, 'pick'>,
+  start: StartCheck,
+): Promise<Profile | undefined> {
+  const check = start(profile);
   const row = (value: Row, label: string, late?: Promise<string | undefined>): Choice<Row> => ({
     value,
     label,

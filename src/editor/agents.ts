@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Log } from '../base/log.ts';
 import type { ProfileLine } from '../bridge/contract.ts';
-import { type AgentCheck, checkAgent, noPorts } from '../live/checkAgent.ts';
 import { discoverAgents, type FoundAgent, findAgents } from '../live/findAgents.ts';
 import { type KnownAgent, knownAgents } from '../live/knownAgents.ts';
 import { loginPath } from '../live/loginPath.ts';
@@ -27,7 +24,6 @@ export interface AgentsDeps {
   readonly secrets: Secrets;
   readonly extensionPath: string;
   readonly protocols: () => Readonly<Record<string, Protocol>>;
-  readonly client: { readonly name: string; readonly version: string };
   readonly log: Log;
 }
 
@@ -69,22 +65,6 @@ export class Agents {
     const searched = await loginPath();
     const file = await whereIs(command, searched);
     return file === undefined ? undefined : versionOf(file, searched);
-  }
-
-  /** Starts it in an empty folder, apart from all sessions. */
-  check(profile: Profile): AgentCheck {
-    const { protocols, client, log } = this.#deps;
-    const protocol = protocols()[profile.protocol];
-    if (!protocol) throw new Error(`unknown protocol ${profile.protocol}`);
-    const cwd = mkdtempSync(path.join(tmpdir(), 'parley-check-'));
-    const launch = () => this.launch(profile, { id: 'check', cwd });
-    const check = checkAgent(profile, cwd, { protocol, launch, ports: noPorts, client, log, now: Date.now, newId: randomUUID });
-    const end = (): void => {
-      check.end();
-      // It may still be the working directory of a program that is ending.
-      rm(cwd, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
-    };
-    return { ...check, end };
   }
 
   /** Whether the program of a known agent is on this computer by now. */

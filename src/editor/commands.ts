@@ -5,7 +5,8 @@ import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Content, SessionId, TurnId } from '../session/model.ts';
 import { turnFiles } from '../session/select.ts';
-import type { AgentHost } from './agentHost.ts';
+import { agentChecks } from './agentCheck.ts';
+import type { AgentHost, AgentHostDeps } from './agentHost.ts';
 import { branchFrom, copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
@@ -52,6 +53,9 @@ export interface CommandDeps {
   readonly extensionId: string;
   readonly agentHost: AgentHost;
   readonly newId: () => string;
+  readonly protocols: AgentHostDeps['protocols'];
+  readonly client: AgentHostDeps['client'];
+  readonly log: AgentHostDeps['log'];
 }
 
 type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
@@ -91,7 +95,7 @@ function sessionCommands(deps: CommandDeps) {
     'parley.focusChat': () => chat.focus(),
     'parley.newSession': () => start(),
     'parley.pickAgent': async () => {
-      const profile = await pickAgent(agents, inputs);
+      const profile = await pickAgent(agents, inputs, agentChecks(agents, deps));
       if (profile) await start(profile);
     },
     'parley.switchSession': async () => {

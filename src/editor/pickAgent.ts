@@ -2,21 +2,21 @@ import * as vscode from 'vscode';
 import { Lifetime } from '../base/lifetime.ts';
 import type { FoundAgent } from '../live/findAgents.ts';
 import type { Profile } from '../live/profiles.ts';
-import { showCheck } from './agentCheck.ts';
+import { type StartCheck, showCheck } from './agentCheck.ts';
 import type { Agents } from './agents.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 import { openSettings } from './settings.ts';
 
 /** The agents there are, and the way to add one. */
-type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add' | 'version' | 'installed' | 'check'>;
+type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add' | 'version' | 'installed'>;
 type Picked = { readonly profile: Profile } | { readonly known: FoundAgent } | 'settings';
 
 /**
  * Quick-pick of the agents: at once those of the settings, then those found on this computer, and known ones that are not here. Undefined when
  * none was chosen, when the user went to the settings, or when the chosen one was not installed.
  */
-export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pick'>): Promise<Profile | undefined> {
+export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pick'>, check: StartCheck): Promise<Profile | undefined> {
   const settings: Choice<Picked> = { label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' };
   const first = [...ownChoices(agents), settings];
   const found = agents.known().then(
@@ -37,7 +37,7 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
   if ('profile' in chosen) return chosen.profile;
   if (chosen.known.file !== undefined) return agents.add(chosen.known.agent);
   const installed = await install(chosen.known, agents);
-  return installed && showCheck(installed, agents, inputs);
+  return installed && showCheck(installed, agents, inputs, check);
 }
 
 function ownChoices(agents: PickFrom): readonly Choice<Picked>[] {

@@ -102,7 +102,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
   const protocols = () => bundles.protocols().protocols;
   const version = String((context.extension.packageJSON as { readonly version?: unknown }).version ?? '');
   const client = { name: 'Parley', version };
-  const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, client, log });
+  const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const data = path.join(context.globalStorageUri.fsPath, 'host');
   const agentHost = new AgentHost({ data, extensionPath: context.extensionPath, agents, protocols, client, log });
   const sessions = life.own(
@@ -139,7 +139,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
   life.own(new Amendments(sessions, changeSets, fileEffects, publish, log));
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));
-  return { output, traffic, log, documents, secrets, rules, agents, agentHost, protocols, sessions, changeSets };
+  return { output, traffic, log, documents, secrets, rules, agents, agentHost, protocols, client, sessions, changeSets };
 }
 
 /** What shows the sessions and sends what the user wants of them. */

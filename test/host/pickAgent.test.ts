@@ -22,14 +22,14 @@ describe('the check of an agent that was just installed', () => {
     };
     const agents = {
       version: async () => '1.2.3',
-      check: () => ({ connection: Promise.resolve(works), model: Promise.resolve(model), end }),
     };
+    const start = () => ({ connection: Promise.resolve(works), model: Promise.resolve(model), end });
     const rows: string[] = [];
     const pick = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => {
       for (const one of choices) rows.push([one.label, (await one.late) ?? one.description].filter(Boolean).join(' | '));
       return choices.find((one) => one.label.includes(word))?.value;
     };
-    return { started: await showCheck(profile, agents, { pick }), rows, ended };
+    return { started: await showCheck(profile, agents, { pick }, start), rows, ended };
   };
 
   it('says version, connection and model, and starts a session', async () => {
@@ -71,7 +71,6 @@ describe('the list of agents', () => {
       known: async () => found,
       default: () => own,
       installed: async () => false,
-      check: nothingChecked,
       version: async ({ id }: Profile) => (id === 'Mine' ? '3.2.1' : undefined),
       add: async (agent: KnownAgent) => {
         added.push(agent.id);
@@ -88,7 +87,7 @@ describe('the list of agents', () => {
       }
       return choices.find((one) => one.label.includes(word))?.value;
     };
-    return { chosen: await pickAgent(agents, { pick }), rows, atOnce, added };
+    return { chosen: await pickAgent(agents, { pick }, nothingChecked), rows, atOnce, added };
   };
 
   it('names those of the settings, those on this computer with place and version, and how to get the others', async () => {
@@ -121,11 +120,10 @@ describe('the list of agents', () => {
       known: async () => [],
       default: () => first,
       installed: async () => false,
-      check: nothingChecked,
       version: async () => undefined,
       add: async () => first,
     };
-    await pickAgent(agents, { pick });
+    await pickAgent(agents, { pick }, nothingChecked);
     assert.deepEqual(details, ['node one.mjs', 'node two.mjs --acp', 'three']);
   });
 
