@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { fromMeta, MODE } from '../protocols/ahp/codec.ts';
 import type { CallResult, ChatAction, ChatState, SessionAction, SessionConfig, SessionState } from '../protocols/ahp/state.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { Approval, Ask, Content, Field, Question, Session } from '../session/model.ts';
+import type { Approval, Ask, Content, Field, Question, Session, TurnId } from '../session/model.ts';
 import { pathOfUri } from './addresses.ts';
 import { APPROVAL_QUESTION, sideOf } from './translate.ts';
 
@@ -15,7 +15,14 @@ export type Decision =
   /** Why not, for the user. */
   | { readonly kind: 'refused'; readonly why: string }
   /** What becomes of the state, and what the session is asked. `starts`: it needs its agent. */
-  | { readonly kind: 'taken'; readonly apply: ChatAction | SessionAction; readonly intents: readonly Intent[]; readonly starts?: true }
+  | {
+      readonly kind: 'taken';
+      readonly apply: ChatAction | SessionAction;
+      readonly intents: readonly Intent[];
+      readonly starts?: true;
+      /** The first of the turns that the next prompt is said instead of. */
+      readonly takesBack?: TurnId;
+    }
   /** Nothing changes and nobody is told. */
   | { readonly kind: 'ignored' };
 
@@ -118,6 +125,7 @@ export interface Held {
   readonly chat: ChatState;
   /** Absent as long as no agent was started for it. */
   readonly session?: Session;
+  readonly takenBack?: TurnId;
   /** Who sends it, for others to see. */
   readonly sender: string;
   readonly clientId: string;
@@ -168,7 +176,7 @@ export function decideChat(said: unknown, held: Held): Decision {
     case 'chat/turnResume':
       return resumed(action.turnId, held);
     case 'chat/truncated':
-      return refused('Parley cannot take turns back from here.');
+      return truncated(action.turnId, held);
   }
 }
 
@@ -211,7 +219,24 @@ function turnStarted(action: TurnStarted, held: Held): Decision {
   };
   const model = modelIntent(action.message.model?.id, session);
   const unqueued: readonly Intent[] = queuedMessageId === undefined ? [] : [{ type: 'unqueue', turnId: queuedMessageId }];
-  return { kind: 'taken', apply, intents: [...unqueued, ...model, { type: 'prompt', turnId, content }], starts: true };
+  return { kind: 'taken', apply, intents: [...unqueued, ...model, { type: 'prompt', turnId, content, ...replaced(held) }], starts: true };
+}
+
+/** The turns are gone for clients at once, and for the agent with the next prompt: until then nothing is lost. */
+function truncated(turnId: string | undefined, { chat, session, takenBack }: Held): Decision {
+  if (chat.activeTurn) return refused('Stop the turn first.');
+  const at = turnId === undefined ? -1 : chat.turns.findIndex((turn) => turn.id === turnId);
+  if (turnId !== undefined && at < 0) return refused('There is no such turn.');
+  const known = new Set(session?.turns.map((turn) => turn.id));
+  const first = chat.turns.slice(at + 1).find((turn) => known.has(turn.id))?.id ?? takenBack;
+  if (first === undefined || session?.link.state !== 'ready' || !session.link.offers.edit)
+    return refused('This agent cannot take turns back.');
+  const apply: ChatAction = { type: 'chat/truncated', ...(turnId === undefined ? {} : { turnId }) };
+  return { kind: 'taken', apply, intents: [], takesBack: first };
+}
+
+function replaced({ takenBack, session }: Held): { readonly replaces?: TurnId } {
+  return takenBack !== undefined && session?.turns.some((turn) => turn.id === takenBack) ? { replaces: takenBack } : {};
 }
 
 function resumed(turnId: string | undefined, { chat, session, now, sender }: Held): Decision {

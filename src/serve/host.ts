@@ -319,7 +319,9 @@ class Served {
     const session = this.#hosted.session(hosted);
     const isChat = action.type.startsWith('chat/');
     const sender = this.#client.name?.shown ?? '';
-    const held = { chat: hosted.chat, sender, clientId, now: this.#deps.now(), ...(session ? { session } : {}) };
+    const { chat, takenBack } = hosted;
+    const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }) };
+    const held = { chat, sender, clientId, now: this.#deps.now(), ...known };
     const decision = isChat ? decideChat(action, held) : decideSession(action, hosted.state, session);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);

@@ -17,7 +17,7 @@ import {
   STATUS,
 } from '../protocols/ahp/state.ts';
 import type { Intent } from '../session/intents.ts';
-import type { Session, SessionId } from '../session/model.ts';
+import type { Session, SessionId, TurnId } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
 import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
@@ -37,6 +37,8 @@ export interface Hosted {
   chat: ChatState;
   state: SessionState;
   agent: AgentStart;
+  /** The first of the turns that a client has taken back; the agent forgets them with the next prompt. */
+  takenBack?: TurnId;
 }
 export type AgentStart =
   /** `stored`: the journal has what was said; it is read when somebody wants to see it. */
@@ -165,7 +167,8 @@ export class HostedSessions {
   }
 
   /** Does what was decided. The agent is started where that needs it. */
-  take(hosted: Hosted, { apply, intents, starts }: Extract<Decision, { kind: 'taken' }>, origin: Origin): void {
+  take(hosted: Hosted, { apply, intents, starts, takesBack }: Extract<Decision, { kind: 'taken' }>, origin: Origin): void {
+    if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
     else this.#tellSession(hosted, apply as SessionAction, origin);
     this.#summaryChanged(hosted);
@@ -214,7 +217,8 @@ export class HostedSessions {
   sync(hosted: Hosted): void {
     const session = this.session(hosted);
     if (!session || hosted.agent.kind !== 'live') return;
-    const actions = chatActions(hosted.chat, session);
+    if (!session.turns.some((turn) => turn.id === hosted.takenBack)) delete hosted.takenBack;
+    const actions = chatActions(hosted.chat, withoutTakenBack(session, hosted.takenBack));
     for (const action of actions) this.#tellChat(hosted, action);
     // A prompt whose turn is over for everybody must not start with the agent's next.
     for (const { turnId, content, held } of session.queue) {
@@ -336,6 +340,12 @@ export class HostedSessions {
     this.#byUri.set(uri, hosted);
     return hosted;
   }
+}
+
+/** The agent still knows turns that clients do not have any more. */
+function withoutTakenBack(session: Session, first: TurnId | undefined): Session {
+  const at = session.turns.findIndex((turn) => turn.id === first);
+  return at < 0 ? session : { ...session, turns: session.turns.slice(0, at) };
 }
 
 function summaryOfChat(id: SessionId, title: string, at: number): ChatSummary {

@@ -35,6 +35,7 @@ export function scriptedProtocol() {
       return {
         send(intent) {
           conversation.heard.push(intent);
+          if (intent.type === 'prompt' && intent.replaces !== undefined) scene.emit({ type: 'turns.removed', from: intent.replaces });
           if (intent.type === 'prompt' || intent.type === 'command') {
             scene.emit({ type: 'turn.started', turnId: intent.turnId, at: 1, prompt: intent.type === 'prompt' ? intent.content : [] });
           }

@@ -231,6 +231,58 @@ test('what a client says while a turn runs is queued, and starts its turn from t
   assert.deepEqual([chat().activeTurn?.id, chat().activeTurn?.message.text, chat().queuedMessages], ['s', 'And then', undefined]);
 });
 
+test('turns that a client takes back are gone for all, and for the agent with the next prompt', async (t) => {
+  const { client, host, last, chat, ...served } = await opened(t);
+  const other = new AhpClient(host);
+  await other.open('window-2');
+  await other.subscribe(CHAT);
+  await client.dispatch(CHAT, prompt('t1', 'First'));
+  await begun(served);
+  last().say({ type: 'link.ready', agent: { protocol: 'scripted', name: 'Fake' }, offers: { edit: true } });
+  last().endTurn();
+  for (const turnId of ['t2', 't3']) {
+    await client.dispatch(CHAT, prompt(turnId));
+    last().endTurn();
+  }
+  await until(() => chat().turns.length === 3);
+  await client.dispatch(CHAT, { type: 'chat/truncated', turnId: 't1' });
+  assert.deepEqual(
+    other.chats.get(CHAT)?.turns.map(({ id }) => id),
+    ['t1'],
+  );
+  last().say({ type: 'link.ready', agent: { protocol: 'scripted', name: 'Fake' }, offers: { edit: true } });
+  assert.deepEqual(
+    chat().turns.map(({ id }) => id),
+    ['t1'],
+  );
+  await client.dispatch(CHAT, prompt('t4', 'Instead'));
+  const said = last().prompts().at(-1);
+  assert.deepEqual(said?.type === 'prompt' && [said.turnId, said.replaces], ['t4', 't2']);
+  last().endTurn();
+  await until(() => chat().activeTurn === undefined);
+  assert.deepEqual(
+    chat().turns.map(({ id, message }) => [id, message.text]),
+    [
+      ['t1', 'First'],
+      ['t4', 'Instead'],
+    ],
+  );
+});
+
+test('turns of an agent that cannot take them back, and of a turn that runs, stay', async (t) => {
+  const { client, last, chat, ...served } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(served);
+  last().ready();
+  await client.dispatch(CHAT, { type: 'chat/truncated' });
+  last().endTurn();
+  await until(() => chat().turns.length === 1);
+  await client.dispatch(CHAT, { type: 'chat/truncated' });
+  await client.dispatch(CHAT, { type: 'chat/truncated', turnId: 'none' });
+  assert.deepEqual(client.refusals, ['Stop the turn first.', 'This agent cannot take turns back.', 'There is no such turn.']);
+  assert.equal(chat().turns.length, 1);
+});
+
 test('an agent that cannot be started ends the turn with the reason, and the next prompt does not bring the old one', async (t) => {
   const { client, chat, last, ...rest } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));
