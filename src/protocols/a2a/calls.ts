@@ -1,7 +1,8 @@
 import { t } from '../../base/l10n.ts';
 import { pathInside } from '../../base/paths.ts';
-import type { ApprovalDetail, Diff, Fault, Field, Location, Option, Output, ToolKind } from '../../session/model.ts';
+import type { ApprovalDetail, Ask, Diff, Fault, Field, Location, Option, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { withArguments, withoutFolder } from '../commandInput.ts';
+import { namedPaths } from '../namedPaths.ts';
 import {
   type Confirmation,
   callStates,
@@ -516,6 +517,31 @@ export function rejectionOf({ options }: Request): Choice | undefined {
   return options.find((one) => one.effect === 'reject_once') ?? options.find((one) => one.effect === 'reject_always');
 }
 
+/** All that is shown of a call but its status. */
+export function shownOf(call: Snapshot, live: string | null): Omit<ToolCall, 'id' | 'name' | 'status' | 'inputText'> {
+  const { title, kind, input, error } = call;
+  const given = input === undefined ? {} : { input };
+  return { title, kind, ...given, output: outputOf(call, live), locations: locationsOf(call), ...(error ? { error } : {}) };
+}
+
+type AskOfCall = { readonly [K in Ask['kind']]: Omit<Extract<Ask, { kind: K }>, 'id' | 'turnId' | 'callId'> }[Ask['kind']];
+
+/** What the user is asked about a call; `edited`: the proposal as they changed it. `cwd`: the folder that is worked in. */
+export function askOf({ title, kind, input, ...call }: Snapshot, request: Request, edited: string | null, cwd: string): AskOfCall {
+  const named = edited === null ? title : t('{0} (with your changes)', title);
+  const warned = isOutside(request.detail, cwd) ? t('{0} (outside the workspace)', named) : named;
+  if (request.questions) return { kind: 'question', title: warned, fields: request.questions };
+  const places = locationsOf({ title, kind, input, ...call }).map(({ path }) => path);
+  return {
+    ...{ kind: 'approval', title: warned, toolKind: kind },
+    detail: edited === null ? request.detail : withText(request.detail, edited),
+    ...(request.beside ? { beside: request.beside } : {}),
+    ...namedPaths(kind, input, places),
+    options: request.options.map(({ sends: _, remembered: __, ...option }) => option),
+    ...(request.proposed === undefined ? {} : { editable: true as const }),
+  };
+}
+
 /** `live`: what it has printed so far, from elsewhere. */
 export function outputOf(call: Snapshot, live: string | null): readonly Output[] {
   const text = call.text ?? live;
@@ -526,7 +552,7 @@ export function outputOf(call: Snapshot, live: string | null): readonly Output[]
   ];
 }
 
-export function locationsOf(call: Snapshot): readonly Location[] {
+function locationsOf(call: Snapshot): readonly Location[] {
   if (call.diff) return [{ path: call.diff.path }];
   const input = call.input as { readonly file_path?: unknown; readonly path?: unknown } | null | undefined;
   const path = input?.file_path ?? input?.path;
@@ -586,7 +612,7 @@ function membersOf(value: object): ReadonlyMap<string, unknown> {
   return new Map(Object.entries(value).filter(([, member]) => member !== undefined));
 }
 
-export function withText(detail: ApprovalDetail, text: string): ApprovalDetail {
+function withText(detail: ApprovalDetail, text: string): ApprovalDetail {
   return detail.type === 'edit' ? { ...detail, diffs: detail.diffs.map((diff) => ({ ...diff, after: lines(text) })) } : detail;
 }
 

@@ -4,10 +4,10 @@ import type { Input } from '../../conversation/machine.ts';
 import { clear, find, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
-import type { Content, Field, Notice, Remedy, SessionOption } from '../../session/model.ts';
-import { namedPaths } from '../namedPaths.ts';
+import type { Content, Field, Notice, Remedy } from '../../session/model.ts';
 import {
   allowanceKey,
+  askOf,
   asNew,
   type Choice,
   completed,
@@ -15,12 +15,11 @@ import {
   isOutside,
   isSame,
   likeProposal,
-  locationsOf,
   outputOf,
   rejectionOf,
   type Snapshot,
+  shownOf,
   tidy,
-  withText,
   wordsOfAnswers,
 } from './calls.ts';
 import type { Peer } from './card.ts';
@@ -75,6 +74,7 @@ import {
   callOf,
   commandRuns,
   decisionAbout,
+  EDITOR_TOOLS,
   type FileOfCall,
   hasBecomeAnother,
   heldBecause,
@@ -102,6 +102,7 @@ import {
   noteTold,
   notReached,
   type OurQuestion,
+  optionsOf,
   type Problem,
   problemIn,
   problemOf,
@@ -150,10 +151,8 @@ const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknow
 const NO_SUBSCRIPTION: readonly number[] = [UNSUPPORTED, UNKNOWN_METHOD, -32603];
 /** A time that tells two records apart. */
 const PRECISE = /\.\d{3,}/;
-/** The option that turns the editor's tools on. */
-const EDITOR_TOOLS = 'editorTools';
 /** Requests that read the task. */
-const TASK_READS = ['take up', 'news', 'look behind', 'doubt', 'look', 'missed', 'stopped task', 'stop task'] as const;
+const TASK_READS = ['take up', 'news', 'look behind', 'doubt', 'look', 'missed', 'stopped'] as const;
 type TaskRead = (typeof TASK_READS)[number];
 /** Requests that end with their turn. */
 const CALLS_OF_TURN = [...TASK_READS.slice(2), 'make task', 'change version', 'cancel', 'hang up', 'checkpoints'];
@@ -338,10 +337,8 @@ class A2aStep extends Step<A2aState> {
         return this.looked(turn, now);
       case 'missed':
         return this.missedRead(turn, now, problem);
-      case 'stopped task':
-        return this.stoppedTaskRead(now);
-      case 'stop task':
-        return this.stopTaskRead(turn, now);
+      case 'stopped':
+        return this.stoppedRead(turn, now);
     }
   }
   elapsed(turn: A2aTurn, timer: string): void {
@@ -458,25 +455,7 @@ class A2aStep extends Step<A2aState> {
     this.showOptions();
   }
   showOptions(): void {
-    const { model, allowances } = this.state;
-    const { folder } = this.agent;
-    const options: SessionOption[] = [];
-    // Seen, not chosen: the agent offers no other.
-    if (model !== '') {
-      const choices = [{ value: model, name: model }];
-      options.push({ id: 'model', name: t('Model'), about: 'model', kind: 'choice', current: model, choices });
-    }
-    if (folder) {
-      const text = t(
-        'Lets this agent open files and read problems here, by the folder {0}. Turning it off removes the folder.',
-        folder.path,
-      );
-      options.push({ kind: 'switch', id: EDITOR_TOOLS, name: t('Editor tools'), description: text, on: folder.on });
-    }
-    for (const { id, title } of allowances) {
-      options.push({ kind: 'switch', id, name: t('Always allowed: {0}', title), on: true });
-    }
-    this.emit({ type: 'options.set', options });
+    this.emit({ type: 'options.set', options: optionsOf(this.state) });
   }
 
   // --- streams
@@ -581,7 +560,7 @@ class A2aStep extends Step<A2aState> {
     }
   }
   heard(turn: A2aTurn): void {
-    if (this.now - turn.heardAt >= this.state.setup.timing.silence) this.tellActivity(turn, null);
+    if (this.now - turn.heardAt >= this.state.setup.timing.silence) this.clearActivity(turn);
     turn.heardAt = this.now;
   }
   restElapsed(turn: A2aTurn, stream: Stream): void {
@@ -786,9 +765,6 @@ class A2aStep extends Step<A2aState> {
   tellKey(): void {
     const { id, contextId } = this.state.task;
     this.emit({ type: 'resume.set', key: JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined }) });
-  }
-  tellActivity(turn: A2aTurn, text: string | null): void {
-    this.emit({ type: 'turn.activity', turnId: turn.id, text });
   }
   addNotice(turn: A2aTurn, level: Notice['level'], text: string): void {
     this.notice(level, text, laneOf(turn));
@@ -1037,20 +1013,9 @@ class A2aStep extends Step<A2aState> {
     const { last } = call;
     if (hasBecomeAnother(call, this.state.setup.cwd)) this.callChanged(turn, call);
     const asks = last.status === 'waiting' && !isDecided(call) && last.request !== undefined;
-    this.changeCall(turn, call.id, {
-      title: last.title,
-      kind: last.kind,
-      status:
-        last.status === 'waiting' && !asks
-          ? 'pending'
-          : last.status === 'cancelled' && call.decision === 'rejected'
-            ? 'rejected'
-            : last.status,
-      ...(last.input === undefined ? {} : { input: last.input }),
-      output: outputOf(last, call.live),
-      locations: locationsOf(last),
-      ...(last.error ? { error: last.error } : {}),
-    });
+    const isRejected = last.status === 'cancelled' && call.decision === 'rejected';
+    const status = isRejected ? 'rejected' : last.status === 'waiting' && !asks ? 'pending' : last.status;
+    this.changeCall(turn, call.id, { ...shownOf(last, call.live), status });
     if (isEnded(last) || last.status === 'running') this.withdrawAsk(call);
     if (!asks || call.decision !== 'none') return;
     if (call.hasChanged) {
@@ -1074,33 +1039,22 @@ class A2aStep extends Step<A2aState> {
     Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
   }
   askAbout(turn: A2aTurn, call: A2aCall): void {
-    const { request, kind, title } = call.last;
+    const { request } = call.last;
     if (!request) return;
-    const { edited } = call;
     call.decision = 'asking';
     call.asked = call.last;
-    const detail = edited === null ? request.detail : withText(request.detail, edited);
-    const named = edited === null ? title : t('{0} (with your changes)', title);
-    const warned = isOutside(request.detail, this.state.setup.cwd) ? t('{0} (outside the workspace)', named) : named;
-    const head = { id: this.newId(), turnId: turn.id, callId: call.id, title: warned };
-    const about: About = { on: 'call' };
-    if (request.questions) return void this.ask({ ...head, kind: 'question', fields: request.questions }, about);
-    const options = request.options.map(({ sends: _, remembered: __, ...option }) => option);
-    const editable = request.proposed === undefined ? {} : { editable: true as const };
-    const places = locationsOf(call.last).map(({ path }) => path);
-    const paths = namedPaths(kind, call.last.input, places);
-    const beside = request.beside ? { beside: request.beside } : {};
-    this.ask({ ...head, kind: 'approval', toolKind: kind, detail, ...beside, ...paths, options, ...editable }, about);
+    const shown = askOf(call.last, request, call.edited, this.state.setup.cwd);
+    this.ask({ id: this.newId(), turnId: turn.id, callId: call.id, ...shown }, { on: 'call' } satisfies About);
   }
   /** Withdraws the question about the call, which then counts as decided. */
   withdrawAsk(call: A2aCall): void {
     if (call.decision === 'changed') call.decision = 'none';
-    const ask = this.askOf(call);
+    const ask = this.openAsk(call);
     if (!ask) return;
     this.closeAsk(ask, 'withdrawn');
     call.decision = 'allowed';
   }
-  askOf(call: A2aCall): OpenAsk | undefined {
+  openAsk(call: A2aCall): OpenAsk | undefined {
     return Object.values(this.state.asks).find(({ callId }) => callId === call.id);
   }
   /** The answer that was given before; undefined when the user has to be asked. Nothing is remembered for files outside the folder. */
@@ -1144,7 +1098,8 @@ class A2aStep extends Step<A2aState> {
     stream.held = held;
     if (turn.phase === 'stopping') return;
     const why = heldBecause(turn);
-    this.tellActivity(turn, why === undefined ? null : t('Your answer has not been sent yet. {0}', why));
+    if (why === undefined) this.clearActivity(turn);
+    else this.showActivity(turn, t('Your answer has not been sent yet. {0}', why));
   }
   decisionClosed(turn: A2aTurn, stream: Stream, error: Problem | null): void {
     const { callId } = stream;
@@ -1272,7 +1227,7 @@ class A2aStep extends Step<A2aState> {
     if (waits) turn.heardAt = this.now;
     const silent = this.now - turn.heardAt;
     if (isOffline(turn) || silent < timing.silence) return;
-    this.tellActivity(turn, t('Nothing heard from the agent for {0} s', Math.round(silent / 1000)));
+    this.showActivity(turn, t('Nothing heard from the agent for {0} s', Math.round(silent / 1000)));
   }
 
   // --- notifications: hints that there is news
@@ -1354,12 +1309,8 @@ class A2aStep extends Step<A2aState> {
     const why = error?.message ?? t('The connection was lost.');
     if (this.state.task.id === null || turn.records === 0) return this.fail(why, ['retry']);
     turn.recovery = newRecovery(why, follows);
-    if (this.has('turnHangsOnConnection')) this.readTask('stopped task');
+    if (this.has('turnHangsOnConnection')) this.readTask('stopped');
     else this.retry(turn, turn.recovery);
-  }
-  stoppedTaskRead(now: Incoming | null): void {
-    const told = now === null || this.has('abortedTaskFails') || isOver(now.state) ? this.leaveTask() : '';
-    this.fail([t('The connection was lost.'), told].filter(Boolean).join(' '), ['retry', 'continue']);
   }
   retry(turn: A2aTurn, recovery: Recovery): void {
     Object.assign(recovery, { at: 0, until: this.now + this.state.setup.timing.giveUp, isEarly: false, hasNews: false });
@@ -1370,7 +1321,7 @@ class A2aStep extends Step<A2aState> {
     if (recovery.at >= retries.length || this.now >= recovery.until) return this.giveUp(turn, recovery);
     Object.assign(recovery, { step: 'waiting', link: null, stoodAt: null });
     if (recovery.isQuiet) recovery.isQuiet = false;
-    else this.tellActivity(turn, t('The connection was lost.'));
+    else this.showActivity(turn, t('The connection was lost.'));
     if (!recovery.isEarly && recovery.hasNews) return this.subscribe(turn, recovery, true);
     // Clients that lost one server come back at different times.
     const spread = 0.8 + ((this.state.ids * 7919 + this.state.seed.charCodeAt(0)) % 401) / 1000;
@@ -1383,7 +1334,7 @@ class A2aStep extends Step<A2aState> {
   }
   subscriptionStands(turn: A2aTurn, recovery: Recovery): void {
     recovery.stoodAt = this.now;
-    this.tellActivity(turn, null);
+    this.clearActivity(turn);
     this.readMissed(recovery);
   }
   /** Reads the task as soon as the subscription is open: no version promises a first record. */
@@ -1446,7 +1397,7 @@ class A2aStep extends Step<A2aState> {
   }
   recovered(turn: A2aTurn, { link }: Recovery, isGone = false): void {
     turn.recovery = null;
-    this.tellActivity(turn, null);
+    this.clearActivity(turn);
     const stream = streamOf(turn, link ?? '');
     if (stream) {
       this.markEnded(stream);
@@ -1456,7 +1407,7 @@ class A2aStep extends Step<A2aState> {
     else this.settleTurn(turn);
   }
   giveUp(turn: A2aTurn, recovery: Recovery): void {
-    this.tellActivity(turn, null);
+    this.clearActivity(turn);
     // A notification during the last try counts as an answer.
     if (recovery.hasNews) return this.retry(turn, recovery);
     Object.assign(recovery, { step: 'asking', link: null, stoodAt: null });
@@ -1548,7 +1499,7 @@ class A2aStep extends Step<A2aState> {
     this.closeUnsent(turn);
     const waiting = Object.values(turn.calls).filter(isUndecided);
     for (const call of waiting) {
-      const ask = this.askOf(call);
+      const ask = this.openAsk(call);
       if (ask) this.closeAsk(ask, 'cancelled');
       Object.assign(call, { decision: 'rejected', edited: null });
     }
@@ -1594,8 +1545,8 @@ class A2aStep extends Step<A2aState> {
       case 'waiting':
         return this.stopWaited(turn, stop);
       case 'reading':
-        this.do({ do: 'drop', call: 'stop task' });
-        return this.stopTaskRead(turn, null);
+        this.do({ do: 'drop', call: 'stopped' });
+        return this.stoppedRead(turn, null);
       case 'cancelling':
         this.do({ do: 'drop', call: 'cancel' });
         this.log('warn', 'The cancel was not answered in time.');
@@ -1619,13 +1570,17 @@ class A2aStep extends Step<A2aState> {
     const { stop } = turn;
     if (!stop) return;
     if (wasHeard && stop.holdsConnection) stop.commandRan = false;
-    if (!this.has('cancelEndsConversation') || this.state.task.id === null) return this.stopTaskRead(turn, null);
+    if (!this.has('cancelEndsConversation') || this.state.task.id === null) return this.stoppedRead(turn, null);
     stop.step = 'reading';
-    this.readTask('stop task');
+    this.readTask('stopped');
   }
-  stopTaskRead(turn: A2aTurn, now: Incoming | null): void {
-    if (!now || isOver(now.state)) this.leaveTask();
-    if (turn.stop?.commandRan) this.addNotice(turn, 'warn', notReached(''));
+  /** The shipped server has stopped, because the user wanted it to or because its connection was lost: does it still have the task? */
+  stoppedRead(turn: A2aTurn, now: Incoming | null): void {
+    const { stop } = turn;
+    const isGone = now === null || isOver(now.state) || (!stop && this.has('abortedTaskFails'));
+    const told = isGone ? this.leaveTask() : '';
+    if (!stop) return this.fail([t('The connection was lost.'), told].filter(Boolean).join(' '), ['retry', 'continue']);
+    if (stop.commandRan) this.addNotice(turn, 'warn', notReached(''));
     this.finish('cancelled');
   }
 

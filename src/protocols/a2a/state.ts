@@ -10,7 +10,7 @@ import {
   type Table,
   type TurnState,
 } from '../../conversation/state.ts';
-import type { CallId, Notice, Part, Turn } from '../../session/model.ts';
+import type { CallId, Notice, Part, SessionOption, Turn } from '../../session/model.ts';
 import { isAnotherCall, type Snapshot } from './calls.ts';
 import type { Peer } from './card.ts';
 import { type CommandTree, type Incoming, isAtRest, type TaskState, textOf } from './codec.ts';
@@ -529,6 +529,21 @@ export function renamed({ turn, kept }: LeftTurn, newId: () => string): { readon
   });
   const apart = kept.known.apart.map(([id, work]): [string, string] => [idOf(id), work]);
   return { parts, kept: { ...kept, known: { ...kept.known, apart }, calls } };
+}
+/** The option that turns the editor's tools on. */
+export const EDITOR_TOOLS = 'editorTools';
+export function optionsOf({ model, agent, allowances }: A2aState): readonly SessionOption[] {
+  const path = agent?.folder?.path ?? '';
+  const text = t('Lets this agent open files and read problems here, by the folder {0}. Turning it off removes the folder.', path);
+  const choices = [{ value: model, name: model }];
+  return [
+    // Seen, not chosen: the agent offers no other.
+    ...(model === '' ? [] : [{ kind: 'choice', id: 'model', name: t('Model'), about: 'model', current: model, choices } as const]),
+    ...(agent?.folder
+      ? [{ kind: 'switch', id: EDITOR_TOOLS, name: t('Editor tools'), description: text, on: agent.folder.on } as const]
+      : []),
+    ...allowances.map(({ id, title }) => ({ kind: 'switch', id, name: t('Always allowed: {0}', title), on: true }) as const),
+  ];
 }
 export function addLine(summary: string[], who: 'User' | 'Agent' | 'Changed', text: string): void {
   if (text.trim() !== '') summary.push(`${who}: ${text.trim()}`);
