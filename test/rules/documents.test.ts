@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+
+/*
+ * The tables of docs/protocols that say which test shows an item: their last column is headed "test". A cell names test files, files of transcripts
+ * by their number, files by a letter that the section explains ("S is `…`"), and titles in quotation marks, cut off with … where they are long.
+ */
+
+const FOLDER = 'docs/protocols';
+/** Where the transcripts of a document are; by its name otherwise. */
+const CASES: Readonly<Record<string, string>> = { wire: 'kimi-wire' };
+
+interface Row {
+  readonly item: string;
+  readonly cell: string;
+  /** The section up to its table, which explains the letters. */
+  readonly section: string;
+}
+interface Known {
+  /** Paths of all test files. */
+  readonly files: readonly string[];
+  /** Numbers of the files of transcripts. */
+  readonly numbers: readonly string[];
+  /** The text of these files in which a title is looked for. */
+  readonly textOf: (files: readonly string[]) => string;
+  readonly titles: string;
+}
+
+function rowsIn(text: string): readonly Row[] {
+  return text.split(/^## /m).flatMap((section) => {
+    const lines = section.split('\n');
+    const from = lines.findIndex((line) => /\| *test *\|$/i.test(line));
+    if (from < 0) return [];
+    const intro = lines.slice(0, from).join('\n');
+    const rows = lines.slice(from + 2);
+    const end = rows.findIndex((line) => !line.startsWith('|'));
+    return rows.slice(0, end < 0 ? rows.length : end).map((line) => {
+      const cells = line.slice(1, line.lastIndexOf('|')).split(/(?<!\\)\|/);
+      return { item: (cells[0] ?? '').trim(), cell: (cells.at(-1) ?? '').trim(), section: intro };
+    });
+  });
+}
+
+/** What a row names and is not there. */
+function missingIn({ cell, section }: Row, known: Known): readonly string[] {
+  const fileOf = (name: string) => known.files.find((file) => file === name || file.endsWith(`/${name}`));
+  const legend = new Map(
+    [...section.matchAll(/\b([A-Z])(?: is|:|,)\s+`?([\w/.-]+\.(?:test\.ts|txt))/g)].map(([, key, file]) => [key, file]),
+  );
+  const named = [...cell.matchAll(/`([\w/.-]+\.test\.ts)`/g)].map(([, file]) => file ?? '');
+  const words = cell.replaceAll(/"[^"]*"|`[^`]*`/g, ' ');
+  const letters = words.match(/\b[A-Z]\b/g) ?? [];
+  const cited = [...named, ...letters.map((key) => legend.get(key) ?? `${key}?`)];
+  const numbers = words.match(/\b\d\d\b/g) ?? [];
+  const text = known.titles + known.textOf(cited.flatMap((name) => fileOf(name) ?? []));
+  const titles = [...cell.matchAll(/"([^"]*)"/g)].map(([, title]) => (title ?? '').replace(/\s*…$/, ''));
+  return [
+    ...cited.filter((name) => !fileOf(name)),
+    ...numbers.filter((number) => !known.numbers.includes(number)),
+    ...titles.filter((title) => !text.includes(title)),
+    ...(cited.length + numbers.length + titles.length > 0 || cell === '–' ? [] : [`nothing: ${cell}`]),
+  ];
+}
+
+function filesUnder(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(?:test\.ts|txt)$/.test(entry.name))
+    .map((entry) => path.join(entry.parentPath, entry.name).replaceAll(path.sep, '/'));
+}
+
+test('the tables of the protocol notes name tests that are there', () => {
+  const files = filesUnder('test');
+  const documents = readdirSync(FOLDER).filter((name) => name.endsWith('.md'));
+  const missing = documents.flatMap((name) => {
+    const protocol = name.replace(/\.md$/, '');
+    const cases = `test/protocols/${CASES[protocol] ?? protocol}/cases`;
+    const transcripts = existsSync(cases) ? readdirSync(cases) : [];
+    const known: Known = {
+      files,
+      numbers: transcripts.flatMap((file) => /^\d\d(?=-)/.exec(file)?.[0] ?? []),
+      textOf: (wanted) => wanted.map((file) => readFileSync(file, 'utf8')).join('\n'),
+      titles: transcripts.map((file) => readFileSync(path.join(cases, file), 'utf8').replaceAll(/^[<>=] .*$/gm, '')).join('\n'),
+    };
+    return rowsIn(readFileSync(path.join(FOLDER, name), 'utf8')).flatMap((row) =>
+      missingIn(row, known).map((one) => `${name}, ${row.item}: ${one}`),
+    );
+  });
+  assert.deepEqual(missing, []);
+});
+
+test('a test that is not there is found', () => {
+  const known: Known = { files: ['test/a.test.ts'], numbers: ['01'], textOf: () => "test('it works')", titles: '# a case that is long' };
+  const table = (cell: string) =>
+    `## Items\n\nS is \`test/a.test.ts\`, T is \`test/gone.test.ts\`.\n\n| item | test |\n| --- | --- |\n| one \\| two | ${cell} |\n\nMore.\n`;
+  const missing = (cell: string) => rowsIn(table(cell)).flatMap((row) => missingIn(row, known));
+  assert.deepEqual(missing('01, S "it works", `a.test.ts`, "a case that …"'), []);
+  assert.deepEqual(missing('02, T, X, `b.test.ts`, "another"'), ['b.test.ts', 'test/gone.test.ts', 'X?', '02', 'another']);
+  assert.deepEqual(missing('surely'), ['nothing: surely']);
+});
