@@ -143,7 +143,7 @@ test('a thought with a heading has it as its subject', async (t) => {
   assert.deepEqual(data, [{ subject: 'Where to look', description: 'In the tests.' }]);
 });
 
-test('commands name their arguments, and one that must be given is asked for before anything starts', async (t) => {
+test('commands name their arguments, and whether one must be given', async (t) => {
   const { ask } = await served(t, []);
   const [told] = await ask('commands/get', {});
   const commands = (told?.result?.commands ?? []) as readonly { name: string; arguments: readonly Json[] }[];

@@ -110,6 +110,8 @@ test('a cancel while an approval waits leaves no call waiting in the task', asyn
   const task = await (await ask('tasks/get', { id, historyLength: 200 })).text();
   const states = [...task.matchAll(/"status":"(PENDING|EXECUTING|SUCCEEDED|CANCELLED)"/g)].map(([, state]) => state);
   assert.deepEqual([states.at(-1), /"state":"canceled"/.test(task)], ['CANCELLED', true]);
+  const last = task.slice(task.lastIndexOf('"status":"CANCELLED"'));
+  assert.doesNotMatch(last, /confirmation_request/, 'nobody can answer it any more');
 });
 
 test('an approval says where its command would run, and what its edit looks like', async (t) => {
@@ -122,4 +124,20 @@ test('an approval says where its command would run, and what its edit looks like
   assert.ok(shell.includes(`"working_directory":${JSON.stringify(cwd)}`), shell);
   const write = await (await ask('message/stream', text('write'))).text();
   assert.match(write, /"formatted_diff":"[^"]*\+x/);
+});
+
+test('a body of 70 MB is too large, and the server goes on', async (t) => {
+  const { url, ask } = await served(t, []);
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': 70 * 1024 * 1024 };
+    const request = http.request(url, { method: 'POST', headers }, (response) => {
+      resolve(response.statusCode);
+      request.destroy();
+    });
+    request.on('error', reject);
+    // It answers as soon as it has read too much: nothing follows that would meet a closed connection.
+    request.write(Buffer.alloc(64 * 1024 * 1024 + 1, 'x'));
+  });
+  assert.equal(status, 413);
+  assert.equal(await codeOf(await ask('tasks/get', { id: 'nobody' })), -32001);
 });

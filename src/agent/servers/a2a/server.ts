@@ -267,8 +267,6 @@ export class A2aServer {
     const failed = (message: string) => ({ result: { execution_id: '', status: 'FAILED_TO_START', message } });
     const command = this.#commands.find(name);
     if (!command) return failed(`There is no command /${name}.`);
-    const missing = args?.trim() ? undefined : command.args?.find((one) => one.isRequired);
-    if (missing) return failed(`/${name} needs ${missing.name}: ${missing.description}.`);
     const message: Message = {
       messageId: randomUUID(),
       role: 'user',
