@@ -202,9 +202,9 @@ async function main(): Promise<number> {
   if (at.kind === 'port' && !isLoopback(at.host))
     log.warn(`Other computers reach ${address}. Without encryption, anybody on the way reads along.`);
   const access = { token, ...(at.kind === 'port' ? { port: at.port } : {}) };
-  writeFileSync(path.join(data, 'access.json'), JSON.stringify(access), { mode: 0o600 });
+  writeSecret(path.join(data, 'access.json'), access);
   const file = path.join(data, 'host.json');
-  writeFileSync(file, JSON.stringify({ pid: process.pid, address, token }), { mode: 0o600 });
+  writeSecret(file, { pid: process.pid, address, token });
   process.stdout.write(`${JSON.stringify({ address, token })}\n`);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
@@ -217,6 +217,12 @@ async function main(): Promise<number> {
   rmSync(file, { force: true });
   lock.dispose();
   return 0;
+}
+
+/** A new file each time: one that is there keeps its mode, and may be a link. */
+function writeSecret(file: string, value: object): void {
+  rmSync(file, { force: true });
+  writeFileSync(file, JSON.stringify(value), { mode: 0o600, flag: 'wx' });
 }
 
 function versionOf(): string {

@@ -277,7 +277,7 @@ export class HostedSessions {
     hosted.modifiedAt = this.#deps.now();
     hosted.chat = { ...next, modifiedAt: new Date(hosted.modifiedAt).toISOString() };
     this.#deps.channels.publish(before.resource, action, origin);
-    for (const told of neededActions(hosted)) this.#tellSession(hosted, told);
+    if (MAY_NEED_INPUT.test(action.type)) for (const told of neededActions(hosted)) this.#tellSession(hosted, told);
   }
 
   #tellSession(hosted: Hosted, action: SessionAction, origin?: Origin): void {
@@ -382,6 +382,9 @@ function sessionActions({ state }: Hosted, session: Session): readonly SessionAc
     actions.push({ type: 'session/configChanged', config: config.values, replace: true });
   return actions;
 }
+
+/** Texts and new calls need nothing of the user, and there may be thousands. */
+const MAY_NEED_INPUT = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirmed|Complete)|input)/;
 
 /** What the session waits for, as its chat has it. */
 function neededActions({ chat, state }: Hosted): readonly SessionAction[] {

@@ -13,6 +13,7 @@ import type {
   InputRequest,
   Message,
   Question,
+  ResponsePart,
   ResultContent,
   SessionConfig,
   ToolCallState,
@@ -49,6 +50,7 @@ class Telling {
   readonly actions: ChatAction[] = [];
   readonly #session: Session;
   #chat: ChatState;
+  readonly #places = new Places();
 
   constructor(chat: ChatState, session: Session) {
     this.#chat = chat;
@@ -118,22 +120,23 @@ class Telling {
 
   /** A text that was said anew, instead of growing, becomes another part. */
   #text(turnId: string, kind: 'markdown' | 'reasoning', id: string, text: string): void {
-    const parts = (this.#chat.activeTurn?.responseParts ?? []).flatMap((part) =>
-      part.kind === kind && (part.id === id || part.id.startsWith(`${id}~`)) ? [part] : [],
-    );
-    const last = parts.at(-1);
+    const { count, last } = this.#places.text(this.#parts, kind, id);
     if (last?.content === text) return;
     if (last && text.startsWith(last.content)) {
       const type = kind === 'markdown' ? 'chat/delta' : 'chat/reasoning';
       return this.#tell({ type, turnId, partId: last.id, content: text.slice(last.content.length) });
     }
-    const partId = last ? `${id}~${parts.length}` : id;
+    const partId = last ? `${id}~${count}` : id;
     this.#tell({ type: 'chat/responsePart', turnId, part: { kind, id: partId, content: text } });
   }
 
+  get #parts(): readonly ResponsePart[] {
+    return this.#chat.activeTurn?.responseParts ?? [];
+  }
+
   #systemText(turnId: string, id: string, content: string): void {
-    const isTold = this.#chat.activeTurn?.responseParts.some((part) => part.kind === 'systemNotification' && part._meta?.id === id);
-    if (!isTold) this.#tell({ type: 'chat/responsePart', turnId, part: { kind: 'systemNotification', content, _meta: { id } } });
+    if (!this.#places.isTold(this.#parts, id))
+      this.#tell({ type: 'chat/responsePart', turnId, part: { kind: 'systemNotification', content, _meta: { id } } });
   }
 
   #call(turnId: string, call: ToolCall): void {
@@ -173,9 +176,7 @@ class Telling {
   }
 
   #known(callId: string): ToolCallState | undefined {
-    for (const part of this.#chat.activeTurn?.responseParts ?? [])
-      if (part.kind === 'toolCall' && part.toolCall.toolCallId === callId) return part.toolCall;
-    return undefined;
+    return this.#places.call(this.#parts, callId);
   }
 
   #input(turnId: string, call: ToolCall, told: string): void {
@@ -339,6 +340,63 @@ class Telling {
     const { link } = this.#session;
     if (activeTurn && link.state === 'closed' && !this.#session.turns.some((turn) => turn.id === activeTurn.id))
       this.#tell(failure(activeTurn.id, 0, link.detail ? `${link.reason}\n${link.detail}` : link.reason));
+  }
+}
+
+type TextPart = Extract<ResponsePart, { readonly kind: 'markdown' | 'reasoning' }>;
+
+/** Where the parts of the open turn stand: to look for each among all others would cost a turn of thousands too much at every change. */
+class Places {
+  readonly #calls = new Map<string, number>();
+  /** How many parts a text has become, and where the last of them stands. */
+  readonly #texts = new Map<string, { count: number; last: number }>();
+  readonly #notes = new Set<unknown>();
+  #read = 0;
+
+  call(parts: readonly ResponsePart[], id: string): ToolCallState | undefined {
+    this.#catchUp(parts);
+    const part = parts[this.#calls.get(id) ?? -1];
+    return part?.kind === 'toolCall' ? part.toolCall : undefined;
+  }
+
+  text(
+    parts: readonly ResponsePart[],
+    kind: TextPart['kind'],
+    id: string,
+  ): { readonly count: number; readonly last: TextPart | undefined } {
+    this.#catchUp(parts);
+    const { count, last } = this.#texts.get(`${kind} ${id}`) ?? { count: 0, last: -1 };
+    return { count, last: parts[last] as TextPart | undefined };
+  }
+
+  isTold(parts: readonly ResponsePart[], id: string): boolean {
+    this.#catchUp(parts);
+    return this.#notes.has(id);
+  }
+
+  /** Parts are only added at the end of a turn; another turn begins anew. */
+  #catchUp(parts: readonly ResponsePart[]): void {
+    if (parts.length < this.#read) this.#forget();
+    for (; this.#read < parts.length; this.#read++) {
+      const part = parts[this.#read] as ResponsePart;
+      if (part.kind === 'toolCall') this.#calls.set(part.toolCall.toolCallId, this.#read);
+      else if (part.kind === 'systemNotification') this.#notes.add(part._meta?.id);
+      else if (part.kind === 'markdown' || part.kind === 'reasoning') this.#addText(part);
+    }
+  }
+
+  #addText({ kind, id }: TextPart): void {
+    for (const name of new Set([id, id.replace(/~\d+$/, '')])) {
+      const known = this.#texts.get(`${kind} ${name}`);
+      this.#texts.set(`${kind} ${name}`, { count: (known?.count ?? 0) + 1, last: this.#read });
+    }
+  }
+
+  #forget(): void {
+    this.#calls.clear();
+    this.#texts.clear();
+    this.#notes.clear();
+    this.#read = 0;
   }
 }
 

@@ -21,6 +21,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'test/protocols/ai-sdk/limits',
     'test/transport/http',
   ],
+  hosts: ['test/serve/serve'],
   texts: ['test/webview/hints', 'test/editor/redact'],
   journal: [],
   stops: [],

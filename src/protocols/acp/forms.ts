@@ -83,7 +83,7 @@ export function formAsk(id: string, request: FormRequest, turnId: string | undef
 }
 
 /** undefined when a value does not fit its property. */
-export function formReply(request: FormRequest, answer: Answer): FormReply | undefined {
+export function formReply(request: FormRequest, answer: Answer, steps = stepsEach(request)): FormReply | undefined {
   if (answer.kind === 'option') return { action: 'decline' };
   if (answer.kind !== 'fields') return FORM_CANCELLED;
   const { properties, required } = request.requestedSchema;
@@ -91,7 +91,7 @@ export function formReply(request: FormRequest, answer: Answer): FormReply | und
   const joined = new Set(twins.values());
   const content: Record<string, string | number | boolean | readonly string[]> = {};
   for (const [name, one] of Object.entries(properties)) {
-    const given = (answer.values[name] ?? []).filter((value) => value !== '');
+    const given = valuesOf(answer, name).filter((value) => value !== '');
     if (given.length === 0) {
       if (required?.includes(name) && !joined.has(name)) return undefined;
       continue;
@@ -103,7 +103,7 @@ export function formReply(request: FormRequest, answer: Answer): FormReply | und
     const kept = choices ? given.flatMap((value) => choices.find((choice) => choice.label === value)?.value ?? []) : given;
     if (choices && twin === undefined && free.length > 0) return undefined;
     if (kept.length === 0) continue;
-    const value = typed(one, kept);
+    const value = typed(one, kept, steps);
     if (value === undefined) return undefined;
     content[name] = value;
   }
@@ -115,6 +115,7 @@ export function formMisfit(request: FormRequest, answer: Answer): string | undef
   const { properties, required } = request.requestedSchema;
   const twins = twinsOf(properties);
   const joined = new Set(twins.values());
+  const steps = stepsEach(request);
   for (const [name, one] of Object.entries(properties)) {
     if (joined.has(name)) continue;
     const twin = twins.get(name);
@@ -125,11 +126,11 @@ export function formMisfit(request: FormRequest, answer: Answer): string | undef
       ...request,
       requestedSchema: { ...request.requestedSchema, properties: alone, required: required?.includes(name) ? [name] : [] },
     };
-    if (formReply(part, answer) !== undefined) continue;
+    if (formReply(part, answer, steps) !== undefined) continue;
     const label = one.title || one.description || name;
-    const given = answer.kind === 'fields' ? (answer.values[name]?.[0] ?? '') : '';
+    const given = answer.kind === 'fields' ? (valuesOf(answer, name)[0] ?? '') : '';
     const text = t('The answer to "{0}" does not fit what was asked.', label);
-    return one.pattern != null && !matches(given, one.pattern) ? `${text} (${one.pattern})` : text;
+    return one.pattern != null && !matches(given, one.pattern, steps) ? `${text} (${one.pattern})` : text;
   }
   return undefined;
 }
@@ -216,7 +217,7 @@ function initialOf(one: Property, choices: readonly Choice[] | undefined): reado
   return choices ? texts.flatMap((text) => choices.find((choice) => choice.value === text)?.label ?? []) : texts;
 }
 
-function typed(one: Property, given: readonly string[]): string | number | boolean | readonly string[] | undefined {
+function typed(one: Property, given: readonly string[], steps: number): string | number | boolean | readonly string[] | undefined {
   const [first = ''] = given;
   switch (one.type) {
     case 'array':
@@ -230,8 +231,13 @@ function typed(one: Property, given: readonly string[]): string | number | boole
       return within(number, one.minimum, one.maximum) ? number : undefined;
     }
     default:
-      return within([...first].length, one.minLength, one.maxLength) && matches(first, one.pattern) ? first : undefined;
+      return within([...first].length, one.minLength, one.maxLength) && matches(first, one.pattern, steps) ? first : undefined;
   }
+}
+
+/** Names are the agent's: one of them may be that of a member every object has. */
+function valuesOf({ values }: Extract<Answer, { kind: 'fields' }>, name: string): readonly string[] {
+  return Object.hasOwn(values, name) ? (values[name] ?? []) : [];
 }
 
 function within(value: number, min: number | null | undefined, max: number | null | undefined): boolean {
@@ -239,20 +245,32 @@ function within(value: number, min: number | null | undefined, max: number | nul
 }
 
 /** A pattern of an agent's own making may be no pattern at all, or take ages: then it binds nobody, and the agent checks for itself. */
-function matches(text: string, pattern: string | null | undefined): boolean {
-  if (pattern == null || text.length > longestFor(pattern)) return true;
+function matches(text: string, pattern: string | null | undefined, steps: number): boolean {
+  if (pattern == null || text.length > longestFor(pattern, steps)) return true;
   try {
     return new RegExp(pattern, 'u').test(text);
   } catch {
     return true;
   }
 }
-/** The longest text that a pattern reads in bounded time: backtracking costs the length to the power of its open repetitions. */
-function longestFor(pattern: string): number {
+/** Steps that the patterns of one form may take together, about 10 ms. */
+const MOST_STEPS = 2_000_000;
+
+function stepsEach({ requestedSchema: { properties } }: FormRequest): number {
+  return MOST_STEPS / Math.max(1, Object.values(properties).filter(({ pattern }) => pattern != null).length);
+}
+
+/**
+ * The longest text that a pattern reads within its steps: it is tried from each character, each repetition tries each length, and each choice doubles
+ * the ways.
+ */
+function longestFor(pattern: string, steps: number): number {
   // Repeated groups and back references cost more than that.
   if (pattern.length > 1000 || /\)(?:[*+?]|\{)|\\[1-9k]/.test(pattern)) return -1;
-  const repeats = pattern.replace(/\\./g, '').match(/[*+]|\{\d+,\d*\}/g)?.length ?? 0;
-  return [10_000, 10_000, 2000, 150, 40][repeats] ?? -1;
+  const plain = pattern.replace(/\\./g, '');
+  const repeats = plain.match(/[*+]|\{\d+,\d*\}/g)?.length ?? 0;
+  const choices = plain.match(/[?|]/g)?.length ?? 0;
+  return Math.floor((steps / 2 ** choices) ** (1 / (repeats + 1)));
 }
 
 /** A choice and the text property that is its "Other…": Claude names them question_0 and question_0_custom. */

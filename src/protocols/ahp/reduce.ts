@@ -26,7 +26,10 @@ export function reduceChat(state: ChatState, action: ChatAction): ChatState {
   return status === next.status ? next : { ...next, status };
 }
 
-const SETS_ACTIVITY = /^chat\/(?:turn|error|truncated|toolCall|input)/;
+/** Parts of one turn. Every action copies the list of them, so a turn without an end would cost ever more. */
+export const MOST_PARTS = 6000;
+/** A new call, and what it says while it runs, waits for nobody. */
+const SETS_ACTIVITY = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirmed|Complete)|input)/;
 
 function changeChat(state: ChatState, action: ChatAction): ChatState {
   switch (action.type) {
@@ -42,12 +45,12 @@ function changeChat(state: ChatState, action: ChatAction): ChatState {
         : withoutPending(withoutPending(started, 'queued', queuedMessageId), 'steering', queuedMessageId);
     }
     case 'chat/responsePart':
-      return inTurn(state, action.turnId, (turn) => ({ ...turn, responseParts: [...turn.responseParts, action.part] }));
+      return withPart(state, action.turnId, action.part);
     case 'chat/delta':
     case 'chat/reasoning': {
       const kind = action.type === 'chat/delta' ? 'markdown' : 'reasoning';
-      return inParts(state, action.turnId, (part) =>
-        part.kind === kind && part.id === action.partId ? { ...part, content: part.content + action.content } : part,
+      return inPart(state, action.turnId, (part) =>
+        part.kind === kind && part.id === action.partId ? { ...part, content: part.content + action.content } : undefined,
       );
     }
     case 'chat/usage':
@@ -66,28 +69,25 @@ function changeChat(state: ChatState, action: ChatAction): ChatState {
     }
     case 'chat/toolCallStart': {
       const { type: _type, turnId, ...name } = action;
-      return inTurn(state, turnId, (turn) => ({
-        ...turn,
-        responseParts: [...turn.responseParts, { kind: 'toolCall', toolCall: { ...name, status: 'streaming' } }],
-      }));
+      return withPart(state, turnId, { kind: 'toolCall', toolCall: { ...name, status: 'streaming' } });
     }
     case 'chat/toolCallDelta':
     case 'chat/toolCallReady':
     case 'chat/toolCallConfirmed':
     case 'chat/toolCallContentChanged':
     case 'chat/toolCallComplete':
-      return inParts(state, action.turnId, (part) => {
-        if (part.kind !== 'toolCall' || part.toolCall.toolCallId !== action.toolCallId) return part;
+      return inPart(state, action.turnId, (part) => {
+        if (part.kind !== 'toolCall' || part.toolCall.toolCallId !== action.toolCallId) return undefined;
         const toolCall = changeCall(part.toolCall, action);
         return toolCall === part.toolCall ? part : { ...part, toolCall };
       });
     case 'chat/inputRequested':
       return requested(state, action.request);
     case 'chat/inputCompleted':
-      return inParts(state, state.activeTurn?.id ?? '', (part) =>
+      return inPart(state, state.activeTurn?.id ?? '', (part) =>
         part.kind === 'inputRequest' && part.response === undefined && part.request.id === action.requestId
           ? { ...part, request: { ...part.request, ...(action.answers ? { answers: action.answers } : {}) }, response: action.response }
-          : part,
+          : undefined,
       );
     case 'chat/pendingMessageSet':
       return withPending(state, action.kind, { id: action.id, message: action.message });
@@ -187,15 +187,36 @@ export function needsInput(part: ResponsePart): boolean {
 
 function inTurn(state: ChatState, turnId: string, change: (turn: ActiveTurn) => ActiveTurn): ChatState {
   if (state.activeTurn?.id !== turnId) return state;
-  return { ...state, activeTurn: change(state.activeTurn) };
+  const activeTurn = change(state.activeTurn);
+  return activeTurn === state.activeTurn ? state : { ...state, activeTurn };
 }
 
-function inParts(state: ChatState, turnId: string, change: (part: ResponsePart) => ResponsePart): ChatState {
+/** Beyond the most of one turn a last part says so, and nothing is added. */
+function withPart(state: ChatState, turnId: string, part: ResponsePart): ChatState {
+  return inTurn(state, turnId, (turn) => {
+    const { length } = turn.responseParts;
+    if (length > MOST_PARTS) return turn;
+    const last: ResponsePart = {
+      kind: 'systemNotification',
+      content: `This turn has more than ${MOST_PARTS} steps. The rest is not shown.`,
+    };
+    // A spread would copy twice.
+    return { ...turn, responseParts: turn.responseParts.concat([length === MOST_PARTS ? last : part]) };
+  });
+}
+
+/** Changes the latest part that `change` has something to say about. */
+function inPart(state: ChatState, turnId: string, change: (part: ResponsePart) => ResponsePart | undefined): ChatState {
   const turn = state.activeTurn;
   if (turn?.id !== turnId) return state;
-  const responseParts = turn.responseParts.map(change);
-  if (responseParts.every((part, at) => part === turn.responseParts[at])) return state;
-  return { ...state, activeTurn: { ...turn, responseParts } };
+  const { responseParts } = turn;
+  for (let at = responseParts.length - 1; at >= 0; at--) {
+    const part = responseParts[at];
+    const next = part && change(part);
+    if (!next) continue;
+    return next === part ? state : { ...state, activeTurn: { ...turn, responseParts: responseParts.with(at, next) } };
+  }
+  return state;
 }
 
 function withPending(state: ChatState, kind: 'queued' | 'steering', entry: PendingMessage): ChatState {
