@@ -333,9 +333,19 @@ function readData(data: unknown, kind: EventFacts['kind']): Said {
 
 /** How the agent is written to; a part of what its card says. */
 export type Spelling = Pick<Peer, 'wire' | 'dialect' | 'extension' | 'commandContext'>;
+/** The user's decision about one call; `camel`: the agent names its members so. */
+export interface CallDecision {
+  readonly callId: string;
+  readonly dialect: 'rfc' | 'gemini';
+  /** The option that was chosen. */
+  readonly sends: string;
+  /** The proposal as the user changed it. */
+  readonly edited: string | null;
+  readonly camel: boolean;
+}
 export interface OutgoingMessage {
   readonly messageId: string;
-  readonly part: Fields;
+  readonly says: string | CallDecision;
   readonly taskId: string | null;
   readonly contextId: string | null;
   /** The folder to work in, with the first message of a task. */
@@ -366,24 +376,17 @@ function textOfContent(content: Content): string {
   }
 }
 
-export function textPart({ wire }: Spelling, text: string): Fields {
-  return wire === '1.0' ? { text } : { kind: 'text', text };
-}
-
-export function dataPart({ wire }: Spelling, data: Fields): Fields {
-  return wire === '1.0' ? { data } : { kind: 'data', data };
-}
-
 /** The params of `message/stream`. */
-export function messageParams(to: Spelling, { messageId, part, taskId, contextId, workspace, reference }: OutgoingMessage): Fields {
+export function messageParams(to: Spelling, { messageId, says, taskId, contextId, workspace, reference }: OutgoingMessage): Fields {
   const newer = to.wire === '1.0';
+  const [kind, content] = typeof says === 'string' ? ['text', says] : ['data', confirmationOf(says)];
   const metadata = workspace === null ? undefined : settingsOf(to, workspace);
   return {
     message: {
       ...(newer ? {} : { kind: 'message' }),
       role: newer ? 'ROLE_USER' : 'user',
       messageId,
-      parts: [part],
+      parts: [{ ...(newer ? {} : { kind }), [kind]: content }],
       ...(taskId === null ? {} : { taskId }),
       ...(contextId === null ? {} : { contextId }),
       ...(metadata ? { metadata } : {}),
@@ -413,16 +416,7 @@ export function commandParams(
   return { ...rfc, ...(contextId ? { contextId } : {}), metadata: { [extension]: { workspace_path: workspace } } };
 }
 
-/** The user's decision about one call; `camel`: the agent names its members so. */
-export function confirmationOf(
-  callId: string,
-  {
-    dialect,
-    sends,
-    edited,
-    camel,
-  }: { readonly dialect: 'rfc' | 'gemini'; readonly sends: string; readonly edited: string | null; readonly camel: boolean },
-): Fields {
+function confirmationOf({ callId, dialect, sends, edited, camel }: CallDecision): Fields {
   if (dialect === 'gemini') return { callId, outcome: sends, ...(edited === null ? {} : { newContent: edited }) };
   const answer = { tool_call_id: callId, selected_option_id: sends, ...(edited === null ? {} : { file_details: { new_content: edited } }) };
   return written(answer, camel);

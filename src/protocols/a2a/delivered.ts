@@ -21,6 +21,15 @@ interface Place {
   end: number;
 }
 type Kind = 'text' | 'thought';
+interface Words {
+  readonly pieces: string[];
+  length: number;
+}
+/** The same as one text, and where its pieces begin. */
+interface Shown {
+  readonly whole: string;
+  readonly starts: readonly number[];
+}
 type Status = Snapshot['status'];
 
 export interface Delivered {
@@ -30,7 +39,8 @@ export interface Delivered {
   readonly earlierPrompts: Table<true>;
   /** In the order they were shown. They are written with every piece of text, and looked up only when a task is read. */
   places: Place[];
-  words: Readonly<Record<Kind, { whole: string; starts: number[] }>>;
+  /** All words of this turn, in the pieces they were shown in. */
+  words: Readonly<Record<Kind, Words>>;
   calls: Table<Status>;
   /** Text of artifacts, by their id. */
   readonly works: Table<string>;
@@ -78,7 +88,7 @@ export function newDelivered(): Delivered {
   };
 }
 function noWords(): Delivered['words'] {
-  return { text: { whole: '', starts: [] }, thought: { whole: '', starts: [] } };
+  return { text: { pieces: [], length: 0 }, thought: { pieces: [], length: 0 } };
 }
 
 /** Begins a turn: everything shown so far belongs to earlier turns. */
@@ -107,9 +117,9 @@ export function promptSent(known: Delivered, messageId: string, text: string): v
 
 export function textShown(known: Delivered, kind: Kind, text: string, messageId: string | undefined): void {
   const words = known.words[kind];
-  words.starts.push(words.whole.length);
-  words.whole += text;
-  if (messageId !== undefined) notePlace(known, kind, messageId, text.length, words.whole.length);
+  words.pieces.push(text);
+  words.length += text.length;
+  if (messageId !== undefined) notePlace(known, kind, messageId, text.length, words.length);
 }
 
 /** Nothing is known of earlier turns. */
@@ -132,12 +142,12 @@ export function restOfWork(known: Delivered, id: string, whole: string): string 
 
 /** State of this turn for a later window, besides its parts. */
 export function checkpointOf(known: Delivered): KeptDelivery {
-  const { text, thought } = known.words;
+  const startsOf = (kind: Kind) => shownIn(known.words[kind], REMEMBERED).starts;
   return {
     prompts: keys(known.prompts).slice(-KEPT.prompts),
     prompt: known.prompt.length > KEPT.prompt ? '' : known.prompt,
     names: known.places.slice(-KEPT.names).map(({ kind, id, length, end }): [string, number, number] => [`${kind} ${id}`, length, end]),
-    starts: { text: text.starts.slice(-REMEMBERED), thought: thought.starts.slice(-REMEMBERED) },
+    starts: { text: [...startsOf('text')], thought: [...startsOf('thought')] },
     apart: keys(known.apart).map((partId): [string, string] => [partId, find(known.apart, partId) ?? '']),
     attached: keys(known.attached).slice(-KEPT.names),
     own: known.ownTask,
@@ -164,26 +174,39 @@ export function restore(
   for (const [partId, work] of kept.apart) put(known.apart, partId, work);
   for (const id of kept.attached) put(known.attached, id, true);
   for (const [id, , status] of calls) put(known.calls, id, status);
-  known.words = {
-    text: { whole: '', starts: [...kept.starts.text] },
-    thought: { whole: '', starts: [...kept.starts.thought] },
-  };
+  known.words = noWords();
   for (const work of Object.values(known.apart)) remove(known.works, work);
   for (const part of parts) {
     if (part.kind !== 'text' && part.kind !== 'thought') continue;
     const work = find(known.apart, part.id);
     if (work) put(known.works, work, (find(known.works, work) ?? '') + part.text);
     if (work !== undefined) continue;
-    const words = known.words[part.kind];
-    words.starts.push(words.whole.length);
-    words.whole += part.text;
+    restoreWords(known.words[part.kind], part.text, kept.starts[part.kind]);
   }
-  for (const { starts } of [known.words.text, known.words.thought]) starts.sort((a, b) => a - b);
+}
+
+/** Adds the words of a part, in the pieces that began at `starts` of all words. */
+function restoreWords(words: Words, text: string, starts: readonly number[]): void {
+  const from = words.length;
+  const cuts = [0, ...starts.map((one) => one - from).filter((one) => one > 0 && one < text.length), text.length];
+  for (let at = 1; at < cuts.length; at += 1) words.pieces.push(text.slice(cuts[at - 1], cuts[at]));
+  words.length += text.length;
+}
+
+/** `newest`: only the beginnings of so many pieces. */
+function shownIn({ pieces, length }: Words, newest = pieces.length): Shown {
+  const starts: number[] = [];
+  let end = length;
+  for (let at = pieces.length - 1; at >= 0 && starts.length < newest; at -= 1) {
+    end -= pieces[at]?.length ?? 0;
+    starts.push(end);
+  }
+  return { whole: newest < pieces.length ? '' : pieces.join(''), starts: starts.reverse() };
 }
 
 /** The record holds this turn, as far as can be told: the prompt arrived. */
 export function isInRecord(known: Delivered, record: Incoming): boolean {
-  if (!isEmpty(known.calls) || known.words.text.whole !== '' || known.words.thought.whole !== '') return true;
+  if (!isEmpty(known.calls) || known.words.text.length + known.words.thought.length > 0) return true;
   return sincePrompt(known, record, false).anchored || !(record.history ?? []).some(isUsers);
 }
 
@@ -213,6 +236,7 @@ export function recordAsks(known: Delivered, record: Incoming): boolean {
  */
 export function unseen(known: Delivered, record: Incoming, isOld: (text: string) => boolean, passing = false): readonly Unseen[] {
   const { messages, anchored } = sincePrompt(known, record, passing);
+  const shown = { text: shownIn(known.words.text), thought: shownIn(known.words.thought) };
   const at: Record<Kind, number | undefined> = { text: anchored ? 0 : undefined, thought: anchored ? 0 : undefined };
   const found: Unseen[] = [];
   const calls = new Map<string, number>();
@@ -232,7 +256,7 @@ export function unseen(known: Delivered, record: Incoming, isOld: (text: string)
         else calls.set(id, found.push({ said, messageId }) - 1);
       } else if (said.type === 'text' || said.type === 'thought') {
         if (!anchored && skip[said.type] === 0 && isFresh(known) && isOld(said.text)) continue;
-        const rest = restOf(known, said.type, said.text, messageId, skip, at);
+        const rest = restOf(known, shown[said.type], said.type, said.text, messageId, skip, at);
         if (rest !== '') found.push({ said: { ...said, text: rest }, messageId });
       } else if (messageId === undefined || !find(known.attached, messageId)) found.push({ said, messageId });
     }
@@ -306,13 +330,13 @@ function skipOf(
 
 function restOf(
   known: Delivered,
+  { whole, starts }: Shown,
   kind: Kind,
   text: string,
   messageId: string | undefined,
   skip: Record<Kind, number>,
   at: Record<Kind, number | undefined>,
 ): string {
-  const { whole, starts } = known.words[kind];
   if (skip[kind] > 0) {
     const shown = Math.min(skip[kind], text.length);
     skip[kind] -= shown;

@@ -24,9 +24,8 @@ import {
 } from './calls.ts';
 import type { Peer } from './card.ts';
 import {
+  type CallDecision,
   commandParams,
-  confirmationOf,
-  dataPart,
   type EventFacts,
   eventOf,
   type Incoming,
@@ -42,7 +41,6 @@ import {
   readCommandResult,
   type Said,
   textOf,
-  textPart,
   toIncoming,
 } from './codec.ts';
 import {
@@ -61,7 +59,7 @@ import {
   workShown,
 } from './delivered.ts';
 import { hasQuirk, type QuirkId } from './quirks.ts';
-import { type Checkpoint, type Fields, isRecord, type Part as WirePart } from './schema.ts';
+import { type Checkpoint, isRecord, type Part as WirePart } from './schema.ts';
 import {
   type A2aCall,
   type A2aState,
@@ -154,18 +152,9 @@ const PRECISE = /\.\d{3,}/;
 /** Requests that read the task. */
 const TASK_READS = ['take up', 'news', 'look behind', 'doubt', 'look', 'missed', 'stopped'] as const;
 type TaskRead = (typeof TASK_READS)[number];
+const isTaskRead = (call: string): call is TaskRead => TASK_READS.some((one) => one === call);
 /** Requests that end with their turn. */
 const CALLS_OF_TURN = [...TASK_READS.slice(2), 'make task', 'change version', 'cancel', 'hang up', 'checkpoints'];
-
-interface Message {
-  readonly of: 'prompt' | 'text' | 'decision';
-  /** The agent's id of the call that is decided. */
-  readonly callId: string | null;
-  readonly part: Fields;
-  readonly text: string;
-  /** The task that this one follows. */
-  readonly reference: string | null;
-}
 
 class A2aStep extends Step<A2aState> {
   take(input: Input): void {
@@ -288,10 +277,9 @@ class A2aStep extends Step<A2aState> {
   }
   /** The driver gives no reply to a call that was dropped, so those of a turn find it. */
   reply(call: string, result: unknown, error: Failure | undefined): void {
-    const { state } = this;
-    const { turn } = state;
-    if (TASK_READS.includes(call as TaskRead)) return this.taskRead(call as TaskRead, result, error);
+    const { turn } = this.state;
     if (call.startsWith('write ')) return this.editWritten(call.slice('write '.length), error);
+    if (isTaskRead(call)) return this.taskRead(turn, call, result, error);
     switch (call) {
       case 'connect':
         if (!error) return this.connected(result as Agent);
@@ -299,7 +287,7 @@ class A2aStep extends Step<A2aState> {
         return this.leave();
       case 'register push':
         if (!error) return;
-        state.push.refused = true;
+        this.state.push.refused = true;
         return this.log('info', `No notifications from this agent: ${error.message}`);
       case 'editor tools':
         return this.toolsTurned(result === true, error);
@@ -319,12 +307,11 @@ class A2aStep extends Step<A2aState> {
     }
   }
   /** The task as the agent keeps it: null when it is gone, or when reading it failed. */
-  taskRead(call: TaskRead, result: unknown, error: Failure | undefined): void {
+  taskRead(turn: A2aTurn | null, call: TaskRead, result: unknown, error: Failure | undefined): void {
     const isGone = error?.kind === 'refused' && error.code === NOT_FOUND;
     const problem = error && !isGone ? problemOf(error) : null;
     if (problem) this.log('info', `Reading the task failed: ${problem.message}`);
     const now = error ? null : (toIncoming(result) ?? null);
-    const { turn } = this.state;
     if (call === 'take up') return this.takenUp(now, problem);
     if (call === 'news') return this.newsRead(now);
     if (!turn) return;
@@ -461,23 +448,24 @@ class A2aStep extends Step<A2aState> {
   // --- streams
 
   sendText(turn: A2aTurn, of: 'prompt' | 'text', text: string, reference: string | null = null): void {
-    this.sendMessage(turn, { of, callId: null, part: textPart(this.agent.peer, text), text, reference });
+    this.sendMessage(turn, of, text, reference);
   }
-  sendMessage(turn: A2aTurn, { of, callId, part, text, reference }: Message): void {
+  /** `reference`: the task that this one follows. */
+  sendMessage(turn: A2aTurn, of: 'prompt' | 'text' | 'decision', says: string | CallDecision, reference: string | null = null): void {
     const { state } = this;
     const { peer, push } = this.agent;
     const { task } = state;
     const messageId = this.newId();
     const isFirst = !task.settled;
     const workspace = isFirst ? state.setup.cwd : null;
-    const params = messageParams(peer, { messageId, part, taskId: task.id, contextId: task.contextId, workspace, reference });
+    const params = messageParams(peer, { messageId, says, taskId: task.id, contextId: task.contextId, workspace, reference });
     task.settled = true;
     const withPush = isFirst && push;
     if (withPush) state.push.sent = true;
-    promptSent(state.delivered, messageId, text);
+    promptSent(state.delivered, messageId, typeof says === 'string' ? says : '');
     this.keep(turn);
     const method = peer.streaming ? 'message/stream' : 'message/send';
-    this.openStream(turn, of, callId, { method, params, ...(withPush ? { push: true } : {}) });
+    this.openStream(turn, of, typeof says === 'string' ? null : says.callId, { method, params, ...(withPush ? { push: true } : {}) });
   }
   openStream(turn: A2aTurn, of: Stream['of'], callId: string | null, params: unknown): string {
     this.state.streams += 1;
@@ -694,7 +682,7 @@ class A2aStep extends Step<A2aState> {
     const followUp = Object.values(turn.followUps).join('\n');
     clear(turn.followUps);
     if (followUp) return this.sendText(turn, 'text', followUp);
-    if (turn.said === '' && !turn.anything) this.addNotice(turn, 'info', t('The agent returned nothing.'));
+    if (turn.said.length === 0 && !turn.anything) this.addNotice(turn, 'info', t('The agent returned nothing.'));
     this.finish('done');
   }
   /** The task rests for the user, and has not said what it waits for. */
@@ -713,7 +701,7 @@ class A2aStep extends Step<A2aState> {
     for (const timer of ['tick', 'keep', 'retry', 'stop', ...turn.streams.map(({ link }) => `rest ${link}`)]) this.timer(timer, null);
     for (const call of CALLS_OF_TURN) this.do({ do: 'drop', call });
     this.closeUnsent(turn);
-    addLine(state.summary, 'Agent', turn.said);
+    addLine(state.summary, 'Agent', turn.said.join(''));
     this.comeBack();
     this.registerPush();
     if (state.task.id !== null || state.task.contextId !== null) this.tellKey();
@@ -926,7 +914,7 @@ class A2aStep extends Step<A2aState> {
     // Artifacts are known by their own ids.
     const isWork = messageId === undefined && of !== undefined;
     if (!isWork) textShown(delivered, kind, text, messageId);
-    if (kind === 'text') turn.said += text;
+    if (kind === 'text') turn.said.push(text);
     const lane = laneOf(turn);
     if (kind === 'thought') lane.open = null;
     const before = lane.open;
@@ -1083,8 +1071,7 @@ class A2aStep extends Step<A2aState> {
       else if (text !== request.proposed && diff) turn.lateEdits.push({ callId: call.key, path: diff.path, text, isWriting: false });
     }
     this.recall(turn, call);
-    const data = confirmationOf(call.key, { dialect: call.dialect, sends: choice.sends, edited, camel: state.camel });
-    this.sendMessage(turn, { of: 'decision', callId: call.key, part: dataPart(this.agent.peer, data), text: '', reference: null });
+    this.sendMessage(turn, 'decision', { callId: call.key, dialect: call.dialect, sends: choice.sends, edited, camel: state.camel });
   }
   /** Lets go of a decision that was not answered yet. Of one whose answer has begun the agent says what becomes of it. */
   recall(turn: A2aTurn, call: A2aCall): void {

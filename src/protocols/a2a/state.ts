@@ -130,8 +130,8 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   readonly streams: Stream[];
   prompt: SentPrompt | null;
   command: CommandRun | null;
-  /** The text shown in this turn. */
-  said: string;
+  /** The text shown in this turn, in pieces: joined one by one, every piece would be kept twice. */
+  readonly said: string[];
   /** Something beside words was shown. */
   anything: boolean;
 
@@ -343,7 +343,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     streams: [],
     prompt: null,
     command: null,
-    said: '',
+    said: [],
     anything: false,
     taskState: null,
     failure: null,
