@@ -117,6 +117,8 @@ export interface TurnFile {
   /** Absolute. */
   readonly path: string;
   readonly change: 'created' | 'changed' | 'deleted';
+  /** Absolute; where the turn has moved it from. */
+  readonly from?: string;
   /** Lines; absent where the file is not text. */
   readonly added?: number;
   readonly removed?: number;

@@ -100,6 +100,14 @@ export function turnFiles(turn: Pick<Turn, 'files' | 'parts'>): readonly TurnFil
   return turn.files ?? changedFiles(turn).map(({ path, diffs }) => ({ path, change: kindOfChange(diffs), review: 'reported' }));
 }
 
+/** The last part of a name with slashes; of a file that was moved both names, with their folders where these differ. */
+export function rowName(name: string, from: string | undefined): string {
+  const base = (one: string) => one.slice(one.lastIndexOf('/') + 1);
+  const folder = (one: string) => one.slice(0, one.lastIndexOf('/') + 1);
+  if (from === undefined) return base(name);
+  return folder(from) === folder(name) ? `${base(from)} → ${base(name)}` : `${from} → ${name}`;
+}
+
 function kindOfChange(diffs: readonly Diff[]): TurnFile['change'] {
   const [first, last] = [diffs[0], diffs.at(-1)];
   if (last?.after === null && !last.summary) return 'deleted';

@@ -100,6 +100,21 @@ export async function removeReal(real: string): Promise<void> {
   }
 }
 
+/** Moves a file. Rejects where there is another one, and with PlaceChanged when a folder is not where it was. */
+export async function moveReal(real: string, to: string): Promise<void> {
+  const [source, target] = [await openFolder(path.dirname(real)), await openFolder(path.dirname(to))];
+  try {
+    await Promise.all([source.check(), target.check()]);
+    const [from, place] = [source.at(path.basename(real)), target.at(path.basename(to))];
+    const [moved, there] = [await lstat(from), await lstat(place).catch(() => undefined)];
+    // One file under both names: only the case of a letter differs.
+    if (there && (there.ino !== moved.ino || there.dev !== moved.dev)) throw new Error(`${to} exists`);
+    await replaceFile(from, place);
+  } finally {
+    await Promise.all([source.close(), target.close()]);
+  }
+}
+
 /** The beginning of a regular file, at once: for small files that are read at start. Undefined for anything else, a link among it. */
 export function readRealNow(real: string, most: number): string | undefined {
   let file: number | undefined;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { FakeAgent, SESSION } from '../fakes/acp.ts';
@@ -121,14 +121,86 @@ test(
     await review.lenses(1);
     // What stood there is shown in place, with the same two decisions.
     await review.lens('Show removed').click();
-    await window.page.locator('.peekview-widget').getByText('line 20').first().waitFor();
-    await window.pictures('review/removed');
-    await window.page.keyboard.press('Escape');
-    await review.decide('Undo');
+    const peek = window.page.locator('.peekview-widget');
+    await peek.getByText('line 20').first().waitFor();
+    await peek.locator('[aria-label^="Keep Change"]').waitFor();
+    await window.pictures('review/removed', ['dark', 'light', 'contrast']);
+    await peek.locator('[aria-label^="Undo Change"]').click();
+    await untilFile(inFolder('three.txt'), /line 20\n/);
     await review.lenses(0);
     assert.equal(read('one.txt'), changed([5]));
     assert.equal(read('two.txt'), changed([28]));
     assert.equal(read('three.txt'), text(lines));
+  }),
+);
+
+test(
+  'the keys go from change to change, from the last of a file to the next file, and around',
+  inWindow(async ({ window }) => {
+    const { page } = window;
+    const review = await cleared(window);
+    const lines = numbered('line', 30);
+    for (const name of ['one.txt', 'two.txt']) write(name, text(lines));
+    act = () => {
+      write('one.txt', text(lines.with(4, 'agent 5').with(24, 'agent 25')));
+      write('two.txt', text(lines.with(9, 'agent 10')));
+    };
+    await window.chat.exchange('three places');
+    await review.openFile('one.txt');
+    await review.lenses(2);
+    await page.locator('.editor-instance .view-line', { hasText: 'line 2' }).first().click();
+    const next = async (keys: string, name: string, line: number) => {
+      await page.keyboard.press('Control+k');
+      await page.keyboard.press(keys);
+      await page.locator('.tab.active', { hasText: name }).waitFor();
+      await window.cursor(line).waitFor();
+      await page.locator('.editor-instance .monaco-editor.focused').waitFor();
+    };
+    await next('j', 'one.txt', 5);
+    await next('j', 'one.txt', 25);
+    await next('j', 'two.txt', 10);
+    await window.pictures('review/next-file');
+    await next('j', 'one.txt', 5);
+    await next('Shift+j', 'two.txt', 10);
+    await next('Shift+j', 'one.txt', 25);
+  }),
+);
+
+test(
+  'a command moves two files, one of them changed on the way: each is one row, opens as one diff, and goes back',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const review = await cleared(window);
+    const lines = numbered('line', 30);
+    write('alpha.txt', text(lines));
+    write('beta.txt', text(lines.map((line) => `${line} of beta`)));
+    act = () => {
+      renameSync(inFolder('alpha.txt'), inFolder('omega.txt'));
+      rmSync(inFolder('beta.txt'));
+      write('src/beta.txt', text(lines.map((line, at) => (at === 4 ? 'agent 5' : `${line} of beta`))));
+    };
+    await chat.exchange('move them');
+    await chat.lastTurn.getByText('2 files changed').waitFor();
+    await chat.lastTurn.getByText('beta.txt → src/beta.txt').waitFor();
+    await review.show();
+    await review.row('alpha.txt → omega.txt').waitFor();
+    await review.row('beta.txt → src/beta.txt').click();
+    await window.diff.compared();
+    await window.pictures('review/moved');
+    await review.lens('Undo').first().waitFor();
+    await review.decide('Undo');
+    await untilFile(inFolder('src/beta.txt'), /line 5 of beta/);
+    await window.command('View: Close All Editors');
+    await window.openChat();
+    await chat.lastTurn.getByRole('button', { name: 'Undo all' }).click();
+    await untilFile(inFolder('alpha.txt'), /line 30\n$/);
+    await untilFile(inFolder('beta.txt'), /line 30 of beta\n$/);
+    assert.deepEqual([existsSync(inFolder('omega.txt')), existsSync(inFolder('src/beta.txt'))], [false, false]);
+    await chat.lastTurn.locator('.changes li', { hasText: 'alpha.txt' }).getByText('Undone').waitFor();
+    await window.pictures('review/moved-back');
+    await window.command('Parley: Bring Back Undone Changes');
+    await untilFile(inFolder('omega.txt'), /line 30\n$/);
+    assert.equal(existsSync(inFolder('alpha.txt')), false);
   }),
 );
 
@@ -286,6 +358,8 @@ test(
     await review.show();
     await review.row('table.txt').waitFor();
     await review.row('second').waitFor();
+    // One of two changed lines is kept.
+    await review.row('table.txt').getByText('+1 −1').waitFor();
     assert.equal(await review.marked('table.txt').count(), 1);
     await window.pictures('review/reloaded-list');
     await review.openFile('table.txt');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Diff, ToolCall, Turn } from '../../src/session/model.ts';
-import { callTitle, changedFiles, relativePath } from '../../src/session/select.ts';
+import { callTitle, changedFiles, relativePath, rowName } from '../../src/session/select.ts';
 
 function turnWith(diffs: readonly Diff[]): Turn {
   const call: ToolCall = {
@@ -67,4 +67,11 @@ test('a title names files without the folder, in whatever case the agent writes 
   assert.equal(titleOf('Edit C:\\ws\\src\\a.ts and c:/WS/b.ts', 'c:\\ws'), 'Edit src\\a.ts and b.ts');
   assert.equal(titleOf('Edit /ws/a.ts, not /WS/a.ts', '/ws'), 'Edit a.ts, not /WS/a.ts');
   assert.equal(titleOf('Edit \\\\server\\share\\ws\\a.ts', '\\\\server\\share\\ws'), 'Edit a.ts');
+});
+
+test('a file that was moved has both names, with their folders where these differ', () => {
+  assert.equal(rowName('src/a.ts', undefined), 'a.ts');
+  assert.equal(rowName('src/b.ts', 'src/a.ts'), 'a.ts → b.ts');
+  assert.equal(rowName('lib/a.ts', 'src/a.ts'), 'src/a.ts → lib/a.ts');
+  assert.equal(rowName('src/a.ts', 'a.ts'), 'a.ts → src/a.ts');
 });

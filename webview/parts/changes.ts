@@ -41,12 +41,13 @@ function headView(view: View, turn: Turn, files: readonly TurnFile[]): TemplateR
 }
 
 function fileRow(view: View, turn: Turn, file: TurnFile): TemplateResult {
-  const { path } = file;
+  const { path, from } = file;
   const shown = relativePath(path, view.session.cwd);
+  const origin = from === undefined ? nothing : html`<bdi>${visible(relativePath(from, view.session.cwd))}</bdi> → `;
   const diff = () => view.act.review({ turnId: turn.id, path });
   const open = () => (file.change === 'deleted' ? diff() : view.act.open(path));
   return html`<li>
-    <button class="path-button" type="button" title=${visibleText(path)} @click=${open}><bdi>${visible(shown)}</bdi></button>
+    <button class="path-button" type="button" title=${visibleText(path)} @click=${open}>${origin}<bdi>${visible(shown)}</bdi></button>
     ${markView(file)} ${countsView(view, turn, file)}
     <span class="settle">${file.review === 'undone' ? nothing : html`<button class="icon-button" type="button" title=${t('Open diff')} aria-label="${t('Open diff')}: ${visibleText(shown)}" @click=${diff}>${iconOf('diff')}</button>`}
     ${decisionView(view, turn, file, visibleText(shown))}</span>

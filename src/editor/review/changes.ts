@@ -6,6 +6,7 @@ import type { ChangedFile, ChangeSet, FileEffects } from '../../live/review/chan
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
+import { rowName } from '../../session/select.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
 import { otherFolders } from '../folder.ts';
 import type { QuickInputs } from '../quickInputs.ts';
@@ -113,8 +114,17 @@ export class Changes implements Disposable {
     await set.settleAll(how);
   }
 
-  go(way: 1 | -1): void {
-    this.#hunks.go(way);
+  /** Goes to the next or previous change to review: after the last of a file to the next file, and from the last file to the first. */
+  async go(way: 1 | -1): Promise<void> {
+    if (this.#hunks.go(way)) return;
+    const { current, inDiff } = inFront();
+    const { files = [] } = this.#sets.reviewing(current) ?? this.#sets.of(this.#host.active) ?? {};
+    const at = files.findIndex((file) => file.path === current);
+    const next = files.at(at < 0 && way === -1 ? -1 : (at + way) % files.length);
+    if (!next) return;
+    if (next.kind === 'deleted' || (inDiff && next.path !== current)) await this.open({ kind: 'file', file: next });
+    else if (next.path !== current) await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(next.path));
+    await this.#hunks.goToEnd(way);
   }
 
   /** Opens a file of the list beside its text before the changes. */
@@ -123,7 +133,7 @@ export class Changes implements Disposable {
     const sides = await this.#sides(row.file);
     const file = vscode.Uri.file(row.file.path);
     if (!sides) return void (await vscode.commands.executeCommand('vscode.open', file));
-    const title = `${path.basename(row.file.path)} (${vscode.l10n.t('to review')})`;
+    const title = `${rowName(row.file.name, row.file.from)} (${vscode.l10n.t('to review')})`;
     await vscode.commands.executeCommand('vscode.diff', ...sides, title, { preview: true });
   }
 
@@ -193,14 +203,15 @@ export class Changes implements Disposable {
     await this.#sets.lookAll();
     if (row.kind === 'turn') await set.settleTurn(row.turnId, how);
     else if (row.turnId === undefined) await set.settle(row.file.path, how);
-    else await set.settleTurn(row.turnId, how, row.file.path);
+    else await set.settleTurn(row.turnId, how, row.change?.path ?? row.file.path);
   }
 
   /** The file before the changes and now; undefined when it is not text. */
-  async #sides({ path: file, kind }: ChangedFile): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
+  async #sides({ path: file, kind, name, from }: ChangedFile): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
     const base = await this.#sets.reviewing(file)?.baseText(file);
     if (base === undefined) return undefined;
-    const left = this.#documents.put('before', file, base ?? '');
+    const earlier = from === undefined ? file : path.resolve(file, path.relative(name, from));
+    const left = this.#documents.put('before', earlier, base ?? '');
     return [left, kind === 'deleted' ? this.#documents.put('deleted', file, '') : vscode.Uri.file(file)];
   }
 
@@ -229,6 +240,13 @@ export class Changes implements Disposable {
     if (set?.trouble !== undefined) return vscode.l10n.t('Files cannot be kept for review: {0}', set.trouble);
     return set?.partial ? vscode.l10n.t('This folder is large: not all of its files are watched.') : '';
   }
+}
+
+/** The file of the tab in front, and whether that compares it with what it was. */
+function inFront(): { readonly current: string; readonly inDiff: boolean } {
+  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  if (input instanceof vscode.TabInputTextDiff) return { current: input.modified.fsPath, inDiff: input.modified.scheme === 'file' };
+  return { current: input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom ? input.uri.fsPath : '', inDiff: false };
 }
 
 /** Lines of a question, bounded. */

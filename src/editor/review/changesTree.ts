@@ -2,14 +2,14 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ChangedFile, ChangeSet } from '../../live/review/changeSet.ts';
 import type { Session, TurnFile, TurnId } from '../../session/model.ts';
-import { titleOf } from '../../session/select.ts';
+import { rowName, titleOf } from '../../session/select.ts';
 
 export interface FileRow {
   readonly kind: 'file';
   readonly file: ChangedFile;
-  /** Lines, where they are known. */
-  readonly counts?: Pick<TurnFile, 'added' | 'removed'>;
-  /** Below a prompt the row is about what that did. */
+  /** What a prompt did to it, with lines, where they are known. */
+  readonly change?: TurnFile;
+  /** Below a prompt the row is about that. */
   readonly turnId?: TurnId;
 }
 export interface TurnRow {
@@ -53,21 +53,29 @@ function rowsOf(set: ChangeSet, session: Session | undefined): readonly Row[] {
   const files = new Map(set.files.map((file) => [file.path, file]));
   const turns = set.checkpoints.toReversed().flatMap((turnId): readonly TurnRow[] => {
     const rows = (set.turnFiles(turnId)?.files ?? []).flatMap((one): readonly FileRow[] => {
-      const file = one.review === 'open' || one.review === 'unkept' ? files.get(one.path) : undefined;
-      return file ? [{ kind: 'file', file: { ...file, kind: one.change }, counts: one, turnId }] : [];
+      const file = one.review === 'open' || one.review === 'unkept' ? files.get(set.placeNow(turnId, one.path)) : undefined;
+      return file ? [{ kind: 'file', file: { ...file, kind: one.change }, change: one, turnId }] : [];
     });
     return rows.length === 0 ? [] : [{ kind: 'turn', turnId, label: session ? promptLabel(session, turnId) : turnId, rows }];
   });
   // A prompt that the conversation has gone back behind has no words any more.
   const isThere = ({ turnId }: TurnRow) => session?.turns.some((turn) => turn.id === turnId) === true;
-  if (turns.length > 1) return turns.flatMap((row): readonly Row[] => (isThere(row) ? [row] : row.rows));
+  if (turns.length > 1)
+    return turns.map((turn) => withOwnCounts(turn, turns)).flatMap((row): readonly Row[] => (isThere(row) ? [row] : row.rows));
   const known = turns[0]?.rows ?? [];
-  return set.files.map((file) => ({ kind: 'file', file, ...countsIn(known, file) }));
+  return set.files.map((file) => ({ kind: 'file', file, ...changeIn(known, file) }));
 }
 
-function countsIn(rows: readonly FileRow[], { path: file }: ChangedFile): Pick<FileRow, 'counts'> {
-  const counts = rows.find((row) => row.file.path === file)?.counts;
-  return counts ? { counts } : {};
+/** What is left of a file belongs to a prompt only where no other one has changed it. */
+function withOwnCounts(turn: TurnRow, all: readonly TurnRow[]): TurnRow {
+  const others = new Set(all.filter((one) => one !== turn).flatMap(({ rows }) => rows.map(({ file }) => file.path)));
+  const rows = turn.rows.map((row) => (others.has(row.file.path) ? { ...row, file: { ...row.file, left: undefined } } : row));
+  return { ...turn, rows };
+}
+
+function changeIn(rows: readonly FileRow[], { path: file }: ChangedFile): Pick<FileRow, 'change'> {
+  const change = rows.find((row) => row.file.path === file)?.change;
+  return change ? { change } : {};
 }
 
 function turnItem({ turnId, label, rows }: TurnRow): vscode.TreeItem {
@@ -79,18 +87,19 @@ function turnItem({ turnId, label, rows }: TurnRow): vscode.TreeItem {
   return item;
 }
 
-function fileItem({ file, counts, turnId }: FileRow): vscode.TreeItem {
+function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   const kinds = { created: vscode.l10n.t('new'), deleted: vscode.l10n.t('deleted'), changed: '' };
   const item = new vscode.TreeItem(vscode.Uri.file(file.path));
+  if (file.from !== undefined) item.label = rowName(file.name, file.from);
   item.id = `${turnId ?? ''} ${file.path}`;
+  const counts = file.left ?? change;
   const folder = path.posix.dirname(file.name);
+  const inLabel = folder === '.' || (file.from !== undefined && path.posix.dirname(file.from) !== folder);
   const lines = [counts?.added ? `+${counts.added}` : '', counts?.removed ? `−${counts.removed}` : ''].filter(Boolean).join(' ');
-  const facts = [folder === '.' ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('too large to undo') : ''].filter(
-    Boolean,
-  );
+  const facts = [inLabel ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('too large to undo') : ''].filter(Boolean);
   item.description = facts.join(' · ');
   item.contextValue = file.unkept ? 'unkeptFile' : 'changedFile';
-  item.accessibilityInformation = { label: [file.name, ...facts].join(', ') };
+  item.accessibilityInformation = { label: [file.from === undefined ? file.name : `${file.from} → ${file.name}`, ...facts].join(', ') };
   item.checkboxState = {
     state: file.reviewed ? vscode.TreeItemCheckboxState.Checked : vscode.TreeItemCheckboxState.Unchecked,
     tooltip: vscode.l10n.t('Reviewed'),

@@ -69,16 +69,23 @@ export class FileHunks implements Disposable {
     this.#findHunks().catch((error: unknown) => this.#log.error('Changes could not be shown', error));
   }
 
-  /** Goes to the next or previous hunk of the file in front, around its ends. */
-  go(way: 1 | -1): void {
+  /** Goes to the next or previous hunk of the file in front; false where there is none on that side of the cursor. */
+  go(way: 1 | -1): boolean {
     const editor = vscode.window.activeTextEditor;
+    const { line } = editor?.selection.active ?? { line: 0 };
     const lines = this.of(editor?.document.uri)?.hunks.map((one) => one.afterLine) ?? [];
-    if (!editor || lines.length === 0) return;
-    const { line } = editor.selection.active;
-    const found = way === 1 ? (lines.find((one) => one > line) ?? lines[0]) : (lines.findLast((one) => one < line) ?? lines.at(-1));
-    const target = new vscode.Position(Math.min(found ?? 0, editor.document.lineCount - 1), 0);
-    editor.selection = new vscode.Selection(target, target);
-    editor.revealRange(new vscode.Range(target, target), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    const found = way === 1 ? lines.find((one) => one > line) : lines.findLast((one) => one < line);
+    if (!editor || found === undefined) return false;
+    reveal(editor, found);
+    return true;
+  }
+
+  /** Goes to the first hunk of the file in front, or, on the way back, to its last. */
+  async goToEnd(way: 1 | -1): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const hunks = editor && (await this.#reviewedIn(editor.document))?.hunks;
+    const hunk = hunks?.at(way === 1 ? 0 : -1);
+    if (editor && hunk) reveal(editor, hunk.afterLine);
   }
 
   #typed(document: vscode.TextDocument): void {
@@ -148,13 +155,14 @@ export class FileHunks implements Disposable {
     // In an editor of many diffs a document is not among the visible ones.
     const reviewed = this.of(uri) ?? (await this.#reviewedIn(document));
     if (reviewed) this.#shown.set(uri.toString(), reviewed);
-    return (reviewed?.hunks ?? []).flatMap((one) => {
+    return (reviewed?.hunks ?? []).flatMap((one, at) => {
       const range = rangeOf(one, document);
       const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [uri, one.afterLine] });
       const gone = one.hunk.before.length;
       // A diff shows them itself.
       const peek = gone > 0 && isPlainTab(uri) ? [lens(vscode.l10n.t('Show removed ({0})', gone), SHOW_REMOVED)] : [];
-      return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...peek];
+      const place = reviewed && reviewed.hunks.length > 1 ? [lens(`${at + 1}/${reviewed.hunks.length}`, '')] : [];
+      return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...peek, ...place];
     });
   }
 }
@@ -166,6 +174,12 @@ async function showRemoved(uri: unknown, line: unknown): Promise<void> {
   const at = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
   editor.selection = new vscode.Selection(at, at);
   await vscode.commands.executeCommand('editor.action.dirtydiff.next');
+}
+
+function reveal(editor: vscode.TextEditor, line: number): void {
+  const target = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
+  editor.selection = new vscode.Selection(target, target);
+  editor.revealRange(new vscode.Range(target, target), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 }
 
 export function covers({ hunk, afterLine }: PlacedHunk, line: number): boolean {

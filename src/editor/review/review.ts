@@ -8,7 +8,7 @@ import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
 import type { Approval, Ask, AskId, CallId, Diff, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
 import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
-import { type ChangedFile, changedFiles, findAsk, turnFiles } from '../../session/select.ts';
+import { type ChangedFile, changedFiles, findAsk, rowName, turnFiles } from '../../session/select.ts';
 import { openDocument, presentText } from '../files.ts';
 import { smallestChange } from '../textChange.ts';
 import type { ReviewDocuments } from './documents.ts';
@@ -143,7 +143,7 @@ export class Review implements Disposable {
     if (wanted.length === 1 && wanted[0] && !first)
       return void (await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(wanted[0].path)));
     if (!first) return;
-    if (opened.length === 1) return this.#open(first.left, first.right, titleOf(first.subject.file, first.note), { preview: true });
+    if (opened.length === 1) return this.#open(first.left, first.right, first.title, { preview: true });
     const resources = opened.map((one) => [vscode.Uri.file(one.subject.file), one.left, one.right]);
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes'), resources);
   }
@@ -195,7 +195,7 @@ export class Review implements Disposable {
     const sides = this.#orExcerpt(located, diffs);
     const key = `${session.id}/${turn.id}`;
     const name = located.ok ? file : excerptName(file);
-    const left = this.#documents.put(`${key}/before`, name, sides.before ?? '');
+    const left = this.#documents.put(`${key}/before`, located.ok ? (row.from ?? file) : name, sides.before ?? '');
     // The file itself, where nothing was changed since.
     const isPresent = located.ok && typeof present === 'string' && plain(present) === plain(sides.after ?? '');
     const right = isPresent
@@ -204,7 +204,8 @@ export class Review implements Disposable {
     const subject: Subject = { kind: 'turn', sessionId: session.id, turnId: turn.id, file };
     this.#remember({ subject, left, right });
     const note = located.ok ? vscode.l10n.t('changed') : vscode.l10n.t('excerpt');
-    return { subject, left, right, note };
+    const from = row.from === undefined ? undefined : vscode.workspace.asRelativePath(row.from);
+    return { subject, left, right, title: `${rowName(vscode.workspace.asRelativePath(file), from)} (${note})` };
   }
 
   /** The text of a right side after the user has changed it; undefined when it is as it was proposed. */

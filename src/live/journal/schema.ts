@@ -192,6 +192,7 @@ const usage = z.looseObject({
 const turnFile = z.looseObject({
   path: text,
   change: z.enum(['created', 'changed', 'deleted']),
+  from: optional(text),
   added: optional(number),
   removed: optional(number),
   review: z.enum(['open', 'kept', 'undone', 'unkept', 'reported']),

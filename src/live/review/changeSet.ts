@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import { KeyedQueue } from '../../base/keyedQueue.ts';
@@ -19,25 +18,34 @@ import {
   settleHunks,
   withUserText,
 } from '../../session/segments.ts';
-import { replaceFile } from '../../transport/replaceFile.ts';
 import type { ContentStore } from './contentStore.ts';
 import { type Folders, fileOf, foldersOf, nameOf, placeOf, shownName } from './folders.ts';
-import { checkPlace, putFile } from './putFile.ts';
-import { emptyScan, type FileState, isKept, type Scan, type ScanLimits, scanFolders, stateOf, usualLimits } from './scan.ts';
+import { findMoves, type Moving } from './moves.ts';
+import { checkPlace, moveFile, putFile } from './putFile.ts';
+import { emptyScan, type FileState, isKept, movedKey, type Scan, type ScanLimits, scanFolders, stateOf, usualLimits } from './scan.ts';
 import {
   type Content,
   emptyState,
   fileList,
+  firstReview,
+  isLost,
+  isOnlyIn,
+  isOpen,
+  type LineCounts,
+  nameNow,
   type Replaced,
   type ReviewState,
   readState,
+  reopened,
   type Tracked,
   type TurnChange,
-  textOfState,
   withChange,
+  withMove,
+  withoutMove,
   withoutTracked,
   withReview,
   withTracked,
+  writeState,
 } from './state.ts';
 
 /** A file of the workspace whose changes by the agent are not reviewed yet. */
@@ -47,6 +55,10 @@ export interface ChangedFile {
   /** Absolute. */
   readonly path: string;
   readonly kind: TurnFile['change'];
+  /** The name it was moved from. */
+  readonly from?: string;
+  /** Lines that are left to be reviewed, once something of it was decided. */
+  readonly left?: LineCounts | undefined;
   readonly reviewed: boolean;
   /** It was too large to be kept before the change. */
   readonly unkept: boolean;
@@ -129,7 +141,9 @@ export class ChangeSet {
         path: fileOf(this.#folders, name),
         kind: kindOf(tracked),
         reviewed: tracked.reviewed === true,
-        unkept: isLost(tracked.before),
+        unkept: isLost(tracked),
+        left: tracked.left,
+        ...(tracked.from === undefined ? {} : { from: shownName(this.#folders, tracked.from) }),
       }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -158,7 +172,7 @@ export class ChangeSet {
     if (!checkpoint) return undefined;
     const { changes, burst, folders } = checkpoint;
     const files = changes.map((change): TurnFile => {
-      const { name, review, added, removed, callId } = change;
+      const { name, review, added, removed, callId, from } = change;
       return {
         path: fileOf(this.#folders, name),
         change: kindOf(change),
@@ -166,12 +180,18 @@ export class ChangeSet {
         ...(added === undefined ? {} : { added }),
         ...(removed === undefined ? {} : { removed }),
         ...(callId === undefined ? {} : { callId }),
+        ...(from === undefined ? {} : { from: fileOf(this.#folders, from) }),
       };
     });
     files.sort((a, b) => (a.path < b.path ? -1 : 1));
     return burst.length + folders.length === 0
       ? { files }
       : { files, unlisted: { files: burst.length, folders: folders.map((name) => shownName(this.#folders, name)) } };
+  }
+
+  /** Where a file is now that a prompt has left there. */
+  placeNow(turnId: TurnId, file: string): string {
+    return fileOf(this.#folders, nameNow(this.#state, turnId, nameOf(this.#folders, file) ?? ''));
   }
 
   /** Changes of that file are seen here. */
@@ -233,6 +253,7 @@ export class ChangeSet {
           const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
           await this.#track(name, from ?? null, to ?? null, explain);
         }
+        await this.#findMoves();
       }
       await this.#changed();
     });
@@ -272,7 +293,7 @@ export class ChangeSet {
   /** The hunks of a file as it is now; undefined when it is not under review, or not text. What the user has typed is none of them. */
   async segments(file: string): Promise<Segments | undefined> {
     const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');
-    if (!found || isLost(found.before) || isLost(found.after)) return undefined;
+    if (!found || !isText(found.before) || !isText(found.after)) return undefined;
     const present = await this.#deps.effects.readText(file);
     return present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
   }
@@ -296,7 +317,7 @@ export class ChangeSet {
       if (name === undefined || !found) throw new Error(nothingToReview(file));
       if (which !== 'all') await this.#settleHunks(name, found, how, which);
       else if (how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
-      else await this.#undoAll([name], (one) => this.#undoFile(one));
+      else await this.#undoAll([[name, () => this.#undoFile(name)]]);
       await this.#changed();
     });
   }
@@ -306,11 +327,7 @@ export class ChangeSet {
     return this.#run(async () => {
       const all = [...this.#state.tracked];
       try {
-        if (how === 'undo')
-          await this.#undoAll(
-            all.map(([name]) => name),
-            (name) => this.#undoFile(name),
-          );
+        if (how === 'undo') await this.#undoAll(all.map(([name]) => [name, () => this.#undoFile(name)]));
         else for (const [name, { after }] of all) this.#state = withoutTracked(this.#state, name, 'kept', after);
       } finally {
         await this.#changed();
@@ -330,10 +347,7 @@ export class ChangeSet {
       if (file !== undefined && wanted.length === 0) throw new Error(nothingToReview(file));
       try {
         if (how === 'undo')
-          await this.#undoAll(
-            wanted.map(({ name }) => name),
-            (name) => this.#undoIn(turnId, name),
-          );
+          await this.#undoAll(wanted.map(({ name }) => [nameNow(this.#state, turnId, name), () => this.#undoIn(turnId, name)]));
         else for (const change of wanted) await this.#keepIn(turnId, change);
       } finally {
         await this.#changed();
@@ -343,26 +357,17 @@ export class ChangeSet {
 
   /** What going back to before that prompt would do to files. Only files that the agent has changed since are touched. */
   async preview(turnId: TurnId): Promise<RestorePreview | undefined> {
-    const wanted = await this.#restoreList(turnId);
-    if (!wanted) return undefined;
-    const files = [...wanted].flatMap(([name, { target, present }]) => {
-      if (target === present) return [];
-      const how = isLost(target) ? 'unknown' : target === null ? 'delete' : present === null ? 'create' : 'rewrite';
-      return [{ name: shownName(this.#folders, name), how } as const];
-    });
-    return { turnId, files };
+    const steps = await this.#restoreSteps(turnId);
+    return steps && { turnId, files: steps.map(({ name, how }) => ({ name: shownName(this.#folders, name), how })) };
   }
 
   /** Puts the files back to before that prompt; their paths come back. Can be undone. */
   restore(turnId: TurnId): Promise<readonly string[]> {
     return this.#run(async () => {
-      const wanted = await this.#restoreList(turnId);
-      if (!wanted) throw new Error(t('The files before this prompt are not known any more.'));
-      const targets = [...wanted].flatMap(([name, { target, present }]) =>
-        isLost(target) || target === present ? [] : [{ name, target, present }],
-      );
-      const { done, failure } = await this.#putAll(targets);
-      const undo = done.map(({ name, present }) => ({ name, present, before: this.#state.tracked.get(name)?.before }));
+      const steps = await this.#restoreSteps(turnId);
+      if (!steps) throw new Error(t('The files before this prompt are not known any more.'));
+      const { done, failure } = await this.#putAll(steps.filter(({ how }) => how !== 'unknown'));
+      const undo = done.map(({ name, present }) => this.#replacedBy(name, present));
       if (done.length > 0) this.#state = { ...this.#state, undo };
       await this.#restored(done.map(({ name }) => name));
       const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
@@ -380,10 +385,11 @@ export class ChangeSet {
     return this.#run(async () => {
       const { undo } = this.#state;
       const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
-      for (const { name, present, before } of done) {
+      for (const { name, present, before, from } of done) {
         if (before === undefined) continue;
-        this.#state = withTracked(this.#state, name, { before, after: present });
-        this.#state = reopened(this.#state, name);
+        const tracked = new Map(this.#state.tracked).set(name, { before, after: present, ...(from === undefined ? {} : { from }) });
+        if (from !== undefined) tracked.delete(from);
+        this.#state = reopened({ ...this.#state, tracked }, name);
       }
       this.#state = { ...this.#state, undo: undo.filter(({ name }) => !done.some((one) => one.name === name)) };
       await this.#restored(done.map(({ name }) => name));
@@ -408,10 +414,8 @@ export class ChangeSet {
   }
 
   #setScanned(name: string, state: FileState | undefined): void {
-    const files = new Map(this.#scan.files);
-    if (state) files.set(name, { content: state.content, stamp: state.stamp });
-    else files.delete(name);
-    this.#scan = { ...this.#scan, files };
+    if (state) this.#scan.files.set(name, { content: state.content, stamp: state.stamp });
+    else this.#scan.files.delete(name);
   }
 
   #leaveOut(burst: readonly string[], folders: readonly string[]): void {
@@ -424,20 +428,36 @@ export class ChangeSet {
   async #track(name: string, from: Content, to: Content, explain: Explain | undefined): Promise<void> {
     const who = explain?.(fileOf(this.#folders, name), to);
     if (who === 'other') return this.#absorbUser(name, to);
+    for (const [moved, one] of this.#state.tracked)
+      if (one.from === name && to !== null) this.#state = withoutMove(this.#state, moved, name);
     const found = this.#state.tracked.get(name);
     const base = found ? found.before : from;
-    if (base === to) this.#state = withoutTracked(this.#state, name, 'undone', to);
-    else this.#state = withTracked(this.#state, name, { before: base, after: to });
-    const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => one.name === name);
-    const before = earlier && isOpen(earlier, name) ? earlier.before : from;
+    const origin = found?.from === undefined ? {} : { from: found.from };
+    if (base === to && found?.from === undefined) this.#state = withoutTracked(this.#state, name, 'undone', to);
+    else this.#state = withTracked(this.#state, name, { before: base, after: to, ...origin });
+    const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name));
+    const change = { before: earlier ? earlier.before : from, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };
     this.#state = withChange(this.#state, {
       name,
-      before,
-      after: to,
-      review: isLost(before) ? 'unkept' : 'open',
-      ...(await this.#counts(before, to)),
+      ...change,
+      // Back to what it was before all prompts, it is not under review any more.
+      review: this.#state.tracked.has(name) ? firstReview(change) : 'undone',
+      ...(await this.#counts(change.before, to)),
       ...(who ? { callId: who.callId } : {}),
     });
+  }
+
+  /** Of what the latest prompt has deleted and created, one file moved is one change. */
+  async #findMoves(): Promise<void> {
+    const changes = this.#state.checkpoints.at(-1)?.changes.filter((one) => isOpen(one)) ?? [];
+    const moving = (name: string, content: Content) =>
+      content === null ? [] : [this.#textOf(content).then((text): Moving => ({ name, content, text: shortText(text) }))];
+    const gone = await Promise.all(changes.flatMap((one) => (one.after === null ? moving(one.name, one.before) : [])));
+    const fresh = await Promise.all(changes.flatMap((one) => (one.before === null ? moving(one.name, one.after) : [])));
+    for (const [from, to] of findMoves(gone, fresh)) {
+      const [left, come] = [from, to].map(({ name }) => changes.find((one) => one.name === name));
+      if (left && come) this.#state = withMove(this.#state, left, come, await this.#counts(left.before, come.after));
+    }
   }
 
   async #counts(before: Content, after: Content): Promise<{ readonly added?: number; readonly removed?: number }> {
@@ -465,12 +485,13 @@ export class ChangeSet {
 
   async #rebase(name: string, found: Tracked, segments: Segments, present: string, after: Content): Promise<void> {
     const base = beforeText(segments);
-    if (hunksOfSegments(segments).length === 0) {
+    // That it was moved is still to be reviewed.
+    if (hunksOfSegments(segments).length === 0 && found.from === undefined) {
       this.#state = withoutTracked(this.#state, name, 'by content', after);
       return;
     }
     const before = found.before === null && base === '' ? null : await this.#deps.store.put(Buffer.from(inMannerOf(base, present)));
-    this.#state = withTracked(this.#state, name, { ...found, before, after });
+    this.#state = withTracked(this.#state, name, { ...found, before, after, left: countLines(segments) });
   }
 
   async #settleHunks(name: string, found: Tracked, how: 'keep' | 'undo', which: readonly PlacedHunk[]): Promise<void> {
@@ -485,7 +506,7 @@ export class ChangeSet {
     if (chosen.size < which.length) throw new Error(changedSince(name));
     const next = settleHunks(segments, (hunk) => chosen.has(hunk), how);
     const text = afterText(next);
-    if (found.before === null && text === '' && how === 'undo') return this.#undoAll([name], (one) => this.#undoFile(one));
+    if (found.before === null && text === '' && how === 'undo') return this.#undoAll([[name, () => this.#undoFile(name)]]);
     if (how === 'undo') await this.#write(file, text, present);
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
     const state = isTyped ? await this.#deps.store.put(Buffer.from(present)) : await this.#refresh(name);
@@ -502,14 +523,14 @@ export class ChangeSet {
   }
 
   /** Takes back one file after the other, goes on where that fails, and rejects with the first reason. Can be undone like a restore. */
-  async #undoAll(names: readonly string[], takeBack: (name: string) => Promise<void>): Promise<void> {
+  async #undoAll(files: readonly (readonly [name: string, takeBack: () => Promise<void>])[]): Promise<void> {
     const undo: Replaced[] = [];
     const failures: unknown[] = [];
-    for (const name of names) {
+    for (const [name, takeBack] of files) {
       try {
         const replaced = await this.#replaced(name);
-        await takeBack(name);
-        undo.push(replaced);
+        await takeBack();
+        undo.push(...replaced);
       } catch (error) {
         failures.push(error);
       }
@@ -528,56 +549,61 @@ export class ChangeSet {
 
   async #undoIn(turnId: TurnId, name: string): Promise<void> {
     const change = this.#changeIn(turnId, name);
-    const found = this.#state.tracked.get(name);
+    const now = nameNow(this.#state, turnId, name);
+    const found = this.#state.tracked.get(now);
     if (!change || !found) return;
-    if (this.#isOnly(turnId, name)) return this.#undoFile(name);
-    const present = await this.#takeBack(name, change);
+    if (isOnlyIn(this.#state, turnId, now)) return this.#undoFile(now);
+    if (change.from !== undefined && now !== name) throw new Error(changedByOthers(name));
+    const present = await this.#takeBack(now, change);
     this.#state = withReview(this.#state, name, () => 'undone', turnId);
-    if (present === found.before) this.#state = withoutTracked(this.#state, name, 'by content', present);
-    else this.#state = withTracked(this.#state, name, { ...found, after: present });
+    const place = change.from ?? now;
+    const origin = found.from === undefined || found.from === place ? {} : { from: found.from };
+    const tracked = new Map(this.#state.tracked);
+    tracked.delete(now);
+    this.#state = { ...this.#state, tracked: tracked.set(place, { before: found.before, after: present, ...origin }) };
+    if (present === found.before && origin.from === undefined) this.#state = withoutTracked(this.#state, place, 'by content', present);
   }
 
   async #keepIn(turnId: TurnId, change: TurnChange): Promise<void> {
-    const found = this.#state.tracked.get(change.name);
+    const now = nameNow(this.#state, turnId, change.name);
+    const found = this.#state.tracked.get(now);
     if (!found) return;
-    if (!this.#isOnly(turnId, change.name)) return this.#keepTurn(turnId, change, found);
-    this.#state = withoutTracked(this.#state, change.name, 'kept', found.after);
+    if (!isOnlyIn(this.#state, turnId, now)) return this.#keepTurn(turnId, change, now, found);
+    this.#state = withoutTracked(this.#state, now, 'kept', found.after);
   }
 
-  /** No other prompt has open changes in that file. */
-  #isOnly(turnId: TurnId, name: string): boolean {
-    return this.#state.checkpoints.every((one) => one.turnId === turnId || !one.changes.some((other) => isOpen(other, name)));
-  }
-
-  /** The file as it is now, with unsaved text. */
-  async #replaced(name: string): Promise<Replaced> {
+  /** The file as it is now, with unsaved text; of one that was moved, also that there is none where it was. */
+  async #replaced(name: string): Promise<readonly Replaced[]> {
     const file = fileOf(this.#folders, name);
-    const before = this.#state.tracked.get(name)?.before;
     const typed = this.#deps.effects.hasUnsaved(file) ? await this.#deps.effects.readText(file) : undefined;
-    return {
-      name,
-      before,
-      present: typeof typed === 'string' ? await this.#deps.store.put(Buffer.from(typed)) : await this.#present(name),
-    };
+    const present = typeof typed === 'string' ? await this.#deps.store.put(Buffer.from(typed)) : await this.#present(name);
+    const one = this.#replacedBy(name, present);
+    return one.from === undefined ? [one] : [{ name: one.from, present: null }, one];
   }
 
-  async #keepTurn(turnId: TurnId, change: TurnChange, found: Tracked): Promise<void> {
-    const { name } = change;
+  #replacedBy(name: string, present: Content): Replaced {
+    const found = this.#state.tracked.get(name);
+    return { name, present, before: found?.before, ...(found?.from === undefined ? {} : { from: found.from }) };
+  }
+
+  async #keepTurn(turnId: TurnId, change: TurnChange, now: string, found: Tracked): Promise<void> {
     let before = change.after;
     if (found.before !== change.before) {
       const [base, from, to] = await Promise.all([found.before, change.before, change.after].map((one) => this.#textOf(one)));
       const merged = typeof base === 'string' && typeof from === 'string' && typeof to === 'string';
       const text = merged ? mergedInto(plain(base), plain(from), plain(to)) : undefined;
-      if (text === undefined || !merged)
-        throw new Error(t('{0} was changed in the same place by other prompts. Review the file as a whole.', name));
+      if (text === undefined || !merged) throw new Error(changedByOthers(change.name));
       before = await this.#deps.store.put(Buffer.from(inMannerOf(text, base)));
     }
-    this.#state = withReview(this.#state, name, () => 'kept', turnId);
-    this.#state = withTracked(this.#state, name, { ...found, before });
+    this.#state = withReview(this.#state, change.name, () => 'kept', turnId);
+    const from = found.from !== undefined && found.from === change.from ? change.name : found.from;
+    const { from: _, ...rest } = found;
+    this.#state = withTracked(this.#state, now, { ...rest, before, ...(from === undefined || from === now ? {} : { from }) });
   }
 
-  /** Takes a change out of the file as it is now; the content after it comes back. */
-  async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after'>): Promise<Content> {
+  /** Takes a change out of the file as it is now, and moves it back where it was moved; the content after it comes back. */
+  async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after' | 'from'>): Promise<Content> {
+    if (change.from !== undefined) return this.#moveBack(name, change.from, change);
     const file = fileOf(this.#folders, name);
     const present = await this.#present(name);
     const bytes = await this.#bytesOf(change.before, name);
@@ -585,16 +611,37 @@ export class ChangeSet {
       await this.#put(name, bytes);
       return this.#refresh(name);
     }
-    const [text, before, after] = [
-      await this.#deps.effects.readText(file),
-      await this.#textOf(change.before),
-      await this.#textOf(change.after),
-    ];
-    if (typeof text !== 'string' || before === undefined || after === undefined) throw new Error(notRestored(name));
-    const left = beforeText(withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text)));
-    if (before === null && left === '' && !this.#deps.effects.hasUnsaved(file)) await this.#put(name, null);
-    else await this.#write(file, left, text);
+    const text = await this.#deps.effects.readText(file);
+    const left = await this.#without(name, change, text);
+    if (change.before === null && left === '' && !this.#deps.effects.hasUnsaved(file)) await this.#put(name, null);
+    else await this.#write(file, left, text ?? '');
     return this.#refresh(name);
+  }
+
+  /** The text without that change. */
+  async #without(name: string, change: Pick<Tracked, 'before' | 'after'>, text: string | null | undefined): Promise<string> {
+    const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)];
+    if (typeof text !== 'string' || before === undefined || after === undefined) throw new Error(notRestored(name));
+    return beforeText(withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text)));
+  }
+
+  async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after'>): Promise<Content> {
+    const [file, place] = [fileOf(this.#folders, name), fileOf(this.#folders, from)];
+    if (this.#deps.effects.hasUnsaved(file)) throw new Error(unsavedIn(name));
+    const present = await this.#present(name);
+    const isSame = present !== null && change.before !== null && movedKey(present) === movedKey(change.before);
+    if (!isSame && (await this.#present(from)) !== null) throw new Error(changedSince(from));
+    if (isSame) {
+      await moveFile(placeOf(this.#folders, name), placeOf(this.#folders, from));
+      for (const one of [file, place]) this.#writes.fire(one);
+    } else {
+      const text = present === null || present === change.after ? undefined : await this.#textOf(present);
+      const left = text == null ? undefined : Buffer.from(inMannerOf(await this.#without(name, change, text), text));
+      await this.#put(from, left ?? (await this.#bytesOf(change.before, from)));
+      await this.#put(name, null);
+    }
+    await this.#refresh(name);
+    return this.#refresh(from);
   }
 
   async #put(name: string, bytes: Uint8Array | null): Promise<void> {
@@ -628,39 +675,64 @@ export class ChangeSet {
     return (await stateOf(fileOf(this.#folders, name), this.#deps.store, this.#scan.files.get(name)))?.content ?? null;
   }
 
-  async #restoreList(turnId: TurnId) {
+  /** What going back to before that prompt does to each file; undefined when nothing is known of that time. */
+  async #restoreSteps(turnId: TurnId): Promise<readonly RestoreStep[] | undefined> {
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
     const checkpoint = this.#state.checkpoints[at];
     const list = checkpoint && (await fileList(this.#deps.store, checkpoint.files));
     if (!list) return undefined;
-    const later = this.#state.checkpoints.slice(at);
-    const names = new Set(later.flatMap((one) => [...one.changes.map(({ name }) => name), ...one.burst]));
-    const found = new Map<string, { readonly target: Content; readonly present: Content }>();
-    for (const name of names) found.set(name, { target: list.get(name) ?? null, present: await this.#present(name) });
-    return found;
+    const changes = this.#state.checkpoints.slice(at).flatMap((one) => one.changes);
+    const burst = this.#state.checkpoints.slice(at).flatMap((one) => one.burst);
+    const steps: Omit<RestoreStep, 'how'>[] = [];
+    for (const name of new Set([...changes.flatMap(({ name, from = name }) => [name, from]), ...burst])) {
+      const [target, present] = [list.get(name) ?? null, await this.#present(name)];
+      if (target !== present) steps.push({ name, target, present });
+    }
+    return steps.map((step) => ({ ...step, how: howOf(step, steps) }));
   }
 
-  /** All contents are read, and all files looked at, before the first is written. What was written comes back, and the first failure. */
+  /**
+   * All contents are read, and all files looked at, before the first is written; what is not kept is moved. What was written comes back, and the first
+   * failure.
+   */
   async #putAll<T extends { readonly name: string; readonly target: Content }>(targets: readonly T[]) {
-    const contents: { readonly one: T; readonly bytes: Uint8Array | null }[] = [];
+    const works: { readonly done: readonly T[]; readonly run: () => Promise<void> }[] = [];
+    const moved = await this.#movedAmong(targets);
     for (const one of targets) {
       const { name, target } = one;
-      if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name)))
-        throw new Error(t('{0} has unsaved changes. Save or revert it first.', name));
-      const { root, below } = placeOf(this.#folders, name);
-      await checkPlace(root, below);
-      contents.push({ one, bytes: await this.#bytesOf(target, name) });
+      if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) throw new Error(unsavedIn(name));
+      const place = placeOf(this.#folders, name);
+      await checkPlace(place.root, place.below);
+      const source = moved.get(one);
+      if (source) works.push({ done: [one, source], run: () => moveFile(placeOf(this.#folders, source.name), place) });
+      else if (![...moved.values()].includes(one)) {
+        const bytes = await this.#bytesOf(target, name);
+        works.push({ done: [one], run: () => this.#put(name, bytes) });
+      }
     }
     const done: T[] = [];
-    const queue = contents.values();
+    const queue = works.values();
     const work = async () => {
-      for (const { one, bytes } of queue) {
-        await this.#put(one.name, bytes);
-        done.push(one);
+      for (const one of queue) {
+        await one.run();
+        done.push(...one.done);
       }
     };
     const ends = await Promise.allSettled(Array.from({ length: WRITES_AT_ONCE }, work));
     return { done, failure: ends.find((end) => end.status === 'rejected') };
+  }
+
+  /** Files that are not kept, each with the one of the others that it is now. */
+  async #movedAmong<T extends { readonly name: string; readonly target: Content }>(targets: readonly T[]): Promise<ReadonlyMap<T, T>> {
+    const moved = new Map<T, T>();
+    const lost = targets.filter(({ target }) => !isText(target));
+    if (lost.length === 0) return moved;
+    for (const source of targets.filter(({ target }) => target === null)) {
+      const present = await this.#present(source.name);
+      const one = lost.find(({ target }) => present !== null && target !== null && movedKey(present) === movedKey(target));
+      if (one) moved.set(one, source);
+    }
+    return moved;
   }
 
   async #bytesOf(content: Content, name: string): Promise<Buffer | null> {
@@ -673,9 +745,22 @@ export class ChangeSet {
     for (const name of names) {
       const found = this.#state.tracked.get(name);
       const now = await this.#refresh(name);
-      if (found && found.before === now) this.#state = withoutTracked(this.#state, name, 'undone', now);
-      else if (found) this.#state = withTracked(this.#state, name, { ...found, after: now });
+      if (found?.from !== undefined && now === null) await this.#restoredMove(name, found.from, found.before);
+      else if (found && found.before === now && found.from === undefined) this.#state = withoutTracked(this.#state, name, 'undone', now);
+      else if (found) this.#state = withTracked(this.#state, name, { ...found, after: now, left: undefined });
     }
+  }
+
+  /** The file is where it was before, perhaps with changes of earlier prompts. */
+  async #restoredMove(name: string, from: string, before: Content): Promise<void> {
+    const now = await this.#refresh(from);
+    if (now === before) {
+      this.#state = withoutTracked(this.#state, name, 'undone', now);
+      return;
+    }
+    const tracked = new Map(this.#state.tracked);
+    tracked.delete(name);
+    this.#state = { ...this.#state, tracked: tracked.set(from, { before, after: now }) };
   }
 
   async #textOf(content: Content): Promise<string | null | undefined> {
@@ -690,21 +775,17 @@ export class ChangeSet {
   }
 
   async #save(): Promise<void> {
-    const fresh = `${this.#file}.new`;
     try {
-      await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
-      await writeFile(fresh, textOfState(this.#state), { mode: 0o600 });
-      await replaceFile(fresh, this.#file);
+      await writeState(this.#file, this.#state);
       this.#unsaved = undefined;
     } catch (error) {
       this.#unsaved = messageOf(error);
       this.#deps.log.error('The changes under review could not be saved', error);
-      await rm(fresh, { force: true }).catch(() => {});
     }
   }
 }
 
-export function countLines(segments: Segments): { readonly added: number; readonly removed: number } {
+export function countLines(segments: Segments): LineCounts {
   const hunks = hunksOfSegments(segments);
   const lines = (side: readonly string[], isWhole: boolean) => (isWhole && side.at(-1) === '' ? side.length - 1 : side.length);
   const isWhole = segments.length === 1;
@@ -714,19 +795,30 @@ export function countLines(segments: Segments): { readonly added: number; readon
   };
 }
 
-/** What a restore had decided is open again. */
-function reopened(state: ReviewState, name: string): ReviewState {
-  const open = (change: TurnChange): TurnChange =>
-    change.name === name && change.review === 'undone' ? { ...change, review: isLost(change.before) ? 'unkept' : 'open' } : change;
-  return { ...state, checkpoints: state.checkpoints.map((one) => ({ ...one, changes: one.changes.map(open) })) };
+/** Its text is there, or there is no file. */
+function isText(content: Content): boolean {
+  return content === null || isKept(content);
 }
 
-function isOpen(change: TurnChange, name: string): boolean {
-  return change.name === name && (change.review === 'open' || change.review === 'unkept');
+/** undefined for what is too long to be compared. */
+function shortText(text: string | null | undefined): string | undefined {
+  return typeof text === 'string' && text.length <= LONGEST_COUNTED ? text : undefined;
 }
 
-function isLost(content: Content): boolean {
-  return content !== null && !isKept(content);
+interface RestoreStep {
+  readonly name: string;
+  readonly target: Content;
+  readonly present: Content;
+  readonly how: RestorePreview['files'][number]['how'];
+}
+
+/** What is not kept is neither written nor deleted, but it can be moved back. */
+function howOf({ target, present }: Omit<RestoreStep, 'how'>, all: readonly Omit<RestoreStep, 'how'>[]): RestoreStep['how'] {
+  if (isText(target) && (target !== null || isText(present))) return target === null ? 'delete' : present === null ? 'create' : 'rewrite';
+  const key = movedKey(target ?? present ?? '');
+  const isMoved =
+    target === null || present === null ? all.some((one) => key === movedKey((target === null ? one.target : one.present) ?? '')) : false;
+  return !isMoved ? 'unknown' : target === null ? 'delete' : 'create';
 }
 
 function kindOf({ before, after }: Pick<Tracked, 'before' | 'after'>): TurnFile['change'] {
@@ -743,6 +835,14 @@ function nothingToReview(file: string): string {
 
 function changedSince(name: string): string {
   return t('{0} has changed in the meantime. Look at the change again.', name);
+}
+
+function changedByOthers(name: string): string {
+  return t('{0} was changed in the same place by other prompts. Review the file as a whole.', name);
+}
+
+function unsavedIn(name: string): string {
+  return t('{0} has unsaved changes. Save or revert it first.', name);
 }
 
 /** Binary, too large, or its content is gone from the store. */

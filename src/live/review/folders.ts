@@ -42,8 +42,14 @@ export function fileOf({ root }: Folders, name: string): string {
   return path.isAbsolute(name) ? path.normalize(name) : path.join(root, name);
 }
 
+/** A folder, and the name of a file below it. */
+export interface Place {
+  readonly root: string;
+  readonly below: string;
+}
+
 /** The folder of a file, and its name there. Throws a message for the user when its folder is none of these any more. */
-export function placeOf(folders: Folders, name: string): { readonly root: string; readonly below: string } {
+export function placeOf(folders: Folders, name: string): Place {
   if (!path.isAbsolute(name)) return { root: folders.root, below: name };
   const root = folders.others.find((folder) => name.startsWith(prefixOf(folders, folder)));
   if (root === undefined) throw new Error(t('{0} leads outside the folder of the session.', name));

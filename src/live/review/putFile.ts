@@ -3,7 +3,8 @@ import { access, lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import { pathBelow, realPathNow } from '../../protocols/paths.ts';
-import { PlaceChanged, removeReal, writeReal } from '../../transport/realFiles.ts';
+import { moveReal, PlaceChanged, removeReal, writeReal } from '../../transport/realFiles.ts';
+import type { Place } from './folders.ts';
 
 /** Resolves with the file's real path. Rejects with a message for the user when `putFile` would not write there. */
 export async function checkPlace(root: string, name: string): Promise<string> {
@@ -23,6 +24,16 @@ export async function putFile(root: string, name: string, bytes: Uint8Array | nu
     await (bytes === null ? removeReal(real) : writeReal(real, bytes, false));
   } catch (error) {
     throw error instanceof PlaceChanged ? leadsOutside(name) : error;
+  }
+}
+
+/** Moves a file, never over another one and never through a link. Rejects with a message for the user. */
+export async function moveFile(place: Place, to: Place): Promise<void> {
+  const [real, target] = [await checkPlace(place.root, place.below), await checkPlace(to.root, to.below)];
+  try {
+    await moveReal(real, target);
+  } catch (error) {
+    throw error instanceof PlaceChanged ? leadsOutside(to.below) : error;
   }
 }
 

@@ -15,7 +15,8 @@ export interface FileState {
 export type Files = ReadonlyMap<string, FileState>;
 export interface Scan {
   readonly folders: Folders;
-  readonly files: Files;
+  /** Single files are put in as they are looked at again. */
+  readonly files: Map<string, FileState>;
   /** Not all of the folder was read: it holds more files or bytes than are kept. */
   readonly partial: boolean;
   /** Why contents could not be stored: the disk is full, for example. */
@@ -47,6 +48,12 @@ const AT_ONCE = 8;
 /** The content of a file that is not in the store stands for the file at that time and equals no other. */
 export function isKept(content: string): boolean {
   return !content.startsWith('unkept ');
+}
+
+/** What stays of a content when its file is moved; of one that is not kept, number, size and time of the file. */
+export function movedKey(content: string): string {
+  const [, written, place] = /^unkept (\S+) \S+ (\d+ \d+)$/.exec(content) ?? [];
+  return place === undefined ? content : `${written} ${place}`;
 }
 
 /**

@@ -1,8 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import * as z from 'zod/mini';
 import type { TurnFile } from '../../session/model.ts';
+import { replaceFile } from '../../transport/replaceFile.ts';
 import type { ContentStore } from './contentStore.ts';
-import { isKept } from './scan.ts';
+import { isKept, movedKey } from './scan.ts';
 
 /** The name of a content in the store, or `unkept …` for one that is not there; null: there is no such file. */
 export type Content = string | null;
@@ -13,6 +15,14 @@ export interface Tracked {
   readonly after: Content;
   /** The user has looked at it. */
   readonly reviewed?: true | undefined;
+  /** The file was moved: `before` stood under this name. */
+  readonly from?: string | undefined;
+  /** Lines that are left to be reviewed, once something of it was decided. */
+  readonly left?: LineCounts | undefined;
+}
+export interface LineCounts {
+  readonly added: number;
+  readonly removed: number;
 }
 /** What one prompt did to one file: its contents before the first and after the last change. */
 export interface TurnChange {
@@ -23,6 +33,8 @@ export interface TurnChange {
   readonly added?: number | undefined;
   readonly removed?: number | undefined;
   readonly callId?: string | undefined;
+  /** The prompt has moved the file: `before` stood under this name. */
+  readonly from?: string | undefined;
 }
 export interface Checkpoint {
   readonly turnId: string;
@@ -39,6 +51,7 @@ export interface Replaced {
   readonly name: string;
   readonly present: Content;
   readonly before?: Content | undefined;
+  readonly from?: string | undefined;
 }
 /** Everything of a change set that outlives its window. */
 export interface ReviewState {
@@ -51,9 +64,16 @@ export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], un
 
 const optional = z.optional;
 const content = z.nullable(z.string().check(z.regex(/^(?:[0-9a-f]{64}|unkept .*)$/)));
+const trackedFile = z.object({
+  before: content,
+  after: content,
+  reviewed: optional(z.literal(true)),
+  from: optional(z.string()),
+  left: optional(z.object({ added: z.number(), removed: z.number() })),
+});
 const stored = z.object({
   version: z.literal(2),
-  tracked: z.array(z.tuple([z.string(), z.object({ before: content, after: content, reviewed: optional(z.literal(true)) })])),
+  tracked: z.array(z.tuple([z.string(), trackedFile])),
   checkpoints: z.array(
     z.object({
       turnId: z.string(),
@@ -67,13 +87,14 @@ const stored = z.object({
           added: optional(z.number()),
           removed: optional(z.number()),
           callId: optional(z.string()),
+          from: optional(z.string()),
         }),
       ),
       burst: z.array(z.string()),
       folders: z.array(z.string()),
     }),
   ),
-  undo: z.array(z.object({ name: z.string(), present: content, before: optional(content) })),
+  undo: z.array(z.object({ name: z.string(), present: content, before: optional(content), from: optional(z.string()) })),
 });
 const listed = z.array(z.tuple([z.string(), content]));
 
@@ -85,8 +106,17 @@ export async function readState(file: string): Promise<ReviewState | undefined> 
   return { tracked: new Map(tracked), checkpoints, undo };
 }
 
-export function textOfState({ tracked, checkpoints, undo }: ReviewState): string {
-  return JSON.stringify({ version: 2, tracked: [...tracked], checkpoints, undo });
+/** Whole or not at all. Rejects when the disk refuses. */
+export async function writeState(file: string, { tracked, checkpoints, undo }: ReviewState): Promise<void> {
+  const fresh = `${file}.new`;
+  try {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(fresh, JSON.stringify({ version: 2, tracked: [...tracked], checkpoints, undo }), { mode: 0o600 });
+    await replaceFile(fresh, file);
+  } catch (error) {
+    await rm(fresh, { force: true }).catch(() => {});
+    throw error;
+  }
 }
 
 /** Names of all contents that the change set kept in that file needs. */
@@ -137,19 +167,31 @@ export function withoutTracked(state: ReviewState, name: string, how: 'kept' | '
   });
 }
 
-/** Decides the open changes of a file, in all prompts or one. */
+/** Decides the open changes of a file: in all prompts, whatever it was called then, or in one. */
 export function withReview(
   state: ReviewState,
   name: string,
   decide: (change: TurnChange) => 'kept' | 'undone',
   turnId?: string,
 ): ReviewState {
-  const isMeant = (change: TurnChange) => change.name === name && (change.review === 'open' || change.review === 'unkept');
-  const checkpoints = state.checkpoints.map((one) =>
-    (turnId === undefined || one.turnId === turnId) && one.changes.some(isMeant)
+  const names = turnId === undefined ? namesAt(state, name) : [];
+  const checkpoints = state.checkpoints.map((one, at) => {
+    const isMeant = (change: TurnChange) => isOpen(change, names[at] ?? name);
+    return (turnId === undefined || one.turnId === turnId) && one.changes.some(isMeant)
       ? { ...one, changes: one.changes.map((change) => (isMeant(change) ? { ...change, review: decide(change) } : change)) }
-      : one,
-  );
+      : one;
+  });
+  return { ...state, checkpoints };
+}
+
+/** What a restore had decided is open again. */
+export function reopened(state: ReviewState, name: string): ReviewState {
+  const names = namesAt(state, name, true);
+  const checkpoints = state.checkpoints.map((one, at) => {
+    const open = (change: TurnChange): TurnChange =>
+      change.name === names[at] && change.review === 'undone' ? { ...change, review: firstReview(change) } : change;
+    return { ...one, changes: one.changes.map(open) };
+  });
   return { ...state, checkpoints };
 }
 
@@ -158,6 +200,85 @@ export function withChange(state: ReviewState, change: TurnChange): ReviewState 
   const last = state.checkpoints.at(-1);
   if (!last) return state;
   const others = last.changes.filter((one) => one.name !== change.name);
-  const changes = change.before === change.after ? others : [...others, change];
+  const changes = change.before === change.after && change.from === undefined ? others : [...others, change];
   return { ...state, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
+}
+
+/** `gone` and `fresh`, which the latest prompt has deleted and created, are one file that it has moved. `counts`: the lines that differ. */
+export function withMove(
+  state: ReviewState,
+  gone: TurnChange,
+  fresh: TurnChange,
+  counts: Pick<TurnFile, 'added' | 'removed'>,
+): ReviewState {
+  const last = state.checkpoints.at(-1);
+  const [old, now] = [state.tracked.get(gone.name), state.tracked.get(fresh.name)];
+  if (!last || !now) return state;
+  const tracked = new Map(state.tracked);
+  tracked.delete(gone.name);
+  if (old) tracked.set(fresh.name, { before: old.before, after: now.after, from: old.from ?? gone.name });
+  const { added: _, removed: __, ...rest } = fresh;
+  const move = { ...rest, ...counts, before: gone.before, from: gone.from ?? gone.name, callId: fresh.callId ?? gone.callId };
+  const others = last.changes.filter((one) => one !== gone && one !== fresh);
+  const checkpoints = state.checkpoints.with(-1, { ...last, changes: [...others, { ...move, review: firstReview(move) }] });
+  const joined = { ...state, tracked, checkpoints };
+  // Made by the agent in an earlier prompt: that prompt's change is not undone by the move.
+  return old ? joined : reopened(joined, fresh.name);
+}
+
+/** A file stands again where another one came from: what was moved is a new file and a changed one. */
+export function withoutMove(state: ReviewState, name: string, from: string): ReviewState {
+  const found = state.tracked.get(name);
+  const last = state.checkpoints.at(-1);
+  if (!found || !last) return state;
+  const tracked = new Map(state.tracked).set(from, { before: found.before, after: null });
+  if (found.after === null) tracked.delete(name);
+  else tracked.set(name, { before: null, after: found.after });
+  const changes = last.changes.flatMap((one): readonly TurnChange[] => {
+    if (one.name !== name || one.from !== from) return [one];
+    const { from: _, added: __, removed: ___, ...rest } = one;
+    const fresh = one.after === null ? [] : [{ ...rest, before: null }];
+    return [...fresh, { ...rest, name: from, after: null }];
+  });
+  return { ...state, tracked, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
+}
+
+// --- questions
+
+/** What a file was called at each checkpoint, by the moves since. `undone`: those that were undone count, too. */
+function namesAt({ checkpoints }: ReviewState, name: string, undone = false): readonly string[] {
+  let now = name;
+  const names = checkpoints.toReversed().map(({ changes }) => {
+    const then = now;
+    const move = changes.find((one) => one.name === then && one.from !== undefined && (undone || one.review !== 'undone'));
+    now = move?.from ?? then;
+    return then;
+  });
+  return names.reverse();
+}
+
+/** What the file is called now that had this name at the end of that prompt. */
+export function nameNow({ checkpoints }: ReviewState, turnId: string, name: string): string {
+  const later = checkpoints.slice(checkpoints.findLastIndex((one) => one.turnId === turnId) + 1);
+  return later.reduce((now, { changes }) => changes.find((one) => one.from === now && one.review !== 'undone')?.name ?? now, name);
+}
+
+/** No other prompt has open changes in that file. */
+export function isOnlyIn(state: ReviewState, turnId: string, name: string): boolean {
+  const names = namesAt(state, name);
+  return state.checkpoints.every((one, at) => one.turnId === turnId || !one.changes.some((change) => isOpen(change, names[at] ?? name)));
+}
+
+export function isOpen(change: TurnChange, name = change.name): boolean {
+  return change.name === name && (change.review === 'open' || change.review === 'unkept');
+}
+
+/** As long as nobody has decided. */
+export function firstReview(change: Pick<Tracked, 'before' | 'after' | 'from'>): 'open' | 'unkept' {
+  return isLost(change) ? 'unkept' : 'open';
+}
+
+/** The text before the change is not there. A file that was only moved needs none. */
+export function isLost({ before, after, from }: Pick<Tracked, 'before' | 'after' | 'from'>): boolean {
+  return before !== null && !isKept(before) && (from === undefined || after === null || movedKey(before) !== movedKey(after));
 }

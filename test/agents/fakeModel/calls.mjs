@@ -126,6 +126,7 @@ export function resolveCall(c, tools, cwd) {
     put('content', c.content);
     put('old', c.old);
     put('new', c.new);
+    if (c.do === 'edit' && 'edit' in props) args.edit = { old: c.old, new: c.new };
     put('command', c.command);
     put('pattern', c.pattern);
     put('url', c.url);

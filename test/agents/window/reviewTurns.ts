@@ -26,6 +26,7 @@ export function reviewInWindow(name: string, { label, prepare, goesBack }: Revie
     prepare: (folder) => {
       writeFileSync(path.join(folder, 'table.txt'), rows());
       writeFileSync(path.join(folder, 'gone.txt'), 'still needed\n');
+      for (const more of ['one.txt', 'two.txt', 'three.txt']) writeFileSync(path.join(folder, more), rows());
       for (const note of names) writeFileSync(path.join(folder, note), 'one\ntwo\n');
       return prepare(folder);
     },
@@ -92,6 +93,37 @@ export function reviewInWindow(name: string, { label, prepare, goesBack }: Revie
     });
     await untilFile(path.join(folder, 'table.txt'), /row twenty-five, as I like it\n/);
     await person.picture('written', ['dark', 'light']);
+  });
+
+  step('two of five hunks over three files are kept, the others undone', async (person, folder) => {
+    const { window } = person;
+    const review = new ReviewPage(window);
+    const turn = await person.say('Spell five places');
+    await person.allowAll(turn);
+    await turn.getByText('3 files changed').waitFor();
+    await window.command('View: Close All Editors');
+    const decided = { 'one.txt': ['Keep', 'Undo'], 'two.txt': ['Undo', 'Keep'], 'three.txt': ['Undo'] } as const;
+    for (const [name, answers] of Object.entries(decided)) {
+      await review.openFile(name);
+      for (const [at, answer] of answers.entries()) {
+        await review.lenses(answers.length - at);
+        if (at === 0) await person.picture(`five-${name}`, ['dark', 'light']);
+        await review.decide(answer);
+      }
+      await review.lenses(0);
+    }
+    const read = (name: string) => readFileSync(path.join(folder, name), 'utf8');
+    assert.equal(
+      read('one.txt'),
+      rows((row) => (row === 'row 5' ? 'row five' : row)),
+    );
+    assert.equal(
+      read('two.txt'),
+      rows((row) => (row === 'row 28' ? 'row 4 * 7' : row)),
+    );
+    assert.equal(read('three.txt'), rows());
+    await window.command('View: Close All Editors');
+    await window.openChat();
   });
 
   step('the files go back to before the first prompt, and return', async (person, folder) => {

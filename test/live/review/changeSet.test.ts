@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -653,5 +654,154 @@ test(
     assert.equal(await scene.changes.baseText(other), folds ? 'one\n' : undefined);
     assert.equal(scene.changes.watches(other), folds);
     assert.equal(scene.changes.watches(scene.path('src/a.ts')), true);
+  }),
+);
+
+test(
+  'a file that a command moved is one row, changed on the way or not, and goes back with its mode and what the user wrote since',
+  inScene(async (scene) => {
+    scene.write({ 'a.ts': numbered(20), 'docs/b.md': numbered(30), 'run.sh': '#!/bin/sh\nexit 0\n', 'other.txt': 'something else\n' });
+    chmodSync(scene.path('run.sh'), 0o755);
+    await scene.turn('t', () => {
+      renameSync(scene.path('a.ts'), scene.path('moved.ts'));
+      rmSync(scene.path('docs/b.md'));
+      rmSync(scene.path('other.txt'));
+      renameSync(scene.path('run.sh'), scene.path('start.sh'));
+      scene.write({ 'notes/b.md': numbered(30, (at) => (at === 3 || at === 20 ? 'agent' : undefined)), 'fresh.txt': 'quite new\n' });
+    });
+    const rows = () => scene.changes.files.map(({ kind, from, name }) => `${kind} ${from ?? '-'} ${name}`);
+    assert.deepEqual(rows(), [
+      'created - fresh.txt',
+      'changed a.ts moved.ts',
+      'changed docs/b.md notes/b.md',
+      'deleted - other.txt',
+      'changed run.sh start.sh',
+    ]);
+    const counted = scene.changes.turnFiles('t')?.files.map(({ from, added, removed }) => [from && path.basename(from), added, removed]);
+    assert.deepEqual(counted?.slice(1, 3), [
+      ['a.ts', 0, 0],
+      ['b.md', 2, 2],
+    ]);
+    const [first] = await scene.hunks('notes/b.md');
+    assert.ok(first);
+    await scene.changes.settle(scene.path('notes/b.md'), 'keep', [first]);
+    assert.equal((await scene.hunks('notes/b.md')).length, 1);
+    assert.deepEqual(scene.changes.files.find(({ name }) => name === 'notes/b.md')?.left, { added: 1, removed: 1 });
+    scene.write({ 'notes/b.md': `${scene.read('notes/b.md')}mine\n` });
+    await scene.changes.userSaved(scene.path('notes/b.md'));
+    scene.reload();
+    await scene.changes.load();
+    await scene.changes.settleAll('undo');
+    assert.deepEqual(rows(), []);
+    assert.deepEqual([scene.read('a.ts'), existsSync(scene.path('moved.ts'))], [numbered(20), false]);
+    assert.equal(scene.read('docs/b.md'), `${numbered(30, (at) => (at === 3 ? 'agent' : undefined))}mine\n`);
+    assert.deepEqual([existsSync(scene.path('notes/b.md')), existsSync(scene.path('start.sh'))], [false, false]);
+    assert.equal(statSync(scene.path('run.sh')).mode & 0o777, 0o755);
+    await scene.changes.undoRestore();
+    assert.deepEqual([existsSync(scene.path('a.ts')), scene.read('moved.ts')], [false, numbered(20)]);
+    assert.ok(rows().includes('changed a.ts moved.ts'));
+  }),
+);
+
+test(
+  'a move that is kept, or whose hunks are, is decided; a restore takes it back and gives it back',
+  inScene(async (scene) => {
+    scene.write({ 'a.ts': numbered(20), 'b.ts': numbered(9) });
+    await scene.turn('t', () => {
+      rmSync(scene.path('a.ts'));
+      rmSync(scene.path('b.ts'));
+      scene.write({ 'lib/a.ts': numbered(20, (at) => (at === 3 ? 'agent' : undefined)), 'lib/b.ts': numbered(9) });
+    });
+    await scene.changes.settle(scene.path('lib/a.ts'), 'undo', await scene.hunks('lib/a.ts'));
+    assert.equal(scene.read('lib/a.ts'), numbered(20));
+    assert.deepEqual(scene.names, ['changed lib/a.ts', 'changed lib/b.ts'], 'where it stands is not decided yet');
+    await scene.changes.settle(scene.path('lib/b.ts'), 'keep');
+    const files = (await scene.changes.preview('t'))?.files.map(({ name, how }) => `${how} ${name}`).toSorted();
+    assert.deepEqual(files, ['create a.ts', 'create b.ts', 'delete lib/a.ts', 'delete lib/b.ts']);
+    await scene.changes.restore('t');
+    assert.deepEqual([scene.read('a.ts'), scene.read('b.ts'), scene.names], [numbered(20), numbered(9), []]);
+    await scene.changes.undoRestore();
+    assert.deepEqual([existsSync(scene.path('a.ts')), scene.read('lib/a.ts')], [false, numbered(20)]);
+    assert.deepEqual(
+      scene.changes.files.map(({ from, name }) => `${from} ${name}`),
+      ['a.ts lib/a.ts'],
+    );
+  }),
+);
+
+test(
+  'changed by one prompt, moved by the next, moved on by a third: each is undone by itself or refused with a reason',
+  inScene(async (scene) => {
+    const edited = numbered(20, (at) => (at === 3 ? 'agent' : undefined));
+    scene.write({ 'a.ts': numbered(20) });
+    await scene.turn('edit', () => scene.write({ 'a.ts': edited }));
+    await scene.turn('move', () => renameSync(scene.path('a.ts'), scene.path('b.ts')));
+    const row = () => scene.changes.files.map(({ from, name }) => `${from ?? '-'} ${name}`);
+    assert.deepEqual(row(), ['a.ts b.ts']);
+    assert.equal(scene.changes.placeNow('edit', scene.path('a.ts')), scene.path('b.ts'));
+    await scene.changes.settleTurn('edit', 'undo', scene.path('a.ts'));
+    assert.equal(scene.read('b.ts'), numbered(20));
+    await scene.changes.undoRestore();
+    assert.equal(scene.read('b.ts'), edited);
+    await scene.turn('on', () => renameSync(scene.path('b.ts'), scene.path('c.ts')));
+    assert.deepEqual(row(), ['a.ts c.ts']);
+    await assert.rejects(scene.changes.settleTurn('move', 'undo'), /b\.ts was changed in the same place by other prompts/);
+    await scene.changes.settleTurn('on', 'undo');
+    assert.deepEqual([row(), scene.read('b.ts')], [['a.ts b.ts'], edited]);
+    await scene.changes.settleTurn('move', 'undo');
+    assert.deepEqual([row(), scene.read('a.ts')], [['- a.ts'], edited]);
+    await scene.changes.settleTurn('edit', 'undo');
+    assert.deepEqual([row(), scene.read('a.ts')], [[], numbered(20)]);
+  }),
+);
+
+test(
+  'a move is found over several looks; a new file in the old place parts it again, and each side goes back',
+  inScene(async (scene) => {
+    scene.write({ 'a.ts': numbered(20), 'made.ts': 'x' });
+    await scene.changes.startTurn('t');
+    scene.write({ 'b.ts': numbered(20) });
+    await scene.changes.look();
+    assert.deepEqual(scene.names, ['created b.ts']);
+    rmSync(scene.path('a.ts'));
+    await scene.changes.look();
+    assert.deepEqual(scene.names, ['changed b.ts']);
+    scene.write({ 'a.ts': 'export * from "./b.ts";\n' });
+    await scene.changes.look(undefined, true);
+    assert.deepEqual(scene.names, ['changed a.ts', 'created b.ts']);
+    await scene.changes.settleAll('undo');
+    assert.deepEqual([scene.read('a.ts'), existsSync(scene.path('b.ts'))], [numbered(20), false]);
+    // The user has put something where it came from.
+    await scene.turn('u', () => renameSync(scene.path('a.ts'), scene.path('b.ts')));
+    scene.write({ 'a.ts': 'mine\n' });
+    await assert.rejects(scene.changes.settle(scene.path('b.ts'), 'undo'), /a\.ts/);
+    assert.deepEqual([scene.read('a.ts'), scene.read('b.ts'), scene.names], ['mine\n', numbered(20), ['changed b.ts']]);
+  }),
+);
+
+test(
+  'a very large file that was moved is moved back, by itself and by a restore, although its content is not kept',
+  inScene(async (scene) => {
+    scene.write({ 'a.bin': 'x' });
+    truncateSync(scene.path('a.bin'), 50 * 1024 * 1024);
+    await scene.turn('t', () => renameSync(scene.path('a.bin'), scene.path('b.bin')));
+    assert.deepEqual(
+      scene.changes.files.map(({ from, name, unkept }) => [from, name, unkept]),
+      [['a.bin', 'b.bin', false]],
+    );
+    const here = () => [existsSync(scene.path('a.bin')), existsSync(scene.path('b.bin'))];
+    await scene.changes.settle(scene.path('b.bin'), 'undo');
+    assert.deepEqual(here(), [true, false]);
+    await scene.changes.undoRestore();
+    assert.deepEqual(here(), [false, true]);
+    await scene.changes.restore('t');
+    assert.deepEqual(here(), [true, false]);
+    await scene.changes.undoRestore();
+    assert.deepEqual(here(), [false, true]);
+    assert.equal(statSync(scene.path('b.bin')).size, 50 * 1024 * 1024);
+    // What nobody could bring back is not deleted by a restore.
+    await scene.turn('u', () => truncateSync(scene.path('b.bin'), 40 * 1024 * 1024));
+    await scene.changes.restore('t');
+    assert.equal(statSync(scene.path('b.bin')).size, 40 * 1024 * 1024);
   }),
 );

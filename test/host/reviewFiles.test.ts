@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import * as vscode from 'vscode';
+import { silentLog } from '../../src/base/log.ts';
+import { fileEffects } from '../../src/editor/review/changes.ts';
+import { ChangeSet } from '../../src/live/review/changeSet.ts';
+import { ContentStore } from '../../src/live/review/contentStore.ts';
+import { hunksOfSegments } from '../../src/session/segments.ts';
+import { settled } from './settled.ts';
+
+/** An agent that writes to the disk by itself, and a user who has the file open. */
+describe('review of files of all kinds, as the editor has them', () => {
+  let folder: string;
+  let state: string;
+  let set: ChangeSet;
+  const place = (name: string) => path.join(folder, name);
+  const uri = (name: string) => vscode.Uri.file(place(name));
+  const bytes = (name: string) => readFileSync(place(name));
+  const turn = async (act: () => void | Promise<void>) => {
+    await set.startTurn('t');
+    await act();
+    await set.look(undefined, true);
+  };
+  const hunks = async (name: string) => hunksOfSegments((await set.segments(place(name))) ?? []);
+  const edited = async (document: vscode.TextDocument, at: vscode.Position, text: string) => {
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, at, text);
+    assert.equal(await vscode.workspace.applyEdit(edit), true);
+  };
+  const shown = async (name: string) => {
+    const document = await vscode.workspace.openTextDocument(uri(name));
+    await vscode.window.showTextDocument(document);
+    return document;
+  };
+  const open = (name: string) => vscode.workspace.textDocuments.some((one) => one.uri.fsPath === place(name) && !one.isClosed);
+
+  beforeEach(() => {
+    const [workspace] = vscode.workspace.workspaceFolders ?? [];
+    assert.ok(workspace);
+    // In the workspace, where the editor follows what happens on the disk.
+    folder = mkdtempSync(path.join(workspace.uri.fsPath, 'review-'));
+    state = mkdtempSync(path.join(os.tmpdir(), 'review-state-'));
+    const effects = { ...fileEffects, folders: () => [] };
+    set = new ChangeSet(folder, path.join(state, 's.json'), {
+      store: new ContentStore(path.join(state, 'objects')),
+      effects,
+      log: silentLog,
+    });
+  });
+  afterEach(async () => {
+    await vscode.workspace.saveAll();
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    for (const one of [folder, state]) rmSync(one, { recursive: true, force: true });
+  });
+
+  it('a notebook: what an agent wrote into its file is undone on the disk and on the screen; with unsaved cells it is refused', async () => {
+    const cell = (source: string) => ({ cell_type: 'code', execution_count: null, id: 'c1', metadata: {}, outputs: [], source: [source] });
+    const text = (source: string) =>
+      `${JSON.stringify({ cells: [cell(source)], metadata: {}, nbformat: 4, nbformat_minor: 5 }, null, 1)}\n`;
+    writeFileSync(place('n.ipynb'), text('print(1)'));
+    const notebook = await vscode.workspace.openNotebookDocument(uri('n.ipynb'));
+    await vscode.window.showNotebookDocument(notebook);
+    const first = () => notebook.cellAt(0).document.getText();
+    assert.equal(first(), 'print(1)');
+    await turn(() => writeFileSync(place('n.ipynb'), text('print(2)')));
+    await settled(() => first() === 'print(2)');
+    assert.deepEqual(
+      set.files.map(({ name, kind, unkept }) => [name, kind, unkept]),
+      [['n.ipynb', 'changed', false]],
+    );
+    assert.equal((await hunks('n.ipynb')).length, 1);
+    await edited(notebook.cellAt(0).document, new vscode.Position(0, 0), '# mine\n');
+    assert.equal(notebook.isDirty, true);
+    await assert.rejects(set.settle(place('n.ipynb'), 'undo'), /n\.ipynb has unsaved changes/);
+    await assert.rejects(set.restore('t'), /n\.ipynb has unsaved changes/);
+    assert.deepEqual([bytes('n.ipynb').toString(), first()], [text('print(2)'), '# mine\nprint(2)']);
+    await vscode.commands.executeCommand('workbench.action.files.revert');
+    await settled(() => !notebook.isDirty);
+    await set.settle(place('n.ipynb'), 'undo');
+    assert.equal(bytes('n.ipynb').toString(), text('print(1)'));
+    await settled(() => first() === 'print(1)');
+    assert.deepEqual(set.files, []);
+  });
+
+  it('unsaved text: a hunk is undone around it, a restore and a move back wait for it to be saved', async () => {
+    const lines = Array.from({ length: 12 }, (_, at) => `line ${at}`);
+    writeFileSync(place('a.txt'), lines.join('\n'));
+    writeFileSync(place('b.txt'), lines.toReversed().join('\n'));
+    const document = await shown('a.txt');
+    await turn(() => {
+      writeFileSync(place('a.txt'), lines.with(2, 'agent').join('\n'));
+      renameSync(place('b.txt'), place('c.txt'));
+    });
+    await settled(() => document.lineAt(2).text === 'agent');
+    await edited(document, new vscode.Position(9, 0), 'mine ');
+    const moved = await vscode.workspace.openTextDocument(uri('c.txt'));
+    await edited(moved, new vscode.Position(0, 0), 'mine ');
+    await assert.rejects(set.restore('t'), /has unsaved changes/);
+    await assert.rejects(set.settle(place('c.txt'), 'undo'), /c\.txt has unsaved changes/);
+    await set.settle(place('a.txt'), 'undo', await hunks('a.txt'));
+    assert.equal(bytes('a.txt').toString(), lines.with(9, 'mine line 9').join('\n'));
+    assert.equal(document.getText(), bytes('a.txt').toString());
+    await moved.save();
+    await set.userSaved(place('c.txt'));
+    await set.settle(place('c.txt'), 'undo');
+    assert.equal(bytes('b.txt').toString(), lines.toReversed().with(0, 'mine line 11').join('\n'));
+    assert.equal(existsSync(place('c.txt')), false);
+  });
+
+  it('byte order mark, CRLF and a missing final line end stay, in a file that is open and in one that is not', async () => {
+    const lines = Array.from({ length: 9 }, (_, at) => `line ${at}`);
+    const text = (all: readonly string[]) => `\uFEFF${all.join('\r\n')}`;
+    for (const name of ['open.txt', 'closed.txt']) writeFileSync(place(name), text(lines));
+    const document = await shown('open.txt');
+    await turn(() => {
+      for (const name of ['open.txt', 'closed.txt']) writeFileSync(place(name), text(lines.with(2, 'agent').with(7, 'agent')));
+    });
+    await settled(() => document.lineAt(2).text === 'agent');
+    for (const name of ['open.txt', 'closed.txt']) {
+      const [first] = await hunks(name);
+      assert.ok(first);
+      await set.settle(place(name), 'undo', [first]);
+      assert.equal(bytes(name).toString(), text(lines.with(7, 'agent')), name);
+      await set.settle(place(name), 'undo');
+      assert.equal(bytes(name).toString(), text(lines), name);
+    }
+    assert.deepEqual(set.files, []);
+  });
+
+  it('a text in another encoding has no hunks and goes back byte for byte', async () => {
+    const latin = (word: string) => Buffer.from(`caf\u00e9 ${word}\nzwei\n`, 'latin1');
+    writeFileSync(place('latin.txt'), latin('eins'));
+    await turn(() => writeFileSync(place('latin.txt'), latin('agent')));
+    assert.deepEqual(await hunks('latin.txt'), []);
+    await set.settle(place('latin.txt'), 'undo');
+    assert.deepEqual(bytes('latin.txt'), latin('eins'));
+  });
+
+  it('format on save changes nothing of what is undone', async () => {
+    const files = vscode.workspace.getConfiguration('files');
+    await files.update('trimTrailingWhitespace', true, vscode.ConfigurationTarget.Global);
+    await files.update('insertFinalNewline', true, vscode.ConfigurationTarget.Global);
+    try {
+      const lines = ['one  ', 'two', 'three  ', 'four', 'five'];
+      writeFileSync(place('a.txt'), lines.join('\n'));
+      const document = await shown('a.txt');
+      await turn(() => writeFileSync(place('a.txt'), lines.with(1, 'agent  ').with(4, 'agent').join('\n')));
+      await settled(() => document.lineAt(4).text === 'agent');
+      const [first] = await hunks('a.txt');
+      assert.ok(first);
+      await set.settle(place('a.txt'), 'undo', [first]);
+      assert.equal(bytes('a.txt').toString(), lines.with(4, 'agent').join('\n'));
+    } finally {
+      await files.update('trimTrailingWhitespace', undefined, vscode.ConfigurationTarget.Global);
+      await files.update('insertFinalNewline', undefined, vscode.ConfigurationTarget.Global);
+    }
+  });
+
+  it('a file that is open is moved back, and the tab of the other name does not bring it back', async () => {
+    writeFileSync(place('a.txt'), 'one\ntwo\n');
+    await turn(() => renameSync(place('a.txt'), place('b.txt')));
+    await shown('b.txt');
+    await set.settle(place('b.txt'), 'undo');
+    assert.deepEqual([bytes('a.txt').toString(), existsSync(place('b.txt'))], ['one\ntwo\n', false]);
+    await settled(() => !open('b.txt') || vscode.window.tabGroups.all.every((group) => group.tabs.every(({ isDirty }) => !isDirty)));
+  });
+
+  it('a file that may not be written and one behind a link are refused by name, and nothing is written', async () => {
+    mkdirSync(place('elsewhere'));
+    writeFileSync(place('shut.txt'), 'one\n');
+    writeFileSync(place('linked.txt'), 'one\n');
+    writeFileSync(place('elsewhere/target.txt'), 'target\n');
+    await turn(() => {
+      writeFileSync(place('shut.txt'), 'agent\n');
+      writeFileSync(place('linked.txt'), 'agent\n');
+    });
+    rmSync(place('linked.txt'));
+    symlinkSync(place('elsewhere/target.txt'), place('linked.txt'));
+    await assert.rejects(set.settle(place('linked.txt'), 'undo'), /linked\.txt/);
+    assert.equal(bytes('elsewhere/target.txt').toString(), 'target\n');
+    chmodSync(place('shut.txt'), 0o444);
+    // Root may write into any file.
+    if (process.getuid?.() !== 0) {
+      await assert.rejects(set.settle(place('shut.txt'), 'undo'), /EACCES/);
+      assert.equal(bytes('shut.txt').toString(), 'agent\n');
+    }
+    chmodSync(place('shut.txt'), 0o644);
+  });
+});
