@@ -36,6 +36,8 @@ export interface Scene {
   readonly window: Window;
   /** The workspace, a fresh copy of the sample. */
   readonly folder: string;
+  /** What Parley keeps on the disk. */
+  readonly storage: string;
   /** Processes of the server whose command line holds a text. */
   running(text: string): readonly number[];
 }
@@ -70,7 +72,8 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     await context.tracing.start({ screenshots: true, snapshots: true });
     const page = await context.newPage();
     const window = new Window(page);
-    scene = { window, folder, running: (text) => descendants(started.pid, text) };
+    const storage = path.join(started.storage, 'parley.parley');
+    scene = { window, folder, storage, running: (text) => descendants(started.pid, text) };
     await page.goto(addressOf(started, { folder, ...(spec.packaged ? {} : { extension: '.' }) }), { waitUntil: 'domcontentloaded' });
     await window.ready();
     await window.theme('dark');

@@ -33,6 +33,8 @@ export interface Server {
   readonly pid: number;
   /** Loads a folder under development; toasts are muted then. */
   readonly develops: boolean;
+  /** The folder that extensions get for what they keep, one below it for each. */
+  readonly storage: string;
   log(): string;
   /** Settles when the server is gone, whoever ended it. */
   readonly ended: Promise<void>;
@@ -115,6 +117,7 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
     develops,
+    storage: path.join(folder('data'), 'User', 'globalStorage'),
     log: () => log,
     ended,
     async stop() {

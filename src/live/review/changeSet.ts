@@ -229,10 +229,10 @@ export class ChangeSet {
       const { files } = await this.#rescan(foldersOf(this.root, this.#deps.effects.folders(this.root)));
       this.#inTurn = true;
       for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
-      const list = Buffer.from(JSON.stringify([...files].map(([name, state]) => [name, state.content])));
-      const checkpoint = { turnId, files: await this.#deps.store.put(list), changes: [], burst: [], folders: [] };
+      const checkpoint = { turnId, files: await this.#keptList(files), changes: [], burst: [], folders: [] };
       this.#state = { ...this.#state, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
       await this.#save();
+      if (this.trouble !== undefined) this.#changes.fire();
     });
   }
 
@@ -399,6 +399,16 @@ export class ChangeSet {
     });
   }
 
+  /** The list of all files as an object of the store; '' when the disk refuses: the prompt cannot be gone back to then. */
+  async #keptList(files: Scan['files']): Promise<string> {
+    try {
+      return await this.#deps.store.put(Buffer.from(JSON.stringify([...files].map(([name, state]) => [name, state.content]))));
+    } catch (error) {
+      this.#scan = { ...this.#scan, trouble: messageOf(error) };
+      return '';
+    }
+  }
+
   get #folders(): Folders {
     return this.#scan.folders;
   }
@@ -490,7 +500,9 @@ export class ChangeSet {
       this.#state = withoutTracked(this.#state, name, 'by content', after);
       return;
     }
-    const before = found.before === null && base === '' ? null : await this.#deps.store.put(Buffer.from(inMannerOf(base, present)));
+    // The editor's text has no byte order mark.
+    const like = (await this.#textOf(found.before)) ?? present;
+    const before = found.before === null && base === '' ? null : await this.#deps.store.put(Buffer.from(inMannerOf(base, like)));
     this.#state = withTracked(this.#state, name, { ...found, before, after, left: countLines(segments) });
   }
 

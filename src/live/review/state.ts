@@ -38,7 +38,7 @@ export interface TurnChange {
 }
 export interface Checkpoint {
   readonly turnId: string;
-  /** The list of all files, as an object of the store. */
+  /** The list of all files, as an object of the store; '' for one that could not be kept. */
   readonly files: string;
   readonly changes: readonly TurnChange[];
   /** Files that changed at once, too many to be listed; a restore takes them along. */
@@ -77,7 +77,7 @@ const stored = z.object({
   checkpoints: z.array(
     z.object({
       turnId: z.string(),
-      files: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+      files: z.string().check(z.regex(/^(?:[0-9a-f]{64})?$/)),
       changes: z.array(
         z.object({
           name: z.string(),

@@ -606,6 +606,20 @@ test(
     mkdirSync(path.join(scene.state, 's.json.new'));
     await scene.turn('t3', () => scene.write({ a: 'three\n' }));
     assert.match(scene.changes.trouble ?? '', /EISDIR/);
+    // Nothing at all is kept any more: a change is still told by the prompt it belongs to, and the user hears why it cannot be undone.
+    rmSync(path.join(scene.state, 's.json.new'), { recursive: true });
+    scene.store.put = () => Promise.reject(new Error('ENOSPC: no space left'));
+    let told = 0;
+    scene.changes.onChange(() => {
+      told += 1;
+    });
+    await scene.changes.startTurn('t4');
+    assert.deepEqual([told, /ENOSPC/.test(scene.changes.trouble ?? '')], [1, true]);
+    scene.write({ a: 'four\n' });
+    await scene.changes.look(undefined, true);
+    assert.deepEqual(review(scene, 't4'), ['a changed open']);
+    await assert.rejects(scene.changes.restore('t4'), /not known any more/);
+    assert.equal(scene.read('a'), 'four\n');
   }),
 );
 

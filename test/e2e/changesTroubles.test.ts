@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { FakeAgent } from '../fakes/acp.ts';
+import { ReviewPage } from './pages/review.ts';
+import { suite } from './suite.ts';
+
+// What goes wrong while changes are reviewed, as the user hears of it. The agent writes straight to the disk.
+let agent: FakeAgent;
+let act: () => void = () => {};
+let root = '';
+
+const inWindow = suite({
+  name: 'changes-troubles',
+  prepare: async (folder) => {
+    root = folder;
+    agent = await FakeAgent.start();
+    agent.handlers['session/prompt'] = () => {
+      act();
+      agent.text('Done.');
+      return { stopReason: 'end_turn' };
+    };
+    const { command, args } = agent.launch(folder);
+    return {
+      machineSettings: {
+        'parley.agents': [{ id: 'disk', name: 'Disk', protocol: 'acp', command, args }],
+        'parley.defaultAgent': 'disk',
+      },
+      agents: String(args.at(-1)),
+      end: () => agent.stop(),
+    };
+  },
+});
+const inFolder = (name: string) => path.join(root, name);
+const read = (name: string) => readFileSync(inFolder(name), 'utf8');
+const write = (name: string, text: string) => writeFileSync(inFolder(name), text);
+
+test(
+  'a folder in the place of a changed file, a folder that became a link, a text before the change that is gone: said by name, nothing is touched',
+  inWindow(async ({ window, storage }) => {
+    const { chat } = window;
+    mkdirSync(inFolder('lib'));
+    mkdirSync(inFolder('elsewhere'));
+    for (const name of ['a.txt', 'b.txt', 'lib/c.txt', 'elsewhere/c.txt']) write(name, `${name} one\n`);
+    act = () => {
+      for (const name of ['a.txt', 'b.txt', 'lib/c.txt']) write(name, `${name} agent\n`);
+    };
+    await window.openChat();
+    await chat.frame.getByText('Disk').first().waitFor();
+    await chat.exchange('change three');
+    await chat.lastTurn.getByText('3 files changed').waitFor();
+    const undo = async (name: string, said: string) => {
+      await chat.lastTurn.getByRole('button', { name: `Undo: ${name}` }).click();
+      await chat.lastTurn.getByRole('button', { name: 'Undo', exact: true }).click();
+      await window.notification(said).last().waitFor();
+    };
+    await window.command('Notifications: Show Notifications');
+    rmSync(inFolder('a.txt'));
+    mkdirSync(inFolder('a.txt'));
+    await undo('a.txt', 'a.txt is not a regular file any more.');
+    await window.pictures('review/trouble-folder');
+    renameSync(inFolder('lib'), inFolder('was'));
+    symlinkSync(inFolder('elsewhere'), inFolder('lib'));
+    await undo('lib/c.txt', 'lib/c.txt leads outside the folder of the session.');
+    assert.deepEqual([read('elsewhere/c.txt'), read('was/c.txt')], ['elsewhere/c.txt one\n', 'lib/c.txt agent\n']);
+    rmSync(path.join(storage, 'review', 'objects'), { recursive: true });
+    await undo('b.txt', 'b.txt cannot be restored: the text before the change was not kept, or the file is not text.');
+    assert.deepEqual([read('b.txt'), readdirSync(inFolder('a.txt'))], ['b.txt agent\n', []]);
+    await window.pictures('review/trouble-gone');
+    await window.command('Parley: Keep All Changes');
+  }),
+);
+
+test(
+  'a file of 50 MB and thousands of files at once are said, the very large one is not undone, and the rest goes back',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    write('large.bin', '');
+    truncateSync(inFolder('large.bin'), 50 * 1024 * 1024);
+    act = () => {
+      truncateSync(inFolder('large.bin'), 51 * 1024 * 1024);
+      write('small.txt', 'small\n');
+    };
+    await window.openChat();
+    await chat.exchange('grow');
+    await chat.lastTurn.getByText('too large to undo').waitFor();
+    await review.show();
+    await review.row('large.bin').getByText('too large to undo').waitFor();
+    await window.pictures('review/trouble-large');
+    act = () => {
+      mkdirSync(inFolder('made'));
+      for (let at = 0; at < 2100; at += 1) write(`made/${at}.txt`, `${at}\n`);
+    };
+    await window.openChat();
+    await chat.exchange('make many');
+    await chat.lastTurn.getByText('2100 files changed at once and are not listed.').waitFor();
+    await window.pictures('review/trouble-many');
+    await window.command('Parley: Restore Files to Before a Prompt');
+    await window.pick.choose('make many');
+    await page.getByRole('button', { name: 'Restore Files' }).waitFor();
+    await window.pictures('review/trouble-many-restore');
+    await page.getByRole('button', { name: 'Restore Files' }).click();
+    await window.notification('Files restored.').last().waitFor();
+    assert.deepEqual([readdirSync(inFolder('made')), existsSync(inFolder('small.txt'))], [[], true]);
+  }),
+);
+
+test(
+  'a disk that takes nothing: the list says so, the change is listed with its prompt, and no undo pretends',
+  inWindow(async ({ window, storage }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const objects = path.join(storage, 'review', 'objects');
+    await window.command('Parley: Keep All Changes');
+    write('late.txt', 'one\n');
+    rmSync(objects, { recursive: true, force: true });
+    // Where nothing can be put.
+    writeFileSync(objects, '');
+    act = () => write('late.txt', 'agent\n');
+    await window.openChat();
+    await chat.exchange('one more');
+    await chat.lastTurn.getByText('late.txt').waitFor();
+    await review.show();
+    await page.getByText('Files cannot be kept for review').waitFor();
+    await window.pictures('review/trouble-disk');
+    assert.equal(await chat.lastTurn.getByRole('button', { name: 'Undo: late.txt' }).count(), 0);
+    assert.equal(read('late.txt'), 'agent\n');
+  }),
+);
