@@ -27,7 +27,7 @@ export function isSavedForAgent(file: string): boolean {
 /** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the user's is overwritten unseen. */
 export const editorFiles: Files = {
   async read(file) {
-    return inTurn.run(await keyOf(file), async () => openDocument(file)?.getText() ?? (await readTextFile(file)).replace(/^\uFEFF/, ''));
+    return inTurn.run(await keyOf(file), () => textNow(file));
   },
   async write(file, text, from, real) {
     return inTurn.run(await keyOf(file), async () => {
@@ -39,6 +39,21 @@ export const editorFiles: Files = {
     });
   },
 };
+
+/**
+ * What is saved is read from the disk: an open document may not have followed what an agent wrote there. Only the editor reads other encodings than
+ * UTF-8.
+ */
+async function textNow(file: string): Promise<string> {
+  const document = openDocument(file);
+  if (document?.isDirty) return document.getText();
+  try {
+    return (await readTextFile(file)).replace(/^\uFEFF/, '');
+  } catch (error) {
+    if (!document || codeOf(error) === 'ENOENT') throw error;
+    return document.getText();
+  }
+}
 
 async function saveDocument(
   document: vscode.TextDocument,

@@ -163,6 +163,13 @@ test(
     await next('j', 'one.txt', 5);
     await next('Shift+j', 'two.txt', 10);
     await next('Shift+j', 'one.txt', 25);
+    await next('Shift+j', 'one.txt', 5);
+    // A decision by key goes on to the next one.
+    await next('Shift+y', 'one.txt', 25);
+    await review.lenses(1);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Shift+n');
+    await untilFile(inFolder('one.txt'), /agent 5\n.*line 25\n/s);
   }),
 );
 

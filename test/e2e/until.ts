@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Waits until it holds; throws after 60 seconds. */
@@ -10,11 +10,12 @@ export async function until(holds: () => boolean, what: string): Promise<void> {
   throw new Error(`not so: ${what}`);
 }
 
-/** Waits until a file says this; throws with what it says instead after 20 seconds. */
+/** Waits until a file is there and says this; throws with what it says instead after 20 seconds. */
 export async function untilFile(file: string, pattern: RegExp): Promise<void> {
+  const text = () => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
   for (let wait = 0; wait < 200; wait += 1) {
-    if (pattern.test(readFileSync(file, 'utf8'))) return;
+    if (pattern.test(text() ?? '\0')) return;
     await pause(100);
   }
-  throw new Error(`${file} does not match ${pattern}:\n${readFileSync(file, 'utf8')}`);
+  throw new Error(`${file} does not match ${pattern}:\n${text() ?? 'no such file'}`);
 }

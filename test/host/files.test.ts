@@ -146,6 +146,18 @@ describe('files as the user has them', () => {
     await document.save();
   });
 
+  it('what an agent has written itself is what is there, although the open text has not followed yet: its mirrored write asks nothing', async () => {
+    writeFileSync(file, 'one\ntwo\n');
+    await open();
+    const agent = asked(false);
+    writeFileSync(file, 'one\nagent\n');
+    assert.equal(await editorFiles.read(file), 'one\nagent\n');
+    writeFileSync(file, 'one\nagent again\n');
+    await agent.write('one\nagent again\n');
+    assert.deepEqual(agent.opened, []);
+    assert.equal(readFileSync(file, 'utf8'), 'one\nagent again\n');
+  });
+
   it('an agent that changes the same lines is held until the user decides', async () => {
     writeFileSync(file, 'one\ntwo\n');
     const document = await open();

@@ -89,6 +89,7 @@ export class Changes implements Disposable {
     if (!reviewed || !hunk) return noChangeHere();
     await this.#sets.lookAll();
     await reviewed.set.settle(reviewed.file, how, [hunk]);
+    if (place === undefined) await this.#hunks.goOn();
   }
 
   /** Keeps or undoes all changes of a file: of the row that was chosen, or the file in front. */

@@ -80,6 +80,15 @@ export class FileHunks implements Disposable {
     return true;
   }
 
+  /** After a decision by key: to the hunk below the cursor, if there is one. */
+  async goOn(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor) return;
+    const reviewed = await this.#reviewedIn(editor.document);
+    const next = reviewed?.hunks.find((one) => one.afterLine >= editor.selection.active.line);
+    if (next) reveal(editor, next.afterLine);
+  }
+
   /** Goes to the first hunk of the file in front, or, on the way back, to its last. */
   async goToEnd(way: 1 | -1): Promise<void> {
     const editor = vscode.window.activeTextEditor;
