@@ -213,7 +213,8 @@ export function withMove(
 ): ReviewState {
   const last = state.checkpoints.at(-1);
   const [old, now] = [state.tracked.get(gone.name), state.tracked.get(fresh.name)];
-  if (!last || !now) return state;
+  // A name that another file had before all prompts is no new one.
+  if (!last || !now || now.before !== null) return state;
   const tracked = new Map(state.tracked);
   tracked.delete(gone.name);
   if (old) tracked.set(fresh.name, { before: old.before, after: now.after, from: old.from ?? gone.name });

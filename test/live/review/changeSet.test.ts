@@ -819,3 +819,59 @@ test(
     assert.equal(statSync(scene.path('b.bin')).size, 40 * 1024 * 1024);
   }),
 );
+
+test(
+  'an agent moves, writes, deletes and makes files at random over prompts: each restore, its undo and undoing all give the files exactly',
+  inScene(async (scene) => {
+    let seed = 11;
+    const random = (below: number) => {
+      seed = (seed * 1103515245 + 12345) % 2147483648;
+      return Math.floor((seed / 2147483648) * below);
+    };
+    const places = ['a.ts', 'b.ts', 'lib/c.ts', 'lib/d.ts', 'e.ts'];
+    const files = () => Object.fromEntries(places.flatMap((name) => (existsSync(scene.path(name)) ? [[name, scene.read(name)]] : [])));
+    const clear = () => {
+      for (const name of places) rmSync(scene.path(name), { force: true });
+    };
+    let made = 0;
+    const act = () => {
+      const there = Object.keys(files());
+      const [one, free] = [there[random(there.length)], places.filter((name) => !there.includes(name))];
+      const target = free[random(free.length)];
+      made += 1;
+      const text = (from: string) => from.replace(`line ${random(20)}\n`, `line ${made}.\n`);
+      const what = random(6);
+      if (what <= 2 && one && target) {
+        mkdirSync(path.dirname(scene.path(target)), { recursive: true });
+        renameSync(scene.path(one), scene.path(target));
+        if (what === 2) scene.write({ [target]: text(scene.read(target)) });
+      } else if (what === 3 && one) scene.write({ [one]: text(scene.read(one)) });
+      else if (what === 4 && one) rmSync(scene.path(one));
+      else if (target) scene.write({ [target]: `${made}\n${numbered(20, (at) => `other ${made} ${at}`)}` });
+    };
+    for (let round = 0; round < 60; round += 1) {
+      clear();
+      for (const name of places.slice(0, 3)) scene.write({ [name]: numbered(20, (at) => (at % 2 === 0 ? `${name} ${at}` : undefined)) });
+      const before = [files()];
+      const turns = 1 + random(4);
+      for (let turn = 0; turn < turns; turn += 1) {
+        await scene.turn(`${round}.${turn}`, () => {
+          for (let step = random(4); step >= 0; step -= 1) act();
+        });
+        before.push(files());
+      }
+      const back = random(turns);
+      const at = `round ${round}, ${turns} prompts, back to ${back}`;
+      await scene.changes.restore(`${round}.${back}`);
+      assert.deepEqual(files(), before[back], at);
+      await scene.changes.undoRestore();
+      assert.deepEqual(files(), before.at(-1), `${at} and forth`);
+      await scene.changes.settleAll('undo');
+      assert.deepEqual(files(), before[0], `${at}, all undone`);
+      assert.deepEqual(scene.names, [], at);
+      await scene.changes.undoRestore();
+      assert.deepEqual(files(), before.at(-1), `${at}, undone and back`);
+      await scene.changes.settleAll('keep');
+    }
+  }),
+);
