@@ -519,7 +519,7 @@ export class ChangeSet {
     const next = settleHunks(segments, (hunk) => chosen.has(hunk), how);
     const text = afterText(next);
     if (found.before === null && text === '' && how === 'undo') return this.#undoAll([[name, () => this.#undoFile(name)]]);
-    if (how === 'undo') await this.#write(file, text, present);
+    if (how === 'undo') await this.#write(name, text, present);
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
     const state = isTyped ? await this.#deps.store.put(Buffer.from(present)) : await this.#refresh(name);
     await this.#rebase(name, found, next, inMannerOf(text, present), state ?? found.after);
@@ -626,7 +626,7 @@ export class ChangeSet {
     const text = await this.#deps.effects.readText(file);
     const left = await this.#without(name, change, text);
     if (change.before === null && left === '' && !this.#deps.effects.hasUnsaved(file)) await this.#put(name, null);
-    else await this.#write(file, left, text ?? '');
+    else await this.#write(name, left, text ?? '');
     return this.#refresh(name);
   }
 
@@ -662,10 +662,12 @@ export class ChangeSet {
     this.#writes.fire(fileOf(this.#folders, name));
   }
 
-  async #write(file: string, text: string, from: string): Promise<void> {
+  async #write(name: string, text: string, from: string): Promise<void> {
+    const [file, { root, below }] = [fileOf(this.#folders, name), placeOf(this.#folders, name)];
+    const real = await checkPlace(root, below);
     this.#writing = file;
     try {
-      await this.#deps.effects.writeText(file, text, plain(from));
+      await this.#deps.effects.writeText(file, text, plain(from), real);
     } finally {
       this.#writing = undefined;
     }

@@ -875,3 +875,22 @@ test(
     }
   }),
 );
+
+test(
+  'a text behind a link that leads outside is not written, although the agent’s change is in it',
+  inScene(async (scene) => {
+    scene.write({ 'lib/c.txt': numbered(9) });
+    await scene.turn('t', () => scene.write({ 'lib/c.txt': numbered(9, (at) => (at === 4 ? 'agent' : undefined)) }));
+    const [hunk] = await scene.hunks('lib/c.txt');
+    assert.ok(hunk);
+    const outside = path.join(scene.state, 'outside');
+    mkdirSync(outside);
+    const text = `${scene.read('lib/c.txt')}more\n`;
+    writeFileSync(path.join(outside, 'c.txt'), text);
+    rmSync(scene.path('lib'), { recursive: true });
+    symlinkSync(outside, scene.path('lib'));
+    await assert.rejects(scene.changes.settle(scene.path('lib/c.txt'), 'undo'), /leads outside/);
+    await assert.rejects(scene.changes.settle(scene.path('lib/c.txt'), 'undo', [hunk]), /leads outside/);
+    assert.equal(readFileSync(path.join(outside, 'c.txt'), 'utf8'), text);
+  }),
+);
