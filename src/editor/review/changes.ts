@@ -6,11 +6,10 @@ import type { ChangedFile, ChangeSet, FileEffects } from '../../live/review/chan
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
-import { rowName } from '../../session/select.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
 import { otherFolders } from '../folder.ts';
 import type { QuickInputs } from '../quickInputs.ts';
-import { ChangesTree, isRow, promptLabel, type Row } from './changesTree.ts';
+import { ChangesTree, isRow, labelOf, promptLabel, type Row } from './changesTree.ts';
 import { ReviewDocuments } from './documents.ts';
 import { covers, FileHunks } from './fileHunks.ts';
 import { noChangeHere } from './review.ts';
@@ -134,7 +133,7 @@ export class Changes implements Disposable {
     const sides = await this.#sides(row.file);
     const file = vscode.Uri.file(row.file.path);
     if (!sides) return void (await vscode.commands.executeCommand('vscode.open', file));
-    const title = `${rowName(row.file.name, row.file.from)} (${vscode.l10n.t('to review')})`;
+    const title = `${labelOf(row.file)} (${vscode.l10n.t('to review')})`;
     await vscode.commands.executeCommand('vscode.diff', ...sides, title, { preview: true });
   }
 

@@ -87,10 +87,14 @@ function turnItem({ turnId, label, rows }: TurnRow): vscode.TreeItem {
   return item;
 }
 
+export function labelOf({ name, from }: ChangedFile): string {
+  return rowName(name, from);
+}
+
 function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   const kinds = { created: vscode.l10n.t('new'), deleted: vscode.l10n.t('deleted'), changed: '' };
   const item = new vscode.TreeItem(vscode.Uri.file(file.path));
-  if (file.from !== undefined) item.label = rowName(file.name, file.from);
+  if (file.from !== undefined) item.label = labelOf(file);
   item.id = `${turnId ?? ''} ${file.path}`;
   const counts = file.left ?? change;
   const folder = path.posix.dirname(file.name);
