@@ -57,6 +57,7 @@ const approvalTool = { request_approval: { description: 'Asks the user.', parame
 for (const [client, what] of [
   ['official', 'the official client'],
   ['react', 'a page with useChat'],
+  ['assistant', 'a page with assistant-ui'],
 ] as const)
   for (const version of [5, 6, 7]) {
     test(`${what} of version ${version}: text, its own tool, an approval`, async (t) => {
@@ -69,6 +70,7 @@ for (const [client, what] of [
         {
           id: randomUUID(),
           prompts: ['open a.ts', 'write a note'],
+          system: 'Answer in rhymes.',
           tools: viaTool ? { ...tools, ...approvalTool } : tools,
           outputs: { open_in_ide: { opened: true }, ...(viaTool ? { request_approval: { approved: true } } : {}) },
           approve: true,
@@ -91,6 +93,7 @@ for (const [client, what] of [
       assert.equal(readFileSync(path.join(cwd, 'note.txt'), 'utf8'), 'hello');
       assert.equal(service.bodies.length, 4);
       assert.ok(service.bodies[0]?.tools?.some((tool) => tool.function.name === 'open_in_ide'));
+      if (client === 'assistant') assert.match(JSON.stringify(service.bodies[0]?.messages), /Answer in rhymes/);
     });
   }
 

@@ -64,6 +64,8 @@ export interface Script {
   readonly id: string;
   readonly prompts: readonly string[];
   readonly tools: object;
+  /** The system text of a page. */
+  readonly system?: string;
   /** What each of the client's tools answers. */
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly approve?: boolean;
@@ -81,15 +83,20 @@ export interface OfficialMessage {
   readonly metadata?: unknown;
 }
 
-/** The official client of that version holds the conversation: its own class with its own transport, or a page with useChat. */
+/** A client of that version holds the conversation: the official class with its own transport, a page with useChat, or one with assistant-ui. */
 export async function official(
   version: number,
   url: string,
   script: Script,
-  client: 'official' | 'react' = 'official',
+  client: 'official' | 'react' | 'assistant' = 'official',
 ): Promise<{ messages: OfficialMessage[]; failures: string[] }> {
   const given = JSON.stringify({ headers: { authorization: `Bearer ${TOKEN}` }, ...script });
-  const args = [path.resolve(here, `${client}Client.mjs`), peerFolder(`ai-sdk-${version}`), url, given];
+  const args = [
+    path.resolve(here, `${client}Client.mjs`),
+    peerFolder(`${client === 'assistant' ? 'assistant-ui' : 'ai-sdk'}-${version}`),
+    url,
+    given,
+  ];
   const { stdout } = await promisify(execFile)(modernNode(), args, { maxBuffer: 64 * 1024 * 1024 });
   return JSON.parse(stdout) as { messages: OfficialMessage[]; failures: string[] };
 }
