@@ -299,3 +299,32 @@ test('envelope: hook_callback asks a client that wants it; a no, a failure and n
   assert.match(results, /broken/);
   assert.ok(annotations(agent.lines(), 'x-qwen-session-event').some(({ message }) => /the hook "Nonsense"/.test(String(message))));
 });
+
+test('envelope: a sub-agent is a task_execution in the display of its call, with its calls and its report', async (t) => {
+  const order = { description: 'look', prompt: 'Look.', subagent_type: 'general' };
+  const service = await startService(t, [
+    { calls: [{ name: 'Agent', input: JSON.stringify(order) }] },
+    { calls: [{ name: 'ListDirectory', input: '{"path":"."}' }] },
+    { text: 'The report.' },
+    { text: 'Done.' },
+  ]);
+  const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...ENVELOPE, '--yolo');
+  agent.say(request(text('go')));
+  await lendNothing(agent);
+  await agent.line(finished);
+  const shown = annotations(agent.lines(), 'x-qwen-tool-display').flatMap(({ result_display: result }) =>
+    result ? [Object(result) as Line] : [],
+  );
+  const steps = shown.map(({ kind, subagentName, status, toolCalls }) => [
+    kind,
+    subagentName,
+    status,
+    (toolCalls as readonly Line[]).map((call) => [call.name, call.status]),
+  ]);
+  assert.deepEqual(steps, [
+    ['task_execution', 'general', 'running', [['list_directory', 'executing']]],
+    ['task_execution', 'general', 'running', [['list_directory', 'success']]],
+    ['task_execution', 'general', 'completed', [['list_directory', 'success']]],
+  ]);
+  assert.match(String(shown.at(-1)?.result), /The report\./);
+});

@@ -106,6 +106,34 @@ test('a kept conversation of Qwen Code', async (t) => {
   );
 });
 
+test('a refused call of a kept conversation is rejected, in the words of either agent; one that was stopped is cancelled', async (t) => {
+  const base = folder(t);
+  count = 0;
+  const words = [
+    '[Operation Cancelled] Reason: The user did not allow this.',
+    "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+    '[Operation Cancelled] Reason: Request aborted.',
+    'No such file',
+  ];
+  const calls = words.map((_, at) => ({
+    type: 'tool_use',
+    id: `c${at}`,
+    name: 'edit',
+    input: { file_path: '/w/a', old_string: 'x', new_string: 'y' },
+  }));
+  const results = words.map((content, at) => ({ type: 'tool_result', tool_use_id: `c${at}`, is_error: true, content }));
+  writeFileSync(
+    path.join(base, 'k.jsonl'),
+    kept([person('edit it'), line('assistant', { content: calls }), line('user', { content: results })]),
+  );
+  const [turn] = (await shown(base, 'k')).turns;
+  assert.ok(turn);
+  assert.deepEqual(
+    callsOf(turn).map((call) => call.status),
+    ['rejected', 'rejected', 'cancelled', 'failed'],
+  );
+});
+
 test('the list: newest first, named by what was said first; other files and keys that are paths are nothing', async (t) => {
   const base = folder(t);
   count = 0;
