@@ -54,7 +54,11 @@ export async function runCalls(scene: CallContext, calls: readonly Call[]): Prom
       const { outcome, no } = ended.get(call) ?? problem('Cancelled by the user before it was done.');
       const { isError, message, text } = outcome;
       const diffs = keptDiffs(outcome);
-      const more = { ...(no ? { rejected: true as const } : {}), ...(diffs.length > 0 ? { diffs } : {}) };
+      const more = {
+        ...(no ? { rejected: true as const } : {}),
+        ...(diffs.length > 0 ? { diffs } : {}),
+        ...(outcome.media ? { media: outcome.media } : {}),
+      };
       scene.history.add({ role: 'tool', callId: call.id, name: call.name, isError, message, text, ...more });
     }
   }

@@ -1,4 +1,4 @@
-import type { Message, TokenUsage } from './models/model.ts';
+import type { Message, TokenUsage, UserPart } from './models/model.ts';
 
 /** The messages a model sees, and how large they are. `onChange` is told what was added, or that everything was replaced. */
 export class History {
@@ -33,20 +33,9 @@ export class History {
 
   /** Pictures and sounds the model cannot take become words: kept, they would make every later request fail as well. */
   forgetMedia(): void {
-    const hasMedia = (message: Message): boolean => message.role === 'user' && message.parts.some((part) => part.type !== 'text');
-    if (!this.#messages.some(hasMedia)) return;
-    this.replace(
-      this.#messages.map((message) =>
-        message.role === 'user'
-          ? {
-              ...message,
-              parts: message.parts.map((part) =>
-                part.type === 'text' ? part : { type: 'text', text: `[${part.type} the model could not take]` },
-              ),
-            }
-          : message,
-      ),
-    );
+    const hasMedia = (message: Message): boolean =>
+      message.role === 'user' ? message.parts.some((part) => part.type !== 'text') : message.role === 'tool' && message.media !== undefined;
+    if (this.#messages.some(hasMedia)) this.replace(this.#messages.map(withoutMedia));
   }
 
   #remember(message: Message): void {
@@ -83,4 +72,15 @@ export function estimate(messages: readonly Message[]): number {
 export function tokensOf(text: string): number {
   const wide = text.match(/[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]/g)?.length ?? 0;
   return Math.ceil(wide + (text.length - wide) / 4);
+}
+
+function withoutMedia(message: Message): Message {
+  if (message.role === 'user') return { ...message, parts: message.parts.map((part) => (part.type === 'text' ? part : inWords(part))) };
+  if (message.role !== 'tool' || !message.media) return message;
+  const { media, ...rest } = message;
+  return { ...rest, text: [message.text, ...media.map((part) => inWords(part).text)].join('\n') };
+}
+
+function inWords({ type }: UserPart): { readonly type: 'text'; readonly text: string } {
+  return { type: 'text', text: `[${type} the model could not take]` };
 }

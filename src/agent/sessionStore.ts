@@ -28,6 +28,7 @@ const message = z.discriminatedUnion('role', [
     text: z.string(),
     rejected: z.exactOptional(z.literal(true)),
     diffs: z.exactOptional(z.array(z.object({ path: z.string(), before: z.nullable(z.string()), after: z.string() }))),
+    media: z.exactOptional(z.array(userPart)),
   }),
 ]);
 const state = z.object({ title: z.nullish(z.string()), custom_title: z.nullish(z.string()), plan_mode: z.nullish(z.boolean()) });

@@ -116,6 +116,34 @@ test('what the model cannot take is told once: the next prompt goes without it',
   assert.deepEqual(await guide.ok('prompt', { user_input: 'hello' }), { status: 'finished' });
 });
 
+test('a picture in the result of a client tool reaches the model; one it cannot take is -32002, once', async (t) => {
+  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  const run = async (last: Reply) => {
+    const calls = ['a', 'b'].map((path) => call('lent_tool', { path }));
+    const { agent, service } = await stage(t, [{ calls }, last, { text: 'ok' }]);
+    await agent.ok('initialize', { ...FULL, external_tools: [{ name: 'lent_tool', description: 'd', parameters: { type: 'object' } }] });
+    const turn = agent.start('prompt', { user_input: 'x' });
+    for (const output of [[{ type: 'text', text: 'see' }, picture], 'plain']) {
+      const { id } = await agent.asked('ToolCallRequest');
+      agent.answer(id, { tool_call_id: id, return_value: { is_error: false, output, message: '', display: [] } });
+    }
+    return { agent, service, answer: await agent.answerTo(turn) };
+  };
+  const taken = await run({ text: 'A dot.' });
+  assert.deepEqual(taken.answer.result, { status: 'finished' });
+  const messages = taken.service.bodies.at(-1)?.messages ?? [];
+  assert.deepEqual(
+    messages.slice(-4).map((message) => message.role),
+    ['assistant', 'tool', 'tool', 'user'],
+  );
+  assert.match(JSON.stringify(messages.at(-1)), /result of lent_tool.*data:image\/png;base64,AAAA/);
+  const refused = await run({ status: 400, message: 'image_url is not supported' });
+  assert.equal(refused.answer.error?.code, -32002);
+  assert.deepEqual(await refused.agent.ok('prompt', { user_input: 'in words' }), { status: 'finished' });
+  const after = JSON.stringify(refused.service.bodies.at(-1)?.messages);
+  assert.ok(!after.includes('base64') && after.includes('[image the model could not take]'), after);
+});
+
 test('the same call of a client tool twice in one step is one request and two results; in another step it is asked again', async (t) => {
   const twice = call('lent_tool', { path: 'a' });
   const { agent } = await stage(t, [{ calls: [twice, call('lent_tool', { path: 'b' }), twice] }, { calls: [twice] }, { text: 'ok' }]);

@@ -58,6 +58,7 @@ export interface ToolMessage {
   readonly text: string;
   readonly rejected?: true;
   readonly diffs?: readonly KeptDiff[];
+  readonly media?: readonly UserPart[];
 }
 
 /** `input` is the JSON text as the model wrote it, which may be broken. `meta` is what its service wants to see again with the call. */

@@ -288,20 +288,34 @@ function inChain(error: unknown, fits: (one: unknown) => boolean): unknown {
 /** The conversation in the SDK's words. Thoughts go back only within the running turn, where some models want them. */
 function messagesOf(history: readonly Message[]): ModelMessage[] {
   const turn = history.findLastIndex((message) => message.role === 'user');
-  return history.map((message, at): ModelMessage => {
+  return history.flatMap((message, at): ModelMessage[] => {
     switch (message.role) {
       case 'user':
-        return { role: 'user', content: message.parts.map(userPart) };
+        return [{ role: 'user', content: message.parts.map(userPart) }];
       case 'assistant':
-        return { role: 'assistant', content: assistantContent(message, at > turn) };
+        return [{ role: 'assistant', content: assistantContent(message, at > turn) }];
       case 'tool': {
         const value = resultText(message);
         const output = message.isError ? { type: 'error-text' as const, value } : { type: 'text' as const, value };
-        return { role: 'tool', content: [{ type: 'tool-result', toolCallId: message.callId, toolName: message.name, output }] };
+        const result: ModelMessage = {
+          role: 'tool',
+          content: [{ type: 'tool-result', toolCallId: message.callId, toolName: message.name, output }],
+        };
+        // The results of one answer stay together: services refuse a message between them.
+        return history[at + 1]?.role === 'tool' ? [result] : [result, ...mediaUpTo(history, at)];
       }
     }
-    return message;
   });
+}
+
+/** Services take text as the result of a call: what else belongs to the results that end here follows them in a message of its own. */
+function mediaUpTo(history: readonly Message[], end: number): readonly ModelMessage[] {
+  const begin = history.findLastIndex((message, at) => at <= end && message.role !== 'tool') + 1;
+  const parts = history.slice(begin, end + 1).flatMap((message): readonly UserPart[] => {
+    if (message.role !== 'tool' || !message.media) return [];
+    return [{ type: 'text', text: `Of the result of ${message.name}:` }, ...message.media];
+  });
+  return parts.length === 0 ? [] : [{ role: 'user', content: parts.map(userPart) }];
 }
 
 function assistantContent(message: Extract<Message, { role: 'assistant' }>, thoughts: boolean): AssistantModelMessage['content'] {

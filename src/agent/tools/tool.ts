@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { ToolOffer } from '../models/model.ts';
+import type { ToolOffer, UserPart } from '../models/model.ts';
 import type { Task } from '../task.ts';
 import type { Workspace } from '../workspace/paths.ts';
 import type { TextFiles } from '../workspace/textFiles.ts';
@@ -14,6 +14,8 @@ export interface Outcome {
   readonly shown: readonly Shown[];
   /** Of a command that ended with another code than 0. */
   readonly exitCode?: number;
+  /** Pictures and sounds beside the text, for the model. */
+  readonly media?: readonly UserPart[];
 }
 
 /** Something for the user's eyes. `before` is null when the file did not exist; both texts are whole files with `\n`. */

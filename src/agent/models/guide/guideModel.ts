@@ -25,7 +25,9 @@ export const guideModel: Model = {
   answer: async function* (request, signal) {
     signal.throwIfAborted();
     const asking = request.history.findLast((message) => message.role === 'user');
-    if (asking?.role === 'user' && asking.parts.some((part) => part.type !== 'text')) {
+    const result = request.history.at(-1);
+    const hasMedia = result?.role === 'tool' && result.media !== undefined;
+    if (hasMedia || (asking?.role === 'user' && asking.parts.some((part) => part.type !== 'text'))) {
       throw new ModelError(
         'model_cannot',
         localize(

@@ -154,7 +154,7 @@ export function returnValueOf(outcome: Outcome, dialect: Dialect): object {
   return { is_error: isError, output: text, message, display: blocksOf(display, dialect), ...extras };
 }
 
-/** What a client's tool answered; undefined when it is none. Parts that are not text are named, not passed to the model. */
+/** What a client's tool answered; undefined when it is none. Parts that are not text are named in it and go to the model beside it. */
 export function outcomeOf(answer: AnswerResult['ToolCallRequest']): Outcome | undefined {
   const { is_error, output, message, display } = answer.return_value;
   if (typeof output !== 'string' && output.some((part) => part.type === 'unknown')) return undefined;
@@ -162,7 +162,8 @@ export function outcomeOf(answer: AnswerResult['ToolCallRequest']): Outcome | un
   const shown: readonly Shown[] = display.map((block) =>
     block.type === 'brief' ? { type: 'brief', text: block.text } : { type: 'other', value: block.type === 'unknown' ? block.value : block },
   );
-  return { isError: is_error, text: textOfOutput(output), message, shown };
+  const media = typeof output === 'string' ? [] : output.flatMap(userParts).filter((part) => part.type !== 'text');
+  return { isError: is_error, text: textOfOutput(output), message, shown, ...(media.length > 0 ? { media } : {}) };
 }
 
 export const invalidToolAnswer: Outcome = failed('Invalid tool result payload from the client.');
