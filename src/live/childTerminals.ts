@@ -8,7 +8,7 @@ import { withoutSecrets } from '../transport/environment.ts';
 import { disownGroup, ownGroup } from '../transport/ownedGroups.ts';
 import { environmentWith, mergeEnvironment } from '../transport/process.ts';
 import { hasLeftBehind, killLeftBehind, signalTree } from '../transport/processTree.ts';
-import { programOf } from '../transport/programFile.ts';
+import { commandOf, refuseNetworkFolder } from '../transport/programFile.ts';
 
 /** Bytes of output kept when the agent names no limit. */
 const DEFAULT_LIMIT = 1024 * 1024;
@@ -53,8 +53,11 @@ type Child = ChildProcessByStdio<null, Readable, Readable>;
 /** Settles when the program runs; rejects when it could not be started. */
 async function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerminal> {
   const env = mergeEnvironment(withoutSecrets(environmentWith({})), spec.env ?? {}, process.platform === 'win32');
-  const child = spawn(spec.args === undefined ? spec.command : programOf(spec.command, env), [...(spec.args ?? [])], {
-    cwd: spec.cwd ?? cwd,
+  const folder = spec.cwd ?? cwd;
+  const { file, args } = spec.args === undefined ? { file: spec.command, args: [] } : commandOf(spec.command, spec.args, env);
+  refuseNetworkFolder(spec.args && file, folder);
+  const child = spawn(file, [...args], {
+    cwd: folder,
     env,
     shell: spec.args === undefined,
     detached: process.platform !== 'win32',

@@ -1,7 +1,19 @@
+import { homedir } from 'node:os';
+import { variableOf } from './programFile.ts';
+
 /** Variables that let their holder act as Parley or its bundled agent: the agent's token, the address of the editor's tools with its token, the model's key. */
 const SECRETS = new Set(['PARLEY_AGENT_TOKEN', 'PARLEY_MCP_URL', 'PARLEY_MODEL_API_KEY']);
 
 /** The variables a command of an agent may see: all but Parley's own secrets, in whatever case they are written. */
 export function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !SECRETS.has(name.toUpperCase())));
+}
+
+/**
+ * The user's home as programs find it, `added` before our own variables. On Windows that is USERPROFILE: a HOME comes from Git Bash or a tool and may be
+ * another folder.
+ */
+export function homeFolder(added: Readonly<Record<string, string | undefined>> = {}, platform: NodeJS.Platform = process.platform): string {
+  const name = platform === 'win32' ? 'USERPROFILE' : 'HOME';
+  return variableOf(added, name) || variableOf(process.env, name) || homedir();
 }

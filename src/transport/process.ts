@@ -9,7 +9,7 @@ import { type Channel, type Closed, closedChannel } from './channel.ts';
 import type { LineBounds } from './lines.ts';
 import { disownGroup, ownGroup } from './ownedGroups.ts';
 import { killLeftBehind, signalTree } from './processTree.ts';
-import { programOf } from './programFile.ts';
+import { commandOf, refuseNetworkFolder } from './programFile.ts';
 import { stdioChannel } from './stdio.ts';
 
 export interface ProcessSpec {
@@ -68,7 +68,9 @@ class ProcessChannel implements Channel {
     this.#spec = spec;
     this.#options = options;
     const env = environmentWith(spec.env);
-    const child = (options.spawn ?? crossSpawn.spawn)(programOf(spec.command, env), [...spec.args], {
+    const { file, args } = commandOf(spec.command, spec.args, env);
+    refuseNetworkFolder(file, spec.cwd);
+    const child = (options.spawn ?? crossSpawn.spawn)(file, [...args], {
       cwd: spec.cwd,
       env,
       detached: process.platform !== 'win32',

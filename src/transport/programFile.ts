@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /** What may follow the name of a program in its file. */
@@ -10,20 +10,39 @@ export function endingsOf(command: string, onWindows: boolean): readonly string[
 export interface ProgramSearch {
   readonly platform: NodeJS.Platform;
   readonly isFile: (file: string) => boolean;
+  /** Undefined where it cannot be read. */
+  readonly textOf: (file: string) => string | undefined;
 }
 const here: ProgramSearch = {
   platform: process.platform,
   isFile: (file) => statSync(file, { throwIfNoEntry: false })?.isFile() ?? false,
+  textOf: (file) => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch {
+      return undefined;
+    }
+  },
 };
+
+/** The folders of a PATH; those that count from the working folder are left out. Windows allows quotes around each. */
+export function foldersOf(searched: string, platform: NodeJS.Platform = process.platform): readonly string[] {
+  if (platform !== 'win32') return searched.split(':').filter((folder) => path.posix.isAbsolute(folder));
+  const folders = searched.split(';').map((folder) => folder.replace(/^"(.*)"$/, '$1'));
+  return folders.filter((folder) => path.win32.isAbsolute(folder));
+}
 
 /**
  * The program that a bare name stands for by the PATH alone. Windows looks into the working folder first, and so do node and cross-spawn there: a
  * project could bring a program of that name. A path, and any name on other systems, stays as it is. Throws with the code ENOENT.
  */
-export function programOf(command: string, env: NodeJS.ProcessEnv, { platform, isFile }: ProgramSearch = here): string {
+export function programOf(
+  command: string,
+  env: NodeJS.ProcessEnv,
+  { platform, isFile }: Pick<ProgramSearch, 'platform' | 'isFile'> = here,
+): string {
   if (platform !== 'win32' || /[\\/:]/.test(command)) return command;
-  const folders = (variableOf(env, 'PATH') ?? '').split(';').map((folder) => folder.replace(/^"(.*)"$/, '$1'));
-  for (const folder of folders.filter((one) => path.win32.isAbsolute(one))) {
+  for (const folder of foldersOf(variableOf(env, 'PATH') ?? '', platform)) {
     // Without an ending: scripts with a first line that names their program.
     for (const ending of new Set([...endingsOf(command, true), ''])) {
       const file = path.win32.join(folder, command + ending);
@@ -33,6 +52,53 @@ export function programOf(command: string, env: NodeJS.ProcessEnv, { platform, i
   throw Object.assign(new Error(`spawn ${command} ENOENT`), { code: 'ENOENT', syscall: `spawn ${command}`, path: command });
 }
 
+/** The lines of the batch file that npm makes for a script of node, and the one that runs it. */
+const SHIM_LINE =
+  /^(?:@ECHO off|GOTO start|:find_dp0|SET dp0=%~dp0|EXIT \/b|:start|SETLOCAL|CALL :find_dp0|IF EXIST "%dp0%\\node\.exe" \(|SET "_prog=%dp0%\\node\.exe"|\) ELSE \(|SET "_prog=node"|SET PATHEXT=%PATHEXT:;\.JS;=;%|\))?$/i;
+const SHIM_RUN = /^endLocal & goto #_undefined_# 2>NUL \|\| title %COMSPEC% & "%_prog%" +((?:--[\w=.-]+ +)*)"%dp0%\\([^"%]+)" +%\*$/i;
+const LONGEST_SHIM = 4096;
+
+/** The script that a batch file of npm runs, below its folder, and node's own flags; undefined when the file does anything else besides. */
+function shimOf(text: string): { readonly script: string; readonly flags: readonly string[] } | undefined {
+  if (text.length > LONGEST_SHIM) return undefined;
+  const others = text.split(/\r?\n/).filter((line) => !SHIM_LINE.test(line.trim()));
+  const [, flags = '', script] = SHIM_RUN.exec(others[0]?.trim() ?? '') ?? [];
+  return others.length !== 1 || script === undefined ? undefined : { script, flags: flags.split(/ +/).filter(Boolean) };
+}
+
+/**
+ * What to start for a command: its program by `programOf`, and where that is a batch file that npm made for a script, node with the script. Then no
+ * cmd.exe stands between: it would refuse network folders, read the arguments, and leave the script running when this process is killed. Throws ENOENT.
+ */
+export function commandOf(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  search: ProgramSearch = here,
+): { readonly file: string; readonly args: readonly string[] } {
+  const file = programOf(command, env, search);
+  const plain = { file, args };
+  if (search.platform !== 'win32' || !/\.cmd$/i.test(file) || !path.win32.isAbsolute(file)) return plain;
+  const shim = shimOf(search.textOf(file) ?? '');
+  if (shim === undefined) return plain;
+  const folder = path.win32.dirname(file);
+  const beside = path.win32.join(folder, 'node.exe');
+  try {
+    const node = search.isFile(beside) ? beside : programOf('node.exe', env, search);
+    return { file: node, args: [...shim.flags, path.win32.join(folder, shim.script), ...args] };
+  } catch {
+    return plain;
+  }
+}
+
+/**
+ * Throws for a program, or a line for the shell, that cmd.exe would run in a network folder: it cannot, and takes the Windows folder in its place.
+ */
+export function refuseNetworkFolder(file: string | undefined, cwd: string, platform: NodeJS.Platform = process.platform): void {
+  if (platform !== 'win32' || !/^[\\/]{2}(?![?.][\\/])/.test(cwd) || (file !== undefined && /\.(?:exe|com)$/i.test(file))) return;
+  throw new Error(`cmd.exe does not run in the network folder ${cwd}. Give the folder a drive letter (net use).`);
+}
+
 /** A program that comes with Windows; elsewhere the name. */
 export function systemProgram(below: string, { platform }: Pick<ProgramSearch, 'platform'> = here): string {
   if (platform !== 'win32') return path.win32.basename(below, '.exe');
@@ -40,6 +106,6 @@ export function systemProgram(below: string, { platform }: Pick<ProgramSearch, '
 }
 
 /** Names of variables have no case on Windows. */
-export function variableOf(env: NodeJS.ProcessEnv, name: string): string | undefined {
+export function variableOf(env: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   return Object.entries(env).find(([key]) => key.toUpperCase() === name.toUpperCase())?.[1];
 }

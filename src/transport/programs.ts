@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import crossSpawn from 'cross-spawn';
 import { mergeEnvironment } from './process.ts';
-import { endingsOf } from './programFile.ts';
+import { endingsOf, foldersOf } from './programFile.ts';
 
 /** How long a program may take to say its version, in milliseconds. */
 const PATIENCE = 15_000;
@@ -15,8 +15,7 @@ export async function whereIs(command: string, searched: string): Promise<string
   const endings = endingsOf(command, process.platform === 'win32');
   if (path.isAbsolute(command)) return command;
   if (path.basename(command) !== command) return undefined;
-  for (const folder of searched.split(path.delimiter)) {
-    if (!path.isAbsolute(folder)) continue;
+  for (const folder of foldersOf(searched)) {
     for (const ending of endings) {
       const file = path.join(folder, command + ending);
       const there = await access(file, constants.X_OK).then(

@@ -8,8 +8,10 @@ import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 import { cmdArgument } from '../../src/protocols/acp/terminals.ts';
+import { homeFolder } from '../../src/transport/environment.ts';
 import { mergeEnvironment, processChannel } from '../../src/transport/process.ts';
-import { endingsOf, programOf } from '../../src/transport/programFile.ts';
+import { commandOf, endingsOf, foldersOf, programOf, refuseNetworkFolder } from '../../src/transport/programFile.ts';
+import { versionOf, whereIs } from '../../src/transport/programs.ts';
 import { replaceFile, replaceFileSync } from '../../src/transport/replaceFile.ts';
 
 /** As cross-spawn on Windows with a missing program: cmd.exe runs, and `error` comes in place of `exit`. */
@@ -110,4 +112,108 @@ test('a file that another program holds for a moment is replaced; one held for g
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+/** As npm's cmd-shim 7 writes it. */
+const shim = (run: string, program = 'node') => `@ECHO off\r
+GOTO start\r
+:find_dp0\r
+SET dp0=%~dp0\r
+EXIT /b\r
+:start\r
+SETLOCAL\r
+CALL :find_dp0\r
+\r
+IF EXIST "%dp0%\\${program}.exe" (\r
+  SET "_prog=%dp0%\\${program}.exe"\r
+) ELSE (\r
+  SET "_prog=${program}"\r
+  SET PATHEXT=%PATHEXT:;.JS;=;%\r
+)\r
+\r
+endLocal & goto #_undefined_# 2>NUL || title %COMSPEC% & "%_prog%" ${run} %*\r
+`;
+const PNPM = `@SETLOCAL\r
+@IF NOT DEFINED NODE_PATH (\r
+  @SET "NODE_PATH=C:\\s\\node_modules"\r
+)\r
+@IF EXIST "%~dp0\\node.exe" (\r
+  "%~dp0\\node.exe"  "%~dp0\\..\\a\\cli.js" %*\r
+) ELSE (\r
+  node  "%~dp0\\..\\a\\cli.js" %*\r
+)\r
+`;
+
+test('the script behind a batch file of npm is run by node itself; any other batch file stays as it is', () => {
+  const started = (text: string | undefined, files: readonly string[] = []) => {
+    const there = new Set(['C:\\n p\\qwen.cmd', ...files]);
+    const search = { platform: 'win32', isFile: (file: string) => there.has(file), textOf: () => text } as const;
+    const { file, args } = commandOf('qwen', ['--x', 'a "b" & %c%'], { Path: 'C:\\n p;C:\\nodejs' }, search);
+    return [file, ...args];
+  };
+  const node = 'C:\\nodejs\\node.exe';
+  const rest = ['--x', 'a "b" & %c%'];
+  const usual = shim(' "%dp0%\\node_modules\\@qwen-code\\qwen-code\\cli.js"');
+  const script = 'C:\\n p\\node_modules\\@qwen-code\\qwen-code\\cli.js';
+  assert.deepEqual(started(usual, [node]), [node, script, ...rest]);
+  assert.deepEqual(started(usual, [node, 'C:\\n p\\node.exe']), ['C:\\n p\\node.exe', script, ...rest]);
+  const flagged = shim('--no-warnings=DEP0040 --expose-gc "%dp0%\\..\\a\\cli.js"');
+  assert.deepEqual(started(flagged, [node]), [node, '--no-warnings=DEP0040', '--expose-gc', 'C:\\a\\cli.js', ...rest]);
+  const asItIs = ['C:\\n p\\qwen.cmd', ...rest];
+  const others = [
+    usual.replace('SETLOCAL\r\n', 'SETLOCAL\r\nSET NODE_OPTIONS=--x\r\n'),
+    shim(' "%dp0%\\a.py"', 'python'),
+    shim(' -e "%dp0%\\a.js"'),
+    shim(' "%dp0%\\%X%\\a.js"'),
+    PNPM,
+    '',
+    undefined,
+  ];
+  for (const text of others) assert.deepEqual(started(text, [node]), asItIs, text);
+  assert.deepEqual(started(usual), asItIs, 'no node');
+});
+
+test('a program in a folder with blanks is found by its name and by its file, and says its version; on Windows it may be a batch file', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'a b & (c) '));
+  try {
+    const onWindows = process.platform === 'win32';
+    const file = path.join(folder, onWindows ? 'tool.cmd' : 'tool');
+    writeFileSync(file, onWindows ? '@echo tool 1.2.3\r\n' : '#!/bin/sh\necho tool 1.2.3\n', { mode: 0o755 });
+    const searched = [onWindows ? `"${folder}"` : folder, process.env.PATH].join(path.delimiter);
+    assert.equal(await whereIs('tool', searched), file);
+    assert.equal(await whereIs(path.basename(file), searched), file);
+    assert.equal(await whereIs(path.basename(file), path.basename(folder)), undefined, 'a folder below the working folder does not count');
+    assert.equal(await versionOf(file, searched), '1.2.3');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('folders of a PATH', () => {
+  assert.deepEqual(foldersOf('.;C:\\a;"C:\\b c";;bin;\\\\srv\\s', 'win32'), ['C:\\a', 'C:\\b c', '\\\\srv\\s']);
+  assert.deepEqual(foldersOf('/a:b::/c d', 'linux'), ['/a', '/c d']);
+});
+
+test('the home of a user is the one that programs of the system go by, whatever Git Bash calls it', () => {
+  const env = { Home: 'C:\\msys\\home\\me', UserProfile: 'C:\\Users\\me', HOME: '/home/me' };
+  assert.equal(homeFolder(env, 'win32'), 'C:\\Users\\me');
+  assert.equal(homeFolder({ HOME: '/home/me', USERPROFILE: 'C:\\Users\\me' }, 'linux'), '/home/me');
+});
+
+test('what cmd.exe would run in a network folder is refused, for it would run in the Windows folder', () => {
+  const refused = (file: string | undefined, cwd: string, platform: NodeJS.Platform = 'win32') => {
+    try {
+      refuseNetworkFolder(file, cwd, platform);
+      return false;
+    } catch (error) {
+      assert.match(String(error), /network folder \\\\server\\share|network folder \/\/wsl/);
+      return true;
+    }
+  };
+  for (const file of ['C:\\n\\agent.cmd', 'C:\\n\\agent.BAT', 'C:\\n\\agent', undefined])
+    assert.ok(refused(file, '\\\\server\\share\\ws'), file);
+  assert.ok(refused(undefined, '//wsl.localhost/Ubuntu/home/me'));
+  assert.ok(!refused('C:\\n\\node.exe', '\\\\server\\share'));
+  for (const folder of ['c:\\ws', '\\\\?\\C:\\ws', '\\\\.\\C:\\ws']) assert.ok(!refused('C:\\n\\agent.cmd', folder), folder);
+  assert.ok(!refused('/bin/sh', '//server/share', 'linux'));
 });

@@ -1,6 +1,7 @@
 import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { type GuardReason, guardReason } from '../../base/guardedFiles.ts';
+import { homeFolder } from '../../transport/environment.ts';
 
 /** The folders the agent may work in without asking. `cwd` is the first root; paths given to tools are relative to it. */
 export interface Workspace {
@@ -24,8 +25,7 @@ export interface Place {
  */
 export async function placeOf(workspace: Workspace, given: string): Promise<Place> {
   if (given.includes('\0')) throw new Error('a path cannot contain a NUL character');
-  const home = process.env.HOME ?? process.env.USERPROFILE;
-  const expanded = home !== undefined && /^~(?=$|[\\/])/.test(given) ? home + given.slice(1) : given;
+  const expanded = /^~(?=$|[\\/])/.test(given) ? homeFolder() + given.slice(1) : given;
   const absolute = path.resolve(workspace.cwd, expanded);
   const real = await realOf(absolute);
   const roots = await Promise.all(workspace.roots.map((root) => realOf(path.resolve(root))));

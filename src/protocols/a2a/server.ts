@@ -9,7 +9,9 @@ import type { Disposable } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { Remedy } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
+import { homeFolder } from '../../transport/environment.ts';
 import { commandLine, processChannel } from '../../transport/process.ts';
+import { commandOf } from '../../transport/programFile.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
 
@@ -167,14 +169,24 @@ export class AgentProgram {
 
 /** The same program under node with the guard, where it is a script. */
 function guard(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[]; readonly guarded: boolean } {
-  const { command, args } = launch;
+  const { command, args } = behindShim(launch);
   const loaded = [`--import=${GUARD}`];
-  if (/^node(\.exe)?$/.test(path.basename(command)) || command === process.execPath)
+  if (/^node(\.exe)?$/i.test(path.basename(command)) || command === process.execPath)
     return { command, args: [...loaded, ...args], guarded: true };
   const file = found(command, launch.env.PATH ?? process.env.PATH ?? '');
   if (file && /\.[cm]?js$/.test(file)) return { command: 'node', args: [...loaded, file, ...args], guarded: true };
   // By the name it was called by: some links are told apart by that. One that is not there is better told of as such.
   return file ? { ...watched(command, args), guarded: false } : { command, args, guarded: false };
+}
+
+/** On Windows the script of node that a batch file of npm stands for; a program that is missing is better told of when it is started. */
+function behindShim({ command, args, env }: ProcessLaunch): { readonly command: string; readonly args: readonly string[] } {
+  try {
+    const { file, args: all } = commandOf(command, args, { ...process.env, ...env });
+    return { command: file, args: all };
+  } catch {
+    return { command, args };
+  }
 }
 
 function found(command: string, search: string): string | undefined {
@@ -192,7 +204,7 @@ function found(command: string, search: string): string | undefined {
 
 /** What the shipped server needs to know of the folder, and an identity for the repository it keeps beside it. */
 function environmentFor(launch: ProcessLaunch, hasIdentity: boolean): Record<string, string> {
-  const home = launch.env.HOME ?? homedir();
+  const home = homeFolder(launch.env);
   const below = path.relative(home, launch.cwd);
   // On another drive it is absolute.
   const outside = below.startsWith('..') || path.isAbsolute(below);
@@ -259,7 +271,7 @@ export class ExtensionFolder {
   #on = false;
 
   constructor(launch: ProcessLaunch, lent: OfferedTools) {
-    const home = launch.env.GEMINI_CLI_HOME ?? launch.env.HOME ?? homedir();
+    const home = launch.env.GEMINI_CLI_HOME ?? homeFolder(launch.env);
     this.#folder = path.join(home, '.gemini', 'extensions', FOLDER);
     this.#lent = lent;
   }

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync, realpathSync, statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import path from 'node:path';
+import { homeFolder } from '../../transport/environment.ts';
 import { Lines } from '../../transport/lines.ts';
 import { variableOf } from '../../transport/programFile.ts';
 import type { Launch, Past } from '../adapter.ts';
@@ -61,7 +61,7 @@ export function recordFolder({ command, args, env, cwd }: Pick<ProcessLaunch, 'c
   const words = [command, ...args.filter((arg) => !arg.startsWith('-'))].slice(0, 2).map((word) => word.replaceAll('\\', '/'));
   const says = (name: RegExp) => words.some((word) => name.test(word));
   const set = (name: string) => (name in env ? env[name] : process.env[name]);
-  const home = set('HOME') ?? set('USERPROFILE') ?? homedir();
+  const home = homeFolder(env);
   const slug = real(cwd).replaceAll(/[^a-zA-Z0-9]/g, '-');
   if (says(/(^|[/@-])claude(-code)?(\.(exe|cmd|js|cjs|mjs))?$/i)) {
     return path.join(set('CLAUDE_CONFIG_DIR') ?? path.join(home, '.claude'), 'projects', slug);

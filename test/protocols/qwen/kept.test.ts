@@ -156,7 +156,7 @@ test('the list: newest first, named by what was said first; other files and keys
 
 test('where each product keeps them; of an unknown program nothing is assumed', () => {
   const at = (command: string, args: readonly string[] = [], env = {}) =>
-    recordFolder({ command, args, env: { HOME: '/h', ...env }, cwd: '/w/my app' });
+    recordFolder({ command, args, env: { HOME: '/h', USERPROFILE: '/h', ...env }, cwd: '/w/my app' });
   assert.equal(at('claude'), path.join('/h/.claude/projects/-w-my-app'));
   assert.equal(at('/x/claude.exe', ['-p'], { CLAUDE_CONFIG_DIR: '/c' }), path.join('/c/projects/-w-my-app'));
   assert.equal(at('qwen'), path.join('/h/.qwen/projects/-w-my-app/chats'));

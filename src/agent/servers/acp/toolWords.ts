@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { homeFolder } from '../../../transport/environment.ts';
 import { localize } from '../../locale.ts';
 import type { Shown } from '../../tools/tool.ts';
 
@@ -63,8 +64,7 @@ export function locationsOf(input: unknown, cwd: string, style: Pick<typeof path
   const { path: given, directory, line_offset: line } = recordOf(input);
   const named = [given, directory].find((one) => typeof one === 'string' && one !== '' && !one.includes('\0')) as string | undefined;
   if (named === undefined) return [];
-  const home = process.env.HOME ?? process.env.USERPROFILE;
-  const expanded = home !== undefined && /^~(?=$|[\\/])/.test(named) ? home + named.slice(1) : named;
+  const expanded = /^~(?=$|[\\/])/.test(named) ? homeFolder() + named.slice(1) : named;
   return [{ path: style.resolve(cwd, expanded), ...(Number.isInteger(line) && Number(line) > 0 ? { line } : {}) }];
 }
 
