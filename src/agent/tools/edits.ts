@@ -1,6 +1,7 @@
 import type { GuardReason } from '../../base/guardedFiles.ts';
 import { localize } from '../locale.ts';
 import { GUARDED_EDIT } from '../permissions.ts';
+import { newFileEol } from '../workspace/newFileEol.ts';
 import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
 import type { TextFile } from '../workspace/textFiles.ts';
 import { done, type Outcome, ToolFailure, type ToolRunContext } from './tool.ts';
@@ -35,7 +36,7 @@ export async function permitAndWrite(scene: ToolRunContext, edit: Edit): Promise
     throw new ToolFailure(`${name} changed while the edit waited for an answer. Nothing was written; read it again.`);
   }
   const after = edited?.replaceAll('\r\n', '\n') ?? edit.after;
-  await scene.files.write(place, after, before ?? { eol: '\n', bom: false });
+  await scene.files.write(place, after, before ?? { eol: await newFileEol(place.real, scene.workspace.cwd), bom: false });
   if (after === edit.after) return done('', edit.message, shown);
   const written = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after }];
   return done(after, `The user changed your text before allowing it. ${name} now holds the user's version, which follows.`, written);

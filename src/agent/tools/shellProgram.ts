@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
-import { variableOf } from '../../transport/programFile.ts';
+import { foldersOf, variableOf } from '../../transport/programFile.ts';
 
 /** The shell that runs command lines, and what the model is told about it. */
 export interface ShellProgram {
@@ -26,7 +26,7 @@ export function findShell({ platform, env, exists }: ShellSearch): ShellProgram 
     return { file, kind: 'posix', description: file };
   }
   const variable = (name: string) => variableOf(env, name);
-  const folders = (variable('PATH') ?? '').split(';').filter((folder) => path.win32.isAbsolute(folder));
+  const folders = foldersOf(variable('PATH') ?? '', 'win32');
   const programs = [variable('PROGRAMFILES'), variable('PROGRAMW6432')].filter((folder) => folder !== undefined);
   const pwsh = [
     ...folders.map((folder) => path.win32.join(folder, 'pwsh.exe')),
@@ -47,11 +47,37 @@ export function findShell({ platform, env, exists }: ShellSearch): ShellProgram 
   return { file, kind: 'powershell', description: 'Windows PowerShell 5.1; no && or ||, use ; and if ($?)' };
 }
 
+/**
+ * Programs and PowerShell itself print UTF-8, without a byte order mark; there may be no console to set it on. No bars of progress, which count as
+ * output, and slow downloads.
+ */
+const SET_UP = [
+  'try { $OutputEncoding = [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false } catch { }',
+  "$ProgressPreference = 'SilentlyContinue'",
+];
+/** Windows PowerShell would write UTF-16 by `>` and read UTF-8 as the code page of the system. */
+const FILES_IN_UTF8 = "$PSDefaultParameterValues['*:Encoding'] = 'utf8'";
+/**
+ * Ends with the exit code of the last program where the last command failed. What a program writes to a redirected stderr is an error of Windows
+ * PowerShell, also when the program ends with 0.
+ */
+const END = [
+  '$ok = $?',
+  'if ($ok) { exit 0 }',
+  'if ($LASTEXITCODE) { exit $LASTEXITCODE }',
+  "if ($LASTEXITCODE -eq 0 -and $Error.Count -and $Error[0].FullyQualifiedErrorId -like 'NativeCommandError*') { exit 0 }",
+  'exit 1',
+];
+
 /** The arguments that make the shell run one command line and end with its exit code, with UTF-8 output. */
 export function shellArguments(shell: ShellProgram, command: string): string[] {
   if (shell.kind === 'posix') return ['-c', command];
-  const script = `[Console]::OutputEncoding = [System.Text.Encoding]::UTF8; ${command}\n$ok = $?; if ($ok) { exit 0 }; if ($LASTEXITCODE) { exit $LASTEXITCODE }; exit 1`;
-  return ['-NoProfile', '-NonInteractive', '-Command', script];
+  const isOld = shell.kind === 'powershell';
+  const before = isOld ? [...SET_UP, FILES_IN_UTF8] : SET_UP;
+  // As PowerShell 7 has it. Windows runs no scripts otherwise, and `npm` is one.
+  const policy = isOld ? ['-ExecutionPolicy', 'RemoteSigned'] : [];
+  // A comment or a continued line at the end of the command ends before the empty line.
+  return ['-NoProfile', '-NonInteractive', ...policy, '-Command', `${before.join('; ')}; ${command}\n\n${END.join('; ')}`];
 }
 
 let found: ShellProgram | undefined;

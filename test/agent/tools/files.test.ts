@@ -160,3 +160,25 @@ test('a place that turns into a link outside while the question was open is not 
   assert.match(await failureOf(writeFileTool, { path: 'dir/a.txt', content: 'x' }, scene), /changed while/);
   assert.deepEqual(readdirSync(outside), []);
 });
+
+test('a new file gets the line ends of the files beside it, scripts those they run with', async (t) => {
+  const cwd = temporaryFolder(t);
+  mkdirSync(path.join(cwd, 'src', 'deep', 'er'), { recursive: true });
+  mkdirSync(path.join(cwd, 'unix'));
+  writeFileSync(path.join(cwd, 'src', 'a.ts'), 'one\r\ntwo\r\n');
+  writeFileSync(path.join(cwd, 'src', 'notes.md'), 'one\ntwo\n');
+  writeFileSync(path.join(cwd, 'src', 'empty.md'), '');
+  writeFileSync(path.join(cwd, 'unix', 'a.txt'), 'one\ntwo\n');
+  const written = async (name: string) => {
+    await writeFileTool.run({ path: name, content: 'x\ny\n' }, sceneIn(cwd));
+    return readFileSync(path.join(cwd, name), 'utf8');
+  };
+  const [lf, crlf] = ['x\ny\n', 'x\r\ny\r\n'];
+  assert.equal(await written('src/b.ts'), crlf);
+  assert.equal(await written('src/b.md'), lf, 'its own kind counts first');
+  assert.equal(await written('src/b.json'), crlf);
+  assert.equal(await written('src/deep/er/b.ts'), crlf, 'a folder without files is as the one above');
+  assert.equal(await written('unix/b.ts'), lf);
+  assert.equal(await written('src/run.sh'), lf);
+  assert.equal(await written('unix/run.cmd'), crlf);
+});

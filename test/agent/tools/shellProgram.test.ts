@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { findShell, shellArguments } from '../../../src/agent/tools/shellProgram.ts';
+import { findShell, type ShellProgram, shellArguments } from '../../../src/agent/tools/shellProgram.ts';
 
 const windows = (files: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   findShell({
@@ -22,10 +24,26 @@ test('PowerShell 7 is preferred, then Git Bash, then Windows PowerShell; WSL is 
   assert.match(wsl.description, /no && or \|\|/);
 });
 
-test('PowerShell prints UTF-8 and ends with the exit code of the command', () => {
-  const [, , , script = ''] = shellArguments(windows([]), 'npm test');
-  assert.match(script, /OutputEncoding = .*UTF8/);
-  assert.match(script, /npm test\n.*exit \$LASTEXITCODE/);
+const seven: ShellProgram = { file: 'pwsh', kind: 'pwsh', description: '' };
+
+test('PowerShell gets the command as one argument, between what makes its output UTF-8 and what makes its exit code that of the command', () => {
+  for (const shell of [seven, windows([])]) {
+    const args = shellArguments(shell, 'npm test # all of it');
+    const script = args.at(-1) ?? '';
+    assert.equal(args.at(-2), '-Command');
+    assert.match(script, /^try \{ \$OutputEncoding = \[Console\]::OutputEncoding = .*UTF8Encoding \$false/);
+    // The comment ends with its line.
+    assert.match(script, /npm test # all of it\n\n\$ok = \$\?; .*exit \$LASTEXITCODE/);
+    // No double quote: programs on Windows do not agree on how one is escaped in an argument.
+    assert.doesNotMatch(script, /"/);
+  }
+});
+
+test('Windows PowerShell writes and reads files in UTF-8, and may run npm, which is a script there', () => {
+  const args = shellArguments(windows([]), 'npm test > out.txt');
+  assert.match(args.at(-1) ?? '', /'\*:Encoding'\] = 'utf8'/);
+  assert.equal(args[args.indexOf('-ExecutionPolicy') + 1], 'RemoteSigned');
+  assert.ok(!shellArguments(seven, 'npm test').includes('-ExecutionPolicy'));
 });
 
 test('elsewhere the user’s shell is taken when it is a Bourne shell', () => {
@@ -33,4 +51,23 @@ test('elsewhere the user’s shell is taken when it is a Bourne shell', () => {
   assert.equal(posix('/usr/bin/zsh'), '/usr/bin/zsh');
   assert.equal(posix('/usr/bin/fish'), '/bin/sh');
   assert.deepEqual(shellArguments(findShell({ platform: 'linux', env: {}, exists: () => true }), 'ls'), ['-c', 'ls']);
+});
+
+/** Command lines as models write them, with what they print and end with. */
+const LINES: readonly (readonly [line: string, printed: string, code: number])[] = [
+  ['echo one && echo two', 'one\ntwo\n', 0],
+  ['false || echo "it is 你好"', 'it is 你好\n', 0],
+  ['sh -c "exit 7"', '', 7],
+  ['sh -c "exit 7"; echo after', 'after\n', 0],
+  ["printf '%s\\n' 'a  b' \"c\\\"d\" # comment", 'a  b\nc"d\n', 0],
+  ['cat <<EOF\n$((1 + 2)) %PATH% !x! ^\nEOF', '3 %PATH% !x! ^\n', 0],
+  ['no-such-program-anywhere 2>/dev/null', '', 127],
+];
+
+test('a command line reaches bash, as Git Bash has it, unchanged: operators, quotes, UTF-8, here documents, exit codes', () => {
+  const bash = ['/bin/bash', '/bin/sh'].find(existsSync) ?? 'bash.exe';
+  for (const [line, printed, code] of LINES) {
+    const { stdout, status } = spawnSync(bash, shellArguments({ file: bash, kind: 'posix', description: '' }, line), { encoding: 'utf8' });
+    assert.deepEqual([line, stdout, status], [line, printed, code]);
+  }
 });

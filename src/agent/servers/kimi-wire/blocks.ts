@@ -1,5 +1,6 @@
 import { structuredPatch } from 'diff';
 import { type DisplayBlock, KnownBlock } from '../../../protocols/kimi-wire/schema.ts';
+import { shellProgram } from '../../tools/shellProgram.ts';
 import type { Shown } from '../../tools/tool.ts';
 import type { Dialect } from './versions.ts';
 
@@ -22,7 +23,7 @@ function blocksOfOne(one: Shown, dialect: Dialect): readonly Block[] {
     case 'todo':
       return [{ type: 'todo', items: one.items.map((item) => ({ ...item })) }];
     case 'command':
-      return [{ type: 'shell', language: process.platform === 'win32' ? 'powershell' : 'bash', command: one.command }];
+      return [{ type: 'shell', language: shellProgram().kind === 'posix' ? 'bash' : 'powershell', command: one.command }];
     case 'diff':
       return diffBlocks(one, dialect);
     case 'task': {
