@@ -118,11 +118,12 @@ const PIPED = new RegExp(
 );
 const SUBSTITUTED = new RegExp(`${BEGINS}(?:(?:eval|source|iex|\\.|${SHELLS})\\s+(?:-\\S+\\s+){0,3}["']?(?:\\$\\(|\`|<\\())`, 'i');
 const DELETES =
-  /(?:^|[\s;&|({`"'])(rm|rmdir|del|erase|unlink|shred|remove-item|ri|truncate|git\s+clean|git\s+reset\s+--hard|git\s+push\s+(?:\S+\s+){0,3}(?:-f|--force)|find\s[^;|&\n]{0,400}-delete)(?=\s|$)/i;
+  /(?:^|[\s;&|({`"'])(rm|rmdir|rd|del|erase|clear-content|unlink|shred|remove-item|ri|truncate|git\s+clean|git\s+reset\s+--hard|git\s+push\s+(?:\S+\s+){0,3}(?:-f|--force)|find\s[^;|&\n]{0,400}-delete)(?=\s|$)/i;
 const NETWORK =
-  /(?:^|[\s;&|({`"'])(curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|telnet|invoke-webrequest|iwr|git\s+(?:push|pull|fetch|clone)|(?:npm|pnpm|yarn|bun)\s+(?:i|install|add|ci|publish|dlx|create)|npx|uvx|pip3?\s+install|uv\s+(?:add|sync|pip)|cargo\s+(?:install|publish|add)|go\s+(?:get|install)|gem\s+install|brew|apt|apt-get|dnf|yum|docker\s+(?:pull|push|run)|gh|az|aws|gcloud|kubectl)(?=\s|$)/i;
+  /(?:^|[\s;&|({`"'])(curl|wget|ssh|scp|sftp|rsync|ftp|nc|ncat|telnet|invoke-webrequest|iwr|invoke-restmethod|irm|start-bitstransfer|bitsadmin|certutil|git\s+(?:push|pull|fetch|clone)|(?:npm|pnpm|yarn|bun)\s+(?:i|install|add|ci|publish|dlx|create)|npx|uvx|pip3?\s+install|uv\s+(?:add|sync|pip)|cargo\s+(?:install|publish|add)|go\s+(?:get|install)|gem\s+install|brew|apt|apt-get|dnf|yum|docker\s+(?:pull|push|run)|gh|az|aws|gcloud|kubectl)(?=\s|$)/i;
 const WRITERS = new Set([
   ...['rm', 'rmdir', 'del', 'erase', 'unlink', 'shred', 'mv', 'move', 'cp', 'copy', 'tee', 'touch', 'mkdir', 'ln', 'install', 'dd'],
+  ...['rd', 'md', 'ren', 'rename-item', 'xcopy', 'robocopy', 'clear-content', 'tee-object'],
   ...['truncate', 'chmod', 'chown', 'sed', 'remove-item', 'set-content', 'out-file', 'add-content', 'new-item', 'move-item', 'copy-item'],
 ]);
 const WRAPPERS = new Set(['sudo', 'doas', 'env', 'exec', 'command', 'xargs', 'nohup', 'time', 'nice', 'then', 'do', 'else']);
@@ -147,7 +148,7 @@ function inCommand(whole: string, cwd: string, add: Add): void {
   for (const { word, from } of written(command)) {
     const at = { from, to: from + word.length };
     if (isHarmless(word)) continue;
-    if (/^(?:[/~]|\.\.(?:[/\\]|$)|[A-Za-z]:[\\/]|\$\{?HOME|%USERPROFILE%)/.test(word) && isOutside(word, cwd)) add('outside', at);
+    if (/^(?:[/~]|\\\\|\.\.(?:[/\\]|$)|[A-Za-z]:[\\/]|\$\{?HOME|\$env:|%\w+%)/i.test(word) && isOutside(word, cwd)) add('outside', at);
     inPath(word, cwd, add, at);
   }
 }
@@ -174,7 +175,7 @@ function* written(command: string): Generator<{ readonly word: string; readonly 
 }
 
 function isHarmless(word: string): boolean {
-  return word === '/dev/null' || word === '/dev/stdout' || word === '/dev/stderr' || /^\/[a-z?]{1,2}$/i.test(word);
+  return /^(?:\/dev\/(?:null|stdout|stderr)|nul)$/i.test(word) || /^\/[a-z?]{1,2}$/i.test(word);
 }
 
 function inPath(path: string, cwd: string, add: Add, at?: Danger['at']): void {
