@@ -1,3 +1,4 @@
+import { pathOfUri, REMOTE } from '../src/base/paths.ts';
 import type { Content } from '../src/session/model.ts';
 
 /** Larger pictures are not taken, in bytes. */
@@ -15,13 +16,9 @@ export function droppedPaths(data: DataTransfer): readonly Content[] {
 }
 
 function pathOf(uri: string): string | undefined {
-  try {
-    const url = new URL(uri);
-    if (url.protocol !== 'file:' && url.protocol !== 'vscode-remote:') return undefined;
-    return decodeURIComponent(url.pathname).replace(/^\/(?=[a-z]:)/i, '');
-  } catch {
-    return undefined;
-  }
+  const local = uri.replace(REMOTE, 'file://');
+  const path = pathOfUri(local);
+  return path === local ? undefined : path;
 }
 
 /** Pictures, when the agent takes them, and small text files; undefined for what cannot be attached. */

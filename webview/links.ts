@@ -1,3 +1,5 @@
+import { pathOfUri } from '../src/base/paths.ts';
+
 /** Where a link in an agent's text may lead. Anything else stays text. */
 export type Target =
   | { readonly kind: 'web'; readonly uri: string }
@@ -10,9 +12,13 @@ export function targetOf(href: string): Target | undefined {
   const address = href.trim();
   if (address === '' || address.length > LONGEST || address.startsWith('#') || address.startsWith('//')) return undefined;
   if (/^(?:https?:\/\/|mailto:)/i.test(address)) return { kind: 'web', uri: address };
-  const file = /^file:\/\//i.test(address) ? address.replace(/^file:\/\/(?:localhost)?/i, '').replace(/^\/(?=[a-z]:)/i, '') : address;
-  if (/^[a-z][a-z0-9+.-]*:/i.test(file) && !/^[a-z]:[\\/]/i.test(file) && !/^[^/\\:]*\.\w+:\d+(?::\d+)?$/.test(file)) return undefined;
-  return fileTarget(decoded(file));
+  if (/^file:/i.test(address)) {
+    const [uri = '', fragment] = address.split('#', 2);
+    const path = pathOfUri(uri);
+    return path === uri ? undefined : fileTarget(fragment === undefined ? path : `${path}#${fragment}`);
+  }
+  if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !/^[a-z]:[\\/]/i.test(address) && !/^[^/\\:]*\.\w+:\d+(?::\d+)?$/.test(address)) return undefined;
+  return fileTarget(decoded(address));
 }
 
 /** `src/a.ts`, `src/a.ts:12`, `src/a.ts:12:5`, `a.ts#L12`, `a.ts#L12-L20`; absolute or relative to the workspace. */
@@ -24,10 +30,10 @@ function fileTarget(address: string): Target | undefined {
   return line > 0 ? { kind: 'file', path, line } : { kind: 'file', path };
 }
 
-/** A target when a piece of inline code reads like the path of a file: it has a folder and an ending, or an ending and a line. */
+/** A target when a piece of inline code reads like the path of a file: it has a folder and an ending, or an ending and a line. No network folders. */
 export function pathInCode(text: string): Target | undefined {
   if (text.length > 200) return undefined;
-  const isPath = /^(?:~?\.{0,2}\/)?(?:[\w@.+-]+\/)+[\w@.+-]*\.\w{1,8}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)?$/.test(text);
+  const isPath = /^(?:~?\.{0,2}\/|[a-z]:[\\/]|\.{1,2}\\)?(?:[\w@.+-]+[\\/])+[\w@.+-]*\.\w{1,8}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)?$/i.test(text);
   const hasLine = /^[\w@.+-]+\.[a-z]\w{0,7}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)$/i.test(text);
   return isPath || hasLine ? fileTarget(text) : undefined;
 }

@@ -34,6 +34,9 @@ export function pathInside(folder: string, target: string): string | undefined {
   const below = pathBelowFolder(folder, resolvePath(folder, target), platform);
   return platform === 'win32' ? below?.replaceAll('/', '\\') : below;
 }
+/** Begins the address of a file in a remote window (WSL, SSH, a container, a served one), whose path is one of that side. */
+export const REMOTE = /^vscode-remote:\/\/[^/?#]*/i;
+
 /** The path of a `file:` URI, or the text itself when it is none that can be read. Drive letters and hosts make Windows paths. */
 export function pathOfUri(uri: string): string {
   const [, host = '', encoded] = /^file:(?:\/\/([^/?#]*))?(\/[^?#]*)/i.exec(uri) ?? [];

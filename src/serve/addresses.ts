@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isWindowsPath } from '../base/fileName.ts';
-import { pathOfUri as pathOfFileUri } from '../base/paths.ts';
+import { pathOfUri as pathOfFileUri, REMOTE } from '../base/paths.ts';
 import type { Changeset } from '../protocols/ahp/state.ts';
 import type { TurnId } from '../session/model.ts';
 
@@ -71,7 +71,7 @@ export function fileUri(file: string): string {
  * one of ours (ahp.md §4).
  */
 export function pathOfUri(uri: string): string | undefined {
-  const local = uri.replace(/^vscode-remote:\/\/[^/?#]*/i, 'file://');
+  const local = uri.replace(REMOTE, 'file://');
   const found = pathOfFileUri(local);
   if (found === local) return undefined;
   return isWindowsPath(found) === (process.platform === 'win32') ? found : undefined;
