@@ -26,7 +26,7 @@ interface Outcome {
 /** Runs the headless host to its end. Every line of its stdout must be JSON. */
 function headless(...args: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [HEADLESS, ...args], { maxBuffer: 512e6, env: { ...process.env, HOME } }, (error, stdout, stderr) => {
+    execFile(process.execPath, [HEADLESS, ...args], { maxBuffer: 512e6, env: { ...process.env, HOME, USERPROFILE: HOME } }, (error, stdout, stderr) => {
       const lines = stdout
         .split('\n')
         .filter(Boolean)
@@ -267,7 +267,7 @@ test('the time limit and a signal end the run and the agent with it', async (t) 
   assert.equal(isAlive(Number(readFileSync(pidFile, 'utf8'))), false);
 
   const child = spawn(process.execPath, [HEADLESS, '--protocol', 'kimi-wire', ...agent, '--cwd', folder(t), '--prompt', 'never ends'], {
-    env: { ...process.env, HOME },
+    env: { ...process.env, HOME, USERPROFILE: HOME },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));

@@ -25,7 +25,7 @@ async function refusedWith(
 }
 
 /** A line to the host, and all that it has said. */
-async function connected({ address, token }: Started) {
+async function connected({ address, token }: Pick<Started, 'address' | 'token'>) {
   const socket = new WebSocket(`${address}/?tkn=${token}`);
   await once(socket, 'open');
   const heard: { id?: number; result?: unknown; method?: string; params?: { action?: { type: string } & Record<string, unknown> } }[] = [];
@@ -101,7 +101,7 @@ test('rules of a file answer, also those that are written while the host runs; w
   const client = await connected(await started(t, folder, '--rules', rules));
   await client.ask('initialize', { protocolVersions: ['1.0.0'], clientId: 'c' });
   const session = 'parley-agent:/21112222-3333-4444-5555-666677778888';
-  await client.ask('createSession', { channel: session, provider: 'parley-agent', workingDirectories: [`file://${folder}`] });
+  await client.ask('createSession', { channel: session, provider: 'parley-agent', workingDirectories: [pathToFileURL(folder).href] });
   const { snapshot } = (await client.ask('subscribe', { channel: session })) as { snapshot: { state: { defaultChat: string } } };
   const chat = snapshot.state.defaultChat;
   await client.ask('subscribe', { channel: chat });
@@ -169,6 +169,17 @@ test('a second host on the same conversations says who has them, and ends', asyn
   });
   assert.equal((await once(second, 'close'))[0], 1);
   assert.match(log, new RegExp(`Another host uses .* \\(process ${host.child.pid}\\)`));
+});
+
+test('a host listens on a socket of the file system, on Windows on a named pipe, and asks for the token there, too', async (t) => {
+  const folder = folderOf(t);
+  const place = process.platform === 'win32' ? `\\\\.\\pipe\\${path.basename(folder)}` : path.join(folder, 'host.sock');
+  const { address, token } = await started(t, folder, '--socket', place);
+  assert.equal(address, place);
+  const client = await connected({ address: `ws+unix:${place}:`, token });
+  assert.equal(await client.ask('ping'), null);
+  assert.equal(await refusedWith(`ws+unix:${place}:/?tkn=wrong`), 403);
+  client.socket.terminate();
 });
 
 test('arguments that are off end with a sentence and the usage', async (t) => {

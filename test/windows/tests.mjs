@@ -1,14 +1,28 @@
-// tests.mjs OUT.jsonl FILES.json: runs test bundles with node's own runner, one process a file. Wine prints to files only.
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+// tests.mjs OUT.jsonl FILES.json SECONDS: runs test bundles with node's own runner, one process a file, two at once. Wine prints to files only.
+import { appendFileSync, readFileSync } from 'node:fs';
 import { run } from 'node:test';
 
-const [, , out, list] = process.argv;
+const [, , out, list, seconds] = process.argv;
+/** Each with the names of the tests that are left out. */
 const files = JSON.parse(readFileSync(list, 'utf8'));
-writeFileSync(out, '');
-for await (const { type, data } of run({ files, concurrency: 2, timeout: 400_000 })) {
-  if (type !== 'test:pass' && type !== 'test:fail') continue;
-  const error = data.details?.error;
-  const cause = error?.cause ?? error;
-  const text = cause === undefined ? undefined : String(cause?.stack ?? cause).slice(0, 1500);
-  appendFileSync(out, `${JSON.stringify({ ok: type === 'test:pass', file: data.file, name: data.name, why: error?.failureType, text })}\n`);
+const tell = (line) => appendFileSync(out, `${JSON.stringify(line)}\n`);
+const exactly = (name) => new RegExp(`^${name.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}$`);
+
+async function runFile({ file, leftOut }) {
+  const began = Date.now();
+  const some = leftOut.length > 0 ? { testSkipPatterns: leftOut.map(exactly) } : {};
+  for await (const { type, data } of run({ files: [file], timeout: Number(seconds) * 1000, ...some })) {
+    if (type !== 'test:pass' && type !== 'test:fail') continue;
+    const error = data.details?.error;
+    const cause = error?.cause ?? error;
+    const text = cause === undefined ? undefined : String(cause?.stack ?? cause).slice(0, 1500);
+    const skipped = data.skip !== undefined && data.skip !== false;
+    tell({ file, ok: type === 'test:pass', skipped, name: data.name, why: error?.failureType, text });
+  }
+  tell({ file, seconds: Math.round((Date.now() - began) / 1000) });
 }
+
+async function next() {
+  for (let one = files.shift(); one !== undefined; one = files.shift()) await runFile(one);
+}
+await Promise.all([next(), next()]);
