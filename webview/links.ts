@@ -17,7 +17,8 @@ export function targetOf(href: string): Target | undefined {
     const path = pathOfUri(uri);
     return path === uri ? undefined : fileTarget(fragment === undefined ? path : `${path}#${fragment}`);
   }
-  if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !/^[a-z]:[\\/]/i.test(address) && !/^[^/\\:]*\.\w+:\d+(?::\d+)?$/.test(address)) return undefined;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !/^[a-z]:[\\/]/i.test(address) && !/^[^/\\:]*\.\w+:\d+(?::\d+)?$/.test(address))
+    return undefined;
   return fileTarget(decoded(address));
 }
 
@@ -33,7 +34,8 @@ function fileTarget(address: string): Target | undefined {
 /** A target when a piece of inline code reads like the path of a file: it has a folder and an ending, or an ending and a line. No network folders. */
 export function pathInCode(text: string): Target | undefined {
   if (text.length > 200) return undefined;
-  const isPath = /^(?:~?\.{0,2}\/|[a-z]:[\\/]|\.{1,2}\\)?(?:[\w@.+-]+[\\/])+[\w@.+-]*\.\w{1,8}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)?$/i.test(text);
+  const isPath =
+    /^(?:~?\.{0,2}\/|[a-z]:[\\/]|\.{1,2}\\)?(?:[\w@.+-]+[\\/])+[\w@.+-]*\.\w{1,8}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)?$/i.test(text);
   const hasLine = /^[\w@.+-]+\.[a-z]\w{0,7}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)$/i.test(text);
   return isPath || hasLine ? fileTarget(text) : undefined;
 }

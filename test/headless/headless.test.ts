@@ -26,18 +26,23 @@ interface Outcome {
 /** Runs the headless host to its end. Every line of its stdout must be JSON. */
 function headless(...args: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [HEADLESS, ...args], { maxBuffer: 512e6, env: { ...process.env, HOME, USERPROFILE: HOME } }, (error, stdout, stderr) => {
-      const lines = stdout
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as { event?: SessionEvent; session?: Session });
-      resolve({
-        code: error ? ((error.code as unknown as number | undefined) ?? null) : 0,
-        events: lines.flatMap((line) => (line.event ? [line.event] : [])),
-        session: lines.at(-1)?.session,
-        stderr,
-      });
-    });
+    execFile(
+      process.execPath,
+      [HEADLESS, ...args],
+      { maxBuffer: 512e6, env: { ...process.env, HOME, USERPROFILE: HOME } },
+      (error, stdout, stderr) => {
+        const lines = stdout
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line) as { event?: SessionEvent; session?: Session });
+        resolve({
+          code: error ? ((error.code as unknown as number | undefined) ?? null) : 0,
+          events: lines.flatMap((line) => (line.event ? [line.event] : [])),
+          session: lines.at(-1)?.session,
+          stderr,
+        });
+      },
+    );
   });
 }
 

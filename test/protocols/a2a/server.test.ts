@@ -27,7 +27,13 @@ for (const identity of [true, false])
     writeFileSync(program, PROGRAM);
     if (identity) writeFileSync(path.join(home, '.gitconfig'), '[user]\n  name = P\n  email = p@example.org\n');
     const none = { GIT_AUTHOR_NAME: undefined, GIT_COMMITTER_EMAIL: undefined };
-    const apart = { HOME: home, USERPROFILE: home, XDG_CONFIG_HOME: home, GIT_CONFIG_GLOBAL: path.join(home, '.gitconfig'), GIT_CONFIG_NOSYSTEM: '1' };
+    const apart = {
+      HOME: home,
+      USERPROFILE: home,
+      XDG_CONFIG_HOME: home,
+      GIT_CONFIG_GLOBAL: path.join(home, '.gitconfig'),
+      GIT_CONFIG_NOSYSTEM: '1',
+    };
     const env = { ...apart, ...(identity ? none : {}) };
     const server = await startServer({ kind: 'process', command: process.execPath, args: [program], env, cwd }, quiet);
     t.after(async () => {
