@@ -191,6 +191,16 @@ export function mergeEnvironment(env: NodeJS.ProcessEnv, added: ProcessSpec['env
   return env;
 }
 
+/** The program and arguments that `processChannel` starts for it: on Windows node and the script behind a batch file of npm. One that is missing stays. */
+export function programFor({ command, args, env }: Pick<ProcessSpec, 'command' | 'args' | 'env'>): Pick<ProcessSpec, 'command' | 'args'> {
+  try {
+    const found = commandOf(command, args, environmentWith(env));
+    return { command: found.file, args: found.args };
+  } catch {
+    return { command, args };
+  }
+}
+
 /** What was started, as a user would call it. */
 function nameOf(spec: ProcessSpec): string {
   return spec.name || commandLine(spec);

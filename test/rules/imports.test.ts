@@ -23,7 +23,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'src/serve/': ['src/base/', 'src/session/', 'src/transport/', 'src/live/', 'src/protocols/ports.ts', 'src/protocols/ahp/', 'node', 'npm'],
   'src/serve.ts': ['src/base/', 'src/live/', 'src/protocols/', 'src/serve/', 'node'],
   'src/agent/': ['src/base/', 'src/transport/', 'src/protocols/*/schema.ts', 'src/protocols/*/codec.ts', 'node', 'npm'],
-  'webview/': ['src/base/l10n.ts', 'src/bridge/', 'src/session/', 'npm'],
+  'webview/': ['src/base/l10n.ts', 'src/base/paths.ts', 'src/bridge/', 'src/session/', 'npm'],
 };
 /** Packages that only one file or room may touch. */
 const reserved: Readonly<Record<string, string>> = {

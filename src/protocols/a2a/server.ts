@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import type { Disposable } from '../../base/lifetime.ts';
@@ -10,8 +9,7 @@ import { type Log, messageOf } from '../../base/log.ts';
 import type { Remedy } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import { homeFolder } from '../../transport/environment.ts';
-import { commandLine, processChannel } from '../../transport/process.ts';
-import { commandOf } from '../../transport/programFile.ts';
+import { commandLine, processChannel, programFor } from '../../transport/process.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
 
@@ -169,7 +167,7 @@ export class AgentProgram {
 
 /** The same program under node with the guard, where it is a script. */
 function guard(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[]; readonly guarded: boolean } {
-  const { command, args } = behindShim(launch);
+  const { command, args } = programFor(launch);
   const loaded = [`--import=${GUARD}`];
   if (/^node(\.exe)?$/i.test(path.basename(command)) || command === process.execPath)
     return { command, args: [...loaded, ...args], guarded: true };
@@ -177,16 +175,6 @@ function guard(launch: ProcessLaunch): { readonly command: string; readonly args
   if (file && /\.[cm]?js$/.test(file)) return { command: 'node', args: [...loaded, file, ...args], guarded: true };
   // By the name it was called by: some links are told apart by that. One that is not there is better told of as such.
   return file ? { ...watched(command, args), guarded: false } : { command, args, guarded: false };
-}
-
-/** On Windows the script of node that a batch file of npm stands for; a program that is missing is better told of when it is started. */
-function behindShim({ command, args, env }: ProcessLaunch): { readonly command: string; readonly args: readonly string[] } {
-  try {
-    const { file, args: all } = commandOf(command, args, { ...process.env, ...env });
-    return { command: file, args: all };
-  } catch {
-    return { command, args };
-  }
 }
 
 function found(command: string, search: string): string | undefined {
@@ -226,7 +214,7 @@ function askGit(launch: ProcessLaunch): Promise<{ readonly found: boolean; reado
   return new Promise((resolve) => {
     const env = { ...process.env, ...launch.env };
     // From the home: Windows would run a git.exe of the working folder.
-    execFile('git', ['-C', launch.cwd, 'config', 'user.email'], { cwd: homedir(), timeout: 5000, env }, (error, out) =>
+    execFile('git', ['-C', launch.cwd, 'config', 'user.email'], { cwd: homeFolder(), timeout: 5000, env }, (error, out) =>
       resolve({ found: error?.code !== 'ENOENT', identity: !error && out.trim() !== '' }),
     );
   });
