@@ -76,10 +76,11 @@ export function commandOf(
   env: NodeJS.ProcessEnv,
   search: ProgramSearch = here,
 ): { readonly file: string; readonly args: readonly string[] } {
-  const file = programOf(command, env, search);
+  const named = programOf(command, env, search);
+  if (search.platform !== 'win32' || !path.win32.isAbsolute(named)) return { file: named, args };
+  const file = named + (endingsOf(named, true).find((ending) => search.isFile(named + ending)) ?? '');
   const plain = { file, args };
-  if (search.platform !== 'win32' || !/\.cmd$/i.test(file) || !path.win32.isAbsolute(file)) return plain;
-  const shim = shimOf(search.textOf(file) ?? '');
+  const shim = /\.cmd$/i.test(file) ? shimOf(search.textOf(file) ?? '') : undefined;
   if (shim === undefined) return plain;
   const folder = path.win32.dirname(file);
   const beside = path.win32.join(folder, 'node.exe');

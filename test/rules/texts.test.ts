@@ -74,3 +74,10 @@ test('in Chinese an agent is 智能体, which a proxy is not, and the user is �
   );
   assert.deepEqual(wrong, []);
 });
+
+test('no text names a key of one system: the editor shows keys as they are on the user’s keyboard', () => {
+  const named = [english, chinese, bundle, chineseBundle].flatMap((table) =>
+    Object.values(table).filter((text) => /\b(?:Ctrl|Control|Cmd|Command|Alt|Option|Meta|Win)\+|⌘|⌥|⌃/.test(String(text))),
+  );
+  assert.deepEqual(named, []);
+});

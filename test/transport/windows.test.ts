@@ -171,6 +171,14 @@ test('the script behind a batch file of npm is run by node itself; any other bat
   ];
   for (const text of others) assert.deepEqual(started(text, [node]), asItIs, text);
   assert.deepEqual(started(usual), asItIs, 'no node');
+  const search = { platform: 'win32', isFile: (file: string) => /node\.exe$|qwen\.cmd$/.test(file), textOf: () => usual } as const;
+  const byPath = (command: string) => commandOf(command, [], { Path: 'C:\\nodejs' }, search).file;
+  assert.deepEqual(
+    ['C:\\nodejs\\node', 'C:\\n\\qwen'].map(byPath),
+    ['C:\\nodejs\\node.exe', 'C:\\n\\node.exe'],
+    'a path without its ending',
+  );
+  assert.equal(byPath('C:\\other\\tool'), 'C:\\other\\tool');
 });
 
 test('a program in a folder with blanks is found by its name and by its file, and says its version; on Windows it may be a batch file', async () => {
