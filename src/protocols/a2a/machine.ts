@@ -502,7 +502,6 @@ class A2aStep extends Step<A2aState> {
         stream.way = 'answered';
         return this.changeHeld(turn, stream, null);
       case 'opened':
-        if (turn.command && stream.of === 'command') turn.command.isStream = true;
         return turn.recovery?.link === link ? this.subscriptionStands(turn, turn.recovery) : undefined;
       case 'file': {
         const { call, ...file } = params as FileOfCall;
@@ -587,7 +586,7 @@ class A2aStep extends Step<A2aState> {
     if (error === null && !isStreaming(turn) && !isWaiting(turn)) this.streamsSpoke(turn);
     if (stream.of === 'prompt') this.promptClosed(turn, error);
     else if (stream.of === 'decision') this.decisionClosed(turn, stream, error);
-    else if (stream.of === 'command') this.commandClosed(turn, problem, error);
+    else if (stream.of === 'command') this.commandClosed(turn, stream, problem, error);
     else if (stream.of === 'text') this.closed(turn, error);
     if (this.state.turn === turn && turn.stop?.step === 'waiting' && !isStreaming(turn)) this.stopWaited(turn, turn.stop);
     return error;
@@ -1618,7 +1617,7 @@ class A2aStep extends Step<A2aState> {
     this.setAside();
     const by = this.agent.commands?.by ?? 'rpc';
     const given = args.trim();
-    const command: CommandRun = { path, args: given, by, results: 0, answer: null, isStream: false };
+    const command: CommandRun = { path, args: given, by, answer: null };
     turn.command = command;
     if (by === 'rest' && line === '/restore') {
       if (given !== '') return this.checkpointChosen(turn, command, given);
@@ -1663,10 +1662,8 @@ class A2aStep extends Step<A2aState> {
   }
   /** The first result may be the answer to the command: true when it was. */
   commandRecord(command: CommandRun, result: unknown): boolean {
-    if (command.by === 'rest') return false;
     const { state } = this;
-    command.results += 1;
-    const answer = command.answer ? undefined : readCommandAnswer(result);
+    const answer = command.by === 'rest' || command.answer ? undefined : readCommandAnswer(result);
     if (!answer) return false;
     command.answer = answer;
     if (answer.status === 'failed_to_start' || answer.id === null) return true;
@@ -1681,16 +1678,15 @@ class A2aStep extends Step<A2aState> {
     this.finish(failed ? 'failed' : 'done', failed ? { error: { message: text } } : {});
   }
   /** `problem`: how the body broke; `error`: the same, unless it had said its last word. */
-  commandClosed(turn: A2aTurn, problem: Problem | null, error: Problem | null): void {
-    const { command } = turn;
-    const { answer = null, results = 0 } = command ?? {};
-    if (command?.by === 'rest' && problem && !command.isStream && turn.phase !== 'stopping') return this.fail(problem.message, ['retry']);
-    if (turn.phase === 'stopping' || problem || !answer) return this.closed(turn, error);
+  commandClosed(turn: A2aTurn, { records }: Stream, problem: Problem | null, error: Problem | null): void {
+    const { by = 'rpc', answer = null } = turn.command ?? {};
+    if (turn.phase === 'stopping') return;
+    if (by === 'rest' && problem && records === 0) return this.fail(problem.message, ['retry']);
+    if (problem || !answer) return this.closed(turn, error);
     const ran = answer.status === 'started' || (answer.status === 'unspecified' && answer.message !== '');
-    const cannotStart = answer.status === 'failed_to_start' || (results === 1 && answer.id === null && !ran);
-    if (cannotStart)
-      return this.closed(turn, { kind: 'nothing', code: 0, message: answer.message || t('The command could not be started.') });
-    if (results > 1) return this.closed(turn, error);
+    const cannotStart = answer.status === 'failed_to_start' || (records === 0 && answer.id === null && !ran);
+    if (cannotStart) return this.fail(answer.message || t('The command could not be started.'), ['retry']);
+    if (records > 0) return this.closed(turn, error);
     if (answer.id === null) {
       this.showText(turn, 'text', answer.message || t('The command has run.'));
       return this.finish('done');

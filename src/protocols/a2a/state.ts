@@ -257,10 +257,7 @@ export interface CommandRun {
   readonly path: readonly string[];
   args: string;
   readonly by: 'rpc' | 'rest';
-  results: number;
   answer: { readonly id: string | null; readonly status: string; readonly message: string } | null;
-  /** The body is an event stream. */
-  isStream: boolean;
 }
 /** Subscribing again to a task whose stream has broken. */
 export interface Recovery {
