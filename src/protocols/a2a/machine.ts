@@ -638,7 +638,11 @@ class A2aStep extends Step<A2aState> {
   }
   /** Expects nothing more of the open streams. */
   giveUpStreams(turn: A2aTurn): void {
-    for (const stream of turn.streams) if (isOpen(stream)) stream.stage = 'stale';
+    for (const stream of turn.streams) {
+      // One that rests has said its last word.
+      if (stream.stage === 'open') stream.stage = 'stale';
+      else if (isOpen(stream)) this.markEnded(stream);
+    }
   }
 
   // --- the end of a turn
