@@ -13,7 +13,7 @@ import { decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
 import { diffsUnder } from './translate.ts';
 
-/** Milliseconds for which changes are gathered before clients are told. */
+/** Milliseconds for which changes are gathered before clients are told; the first after a pause waits for nothing. */
 const GATHER = 16;
 /** Sessions on one page of a list. */
 const PAGE = 200;
@@ -95,17 +95,21 @@ export function agentHost(deps: HostDeps): AgentHost {
   const life = new Lifetime();
   const changesets = life.own(new Changesets(deps.changeSets, deps.effects, channels, deps.log));
   let timer: NodeJS.Timeout | undefined;
+  let toldAt = -GATHER;
+  const tell = () => {
+    clearTimeout(timer);
+    toldAt = performance.now();
+    hosted.flush();
+  };
   life.own(
     deps.sessions.onChange((id, { event }) => {
       const isFirst = hosted.changed(id);
-      if (!isUrgent(event)) {
-        if (isFirst) timer = setTimeout(() => hosted.flush(), GATHER);
-        return;
-      }
-      clearTimeout(timer);
-      // A rule may answer it at once: then nobody is asked.
-      if (event.type === 'ask.opened') timer = setTimeout(() => hosted.flush(), 0);
-      else hosted.flush();
+      if (isUrgent(event)) {
+        // A rule may answer it at once: then nobody is asked.
+        if (event.type !== 'ask.opened') return tell();
+        clearTimeout(timer);
+        timer = setTimeout(tell, 0);
+      } else if (isFirst) timer = setTimeout(tell, performance.now() - toldAt < GATHER ? GATHER : 0);
     }),
   );
   life.own({ dispose: () => clearTimeout(timer) });
