@@ -73,6 +73,10 @@ export class Chat {
     window.addEventListener('blur', () => {
       this.#pressed = false;
     });
+    // The keys have come to the page and nothing in it has them: they are for the composer.
+    window.addEventListener('focus', () => {
+      if (!this.#pressed && document.activeElement === document.body) this.#composer.focus();
+    });
     root.addEventListener('pointerdown', () => {
       this.#pressed = true;
     });

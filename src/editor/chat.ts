@@ -17,8 +17,8 @@ export class Chat implements Disposable {
   #deps: ChatLinkDeps | undefined;
   #open: { readonly view: vscode.WebviewView; readonly link: ChatLink } | undefined;
   #waiting = { count: 0, approvals: true };
-  /** Content for the composer from before the view was ever opened. */
-  #early: readonly Content[] = [];
+  /** For the view, from before it was ever opened: content for the composer, and whether it gets the keys. */
+  #early: { readonly contents: readonly Content[]; readonly focus: boolean } = { contents: [], focus: false };
 
   constructor(extensionUri: vscode.Uri, log: Log) {
     this.#extensionUri = extensionUri;
@@ -37,8 +37,9 @@ export class Chat implements Disposable {
     const link = this.#life.own(new ChatLink(pageOf(view, this.#log), deps));
     const open = { view, link };
     this.#open = open;
-    for (const content of this.#early) link.insert(content);
-    this.#early = [];
+    for (const content of this.#early.contents) link.insert(content);
+    if (this.#early.focus) link.focus();
+    this.#early = { contents: [], focus: false };
     view.onDidDispose(() => {
       if (this.#open === open) this.#open = undefined;
       this.#life.release(link);
@@ -64,7 +65,8 @@ export class Chat implements Disposable {
 
   async focus(): Promise<void> {
     await reveal();
-    this.#open?.link.focus();
+    if (this.#open) this.#open.link.focus();
+    else this.#early = { ...this.#early, focus: true };
   }
 
   /** Gives the keys back to the page, unless the user clicks into a text on the way; settles when they have arrived. */
@@ -86,7 +88,7 @@ export class Chat implements Disposable {
   async insert(contents: readonly Content[]): Promise<void> {
     if (contents.length === 0) return;
     if (this.#open) for (const content of contents) this.#open.link.insert(content);
-    else this.#early = [...this.#early, ...contents];
+    else this.#early = { ...this.#early, contents: [...this.#early.contents, ...contents] };
     await this.focus();
   }
 

@@ -33,7 +33,7 @@ function lastPage({ page }: Window) {
 
 /** Nothing is wrong with the view as it stands, in any of these themes. */
 async function fine(window: Window, state: string, last = false): Promise<void> {
-  const list: readonly Theme[] = ['contrastLight', 'light', 'dark'];
+  const list: readonly Theme[] = ['contrast', 'contrastLight', 'light', 'dark'];
   for (const theme of list) {
     await window.theme(theme);
     if (last) await lastPage(window).locator(`body.${bodyClass[theme]}`).waitFor();

@@ -5,12 +5,12 @@ import { suite } from './suite.ts';
 const inWindow = suite({ name: 'slash' });
 
 test(
-  'a slash command runs from the chat',
+  'the chat that a command opens for the first time has the keys, and a slash command runs from it',
   inWindow(async ({ window }) => {
-    const { chat } = window;
-    await window.openChat();
-    await chat.composer.click();
-    await chat.composer.pressSequentially('/he');
+    const { chat, page } = window;
+    await window.command('Parley: Focus Chat');
+    await chat.frame.locator('.composer-text:focus').waitFor();
+    await page.keyboard.type('/he');
     await chat.menu.filter({ hasText: '/help' }).waitFor();
     await window.pictures('slash-menu');
     await chat.composer.press('Enter');

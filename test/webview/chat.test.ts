@@ -608,3 +608,14 @@ test('a file that could not be read is named once, and not offered to be opened'
   const stage = await Stage.open(session({ turns: [turn({ parts: [{ ...failed }] })] }));
   assert.equal(stage.all('.call .chip').length, 0);
 });
+
+test('keys that come to the page are for the composer, unless something in it has them', async () => {
+  const stage = await Stage.open(session({ turns: [turn({})] }));
+  const come = () => globalThis.window.dispatchEvent(new window.Event('focus') as never);
+  (document.activeElement as HTMLElement | null)?.blur();
+  come();
+  assert.equal(document.activeElement?.className, 'composer-text');
+  stage.find<HTMLElement>('.title-button').focus();
+  come();
+  assert.equal(document.activeElement?.className, 'title-button');
+});
