@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Log, messageOf } from './base/log.ts';
-import { bundledAgent } from './headless/bundled.ts';
-import { openRecording, replay } from './headless/recording.ts';
+import { bundledAgent, isBundled } from './headless/bundled.ts';
+import { openRecording, type Recording, replay } from './headless/recording.ts';
 import { runSteps } from './headless/run.ts';
 import { readScript, type Setup, type Step, scriptSchema } from './headless/script.ts';
 import { headlessTools, scriptedSecrets, scriptedTool } from './headless/tools.ts';
@@ -30,6 +30,7 @@ const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(va
 async function main(): Promise<number> {
   let options: Options;
   let steps: readonly Step[];
+  let recording: Recording | undefined;
   const [first = '', file] = process.argv.slice(2);
   if (first === '--schema') {
     print(scriptSchema());
@@ -40,11 +41,15 @@ async function main(): Promise<number> {
     return 0;
   }
   try {
+    if (first === '--replay' && file === undefined) throw new Error('--replay takes a file');
     if (first === '--replay' && file !== undefined) return replay(readFileSync(file, 'utf8'), print);
     options = readOptions(process.argv.slice(2), process.cwd());
     if (!Object.hasOwn(protocols, options.protocol)) {
       throw new Error(`unknown protocol "${options.protocol}"; known are ${Object.keys(protocols).join(', ')}`);
     }
+    if (options.command === undefined && options.url === undefined && !isBundled(options.protocol))
+      throw new Error(`--protocol ${options.protocol} needs --command or --url: the bundled agent does not serve it`);
+    if (options.record !== undefined) recording = openRecording(options.record);
     const cwd = await stat(options.cwd).catch(() => undefined);
     if (!cwd?.isDirectory()) throw new Error(`--cwd: there is no folder ${options.cwd}`);
     const script = options.script === undefined ? [] : readScript(readFileSync(options.script, 'utf8'));
@@ -53,20 +58,20 @@ async function main(): Promise<number> {
     process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
     return 2;
   }
-  if (options.command !== undefined || options.url !== undefined) return run(options, steps);
+  if (options.command !== undefined || options.url !== undefined) return run(options, steps, recording);
   const agent = await bundledAgent(options).catch((error: unknown) => messageOf(error));
   if (typeof agent === 'string') {
     log.error(agent);
     return 1;
   }
   try {
-    return await run({ ...options, ...agent.options }, steps);
+    return await run({ ...options, ...agent.options }, steps, recording);
   } finally {
     agent.dispose();
   }
 }
 
-async function run(options: Options, steps: readonly Step[]): Promise<number> {
+async function run(options: Options, steps: readonly Step[], recording: Recording | undefined): Promise<number> {
   const protocol = protocols[options.protocol];
   if (!protocol) return 2;
   const cwd = path.resolve(options.cwd);
@@ -84,7 +89,6 @@ async function run(options: Options, steps: readonly Step[]): Promise<number> {
   };
   const [first] = steps;
   const setup: Setup = first && 'setup' in first ? first.setup : {};
-  const recording = options.record === undefined ? undefined : openRecording(options.record);
   const live = new LiveSession(newSession(randomUUID(), { protocol: profile.protocol, name: profile.name }, cwd), profile.id, {
     protocol,
     launch: async () => launchOf(profile, cwd),

@@ -14,11 +14,18 @@ const ARGS: Readonly<Record<string, readonly string[]>> = {
   qwen: QWEN,
 };
 
+/** Protocols that the bundled agent serves at an address. */
+const SERVED: readonly string[] = ['ai-sdk'];
+
+export function isBundled(protocol: string): boolean {
+  return Object.hasOwn(ARGS, protocol) || SERVED.includes(protocol);
+}
+
 export interface BundledAgent extends Disposable {
   readonly options: Partial<Options>;
 }
 
-/** How the bundled agent is reached over a protocol. For the AI SDK it is started here: that protocol knows only addresses. */
+/** How the bundled agent is reached over a protocol. One that knows only addresses has it started here. */
 export async function bundledAgent({ protocol, cwd, env, args }: Options): Promise<BundledAgent> {
   const own = ARGS[protocol];
   if (own) return { options: { command: process.execPath, args: [AGENT, ...own, ...args] }, dispose() {} };

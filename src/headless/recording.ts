@@ -12,8 +12,11 @@ const line = z.union([
   z.object({ message: z.looseObject({}) }),
 ]);
 
-/** Writes each line at once, so that a run that is killed leaves what it has seen. */
-export function openRecording(file: string): (value: object) => void {
+/** Writes a line. */
+export type Recording = (value: object) => void;
+
+/** Writes each line at once, so that a run that is killed leaves what it has seen. Throws when the file cannot be written. */
+export function openRecording(file: string): Recording {
   writeFileSync(file, '', { mode: 0o600 });
   return (value) => appendFileSync(file, `${JSON.stringify(value)}\n`);
 }

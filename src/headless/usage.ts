@@ -5,8 +5,9 @@ export const USAGE = `usage: headless --protocol <id> [--command CMD [--arg A]..
        headless --replay FILE
        headless --schema
        headless --help
-Protocols: kimi-wire, acp, a2a, qwen, ai-sdk, ahp. Without --command and --url the bundled agent is used. A run ends after --timeout seconds, 1800
-unless it says otherwise; 0 is no limit. What no step answers is rejected unless --answer says otherwise. Standard output has one JSON object a line.
+Protocols: kimi-wire, acp, a2a, qwen, ai-sdk, ahp. Without --command and --url the bundled agent is used, which
+serves all of them but ahp. A run ends after --timeout seconds, 1800 unless it says otherwise; 0 is no limit. What no step answers is
+rejected unless --answer says otherwise. Standard output has one JSON object a line.
 A script is a JSON array of steps: [{"rules": [{"about": "a.txt", "answer": "allow"}]}, {"prompt": "…"}, {"expect": {"status": "done"}}].
 --schema prints all steps; docs/headless.md explains them.`;
 

@@ -87,6 +87,10 @@ test('bad usage ends with 2 and says what is wrong, before any agent starts', as
     [['--protocol', 'kimi-wire', ...AGENT, '--timeout', 'soon'], /seconds/],
     [['--protocol', 'kimi-wire', ...AGENT, '--script', script], /step 1/],
     [['--nonsense', 'x'], /nonsense/],
+    [['--replay'], /--replay takes a file/],
+    [['--replay', '/no/such/file'], /no such file/],
+    [['--protocol', 'ahp'], /ahp needs --command or --url/],
+    [['--protocol', 'acp', '--record', '/no/such/folder/file'], /no such file/],
   ];
   for (const [args, message] of cases) {
     const outcome = await headless(...args);
