@@ -358,7 +358,8 @@ export class ChangeSet {
   /** What going back to before that prompt would do to files. Only files that the agent has changed since are touched. */
   async preview(turnId: TurnId): Promise<RestorePreview | undefined> {
     const steps = await this.#restoreSteps(turnId);
-    return steps && { turnId, files: steps.map(({ name, how }) => ({ name: shownName(this.#folders, name), how })) };
+    const files = steps?.map(({ name, how }) => ({ name: shownName(this.#folders, name), how }));
+    return files && { turnId, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)) };
   }
 
   /** Puts the files back to before that prompt; their paths come back. Can be undone. */
@@ -460,6 +461,8 @@ export class ChangeSet {
   /** Of what the latest prompt has deleted and created, one file moved is one change. */
   async #findMoves(): Promise<void> {
     const changes = this.#state.checkpoints.at(-1)?.changes.filter((one) => isOpen(one)) ?? [];
+    // No text is read where nothing can have been moved.
+    if (!changes.some((one) => one.after === null) || !changes.some((one) => one.before === null)) return;
     const moving = (name: string, content: Content) =>
       content === null ? [] : [this.#textOf(content).then((text): Moving => ({ name, content, text: shortText(text) }))];
     const gone = await Promise.all(changes.flatMap((one) => (one.after === null ? moving(one.name, one.before) : [])));
