@@ -2,35 +2,27 @@ import * as z from 'zod/mini';
 import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Field, Question } from '../../session/model.ts';
+import { soft, softText, text } from './schema.ts';
 
 /* elicitation/create to an ask, and the user's answer back (docs/protocols/acp.md, "Forms and links"). */
 
 const named = z.object({ const: z.string(), title: z.nullish(z.string()), description: z.nullish(z.string()) });
 const property = z.looseObject({
-  type: z.catch(z.nullish(z.string()), undefined),
-  title: z.catch(z.nullish(z.string()), undefined),
-  description: z.catch(z.nullish(z.string()), undefined),
-  format: z.catch(z.nullish(z.string()), undefined),
-  pattern: z.catch(z.nullish(z.string()), undefined),
-  minLength: z.catch(z.nullish(z.number()), undefined),
-  maxLength: z.catch(z.nullish(z.number()), undefined),
-  minimum: z.catch(z.nullish(z.number()), undefined),
-  maximum: z.catch(z.nullish(z.number()), undefined),
-  minItems: z.catch(z.nullish(z.number()), undefined),
-  maxItems: z.catch(z.nullish(z.number()), undefined),
+  type: softText,
+  title: softText,
+  description: softText,
+  format: softText,
+  pattern: softText,
+  minLength: soft(z.number()),
+  maxLength: soft(z.number()),
+  minimum: soft(z.number()),
+  maximum: soft(z.number()),
+  minItems: soft(z.number()),
+  maxItems: soft(z.number()),
   default: z.optional(z.unknown()),
-  enum: z.catch(z.nullish(z.array(z.string())), undefined),
-  oneOf: z.catch(z.nullish(z.array(named)), undefined),
-  items: z.catch(
-    z.nullish(
-      z.object({
-        enum: z.catch(z.nullish(z.array(z.string())), undefined),
-        anyOf: z.catch(z.nullish(z.array(named)), undefined),
-        oneOf: z.catch(z.nullish(z.array(named)), undefined),
-      }),
-    ),
-    undefined,
-  ),
+  enum: soft(z.array(text)),
+  oneOf: soft(z.array(named)),
+  items: soft(z.object({ enum: soft(z.array(text)), anyOf: soft(z.array(named)), oneOf: soft(z.array(named)) })),
 });
 type Property = z.output<typeof property>;
 
@@ -40,9 +32,9 @@ export const formRequest = z.object({
   sessionId: z.nullish(z.string()),
   toolCallId: z.nullish(z.string()),
   requestedSchema: z.object({
-    title: z.catch(z.nullish(z.string()), undefined),
+    title: softText,
     properties: z._default(z.record(z.string(), property), {}),
-    required: z.catch(z.nullish(z.array(z.string())), undefined),
+    required: soft(z.array(text)),
   }),
 });
 export const linkRequest = z.object({

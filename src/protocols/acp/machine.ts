@@ -1193,11 +1193,11 @@ class AcpStep extends Step<AcpState> {
     this.answer(id, result);
     this.endJob(id);
   }
-  /** Another write of the file may begin. */
+  /** Another write may begin. */
   endJob(id: string): void {
     const job = find(this.state.jobs, id);
     remove(this.state.jobs, id);
-    if (job?.is === 'write') this.nextWrites();
+    if (job?.is === 'write') this.nextWrite();
   }
   job<J extends Job>(id: string, job: J): J {
     put<Job>(this.state.jobs, id, job);
@@ -1432,22 +1432,17 @@ class AcpStep extends Step<AcpState> {
     this.no(id, INTERNAL, `The user did not allow commands outside the workspace, in ${job.cwd}`);
   }
 
-  /** One write of a file after the other: agents do not wait for their answers. */
+  /** One write after the other: agents do not wait for their answers. */
   writeFile(id: string, path: string, content: string): void {
     const turnId = this.state.turn?.id ?? null;
-    this.job(id, { is: 'write', path, content, turnId, step: 'waiting', real: null, refused: 0, look: null, text: '' });
-    this.nextWrites();
+    this.job(id, { is: 'write', path, content, turnId, step: 'waiting', refused: 0, look: null, text: '' });
+    this.nextWrite();
   }
-  /** Starts each write that waits for no other: which file it is about is found out first, one after the other. */
-  nextWrites(): void {
-    let isLooking = false;
-    const busy = new Set<string>();
-    for (const [key, job] of Object.entries(this.state.jobs)) {
-      if (job.is !== 'write') continue;
-      if (job.step === 'waiting' && (job.real === null ? !isLooking : !busy.has(job.real))) this.lookAtFile(key.slice(1), job);
-      if (job.real === null) isLooking = true;
-      else busy.add(job.real);
-    }
+  nextWrite(): void {
+    const { jobs } = this.state;
+    const [id] = keys(jobs).filter((one) => find(jobs, one)?.is === 'write');
+    const job = id === undefined ? undefined : find(jobs, id);
+    if (id !== undefined && job?.is === 'write' && job.step === 'waiting') this.lookAtFile(id, job);
   }
   lookAtFile(id: string, job: WriteJob): void {
     const decided = this.decidedIn(job.turnId);
@@ -1466,26 +1461,10 @@ class AcpStep extends Step<AcpState> {
       remove(this.state.jobs, id);
       this.answer(id, {});
       this.wroteFile({ path: target, before: before === null ? null : plain(before), after: plain(job.text) });
-      return this.nextWrites();
+      return this.nextWrite();
     }
-    const look = result as WriteLook;
-    const isKnown = job.real === look.real;
-    job.real = look.real;
-    job.look = look;
-    // Another write of this file is under way: it is looked at again when that is over.
-    if (!isKnown && this.isBusy(id, look.real)) {
-      job.step = 'waiting';
-      return this.nextWrites();
-    }
-    this.nextWrites();
-    this.mayWrite(id, job, look);
-  }
-  isBusy(id: string, real: string): boolean {
-    for (const [key, job] of Object.entries(this.state.jobs)) {
-      if (key === `:${id}`) return false;
-      if (job.is === 'write' && job.real === real) return true;
-    }
-    return false;
+    job.look = result as WriteLook;
+    this.mayWrite(id, job, job.look);
   }
   mayWrite(id: string, job: WriteJob, look: WriteLook): void {
     const { place, target, same, refusedPath, evident } = look;
@@ -1650,16 +1629,14 @@ class AcpStep extends Step<AcpState> {
     const terminal = find(this.state.terminals, terminalId);
     if (terminal?.seen !== 'unseen') return;
     const toolCallId = this.newId();
+    terminal.seen = { callId: toolCallId };
     const content = [{ type: 'terminal' as const, terminalId }];
     this.ownNews({ sessionUpdate: 'tool_call', toolCallId, title: terminal.line, kind: 'execute', status: 'in_progress', content });
-    const { turn } = this.state;
-    if (!turn || !find(turn.calls, toolCallId)) return;
-    terminal.seen = { turnId: turn.id, callId: toolCallId };
     if (terminal.code !== 'running') this.ownCallEnded(terminal);
   }
   ownCallEnded({ seen, code }: Terminal): void {
     const { turn } = this.state;
-    if (typeof seen === 'string' || turn?.id !== seen.turnId || !find(turn.calls, seen.callId)) return;
+    if (typeof seen === 'string' || !turn || !find(turn.calls, seen.callId)) return;
     this.ownNews({ sessionUpdate: 'tool_call_update', toolCallId: seen.callId, status: code === 0 ? 'completed' : 'failed' });
   }
   /** What the agent shows itself is not shown twice. */
@@ -1668,18 +1645,13 @@ class AcpStep extends Step<AcpState> {
     for (const item of call.content) {
       const terminal = item.type === 'terminal' ? find(terminals, item.terminalId) : undefined;
       if (!terminal || item.type !== 'terminal' || terminal.seen === 'agent') continue;
-      const { seen } = terminal;
-      if (seen === 'unseen') {
-        // Our own call names the terminal before it is noted as its place.
-        if (call.title === terminal.line && call.id.startsWith(this.state.seed)) continue;
-        this.timer(`show ${item.terminalId}`, null);
-        terminal.seen = 'agent';
-      } else if (seen.callId !== call.id) {
-        terminal.seen = 'agent';
-        if (turn?.id !== seen.turnId) continue;
-        remove(turn.calls, seen.callId);
-        this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [seen.callId] });
-      }
+      const own = terminal.seen === 'unseen' ? undefined : terminal.seen.callId;
+      if (own === call.id) continue;
+      terminal.seen = 'agent';
+      this.timer(`show ${item.terminalId}`, null);
+      if (own === undefined || !turn || !find(turn.calls, own)) continue;
+      remove(turn.calls, own);
+      this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [own] });
     }
   }
 

@@ -84,20 +84,16 @@ export function settingEvents(settings: Settings): readonly SessionEvent[] {
 }
 function modeChoice({ modes }: Settings, option: SelectOption | undefined) {
   if (option) {
-    const all = choicesOf(option).map(({ value, name, description }) => ({ id: value, name, ...(description ? { description } : {}) }));
+    const all = choicesOf(option).map(({ value, ...rest }) => ({ id: value, ...described(rest) }));
     return { current: option.currentValue, all };
   }
   if (!modes || modes.availableModes.length === 0) return null;
-  const all = modes.availableModes.map(({ id, name, description }) => ({ id, name, ...(description ? { description } : {}) }));
+  const all = modes.availableModes.map(({ id, ...rest }) => ({ id, ...described(rest) }));
   return { current: modes.currentModeId, all };
 }
 function legacyModels(models: Models | null): readonly SessionOption[] {
   if (!models || models.availableModels.length === 0) return [];
-  const choices = models.availableModels.map(({ modelId, name, description }) => ({
-    value: modelId,
-    name,
-    ...(description ? { description } : {}),
-  }));
+  const choices = models.availableModels.map(({ modelId, ...rest }) => ({ value: modelId, ...described(rest) }));
   return [{ id: MODEL, name: 'Model', about: 'model', kind: 'choice', current: models.currentModelId, choices }];
 }
 
@@ -106,30 +102,23 @@ const MODEL = 'model';
 
 function toOption(option: ConfigOption): SessionOption {
   const about = option.category === 'model' ? 'model' : option.category === 'thought_level' ? 'thought' : undefined;
-  const head = {
-    id: option.id,
-    name: option.name,
-    ...(option.description ? { description: option.description } : {}),
-    ...(about ? ({ about } as const) : {}),
-  };
+  const head = { id: option.id, ...described(option), ...(about ? ({ about } as const) : {}) };
   if (option.type === 'boolean') return { ...head, kind: 'switch', on: option.currentValue };
   return { ...head, kind: 'choice', current: option.currentValue, choices: choicesOf(option) };
 }
 function choicesOf(option: SelectOption): readonly OptionChoice[] {
   return option.options.flatMap((one) =>
-    'group' in one ? one.options.map((value) => toChoice(value, one.name)) : [toChoice(one, undefined)],
+    'group' in one
+      ? one.options.map((choice) => ({ value: choice.value, ...described(choice), group: one.name }))
+      : [{ value: one.value, ...described(one) }],
   );
 }
-function toChoice(
-  value: { readonly value: string; readonly name: string; readonly description?: string | null | undefined },
-  group?: string,
-) {
-  return {
-    value: value.value,
-    name: value.name,
-    ...(value.description ? { description: value.description } : {}),
-    ...(group === undefined ? {} : { group }),
-  };
+interface Described {
+  readonly name: string;
+  readonly description?: string | null | undefined;
+}
+function described({ name, description }: Described) {
+  return { name, ...(description ? { description } : {}) };
 }
 
 /** News of the session rather than of a turn, as events. Settings and plans are noted. */

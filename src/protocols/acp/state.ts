@@ -244,10 +244,8 @@ export interface WriteJob {
   readonly path: string;
   readonly content: string;
   readonly turnId: string | null;
-  /** `waiting`: for a write before it. `merging`: the user decides between two texts. */
+  /** `waiting`: for the write before it. `merging`: the user decides between two texts. */
   step: 'waiting' | 'looking' | 'asking' | 'merging' | 'writing';
-  /** The file's real name, once it is known. */
-  real: string | null;
   /** How many paths were refused when the file was looked at. */
   refused: number;
   look: WriteLook | null;
@@ -288,7 +286,7 @@ export interface Terminal {
   /** The user has ended it. */
   stopped: boolean;
   /** `agent`: a call of the agent's shows it; otherwise our own call does, or none yet. */
-  seen: 'unseen' | 'agent' | { readonly turnId: string; readonly callId: string };
+  seen: 'unseen' | 'agent' | { readonly callId: string };
 }
 export function newAcp(seed: string, setup: AcpSetup): AcpState {
   return {
