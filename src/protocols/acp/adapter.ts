@@ -143,7 +143,7 @@ export class AcpAdapter implements Adapter {
     return codecOf(this.#driver.state.agent);
   }
 
-  /** What the agent answers; rejects with a sentence when that takes too long, or as soon as the signal fires. The request is given up then. */
+  /** Resolves with the agent's checked answer. Rejects with a sentence, and cancels the request, when it takes too long or the signal fires. */
   async #query<T extends z.ZodMiniType>(method: string, params: object, answer: T, signal?: AbortSignal): Promise<z.output<T>> {
     const { answer: limit } = this.#driver.state.setup.limits;
     const late = new AbortController();

@@ -62,7 +62,7 @@ export function permissionReply(request: PermissionRequest, answer: Answer): Out
   };
 }
 
-/** Whether the chosen option allows or refuses, in words the protocol knows; undefined when nobody can tell. */
+/** Whether the chosen option allows or refuses, by its kind; undefined for an unknown kind. */
 export function effectOf(request: PermissionRequest, { outcome }: Outcome): 'allow' | 'reject' | undefined {
   if (outcome.outcome === 'cancelled') return undefined;
   const kind = request.options.find((option) => option.optionId === outcome.optionId)?.kind;
@@ -77,7 +77,7 @@ function selected(optionId: string): Outcome {
   return { outcome: { outcome: 'selected', optionId } };
 }
 
-/** One entry an option, in the given order; kinds repeat. What an unknown kind means nobody can tell: it is shown, and never chosen for the user. */
+/** One entry for each option, in the given order; kinds repeat. An option of an unknown kind is shown, and never chosen for the user. */
 function toOption(option: PermissionRequest['options'][number]): Option {
   const effect = EFFECTS.find((one) => one === option.kind) ?? 'other';
   return { id: option.optionId, label: option.name, effect };
@@ -100,7 +100,7 @@ function detailsOf(request: PermissionRequest, call: CallFacts): Pick<Approval, 
   if (main.type === 'text') return { detail: main };
   const input = commandInput(call.rawInput);
   const other = input && main.type !== 'mcp' && !(main.type === 'command' && main.command.trim() === input.command.trim());
-  // Which of two commands runs nobody can tell.
+  // Either of the two commands may run.
   const detail: ApprovalDetail = other && main.type === 'command' ? { ...main, unsure: true } : main;
   const beside: ApprovalDetail[] = [];
   const diffs = allDiffs(call);
@@ -156,7 +156,7 @@ function detailOf(request: PermissionRequest, call: CallFacts): ApprovalDetail {
     const other = [request.title, request.toolCall?.title, call.title].some((title) => title && namesAnother(title, input.command));
     return { type: 'command', ...input, ...(other ? { unsure: true } : {}) };
   }
-  // A title stands for the command only where nothing else is said: some titles are the bare name of the tool.
+  // Some titles are the bare name of the tool, so a title counts as the command only when nothing else names one.
   if (call.kind === 'execute' && texts.length === 0 && call.title) return { type: 'command', command: call.title, unsure: true };
   const mcp = /^mcp__(.+?)__(.+)$/.exec(call.name);
   if (mcp?.[1] && mcp[2]) return { type: 'mcp', server: mcp[1], tool: mcp[2], ...(call.rawInput ? { input: call.rawInput } : {}) };
@@ -237,7 +237,7 @@ export type Against = 'command' | 'file';
 const CHANGING: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
 const detailsIn = ({ detail, beside = [] }: Approval): readonly ApprovalDetail[] => [detail, ...beside];
 
-/** What the user saw is what is allowed: the texts of the ask, whatever the agent says of the call afterwards. Places it names are none. */
+/** Allows the texts that the ask showed, whatever the agent reports of the call afterwards. Locations of the call allow nothing. */
 export function noteAllowed(decided: Decided, ask: Approval, cwd: string): void {
   allowDetails(decided, detailsIn(ask), cwd);
   if (ask.detail.type !== 'edit' || !CHANGING.has(ask.toolKind)) return;
@@ -265,7 +265,7 @@ export function noteRefused(decided: Decided, ask: Approval, call: CallFacts | u
   for (const one of details) if (one.type === 'edit') for (const { path } of one.diffs) remove(decided.allowedTexts, writtenKey(path));
 }
 /**
- * What of a command the user has refused; undefined when they know of nothing. What they have allowed is left out first. A file counts by its
+ * Finds in a command what the user has refused; undefined when it holds nothing of that. Allowed commands are left out first. A file counts by its
  * bare name: a command can reach it from any folder.
  */
 export function refusedIn(line: string, decided: Decided): Against | undefined {
@@ -288,7 +288,7 @@ function commandsOf(details: readonly ApprovalDetail[]): readonly string[] {
   return details.flatMap((one) => (one.type === 'command' && one.command.trim() ? [one.command.trim()] : []));
 }
 
-/** Where a command or a name stands in a line from there on, not within a word: `ls` is not in `false`. -1 when nowhere. */
+/** The index of a command or a name in a line, from `from` on and not within a word: `ls` is not in `false`. -1 when it is not there. */
 function placeIn(line: string, name: string, from = 0): number {
   if (name === '') return -1;
   for (let at = line.indexOf(name, from); at >= 0; at = line.indexOf(name, at + 1)) {

@@ -7,7 +7,7 @@ import { toContent } from './codec.ts';
 import { asItCame } from './diffs.ts';
 import type { Activity, DiffItem, ToolContent, WireCall } from './schema.ts';
 
-/** What the agent has told of a tool call so far. Everything said about it, by updates and by questions, is merged here. */
+/** A tool call as the agent has described it so far. Updates and permission requests are merged here. */
 export interface CallFacts {
   readonly id: string;
   title: string;
@@ -20,7 +20,7 @@ export interface CallFacts {
   rawInput: unknown;
   rawOutput: unknown;
   meta: Readonly<Record<string, unknown>>;
-  /** What the agent last said about the edit of a path, and what that means for the file. Kept when the agent replaces it by a sentence. */
+  /** The agent's last edit of each path, compared with the file. Kept when the agent replaces it by a sentence. */
   edits: Table<Edit>;
   /** The agent takes a request to stop this call alone. */
   stops: boolean;
@@ -37,17 +37,17 @@ export interface Edit {
   /** It leads out of the session's folders, as far as is known. */
   outside: boolean;
 }
-/** A call in its turn. `refused` stands whatever the agent says afterwards; `unanswered`: a question about it was taken back without an answer. */
+/** A call in its turn. `refused` stays, whatever the agent reports later; `unanswered`: a question about it was withdrawn without an answer. */
 export interface AcpCall extends CallFacts, Call<'none' | 'refused' | 'unanswered'> {
   readonly id: string;
   /** How many questions about it are open. */
   questions: number;
-  /** What the session shows of it. */
+  /** The members of it that the session shows. */
   told: Shown | null;
 }
 /** Where news of a call comes from. */
 export type From = 'tool_call' | 'tool_call_update' | 'permission';
-/** What the user has stopped: the turn, and commands by their terminals. */
+/** The stops of the user: of the turn, and of commands by their terminals. */
 export interface Stopped {
   readonly turn: boolean;
   readonly terminals: readonly string[];
@@ -85,7 +85,7 @@ export function startAgain(call: AcpCall): void {
 export function isAnnouncedAgain(call: CallFacts & { readonly decision?: string }, news: WireCall): boolean {
   return isFinal(call.status) && call.decision !== 'refused' && !isFinal(statusOf(news.status) ?? 'pending');
 }
-/** What one question is about: the call as it is when it is asked about. Of its edits only those the question brings along, where it brings any. */
+/** The subject of one question: the call as it is now. If the question brings edits along, it is about those alone. */
 export function askedFacts(call: CallFacts, { content }: WireCall): CallFacts {
   const own = new Set((content ?? []).flatMap((item) => (item.type === 'diff' ? [item.path] : [])));
   const edits: Table<Edit> = {};
@@ -173,7 +173,7 @@ export function mergeEdits(call: CallFacts, content: readonly ToolContent[]): vo
   for (const item of content) if (item.type === 'diff') byPath.set(item.path, [...(byPath.get(item.path) ?? []), item]);
   for (const [path, items] of byPath) {
     const before = find(call.edits, path);
-    // The texts as they came stand in until the file has been read; what was found earlier is better than that.
+    // An earlier comparison with the file is better than the texts as they came, which are shown until the file has been read.
     const diffs = before?.state === 'placed' && isWhole(before.diffs) ? before.diffs : items.map(asItCame);
     put(call.edits, path, { items, diffs, state: 'new', reading: 0, outside: before?.outside ?? false });
   }
@@ -203,7 +203,7 @@ export function isFinal(status: ToolCall['status']): boolean {
 export function ofChild<C extends Pick<WireCall, 'toolCallId' | 'stops'>>(sessionId: string, call: C): C {
   return { ...call, stops: undefined, toolCallId: `${sessionId}/${call.toolCallId}` };
 }
-/** How the call that shows a sub-agent stands. */
+/** The status of the call that shows a sub-agent. */
 export function statusOfChild(state: Activity | null | undefined, before: ToolCall['status']): ToolCall['status'] {
   switch (state?.state) {
     case 'running':
@@ -229,7 +229,7 @@ export const itemsOf = (facts: CallFacts): string => JSON.stringify(Object.entri
 
 // --- what the session shows of it
 
-/** What has changed since it was told last, and is told now; undefined when nothing. */
+/** The change since the call was reported last, which counts as reported now; undefined when there is none. */
 export function untold(call: AcpCall): CallChange | undefined {
   const before: Partial<Shown> | null = call.told;
   const now = shown(call);
@@ -243,7 +243,7 @@ export function untold(call: AcpCall): CallChange | undefined {
   }
   return changed;
 }
-/** JSON values that read the same. What did not change is the same object, mostly. */
+/** Compares JSON values. Unchanged ones are the same object, mostly. */
 function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;

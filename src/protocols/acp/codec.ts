@@ -21,7 +21,7 @@ import {
 } from './schema.ts';
 
 /*
- * What the versions of the protocol say differently, in one form (docs/protocols/acp.md, "Versions"), and the words that are alike in both:
+ * Brings the versions of the protocol into one form (docs/protocols/acp.md, "Versions"), and reads and writes what is alike in both:
  * content blocks and errors. Pure, and used by both ends: the agent's server writes what the client reads here.
  */
 
@@ -107,7 +107,7 @@ export const version1: Codec = {
   optionValue: (value) => (typeof value === 'boolean' ? { type: 'boolean', value } : { value }),
 };
 
-/** What this window can do; what is missing is not advertised. */
+/** The abilities of this window. Missing ones are not advertised. */
 export interface ClientAbilities {
   /** It opens addresses outside the editor. */
   readonly links: boolean;
@@ -141,7 +141,7 @@ export function hello(newest: 1 | 2, client: { readonly name: string; readonly v
 
 // --- content
 
-/** What the agent takes in a prompt beyond text and links. */
+/** The content that the agent accepts in a prompt, beyond text and links. */
 export interface Accepts {
   readonly image: boolean;
   readonly audio: boolean;
@@ -193,7 +193,7 @@ function fileOf(uri: string): { readonly path: string; readonly lines?: readonly
   return { path, ...(lines ? { lines: [from, Number(lines[2] ?? from)] as const } : {}) };
 }
 
-/** A prompt as blocks. What the agent does not take becomes text that says so, or the file's text in a fence. */
+/** A prompt as blocks. Content that the agent does not accept becomes text that says so, or the file's text in a fence. */
 export function toBlocks(prompt: readonly Content[], accepts: Accepts): readonly ContentBlock[] {
   return prompt.map((content): ContentBlock => {
     switch (content.type) {
@@ -223,7 +223,7 @@ function fileBlock(content: Extract<Content, { type: 'file' }>, accepts: Accepts
   return { type: 'text', text: `${place}\n${fence}\n${content.text}\n${fence}\n` };
 }
 
-/** Texts of agents that hold nothing but one block in tags, or stand for a call's result (Gemini CLI's record), are notes to the model. */
+/** True of a note to the model: text that is one block in tags, or a placeholder for a call's result (Gemini CLI's record). */
 export function isReminder(text: string): boolean {
   const tag = /^\s*<([a-z][\w-]*)/i.exec(text)?.[1];
   if (tag !== undefined) return text.trimEnd().toLowerCase().endsWith(`</${tag.toLowerCase()}>`);
@@ -241,7 +241,7 @@ export function textPath(message: object): readonly string[] | undefined {
 
 // --- terminals of the agent's own
 
-/** What is new of a terminal, as the session is told it. */
+/** A change of a terminal, in the session's terms. */
 export type TerminalNews = Omit<Extract<SessionEvent, { type: 'terminal.changed' }>, 'type'>;
 
 /** In version 1 they travel in the meta of calls: what runs in them, what is printed and how they end, output maybe before the announcement. */
@@ -285,7 +285,7 @@ export function endOf(reason: string): { readonly status: TurnStatus } & TurnEnd
   }
 }
 
-/** An agent's error as a sentence for the user. Details stand in several places, and one agent puts JSON into the message. */
+/** An agent's error as a sentence for the user. Agents put details in several places, and one puts JSON into the message. */
 export function faultOf({ kind, code, message: said, data }: Failure): Fault {
   if (kind !== 'refused') return { message: said };
   const details = ['details', 'message'].map((key) => stringAt(data, key)).find(Boolean);
@@ -318,7 +318,7 @@ function stringAt(value: unknown, key: string): string | undefined {
   return typeof found === 'string' && found ? found : undefined;
 }
 
-/** An answer is not as the protocol has it: says which, and where the first thing wrong with it stands. */
+/** A sentence about an answer that does not fit the protocol: which one, and the path of its first mistake. */
 export function misfit(method: string, error: { readonly issues: readonly { readonly path: readonly PropertyKey[] }[] }): string {
   const where = error.issues[0]?.path.map(String).join('.');
   return unreadable(`${method}${where ? ` (${where})` : ''}`);

@@ -2,7 +2,7 @@ import type { Diff } from '../../session/model.ts';
 import type { DiffItem } from './schema.ts';
 
 /**
- * What a file holds now: its text, null when it does not exist, undefined when that could not be found out.
+ * The text of a file now; null when it does not exist, undefined when it could not be read.
  * Agents send whole files or fragments of them under the same name; this finds out which.
  */
 export type Current = string | null | undefined;
@@ -94,7 +94,7 @@ function placed(path: string, before: string, after: string, hunks: readonly Hun
   }));
 }
 
-/** Every hunk replaced where its text stands; undefined when one stands nowhere, or in several places and not at its line. */
+/** Replaces every hunk where its text occurs. Undefined when one does not occur, or occurs several times and not at its line. */
 function replaceAll(text: string, hunks: readonly Hunk[]): string | undefined {
   let now = text;
   for (const { before, after, at } of hunks) {
@@ -107,7 +107,7 @@ function replaceAll(text: string, hunks: readonly Hunk[]): string | undefined {
   return now;
 }
 
-/** Where the part stands, if it stands there once. A last line may lack its newline at the end of the file. */
+/** The place of the part, if it occurs once. A last line may lack its newline at the end of the file. */
 function once(text: string, part: string): { readonly at: number; readonly length: number; readonly short: boolean } | undefined {
   const at = text.indexOf(part);
   if (at >= 0) return text.indexOf(part, at + 1) < 0 ? { at, length: part.length, short: false } : undefined;
@@ -146,7 +146,7 @@ function patchIn(rawInput: unknown): string | undefined {
   return values.find((value): value is string => typeof value === 'string' && /^\s*\*\*\* Begin Patch\r?\n/.test(value));
 }
 
-/** What such a patch changes. Nothing when a line of it is not understood: half a change is not shown as the whole. */
+/** The changes of such a patch; none when a line of it is not understood, so that half a change is never shown as the whole. */
 export function patchItems(rawInput: unknown, resolve: (path: string) => string): readonly DiffItem[] {
   const lines = patchIn(rawInput)?.trim().split(/\r?\n/);
   if (lines?.at(-1)?.trim() !== '*** End Patch') return [];

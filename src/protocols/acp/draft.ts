@@ -44,7 +44,7 @@ const callContent = z.pipe(
   z.transform((pieces) => pieces.flat()),
 );
 
-/** What of it the user may steer; of a wrong shape it is nothing, null takes it away, absent is unchanged. */
+/** Whether the user may stop it. Null and a wrong shape mean no, absent is unchanged. */
 const controls = z.pipe(
   z.catch(z.nullish(z.object({ cancel: marker })), null),
   z.transform((given): boolean | undefined => (given === undefined ? undefined : Boolean(given?.cancel))),
@@ -178,7 +178,7 @@ const helloAnswer = z.pipe(
 
 // --- the codec
 
-/** Version 2, a draft: offered where a profile says so. */
+/** Version 2, a draft, offered where a profile asks for it. */
 export const version2: Codec = {
   version: 2,
   authenticate: 'auth/login',
@@ -260,7 +260,7 @@ interface Changes {
   readonly patch?: { readonly format: string; readonly text: string } | null | undefined;
 }
 
-/** What happened to files, and maybe a git patch of it, as edits. A change without a readable patch is a sentence. */
+/** Changes of files, with or without a git patch, as edits. A change without a readable patch becomes a sentence. */
 function diffItems({ changes, patch }: Changes): readonly DiffItem[] {
   const files = patch?.format === 'git_patch' ? patched(patch.text) : [];
   return changes.flatMap((change) => {
@@ -297,7 +297,7 @@ function patched(text: string): readonly Patched[] {
   }
 }
 
-/** Lines of one side; a side whose last line has no end says so behind it. */
+/** The lines of one side of a hunk. A marker line follows a last line without a line end. */
 function side(lines: readonly string[], mark: '-' | '+'): string {
   let text = '';
   let mine = false;

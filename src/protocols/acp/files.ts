@@ -10,11 +10,11 @@ import { readTextFile } from '../textFile.ts';
 import { INTERNAL, INVALID_PARAMS } from './schema.ts';
 import type { EditedFile, FileRead, ReadParams, WriteLook } from './state.ts';
 
-/** What the machine asks of the editor's files. Paths are the agent's; `roots` are the session's folders. */
+/** Requests of the machine to the editor's files. Paths come from the agent; `roots` are the session's folders. */
 export type FileArgs =
   /** The text of a file, for an edit of it, and whether the edit leads out of `roots`. */
   | { readonly do: 'text'; readonly path: string; readonly roots: readonly string[] }
-  /** Unless it is allowed, a file outside of `roots` is not read, and the reply names its folder. That a file is missing is told at once. */
+  /** Unless allowed, an existing file outside of `roots` is not read, and the reply names its folder. A missing file is reported at once. */
   | ({ readonly do: 'read'; readonly roots: readonly string[]; readonly allowed: boolean } & ReadParams)
   | {
       readonly do: 'look';
@@ -97,10 +97,10 @@ export class FilePort {
     };
   }
 
-  /** What the agent changed, in the text that stands there; null when the user has changed the same lines. */
+  /** The agent's change, applied to the present text; null when the user has changed the same lines. */
   #merged(real: string, present: string, wanted: string, saved: string | undefined): string | null {
     const [now, then] = [plain(present), plain(wanted)];
-    // An agent that reads and writes the disk itself knows what is there; when it has written already, nobody knows what it started from.
+    // An agent that reads and writes the disk itself starts from the saved text, unless it has written already.
     const base = this.#known.get(keyOfFile(real)) ?? (saved === then ? undefined : saved);
     if (base === now || (base === undefined && (saved === undefined || saved === now || now === then))) return wanted;
     return base === undefined ? null : (mergedInto(now, base, then) ?? null);
@@ -156,7 +156,7 @@ export async function placed(target: string, roots: readonly string[], real?: st
   }
 }
 
-/** Links are followed. Relative paths are nobody's claim to be elsewhere. */
+/** True when the path leads out of the folders, links followed. A relative path does not. */
 async function leadsOutside(file: string, roots: readonly string[]): Promise<boolean> {
   if (!path.isAbsolute(file) || !looksOutside(path.resolve(file), roots)) return false;
   return (await placeOf(file, roots).catch(() => undefined)) === 'outside';

@@ -127,11 +127,11 @@ export function formMisfit(request: FormRequest, answer: Answer): string | undef
   return undefined;
 }
 
-/** What a link says about itself, read by the rules for web addresses. */
+/** A link, read by the rules for web addresses. */
 export interface LinkFacts {
   readonly host: string;
   readonly isEncrypted: boolean;
-  /** A user name or password stands before the host. */
+  /** It has a user name or password before the host. */
   readonly hasUser: boolean;
   /** The host name holds characters from outside ASCII. */
   readonly isPunycode: boolean;
@@ -236,7 +236,7 @@ function within(value: number, min: number | null | undefined, max: number | nul
   return (min == null || value >= min) && (max == null || value <= max);
 }
 
-/** A pattern of an agent's own making may be no pattern at all, or take ages: then it binds nobody, and the agent checks for itself. */
+/** Ignores a pattern of the agent that is invalid or could take too long; the agent checks the value itself. */
 function matches(text: string, pattern: string | null | undefined, steps: number): boolean {
   if (pattern == null || text.length > longestFor(pattern, steps)) return true;
   try {

@@ -151,7 +151,7 @@ const MOST_CHANGES = 10;
 /** To start again asks anew how to sign in. */
 const SIGN_IN_REMEDIES: Fault['next'] = ['restart', 'signIn', 'showLog', 'pickAgent'];
 const STOPPED = 'The user has stopped this: the command was not run.';
-/** How a command is asked about that goes against a refusal, and what the agent is told when it is refused as well. */
+/** Titles of questions about commands that go against a refusal, and the answers to the agent when those are refused as well. */
 const AGAINST: Readonly<Record<Against, { readonly title: () => string; readonly rejected: (line: string) => string }>> = {
   command: {
     title: () => t('{0} (you rejected this before)', t('Run a command')),
@@ -243,7 +243,7 @@ class AcpStep extends Step<AcpState> {
     }
     state.phase = 'over';
   }
-  /** Nobody waits for anything any more. */
+  /** Settles everything that is open, because nobody will answer any more. */
   letGo(): void {
     this.cancelAsks();
     for (const id of Object.values(this.state.requests).map((one) => one.id)) this.refuse(LINK, id, INTERNAL, 'The session has ended.');
@@ -306,7 +306,7 @@ class AcpStep extends Step<AcpState> {
     const isFirst = state.agent === null;
     state.opening = null;
     state.agent = agentOf(answer.data, protocolVersion);
-    // What was entered for this agent in an earlier window is only known to be wanted now.
+    // Only now is it known which variables, entered in an earlier window, this agent wants.
     const names = isFirst ? variablesIn(state.agent.authMethods) : [];
     if (names.length === 0) return this.helloDone();
     state.opening = 'keys';
@@ -392,7 +392,7 @@ class AcpStep extends Step<AcpState> {
     }
     this.loadSession();
   }
-  /** The minute is over, unless the clock jumped. */
+  /** Goes on when the minute has passed, or the clock jumped. */
   minuteOver(): void {
     const left = minuteAfter(this.state.startedAt ?? 0) - this.now;
     if (left > 0 && left <= MINUTE) return this.timer('minute', left);
@@ -495,7 +495,7 @@ class AcpStep extends Step<AcpState> {
 
   startSignIn(error: Failure): void {
     const { state } = this;
-    // "Authentication required" says no more than its code.
+    // "Authentication required" adds nothing to the code.
     const words = faultOf(error).message;
     state.signInReason = /^authentication required\.?$/i.test(words) ? null : words;
     const ways = (state.agent?.authMethods ?? []).filter((method) => wayOf(method, state.setup.can) !== undefined);
@@ -682,12 +682,12 @@ class AcpStep extends Step<AcpState> {
   }
   promptFailed(error: Failure): void {
     const { turn } = this.state;
-    // A process that is gone says so itself, with its reasons.
+    // The end of the process is reported by `closed`, with its reasons.
     if (!turn?.prompt || error.kind === 'unsent') return;
     if (turn.phase === 'stopping') this.finishTurn('cancelled');
     else this.finishTurn('failed', { error: faultOf(error) });
   }
-  /** Where a prompt is answered at once, the agent is idle after it has worked. What it says again of earlier work is no end. */
+  /** In version 2 a turn ends when the agent becomes idle after it has worked. Being idle before that is about earlier work. */
   promptActivity(activity: Activity): void {
     const prompt = this.state.turn?.prompt;
     if (!prompt || this.codec.promptAnswersAtEnd) return;
@@ -753,7 +753,7 @@ class AcpStep extends Step<AcpState> {
 
   // --- turns
 
-  /** What became of calls without a last word is not known when the turn ended well; what was asked about and never allowed was not done. */
+  /** Calls without a final status have an unknown outcome when the turn ended well, unless they were asked about and never allowed. */
   finishTurn(status: TurnStatus, end: TurnEnd = {}): void {
     const { state } = this;
     const { turn } = state;
@@ -774,7 +774,7 @@ class AcpStep extends Step<AcpState> {
       if (status === 'done' && call.decision === 'none' && call.questions === 0 && !isFinal(call.status)) unreported.push(call.id);
     }
     this.endTurn(status, unreported.length === 0 ? end : { ...end, unreported });
-    // What it has not asked for in a whole turn, its model does not know.
+    // An agent that has not listed the tools in a whole turn does not offer them to its model.
     if (turn.by === 'user' && state.tools === 'offered' && status === 'done') {
       state.tools = 'refused';
       this.announce();
@@ -787,14 +787,14 @@ class AcpStep extends Step<AcpState> {
     this.settleQuiet(true);
     this.state.sense = 'live';
   }
-  /** It has been quiet: what is not a turn of the user is over. */
+  /** After a quiet time, ends a turn that the user did not begin. */
   settleQuiet(now = false): void {
     const { state } = this;
     this.timer('quiet', null);
     if (state.recorded) this.startRecordTurn();
     const { turn } = state;
     if (turn && turn.by !== 'user') {
-      // What is asked in it keeps it open: nobody could answer otherwise.
+      // An open ask keeps it open, so that the user can answer.
       if (!now && Object.values(state.asks).some((ask) => ask.turnId === turn.id)) return this.timer('quiet', this.limits.background);
       this.finishTurn('done');
     }
@@ -858,7 +858,7 @@ class AcpStep extends Step<AcpState> {
     const before = state.working;
     state.working = activity.state === 'running' || activity.state === 'requires_action';
     if (state.sense !== 'live') return;
-    // What it did unasked is over as soon as it says so.
+    // Its own turn ends as soon as it reports that.
     if (before && !state.working && state.turn?.by === 'agent') this.settleQuiet();
     this.promptActivity(activity);
   }
@@ -911,7 +911,7 @@ class AcpStep extends Step<AcpState> {
     const why = typeof error === 'string' ? error.slice(0, 500) : '?';
     this.mention({ level: 'warn', text: t('Compacting the conversation failed: {0}', why) }, lane);
   }
-  /** A notice stands in the turn it belongs to. Outside of turns it goes with what the user sends next. */
+  /** Adds a notice to the turn. Outside of turns it is shown until the next prompt. */
   mention(notice: Notice, lane = this.state.turn?.main): void {
     const { turn } = this.state;
     if (turn && lane) this.addPart(turn, lane, { kind: 'notice', notice });
@@ -920,7 +920,7 @@ class AcpStep extends Step<AcpState> {
 
   // --- messages, piece by piece or whole
 
-  /** One piece of text. A message with an id goes on in its part, also after others. */
+  /** Adds one piece of text. A message with an id continues in its part, also after other messages. */
   say(turn: AcpTurn, lane: AcpLane, kind: 'text' | 'thought', text: string, message: string | null): void {
     const { open } = lane;
     if (message === null || text === '' || (open !== null && open.kind === kind && open.message === message))
@@ -936,7 +936,7 @@ class AcpStep extends Step<AcpState> {
     if (content.type === 'text') this.say(turn, lane, kind, content.text, message);
     else this.addPart(turn, lane, { kind: 'content', content });
   }
-  /** A message said whole, maybe after pieces of it: its text stands where it stood, other content is shown once. */
+  /** Shows a whole message, maybe after pieces of it: its text replaces theirs, other content is shown once. */
   whole(turn: AcpTurn, lane: AcpLane, kind: 'text' | 'thought', message: string, blocks: readonly ContentBlock[] | null | undefined): void {
     if (!blocks) return;
     const contents = blocks.map(toContent);
@@ -951,8 +951,8 @@ class AcpStep extends Step<AcpState> {
     });
   }
   /**
-   * What an agent says in the user's name while a turn runs. An echo of the prompt is there already, and reminders to itself concern nobody; the
-   * rest the user did not say, so it is shown as the agent's. The task of a sub-agent stands as it is: that is shown as a task.
+   * Handles text that an agent sends in the user's name while a turn runs. Echoes of the prompt and reminders to the model are left out; the
+   * user did not write the rest, so it is shown as the agent's. For a sub-agent it is its task, and shown as that.
    */
   injected(turn: AcpTurn, lane: AcpLane, blocks: readonly ContentBlock[], messageId: string | null): void {
     if (turn.by !== 'user') return;
@@ -1008,7 +1008,7 @@ class AcpStep extends Step<AcpState> {
   showChild(sessionId: string, child: Child, turn: AcpTurn): void {
     const { title, status } = child;
     if (child.shown?.turnId === turn.id) return this.changeCall(turn, child.shown.callId, { title, status });
-    // A turn that is over shows it as it was; in another one it is another call.
+    // An ended turn keeps showing it as it was; in a later turn it is another call.
     const callId = child.shown ? `${sessionId} in ${turn.id}` : sessionId;
     child.shown = { turnId: turn.id, callId };
     put(turn.lanes, sessionId, acpLane(sessionId, callId));
@@ -1066,7 +1066,7 @@ class AcpStep extends Step<AcpState> {
         if (question.turnId === turn.id && question.callId === id) this.questionNews(question, call, news, from, this.stoppedBy(turn));
     return call;
   }
-  /** What the user has stopped, and which commands had come to their end before. */
+  /** The user's stops in the turn, and the commands that had ended before. */
   stoppedBy({ phase, stoppedTerminals }: AcpTurn): Stopped {
     if (phase !== 'stopping' && stoppedTerminals.length === 0) return NOTHING_STOPPED;
     const { terminals } = this.state;
@@ -1089,7 +1089,7 @@ class AcpStep extends Step<AcpState> {
     const { agentTerminals } = this.state;
     const terminal =
       find(agentTerminals, id) ?? put<{ pending: readonly number[]; stops: boolean }>(agentTerminals, id, { pending: [], stops: false });
-    // What is said to be the whole output replaces what came before.
+    // `output` is the whole output and replaces earlier pieces.
     const { text, pending } = decodeBytes(output === undefined ? terminal.pending : [], output ?? data ?? '', exit !== undefined);
     terminal.pending = pending;
     if (stops) terminal.stops = true;
@@ -1214,7 +1214,7 @@ class AcpStep extends Step<AcpState> {
   isOwn(sessionId: string): boolean {
     return this.state.sessionId === null || sessionId === this.state.sessionId;
   }
-  /** The agent takes a request back: asks about it are closed. Work under way goes on and is answered. */
+  /** The agent withdraws a request: its asks are closed. Work under way continues and is answered. */
   withdrawn(id: string): void {
     const job = find(this.state.jobs, id);
     if (job?.is === 'permission') return this.closeQuestion(job, CANCELLED_OUTCOME, 'withdrawn');
@@ -1227,7 +1227,7 @@ class AcpStep extends Step<AcpState> {
     return Object.values(this.state.jobs).filter((job) => job.is === 'permission');
   }
   /**
-   * Asks the user before a request is carried out. Rules never answer: they are about the workspace.
+   * Asks the user before a request is carried out. Rules never answer, because they are about the workspace.
    */
   mayI(id: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>, allow: string, reject = t('Reject')): void {
     const { turn } = this.state;
@@ -1280,7 +1280,7 @@ class AcpStep extends Step<AcpState> {
     else this.decided(id, answer);
   }
   cancelAsks(): void {
-    // Questions that are not shown yet wait for files; nobody is asked them any more.
+    // Questions that wait for files are not shown yet, and never will be.
     for (const question of this.questions()) this.closeQuestion(question, CANCELLED_OUTCOME, 'cancelled');
     for (const ask of Object.values(this.state.asks)) if (find(this.state.asks, ask.id)) this.settleAsk(ask, { kind: 'cancelled' });
   }
@@ -1338,7 +1338,7 @@ class AcpStep extends Step<AcpState> {
     }
     this.showQuestion(question);
   }
-  /** The agent says more of a call that is asked about. What the user answers is what they see. */
+  /** Merges news of a call into a question about it. The user answers only what they see. */
   questionNews(question: Question, call: AcpCall, news: WireCall, from: From, stopped: Stopped): void {
     const before = itemsOf(question.facts);
     mergeAsked(question.facts, call, news, from, stopped);
@@ -1346,7 +1346,7 @@ class AcpStep extends Step<AcpState> {
     if (itemsOf(question.facts) !== before && question.askId !== null && !this.withdrawQuestion(question)) return;
     this.showQuestion(question);
   }
-  /** False when it was put too often: nobody can answer what keeps changing. */
+  /** Returns false, and cancels the question, when it has changed too often to be answered. */
   withdrawQuestion(question: Question): boolean {
     const ask = question.askId === null ? undefined : find(this.state.asks, question.askId);
     if (ask) this.closeAsk(ask, 'withdrawn');
@@ -1363,7 +1363,7 @@ class AcpStep extends Step<AcpState> {
     const built = this.questionAsk(question, open?.id ?? '');
     if (open && isSameAsk(built, open.shown, this.state.setup.cwd)) {
       if (JSON.stringify(built) === JSON.stringify(open.shown)) return;
-      // Details of the same request: it stays where it stands, and an answer under way still counts.
+      // It is the same request with more details: the ask keeps its place, and an answer on its way still counts.
       put(this.state.asks, open.id, { ...open, shown: built });
       return this.emit({ type: 'ask.changed', ask: built });
     }
@@ -1518,7 +1518,7 @@ class AcpStep extends Step<AcpState> {
     this.mergeWrite(id, job, look);
   }
   /**
-   * The agent sends the whole file as it wants it. What the user has changed since the agent saw it stays; where both changed the same lines, the
+   * The agent sends the whole file as it wants it. Changes that the user has made since the agent read it stay; where both changed the same lines, the
    * user decides.
    */
   mergeWrite(id: string, job: WriteJob, { target, before, merged }: WriteLook): void {
@@ -1552,7 +1552,7 @@ class AcpStep extends Step<AcpState> {
     };
     this.startCommand(id, this.job(id, job), false);
   }
-  /** Asks about what stands against the command, one thing after the other, and then runs it. `allowed`: outside, too. */
+  /** Asks about each objection to the command, one after the other, and then runs it. `allowed`: also outside the session's folders. */
   startCommand(id: string, job: CommandJob, allowed: boolean): void {
     if (this.isStopped()) return this.no(id, INTERNAL, STOPPED);
     const { line, command, args, env, cwd, limit } = job;
@@ -1639,7 +1639,7 @@ class AcpStep extends Step<AcpState> {
     if (typeof seen === 'string' || !turn || !find(turn.calls, seen.callId)) return;
     this.ownNews({ sessionUpdate: 'tool_call_update', toolCallId: seen.callId, status: code === 0 ? 'completed' : 'failed' });
   }
-  /** What the agent shows itself is not shown twice. */
+  /** Removes our own call for a terminal that a call of the agent shows. */
   seenTerminals(call: AcpCall): void {
     const { turn, terminals } = this.state;
     for (const item of call.content) {
@@ -1721,7 +1721,7 @@ class AcpStep extends Step<AcpState> {
       case 'keep':
         return this.signInReplied(what, result, error);
       case 'forgotten':
-        // What runs knows the key as long as it runs.
+        // The running process still has the key.
         state.keyed = false;
         return this.restart('announce');
       case 'prompt':

@@ -1,6 +1,6 @@
 /**
- * What single agents do that the protocol does not say, by the name they give at initialize. Each entry holds for a range of versions and
- * names the recorded case in test/protocols/acp that proves it. What can be told from the messages themselves is not here.
+ * Deviations of single agents, by the name they give at initialize. Each entry holds for a range of versions and names the recorded case in
+ * test/protocols/acp that proves it. Deviations that show in the messages themselves are handled without an entry.
  */
 export interface Quirks {
   /** An error for a missing file makes every new file fail: answer with an empty text. */

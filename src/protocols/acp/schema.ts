@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 
 /**
- * What agents send over version 1 (docs/protocols/acp.md). Lenient where agents are: a field of the wrong shape counts as absent, a bad list member is
+ * The messages of agents in version 1 (docs/protocols/acp.md). Lenient where agents are: a field of the wrong shape counts as absent, a bad list member is
  * left out, unknown members are ignored. Only what makes a message meaningless without it is required.
  */
 
@@ -36,7 +36,7 @@ export function listOf<T extends z.ZodMiniType>(member: T) {
 export const LONGEST_ID = 4096;
 export const id = z.string().check(z.minLength(1), z.maxLength(LONGEST_ID));
 export const text = z.string();
-/** What it holds is looked at where it is used. */
+/** Its members are checked where they are used. */
 export const meta = z.optional(z.transform((member: unknown) => (member === null || isRecord(member) ? member : undefined)));
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -84,7 +84,7 @@ export type WireCall = Omit<z.output<typeof toolCall>, 'content'> & {
   readonly content?: readonly ToolContent[] | null | undefined;
   /** More items behind the content it has. */
   readonly added?: readonly ToolContent[];
-  /** What it has no more. */
+  /** Members that it has lost. */
   readonly unset?: readonly ('title' | 'name' | 'rawInput' | 'rawOutput')[];
   /** It can be stopped by itself, or no more; absent is unchanged. */
   readonly stops?: boolean | undefined;
@@ -126,7 +126,7 @@ const keyedPlan = z.union([
 ]);
 export type KeyedPlan = z.output<typeof keyedPlan>;
 
-/** What the agent works at: in the foreground when it is not idle. */
+/** Whether the agent works. */
 const activity = z.object({
   state: text,
   stopReason: softText,
@@ -220,7 +220,7 @@ export const permissionRequest = z.object({
 export type PermissionRequest = Omit<z.output<typeof permissionRequest>, 'toolCall'> & {
   /** Absent when it is about no call. */
   readonly toolCall?: WireCall;
-  /** What the question itself says, apart from the call. */
+  /** The question's own words, apart from the call. */
   readonly title?: string;
   readonly description?: string;
   readonly command?: { readonly command: string; readonly cwd: string };

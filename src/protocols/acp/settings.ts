@@ -30,7 +30,7 @@ export function takeSettings(settings: Settings, answer: Pick<SessionAnswer, 'mo
   settings.config = answer.configOptions ?? [];
 }
 
-/** The agent has changed the mode: what to tell, unless an option stands for the mode. */
+/** Notes that the agent has changed the mode; gives the events, unless an option represents the mode. */
 function changeMode(settings: Settings, id: string): readonly SessionEvent[] {
   if (settings.modes) settings.modes = { ...settings.modes, currentModeId: id };
   return modeOption(settings) ? [] : settingEvents(settings);
@@ -186,7 +186,7 @@ function setPlan(plans: Plans, key: string, entries: readonly PlanEntry[]): Sess
   return { type: 'plan.set', plan: all.length === 0 ? null : { entries: all } };
 }
 
-/** What was called off is not part of the plan any more. */
+/** Cancelled entries are left out of the plan. */
 function toEntry({ content, status, priority }: WirePlanEntry): readonly PlanEntry[] {
   if (status === 'cancelled') return [];
   return [

@@ -25,7 +25,7 @@ import type { SignIn } from './signIn.ts';
 export interface Limits {
   /** An agent may take this long to say hello: some are slow to start on a loaded machine. */
   readonly initialize: number;
-  /** For what is no work: settings, listing, opening a session. After it the user is told. */
+  /** For requests that are no work: settings, listing, opening a session. Then the user is told. */
   readonly answer: number;
   /** It must be quiet this long for the agent's record to be over. */
   readonly record: number;
@@ -68,7 +68,7 @@ export interface AcpSetup {
 }
 export interface Resume {
   readonly key: string;
-  /** Nobody has its transcript: the agent's record of it is shown. */
+  /** Its transcript is not known here, so the agent's record of it is shown. */
   readonly history: boolean;
 }
 
@@ -76,11 +76,11 @@ export interface AcpState extends Conversation {
   readonly setup: AcpSetup;
   turn: AcpTurn | null;
   agent: Agent | null;
-  /** What is under way until a prompt can be sent. `minute`: a quirk waits. */
+  /** The step under way until a prompt can be sent. `minute`: a quirk waits. */
   opening: 'initialize' | 'keys' | 'restart' | 'tools' | 'minute' | 'session' | 'record' | null;
-  /** What to do when a process has said hello. */
+  /** The step that follows the hello of a process. */
   after: 'open' | 'prompt' | 'announce';
-  /** What the session that is being opened continues; null: a new one. */
+  /** The conversation that the session being opened continues; null for a new one. */
   resuming: Resume | null;
   /** The answer that opened the session, until its record has come in. */
   opened: SessionAnswer | null;
@@ -98,7 +98,7 @@ export interface AcpState extends Conversation {
   renewed: boolean;
   /** When the first turn began, as far as anyone knows. */
   startedAt: number | null;
-  /** Tool servers of ours that the agent is told of; null: none were offered yet. */
+  /** Our tool servers, as offered to the agent; null before that. */
   servers: readonly object[] | null;
   /** `offered`: the agent knows where they are; `taken`: it has asked for them, so that its model may know them. */
   tools: 'refused' | 'offered' | 'taken';
@@ -106,9 +106,9 @@ export interface AcpState extends Conversation {
   heardBefore: number;
   /** The last line before the hello that is no message: how the program is to be called, for example. */
   printed: string;
-  /** What an update is: news; the agent's record, which is shown; or its record of what is on the screen already. */
+  /** How updates are read: as news; as the agent's record, to be shown; or as its record of a transcript that is shown already. */
   sense: 'live' | 'record' | 'known';
-  /** Updates for sessions that nobody knows yet. */
+  /** Updates for sessions whose id is not known yet. */
   readonly early: { readonly sessionId: string; readonly update: object }[];
   /** Prompt of a turn of the record, until it is whole. */
   recorded: { readonly messageId: string | null; content: Content[] } | null;
@@ -129,7 +129,7 @@ export interface AcpState extends Conversation {
   /** Files that are being read for edits, by the number of the reading. */
   readonly reading: Table<{ readonly turnId: string; readonly callId: string; readonly path: string }>;
   readings: number;
-  /** Requests of the agent that take several steps, by their id. What the user is asked for one names it in `requests`. */
+  /** Requests of the agent that take several steps, by their id. Asks for one name it in `requests`. */
   readonly jobs: Table<Job>;
   /** Folders outside the workspace in which the user let the agent read or run commands, or not. */
   readonly folders: Readonly<Record<'read' | 'command', Table<boolean>>>;
@@ -157,7 +157,7 @@ export interface Agent {
   readonly authMethods: readonly AuthMethod[];
 }
 export interface AcpTurn extends TurnState<AcpLane, AcpCall> {
-  /** What the agent itself says; `lanes` holds its sub-agents. */
+  /** The lane of the agent itself; `lanes` holds those of its sub-agents. */
   readonly main: AcpLane;
   readonly promptText: string;
   /** For turns of the user. */
@@ -204,7 +204,7 @@ export interface Question {
   readonly turnId: string | null;
   readonly callId: string | null;
   readonly asker: string | null;
-  /** What it is about: the call when it was asked, and what updates said since. */
+  /** Its subject: the call when it was asked, with later updates. */
   readonly facts: CallFacts;
   /** The title the call had when it was asked about. */
   readonly title: string;
@@ -224,14 +224,14 @@ export interface ReadParams {
   readonly line: number | null;
   readonly limit: number | null;
 }
-/** What the file port says of an edited file: `text` is null when there is none, and absent when it cannot be read. */
+/** The file port's reply about an edited file: `text` is null when there is none, and absent when it cannot be read. */
 export interface EditedFile {
   readonly text?: string | null;
   readonly outside?: boolean;
 }
-/** What it has read; `content` is null when there is no file. `outside`: the folder that the user has not allowed. */
+/** Its reply to `read`: `content` is null when there is no file; `outside` names a folder that the user has not allowed. */
 export type FileRead = { readonly content: string | null } | { readonly outside: string };
-/** What the terminal port has started. `outside`: the folder that the user has not allowed. */
+/** The terminal port's reply to `create`; `outside` names a folder that the user has not allowed. */
 export type Created = { readonly terminalId: string } | { readonly outside: string };
 /** `folder`: it is outside, and the user is asked about it. */
 export interface ReadJob {
@@ -251,20 +251,20 @@ export interface WriteJob {
   look: WriteLook | null;
   text: string;
 }
-/** What the port finds out about a file before it is written. */
+/** The file port's reply about a file before it is written. */
 export interface WriteLook {
   readonly place: 'inside' | 'guarded' | 'outside';
   readonly target: string;
   readonly real: string;
   /** A user who allowed the change of this path saw where it leads. */
   readonly evident: boolean;
-  /** The text that stands there, in the editor or on disk; null when there is none. */
+  /** Its present text, in the editor or on disk; null when there is none. */
   readonly before: string | null;
-  /** It is what the agent writes, saved. */
+  /** The agent's text is there already, and saved. */
   readonly same: boolean;
   /** The refused path that leads to this file. */
   readonly refusedPath: string | null;
-  /** The agent's change in the text that stands there; null when the user has changed the same lines. */
+  /** The agent's change, applied to the present text; null when the user has changed the same lines. */
   readonly merged: string | null;
 }
 /** `folder`: it is outside, and the user is asked about it; null: they are asked about the command. */

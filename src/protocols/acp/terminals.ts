@@ -8,7 +8,7 @@ import { placed, refused } from './files.ts';
 import { INTERNAL, type LoginCommand, NOT_FOUND } from './schema.ts';
 import type { Created } from './state.ts';
 
-/** What the machine asks of the editor's terminals, and of the one in which a user signs in. */
+/** Requests of the machine to the editor's terminals, and to the one in which a user signs in. */
 export type TerminalArgs =
   /**
    * `id`: its name in case the command cannot be started. Unless it is allowed, a command in a folder outside of `roots` is not started, and the
@@ -146,7 +146,7 @@ export class TerminalPort {
     if (this.#open.has(id)) this.#ended.add(id);
     const [oldest] = this.#ended;
     if (oldest !== undefined && this.#ended.size > MOST_ENDED) this.#release(oldest);
-    // What was printed before anybody listened, or by a port that cannot tell as it comes.
+    // `rest`: all output, when none of it came through `onOutput`.
     return { code, signal, rest: heard ? '' : handle.output().text };
   }
 }
