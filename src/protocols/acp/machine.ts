@@ -731,9 +731,9 @@ class AcpStep extends Step<AcpState> {
     if (turn.phase === 'stopping') return;
     turn.phase = 'stopping';
     this.do({ do: 'notify', link: LINK, method: 'session/cancel', params: { sessionId: this.state.sessionId } });
+    this.timer('stopping', this.limits.stopping);
     this.cancelAsks();
     for (const id of keys(this.state.terminals)) if (find(this.state.terminals, id)?.turnId === turn.id) this.stopCommand(id);
-    this.timer('stopping', this.limits.stopping);
   }
   isSilent(): void {
     const { turn, heard, asks } = this.state;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VisibleProgram } from '../../../src/protocols/ports.ts';
-import { later, Refuse, SESSION } from '../../fakes/acp.ts';
+import { Refuse, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
 
 // The browser's address, secret storage, the login terminal and `signOut` are the adapter's; the steps between them are in cases/forms.txt and
@@ -22,45 +22,6 @@ test('60: a user name that looks like a host does not hide where a link leads', 
 });
 
 const wantsAuth = new Refuse(-32000, 'Authentication required');
-
-test('signing in by variables: asked as secrets, kept, and the agent starts again with them', async (t) => {
-  const { agent, start } = await scene(t);
-  const kept = new Map<string, string>();
-  const secrets = { get: async (name: string) => kept.get(name), set: async (name: string, value: string) => void kept.set(name, value) };
-  agent.is({
-    authMethods: [
-      {
-        id: 'key',
-        name: 'API key',
-        type: 'env_var',
-        vars: [
-          { name: 'FAKE_STDERR', label: 'Key' },
-          { name: 'ORG', optional: true, secret: false },
-        ],
-      },
-    ],
-  });
-  agent.handlers['session/new'] = () => (agent.starts.length > 1 ? { sessionId: SESSION } : wantsAuth);
-  const driven = start({ ports: { secrets } });
-  driven.onAsk((ask) => {
-    if (ask.kind === 'approval') return { kind: 'option', optionId: 'key' };
-    assert.deepEqual(
-      ask.fields.map((field) => [field.id, field.kind, field.required ?? false]),
-      [
-        ['FAKE_STDERR', 'secret', true],
-        ['ORG', 'text', false],
-      ],
-    );
-    return { kind: 'fields', values: { FAKE_STDERR: ['s3cret'] } };
-  });
-  await driven.ready();
-  assert.deepEqual([...kept.values()], ['s3cret']);
-  assert.ok(!JSON.stringify([driven.frames, driven.events, driven.logged]).includes('s3cret'), 'it is in no trace, event or log');
-  const again = start({ ports: { secrets } });
-  const starts = agent.starts.length;
-  await again.ready();
-  assert.equal(agent.starts.length - starts, 2, 'a later window starts the agent with it again');
-});
 
 test('signing in in a terminal: the named command, or the configured one with arguments behind it', async (t) => {
   const { agent, start, cwd } = await scene(t);
@@ -92,55 +53,58 @@ test('signing in in a terminal: the named command, or the configured one with ar
   assert.ok(!agent.received.some((frame) => frame.method === 'authenticate'));
 });
 
-test('a sign-in that takes too long can be stopped: the agent is told by $/cancel_request, and the link says why it ended', async (t) => {
-  const { agent, start } = await scene(t);
-  agent.is({ authMethods: [{ id: 'oauth', name: 'Log in' }] });
-  agent.handlers['session/new'] = () => wantsAuth;
-  agent.handlers.authenticate = () => later;
-  const driven = start();
-  driven.onAsk(() => ({ kind: 'option', optionId: 'oauth' }));
-  const { id } = await agent.got('authenticate');
-  const { link } = driven.now();
-  assert.ok(link.state === 'opening' && link.stops, 'a way to stop it is shown');
-  driven.live.send({ type: 'cancel' });
-  assert.deepEqual((await agent.got('$/cancel_request')).params, { requestId: id });
-  await assert.rejects(driven.ready(), /sign-in did not succeed/);
-});
+for (const version of [1, 2] as const)
+  test(`version ${version}: signing out is offered where the agent says so; afterwards a prompt leads to signing in again`, async (t) => {
+    const { agent, start } = await scene(t);
+    agent.version = version;
+    const [login, logout] = version === 1 ? ['authenticate', 'logout'] : ['auth/login', 'auth/logout'];
+    agent.is(
+      version === 1
+        ? { agentCapabilities: { auth: { logout: {} } }, authMethods: [{ id: 'oauth', name: 'Log in' }] }
+        : {
+            protocolVersion: 2,
+            info: { name: 'f' },
+            capabilities: {},
+            authMethods: [{ type: 'agent', methodId: 'oauth', name: 'Log in' }],
+          },
+    );
+    let signedIn = true;
+    const becomes = (now: boolean) => () => {
+      signedIn = now;
+      return {};
+    };
+    agent.handlers[logout] = becomes(false);
+    agent.handlers[login] = becomes(true);
+    const taken = version === 1 ? { stopReason: 'end_turn' } : { messageId: 'u1' };
+    agent.handlers['session/prompt'] = () => (signedIn ? taken : wantsAuth);
+    const driven = start(version === 2 ? { version: '2' } : {});
+    const { link } = await driven.ready();
+    assert.ok(link.state === 'ready' && link.offers.signOut);
+    await driven.live.signOut();
+    assert.deepEqual((await agent.got(logout)).params, {});
+    const asked: string[] = [];
+    driven.onAsk((ask) => {
+      asked.push(ask.title);
+      return { kind: 'option', optionId: 'oauth' };
+    });
+    const turnId = driven.begin('hi');
+    await agent.got(login);
+    await agent.got('session/prompt');
+    await agent.got('session/prompt');
+    if (version === 2) for (const state of ['running', 'idle']) agent.update({ sessionUpdate: 'state_update', state });
+    assert.equal((await driven.ended(turnId)).status, 'done');
+    assert.equal(asked.length, 1);
+  });
 
-test('signing out is offered where the agent says so; afterwards a prompt leads to signing in again', async (t) => {
-  const made = await scene(t);
-  const { agent, start } = made;
-  agent.is({ agentCapabilities: { auth: { logout: {} } }, authMethods: [{ id: 'oauth', name: 'Log in' }] });
-  let signedIn = true;
-  agent.handlers.logout = () => {
-    signedIn = false;
-    return {};
-  };
-  agent.handlers.authenticate = () => {
-    signedIn = true;
-    return {};
-  };
-  agent.handlers['session/prompt'] = () => (signedIn ? { stopReason: 'end_turn' } : wantsAuth);
+test('signing out is not offered where the agent cannot do it', async (t) => {
+  const { start } = await scene(t);
   const driven = start();
   const { link } = await driven.ready();
-  assert.ok(link.state === 'ready' && link.offers.signOut);
-  await driven.live.signOut();
-  assert.deepEqual((await agent.got('logout')).params, {});
-  const asked: string[] = [];
-  driven.onAsk((ask) => {
-    asked.push(ask.title);
-    return { kind: 'option', optionId: 'oauth' };
-  });
-  assert.equal((await driven.prompt('hi')).status, 'done');
-  assert.equal(asked.length, 1);
-  agent.is({});
-  const other = start();
-  const { link: bare } = await other.ready();
-  assert.ok(bare.state === 'ready' && !bare.offers.signOut);
-  await assert.rejects(other.live.signOut(), /cannot do this/);
+  assert.ok(link.state === 'ready' && !link.offers.signOut);
+  await assert.rejects(driven.live.signOut(), /cannot do this/);
 });
 
-test('signing out forgets a key that was entered: the agent starts without it, and the next prompt asks for another', async (t) => {
+test('a key that was entered is kept, and in no trace; signing out forgets it, and the next prompt asks for another', async (t) => {
   const { agent, start } = await scene(t);
   const kept = new Map<string, string>();
   const secrets = {
@@ -158,7 +122,7 @@ test('signing out forgets a key that was entered: the agent starts without it, a
   agent.handlers['session/prompt'] = () => (keyed ? { stopReason: 'end_turn' } : wantsAuth);
   const driven = start({ ports: { secrets } });
   const bodies: (string | undefined)[] = [];
-  let key = 'first';
+  let key = 's3cret';
   driven.onAsk((ask) => {
     if (ask.kind === 'approval') return { kind: 'option', optionId: 'key' };
     bodies.push(ask.fields[0]?.body);
@@ -168,6 +132,11 @@ test('signing out forgets a key that was entered: the agent starts without it, a
   const ready = await driven.ready();
   assert.ok(ready.link.state === 'ready' && ready.link.offers.signOut);
   assert.equal((await driven.prompt('one')).status, 'done');
+  assert.deepEqual([...kept.values()], ['s3cret']);
+  assert.ok(!JSON.stringify([driven.frames, driven.events, driven.logged]).includes('s3cret'), 'it is in no trace, event or log');
+  const before = agent.starts.length;
+  await start({ ports: { secrets } }).ready();
+  assert.equal(agent.starts.length, before + 2, 'a later window starts the agent with it again');
   const starts = agent.starts.length;
   keyed = false;
   key = 'second';

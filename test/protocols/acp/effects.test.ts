@@ -26,12 +26,15 @@ function outside(t: TestContext): string {
   return folder;
 }
 
-test('40: what the editor holds unsaved is read, and a mark at the beginning is not part of the text', async (t) => {
+test('40: what the editor holds unsaved is read without its mark, and saved when the agent writes just that', async (t) => {
   const made = await scene(t);
   const file = made.file('a.txt', 'on disk');
-  const files = { read: async (name: string) => (name === file ? '\uFEFFunsaved' : ''), write: async () => {} };
+  const saved: string[] = [];
+  const files = { read: async () => '\uFEFFunsaved', write: async (_: string, text: string) => void saved.push(text) };
   const { finish } = await inTurn(made, { ports: { files } });
   assert.deepEqual((await read(made.agent, file)).result, { content: 'unsaved' });
+  assert.deepEqual((await write(made.agent, file, 'unsaved')).result, {});
+  assert.deepEqual(saved, ['unsaved']);
   await finish();
 });
 
@@ -116,7 +119,7 @@ test('a look tells where links lead: to a file whose change was refused, and out
   assert.deepEqual([hidden.real, hidden.before, hidden.merged], [path.join(away, 'new.txt'), null, 'b\n']);
 });
 
-test('what is no regular file is not read: a pipe in the workspace holds nothing up', async (t) => {
+test('46 and 47: a folder, a binary file and a pipe are no texts, and hold nothing up', async (t) => {
   const made = await scene(t);
   const { finish } = await inTurn(made);
   const pipe = path.join(made.cwd, 'pipe');
@@ -125,6 +128,11 @@ test('what is no regular file is not read: a pipe in the workspace holds nothing
     assert.match(answer.error?.message ?? '', /not a regular file/);
   }
   assert.match((await write(made.agent, pipe, 'x')).error?.message ?? '', /not a regular file/);
+  const binary = path.join(made.cwd, 'b.bin');
+  writeFileSync(binary, Buffer.from([1, 0, 2]));
+  assert.match((await read(made.agent, made.cwd)).error?.message ?? '', /EISDIR/);
+  assert.match((await read(made.agent, binary)).error?.message ?? '', /not a text file/);
+  assert.match((await write(made.agent, made.cwd, 'x')).error?.message ?? '', /EISDIR/);
   assert.deepEqual((await read(made.agent, made.file('a.txt', 'A'))).result, { content: 'A' });
   await finish();
 });
@@ -195,29 +203,6 @@ test('an allowed call allows what was shown of it and nothing else: no other tex
   assert.notEqual((await write(agent, build[1] ?? '', 'shown')).error, undefined);
   assert.deepEqual((await write(agent, places[0] ?? '', 'shown')).result, {});
   assert.equal(existsSync(path.join(away, 'b.txt')), false);
-  await finish();
-});
-
-test('what the editor holds unsaved is saved when the agent writes just that', async (t) => {
-  const made = await scene(t);
-  const file = made.file('a.txt', 'on disk');
-  const saved: string[] = [];
-  const files = { read: async () => 'typed', write: async (_: string, text: string) => void saved.push(text) };
-  const { finish } = await inTurn(made, { ports: { files } });
-  assert.deepEqual((await read(made.agent, file)).result, { content: 'typed' });
-  assert.deepEqual((await write(made.agent, file, 'typed')).result, {});
-  assert.deepEqual(saved, ['typed']);
-  await finish();
-});
-
-test('46 and 47: a folder and a binary file are no texts; a file that cannot be written says why', async (t) => {
-  const made = await scene(t);
-  const binary = path.join(made.cwd, 'b.bin');
-  writeFileSync(binary, Buffer.from([1, 0, 2]));
-  const { finish } = await inTurn(made);
-  assert.match((await read(made.agent, made.cwd)).error?.message ?? '', /EISDIR/);
-  assert.match((await read(made.agent, binary)).error?.message ?? '', /not a text file/);
-  assert.match((await write(made.agent, made.cwd, 'x')).error?.message ?? '', /EISDIR/);
   await finish();
 });
 

@@ -10,24 +10,24 @@ import { inTurn, scene } from './scene.ts';
 const frame = (update: object) => JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId: 'sess-1', update } });
 const chunk = (text: string) => frame({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
 
-test('1 and 2: a code point split across chunks, and lines that end in CRLF', async (t) => {
+test('1, 2, 3, 5, 6: lines as agents write them: cut inside a character, with CRLF, 600 kB long, between logs and errors without an id', async (t) => {
   const made = await scene(t);
+  const { agent } = made;
   const { driven, finish } = await inTurn(made);
+  const before = agent.received.length;
   const bytes = Buffer.from(`${chunk('héllo 你')}\r\n`);
   const cut = bytes.indexOf(Buffer.from('你')) + 1;
-  made.agent.raw(bytes.subarray(0, cut));
+  agent.raw(bytes.subarray(0, cut));
   await new Promise((resolve) => setImmediate(resolve));
-  made.agent.raw(bytes.subarray(cut));
+  agent.raw(bytes.subarray(cut));
   await driven.until('the text', (session) => session.turns[0]?.parts.length === 1);
-  assert.equal(textOf(await finish()), 'héllo 你');
-});
-
-test('3: a line of 600 kB', async (t) => {
-  const made = await scene(t);
-  const { finish } = await inTurn(made);
+  agent.raw('Loaded cached credentials.\n');
+  agent.send({ jsonrpc: '2.0', error: { code: -32601, message: 'Method not found' } });
   const long = 'x'.repeat(600_000);
-  made.agent.text(long);
-  assert.equal(textOf(await finish()), long);
+  agent.text(long);
+  assert.equal(textOf(await finish()), `héllo 你${long}`);
+  assert.equal(agent.received.length, before, 'nothing is answered');
+  assert.ok(driven.logged.some((line) => line.includes('Loaded cached credentials.')));
 });
 
 test('4: a hundred thousand small updates all arrive, in order, before the answer behind them', async (t) => {
@@ -40,34 +40,21 @@ test('4: a hundred thousand small updates all arrive, in order, before the answe
   assert.equal(text.slice(0, 12), '012345678901');
 });
 
-test('5: a log line on stdout is left aside and not answered', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const before = made.agent.received.length;
-  made.agent.raw('Loaded cached credentials.\n');
-  made.agent.text('hi');
-  assert.equal(textOf(await finish()), 'hi');
-  assert.equal(made.agent.received.length, before);
-  assert.ok(driven.logged.some((line) => line.includes('Loaded cached credentials.')));
-});
-
-test('6: an error frame without an id ends nothing', async (t) => {
-  const made = await scene(t);
-  const { finish } = await inTurn(made);
-  made.agent.send({ jsonrpc: '2.0', error: { code: -32601, message: 'Method not found' } });
-  made.agent.text('still here');
-  assert.equal(textOf(await finish()), 'still here');
-});
-
-test('7: ids go back as they came, text or number, also when they equal ours', async (t) => {
+test('7: ids go back as they came, text or number, also when they equal ours, and a request that is taken back is answered', async (t) => {
   const made = await scene(t);
   const path = made.file('a.txt', 'A');
-  const { finish } = await inTurn(made);
+  const { driven, finish } = await inTurn(made);
   const params = { sessionId: 'sess-1', path };
   const byText = await made.agent.ask('fs/read_text_file', params, 'b9c3-uuid');
   const byNumber = await made.agent.ask('fs/read_text_file', params, 0);
   assert.deepEqual([byText.id, byNumber.id], ['b9c3-uuid', 0]);
   assert.deepEqual(byNumber.result, { content: 'A' });
+  const options = [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }];
+  const asked = made.agent.ask('session/request_permission', { sessionId: 'sess-1', toolCall: { toolCallId: 'c1' }, options }, 'perm');
+  await driven.until('an ask', (session) => session.asks.length === 1);
+  made.agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: 'perm' } });
+  assert.deepEqual((await asked).result, { outcome: { outcome: 'cancelled' } });
+  assert.deepEqual(driven.now().asks, []);
   await finish();
 });
 
@@ -86,21 +73,6 @@ test('8: an agent that exits in a prompt: one clear reason with the end of stder
   assert.equal(session.turns.find((turn) => turn.id === turnId)?.status, 'failed');
   assert.deepEqual(session.asks, []);
   assert.ok(findTerminal(session, terminalId));
-});
-
-test('a request the agent takes back by $/cancel_request is answered, and its ask is gone', async (t) => {
-  const made = await scene(t);
-  const { driven, finish } = await inTurn(made);
-  const asked = made.agent.ask(
-    'session/request_permission',
-    { sessionId: 'sess-1', toolCall: { toolCallId: 'c1' }, options: [{ optionId: 'y', name: 'Yes', kind: 'allow_once' }] },
-    'perm',
-  );
-  await driven.until('an ask', (session) => session.asks.length === 1);
-  made.agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: 'perm' } });
-  assert.deepEqual((await asked).result, { outcome: { outcome: 'cancelled' } });
-  assert.deepEqual(driven.now().asks, []);
-  await finish();
 });
 
 test('what an agent printed before it ended is shown', async (t) => {

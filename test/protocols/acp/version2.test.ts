@@ -121,14 +121,3 @@ test('63: both versions give the same session', async (t) => {
   }
   assert.deepEqual(sessions[1], sessions[0]);
 });
-
-test('63: signing out is a method of version 2, too', async (t) => {
-  const { agent, start } = await scene2(t);
-  agent.is({ ...hello, authMethods: [{ type: 'agent', methodId: 'web', name: 'In the browser' }] });
-  agent.handlers['auth/logout'] = () => ({});
-  const driven = start({ version: '2' });
-  const { link } = await driven.ready();
-  assert.ok(link.state === 'ready' && link.offers.signOut && link.offers.history && !link.offers.fork);
-  await driven.live.signOut();
-  assert.deepEqual((await agent.got('auth/logout')).params, {});
-});
