@@ -304,7 +304,6 @@ class AcpStep extends Step<AcpState> {
     const answer = codecOf({ protocol: protocolVersion }).hello.safeParse(result);
     if (!answer.success) return this.failed(misfit('initialize', answer.error));
     const isFirst = state.agent === null;
-    state.opening = null;
     state.agent = agentOf(answer.data, protocolVersion);
     // Only now is it known which variables, entered in an earlier window, this agent wants.
     const names = isFirst ? variablesIn(state.agent.authMethods) : [];
@@ -315,18 +314,11 @@ class AcpStep extends Step<AcpState> {
   /** The process can be talked to. */
   helloDone(): void {
     const { state } = this;
-    switch (state.after) {
-      case 'open':
-        return this.openSession(state.setup.resume);
-      case 'announce':
-        state.opening = null;
-        return this.announce();
-      case 'prompt':
-        state.opening = null;
-        this.goLive();
-        this.announce();
-        return this.sendPrompt();
-    }
+    state.opening = null;
+    if (state.after === 'open') return this.openSession(state.setup.resume);
+    this.goLive();
+    this.announce();
+    if (state.after === 'prompt') this.sendPrompt();
   }
   announce(): void {
     const { agent, setup, tools, keyed } = this.state;
@@ -428,7 +420,15 @@ class AcpStep extends Step<AcpState> {
     if (!answer.success) return this.openingFailed({ kind: 'lost', message: misfit(method, answer.error) });
     const id = state.resuming?.key ?? answer.data.sessionId;
     if (!id) return this.openingFailed({ kind: 'lost', message: 'The agent named no session.' });
-    state.opened = { ...answer.data, sessionId: id };
+    if (state.sessionId !== id) this.emit({ type: 'resume.set', key: id });
+    state.sessionId = id;
+    state.renewed = false;
+    if (state.turn?.prompt?.step !== 'reopening') {
+      takeSettings(state.settings, answer.data);
+      for (const event of settingEvents(state.settings)) this.emit(event);
+      if (answer.data.availableCommands) this.emit(commandsSet(answer.data.availableCommands));
+    }
+    this.hear(id);
     if (state.sense === 'live') return this.sessionOpened();
     // The record may come behind the answer.
     state.opening = 'record';
@@ -453,24 +453,11 @@ class AcpStep extends Step<AcpState> {
   }
   sessionOpened(): void {
     const { state } = this;
-    const answer = state.opened;
-    const id = answer?.sessionId;
-    if (!answer || !id) return;
-    state.opened = null;
     state.opening = null;
-    state.renewed = false;
-    const isNew = state.sessionId !== id;
-    state.sessionId = id;
-    if (isNew) this.emit({ type: 'resume.set', key: id });
     if (state.turn?.prompt?.step === 'reopening') {
-      this.hear(id);
       this.goLive();
       return this.sendPrompt();
     }
-    takeSettings(state.settings, answer);
-    for (const event of settingEvents(state.settings)) this.emit(event);
-    if (answer.availableCommands) this.emit(commandsSet(answer.availableCommands));
-    this.hear(id);
     state.signedIn = false;
     state.phase = 'ready';
     this.announce();
@@ -1311,9 +1298,8 @@ class AcpStep extends Step<AcpState> {
   permission(id: string, given: PermissionRequest): void {
     const { state } = this;
     const { turn } = state;
+    if (!this.isKnown(given.sessionId) || turn?.phase === 'stopping' || turn?.by === 'record') return this.yes(id, CANCELLED_OUTCOME);
     const child = this.isOwn(given.sessionId) ? undefined : find(state.children, given.sessionId);
-    if ((!this.isOwn(given.sessionId) && !child) || turn?.phase === 'stopping' || turn?.by === 'record')
-      return this.yes(id, CANCELLED_OUTCOME);
     const own = child && turn ? this.laneOfChild(given.sessionId, turn) : undefined;
     const request = own && given.toolCall ? { ...given, toolCall: ofChild(given.sessionId, given.toolCall) } : given;
     const lane = own ?? turn?.main;

@@ -15,7 +15,7 @@ import { type Accepts, type ClientAbilities, type Codec, version1 } from './code
 import { version2 } from './draft.ts';
 import type { FormRequest, LinkRequest } from './forms.ts';
 import { type Quirks, quirksOf } from './quirks.ts';
-import type { Activity, AuthMethod, ContentBlock, InitializeAnswer, PermissionRequest, SessionAnswer } from './schema.ts';
+import type { Activity, AuthMethod, ContentBlock, InitializeAnswer, PermissionRequest } from './schema.ts';
 import { noSettings, type Plans, type SettingRequest, type Settings } from './settings.ts';
 import type { SignIn } from './signIn.ts';
 
@@ -82,8 +82,6 @@ export interface AcpState extends Conversation {
   after: 'open' | 'prompt' | 'announce';
   /** The conversation that the session being opened continues; null for a new one. */
   resuming: Resume | null;
-  /** The answer that opened the session, until its record has come in. */
-  opened: SessionAnswer | null;
   /** A sign-in was made for what is being done: it is not asked for twice. */
   signedIn: boolean;
   signIn: SignIn | null;
@@ -297,7 +295,6 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     opening: null,
     after: 'open',
     resuming: null,
-    opened: null,
     signedIn: false,
     signIn: null,
     signInReason: null,
