@@ -119,7 +119,7 @@ test('a look tells where links lead: to a file whose change was refused, and out
   assert.deepEqual([hidden.real, hidden.before, hidden.merged], [path.join(away, 'new.txt'), null, 'b\n']);
 });
 
-test('46 and 47: a folder, a binary file and a pipe are no texts, and hold nothing up', async (t) => {
+test('what is no regular file is not read: a pipe in the workspace holds nothing up', async (t) => {
   const made = await scene(t);
   const { finish } = await inTurn(made);
   const pipe = path.join(made.cwd, 'pipe');
@@ -128,12 +128,18 @@ test('46 and 47: a folder, a binary file and a pipe are no texts, and hold nothi
     assert.match(answer.error?.message ?? '', /not a regular file/);
   }
   assert.match((await write(made.agent, pipe, 'x')).error?.message ?? '', /not a regular file/);
+  assert.deepEqual((await read(made.agent, made.file('a.txt', 'A'))).result, { content: 'A' });
+  await finish();
+});
+
+test('46 and 47: a folder and a binary file are no texts; a file that cannot be written says why', async (t) => {
+  const made = await scene(t);
   const binary = path.join(made.cwd, 'b.bin');
   writeFileSync(binary, Buffer.from([1, 0, 2]));
+  const { finish } = await inTurn(made);
   assert.match((await read(made.agent, made.cwd)).error?.message ?? '', /EISDIR/);
   assert.match((await read(made.agent, binary)).error?.message ?? '', /not a text file/);
   assert.match((await write(made.agent, made.cwd, 'x')).error?.message ?? '', /EISDIR/);
-  assert.deepEqual((await read(made.agent, made.file('a.txt', 'A'))).result, { content: 'A' });
   await finish();
 });
 
