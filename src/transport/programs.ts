@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import crossSpawn from 'cross-spawn';
 import { mergeEnvironment } from './process.ts';
-import { endingsOf, foldersOf } from './programFile.ts';
+import { commandOf, endingsOf, foldersOf } from './programFile.ts';
 
 /** How long a program may take to say its version, in milliseconds. */
 const PATIENCE = 15_000;
@@ -33,9 +33,15 @@ export function versionOf(file: string, searched: string): Promise<string | unde
   let version = versions.get(file);
   if (!version) {
     version = new Promise((resolve) => {
-      // cross-spawn quotes the path of a .cmd file, which may have blanks.
       const env = mergeEnvironment({ ...process.env }, { PATH: searched }, process.platform === 'win32');
-      const child = crossSpawn(file, ['--version'], { timeout: PATIENCE, env, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true });
+      const program = commandOf(file, ['--version'], env);
+      // cross-spawn quotes the path of a .cmd file, which may have blanks.
+      const child = crossSpawn(program.file, [...program.args], {
+        timeout: PATIENCE,
+        env,
+        stdio: ['ignore', 'pipe', 'ignore'],
+        windowsHide: true,
+      });
       let printed = '';
       child.stdout?.on('data', (chunk: Buffer) => {
         if (printed.length < MOST_PRINTED) printed += chunk.toString('utf8');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -181,12 +181,14 @@ test('the script behind a batch file of npm is run by node itself; any other bat
   assert.equal(byPath('C:\\other\\tool'), 'C:\\other\\tool');
 });
 
-test('a program in a folder with blanks is found by its name and by its file, and says its version; on Windows it may be a batch file', async () => {
+test('a program in a folder with blanks is found by its name and by its file, and says its version; on Windows it may be a batch file of npm', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'a b & (c) '));
   try {
     const onWindows = process.platform === 'win32';
     const file = path.join(folder, onWindows ? 'tool.cmd' : 'tool');
-    writeFileSync(file, onWindows ? '@echo tool 1.2.3\r\n' : '#!/bin/sh\necho tool 1.2.3\n', { mode: 0o755 });
+    writeFileSync(file, onWindows ? shim(' "%dp0%\\tool.js"') : '#!/bin/sh\necho tool 1.2.3\n', { mode: 0o755 });
+    writeFileSync(path.join(folder, 'tool.js'), "console.log('tool 1.2.3')");
+    if (onWindows) copyFileSync(process.execPath, path.join(folder, 'node.exe'));
     const searched = [onWindows ? `"${folder}"` : folder, process.env.PATH].join(path.delimiter);
     assert.equal(await whereIs('tool', searched), file);
     assert.equal(await whereIs(path.basename(file), searched), file);
