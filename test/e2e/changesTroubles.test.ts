@@ -89,9 +89,9 @@ test(
     };
     await window.openChat();
     await chat.exchange('grow');
-    await chat.lastTurn.getByText('too large to undo').waitFor();
+    await chat.lastTurn.getByText('cannot be undone').waitFor();
     await review.show();
-    await review.row('large.bin').getByText('too large to undo').waitFor();
+    await review.row('large.bin').getByText('cannot be undone').waitFor();
     await window.pictures('review/trouble-large');
     act = () => {
       mkdirSync(inFolder('made'));

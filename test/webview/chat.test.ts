@@ -229,7 +229,7 @@ test('files found on the disk stand in place of what calls told, each with its o
   assert.match(text, /4 files changed/);
   assert.match(text, /Changed on disk src\/server\.ts \+2 −1/);
   assert.match(text, /old\.md deleted −9 Kept/);
-  assert.match(text, /big\.bin too large to undo/);
+  assert.match(text, /big\.bin cannot be undone/);
   assert.match(text, /made\.md Undone/);
   assert.match(text, /3000 files changed at once.*Not watched: node_modules/);
   assert.doesNotMatch(text, /docs\/port/);

@@ -90,7 +90,7 @@ function decisionView(view: View, turn: Turn, file: TurnFile, shown: string): Te
     case 'undone':
       return html`<span class="faint">${t('Undone')}</span>`;
     case 'unkept':
-      return html`<span class="faint">${t('too large to undo')}</span>`;
+      return html`<span class="faint">${t('cannot be undone')}</span>`;
     case 'reported':
     case 'open':
       return isUnplaced(reportedDiffs(view, turn, file.path)) && file.review === 'reported'

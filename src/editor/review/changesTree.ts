@@ -100,7 +100,7 @@ function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   const folder = path.posix.dirname(file.name);
   const inLabel = folder === '.' || (file.from !== undefined && path.posix.dirname(file.from) !== folder);
   const lines = [counts?.added ? `+${counts.added}` : '', counts?.removed ? `−${counts.removed}` : ''].filter(Boolean).join(' ');
-  const facts = [inLabel ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('too large to undo') : ''].filter(Boolean);
+  const facts = [inLabel ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('cannot be undone') : ''].filter(Boolean);
   item.description = facts.join(' · ');
   item.contextValue = file.unkept ? 'unkeptFile' : 'changedFile';
   item.accessibilityInformation = { label: [file.from === undefined ? file.name : `${file.from} → ${file.name}`, ...facts].join(', ') };

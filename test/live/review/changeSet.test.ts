@@ -360,7 +360,7 @@ test(
 );
 
 test(
-  'a file of 50 MB is listed as too large to undo and left alone by a restore; nothing reads it',
+  'a file of 50 MB is listed as cannot be undone and left alone by a restore; nothing reads it',
   inScene(async (scene) => {
     const size = 50 * 1024 * 1024;
     scene.write({ big: '', a: 'one\n' });
@@ -588,7 +588,7 @@ test(
 );
 
 test(
-  'a disk that is full is said; what could not be kept is listed as too large to undo',
+  'a disk that is full is said; what could not be kept is listed as cannot be undone',
   inScene(async (scene) => {
     scene.write({ a: 'one\n' });
     const put = scene.store.put.bind(scene.store);
