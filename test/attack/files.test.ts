@@ -17,7 +17,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { diskFiles } from '../../src/live/diskFiles.ts';
 import { realPathNow } from '../../src/protocols/paths.ts';
-import { openReal, overwriteReal, readRealNow, writeReal } from '../../src/transport/realFiles.ts';
+import { openReal, overwriteReal, readRealNow, removeReal, writeReal } from '../../src/transport/realFiles.ts';
 
 /** The room of files: the host writes for an agent, and what was checked is swapped for something else. */
 
@@ -52,6 +52,22 @@ test('a file or a folder that becomes a link after the decision is not written t
   symlinkSync(outside, path.join(inside, 'd'));
   await assert.rejects(diskFiles.write(file, 'x', undefined, real), /elsewhere/);
   assert.ok(!existsSync(path.join(outside, 'f.txt')));
+});
+
+test('a folder far above the file that becomes a link after the decision leads nowhere: nothing is read, written or removed there', async (t) => {
+  const { inside, outside } = folders(t);
+  const file = path.join(inside, 'a/b/c/f.txt');
+  for (const root of [inside, outside]) {
+    mkdirSync(path.join(root, root === inside ? 'a/b/c' : 'b/c'), { recursive: true });
+    writeFileSync(path.join(root, root === inside ? 'a/b/c/f.txt' : 'b/c/f.txt'), 'as it was');
+  }
+  rmSync(path.join(inside, 'a'), { recursive: true });
+  symlinkSync(outside, path.join(inside, 'a'));
+  for (const touch of [openReal, removeReal, (one: string) => writeReal(one, 'x'), (one: string) => overwriteReal(one, 'x')])
+    await assert.rejects(touch(file), /elsewhere/);
+  await assert.rejects(writeReal(path.join(inside, 'a/b/c/new/f.txt'), 'x'), /elsewhere/);
+  assert.equal(readFileSync(path.join(outside, 'b/c/f.txt'), 'utf8'), 'as it was');
+  assert.ok(!existsSync(path.join(outside, 'b/c/new')));
 });
 
 test('no write lands outside, whenever the folder is swapped while it is under way', async (t) => {

@@ -13,6 +13,13 @@ function cost(run: () => unknown, times: number): number {
   return least;
 }
 
+/** Fails when one run takes more than a second of the processor, for what grows so fast that two sizes cannot be compared. */
+export function assertBrief(name: string, run: () => unknown): void {
+  const micros = cost(run, 1);
+  noteStop({ ms: micros / 1000, what: name });
+  assert.ok(micros < 1_000_000, `${name} took ${(micros / 1e6).toFixed(1)} s`);
+}
+
 /** Below this many microseconds the clock says nothing about growth: that of Windows ticks 64 times a second. */
 const NOISE = process.platform === 'win32' ? 20_000 : 2000;
 const FACTOR = 8;

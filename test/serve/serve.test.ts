@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -145,15 +145,23 @@ test('attack: nobody gets in without the token, from a web page or by another na
 
 test('attack: the token is in no log, and what names it can be read by its owner only', async (t) => {
   const folder = folderOf(t);
+  // What is there already, and can be read by others, keeps neither its mode nor its place.
+  const files = ['host.json', 'access.json'].map((name) => path.join(folder, 'data', name));
+  mkdirSync(path.join(folder, 'data'));
+  for (const one of files) {
+    writeFileSync(one, '{}');
+    chmodSync(one, 0o644);
+  }
   const host = await started(t, folder);
   let log = '';
   host.child.stderr?.on('data', (data) => {
     log += String(data);
   });
   await refusedWith(`${host.address}/?tkn=wrong`);
-  const file = path.join(folder, 'data', 'host.json');
-  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')).token, host.token);
-  if (process.platform !== 'win32') assert.equal(statSync(file).mode & 0o077, 0);
+  for (const one of files) {
+    assert.deepEqual(JSON.parse(readFileSync(one, 'utf8')).token, host.token);
+    if (process.platform !== 'win32') assert.equal(statSync(one).mode & 0o077, 0);
+  }
   host.child.kill('SIGTERM');
   await once(host.child, 'exit');
   assert.ok(!log.includes(host.token));
