@@ -125,6 +125,7 @@ function isSaid(text: string, detail: ApprovalDetail, call: CallFacts): boolean 
     .trim();
   if (detail.type === 'command' && (bare === detail.command.trim() || (detail.cwd !== undefined && WORKING_DIRECTORY.test(text))))
     return true;
+  if (detail.type === 'mcp' && call.rawInput === null && detail.input !== undefined && textsOf(call)[0] === text) return true;
   if (!bare.startsWith('{')) return false;
   try {
     return JSON.stringify(parseJson(bare)) === JSON.stringify(call.rawInput);
@@ -158,14 +159,35 @@ function detailOf(request: PermissionRequest, call: CallFacts): ApprovalDetail {
   }
   // Some titles are the bare name of the tool, so a title counts as the command only when nothing else names one.
   if (call.kind === 'execute' && texts.length === 0 && call.title) return { type: 'command', command: call.title, unsure: true };
-  const mcp = /^mcp__(.+?)__(.+)$/.exec(call.name);
-  if (mcp?.[1] && mcp[2]) return { type: 'mcp', server: mcp[1], tool: mcp[2], ...(call.rawInput ? { input: call.rawInput } : {}) };
+  const mcp = mcpOf(request, call, texts);
+  if (mcp) return mcp;
   const plan = (call.rawInput as { readonly plan?: unknown } | null)?.plan;
   const isPlan = texts.length === 0 && typeof plan === 'string' && request.description === undefined;
   if (texts.length === 0 && typeof plan === 'string') texts.push(plan);
   if (request.description) texts.unshift(request.description);
   if (texts.length === 0 && call.rawInput !== null) texts.push(pretty(call.rawInput));
   return { type: 'text', text: texts.join('\n') || titleOf(request, call), ...(isPlan ? { markdown: true } : {}) };
+}
+
+/** A tool of an MCP server, named as `mcp__server__tool`, or as Gemini CLI does it (0.61.0): in the title, with the input as a text. */
+function mcpOf(request: PermissionRequest, call: CallFacts, texts: readonly string[]): ApprovalDetail | undefined {
+  const named = /^mcp__(.+?)__(.+)$/.exec(call.name);
+  if (named?.[1] && named[2]) return { type: 'mcp', server: named[1], tool: named[2], ...(call.rawInput ? { input: call.rawInput } : {}) };
+  // A title alone proves nothing; this answer is offered for tools of servers only.
+  if (!request.options.some((one) => one.optionId === 'proceed_always_server')) return undefined;
+  const titled = /^([\w.-]+) \(([^()]+) MCP Server\)$/.exec(request.toolCall?.title ?? '');
+  if (!titled?.[1] || !titled[2]) return undefined;
+  const input = texts.length === 1 ? (inputOf(texts[0] ?? '') ?? texts[0]) : undefined;
+  return { type: 'mcp', server: titled[2], tool: titled[1], ...(input === undefined ? {} : { input }) };
+}
+
+function inputOf(text: string): object | undefined {
+  try {
+    const value = parseJson(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function plain(content: Content): string {
