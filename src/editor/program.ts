@@ -174,6 +174,8 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
       restoreFocus: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
       shown: (on) => void vscode.commands.executeCommand('setContext', 'parley.approvalShown', on),
+      // A command of the editor's own is run behind all that it was told before.
+      drawn: async () => void (await vscode.commands.executeCommand('setContext', 'parley.approvalShown', true)),
     }),
   );
   life.own(

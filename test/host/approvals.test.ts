@@ -29,6 +29,7 @@ describe('approvals as quick-picks', () => {
   let back: number;
   let shown: boolean;
   let onTheWay: Promise<void>;
+  let drawn: Promise<void>;
 
   const press = async (...names: readonly (keyof typeof key)[]) => {
     for (const name of names) {
@@ -59,6 +60,7 @@ describe('approvals as quick-picks', () => {
         shown: (on) => {
           shown = on;
         },
+        drawn: () => drawn,
         addSessionRule: (_, rule) => void rules.push(`${rule.kind} ${rule.pattern ?? ''}`),
         makeRule: async () => rules.push('made') > 0,
         manageRules: () => {},
@@ -80,6 +82,7 @@ describe('approvals as quick-picks', () => {
     back = 0;
     shown = false;
     onTheWay = Promise.resolve();
+    drawn = Promise.resolve();
     await press('escape');
     start('a');
   });
@@ -103,6 +106,19 @@ describe('approvals as quick-picks', () => {
     await press('enter', 'enter');
     assert.deepEqual(desk.answers, []);
     assert.deepEqual(desk.openAsks(), ['1']);
+  });
+
+  it('keys that come before it is drawn answer nothing, however long that takes', async () => {
+    let seen = () => {};
+    drawn = new Promise((resolve) => {
+      seen = resolve;
+    });
+    desk.open(command('1'));
+    await press('enter', 'enter');
+    assert.deepEqual(desk.answers, []);
+    seen();
+    await press('enter');
+    assert.equal(desk.answers.length, 1);
   });
 
   it('what is dangerous has the focus on a row that decides nothing', async () => {
@@ -324,6 +340,7 @@ describe('approvals as quick-picks', () => {
       idleIn: () => 0,
       openDiff: () => {},
       openText: () => {},
+      drawn: async () => {},
     } as const;
     const ruleless = { addSessionRule: () => {}, makeRule: async () => false, manageRules: () => {}, quiet: 0 };
     life.own(new Approvals({ ...deps, ...ruleless, edited: async () => undefined, restoreFocus: () => undefined, shown: () => {} }));

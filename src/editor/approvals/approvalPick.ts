@@ -20,6 +20,8 @@ import { linesUnderPick } from './underPick.ts';
 export interface ApprovalPickPorts {
   /** It has just taken the place of another: what is pressed was meant for that. */
   isNew(): boolean;
+  /** Settles when the editor has drawn what it was told before. */
+  drawn(): Promise<void>;
   openDiff(path?: string): void;
   /** Shows a long text whole. */
   openText(title: string, text: string): void;
@@ -75,6 +77,7 @@ export class ApprovalPick implements AskPick {
   readonly #settled = pendingOutcome();
   #ask: Approval;
   #openFile: string | undefined;
+  #hint: NodeJS.Timeout | undefined;
 
   constructor(ask: Approval, title: string, setting: ApprovalPickSetting, ports: ApprovalPickPorts) {
     this.#ask = ask;
@@ -91,16 +94,15 @@ export class ApprovalPick implements AskPick {
     pick.ignoreFocusOut = true;
     pick.items = rowsOf(this.#shown());
     pick.activeItems = pick.items.slice(0, 1);
-    // The hint comes when it holds.
-    const hint = setTimeout(() => {
-      pick.placeholder = vscode.l10n.t('A letter moves, Enter decides. Esc decides nothing.');
-    }, setting.guard.left);
-    this.#life.onEnd(() => clearTimeout(hint));
+    this.#life.onEnd(() => clearTimeout(this.#hint));
     this.#life.own(pick.onDidChangeValue((value) => this.#typed(value)));
     this.#life.own(pick.onDidAccept(() => this.#accepted()));
     this.#life.own(pick.onDidTriggerButton((button) => this.#pressed(button)));
     this.#life.own(pick.onDidHide(() => this.#leave({ how: 'dismissed' })));
+    // The editor draws the icons of rows for the theme of that moment.
+    this.#life.own(vscode.window.onDidChangeActiveColorTheme(() => this.#draw()));
     pick.show();
+    this.#guardUntilSeen();
   }
 
   update(ask: Ask, title: string): void {
@@ -110,7 +112,7 @@ export class ApprovalPick implements AskPick {
     const before = this.#ask;
     this.#ask = ask;
     this.#draw();
-    if (!sameMeaning(before, ask, this.#setting.cwd)) this.#setting.guard.restart();
+    if (!sameMeaning(before, ask, this.#setting.cwd)) this.#guardUntilSeen();
   }
 
   dispose(): void {
@@ -120,6 +122,20 @@ export class ApprovalPick implements AskPick {
   #shown(): Shown {
     const { cwd, feedback, lineHeight } = this.#setting;
     return { ask: this.#ask, title: this.#pick.title ?? '', cwd, feedback, lineHeight, openFile: this.#openFile };
+  }
+
+  /** No key counts before what is asked is drawn, and for a moment then; the hint comes when they do. */
+  #guardUntilSeen(): void {
+    const { guard } = this.#setting;
+    guard.stop();
+    void this.#ports.drawn().then(() => {
+      if (this.#life.ended) return;
+      guard.begin();
+      clearTimeout(this.#hint);
+      this.#hint = setTimeout(() => {
+        this.#pick.placeholder = vscode.l10n.t('A letter moves, Enter decides. Esc decides nothing.');
+      }, guard.left);
+    });
   }
 
   /** The rows anew; the one that was active stays so. */
@@ -166,7 +182,7 @@ export class ApprovalPick implements AskPick {
       case 'look': {
         const { path } = action;
         if (this.#ask.detail.type === 'edit') return this.#leave({ how: 'look', ...(path === undefined ? {} : { path }) });
-        return this.#ports.openText(plainLabel(this.#ask.title), wholeText(this.#ask));
+        return this.#ports.openText(plainLabel(this.#ask.title), visibleText(wholeText(this.#ask)));
       }
       case 'openText':
         return this.#ports.openText(action.title, action.text);
@@ -250,7 +266,7 @@ function titleButtons({ detail }: Approval, diffOpen: boolean): readonly (readon
   return [
     ...(detail.type === 'edit' && !diffOpen
       ? [button('diff', vscode.l10n.t('Open diff'), { do: 'openDiff' })]
-      : [button(detail.type === 'edit' ? 'eye' : 'go-to-file', look, { do: 'look' })]),
+      : [button('eye', look, { do: 'look' })]),
     ...(detail.type === 'command' ? [button('copy', vscode.l10n.t('Copy'), 'copy')] : []),
     button('settings', vscode.l10n.t('Approval Rules'), 'rules'),
   ];

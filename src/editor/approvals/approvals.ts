@@ -37,6 +37,8 @@ export interface ApprovalsDeps {
   readonly restoreFocus: () => (() => Promise<void>) | undefined;
   /** Whether one of the picks is on the screen, and Esc therefore sets it aside. */
   readonly shown: (on: boolean) => void;
+  /** Settles when the editor has drawn what it was told before. */
+  readonly drawn: () => Promise<void>;
   /** What the user made of the proposed text, when they changed it in the diff. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
   /** A rule of ours that holds until the session is closed. */
@@ -219,12 +221,13 @@ export class Approvals implements Disposable {
     if (ask.kind === 'question') return new QuestionPick(ask, title, this.#progressOf(key), this.#deps.openText);
     const diffOpen = this.#opensDiff(ask);
     if (diffOpen) this.#deps.openDiff(sessionId, ask.id);
-    const { openDiff, openText, manageRules, quiet } = this.#deps;
+    const { openDiff, openText, manageRules, drawn, quiet } = this.#deps;
     const seen = { cwd: this.#cwdOf(sessionId), feedback: this.#offersFeedback(sessionId), diffOpen };
     const setting = { ...seen, lineHeight: this.#deps.lineHeight(), guard: new KeyGuard(quiet) };
     const clicks = this.#clicks;
     const isNew = () => clicks.has(key);
-    return new ApprovalPick(ask, title, setting, { isNew, openDiff: (path) => openDiff(sessionId, ask.id, path), openText, manageRules });
+    const open = (path?: string) => openDiff(sessionId, ask.id, path);
+    return new ApprovalPick(ask, title, setting, { isNew, drawn, openDiff: open, openText, manageRules });
   }
 
   async #settle(one: OpenAsk, pick: AskPick, outcome: PickOutcome): Promise<void> {

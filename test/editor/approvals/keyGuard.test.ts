@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KeyGuard } from '../../../src/editor/approvals/keyGuard.ts';
+
+test('keys count after a moment without one, and none before what is asked can be seen', () => {
+  let now = 0;
+  const guard = new KeyGuard(700, () => now);
+  now = 5000;
+  assert.equal(guard.press(), false, 'not drawn yet');
+  guard.begin();
+  now += 600;
+  assert.equal(guard.press(), false);
+  now += 600;
+  assert.equal(guard.left, 100, 'a stray key starts the wait anew');
+  assert.equal(guard.press(), false);
+  now += 700;
+  assert.equal(guard.press(), true);
+  guard.stop();
+  now += 5000;
+  assert.equal(guard.press(), false, 'something else is asked');
+});
