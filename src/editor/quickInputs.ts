@@ -27,6 +27,8 @@ export interface InputOptions extends PickOptions, StepOptions<string> {
   readonly password?: boolean;
   /** A sentence when the text will not do. */
   readonly check?: (text: string) => string | undefined;
+  /** A sentence about the text as it is. */
+  readonly hint?: (text: string) => string | undefined;
 }
 
 type StepInput = vscode.QuickInput & {
@@ -68,8 +70,9 @@ export class QuickInputs implements Disposable {
     box.value = options.value ?? '';
     box.password = options.password ?? false;
     box.ignoreFocusOut = true;
-    box.onDidChangeValue(() => {
-      box.validationMessage = undefined;
+    box.onDidChangeValue((value) => {
+      const message = options.hint?.(value);
+      box.validationMessage = message === undefined ? undefined : { message, severity: vscode.InputBoxValidationSeverity.Info };
     });
     return this.#run(box, options, () => {
       const problem = options.check?.(box.value);

@@ -11,6 +11,30 @@ export interface SuggestedRule {
   readonly covers: string;
 }
 
+/** What a rule covers, in plain words; its pattern where there are none for it. */
+export function coveredBy({ kind, pattern }: Pick<ApprovalRule, 'kind' | 'pattern'>): string {
+  if (pattern === undefined) {
+    if (kind === 'edit') return t('all edits in this workspace');
+    return kind === 'read' ? t('reading files here') : `${kind}: ${ANY}`;
+  }
+  const start = pattern.slice(0, -2);
+  if (kind === 'command' && pattern.endsWith(` ${ANY}`) && isPlain(start)) return t('commands that begin with {0}', start);
+  if (kind === 'command' && isPlain(pattern)) return pattern;
+  if (kind === 'edit' && pattern.endsWith(BELOW) && isPlain(pattern.slice(0, -BELOW.length)))
+    return t('edits in {0}', pattern.slice(0, 1 - BELOW.length));
+  if (kind === 'edit' && isPlain(pattern)) return t('edits of {0}', pattern);
+  const [server, tool = '', more] = pattern.split('/');
+  if (kind === 'mcp' && server && tool && more === undefined && isPlain(server)) {
+    if (tool === ANY) return t('all tools of {0}', server);
+    if (isPlain(tool)) return t('{0} of {1}', tool, server);
+  }
+  return `${kind}: ${pattern}`;
+}
+
+function isPlain(pattern: string): boolean {
+  return !pattern.includes(ANY);
+}
+
 /** Programs whose first argument says what they do: a rule about them names both. */
 const WITH_SUBCOMMAND = new Set([
   'npm',
@@ -46,23 +70,20 @@ export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRu
         detail.diffs.some((diff) => diff.after === null),
       );
     case 'mcp':
-      return [
-        rule('mcp', `${escaped(detail.server)}/${escaped(detail.tool)}`, t('{0} of {1}', detail.tool, detail.server)),
-        rule('mcp', `${escaped(detail.server)}/${ANY}`, t('all tools of {0}', detail.server)),
-      ];
+      return [rule('mcp', `${escaped(detail.server)}/${escaped(detail.tool)}`), rule('mcp', `${escaped(detail.server)}/${ANY}`)];
     case 'text':
-      return ask.toolKind === 'read' && ask.paths ? [{ rule: { kind: 'read', decision: 'allow' }, covers: t('reading files here') }] : [];
+      return ask.toolKind === 'read' && ask.paths ? [rule('read')] : [];
   }
 }
 
 function commandRules(command: string): readonly SuggestedRule[] {
   if (command === '' || command.length > 300 || command.includes('\n') || command.search(HIDDEN) >= 0) return [];
-  const exact = rule('command', escaped(command), command);
+  const exact = rule('command', escaped(command));
   // A pattern never allows a line that holds more than one command; then only the line itself makes sense.
   if (/[;&|<>`$()*?]/.test(command)) return /[*?]/.test(command) ? [] : [exact];
   const [program = '', second = ''] = command.split(/\s+/);
   const named = WITH_SUBCOMMAND.has(program) && /^[\w:-]+$/.test(second) ? `${program} ${second}` : undefined;
-  const prefix = (text: string) => rule('command', `${text} ${ANY}`, t('commands that begin with {0}', text));
+  const prefix = (text: string) => rule('command', `${text} ${ANY}`);
   return [exact, ...(named && named !== command ? [prefix(named)] : []), ...(command.includes(' ') && !named ? [prefix(program)] : [])];
 }
 
@@ -73,13 +94,14 @@ function editRules(paths: readonly string[], deletes: boolean): readonly Suggest
   if (first === undefined || deletes || paths.some((path) => /^(?:\/|[A-Za-z]:|\.\.)/.test(path) || path.search(HIDDEN) >= 0)) return [];
   const folders = new Set(paths.map((path) => path.slice(0, Math.max(0, path.lastIndexOf('/')))));
   const [folder = ''] = folders;
-  const inFolder = folders.size === 1 && folder !== '' ? [rule('edit', `${escaped(folder)}${BELOW}`, t('edits in {0}', `${folder}/`))] : [];
-  const one = new Set(paths).size === 1 ? [rule('edit', escaped(first), t('edits of {0}', first))] : [];
-  return [...inFolder, ...one, { rule: { kind: 'edit', decision: 'allow' }, covers: t('all edits in this workspace') }];
+  const inFolder = folders.size === 1 && folder !== '' ? [rule('edit', `${escaped(folder)}${BELOW}`)] : [];
+  const one = new Set(paths).size === 1 ? [rule('edit', escaped(first))] : [];
+  return [...inFolder, ...one, rule('edit')];
 }
 
-function rule(kind: ApprovalRule['kind'], pattern: string, covers: string): SuggestedRule {
-  return { rule: { kind, pattern, decision: 'allow' }, covers };
+function rule(kind: ApprovalRule['kind'], pattern?: string): SuggestedRule {
+  const what = { kind, ...(pattern === undefined ? {} : { pattern }) };
+  return { rule: { ...what, decision: 'allow' }, covers: coveredBy(what) };
 }
 
 /** Patterns have no escape: what holds their signs is matched one sign wider at most. */

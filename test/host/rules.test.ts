@@ -20,6 +20,7 @@ function memento(): vscode.Memento {
 /** Inputs that a test answers: a row of a list by its text, a box by what is typed. They end when no answers are left. */
 class Scripted extends QuickInputs {
   readonly lists: (readonly Choice<unknown>[])[] = [];
+  readonly hints: (string | undefined)[] = [];
   readonly #answers: string[];
 
   constructor(...answers: readonly string[]) {
@@ -36,8 +37,10 @@ class Scripted extends QuickInputs {
     return found.value;
   }
 
-  override async input(_: InputOptions): Promise<string | undefined> {
-    return this.#answers.shift();
+  override async input({ hint }: InputOptions): Promise<string | undefined> {
+    const text = this.#answers.shift();
+    if (text !== undefined) this.hints.push(hint?.(text));
+    return text;
   }
 }
 
@@ -83,7 +86,7 @@ describe('approval rules', () => {
   });
 
   it('is made from an approval in two steps, by prefix and for its agent in this workspace; leaving makes none', async () => {
-    const { rules } = rulesWith('commands that begin with npm run · Allow command: npm run *', 'In this workspace · with Agent a');
+    const { rules } = rulesWith('commands that begin with npm run', 'In this workspace · with Agent a');
     desk.open(command('1', 'npm run build'));
     assert.equal(await rules.make('a', command('1', 'npm run build')), true);
     const rule = { kind: 'command', pattern: 'npm run *', decision: 'allow', agent: 'none' };
@@ -108,12 +111,15 @@ describe('approval rules', () => {
   it('a command can be tried: the rule that would decide is named, and a rejection wins', async () => {
     await store.add({ rule: { kind: 'command', pattern: 'npm *', decision: 'allow' }, scope: 'workspace' });
     await store.add({ rule: { kind: 'command', pattern: 'npm publish', decision: 'reject' }, scope: 'workspace' });
-    for (const text of ['npm test', 'npm publish', 'npm test; rm -rf .', 'make']) await rulesWith('Try a command…', text).rules.manage();
-    assert.deepEqual(told, [
-      'Decided without asking, by the rule “Allow command: npm *”.',
-      'Decided without asking, by the rule “Reject command: npm publish”.',
+    const commands = ['npm test', 'npm publish', 'npm test; rm -rf .', 'make', ' '];
+    const { inputs, rules } = rulesWith(...commands.flatMap((text) => ['Try a command…', text]));
+    await rules.manage();
+    assert.deepEqual(inputs.hints, [
+      'Decided without asking, by the rule “Allow commands that begin with npm”.',
+      'Decided without asking, by the rule “Reject npm publish”.',
       'No rule decides: you would be asked.',
       'No rule decides: you would be asked.',
+      undefined,
     ]);
     assert.deepEqual(desk.answers, []);
   });
@@ -139,16 +145,16 @@ describe('approval rules', () => {
       decision: { kind: 'approval', by: 'user', effect: 'allow_always', label: 'Always allow make' },
     });
     desk.close('1');
-    const { rules, inputs } = rulesWith('Allow command: npm test · In this workspace · with none');
+    const { rules, inputs } = rulesWith('Allow npm test · In this workspace · with Agent a');
     await rules.manage();
     assert.deepEqual(inputs.lists[0]?.map(rowText), [
       'Try a command…',
-      'Allow every “edit” · For this session',
-      'Allow command: npm test · In this workspace · with none',
+      'Allow all edits in this workspace · For this session',
+      'Allow npm test · In this workspace · with Agent a',
       'Agent a: Always allow make · kept by the agent',
       'Open settings · parley.approvals.rules',
     ]);
-    assert.deepEqual(told, ['Remove the rule “Allow command: npm test”?']);
+    assert.deepEqual(told, ['Remove the rule “Allow npm test”?']);
     assert.deepEqual(store.of('none'), []);
   });
 });

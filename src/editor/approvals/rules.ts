@@ -6,7 +6,7 @@ import { approvalHeading } from '../../session/approvalHeading.ts';
 import type { Approval, SessionId } from '../../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../session/policy.ts';
 import { callsOf, titleOf } from '../../session/select.ts';
-import { suggestedRules } from '../../session/suggestedRules.ts';
+import { coveredBy, suggestedRules } from '../../session/suggestedRules.ts';
 import { shortened } from '../../session/visible.ts';
 import type { Choice, QuickInputs } from '../quickInputs.ts';
 import { approvalRules, readRules, type StoredRule, setApprovalRules } from '../settings.ts';
@@ -110,7 +110,7 @@ export class Rules implements Disposable {
     const title = vscode.l10n.t('Always allow…');
     const what = await this.#inputs.pick(
       suggestedRules(ask, session.store.now.cwd).map(({ rule, covers }): Choice<ApprovalRule> => {
-        const choice = { label: plainLabel(covers), description: ruleText(rule), value: rule };
+        const choice = { label: plainLabel(covers), value: rule };
         const others = this.#coveredBy(rule, ask);
         return others === '' ? choice : { ...choice, detail: vscode.l10n.t('Would also have allowed: {0}', others) };
       }),
@@ -162,12 +162,11 @@ export class Rules implements Disposable {
     await this.manage();
   }
 
+  /** Says below the command which rule would decide; Enter goes back to the list. */
   async #tryCommand(): Promise<void> {
-    const command = await this.#inputs.input({
-      title: vscode.l10n.t('Try a command…'),
-    });
-    if (command === undefined || command.trim() === '') return;
-    void vscode.window.showInformationMessage(this.#verdict(command));
+    const title = vscode.l10n.t('Try a command…');
+    const hint = (command: string) => (command.trim() === '' ? undefined : this.#verdict(command));
+    if ((await this.#inputs.input({ title, hint })) !== undefined) await this.manage();
   }
 
   /** What the rules of the active session would do with a command, in a sentence. */
@@ -219,9 +218,15 @@ export class Rules implements Disposable {
     return [...new Set(told)].slice(0, 50);
   }
 
+  /** The name of an agent by its profile, where a session has it. */
+  #nameOf(profile: string): string {
+    const known = this.#host.all.map((id) => this.#host.get(id)).find((session) => session?.profile === profile);
+    return known?.store.now.agent.name ?? profile;
+  }
+
   #reachText({ rule, scope, sessionId }: KnownRule): string {
     const session = sessionId === undefined ? undefined : this.#host.get(sessionId)?.store.now;
-    const agent = rule.agent === undefined ? '' : vscode.l10n.t('with {0}', plainLabel(rule.agent));
+    const agent = rule.agent === undefined ? '' : vscode.l10n.t('with {0}', plainLabel(this.#nameOf(rule.agent)));
     return [scopeText(scope), session ? plainLabel(titleOf(session, 30)) : '', agent].filter(Boolean).join(' · ');
   }
 }
@@ -232,7 +237,7 @@ function scopeText(scope: Scope): string {
 }
 
 /** A rule as a sentence without its scope. */
-function ruleText({ kind, pattern, decision }: ApprovalRule): string {
-  const what = pattern === undefined ? vscode.l10n.t('every “{0}”', kind) : plainLabel(`${kind}: ${pattern}`);
-  return decision === 'allow' ? vscode.l10n.t('Allow {0}', what) : vscode.l10n.t('Reject {0}', what);
+function ruleText(rule: ApprovalRule): string {
+  const what = plainLabel(coveredBy(rule));
+  return rule.decision === 'allow' ? vscode.l10n.t('Allow {0}', what) : vscode.l10n.t('Reject {0}', what);
 }
