@@ -1,10 +1,9 @@
 import { t } from '../base/l10n.ts';
-import { type Danger, dangersOf, isGrave } from './dangers.ts';
+import { type Danger, dangersOf, isGrave, isMisleading } from './dangers.ts';
 import type { Approval, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
-import { optionName, rejection } from './select.ts';
+import { forSession, optionName, rejection } from './select.ts';
 import { suggestedRules } from './suggestedRules.ts';
-import { HIDDEN } from './visible.ts';
 
 /** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
 export type AnswerLetter = 'A' | 'S' | 'W' | 'R' | 'F';
@@ -78,7 +77,7 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
     answers.push({ id: 'feedback', does: { kind: 'feedback', option: refusing }, means: 'feedback', label });
   }
   const unclear = ask.options.filter((option) => option.effect === 'other' || isMisleading(option));
-  answers.push(...unclear.map((option) => answerOf(option, 'other', undefined)));
+  answers.push(...unclear.map((option) => (isMisleading(option) ? contradiction(option) : answerOf(option, 'other', undefined))));
   const lettered = withLetters(answers);
   const find = (option: Option | undefined) => lettered.find(({ does }) => does.kind === 'option' && does.option === option);
   const [onceAnswer, rejectAnswer] = [once && find(once), refusing && find(refusing)];
@@ -144,6 +143,13 @@ function answerOf(option: Option, means: ApprovalAnswer['means'], ours: string |
   return { id: `option:${option.id}`, does: { kind: 'option', option }, means, label, ...(description === '' ? {} : { description }) };
 }
 
+/** In the agent's words, with what the agent says beside them that it does. */
+function contradiction(option: Option): ApprovalAnswer {
+  const answer = answerOf(option, 'other', undefined);
+  const effect = option.effect === 'allow_once' ? t('Allow once') : option.effect === 'allow_always' ? t('Allow from now on') : t('Reject');
+  return { ...answer, label: `${answer.label} ⚠ ${effect}` };
+}
+
 function sessionAnswer(option: Option, rule: ApprovalRule, covers: string): ApprovalAnswer {
   return {
     id: 'session',
@@ -182,8 +188,7 @@ function isStandard({ detail, toolKind, options, ours }: Approval): boolean {
 
 /** Our words where the agent says plainly how long it remembers, otherwise its own. "Always allow…" is about rules of ours. */
 function widerLabel(option: Option): string | undefined {
-  const text = `${option.label} ${option.description ?? ''}`;
-  if (/\bsession\b|\bconversation\b|会话|对话/i.test(text)) return t('Allow for this session');
+  if (forSession(`${option.label} ${option.description ?? ''}`)) return t('Allow for this session');
   return /^(?:(?:yes|ok|allow|approve|accept|always)[\s,:-]*)*$/i.test(option.label.trim()) ? t('Allow from now on') : undefined;
 }
 
@@ -222,16 +227,4 @@ const PLAIN = new Set([
 
 function isPlainWord(label: string): boolean {
   return PLAIN.has(label.trim().toLowerCase().replace(/[.!]$/, ''));
-}
-
-/** Its name says the opposite of its effect: nobody knows which of them holds. What does not show, and signs in front, make no difference. */
-function isMisleading({ label, effect }: Option): boolean {
-  const text = label.replace(HIDDEN, '').replace(/^[^\p{L}]+/u, '');
-  const refuses =
-    /^(?:no\b|reject|deny|decline|refuse|cancel|abort|don['’]?t\b(?! ask)|do not\b(?! ask)|never\b(?! ask)|disallow|block|拒绝|否|不允许|取消)/i.test(
-      text,
-    );
-  const allows = /^(?:yes\b|allow|approve|accept|proceed|always allow|grant|run\b|允许|批准|同意|是$)/i.test(text);
-  if (effect === 'allow_once' || effect === 'allow_always') return refuses;
-  return (effect === 'reject_once' || effect === 'reject_always') && allows;
 }

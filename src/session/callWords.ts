@@ -1,7 +1,7 @@
 import { t } from '../base/l10n.ts';
 import type { Decision, Session, Terminal, ToolCall } from './model.ts';
 import { isSettled } from './parts.ts';
-import { callTitle, diffsOf, relativePath } from './select.ts';
+import { callTitle, diffsOf, forSession, relativePath } from './select.ts';
 
 /** A call in plain words: verb, what it is about, and what came of it. The raw name and input stand elsewhere. */
 export interface CallWords {
@@ -231,9 +231,10 @@ const MOST_SEARCHED = 200_000;
 
 function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const title = callTitle(call, cwd);
-  const mcp = /^mcp__([\w-]+?)__([\w-]+)$/.exec(call.name);
-  if (mcp?.[1] && mcp[2]) {
-    const used = t('{0} of {1}', mcp[2], mcp[1]);
+  const named = /^mcp__(?<server>[\w-]+?)__(?<tool>[\w-]+)$/.exec(call.name);
+  const { server, tool } = (named ?? /^(?<tool>[\w.-]+) \((?<server>[^()]+) MCP Server\)$/.exec(title))?.groups ?? {};
+  if (server !== undefined && tool !== undefined) {
+    const used = t('{0} of {1}', tool, server);
     return stage === 'failed' ? { verb: used, problem: t('failed') } : { verb: stage === 'running' ? t('Using') : t('Used'), thing: used };
   }
   const url = call.kind === 'fetch' ? inputText(call, 'url', 'uri') : undefined;
@@ -313,7 +314,8 @@ function decisionText(decision: Decision | undefined): string | undefined {
   if (decision?.kind !== 'approval') return undefined;
   if (decision.feedback) return `“${decision.feedback}”`;
   if (decision.by === 'rule') return t('by rule');
-  if (decision.effect === 'allow_always') return t('allowed from now on');
+  if (decision.effect === 'allow_always')
+    return forSession(decision.label ?? '') ? t('allowed for this session') : t('allowed from now on');
   return decision.effect === 'other' ? `“${decision.label ?? ''}”` : undefined;
 }
 

@@ -1,11 +1,11 @@
 import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
 import { t } from '../base/l10n.ts';
-import type { Approval, ApprovalDetail } from './model.ts';
+import type { Approval, ApprovalDetail, Option } from './model.ts';
 import { relativePath } from './select.ts';
 import { HIDDEN } from './visible.ts';
 
 /** What makes an approval worth a second look. The texts of what is asked are judged, not the file system. */
-export type DangerKind = 'root' | 'pipe' | 'hidden' | 'outside' | 'steers' | 'deletes' | 'network' | 'unsure' | 'lasting';
+export type DangerKind = 'answers' | 'root' | 'pipe' | 'hidden' | 'outside' | 'steers' | 'deletes' | 'network' | 'unsure' | 'lasting';
 export interface Danger {
   readonly kind: DangerKind;
   /** The part of the asked command that shows it, in UTF-16 units; absent where no single part does. */
@@ -35,18 +35,26 @@ export function dangersOf(ask: Approval, cwd: string): readonly Danger[] {
     if (!found.has(kind) || (found.get(kind)?.why === 'build' && why !== 'build'))
       found.set(kind, { kind, ...(at ? { at } : {}), ...(why ? { why } : {}) });
   };
+  if (ask.options.some(isMisleading)) add('answers');
   for (const detail of [ask.detail, ...(ask.beside ?? [])]) inDetail(detail, cwd, detail === ask.detail, add);
   for (const path of (ask.paths ?? []).slice(0, MOST_FILES)) if (isOutside(path, cwd)) add('outside');
   if (ask.outside) add('outside');
-  if (ask.toolKind === 'delete' && ask.detail.type !== 'edit') add('deletes');
+  if (ask.toolKind === 'delete' && ask.detail.type !== 'edit' && !(ask.detail.type === 'text' && saysDelete(ask.title))) add('deletes');
   if (ask.toolKind === 'fetch') add('network');
-  const order: readonly DangerKind[] = ['root', 'pipe', 'hidden', 'outside', 'steers', 'deletes', 'network', 'unsure'];
+  const order: readonly DangerKind[] = ['answers', 'root', 'pipe', 'hidden', 'outside', 'steers', 'deletes', 'network', 'unsure'];
   return order.flatMap((kind) => found.get(kind) ?? []);
+}
+
+/** The title is shown, and its first word says it. */
+function saysDelete(title: string): boolean {
+  return /^(?:(?:delete|remove)s?\b|删除)/i.test(title.trim());
 }
 
 /** A danger in words, for the card and the pick. */
 export function dangerText({ kind, why }: Danger): string {
   switch (kind) {
+    case 'answers':
+      return t('An answer contradicts itself');
     case 'root':
       return t('Runs as administrator');
     case 'pipe':
@@ -204,4 +212,16 @@ function resolved(path: string): string | undefined {
     else kept.pop();
   }
   return kept.join('/');
+}
+
+/** Its name says the opposite of its effect: nobody knows which of them holds. What does not show, and signs in front, make no difference. */
+export function isMisleading({ label, effect }: Option): boolean {
+  const text = label.replace(HIDDEN, '').replace(/^[^\p{L}]+/u, '');
+  const refuses =
+    /^(?:no\b|reject|deny|decline|refuse|cancel|abort|don['’]?t\b(?! ask)|do not\b(?! ask)|never\b(?! ask)|disallow|block|拒绝|否|不允许|取消)/i.test(
+      text,
+    );
+  const allows = /^(?:yes\b|allow|approve|accept|proceed|always allow|grant|run\b|允许|批准|同意|是$)/i.test(text);
+  if (effect === 'allow_once' || effect === 'allow_always') return refuses;
+  return (effect === 'reject_once' || effect === 'reject_always') && allows;
 }

@@ -39,6 +39,11 @@ export function rejection(ask: Approval): Option | undefined {
 /** What a row or a button shows of a name that is as long as the agent likes, in characters. */
 const LONGEST_NAME = 120;
 
+/** The words of an answer say that it holds for the session, not longer. */
+export function forSession(words: string): boolean {
+  return /\bsession\b|\bconversation\b|会话|对话/i.test(words);
+}
+
 /** What an option is called where it can be chosen, on one line: of a long name the beginning, so that all answers stay in sight. */
 export function optionName({ id, label }: Option): string {
   return shortened(oneLine(label || id), LONGEST_NAME);

@@ -137,7 +137,7 @@ test('an option of unknown meaning, or whose name contradicts its effect, is sho
     found.answers.map(({ letter, label, means }) => [letter, label, means]),
     [
       ['R', 'Reject', 'reject'],
-      [undefined, 'Reject', 'other'],
+      [undefined, 'Reject ⚠ Allow once', 'other'],
       [undefined, 'Yield to the planner', 'other'],
     ],
   );

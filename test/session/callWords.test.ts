@@ -90,6 +90,17 @@ test('the editor tools of Parley have words under whichever name an agent lists 
   assert.equal(said(call({ name: 'forget_diagnostics' })), 'Tool', 'only whole names');
 });
 
+test('a tool of a server reads the same, whichever way an agent names it', () => {
+  assert.equal(said(call({ name: 'mcp__github__create_issue', status: 'running' })), 'Using create_issue of github');
+  assert.equal(said(call({ name: 'tool', title: 'create_issue (github MCP Server)', status: 'running' })), 'Using create_issue of github');
+});
+
+test('an answer that lasts says how long, as far as the agent does', () => {
+  const decided = (label: string) => said(call({ decision: { kind: 'approval', by: 'user', effect: 'allow_always', label } }));
+  assert.match(decided('Allow for this session'), /allowed for this session$/);
+  assert.match(decided('Allow for all future sessions'), /allowed from now on$/);
+});
+
 test('a search says how much it found, where the output can be read', () => {
   const found = (text: string) =>
     callWords(

@@ -142,3 +142,8 @@ test('what leads outside by a link is grave like what is named there', () => {
   assert.deepEqual(found, [{ kind: 'outside' }]);
   assert.ok(isGrave(found));
 });
+
+test('a deletion is marked unless its title says it', () => {
+  const marks = (title: string) => dangersOf(ask({ type: 'text', text: title }, { title, toolKind: 'delete' }), cwd).map((one) => one.kind);
+  assert.deepEqual([marks('Delete src/a.ts'), marks('Clean up'), marks('Undeleted')], [[], ['deletes'], ['deletes']]);
+});

@@ -56,6 +56,12 @@ test('a call says what it does and what came of it in words, not by colour alone
   }
 });
 
+test('a call whose title is as long as a page is one row all the same', async () => {
+  const call = { id: 'c', kind: 'fetch', name: 'tool', title: 'word '.repeat(200_000), status: 'running' } as const;
+  const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts: [callPart(call)] })] }));
+  assert.ok(stage.text('.call-title').length <= 400);
+});
+
 test('what waits stands open on its call as long as no question shows it', async () => {
   const output = [{ kind: 'content', content: { type: 'text', text: 'rm -rf x' } }] as const;
   const waits = { turns: [turn({ status: 'running', parts: [callPart({ status: 'waiting', output })] })] };

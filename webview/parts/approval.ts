@@ -73,9 +73,7 @@ function risksView(dangers: readonly Danger[]): TemplateResult | typeof nothing 
 function cutTexts(view: View, ask: Approval, title: string): TemplateResult {
   const names = longNames(ask).map((one) => visibleText(one));
   return html`${shortened(title, HEADING) === title ? nothing : plainText(view, `ask:${ask.id}:title`, visibleText(title))}${
-    names.length === 0
-      ? nothing
-      : html`<p class="faint">${t('The whole names of the answers')}</p>${plainText(view, `ask:${ask.id}:names`, names.join('\n\n'))}`
+    names.length === 0 ? nothing : html`<p class="faint">${t('Answers')}</p>${plainText(view, `ask:${ask.id}:names`, names.join('\n\n'))}`
   }`;
 }
 

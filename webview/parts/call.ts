@@ -4,7 +4,7 @@ import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
 import { byPath, type ChangedFile, diffsOf, findTerminal, relativePath } from '../../src/session/select.ts';
-import { visibleText } from '../../src/session/visible.ts';
+import { shortened, visibleText } from '../../src/session/visible.ts';
 import { plainOutput } from '../ansi.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
@@ -40,7 +40,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
     call.decision?.kind !== 'answers';
   const open = !empty && isUnfolded(view.memory, key, usuallyOpen(view, call, running));
   const status = runsOn(view, call) ? 'running' : call.status;
-  const words = callWords(status === call.status ? call : { ...call, status }, view.session);
+  const words = rowWords(status === call.status ? call : { ...call, status }, view);
   const title = [words.verb, words.thing, words.place].filter(Boolean).join(' ');
   const buttons = [
     ...(open ? openersOf(view, turnId, call) : []),
@@ -67,7 +67,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
             ${places(view, call)} ${rawView(view, key, call)}
           </div>`
         : latest && !isSettled(call)
-          ? html`<p class="latest faint">${wordsView(callWords(latest, view.session))}</p>`
+          ? html`<p class="latest faint">${wordsView(rowWords(latest, view))}</p>`
           : nothing
     }
   </div>`;
@@ -77,6 +77,16 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
 function answersView({ decision }: ToolCall): unknown {
   if (decision?.kind !== 'answers') return nothing;
   return html`<dl class="given">${decision.values.map(({ label, values }) => html`<dt><bdi>${visible(label)}</bdi></dt><dd><bdi>${visible(values.join(', '))}</bdi></dd>`)}</dl>`;
+}
+
+/** Characters of an agent's words in a row. */
+const IN_ROW = 400;
+
+/** What a row says: of words as long as a page the beginning. */
+function rowWords(call: ToolCall, { session }: View): CallWords {
+  const { verb, thing, place, ...rest } = callWords(call, session);
+  const cut = (name: 'thing' | 'place', text: string | undefined) => (text === undefined ? {} : { [name]: shortened(text, IN_ROW) });
+  return { ...rest, verb: shortened(verb, IN_ROW), ...cut('thing', thing), ...cut('place', place) };
 }
 
 function wordsView({ verb, thing, code, place }: CallWords): TemplateResult {
@@ -150,7 +160,7 @@ function rawView(view: View, key: string, call: ToolCall): TemplateResult | type
   if (call.inputText === '' && call.input === undefined) return nothing;
   return fold(view, {
     key: `${key}:input`,
-    summary: html`<span class="small">${t('Input of {0}', visibleText(call.name || call.title))}</span>`,
+    summary: html`<span class="small">${t('Input of {0}', visibleText(shortened(call.name || call.title, IN_ROW)))}</span>`,
     body: () => plainText(view, `${key}:inputText`, visibleText(call.input === undefined ? call.inputText : pretty(call.input))),
   });
 }
