@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { SESSION } from '../fakes/acp.ts';
-import { askingAgent, type Case, cases, changeOf, options } from './approvalKinds.ts';
-import { type Scene, suite } from './suite.ts';
+import { askingWindow, type Case, cases, changeOf } from './approvalKinds.ts';
+import type { Scene } from './suite.ts';
 
 // What is shown of an approval of each kind, in four themes and two widths of the chat, and which keys answer it.
-const { agent, spec } = await askingAgent('approval-cases');
-const inWindow = suite(spec);
+const { agent, inWindow, ask } = await askingWindow('approval-cases');
 const themes = ['dark', 'light', 'contrast', 'contrastLight'] as const;
 
 /** Boxes in pixels of what is on the screen. */
@@ -18,20 +17,27 @@ async function boxes(all: Locator) {
 async function answered(scene: Scene, one: Case): Promise<void> {
   const { window, folder } = scene;
   const { pick, chat, page } = window;
-  const answer = agent.ask('session/request_permission', { sessionId: SESSION, toolCall: one.request(folder), options });
+  const answer = ask(one.request(folder));
   await pick.title.filter({ hasText: one.title }).waitFor();
   await pick.readable();
   if (one.diff) await window.diff.compared();
   await window.pictures(`cases/${one.name}`, themes);
   if (one.diff) await seesChanges(scene, one.name);
   const card = chat.frame.locator('[data-ask]').first();
-  if (one.name === 'command') assert.ok(((await boxes(card))[0]?.height ?? 999) <= 120, 'a command of one line needs little room');
+  if (one.name === 'command') await isSmall(card);
   await window.chatWidth(600);
   await window.pictures(`cases/${one.name}-600`, themes);
   await window.chatWidth(300);
   for (const key of one.keys) await page.keyboard.press(key);
   assert.deepEqual((await answer).result, one.chosen);
   await card.waitFor({ state: 'detached' });
+}
+
+/** A card about a command of one line. */
+async function isSmall(card: Locator): Promise<void> {
+  const [box] = await boxes(card);
+  assert.ok((box?.width ?? 999) <= 300 && (box?.height ?? 999) <= 120, JSON.stringify(box));
+  assert.equal((await card.textContent())?.split('npm test').length, 2, 'the command is there once');
 }
 
 /** No changed line is under the pick that it does not show itself. */
@@ -46,19 +52,33 @@ async function seesChanges({ window }: Scene, name: string): Promise<void> {
   assert.ok(covered.length === 0 || shown, `the pick of ${name} covers ${covered.length} changed lines`);
 }
 
-test(
-  'the agent starts and works',
-  inWindow(async ({ window }) => {
-    await window.openChat();
-    await window.chat.say('go');
-    await agent.got('session/prompt');
-  }),
-);
 for (const one of cases)
   test(
     `the same keys answer every agent: ${one.name}`,
     inWindow((scene) => answered(scene, one)),
   );
+
+test(
+  'the keys on the rows are drawn for the theme, also when it changes under them',
+  inWindow(async ({ window, folder }) => {
+    const { pick, page } = window;
+    const [first] = cases;
+    assert.ok(first);
+    const answer = ask(first.request(folder));
+    await pick.readable();
+    const drawnIn = (colour: string) =>
+      page.waitForFunction(`(() => {
+        const { backgroundImage } = document.querySelector('.quick-input-widget .quick-input-list-icon').style;
+        return atob(decodeURIComponent(/base64,([^"')]*)/.exec(backgroundImage)?.[1] ?? '')).includes(${JSON.stringify(colour)});
+      })()`);
+    await window.theme('light');
+    await drawnIn('#3b3b3b');
+    await window.theme('dark');
+    await drawnIn('#cccccc');
+    await page.keyboard.press('Enter');
+    assert.deepEqual((await answer).result, first.chosen);
+  }),
+);
 
 test(
   'a question with two fields is answered from the keyboard',
@@ -92,21 +112,16 @@ test(
 for (const line of [3, 14, 40])
   test(
     `at 200 % the pick hides no change: line ${line}`,
-    inWindow(async ({ window, folder, ...scene }) => {
-      const { pick, page, diff } = window;
+    inWindow(async ({ window, folder }) => {
+      const { page } = window;
       const one = changeOf(line);
       await page.setViewportSize({ width: 700, height: 450 });
-      const request = { sessionId: SESSION, toolCall: one.request(folder), options };
-      const answer = agent.ask('session/request_permission', request);
-      await pick.title.filter({ hasText: one.title }).waitFor();
-      await pick.readable();
-      await diff.compared();
+      const answer = ask(one.request(folder));
+      await window.pick.title.filter({ hasText: one.title }).waitFor();
+      await window.pick.readable();
+      await window.diff.compared();
       await window.pictures(`cases/zoomed-${line}`, ['dark']);
-      await seesChanges({ window, folder, ...scene }, one.name);
-      const rows = await pick.labels();
-      const isShown = rows.some((label) => label.endsWith('// changed'));
-      const inEditor = await diff.editor.locator('.line-insert').first().isVisible();
-      assert.ok(isShown || inEditor, 'the change is in sight');
+      await window.seesLine('// changed');
       await page.keyboard.press('Enter');
       assert.deepEqual((await answer).result, one.chosen);
       await page.setViewportSize({ width: 1400, height: 900 });

@@ -2,14 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { SESSION } from '../fakes/acp.ts';
-import { askingAgent, cases, options } from './approvalKinds.ts';
+import { askingWindow, cases } from './approvalKinds.ts';
 import { pictures } from './pages/window.ts';
-import { suite } from './suite.ts';
 
 // Keys and milliseconds from a request to its answer on the wire, and pixels, as a table in out/screenshots/approval-figures.md.
-const { agent, spec } = await askingAgent('approval-figures');
-const inWindow = suite(spec);
+const { inWindow, ask } = await askingWindow('approval-figures');
 const rows: string[] = [];
 after(() => {
   const head =
@@ -18,14 +15,6 @@ after(() => {
   writeFileSync(path.join(pictures, 'approval-figures.md'), `${[head, ...rows].join('\n')}\n`);
 });
 
-test(
-  'the agent starts and works',
-  inWindow(async ({ window }) => {
-    await window.openChat();
-    await window.chat.say('go');
-    await agent.got('session/prompt');
-  }),
-);
 for (const one of cases)
   test(
     `from the request to the answer: ${one.name}`,
@@ -33,8 +22,7 @@ for (const one of cases)
       const { pick, chat, page } = window;
       const from = performance.now();
       const since = () => Math.round(performance.now() - from);
-      const request = { sessionId: SESSION, toolCall: one.request(folder), options };
-      const answer = agent.ask('session/request_permission', request).then(({ result }) => ({ result, ms: since() }));
+      const answer = ask(one.request(folder)).then(({ result }) => ({ result, ms: since() }));
       await pick.title.filter({ hasText: one.title }).waitFor();
       const seen = since();
       const card = chat.frame.locator('[data-ask]').first();

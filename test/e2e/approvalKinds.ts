@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { FakeAgent, later } from '../fakes/acp.ts';
-import type { SuiteSpec } from './suite.ts';
+import { test } from 'node:test';
+import { FakeAgent, later, type Received, SESSION } from '../fakes/acp.ts';
+import { type SuiteSpec, suite } from './suite.ts';
 
 // One approval of each kind from an agent that offers its answers in an order of its own.
 
@@ -25,6 +26,8 @@ export interface Case {
   /** Its diff opens beside the pick. */
   readonly diff?: true;
 }
+/** A call about a command. */
+export const run = (toolCallId: string, command: string) => call(toolCallId, 'execute', { title: command, rawInput: { command } });
 const call = (toolCallId: string, kind: string, more: object) => ({ toolCallId, kind, title: 'T', status: 'pending', ...more });
 const edit =
   (id: string, kind: string, ...diffs: readonly object[]) =>
@@ -83,7 +86,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'delete',
-    title: /Delete src\/tags\.js/,
+    title: /^Delete src\/tags\.js$/,
     keys: ['Enter'],
     chosen: once,
     request: (folder) => call('11', 'delete', { title: 'Delete src/tags.js', locations: [{ path: path.join(folder, 'src/tags.js') }] }),
@@ -148,8 +151,16 @@ export function changeOf(line: number): Case {
   };
 }
 
-/** An agent that asks what a test lets it ask, and the window it is in. */
-export async function askingAgent(name: string): Promise<{ readonly agent: FakeAgent; readonly spec: SuiteSpec }> {
+/** What a test needs to let an agent ask, and the window it asks in. */
+export interface AskingWindow {
+  readonly agent: FakeAgent;
+  readonly inWindow: ReturnType<typeof suite>;
+  /** Asks for one approval; settles with the answer on the wire. */
+  ask(toolCall: object, offered?: readonly object[]): Promise<Received>;
+}
+
+/** A window whose agent asks what a test lets it ask. The first test of the file opens the chat and begins a turn. */
+export async function askingWindow(name: string, more: Partial<SuiteSpec> = {}): Promise<AskingWindow> {
   const agent = await FakeAgent.start();
   agent.handlers['session/prompt'] = () => later;
   const prepare: SuiteSpec['prepare'] = async (folder) => {
@@ -165,5 +176,16 @@ export async function askingAgent(name: string): Promise<{ readonly agent: FakeA
       end: () => agent.stop(),
     };
   };
-  return { agent, spec: { name, viewport: { width: 1400, height: 900 }, prepare } };
+  const inWindow = suite({ name, viewport: { width: 1400, height: 900 }, prepare, ...more });
+  test(
+    'the agent starts and works',
+    inWindow(async ({ window }) => {
+      await window.openChat();
+      await window.chat.say('go');
+      await agent.got('session/prompt');
+    }),
+  );
+  const ask: AskingWindow['ask'] = (toolCall, offered = options) =>
+    agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options: offered });
+  return { agent, inWindow, ask };
 }

@@ -1,37 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SESSION } from '../fakes/acp.ts';
-import { askingAgent, options } from './approvalKinds.ts';
-import { suite } from './suite.ts';
+import { askingWindow, run } from './approvalKinds.ts';
 
 // Notifications while the window is in the back. Only an installed extension gets to show them.
-const { agent, spec } = await askingAgent('attention');
-const inWindow = suite({ ...spec, packaged: true, settings: { 'parley.notifications.questions': false } });
-const ask = (id: string, command: string) =>
-  agent.ask('session/request_permission', {
-    sessionId: SESSION,
-    toolCall: { toolCallId: id, kind: 'execute', title: command, status: 'pending', rawInput: { command } },
-    options,
-  });
+const { agent, inWindow, ask } = await askingWindow('attention', {
+  packaged: true,
+  settings: { 'parley.notifications.questions': false },
+});
 const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
 let finish = () => {};
+agent.handlers['session/prompt'] = () => new Promise((resolve) => (finish = () => resolve({ stopReason: 'end_turn' })));
 
 test(
   'in the back an approval is a notification with its answers, and the answer works',
   inWindow(async ({ window }) => {
-    agent.handlers['session/prompt'] = () => new Promise((resolve) => (finish = () => resolve({ stopReason: 'end_turn' })));
-    await window.openChat();
-    await window.chat.say('go');
-    await agent.got('session/prompt');
     await window.goBehind(true);
-    const answer = ask('1', 'npm test');
+    const answer = ask(run('1', 'npm test'));
     const toast = window.toast('Run in terminal: npm test');
     await toast.waitFor();
     await window.pictures('attention/approval', ['dark', 'light', 'contrast']);
     await toast.locator('a', { hasText: 'Allow once' }).click();
     assert.deepEqual((await answer).result, chosen('once'));
     await toast.waitFor({ state: 'hidden' });
-    const second = ask('2', 'npm publish');
+    const second = ask(run('2', 'npm publish'));
     await window.toast('npm publish').locator('a', { hasText: 'Reject' }).click();
     assert.deepEqual((await second).result, chosen('no'));
   }),
@@ -40,7 +32,7 @@ test(
 test(
   'what is dangerous can only be looked at there, and it goes when the user is back',
   inWindow(async ({ window }) => {
-    const answer = ask('3', 'sudo rm -rf build');
+    const answer = ask(run('3', 'sudo rm -rf build'));
     const toast = window.toast('sudo rm -rf build');
     await toast.waitFor();
     assert.deepEqual(await toast.locator('.notification-list-item-message a').allTextContents(), ['Show']);

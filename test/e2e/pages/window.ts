@@ -76,6 +76,15 @@ export class Window {
     throw new Error(`the side bar is not ${width} pixels wide`);
   }
 
+  /** A changed line that ends so is in sight: in the diff, clear of the pick, or in a row of the pick. Throws when it is in neither. */
+  async seesLine(end: string): Promise<void> {
+    const line = this.diff.editor.locator('.editor.modified .view-line', { hasText: end }).first();
+    const [pick, of, rows] = [await this.pick.box.boundingBox(), await line.boundingBox(), await this.pick.labels()];
+    const height = this.page.viewportSize()?.height ?? 0;
+    const isClear = pick && of && of.y >= pick.y + pick.height && of.y + of.height <= height;
+    if (!isClear && !rows.some((row) => row.endsWith(end))) throw new Error(`'${end}' is hidden: ${JSON.stringify({ pick, of, rows })}`);
+  }
+
   statusItem(text: string | RegExp): Locator {
     return this.page.locator('.statusbar-item', { hasText: text });
   }
