@@ -133,9 +133,11 @@ function renameView(line: SessionLine, act: Act, popup: SheetState): TemplateRes
     act.show(rest);
     act.focus(SEARCH_ID);
   };
+  // A new name is typed at once, over the old one.
+  const arrived = (event: Event) => (event.target as HTMLInputElement).select();
   return html`<li class="session-line">${keyed(
     line.id,
-    html`<input class="field" id=${renameId(line.id)} type="text" aria-label=${t('Rename')} maxlength="200" .value=${line.title} @keydown=${pressed} />`,
+    html`<input class="field" id=${renameId(line.id)} type="text" aria-label=${t('Rename')} maxlength="200" .value=${line.title} @focus=${arrived} @keydown=${pressed} />`,
   )}</li>`;
 }
 

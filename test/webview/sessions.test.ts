@@ -109,6 +109,7 @@ test('a session is renamed, pinned, exported, opened in a tab and deleted from i
   await stage.press('Rename: Broken');
   const field = stage.find<HTMLInputElement>('.session-line input');
   assert.equal(document.activeElement, field);
+  assert.deepEqual([field.selectionStart, field.selectionEnd], [0, 'Broken'.length], 'the old name is selected');
   field.value = '  Mended ';
   field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
   await stage.settle();
