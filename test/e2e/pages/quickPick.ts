@@ -1,5 +1,8 @@
 import type { Locator, Page } from 'playwright-core';
 
+/** What allows once is called so, or where nothing stands beside it, just that. */
+const ALLOW = /Allow once|允许一次|(?:^|\s)Allow\s*$/;
+
 /** The quick-pick or input box that is open. */
 export class QuickPick {
   readonly #page: Page;
@@ -67,12 +70,12 @@ export class QuickPick {
 
   /** Answers an approval by key: the letter moves to the answer, Enter gives it. */
   async answer(letter: 'A' | 'R'): Promise<void> {
-    await this.row(letter === 'A' ? /Allow once|允许一次/ : /Reject|拒绝/)
+    await this.row(letter === 'A' ? ALLOW : /Reject|拒绝/)
       .first()
       .waitFor();
     await this.readable();
     await this.#page.keyboard.press(letter.toLowerCase());
-    await this.focusedRow(letter === 'A' ? /Allow once|允许一次/ : /Reject|拒绝/).waitFor();
+    await this.focusedRow(letter === 'A' ? ALLOW : /Reject|拒绝/).waitFor();
     await this.#page.keyboard.press('Enter');
   }
 
