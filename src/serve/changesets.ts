@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import path from 'node:path';
 import { KeyedQueue } from '../base/keyedQueue.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
@@ -138,19 +139,20 @@ export class Changesets implements Disposable {
 
   async #toReview(set: ChangeSet, scope: Scope): Promise<readonly ChangesetFile[]> {
     const files: ChangesetFile[] = [];
-    for (const { path, kind, reviewed } of set.files.slice(0, MOST_FILES)) {
-      const [before, after] = [await set.baseText(path), await this.#effects.readText(path)];
-      files.push({ ...changesetFile(scope, { path, kind }, before, after), ...(reviewed ? { reviewed } : {}) });
+    for (const { path: file, kind, reviewed, from } of set.files.slice(0, MOST_FILES)) {
+      const [before, after] = [await set.baseText(file), await this.#effects.readText(file)];
+      const moved = from === undefined ? undefined : path.resolve(set.root, from);
+      files.push({ ...changesetFile(scope, { path: file, kind, from: moved }, before, after), ...(reviewed ? { reviewed } : {}) });
     }
     return files;
   }
 
   async #ofTurn(set: ChangeSet, scope: Scope, turnId: TurnId): Promise<readonly ChangesetFile[]> {
     const files: ChangesetFile[] = [];
-    for (const { path, change, review } of set.turnFiles(turnId)?.files.slice(0, MOST_FILES) ?? []) {
+    for (const { path: file, change, review, from } of set.turnFiles(turnId)?.files.slice(0, MOST_FILES) ?? []) {
       if (review === 'undone') continue;
-      const texts = await set.turnTexts(turnId, path);
-      files.push(changesetFile(scope, { path, kind: change }, texts?.before, texts?.after));
+      const texts = await set.turnTexts(turnId, file);
+      files.push(changesetFile(scope, { path: file, kind: change, from }, texts?.before, texts?.after));
     }
     return files;
   }
@@ -176,26 +178,25 @@ function operations(isOpen: boolean): readonly ChangesetOperation[] {
 
 type Text = string | null | undefined;
 
-function changesetFile(
-  { id, turnId }: Scope,
-  file: { readonly path: string; readonly kind: TurnFile['change'] },
-  before: Text,
-  after: Text,
-) {
-  const uri = fileUri(file.path);
-  const side = (which: 'before' | 'after', text: Text) => {
-    const place = { sessionId: id, turnId, side: which, version: versionOf(text), file: file.path };
-    return { uri, content: { uri: changedTextUri(place) } };
+interface Change {
+  readonly path: string;
+  readonly kind: TurnFile['change'];
+  /** Where it was moved from. */
+  readonly from: string | undefined;
+}
+
+function changesetFile({ id, turnId }: Scope, { path: file, kind, from }: Change, before: Text, after: Text): ChangesetFile {
+  const side = (which: 'before' | 'after', text: Text, shown: string) => {
+    const place = { sessionId: id, turnId, side: which, version: versionOf(text), file };
+    return { uri: fileUri(shown), content: { uri: changedTextUri(place) } };
   };
+  const isText = before !== undefined && after !== undefined;
   const edit: FileEdit = {
-    ...(file.kind === 'created' ? {} : { before: side('before', before) }),
-    ...(file.kind === 'deleted' ? {} : { after: side('after', after) }),
-    diff:
-      before === undefined || after === undefined
-        ? { added: 0, removed: 0 }
-        : countLines(compareTexts(plain(before ?? ''), plain(after ?? ''))),
+    ...(kind === 'created' ? {} : { before: side('before', before, from ?? file) }),
+    ...(kind === 'deleted' ? {} : { after: side('after', after, file) }),
+    diff: isText ? countLines(compareTexts(plain(before ?? ''), plain(after ?? ''))) : { added: 0, removed: 0 },
   };
-  return { id: uri, edit };
+  return { id: fileUri(file), edit };
 }
 
 /** A client keeps what it has read by its address. */

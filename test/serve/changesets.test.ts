@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -65,7 +65,18 @@ async function changed(t: TestContext) {
       operationId,
       ...(target === undefined ? {} : { target: { kind: 'resource', resource: target } }),
     });
-  return { ...served, folder, root, file, uri: (name: string) => pathToFileURL(file(name)).href, client, files, read, invoke };
+  return {
+    ...served,
+    folder,
+    root,
+    file,
+    uri: (name: string) => pathToFileURL(file(name)).href,
+    client,
+    files,
+    read,
+    invoke,
+    prompts: () => served.last().prompts().length,
+  };
 }
 
 const shown = (state: ChangesetState | undefined) =>
@@ -131,6 +142,18 @@ test('Undo of a turn leaves what was written since', async (t) => {
   writeFileSync(file('changed.txt'), 'one\r\n2\r\nthree\r\nmine\r\n');
   await invoke('undo', uri('changed.txt'), OF_TURN);
   assert.equal(readFileSync(file('changed.txt'), 'utf8'), 'one\r\ntwo\r\nthree\r\nmine\r\n');
+});
+
+test('a file that was moved has its old place before and its new one after', async (t) => {
+  const { client, file, uri, files, last, prompts } = await changed(t);
+  const turn = { turnId: 't2', startedAt: '2026-01-01T00:00:00Z', message: { text: 'Move it', origin: { kind: 'user' } } };
+  await client.dispatch(CHAT, { type: 'chat/turnStarted', ...turn });
+  await until(() => prompts() > 1);
+  renameSync(file('untouched.txt'), file('moved.txt'));
+  last().endTurn();
+  await until(() => files().some(({ id }) => id === uri('moved.txt')));
+  const edit = files().find(({ id }) => id === uri('moved.txt'))?.edit;
+  assert.deepEqual([edit?.before?.uri, edit?.after?.uri], [uri('untouched.txt'), uri('moved.txt')]);
 });
 
 test('files are marked as reviewed for all clients, and what waits for review is there after a restart', async (t) => {
