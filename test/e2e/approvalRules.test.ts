@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { askingWindow, run } from './approvalKinds.ts';
+import type { QuickPick } from './pages/quickPick.ts';
+
+// Rules by keyboard: made from an approval, seen at work, tried, listed and removed.
+const { agent, inWindow, ask } = await askingWindow('approval-rules');
+const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
+let finish = () => {};
+agent.handlers['session/prompt'] = () => new Promise((resolve) => (finish = () => resolve({ stopReason: 'end_turn' })));
+
+/** Moves with the arrow keys to a row of one of our lists and presses Enter. */
+async function take(pick: QuickPick, page: Page, text: string | RegExp): Promise<void> {
+  await pick.row(text).first().waitFor();
+  for (let step = 0; step < 20 && (await pick.focusedRow(text).count()) === 0; step += 1) await page.keyboard.press('ArrowDown');
+  await pick.focusedRow(text).waitFor();
+  await page.keyboard.press('Enter');
+}
+
+test(
+  'a rule is made from an approval, with what else it would have covered, and answers it',
+  inWindow(async ({ window }) => {
+    const { pick, page } = window;
+    const first = ask(run('1', 'npm run lint'));
+    await pick.answer('A');
+    assert.deepEqual((await first).result, chosen('once'));
+    const forever = ask(run('2', 'make'), [
+      { optionId: 'ever', name: 'Always allow make', kind: 'allow_always' },
+      { optionId: 'once', name: 'Allow', kind: 'allow_once' },
+    ]);
+    await pick.title.filter({ hasText: 'make' }).waitFor();
+    await pick.readable();
+    await page.keyboard.press('s');
+    await pick.focusedRow('Always allow make').waitFor();
+    await page.keyboard.press('Enter');
+    assert.deepEqual((await forever).result, chosen('ever'));
+
+    const answer = ask(run('3', 'npm run build'));
+    await pick.title.filter({ hasText: 'npm run build' }).waitFor();
+    await pick.readable();
+    await page.keyboard.press('w');
+    await pick.focusedRow('Always allow…').waitFor();
+    await page.keyboard.press('Enter');
+    await pick.row('Would also have allowed: npm run lint').waitFor();
+    await window.pictures('rules/what');
+    await take(pick, page, 'commands that begin with npm run');
+    await pick.row('In this workspace').first().waitFor();
+    await window.pictures('rules/where');
+    await take(pick, page, /In this workspace.*with Cases/);
+    assert.deepEqual((await answer).result, chosen('once'));
+  }),
+);
+
+test(
+  'what the rule allows is not asked, marked in the transcript and counted',
+  inWindow(async ({ window }) => {
+    const { chat, pick } = window;
+    assert.deepEqual((await ask(run('4', 'npm run check'))).result, chosen('once'));
+    await chat.call('npm run check').filter({ hasText: 'by rule' }).waitFor();
+    assert.equal(await pick.box.count(), 0);
+    for (const id of ['1', '2', '3', '4']) agent.update({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'completed' });
+    finish();
+    await chat.settled(chat.lastTurn);
+    await chat.lastTurn.getByText('1 allowed by rule').waitFor();
+    await window.pictures('rules/marked', ['dark', 'light', 'contrast']);
+  }),
+);
+
+test(
+  'a command is tried: which rule would decide is said below it',
+  inWindow(async ({ window }) => {
+    const { pick, page } = window;
+    await window.command('Parley: Manage Approval Rules');
+    await pick.row('Allow commands that begin with npm run').waitFor();
+    await pick.row('Always allow make').filter({ hasText: 'kept by the agent' }).waitFor();
+    await window.pictures('rules/list');
+    await take(pick, page, 'Try a command…');
+    await pick.input.and(page.locator(':focus')).waitFor();
+    await page.keyboard.type('npm run deploy');
+    await pick.box.getByText('Decided without asking, by the rule “Allow commands that begin with npm run”.').waitFor();
+    await window.pictures('rules/tried');
+    await page.keyboard.type(' && rm -rf .');
+    await pick.box.getByText('No rule decides: you would be asked.').waitFor();
+    await page.keyboard.press('Enter');
+    await pick.row('Allow commands that begin with npm run').waitFor();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+  }),
+);
+
+test(
+  'a rule that is removed decides no more',
+  inWindow(async ({ window }) => {
+    const { pick, chat, page } = window;
+    await window.command('Parley: Manage Approval Rules');
+    await take(pick, page, 'Allow commands that begin with npm run');
+    const dialog = page.locator('.monaco-dialog-box');
+    await dialog.getByText('Remove the rule “Allow commands that begin with npm run”?').waitFor();
+    await window.pictures('rules/remove', ['dark']);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    await pick.row('Try a command…').waitFor();
+    // Rows that are used again keep hidden texts.
+    await pick.rowNamed('npm run').waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    await chat.say('again');
+    await agent.got('session/prompt', 1);
+    const answer = ask(run('5', 'npm run check'));
+    await pick.title.filter({ hasText: 'npm run check' }).waitFor();
+    await pick.answer('R');
+    assert.deepEqual((await answer).result, chosen('no'));
+  }),
+);

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SESSION } from '../fakes/acp.ts';
+import { askingWindow, options, run } from './approvalKinds.ts';
+import type { Scene } from './suite.ts';
+
+// Approvals that mislead, are too large, or change while they are asked: nothing is answered that was not seen.
+const { agent, inWindow, ask } = await askingWindow('approval-tricks');
+const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
+const themes = ['dark', 'light'] as const;
+
+/** Rejects with the keys of every approval. */
+async function rejected({ window }: Scene, answer: ReturnType<typeof ask>): Promise<void> {
+  await window.pick.answer('R');
+  assert.deepEqual((await answer).result, chosen('no'));
+  await window.pick.gone();
+}
+
+test(
+  'options whose names say the opposite of their kinds: no key answers, no answer has the focus',
+  inWindow(async ({ window }) => {
+    const { pick, page } = window;
+    const answer = ask(run('1', 'npm test'), [
+      { optionId: 'swapped', name: 'Reject', kind: 'allow_once' },
+      { optionId: 'swapped-too', name: 'Allow', kind: 'reject_once' },
+    ]);
+    await pick.title.filter({ hasText: 'npm test' }).waitFor();
+    await pick.readable();
+    await pick.focusedRow('Look first').waitFor();
+    await pick.title.filter({ hasText: 'An answer contradicts itself' }).waitFor();
+    await window.pictures('tricks/swapped', themes);
+    await page.keyboard.press('r');
+    await page.keyboard.press('a');
+    await pick.focusedRow('Look first').waitFor();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    await window.command('Parley: Show Pending Approvals');
+    await pick.readable();
+    await page.keyboard.press('ArrowDown');
+    await pick.focusedRow('Reject ⚠ Allow once').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await pick.focusedRow('Allow ⚠ Reject').waitFor();
+    await page.keyboard.press('Enter');
+    assert.deepEqual((await answer).result, chosen('swapped-too'), 'the row in the agent’s words gives its own option');
+  }),
+);
+
+test(
+  'characters that mislead are written out, and Enter only looks',
+  inWindow(async (scene) => {
+    const { pick, page, chat } = scene.window;
+    const answer = ask(run('2', 'echo \u202esafe\u200b; rm -rf src'));
+    await pick.title.filter({ hasText: 'Contains characters that mislead' }).filter({ hasText: '⟨U+202E⟩safe⟨U+200B⟩' }).waitFor();
+    await pick.readable();
+    await pick.focusedRow('Look first').waitFor();
+    await chat.ask('Contains characters that mislead').getByText('⟨U+202E⟩').first().waitFor();
+    await scene.window.pictures('tricks/hidden', themes);
+    await page.keyboard.press('Enter');
+    await pick.focusedRow('Look first').waitFor();
+    await rejected(scene, answer);
+  }),
+);
+
+test(
+  'a title that differs from the command is not what is asked',
+  inWindow(async (scene) => {
+    const { pick, chat } = scene.window;
+    const answer = ask({ ...run('3', 'rm -rf src'), title: 'List the files' });
+    await pick.title.filter({ hasText: 'rm -rf src' }).waitFor();
+    assert.equal(await pick.title.filter({ hasText: 'List the files' }).count(), 0);
+    assert.equal(await chat.ask('rm -rf src').getByText('List the files').count(), 0);
+    await scene.window.pictures('tricks/title', themes);
+    await rejected(scene, answer);
+  }),
+);
+
+test(
+  'a title of a megabyte and 200 options leave the answers in sight',
+  inWindow(async (scene) => {
+    const { pick, chat } = scene.window;
+    const many = Array.from({ length: 197 }, (_, at) => ({
+      optionId: `more-${at}`,
+      name: `Option ${at} `.repeat(20),
+      kind: 'allow_always',
+    }));
+    const answer = ask({ ...run('4', ''), kind: 'fetch', title: 'word '.repeat(200_000), rawInput: { q: 1 } }, [...many, ...options]);
+    await pick.title.filter({ hasText: 'word word' }).waitFor();
+    await pick.row('Allow once').waitFor();
+    const card = chat.frame.locator('[data-ask]').first();
+    await card.getByRole('button', { name: 'Reject', exact: true }).waitFor();
+    assert.deepEqual(await chat.outOfSight(card), []);
+    await scene.window.pictures('tricks/large', themes);
+    await rejected(scene, answer);
+  }),
+);
+
+test(
+  'an Enter as a request is taken back, or becomes another one, does not answer what stands in its place',
+  inWindow(async (scene) => {
+    const { pick, page } = scene.window;
+    const first = agent.ask(
+      'session/request_permission',
+      { sessionId: SESSION, toolCall: run('5', 'npm run first'), options },
+      'taken-back',
+    );
+    await pick.title.filter({ hasText: 'npm run first' }).waitFor();
+    await pick.readable();
+    agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: 'taken-back' } });
+    const second = ask(run('6', 'npm run second'));
+    await page.keyboard.press('Enter');
+    await pick.title.filter({ hasText: 'npm run second' }).waitFor();
+    await first;
+    await pick.readable();
+    // It becomes another command while it is on the screen.
+    agent.update({ sessionUpdate: 'tool_call_update', toolCallId: '6', rawInput: { command: 'npm run third' } });
+    await page.keyboard.press('Enter');
+    await pick.title.filter({ hasText: 'npm run third' }).waitFor();
+    await rejected(scene, second);
+  }),
+);
+
+test(
+  'of two answers at once the agent gets one',
+  inWindow(async (scene) => {
+    const { pick, page, chat } = scene.window;
+    const answer = ask(run('7', 'npm run both'));
+    await pick.title.filter({ hasText: 'npm run both' }).waitFor();
+    await pick.readable();
+    const reject = chat.ask('npm run both').getByRole('button', { name: 'Reject', exact: true });
+    await reject.waitFor();
+    await Promise.all([page.keyboard.press('Enter'), reject.click({ timeout: 2000 }).catch(() => {})]);
+    const { result } = await answer;
+    assert.ok(
+      [chosen('once'), chosen('no')].some((one) => JSON.stringify(one) === JSON.stringify(result)),
+      JSON.stringify(result),
+    );
+    await chat.ask('npm run both').waitFor({ state: 'detached' });
+    assert.deepEqual(
+      agent.problems.filter((one) => one.includes('an answer to nothing')),
+      [],
+    );
+  }),
+);
