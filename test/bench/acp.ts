@@ -21,7 +21,6 @@ import { median, stopwatch, type Took } from './timing/stopwatch.ts';
 
 const TURNS = 30;
 const ROUNDS = 10;
-const recording = readFileSync(path.resolve('test/bench/acp/claude.jsonl'), 'utf8').trim().split('\n');
 
 /** An agent that says ten rounds of the recording at once, as often as it is asked. Ids are new in each round. */
 const player = `
@@ -42,6 +41,8 @@ process.stdin.on('end', () => process.exit(0));
 `;
 
 const base = mkdtempSync(path.join(tmpdir(), 'parley-bench-acp-'));
+// The agent worked in /w: its edits are inside the session's folder here as well.
+const recording = readFileSync(path.resolve('test/bench/acp/claude.jsonl'), 'utf8').replaceAll('/w/', `${base}/`).trim().split('\n');
 const program = path.join(base, 'player.cjs');
 const played = path.join(base, 'played.jsonl');
 writeFileSync(program, player);

@@ -149,7 +149,7 @@ process.stdin.on('end', () => process.exit(0));
 const acpPlayer = `
 const { readFileSync } = require('node:fs');
 const line = (message) => JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n';
-const recording = readFileSync(process.argv[2], 'utf8').trim().split('\\n').filter((update) => update.includes(process.argv[3] ?? ''));
+const recording = readFileSync(process.argv[2], 'utf8').replaceAll('/w/', process.cwd() + '/').trim().split('\\n').filter((update) => update.includes(process.argv[3] ?? ''));
 const round = (at) => recording.map((update) => '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":' + update.replaceAll(/(toolu|msg)_/g, '$1_' + at + '_') + '}}\\n').join('');
 const turn = Array.from({ length: 10 }, (_, at) => round(at)).join('');
 const results = { initialize: { protocolVersion: 1, agentCapabilities: {} }, 'session/new': { sessionId: 's' }, 'session/prompt': { stopReason: 'end_turn' } };
