@@ -625,3 +625,16 @@ test('keys that come to the page are for the composer, unless something in it ha
   come();
   assert.equal(document.activeElement?.className, 'title-button');
 });
+
+test('who allowed a call is said: the user once with its input, everything else in its row', async () => {
+  const input = { input: { command: 'npm test' }, kind: 'execute', status: 'done' } as const;
+  const decided = (id: string, by: 'user' | 'rule', effect: 'allow_once' | 'allow_always') =>
+    callPart({ ...input, id, title: id, decision: { kind: 'approval', by, effect } });
+  const calls = [decided('once', 'user', 'allow_once'), decided('ruled', 'rule', 'allow_once'), decided('more', 'user', 'allow_always')];
+  const parts = calls.flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
+  const stage = await Stage.open(session({ turns: [turn({ parts })] }));
+  for (const toggle of stage.all('.call-toggle[aria-expanded=false]')) toggle.dispatchEvent(click());
+  await stage.settle();
+  const said = stage.all('.call').map((call) => /by rule|allowed from now on|allowed once by you/.exec(call.textContent ?? '')?.[0]);
+  assert.deepEqual(said, ['allowed once by you', 'by rule', 'allowed from now on']);
+});

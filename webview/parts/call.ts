@@ -160,9 +160,14 @@ function rawView(view: View, key: string, call: ToolCall): TemplateResult | type
   if (call.inputText === '' && call.input === undefined) return nothing;
   return fold(view, {
     key: `${key}:input`,
-    summary: html`<span class="small">${t('Input of {0}', visibleText(shortened(call.name || call.title, IN_ROW)))}</span>`,
+    summary: html`<span class="small">${t('Input of {0}', visibleText(shortened(call.name || call.title, IN_ROW)))}${onceByUser(call) ? html` · ${t('allowed once by you')}` : nothing}</span>`,
     body: () => plainText(view, `${key}:inputText`, visibleText(call.input === undefined ? call.inputText : pretty(call.input))),
   });
+}
+
+/** The usual decision is said here, and every other in the row itself. */
+function onceByUser({ decision }: ToolCall): boolean {
+  return decision?.kind === 'approval' && decision.by === 'user' && decision.effect === 'allow_once';
 }
 
 /** All a call does to a file stands where it does it first. */
