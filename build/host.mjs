@@ -8,8 +8,24 @@ const ESM = 'out/host';
 const common = { bundle: true, platform: 'node', target: 'node20', minify: true, sourcemap: true, metafile: true, logLevel: 'warning' };
 
 rmSync(ESM, { recursive: true, force: true });
+/**
+ * zod's entry names what writes JSON Schemas (20 kB), so each part that uses zod would load it. Taken out of the entry here, it goes with the editor's
+ * tools, which ask for it by `zod/v4/core`.
+ */
+const jsonSchemaApart = {
+  name: 'json-schema-apart',
+  setup(build) {
+    build.onResolve({ filter: /json-schema(?:-processors)?\.js$/ }, ({ importer, path: named }) =>
+      /[\\/](?:mini[\\/]external|core[\\/]index)\.js$/.test(importer) ? { path: named, namespace: 'apart' } : undefined,
+    );
+    build.onLoad({ filter: /.*/, namespace: 'apart' }, () => ({ contents: 'export const toJSONSchema = undefined;' }));
+  },
+};
+
 const parts = await build({
   ...common,
+  alias: { 'zod/v4/core': path.resolve('node_modules/zod/v4/core/json-schema-processors.js') },
+  plugins: [jsonSchemaApart],
   entryPoints: {
     extension: 'src/extension.ts',
     protocols: 'src/protocols/registry.ts',

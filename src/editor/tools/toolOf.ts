@@ -1,6 +1,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
+import { toJSONSchema } from 'zod/v4/core';
 import { pathBelow, realPathNow } from '../../protocols/paths.ts';
 import type { Confirmation, Tool, ToolAnswer } from '../../protocols/ports.ts';
 import type { ToolKind } from '../../session/model.ts';
@@ -28,7 +29,7 @@ export interface ToolShape<S extends z.ZodMiniType> {
 
 /** A tool whose JSON Schema and check are one thing. A `path` that leads out of the workspace, links followed, asks first. */
 export function toolOf<S extends z.ZodMiniType>(shape: ToolShape<S>): Tool {
-  const { $schema: _, ...parameters } = z.toJSONSchema(shape.input, { io: 'input' });
+  const { $schema: _, ...parameters } = toJSONSchema(shape.input, { io: 'input' });
   return {
     name: shape.name,
     description: shape.description,
