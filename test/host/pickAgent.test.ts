@@ -132,24 +132,23 @@ describe('the list of agents', () => {
     assert.deepEqual(atOnce, ['Parley Agent', 'Mine', '$(gear) Add an agent in the settings…', 'Looking for agents on this computer…']);
   });
 
-  it('a list that comes whole later keeps what is active', async () => {
-    const inputs = new QuickInputs();
-    let find: (found: readonly Choice<number>[]) => void = () => {};
-    const whole = new Promise<readonly Choice<number>[]>((resolve) => {
-      find = resolve;
-    });
-    const first = [
-      { label: 'One', value: 1 },
-      { label: 'Last', value: 9 },
-    ];
-    const chosen = inputs.pick(first, { title: 'Which?', whole });
-    await vscode.commands.executeCommand('workbench.action.quickOpenSelectNext');
-    find([...first, { label: 'Found', value: 2 }]);
-    await whole;
-    await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
-    assert.equal(await chosen, 9);
-    inputs.dispose();
-  });
+  it('a list that comes whole later keeps what is active', () =>
+    chosenIs(9, async (inputs) => {
+      let find: (found: readonly Choice<number>[]) => void = () => {};
+      const whole = new Promise<readonly Choice<number>[]>((resolve) => {
+        find = resolve;
+      });
+      const first = [
+        { label: 'One', value: 1 },
+        { label: 'Last', value: 9 },
+      ];
+      const chosen = inputs.pick(first, { title: 'Which?', whole });
+      await vscode.commands.executeCommand('workbench.action.quickOpenSelectNext');
+      find([...first, { label: 'Found', value: 2 }]);
+      await whole;
+      await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+      return chosen;
+    }));
 
   it('one click starts one that is there, and puts it into the settings', async () => {
     const { chosen, added } = await choose('Gemini');
@@ -158,24 +157,30 @@ describe('the list of agents', () => {
     assert.deepEqual((await choose('Mine')).added, []);
   });
 
-  it('a version that comes late changes neither what is active nor what is chosen', async () => {
-    const inputs = new QuickInputs();
-    let say: (version: string) => void = () => {};
-    const late = new Promise<string>((resolve) => {
-      say = resolve;
-    });
-    const chosen = inputs.pick(
-      [
+  it('a version that comes late changes neither what is active nor what is chosen', () =>
+    chosenIs(2, async (inputs) => {
+      let say: (version: string) => void = () => {};
+      const late = new Promise<string>((resolve) => {
+        say = resolve;
+      });
+      const choices = [
         { label: 'Slow', value: 1, late },
         { label: 'Other', value: 2 },
-      ],
-      { title: 'Which?' },
-    );
-    await vscode.commands.executeCommand('workbench.action.quickOpenSelectNext');
-    say('1.2.3');
-    await late;
-    await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
-    assert.equal(await chosen, 2);
-    inputs.dispose();
-  });
+      ];
+      const chosen = inputs.pick(choices, { title: 'Which?' });
+      await vscode.commands.executeCommand('workbench.action.quickOpenSelectNext');
+      say('1.2.3');
+      await late;
+      await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+      return chosen;
+    }));
 });
+
+/** A panel or editor that opens late takes the focus, which closes a list as it does for a user: then it is shown again. */
+async function chosenIs(expected: number, choose: (inputs: QuickInputs) => Promise<number | undefined>): Promise<void> {
+  const inputs = new QuickInputs();
+  let chosen: number | undefined;
+  for (let tries = 0; tries < 5 && chosen === undefined; tries += 1) chosen = await choose(inputs);
+  inputs.dispose();
+  assert.equal(chosen, expected);
+}
