@@ -87,7 +87,7 @@ export class Amendments implements Disposable {
   }
 
   async #write(id: SessionId, amendments: Waiting['amendments']): Promise<void> {
-    // What the agent wrote is the agent's, before the user's text is added to it.
+    // What the agent wrote is known before it becomes what was agreed.
     await this.#sets.look(id);
     const texts: string[] = [];
     for (const amendment of amendments) {
@@ -102,14 +102,14 @@ export class Amendments implements Disposable {
     const merged = typeof present === 'string' ? mergedInto(plain(present), written, wanted) : undefined;
     try {
       if (merged === undefined) throw new Error('The file does not hold what was proposed');
-      await this.#effects.writeText(file, wanted, written, real);
+      const write = () => this.#effects.writeText(file, wanted, written, real);
+      await (this.#sets.of(id)?.agree(file, write) ?? write());
     } catch (error) {
       this.#log.warn(`${file}: ${String(error)}`);
       const text = t('What you changed in the proposal for {0} was not written: the agent wrote something else.', name);
       this.#publish(id, { type: 'notice', notice: { level: 'warn', text } });
       return false;
     }
-    this.#sets.userSaved(file);
     return true;
   }
 }

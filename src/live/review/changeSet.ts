@@ -278,6 +278,26 @@ export class ChangeSet {
     });
   }
 
+  /** Writes what was agreed about the agent's change: with it the change is as the user wanted it, and reviewed as one. Rejects like the write. */
+  agree(file: string, write: () => Promise<void>): Promise<void> {
+    return this.#run(async () => {
+      this.#writing = file;
+      try {
+        await write();
+      } finally {
+        this.#writing = undefined;
+      }
+      this.#writes.fire(file);
+      const name = nameOf(this.#folders, file);
+      const found = name === undefined ? undefined : this.#state.tracked.get(name);
+      if (name === undefined || !found) return;
+      const callId = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name))?.callId;
+      const agreed = await this.#refresh(name);
+      await this.#track(name, found.after, agreed, callId === undefined ? undefined : () => ({ callId }));
+      await this.#changed();
+    });
+  }
+
   /** The text of the file without what is to be reviewed: null when there was none, undefined when it is unknown or not text. */
   async baseText(file: string): Promise<string | null | undefined> {
     const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');

@@ -63,6 +63,24 @@ test('the agreed text is written after the agent’s own write, keeps what chang
     assert.equal(session(desk)?.corrections?.length, 1);
   }));
 
+test('undoing an edit that was agreed brings back what was there before it, the user’s own words in it included', () =>
+  allowed(async (desk, file) => {
+    writeFileSync(file, 'ONE\ntwo\nthree\nFOUR\n');
+    desk.done('a', 'e');
+    await desk.until(() => session(desk)?.corrections !== undefined);
+    desk.end('a');
+    await desk.until(() => desk.rows('a') !== undefined);
+    assert.deepEqual(
+      session(desk)
+        ?.turns.at(-1)
+        ?.files?.map(({ added, removed, callId }) => [added, removed, callId]),
+      [[2, 1, 'e']],
+    );
+    await desk.sets.of('a')?.settle(file, 'undo');
+    assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\nthree\nfour\n');
+    assert.deepEqual(desk.sets.of('a')?.files, []);
+  }));
+
 test('where the agent wrote something else, nothing is written, and the user is told', () =>
   allowed(async (desk, file) => {
     writeFileSync(file, 'ONE\ntwo\nthree\nsomething else\n');
