@@ -59,7 +59,7 @@ test('files dropped from the editor, of this computer and of a remote window', (
     'file://server/share/a.ts',
     'vscode-remote://ssh-remote%2Bhost/home/me/a.ts',
     'vscode-remote://wsl%2BUbuntu/home/me/%C3%BC.ts',
-    'vscode-remote://127.0.0.1:8000/work/a.ts',
+    'vscode-remote://127.0.0.1:8000/srv/a.ts',
     'https://example.org/a.ts',
     'untitled:a',
     '',
@@ -67,6 +67,6 @@ test('files dropped from the editor, of this computer and of a remote window', (
   const data = { getData: (type: string) => (type === 'text/uri-list' ? list : '') } as DataTransfer;
   assert.deepEqual(
     droppedPaths(data).map((one) => (one.type === 'file' ? one.path : one.type)),
-    ['/home/me/a b.ts', 'c:\\ws\\a.ts', '\\\\server\\share\\a.ts', '/home/me/a.ts', '/home/me/ü.ts', '/work/a.ts'],
+    ['/home/me/a b.ts', 'c:\\ws\\a.ts', '\\\\server\\share\\a.ts', '/home/me/a.ts', '/home/me/ü.ts', '/srv/a.ts'],
   );
 });
