@@ -18,19 +18,13 @@ const SCHEME = 'parley-content:/';
 
 /** The address a client reads one side of a diff by. It ends with the file's name: a client calls the diff by it (ahp.md §6). */
 export function contentUri({ sessionId, owner, at, side }: ContentPlace, file: string): string {
-  const name = file.split(/[\\/]/).at(-1) || 'file';
-  return SCHEME + [sessionId, owner, String(at), side, name].map(encodeURIComponent).join('/');
+  return addressOf(SCHEME, [sessionId, owner, String(at), side], file);
 }
 
 export function contentPlace(uri: string): ContentPlace | undefined {
-  if (!uri.startsWith(SCHEME)) return undefined;
-  try {
-    const [sessionId, owner, at, side] = uri.slice(SCHEME.length).split('/').map(decodeURIComponent);
-    if (sessionId === undefined || owner === undefined || (side !== 'before' && side !== 'after')) return undefined;
-    return { sessionId, owner, at: Number(at), side };
-  } catch {
-    return undefined;
-  }
+  const [sessionId, owner, at, side] = partsOf(SCHEME, uri);
+  if (sessionId === undefined || owner === undefined || (side !== 'before' && side !== 'after')) return undefined;
+  return { sessionId, owner, at: Number(at), side };
 }
 
 /** One side of a file that an agent has changed: since it was reviewed last, or in one turn. */
@@ -47,18 +41,27 @@ export interface ChangedTextPlace {
 const CHANGED = 'parley-changed:/';
 
 export function changedTextUri({ sessionId, turnId = '', side, version, file }: ChangedTextPlace): string {
-  const name = file.split(/[\\/]/).at(-1) || 'file';
-  return CHANGED + [sessionId, turnId, side, version, file, name].map(encodeURIComponent).join('/');
+  return addressOf(CHANGED, [sessionId, turnId, side, version, file], file);
 }
 
 export function changedTextPlace(uri: string): ChangedTextPlace | undefined {
-  if (!uri.startsWith(CHANGED)) return undefined;
+  const [sessionId, turnId, side, version, file] = partsOf(CHANGED, uri);
+  if (sessionId === undefined || (side !== 'before' && side !== 'after') || version === undefined || file === undefined) return undefined;
+  return { sessionId, turnId: turnId === '' ? undefined : turnId, side, version, file };
+}
+
+function addressOf(scheme: string, parts: readonly string[], file: string): string {
+  const name = file.split(/[\\/]/).at(-1) || 'file';
+  return scheme + [...parts, name].map(encodeURIComponent).join('/');
+}
+
+/** Empty for an address of another scheme, or one that is off. */
+function partsOf(scheme: string, uri: string): readonly string[] {
+  if (!uri.startsWith(scheme)) return [];
   try {
-    const [sessionId, turnId, side, version, file] = uri.slice(CHANGED.length).split('/').map(decodeURIComponent);
-    if (sessionId === undefined || (side !== 'before' && side !== 'after') || version === undefined || file === undefined) return undefined;
-    return { sessionId, turnId: turnId === '' ? undefined : turnId, side, version, file };
+    return uri.slice(scheme.length).split('/').map(decodeURIComponent);
   } catch {
-    return undefined;
+    return [];
   }
 }
 

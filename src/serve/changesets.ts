@@ -70,15 +70,13 @@ export class Changesets implements Disposable {
   /** Marks files as reviewed, or takes the marks away. */
   async mark(channel: string, scope: Scope, action: { readonly files: readonly string[]; readonly reviewed: boolean }, origin: Origin) {
     const set = await this.#setOf(scope);
-    for (const one of action.files.slice(0, MOST_FILES)) await set.mark(pathOfUri(one) ?? '', action.reviewed);
+    const { reviewed } = action;
+    const files = action.files.slice(0, MOST_FILES);
+    for (const one of files) await set.mark(pathOfUri(one) ?? '', reviewed);
     await this.#queue.run(channel, async () => {
       const held = this.#held.get(channel);
       if (!held) return;
-      const told: ChangesetAction = {
-        type: 'changeset/filesReviewChanged',
-        files: action.files.slice(0, MOST_FILES),
-        reviewed: action.reviewed,
-      };
+      const told: ChangesetAction = { type: 'changeset/filesReviewChanged', files, reviewed };
       this.#held.set(channel, { ...held, state: reduceChangeset(held.state, told) });
       this.#channels.publish(channel, told, origin);
     });
