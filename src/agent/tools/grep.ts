@@ -7,7 +7,7 @@ import { Lines } from '../../transport/lines.ts';
 import { openReal } from '../../transport/realFiles.ts';
 import { shortPath } from '../workspace/paths.ts';
 import { isBinary } from '../workspace/textFile.ts';
-import { walk } from '../workspace/walk.ts';
+import { isIgnoredFromAbove, walk } from '../workspace/walk.ts';
 import { matcher } from './glob.ts';
 import { permitRead } from './permit.ts';
 import { type Hit, type Hits, ripgrep, type Search } from './search.ts';
@@ -118,6 +118,10 @@ async function textOf(file: string): Promise<string | undefined> {
   }
 }
 
+function unusable(why: string): ToolFailure {
+  return new ToolFailure(`Not a usable regular expression: ${why}. Set literal for plain text.`);
+}
+
 /** RE2 takes linear time whatever the pattern, and knows what ripgrep knows. Throws ToolFailure for what it does not. */
 async function expression({ pattern, literal, ignoreCase }: Search): Promise<Fits> {
   if (literal && !ignoreCase) return (line) => line.includes(pattern);
@@ -127,9 +131,7 @@ async function expression({ pattern, literal, ignoreCase }: Search): Promise<Fit
     const compiled = RE2JS.compile(source, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
     return (line) => compiled.test(line);
   } catch (error) {
-    throw new ToolFailure(
-      `Not a usable regular expression: ${error instanceof Error ? error.message : String(error)}. Set literal for plain text.`,
-    );
+    throw unusable(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -150,6 +152,7 @@ function searchRipgrep(search: Search, signal: AbortSignal): Promise<Hits | unde
   const program = ripgrep();
   if (missing || program === undefined) return Promise.resolve(undefined);
   const args = ['--json', '--hidden', '--glob', '!.git', '--glob', '!node_modules', '--sort', 'path', '--no-config'];
+  if (isIgnoredFromAbove(search.target)) args.push('--no-ignore-parent');
   if (search.literal) args.push('--fixed-strings');
   if (search.ignoreCase) args.push('--ignore-case');
   if (search.glob !== undefined) args.push('--glob', search.glob);
@@ -180,7 +183,9 @@ function searchRipgrep(search: Search, signal: AbortSignal): Promise<Hits | unde
       }
     });
     child.on('close', (code) => {
-      if (code === 2 && hits.length === 0 && !more) reject(new ToolFailure(`The search failed: ${stderr.trim().slice(0, 500)}`));
+      const why = stderr.trim().slice(0, 500);
+      if (code === 2 && hits.length === 0 && !more)
+        reject(why.includes('regex parse error') ? unusable(why) : new ToolFailure(`The search failed: ${why}`));
       else resolve({ hits, more });
     });
   });

@@ -24,7 +24,7 @@ interface Rules {
 
 /**
  * Everything below a folder that git would not ignore, folders before what is in them, by name. Links are listed and not followed, so the walk
- * ends and stays inside. .gitignore files above the start count up to the repository's root.
+ * ends and stays inside. .gitignore files above the start count up to the repository's root, unless they ignore the start itself.
  */
 export async function* walk(start: string, signal: AbortSignal): AsyncGenerator<Found> {
   yield* walkFolder(start, start, rulesAbove(start), signal);
@@ -60,7 +60,18 @@ function isIgnored(rules: readonly Rules[], full: string, directory: boolean): b
   return ignored;
 }
 
+/** The rules above a folder, without those that would ignore the folder itself: who starts there wants to see what is in it. */
 function rulesAbove(start: string): readonly Rules[] {
+  const rules = rulesOfParents(start);
+  return isIgnored(rules, start, true) ? [] : rules;
+}
+
+/** Whether a repository around a folder ignores it, as one in the home does that keeps settings alone. */
+export function isIgnoredFromAbove(folder: string): boolean {
+  return isIgnored(rulesOfParents(folder), folder, true);
+}
+
+function rulesOfParents(start: string): readonly Rules[] {
   const chain: string[] = [];
   for (let at = path.dirname(start), last = start; ; last = at, at = path.dirname(at)) {
     if (isRepository(last) || at === last) break;

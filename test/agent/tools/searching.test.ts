@@ -50,6 +50,21 @@ test('globs leave out what git ignores and do not run in circles', async (t) => 
   assert.equal((await globTool.run({ pattern: 'src/*', include_dirs: true }, sceneIn(cwd))).text, 'src/a.ts\nsrc/deep/\nsrc/loop');
 });
 
+test('a workspace that a repository around it ignores is searched all the same', async (t) => {
+  const home = temporaryFolder(t);
+  const cwd = path.join(home, 'code', 'project');
+  mkdirSync(path.join(home, '.git'), { recursive: true });
+  mkdirSync(cwd, { recursive: true });
+  writeFileSync(path.join(home, '.git', 'HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(path.join(home, '.gitignore'), '*\n');
+  writeFileSync(path.join(cwd, '.gitignore'), '*.log\n');
+  writeFileSync(path.join(cwd, 'a.ts'), 'needle\n');
+  writeFileSync(path.join(cwd, 'b.log'), 'needle\n');
+  assert.equal((await globTool.run({ pattern: '**/*' }, sceneIn(cwd))).text, '.gitignore\na.ts');
+  assert.equal((await grepTool.run({ pattern: 'needle' }, sceneIn(cwd))).text, 'a.ts:1:needle');
+  assert.match((await listDirectoryTool.run({}, sceneIn(cwd))).text, /a\.ts/);
+});
+
 test('a search gives path, line and text, and leaves out what git ignores and binary files', async (t) => {
   const cwd = project(t);
   const found = await grepTool.run({ pattern: 'needle' }, sceneIn(cwd));
