@@ -11,6 +11,8 @@ export function queueView(view: View, edit: (prompt: QueuedPrompt) => void): Tem
   const { queue, link } = view.session;
   if (queue.length === 0) return nothing;
   const busy = isBusy(view.session);
+  // Nothing else keeps a prompt from being sent.
+  const looks = !busy && link.state === 'ready' && queue.some((prompt) => !prompt.held);
   const steers = link.state === 'ready' && link.offers.steer === true;
   const { intent } = view.act;
   const now = ({ turnId, content }: QueuedPrompt) => {
@@ -19,7 +21,7 @@ export function queueView(view: View, edit: (prompt: QueuedPrompt) => void): Tem
     intent({ type: 'steer', turnId, content });
   };
   return html`<section class="queue" aria-label=${t('Waiting prompts')}>
-    ${queue.some((prompt) => prompt.held) ? html`<p class="faint">${t('It is sent only when you say so.')}</p>` : nothing}
+    ${looks ? html`<p class="faint" role="status">${t('Looking at the files…')}</p>` : nothing}
     <ul>
       ${queue.map(
         (prompt) =>

@@ -291,7 +291,6 @@ test('what is held says so and is sent or removed one by one; during a turn it g
     { turnId: 'q2', content: [{ type: 'text', text: 'waiting' }] },
   ] as const;
   const idle = await Stage.open(session({ queue: queue.slice(0, 1) }));
-  assert.match(idle.text('.queue'), /only when you say so/);
   assert.match(idle.text('.queue li'), /held one\s+Held/);
   await idle.press('Send now', '.queue');
   await idle.press('Remove', '.queue');
@@ -303,6 +302,14 @@ test('what is held says so and is sent or removed one by one; during a turn it g
   assert.equal(busy.all('.queue .tag').length, 1);
   await busy.press('Send when this turn has ended', '.queue');
   assert.deepEqual(busy.intents, [{ type: 'prompt', turnId: 'q1', content: queue[0].content }]);
+});
+
+test('a prompt that waits for the look at the files says so', async () => {
+  const queue = [{ turnId: 'q1', content: [{ type: 'text', text: 'go' }] }] as const;
+  const link = { state: 'ready', offers: {} } as const;
+  assert.match((await Stage.open(session({ queue, link }))).text('.queue [role=status]'), /Looking at the files…/);
+  const busy = await Stage.open(session({ queue, link, turns: [turn({ status: 'running' })] }));
+  assert.doesNotMatch(busy.text('.queue'), /Looking/);
 });
 
 test('a turn that failed gives back what was said, attachments too, after what is written', async () => {

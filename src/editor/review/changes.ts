@@ -173,9 +173,14 @@ export class Changes implements Disposable {
   }
 
   async #restoreTo(session: Session, turnId: TurnId): Promise<Restored | undefined> {
-    const preview = await this.#sets.of(session.id)?.preview(turnId);
-    if (!preview || preview.files.length === 0) {
-      void vscode.window.showInformationMessage(vscode.l10n.t('The files are as they were before this prompt.'));
+    const set = this.#sets.of(session.id);
+    // What the agent has done by now is part of it.
+    await this.#sets.lookAll();
+    const preview = await set?.preview(turnId);
+    if (!preview) throw new Error(vscode.l10n.t('The files before this prompt are not known any more.'));
+    if (preview.files.length === 0) {
+      const text = vscode.l10n.t('The files are as they were before this prompt.');
+      void vscode.window.showInformationMessage(set?.partial ? `${text} ${partlyWatched()}` : text);
       return undefined;
     }
     const signs = { rewrite: 'M', create: 'A', delete: 'D', unknown: '?' } as const;
@@ -238,8 +243,13 @@ export class Changes implements Disposable {
 
   #warning(set: ChangeSet | undefined): string {
     if (set?.trouble !== undefined) return vscode.l10n.t('Files cannot be kept for review: {0}', set.trouble);
-    return set?.partial ? vscode.l10n.t('This folder is large: not all of its files are watched.') : '';
+    const burst = set?.burst ? vscode.l10n.t('{0} files changed at once and are not listed.', set.burst) : '';
+    return [burst, set?.partial ? partlyWatched() : ''].filter(Boolean).join(' ');
   }
+}
+
+function partlyWatched(): string {
+  return vscode.l10n.t('This folder is large: not all of its files are watched.');
 }
 
 /** The file of the tab in front, and whether that compares it with what it was. */

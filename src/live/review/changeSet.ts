@@ -22,7 +22,18 @@ import type { ContentStore } from './contentStore.ts';
 import { type Folders, fileOf, foldersOf, nameOf, placeOf, shownName } from './folders.ts';
 import { findMoves, type Moving } from './moves.ts';
 import { checkPlace, moveFile, putFile } from './putFile.ts';
-import { emptyScan, type FileState, isKept, movedKey, type Scan, type ScanLimits, scanFolders, stateOf, usualLimits } from './scan.ts';
+import {
+  emptyScan,
+  type FileState,
+  isKept,
+  movedKey,
+  type Scan,
+  type ScanLimits,
+  type ScanPace,
+  scanFolders,
+  stateOf,
+  usualLimits,
+} from './scan.ts';
 import {
   type Content,
   emptyState,
@@ -41,6 +52,7 @@ import {
   type TurnChange,
   withChange,
   withMove,
+  withoutBurst,
   withoutMove,
   withoutTracked,
   withReview,
@@ -116,8 +128,8 @@ export class ChangeSet {
   #unsaved: string | undefined;
   /** The file that a decision is being written into. */
   #writing: string | undefined;
-  /** A turn runs, or its agent works on in the background: what happens in the folder may be the agent's. */
-  #inTurn = false;
+  /** In a turn, what happens in the folder may be the agent's; it may work on in the background. `starting`: the look before a prompt goes on. */
+  #turn: { readonly inTurn: boolean; readonly starting?: { readonly turnId: TurnId; readonly done: Promise<void> } } = { inTurn: false };
 
   /** `file` is where the state is kept between windows. */
   constructor(root: string, file: string, deps: Omit<ReviewDeps, 'limits'> & Partial<Pick<ReviewDeps, 'limits'>>) {
@@ -131,7 +143,7 @@ export class ChangeSet {
   }
 
   get inTurn(): boolean {
-    return this.#inTurn;
+    return this.#turn.inTurn || this.#turn.starting !== undefined;
   }
 
   get files(): readonly ChangedFile[] {
@@ -146,6 +158,11 @@ export class ChangeSet {
         ...(tracked.from === undefined ? {} : { from: shownName(this.#folders, tracked.from) }),
       }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Files that the latest prompt has changed at once, too many to be listed. */
+  get burst(): number {
+    return this.#state.checkpoints.at(-1)?.burst.length ?? 0;
   }
 
   /** The folder holds more than is watched. */
@@ -200,10 +217,10 @@ export class ChangeSet {
     return name !== undefined && this.#scan.files.has(name);
   }
 
-  /** Reads the folder, so that the look at the beginning of a turn is quick. */
+  /** Reads the folder, so that the look at the beginning of a turn is quick. Leaves the rest to that once it is due. */
   prime(): Promise<void> {
     return this.#run(async () => {
-      if (this.#scan.files.size === 0) await this.#rescan();
+      if (this.#scan.files.size === 0) await this.#rescan(this.#folders, { isEnough: () => this.#turn.starting !== undefined });
     });
   }
 
@@ -220,14 +237,27 @@ export class ChangeSet {
     });
   }
 
-  /** A prompt is about to be sent: what differs from the end of the last turn is the user's, and the state is one to go back to. */
-  async startTurn(turnId: TurnId, explain?: Explain): Promise<void> {
+  /**
+   * A prompt is about to be sent: what differs from the end of the last turn is the user's, and the state is one to go back to. The prompt may go once
+   * the files are listed; they are read until this settles, and `pace` tells since when the agent may write.
+   */
+  startTurn(turnId: TurnId, explain?: Explain, pace: ScanPace = {}): Promise<void> {
+    const { starting } = this.#turn;
+    if (starting?.turnId === turnId) return starting.done;
+    const done = this.#startTurn(turnId, explain, pace).finally(() => {
+      if (this.#turn.starting?.done === done) this.#turn = { inTurn: this.#turn.inTurn };
+    });
+    this.#turn = { ...this.#turn, starting: { turnId, done } };
+    return done;
+  }
+
+  async #startTurn(turnId: TurnId, explain: Explain | undefined, pace: ScanPace): Promise<void> {
     await this.load();
     // An agent in the background may have written since.
-    if (this.#inTurn) await this.look(explain);
+    if (this.#turn.inTurn) await this.look(explain);
     await this.#run(async () => {
-      const { files } = await this.#rescan(foldersOf(this.root, this.#deps.effects.folders(this.root)));
-      this.#inTurn = true;
+      const { files } = await this.#rescan(foldersOf(this.root, this.#deps.effects.folders(this.root)), pace);
+      this.#turn = { ...this.#turn, inTurn: true };
       for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
       const checkpoint = { turnId, files: await this.#keptList(files), changes: [], burst: [], folders: [] };
       this.#state = { ...this.#state, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
@@ -239,10 +269,10 @@ export class ChangeSet {
   /** Looks what the agent has done since the last look; `last`: with it the turn is over. */
   look(explain?: Explain, last = false): Promise<void> {
     return this.#run(async () => {
-      if (!this.#inTurn || this.#state.checkpoints.length === 0) return;
+      if (!this.#turn.inTurn || this.#state.checkpoints.length === 0) return;
       const before = this.#scan;
       const { files, leftOut } = await this.#rescan();
-      this.#inTurn = !last;
+      this.#turn = { ...this.#turn, inTurn: !last };
       const names = new Set([...before.files.keys(), ...files.keys()]);
       const changed = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
       const folders = [...leftOut].flatMap(([name, at]) => (before.leftOut.get(name) === at ? [] : [name]));
@@ -395,6 +425,7 @@ export class ChangeSet {
       const isLater = (turn: TurnId) => this.#state.checkpoints.slice(at).some((one) => one.turnId === turn);
       for (const { name } of done)
         for (const turn of this.checkpoints.filter(isLater)) this.#state = withReview(this.#state, name, () => 'undone', turn);
+      this.#state = withoutBurst(this.#state, new Set(done.map(({ name }) => name)));
       await this.#changed();
       if (failure) throw failure.reason;
       return done.map(({ name }) => fileOf(this.#folders, name));
@@ -412,7 +443,13 @@ export class ChangeSet {
         if (from !== undefined) tracked.delete(from);
         this.#state = reopened({ ...this.#state, tracked }, name);
       }
-      this.#state = { ...this.#state, undo: undo.filter(({ name }) => !done.some((one) => one.name === name)) };
+      const names = new Set(done.map(({ name }) => name));
+      this.#state = { ...this.#state, undo: undo.filter(({ name }) => !names.has(name)) };
+      // What is under no review was in a burst.
+      this.#leaveOut(
+        done.flatMap(({ name, before }) => (before === undefined ? [name] : [])),
+        [],
+      );
       await this.#restored(done.map(({ name }) => name));
       await this.#changed();
       if (failure) throw failure.reason;
@@ -438,8 +475,8 @@ export class ChangeSet {
     return this.#queue.run('', task);
   }
 
-  async #rescan(folders = this.#folders): Promise<Scan> {
-    this.#scan = await scanFolders(folders, this.#deps.store, this.#scan.files, this.#deps.limits);
+  async #rescan(folders = this.#folders, pace?: ScanPace): Promise<Scan> {
+    this.#scan = await scanFolders(folders, this.#deps.store, this.#scan, this.#deps.limits, pace);
     if (this.#scan.trouble !== undefined) this.#deps.log.warn(`Contents before a change cannot be kept: ${this.#scan.trouble}`);
     return this.#scan;
   }

@@ -16,8 +16,9 @@ import { usedBy } from './state.ts';
 
 /** Milliseconds after the end of a call until the folder is looked at; calls come in bursts. */
 const LOOK_AFTER = 300;
-/** Milliseconds that a prompt waits for the first look at its folder. */
-const LONGEST_LOOK = 2000;
+/** Milliseconds that a prompt waits for the first look at its folder, and after that for the mere list of its files. */
+const LONGEST_LOOK = 10_000;
+const LONGEST_LIST = 20_000;
 /** Sessions whose changes can still be reviewed, and bytes that the texts before them may take. */
 const MOST_SESSIONS = 50;
 const MOST_BYTES = 1024 * 1024 * 1024;
@@ -74,19 +75,25 @@ export class ChangeSets implements Disposable {
     return sets.find((set) => set?.files.some((one) => one.path === file));
   }
 
-  /** Looks at the folder before the agent can change it. Never rejects, and settles after a while even when the folder is very large. */
+  /**
+   * Looks at the folder before the agent can change it. Never rejects, and settles after a while even when the folder is very large: of files that are
+   * not read by then, what the agent changes is known to be changed, and cannot be undone.
+   */
   async beforePrompt(id: SessionId, turnId: TurnId): Promise<void> {
     const set = this.#sets.get(id);
     if (!set) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, LONGEST_LOOK);
+    let agentSince: number | undefined;
+    let looked: Promise<void> = Promise.resolve();
+    const listed = new Promise<void>((resolve) => {
+      const pace = { onListed: resolve, agentSince: () => agentSince };
+      looked = set
+        .startTurn(turnId, this.#explainer(id), pace)
+        .catch((error: unknown) => this.#log.error('The files before a prompt could not be read', error))
+        .finally(resolve);
     });
-    const looked = set
-      .startTurn(turnId, this.#explainer(id))
-      .catch((error: unknown) => this.#log.error('The files before a prompt could not be read', error));
-    await Promise.race([looked, late]);
-    clearTimeout(timer);
+    await within(LONGEST_LOOK, looked);
+    await within(LONGEST_LIST, listed);
+    agentSince = Date.now();
   }
 
   /** The user has saved that file; with `text`, they have typed that and an agent is about to save it. */
@@ -156,7 +163,7 @@ export class ChangeSets implements Disposable {
       case 'link.ready':
         return this.#report(set.prime());
       case 'turn.started':
-        return set.checkpoints.includes(event.turnId) ? undefined : this.#report(set.startTurn(event.turnId, this.#explainer(id)));
+        return set.checkpoints.includes(event.turnId) ? undefined : this.#report(this.#startedTurn(id, set, event.turnId));
       case 'part.added':
         if (event.part.kind === 'call') this.#callRan(id, event.part.id);
         return;
@@ -173,6 +180,12 @@ export class ChangeSets implements Disposable {
       default:
         return;
     }
+  }
+
+  /** The agent is at work already, unless a prompt was held for that look. */
+  #startedTurn(id: SessionId, set: ChangeSet, turnId: TurnId): Promise<void> {
+    const agentSince = Date.now();
+    return set.startTurn(turnId, this.#explainer(id), { agentSince: () => agentSince });
   }
 
   /** A turn runs, or the agent works on after it. */
@@ -289,6 +302,16 @@ export class ChangeSets implements Disposable {
   #report(work: Promise<void>): void {
     work.catch((error: unknown) => this.#log.error('The changes of a session could not be found out', error));
   }
+}
+
+/** Waits for the work, but no longer than that. */
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }
 
 /** Files that the agent tells of, with what was decided about them so far. */

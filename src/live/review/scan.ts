@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { lstat, open, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
@@ -17,16 +17,18 @@ export interface Scan {
   readonly folders: Folders;
   /** Single files are put in as they are looked at again. */
   readonly files: Map<string, FileState>;
-  /** Not all of the folder was read: it holds more files or bytes than are kept. */
+  /** Not all of a folder was read: it holds more files or bytes than are kept. */
   readonly partial: boolean;
   /** Why contents could not be stored: the disk is full, for example. */
   readonly trouble?: string;
   /** Folders that are left out by their names, and when their entries last changed. */
   readonly leftOut: ReadonlyMap<string, number>;
+  /** The last name that is watched in a folder with too many files; later scans end there, too. By the folder's path. */
+  readonly ends: ReadonlyMap<string, string>;
 }
 /** Before anything was read. */
 export function emptyScan(folders: Folders): Scan {
-  return { folders, files: new Map(), partial: false, leftOut: new Map() };
+  return { folders, files: new Map(), partial: false, leftOut: new Map(), ends: new Map() };
 }
 export interface ScanLimits {
   readonly files: number;
@@ -56,51 +58,102 @@ export function movedKey(content: string): string {
   return place === undefined ? content : `${written} ${place}`;
 }
 
+/** How a scan goes along with what happens meanwhile. */
+export interface ScanPace {
+  /** All files are listed, with their stamps; their contents are still to be read. */
+  readonly onListed?: () => void;
+  /** Since when the agent may write, in milliseconds as `Date.now`. What it has written since is never taken for what a file held before. */
+  readonly agentSince?: () => number | undefined;
+  /** Nothing more is to be read: files without their contents are left out. */
+  readonly isEnough?: () => boolean;
+}
+/** A file as it was listed. */
+interface Listed {
+  readonly name: string;
+  readonly file: string;
+  readonly found: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'birthtimeMs' | 'ino' | 'size'> | 'unreadable';
+  /** Since when the agent may have written it. */
+  readonly agentSince?: number | undefined;
+}
+const UNREADABLE: FileState = { content: 'unkept unreadable', stamp: 'unreadable' };
+/** Milliseconds in which a file system may give two writes the same time. */
+const SAME_TIME = 20;
+
 /**
  * The files of the folders as they are now, their contents in the store; files unchanged since `before` are not read again. Links are not followed,
- * and files that .gitignore names are left out.
+ * and files that .gitignore names are left out. All files are listed before the first is read.
  */
-export async function scanFolders(folders: Folders, store: ContentStore, before: Files, limits: ScanLimits = usualLimits): Promise<Scan> {
-  const scans: Omit<Scan, 'folders'>[] = [];
-  for (const root of [folders.root, ...folders.others]) scans.push(await scanFolder(root, prefixOf(folders, root), store, before, limits));
-  const trouble = scans.find((scan) => scan.trouble !== undefined)?.trouble;
-  return {
-    folders,
-    files: new Map(scans.flatMap(({ files }) => [...files])),
-    partial: scans.some(({ partial }) => partial),
-    leftOut: new Map(scans.flatMap(({ leftOut }) => [...leftOut])),
-    ...(trouble === undefined ? {} : { trouble }),
-  };
+export async function scanFolders(
+  folders: Folders,
+  store: ContentStore,
+  before: Pick<Scan, 'files' | 'ends'>,
+  limits: ScanLimits = usualLimits,
+  pace: ScanPace = {},
+): Promise<Scan> {
+  const leftOut = new Map<string, number>();
+  const ends = new Map<string, string>();
+  const listed: Listed[] = [];
+  for (const root of [folders.root, ...folders.others]) {
+    const prefix = prefixOf(folders, root);
+    const walked = await walkFolder(root, limits.files, before.ends.get(root));
+    for (const [below, at] of walked.leftOut) leftOut.set(prefix + below, at);
+    if (walked.end !== undefined) ends.set(root, walked.end);
+    listed.push(...(await listFiles(root, prefix, [...walked.found, ...knownBehind(walked, prefix, before.files)], pace)));
+  }
+  pace.onListed?.();
+  const { files, left, trouble } = await readFiles(listed, store, before.files, limits, pace);
+  return { folders, files, partial: ends.size > 0 || left <= 0, leftOut, ends, ...(trouble === undefined ? {} : { trouble }) };
 }
 
-async function scanFolder(
-  root: string,
-  prefix: string,
+/** New files have pushed them out of the walk: they are watched on. */
+function knownBehind({ end }: Walked, prefix: string, known: Files): readonly string[] {
+  if (end === undefined) return [];
+  const below = [...known.keys()].flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
+  return below.filter((name) => !path.isAbsolute(name) && isBehind(name, end));
+}
+
+async function listFiles(root: string, prefix: string, names: readonly string[], pace: ScanPace): Promise<readonly Listed[]> {
+  const listed: Listed[] = [];
+  await eachOf(names, async (below) => {
+    const file = path.join(root, below);
+    const agentSince = pace.agentSince?.();
+    const found = await statsOf(file);
+    if (found) listed.push({ name: prefix + below, file, found, agentSince });
+  });
+  return listed;
+}
+
+async function readFiles(
+  listed: readonly Listed[],
   store: ContentStore,
   before: Files,
   limits: ScanLimits,
-): Promise<Omit<Scan, 'folders'>> {
-  const walked: Walked = { root, found: [], leftOut: new Map(), most: limits.files };
-  const complete = await walk(walked, '', []);
+  pace: ScanPace,
+): Promise<{ readonly files: Map<string, FileState>; readonly left: number; readonly trouble: string | undefined }> {
   const states = new Map<string, FileState>();
   let left = limits.totalBytes;
   let trouble: string | undefined;
-  const queue = walked.found.values();
-  const work = async () => {
-    for (const below of queue) {
-      const name = prefix + below;
-      const state = await stateOf(path.join(root, below), store, before.get(name), Math.min(limits.fileBytes, left));
-      if (!state) continue;
-      if (state.stamp !== before.get(name)?.stamp) left -= state.size;
-      trouble ??= state.trouble;
-      states.set(name, { content: state.content, stamp: state.stamp });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await eachOf(listed, async (one) => {
+    const known = before.get(one.name);
+    const isKnown = one.found !== 'unreadable' && known?.stamp === stampOf(one.found);
+    if (!isKnown && pace.isEnough?.()) return;
+    const state = await stateOfListed(one, store, known, Math.min(limits.fileBytes, left), pace.agentSince);
+    if (!state) return;
+    if (!isKnown) left -= state.size;
+    trouble ??= state.trouble;
+    states.set(one.name, { content: state.content, stamp: state.stamp });
+  });
   // In one order, whichever was read first and however the system lists them.
   const files = new Map([...states].sort(([one], [other]) => (one < other ? -1 : 1)));
-  const leftOut = new Map([...walked.leftOut].map(([below, at]) => [prefix + below, at]));
-  return { files, partial: !complete || left <= 0, leftOut, ...(trouble === undefined ? {} : { trouble }) };
+  return { files, left, trouble };
+}
+
+async function eachOf<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
+  const queue = all.values();
+  const work = async () => {
+    for (const one of queue) await run(one);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
 interface StateNow extends FileState {
@@ -115,30 +168,62 @@ export async function stateOf(
   known: FileState | undefined,
   mostBytes = usualLimits.fileBytes,
 ): Promise<StateNow | undefined> {
+  const found = await statsOf(file);
+  return found && stateOfListed({ name: '', file, found }, store, known, mostBytes);
+}
+
+/** Of a file that the agent has written since it was listed, what is known of the time before. */
+async function stateOfListed(
+  { file, found, agentSince: since = Number.POSITIVE_INFINITY }: Listed,
+  store: ContentStore,
+  known: FileState | undefined,
+  mostBytes: number,
+  agentSince?: () => number | undefined,
+): Promise<StateNow | undefined> {
+  if (found === 'unreadable') return { ...UNREADABLE, size: 0 };
+  const { size, ctimeMs, birthtimeMs } = found;
+  const stamp = stampOf(found);
+  if (known?.stamp === stamp) return { ...known, size };
+  if (ctimeMs >= since - SAME_TIME) {
+    if (known) return { ...known, size: 0 };
+    return birthtimeMs >= since - SAME_TIME ? undefined : { content: 'unkept unknown', stamp: '', size: 0 };
+  }
+  if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size };
+  const read = await readRegular(file).catch((error: unknown) => (isGone(error) ? 'gone' : 'unreadable'));
+  const isAsListed = typeof read === 'object' && read.stamp === stamp;
+  // The agent may have been quicker.
+  if (!isAsListed && agentSince?.() !== undefined) return { content: `unkept ${stamp}`, stamp, size: 0 };
+  if (typeof read === 'string') return read === 'gone' ? undefined : { ...UNREADABLE, size: 0 };
+  // Written once more at the same time it has the same stamp.
+  const isYoung = Date.now() - ctimeMs < SAME_TIME;
+  return await store.put(read.bytes).then(
+    (content) => ({ content, stamp: isAsListed && !isYoung ? stamp : '', size }),
+    // The stamp is left out: the next scan tries again.
+    (error: unknown) => ({ content: `unkept ${stamp}`, stamp: '', size, trouble: messageOf(error) }),
+  );
+}
+
+/** undefined when there is no regular file of that name. Never rejects. */
+async function statsOf(file: string): Promise<Listed['found'] | undefined> {
   try {
     const found = await lstat(file);
-    if (!found.isFile()) return undefined;
-    const { mtimeMs, ctimeMs, ino, size } = found;
-    const stamp = `${mtimeMs} ${ctimeMs} ${ino} ${size}`;
-    if (known?.stamp === stamp) return { ...known, size };
-    if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size };
-    const bytes = await readRegular(file);
-    return await store.put(bytes).then(
-      (content) => ({ content, stamp, size }),
-      // The stamp is left out: the next scan tries again.
-      (error: unknown) => ({ content: `unkept ${stamp}`, stamp: '', size, trouble: messageOf(error) }),
-    );
+    return found.isFile() ? found : undefined;
   } catch (error) {
-    if (isGone(error)) return undefined;
     // The file exists and cannot be read.
-    return { content: 'unkept unreadable', stamp: 'unreadable', size: 0 };
+    return isGone(error) ? undefined : 'unreadable';
   }
 }
 
-async function readRegular(file: string): Promise<Buffer> {
+function stampOf({ mtimeMs, ctimeMs, ino, size }: Exclude<Listed['found'], 'unreadable'>): string {
+  return `${mtimeMs} ${ctimeMs} ${ino} ${size}`;
+}
+
+/** With the stamp that it had when all was read. */
+async function readRegular(file: string): Promise<{ readonly bytes: Buffer; readonly stamp: string }> {
   const handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
-    return await handle.readFile();
+    const bytes = await handle.readFile();
+    return { bytes, stamp: stampOf(await handle.stat()) };
   } finally {
     await handle.close();
   }
@@ -150,6 +235,18 @@ interface Walked {
   readonly found: string[];
   readonly leftOut: Map<string, number>;
   readonly most: number;
+  /** The last name to be found. */
+  readonly last: string | undefined;
+  folders: number;
+  /** The last name that was found, where that is not all. */
+  end: string | undefined;
+}
+
+/** `last`: where the walk before had to end. What was watched then is watched on, however many files come or go before that. */
+async function walkFolder(root: string, most: number, last: string | undefined): Promise<Walked> {
+  const walked: Walked = { root, found: [], leftOut: new Map(), most, last, folders: 0, end: undefined };
+  if (!(await walk(walked, '', []))) walked.end = walked.found.at(-1) ?? '';
+  return walked;
 }
 
 /** False when there are more files than wanted. */
@@ -158,18 +255,32 @@ async function walk(walked: Walked, below: string, outer: Rules): Promise<boolea
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const own = entries.some((entry) => entry.name === '.gitignore' && entry.isFile()) ? await rulesIn(folder) : undefined;
   const rules = own ? [...outer, { below, rules: own }] : outer;
-  for (const entry of entries) {
+  walked.folders += 1;
+  for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
     const name = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (walked.last !== undefined && isBehind(name, walked.last)) return false;
     if (entry.isDirectory()) {
       if (RECORDS.has(entry.name)) continue;
       if (PACKAGES.has(entry.name) || isIgnored(rules, name, true)) await leaveOut(walked, name);
       else if (!(await walk(walked, name, rules))) return false;
     } else if (entry.isFile() && !isIgnored(rules, name, false)) {
-      if (walked.found.length >= walked.most) return false;
+      if (isFull(walked)) return false;
       walked.found.push(name);
     }
   }
   return true;
+}
+
+/** A walk that knows its end may find as many new files again. */
+function isFull({ found, folders, most, last }: Walked): boolean {
+  return found.length >= (last === undefined ? most : 2 * most) || folders > most;
+}
+
+/** In the order of a walk. */
+function isBehind(name: string, last: string): boolean {
+  const [path, end] = [name.split('/'), last.split('/')];
+  const at = path.findIndex((part, index) => part !== end[index]);
+  return at >= 0 && at < end.length && (path[at] ?? '') > (end[at] ?? '');
 }
 
 async function leaveOut({ root, leftOut }: Walked, name: string): Promise<void> {

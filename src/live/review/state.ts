@@ -244,6 +244,14 @@ export function withoutMove(state: ReviewState, name: string, from: string): Rev
   return { ...state, tracked, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
 }
 
+/** These files are again what they were before they changed at once. */
+export function withoutBurst(state: ReviewState, names: ReadonlySet<string>): ReviewState {
+  const checkpoints = state.checkpoints.map((one) =>
+    one.burst.some((name) => names.has(name)) ? { ...one, burst: one.burst.filter((name) => !names.has(name)) } : one,
+  );
+  return { ...state, checkpoints };
+}
+
 // --- questions
 
 /** What a file was called at each checkpoint, by the moves since. `undone`: those that were undone count, too. */

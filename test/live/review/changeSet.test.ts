@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   chmodSync,
@@ -20,6 +21,7 @@ import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../../src/live/review/contentStore.ts';
+import { usualLimits } from '../../../src/live/review/scan.ts';
 import { usedBy } from '../../../src/live/review/state.ts';
 import { plain } from '../../../src/session/diffs.ts';
 import { mergedInto } from '../../../src/session/merge.ts';
@@ -50,8 +52,9 @@ class Scene {
   changes = this.reload();
 
   /** As the next window finds it. */
-  reload(): ChangeSet {
-    this.changes = new ChangeSet(this.root, path.join(this.state, 's.json'), { store: this.store, effects: this.effects, log: silentLog });
+  reload(limits = usualLimits): ChangeSet {
+    const deps = { store: this.store, effects: this.effects, log: silentLog, limits };
+    this.changes = new ChangeSet(this.root, path.join(this.state, 's.json'), deps);
     return this.changes;
   }
   path(name: string): string {
@@ -584,6 +587,25 @@ test(
     );
     await scene.changes.restore('t');
     assert.deepEqual([existsSync(scene.path('out/7')), scene.read('old'), existsSync(scene.path('dist/b.js'))], [false, '1', true]);
+    assert.deepEqual([scene.changes.burst, (await scene.changes.preview('t'))?.files], [0, []]);
+  }),
+);
+
+test(
+  'a burst that was restored is said no more, and once more when the restore is undone',
+  inScene(async (scene) => {
+    scene.write({ old: '1' });
+    scene.reload({ ...usualLimits, burst: 5 });
+    await scene.turn('t', () => {
+      scene.write({ old: '2' });
+      for (let at = 0; at < 10; at += 1) scene.write({ [`out/${at}`]: '1' });
+    });
+    assert.equal(scene.changes.burst, 11);
+    await scene.changes.restore('t');
+    assert.deepEqual([scene.changes.burst, (await scene.changes.preview('t'))?.files], [0, []]);
+    await scene.changes.undoRestore();
+    assert.deepEqual([scene.changes.burst, existsSync(scene.path('out/7')), scene.read('old')], [11, true, '2']);
+    assert.equal((await scene.changes.preview('t'))?.files.length, 11);
   }),
 );
 
@@ -608,7 +630,11 @@ test(
     assert.match(scene.changes.trouble ?? '', /EISDIR/);
     // Nothing at all is kept any more: a change is still told by the prompt it belongs to, and the user hears why it cannot be undone.
     rmSync(path.join(scene.state, 's.json.new'), { recursive: true });
-    scene.store.put = () => Promise.reject(new Error('ENOSPC: no space left'));
+    scene.store.put = async (bytes) => {
+      const name = createHash('sha256').update(bytes).digest('hex');
+      if (await scene.store.get(name)) return name;
+      throw new Error('ENOSPC: no space left');
+    };
     let told = 0;
     scene.changes.onChange(() => {
       told += 1;
