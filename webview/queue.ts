@@ -27,7 +27,7 @@ export function queueView(view: View, edit: (prompt: QueuedPrompt) => void): Tem
         (prompt) =>
           html`<li>
             ${iconOf('clock')}<bdi class="queue-text">${prompt.content.map((one) => chipLabel(one, view.session.cwd)).join(' · ')}</bdi>
-            ${prompt.held ? html`<span class="tag">${t('Held')}</span>` : nothing}
+            ${prompt.feedback ? html`<span class="tag">${t('Feedback')}</span>` : nothing}${prompt.held ? html`<span class="tag">${t('Held')}</span>` : nothing}
             ${!busy || steers ? small('send', t('Send now'), () => now(prompt)) : prompt.held ? small('send', t('Send when this turn has ended'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
             ${small('cross', t('Remove'), () => intent({ type: 'unqueue', turnId: prompt.turnId }))}
           </li>`,

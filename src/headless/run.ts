@@ -54,6 +54,8 @@ interface Past {
   readonly ended: Set<TurnId>;
   /** Prompts that left the queue to be sent and have not begun their turn. */
   readonly leaving: Set<TurnId>;
+  /** Turns that words with a rejection begin. */
+  readonly feedback: Set<TurnId>;
   /** In the last turn. */
   asks: number;
   last: Turn | undefined;
@@ -80,6 +82,7 @@ class Player implements Disposable {
     started: new Set(),
     ended: new Set(),
     leaving: new Set(),
+    feedback: new Set(),
     asks: 0,
     last: undefined,
     isAsExpected: true,
@@ -206,7 +209,7 @@ class Player implements Disposable {
     this.#past.asks = 0;
     if ('prompt' in step) this.#send({ type: 'prompt', turnId, content: this.#content(step.prompt, step.files ?? []) });
     else this.#send({ type: 'command', turnId, path: step.command, args: step.args ?? '' });
-    await this.#until((session) => this.#isOver(session, turnId));
+    await this.#until((session) => [turnId, ...this.#past.feedback].every((one) => this.#isOver(session, one)));
     if (this.#live.store.now.queue.some((prompt) => prompt.turnId === turnId))
       this.#fail(`Not sent, for the turn before was stopped or failed: ${JSON.stringify(step).slice(0, 200)}`);
     this.#past.last = this.#live.store.now.turns.find((turn) => turn.id === turnId) ?? this.#past.last;
@@ -289,7 +292,10 @@ class Player implements Disposable {
       this.#past.leaving.delete(event.turnId);
     }
     if (event.type === 'turn.ended') this.#past.ended.add(event.turnId);
-    if (event.type === 'queue.set') for (const turnId of goneFrom(before.queue, event.queue)) this.#past.leaving.add(turnId);
+    if (event.type === 'queue.set') {
+      for (const turnId of goneFrom(before.queue, event.queue)) this.#past.leaving.add(turnId);
+      for (const { turnId, feedback } of event.queue) if (feedback) this.#past.feedback.add(turnId);
+    }
     if (event.type === 'link.closed') this.#past.leaving.clear();
     if (event.type === 'ask.opened') this.#asked(event.ask);
     const moment = momentOf(event);
@@ -317,11 +323,18 @@ class Player implements Disposable {
   #answer(ask: Ask, answer: Answer): void {
     const { store } = this.#live;
     const { length } = store.now.notices;
-    this.#send({ type: 'answer', askId: ask.id, answer });
+    this.#send({ type: 'answer', askId: ask.id, answer: this.#saidOnce(ask, answer) });
     const [refusal] = store.now.notices.slice(length);
     if (answer.kind !== 'fields' || refusal === undefined || !store.now.asks.some((one) => one.id === ask.id)) return;
     this.#fail(`${ask.title}: ${refusal.text}`);
     this.#send({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } });
+  }
+
+  /** An agent that asks again in the turn that the words of its rejection began is rejected without them: it would never end. */
+  #saidOnce({ turnId }: Ask, answer: Answer): Answer {
+    if (answer.kind !== 'option' || turnId === undefined || !this.#past.feedback.has(turnId)) return answer;
+    const { feedback: _, ...rest } = answer;
+    return rest;
   }
 
   #matches(rule: AnswerRule, ask: Ask): boolean {

@@ -4,12 +4,12 @@ import { type Log, messageOf } from '../base/log.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
 import type { Ports, Tool } from '../protocols/ports.ts';
 import { readTextFile } from '../protocols/textFile.ts';
-import { isTooWide } from '../session/approvalAnswers.ts';
+import { feedbackWay, isTooWide } from '../session/approvalAnswers.ts';
 import { doneSides, pendingSides } from '../session/diffs.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, CallId, Command, Content, Decision, Notice, QueuedPrompt, Session, SessionId, Turn, TurnId } from '../session/model.ts';
-import { type ApprovalRule, autoAnswer } from '../session/policy.ts';
+import { type ApprovalRule, ruledAnswer } from '../session/policy.ts';
 import { byPath, type ChangedFile, callsOf, diffsOf, findAsk, isChange, readsHistory, runningTurn } from '../session/select.ts';
 import type { Store } from '../session/store.ts';
 import { type Applied, AT_A_TIME, EventSink, MOST_PARTS, surplusParts } from './eventSink.ts';
@@ -180,7 +180,7 @@ export class LiveSession implements HostedSession, Disposable {
         return this.#adapter?.send(intent);
       }
       case 'answer':
-        return this.#answer(intent.askId, intent.answer, 'user');
+        return this.#answer(intent.askId, intent.answer);
       case 'revise':
         return this.#emit({ type: 'ask.revised', askId: intent.askId, diffs: intent.diffs });
       case 'stopCall':
@@ -318,7 +318,7 @@ export class LiveSession implements HostedSession, Disposable {
         return this.#askOpened(event.ask);
       case 'turn.ended':
         // A turn of an earlier conversation that was stopped then says nothing of what waits now.
-        if (event.status !== 'done' && !this.store.now.partial) this.#hold();
+        if (event.status !== 'done' && !this.store.now.partial) this.#hold(!isStopped(before, event));
         if (!this.store.now.partial) void this.#lookFor(event.turnId);
         return this.#drain();
       case 'link.closed':
@@ -368,9 +368,9 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   #askOpened(ask: Ask): void {
-    const answer = autoAnswer(ask, this.#deps.rules(), this.store.now.cwd, workspacePathsAt(this.store.now.cwd));
+    const ruled = ruledAnswer(ask, this.#deps.rules(), this.store.now.cwd, workspacePathsAt(this.store.now.cwd));
     // After the adapter has finished saying what it says.
-    if (answer) queueMicrotask(() => this.#answer(ask.id, answer, 'rule'));
+    if (ruled) queueMicrotask(() => this.#answer(ask.id, ruled.answer, ruled.rule));
   }
 
   #refuse(ask: Ask): void {
@@ -380,14 +380,30 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   /** An answer to an ask that is gone, or an option it never had, is dropped. */
-  #answer(askId: string, answer: Answer, by: 'user' | 'rule'): void {
+  #answer(askId: string, answer: Answer, rule?: ApprovalRule): void {
     const ask = findAsk(this.store.now, askId);
     if (!ask) return;
     if (answer.kind === 'option' && !offered(ask).includes(answer.optionId)) return;
     if (answer.kind === 'fields' && ask.kind !== 'question') return;
-    const decision = decisionOf(ask, answer, by);
+    const { given, words } = feedbackApart(ask, answer, this.#offers()?.feedback === true);
+    const decision = decisionOf(ask, given, rule);
     if (decision) this.#emit({ type: 'ask.decided', askId, decision });
-    if (!this.#toolApproval.answer(askId, answer)) this.#adapter?.send({ type: 'answer', askId, answer });
+    if (!this.#toolApproval.answer(askId, given)) this.#adapter?.send({ type: 'answer', askId, answer: given });
+    if (words !== undefined) this.#tell(words);
+  }
+
+  /** Feedback that the answer did not carry: said into the turn where the agent hears it there, otherwise the very next prompt. */
+  #tell(text: string): void {
+    const content: readonly Content[] = [{ type: 'text', text }];
+    const turnId = this.#deps.newId();
+    if (this.#offers()?.steer && runningTurn(this.store.now)) return this.#adapter?.send({ type: 'steer', turnId, content });
+    const { queue } = this.store.now;
+    const [first] = queue;
+    // Several rejections of one turn are one prompt.
+    const waiting = first?.feedback && !first.held ? first : undefined;
+    const next: QueuedPrompt = { turnId: waiting?.turnId ?? turnId, content: [...(waiting?.content ?? []), ...content], feedback: true };
+    this.#setQueue([next, ...queue.filter((one) => one !== waiting)]);
+    this.#drain();
   }
 
   #prompt(prompt: QueuedPrompt): void {
@@ -435,10 +451,11 @@ export class LiveSession implements HostedSession, Disposable {
     return false;
   }
 
-  /** What was to follow waits for the user from now on. */
-  #hold(): void {
+  /** What was to follow waits for the user from now on. Feedback goes on where its rejection has ended the turn. */
+  #hold(exceptFeedback = false): void {
     const { queue } = this.store.now;
-    if (queue.some((one) => !one.held)) this.#setQueue(queue.map((one) => ({ ...one, held: true })));
+    const holds = (one: QueuedPrompt) => !one.held && !(exceptFeedback && one.feedback);
+    if (queue.some(holds)) this.#setQueue(queue.map((one) => (holds(one) ? { ...one, held: true } : one)));
   }
 
   #setQueue(queue: readonly QueuedPrompt[]): void {
@@ -475,6 +492,21 @@ function failingText({ reason, full }: Extract<JournalTrouble, { kind: 'failing'
     : t('This conversation cannot be saved: {0} It is kept in memory and saved once that works again.', reason);
 }
 
+/** The turn failed or the user stopped it, rather than that the agent gave it up. */
+function isStopped(before: Session, { turnId, status }: Extract<SessionEvent, { type: 'turn.ended' }>): boolean {
+  return status === 'failed' || runningTurn(before)?.id !== turnId || runningTurn(before)?.stopping === true;
+}
+
+/** The answer as the agent takes it, and the words with a rejection that it does not carry. */
+function feedbackApart(ask: Ask, answer: Answer, carries: boolean): { readonly given: Answer; readonly words?: string } {
+  if (ask.kind !== 'approval' || answer.kind !== 'option' || answer.feedback === undefined) return { given: answer };
+  if (feedbackWay(ask, carries) === 'answer') return { given: answer };
+  const { feedback, ...given } = answer;
+  const effect = ask.options.find((one) => one.id === answer.optionId)?.effect;
+  const words = feedback.trim();
+  return words !== '' && feedbackWay(ask, carries) && effect?.startsWith('reject') ? { given, words } : { given };
+}
+
 /** The ids a user may choose; what else comes from the view is not what was shown. */
 function offered(ask: Ask): readonly string[] {
   if (ask.kind === 'approval') return ask.options.filter((option) => !isTooWide(option, ask)).map((option) => option.id);
@@ -482,7 +514,7 @@ function offered(ask: Ask): readonly string[] {
 }
 
 /** What an answer decides, to be kept with the call it was about. Secrets are left out; undefined for an option the ask does not have. */
-function decisionOf(ask: Ask, answer: Answer, by: 'user' | 'rule'): Decision | undefined {
+function decisionOf(ask: Ask, answer: Answer, rule: ApprovalRule | undefined): Decision | undefined {
   if (answer.kind === 'cancelled') return ask.kind === 'question' ? { kind: 'skipped' } : undefined;
   if (ask.kind === 'question') {
     if (answer.kind === 'option') return { kind: 'skipped' };
@@ -495,9 +527,10 @@ function decisionOf(ask: Ask, answer: Answer, by: 'user' | 'rule'): Decision | u
   if (answer.kind !== 'option' || !option) return undefined;
   return {
     kind: 'approval',
-    by,
+    by: rule ? 'rule' : 'user',
     effect: option.effect,
     label: option.label,
+    ...(rule ? { rule: { kind: rule.kind, ...(rule.pattern === undefined ? {} : { pattern: rule.pattern }) } } : {}),
     ...(answer.feedback === undefined ? {} : { feedback: answer.feedback }),
   };
 }
@@ -505,6 +538,7 @@ function decisionOf(ask: Ask, answer: Answer, by: 'user' | 'rule'): Decision | u
 /** A prompt that names one of the agent's commands becomes that command; anything else stays a prompt. */
 function asCommand(prompt: QueuedPrompt, commands: readonly Command[]): Intent {
   const plain: Intent = { type: 'prompt', ...prompt };
+  if (prompt.feedback) return plain;
   const [only, ...more] = prompt.content;
   if (only?.type !== 'text' || more.length > 0) return plain;
   const text = only.text.trim();

@@ -18,7 +18,7 @@ export interface ApprovalAnswer {
    */
   readonly does:
     | { readonly kind: 'option'; readonly option: Option }
-    | { readonly kind: 'feedback'; readonly option: Option }
+    | { readonly kind: 'feedback'; readonly option: Option; readonly way: FeedbackWay }
     | { readonly kind: 'session'; readonly option: Option; readonly rule: ApprovalRule }
     | { readonly kind: 'always' };
   readonly means: 'once' | 'wider' | 'always' | 'reject' | 'feedback' | 'other';
@@ -26,6 +26,15 @@ export interface ApprovalAnswer {
   /** How far it reaches, or the agent's own words where ours do not carry them. */
   readonly description?: string;
   readonly letter?: AnswerLetter;
+}
+
+/** How words with a rejection reach the agent: with the answer, or as the next thing it is told. */
+export type FeedbackWay = 'answer' | 'next';
+
+/** Undefined where no agent asks: a rejection says it all. */
+export function feedbackWay(ask: Approval, agentTakesFeedback: boolean): FeedbackWay | undefined {
+  if (ask.wordless) return ask.ours ? undefined : 'next';
+  return ask.ours || agentTakesFeedback ? 'answer' : 'next';
 }
 
 /** What a surface shows of an approval besides what is asked. */
@@ -72,9 +81,10 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
     ...by('reject_once').map((option) => answerOf(option, 'reject', option === refusing && standard ? t('Reject') : undefined)),
     ...by('reject_always').map((option) => answerOf(option, 'reject', undefined)),
   ];
-  if (feedback && !ask.wordless && refusing) {
+  const way = feedbackWay(ask, feedback);
+  if (way && refusing) {
     const label = t('Reject with feedback…');
-    answers.push({ id: 'feedback', does: { kind: 'feedback', option: refusing }, means: 'feedback', label });
+    answers.push({ id: 'feedback', does: { kind: 'feedback', option: refusing, way }, means: 'feedback', label });
   }
   const unclear = ask.options.filter((option) => option.effect === 'other' || isMisleading(option));
   answers.push(...unclear.map((option) => (isMisleading(option) ? contradiction(option) : answerOf(option, 'other', undefined))));

@@ -2,6 +2,7 @@ import { t } from '../base/l10n.ts';
 import type { Decision, Session, Terminal, ToolCall } from './model.ts';
 import { isSettled } from './parts.ts';
 import { callTitle, diffsOf, forSession, relativePath } from './select.ts';
+import { coveredBy } from './suggestedRules.ts';
 
 /** A call in plain words: verb, what it is about, and what came of it. The raw name and input stand elsewhere. */
 export interface CallWords {
@@ -15,7 +16,7 @@ export interface CallWords {
   readonly result?: string;
   /** What went wrong, after all else: "exit 1". */
   readonly problem?: string;
-  /** Who decided, where it was not the user for this once. */
+  /** Who decided. */
   readonly decided?: string;
 }
 
@@ -25,14 +26,16 @@ export type CallGroup = 'read' | 'search' | 'run';
 type Stage = 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
 
 export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): CallWords {
-  const decided = decisionText(call.decision);
+  const decided = decisionText(call);
   const words = wordsOf(call, session);
-  return decided === undefined ? words : { ...words, decided };
+  const named = stageOf(call) === 'rejected' && words.thing === undefined ? { verb: t('Rejected'), thing: words.verb } : words;
+  return decided === undefined ? named : { ...named, decided };
 }
 
 /** The group a finished call may fold into; undefined for all that stands by itself. */
 export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): CallGroup | undefined {
-  if (call.status !== 'done' || call.error || isPlan(call) || opens(call) || call.decision?.kind === 'answers') return undefined;
+  if (call.status !== 'done' || call.error || isPlan(call) || opens(call)) return undefined;
+  if (call.decision?.kind === 'answers' || isRejection(call.decision)) return undefined;
   if (call.kind === 'read') return 'read';
   if (call.kind === 'search' || subjectOf(ourTool(call)) !== undefined) return 'search';
   if (call.kind !== 'execute') return undefined;
@@ -65,9 +68,13 @@ export function durationText(milliseconds: number): string {
 function wordsOf(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): CallWords {
   const { decision } = call;
   if (decision?.kind === 'answers') return { verb: t('Answered'), thing: answersText(decision) };
+  if (call.withdrawn && neverBegan(call)) return { ...wordsAbout(call, session, 'cancelled'), verb: t('Withdrawn') };
   if (decision?.kind === 'skipped') return { verb: t('Skipped'), thing: callTitle(call, session.cwd) };
   if (isPlan(call)) return { verb: call.status === 'failed' ? t('Could not update the plan') : t('Updated the plan') };
-  const stage = stageOf(call);
+  return wordsAbout(call, session, stageOf(call));
+}
+
+function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>, stage: Stage): CallWords {
   if (opens(call) && stage !== 'failed') return fileWords(call, session.cwd, stage === 'running' ? t('Opening') : t('Opened'));
   const looked = lookedAt(call, session.cwd);
   if (looked !== undefined) return { verb: LOOK[stage](), ...looked };
@@ -133,7 +140,9 @@ const RUN: Readonly<Record<Stage, () => string>> = {
   cancelled: () => t('Stopped'),
 };
 
-function stageOf({ status }: ToolCall): Stage {
+/** Whatever the agent reports of a call that was rejected. */
+function stageOf({ status, decision }: ToolCall): Stage {
+  if (isRejection(decision) && status !== 'running') return 'rejected';
   switch (status) {
     case 'pending':
     case 'waiting':
@@ -309,14 +318,33 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
   return undefined;
 }
 
-/** Nothing for the usual case: allowed by the user, this once. */
-function decisionText(decision: Decision | undefined): string | undefined {
+/** Who decided. That it was rejected is said by the verb, unless the agent goes on with it. */
+function decisionText({ decision, status }: ToolCall): string | undefined {
   if (decision?.kind !== 'approval') return undefined;
-  if (decision.feedback) return `“${decision.feedback}”`;
-  if (decision.by === 'rule') return t('by rule');
-  if (decision.effect === 'allow_always')
-    return forSession(decision.label ?? '') ? t('allowed for this session') : t('allowed from now on');
-  return decision.effect === 'other' ? `“${decision.label ?? ''}”` : undefined;
+  const { by, effect, rule, label = '', feedback } = decision;
+  const quoted = (words: string | undefined) => (words ? ` “${words}”` : '');
+  const isRejected = isRejection(decision);
+  if (isRejected && status === 'running') return t('Rejected');
+  if (by === 'rule') return `${isRejected ? t('by your rule') : t('allowed by your rule')}${quoted(rule && coveredBy(rule))}`;
+  if (isRejected) return `${t('by you')}${quoted(feedback)}`;
+  if (effect === 'allow_once') return t('allowed once by you');
+  if (effect === 'allow_always') return forSession(label) ? t('allowed by you for this session') : t('allowed by you from now on');
+  return `“${label}”`;
+}
+
+/** The user, or a rule of theirs, did not let it happen. */
+export function isRejection(decision: Decision | undefined): boolean {
+  return decision?.kind === 'approval' && decision.effect.startsWith('reject');
+}
+
+/** The agent has told no more of it than that it wants to do it. */
+function neverBegan({ status, startedAt }: ToolCall): boolean {
+  return status === 'pending' || status === 'waiting' || (status === 'cancelled' && startedAt === undefined);
+}
+
+/** It ran, if only for a while. */
+export function hasRun(call: ToolCall): boolean {
+  return stageOf(call) !== 'rejected' && !neverBegan(call);
 }
 
 function answersText({ values }: Extract<Decision, { kind: 'answers' }>): string {

@@ -64,7 +64,7 @@ export interface Offers {
   readonly signOut?: true;
   /** What was said before can be said differently, and an answer be asked for anew. */
   readonly edit?: true;
-  /** A rejection may carry words for the agent. */
+  /** The answer to an approval carries words with a rejection; other agents get them as the next prompt. */
   readonly feedback?: true;
   readonly editableApprovals?: true;
   readonly tools?: ToolOffer;
@@ -83,6 +83,8 @@ export interface QueuedPrompt {
   readonly held?: true;
   /** The failed turn it tries again. */
   readonly again?: TurnId;
+  /** Words with a rejection, for an agent whose answers carry none. */
+  readonly feedback?: true;
 }
 
 export interface Turn {
@@ -178,6 +180,8 @@ export interface ToolCall {
   readonly appliedOnDisk?: true;
   /** Who let it happen, or did not. Absent when nobody was asked. */
   readonly decision?: Decision;
+  /** The agent took back its request for approval before anybody answered. */
+  readonly withdrawn?: true;
   /** When it began to run and when it ended, in milliseconds since the epoch. Absent in conversations that were only read. */
   readonly startedAt?: number;
   readonly endedAt?: number;
@@ -190,7 +194,10 @@ export type Decision =
       readonly effect: Option['effect'];
       /** The agent's name of the option, where the effect alone does not tell. */
       readonly label?: string;
+      /** The words that the answer carried. */
       readonly feedback?: string;
+      /** The user's rule that decided. */
+      readonly rule?: { readonly kind: string; readonly pattern?: string };
     }
   /** Secrets are left out. */
   | { readonly kind: 'answers'; readonly values: readonly { readonly label: string; readonly values: readonly string[] }[] }
@@ -261,7 +268,7 @@ export interface Approval {
    * agent has made its edit.
    */
   readonly revised?: readonly Diff[];
-  /** Words with a rejection would reach nobody. */
+  /** Its answer carries no words, whatever the agent offers. */
   readonly wordless?: true;
   /** Parley's own, not the agent's. */
   readonly ours?: true;

@@ -70,11 +70,15 @@ function withRejected(before: ToolCall, call: ToolCall): ToolCall {
 
 /** `proposed`: the diffs of an edit that was decided. */
 export function decideCall(turn: Turn, id: CallId, decision: Decision, proposed: readonly Diff[]): Turn {
-  return inCall(turn, id, (call) => {
+  return inCall(turn, id, ({ withdrawn: _, ...call }) => {
     const isRejected = decision.kind === 'approval' && decision.effect.startsWith('reject');
     if (!isRejected || call.output.some((one) => one.kind === 'diff')) return { ...call, decision };
     return { ...call, decision, output: [...call.output, ...proposed.map((diff) => ({ kind: 'diff' as const, diff }))] };
   });
+}
+
+export function withdrawCall(turn: Turn, id: CallId): Turn {
+  return inCall(turn, id, (call) => (call.withdrawn || call.decision ? call : { ...call, withdrawn: true }));
 }
 
 export function carryOut(turn: Turn, id: CallId): Turn {

@@ -33,16 +33,25 @@ const LONGEST_COMMAND = 20_000;
  * widen what the agent may do later. What is rejected is taken broadly, what is allowed narrowly (acp.md §9, §10.3): plain edits of files that
  * lie in the folder and steer nothing, and commands that are known to be what runs, in the folder.
  */
-export function autoAnswer(ask: Ask, rules: readonly ApprovalRule[], cwd: string, ground: WorkspacePaths): Answer | undefined {
+export function ruledAnswer(
+  ask: Ask,
+  rules: readonly ApprovalRule[],
+  cwd: string,
+  ground: WorkspacePaths,
+): { readonly answer: Answer; readonly rule: ApprovalRule } | undefined {
   if (ask.kind !== 'approval') return undefined;
   const matching = rules.filter((rule) => (rule.decision === 'reject' ? rejects(rule, ask, cwd, ground) : allows(rule, ask, cwd, ground)));
-  const decision = matching.find((rule) => rule.decision === 'reject')?.decision ?? matching[0]?.decision;
-  if (decision === undefined) return undefined;
-  const effect = decision === 'allow' ? 'allow_once' : 'reject_once';
+  const rule = matching.find((one) => one.decision === 'reject') ?? matching[0];
+  if (!rule) return undefined;
+  const effect = rule.decision === 'allow' ? 'allow_once' : 'reject_once';
   const [option, another] = ask.options.filter((one) => one.effect === effect);
   // Several ways to allow it once are answers to choose from, not one permission.
-  if (decision === 'allow' && another) return undefined;
-  return option && { kind: 'option', optionId: option.id };
+  if (rule.decision === 'allow' && another) return undefined;
+  return option && { answer: { kind: 'option', optionId: option.id }, rule };
+}
+
+export function autoAnswer(...asked: Parameters<typeof ruledAnswer>): Answer | undefined {
+  return ruledAnswer(...asked)?.answer;
 }
 
 /** Any of what is asked about is enough. */

@@ -30,6 +30,7 @@ import {
   removeParts,
   setText,
   settleCalls,
+  withdrawCall,
 } from './parts.ts';
 import { findAsk } from './select.ts';
 
@@ -371,7 +372,9 @@ function closeAsk(session: Session, { askId, how }: Extract<SessionEvent, { type
   const ask = findAsk(session, askId);
   const closed = withAsks(session, (one) => one.id !== askId);
   const { callId, turnId, decision } = ask ?? {};
-  if (how === 'withdrawn' || callId === undefined || turnId === undefined || !decision) return closed;
+  if (callId === undefined || turnId === undefined) return closed;
+  if (how === 'withdrawn') return inTurn(closed, turnId, (turn) => withdrawCall(turn, callId));
+  if (!decision) return closed;
   const proposed = ask?.kind === 'approval' && ask.detail.type === 'edit' ? ask.detail.diffs : [];
   return inTurn(closed, turnId, (turn) => decideCall(turn, callId, decision, proposed));
 }

@@ -12,7 +12,7 @@ export interface SuggestedRule {
 }
 
 /** What a rule covers, in plain words; its pattern where there are none for it. */
-export function coveredBy({ kind, pattern }: Pick<ApprovalRule, 'kind' | 'pattern'>): string {
+export function coveredBy({ kind, pattern }: { readonly kind: string; readonly pattern?: string }): string {
   if (pattern === undefined) {
     if (kind === 'edit') return t('all edits in this workspace');
     return kind === 'read' ? t('reading files here') : `${kind}: ${ANY}`;

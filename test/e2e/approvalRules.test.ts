@@ -57,7 +57,7 @@ test(
   inWindow(async ({ window }) => {
     const { chat, pick } = window;
     assert.deepEqual((await ask(run('4', 'npm run check'))).result, chosen('once'));
-    await chat.call('npm run check').filter({ hasText: 'by rule' }).waitFor();
+    await chat.call('npm run check').filter({ hasText: 'allowed by your rule' }).waitFor();
     assert.equal(await pick.box.count(), 0);
     for (const id of ['1', '2', '3', '4']) agent.update({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'completed' });
     finish();

@@ -126,6 +126,25 @@ test('an edit is carried out when it is allowed, and nothing changes when it is 
   }
 });
 
+test('words with a rejection are the next prompt of an agent whose answers carry none, before the next step', async (t) => {
+  const cwd = folder(t, { 'a.txt': 'one\n' });
+  const script = path.join(folder(t), 'script.json');
+  const steps = [
+    { rules: [{ answer: { reject: 'replace "one" by "2" in a.txt' } }] },
+    { prompt: 'replace "one" by "1" in a.txt' },
+    { prompt: 'list files' },
+  ];
+  writeFileSync(script, JSON.stringify(steps));
+  const outcome = await headless('--protocol', 'acp', '--cwd', cwd, '--script', script, '--timeout', '60');
+  assert.equal(outcome.code, 0, outcome.stderr);
+  // The second rejection says the same: it would begin a turn for ever.
+  assert.deepEqual(
+    outcome.session?.turns.map(({ prompt: [said] }) => said?.type === 'text' && said.text),
+    ['replace "one" by "1" in a.txt', 'replace "one" by "2" in a.txt', 'list files'],
+  );
+  assert.equal(readFileSync(path.join(cwd, 'a.txt'), 'utf8'), 'one\n');
+});
+
 test('prompts go in order, the events lead to the session that is printed last', async (t) => {
   const cwd = folder(t, { 'a.txt': 'one\n' });
   const outcome = await headless('--protocol', 'kimi-wire', ...AGENT, '--cwd', cwd, '--prompt', 'read a.txt', '--prompt', 'list files');

@@ -8,7 +8,7 @@ import { type LiveDeps, LiveSession } from '../../src/live/liveSession.ts';
 import type { Resume } from '../../src/protocols/adapter.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
 import { MOST_ASKS } from '../../src/session/askLimit.ts';
-import type { Approval, Content, Diff, ToolCall } from '../../src/session/model.ts';
+import type { Approval, Content, Diff, Offers, ToolCall } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { changedFiles } from '../../src/session/select.ts';
@@ -542,4 +542,82 @@ test('the agent hears of a prompt after what has to be done before it, and of a 
       .map((prompt) => prompt.turnId),
     ['b'],
   );
+});
+
+/** A running turn `t1` with an open approval, of an agent that offers so much. */
+async function asked(offers: Offers = {}, ask: Partial<Approval> = {}) {
+  const all = await opened();
+  const { live, script } = all;
+  script.last().say({ type: 'link.ready', agent: { protocol: 'scripted', name: 'Fake' }, offers });
+  live.send({ type: 'prompt', turnId: 't1', content: text('go') });
+  script.last().say({ type: 'ask.opened', ask: { ...approval('t1'), ...ask } });
+  const reject = (feedback: string, askId = 'ask') =>
+    live.send({ type: 'answer', askId, answer: { kind: 'option', optionId: 'n', feedback } });
+  const answers = () => script.last().heard.flatMap((one) => (one.type === 'answer' ? [one.answer] : []));
+  const prompts = () => script.last().heard.flatMap((one) => (one.type === 'prompt' ? [one.content] : []));
+  return { ...all, reject, answers, prompts };
+}
+
+test('an agent whose answers carry words hears feedback in the answer, once', async () => {
+  const { reject, answers, prompts, script, now } = await asked({ feedback: true });
+  reject('use pnpm');
+  script.last().endTurn();
+  assert.deepEqual(answers(), [{ kind: 'option', optionId: 'n', feedback: 'use pnpm' }]);
+  assert.deepEqual([prompts().length, now().queue.length], [1, 0]);
+});
+
+test('any other agent hears feedback as the very next prompt, before what already waits, whether it goes on or gives the turn up', async () => {
+  for (const end of ['done', 'cancelled'] as const) {
+    const { live, reject, answers, prompts, script, now } = await asked();
+    live.send({ type: 'prompt', turnId: 'later', content: text('later') });
+    reject('/use pnpm');
+    assert.deepEqual(answers(), [{ kind: 'option', optionId: 'n' }]);
+    assert.deepEqual(
+      now().queue.map(({ content, feedback }) => [content, feedback]),
+      [
+        [text('/use pnpm'), true],
+        [text('later'), undefined],
+      ],
+    );
+    script.last().endTurn(end);
+    assert.deepEqual(prompts(), [text('go'), text('/use pnpm')], end);
+    script.last().endTurn();
+    // After a turn that did not end well the user says whether the rest is still meant.
+    assert.equal(prompts().length, end === 'done' ? 3 : 2);
+    live.dispose();
+  }
+});
+
+test('feedback stays in the queue when the turn fails, is stopped or breaks off', async () => {
+  for (const how of ['fails', 'stopped', 'gone'] as const) {
+    const { live, reject, prompts, script, now } = await asked();
+    reject('use pnpm');
+    if (how === 'stopped') live.send({ type: 'cancel' });
+    if (how === 'gone') script.last().say({ type: 'link.closed', reason: 'died', at: 2 });
+    else script.last().endTurn(how === 'fails' ? 'failed' : 'cancelled');
+    assert.deepEqual([prompts().length, now().queue.map(({ held }) => held)], [1, [true]], how);
+    live.dispose();
+  }
+});
+
+test('feedback on several rejections of a turn is one prompt; an agent that can be steered hears it in the turn', async () => {
+  const { reject, prompts, script } = await asked();
+  script.last().say({ type: 'ask.opened', ask: { ...approval('t1'), id: 'other' } });
+  reject('use pnpm');
+  reject('not there', 'other');
+  script.last().endTurn();
+  assert.deepEqual(prompts().at(-1), [...text('use pnpm'), ...text('not there')]);
+  const steered = await asked({ steer: true });
+  steered.reject('use pnpm');
+  const [, , said] = steered.script.last().heard;
+  assert.deepEqual(said?.type === 'steer' && said.content, text('use pnpm'));
+  assert.equal(steered.now().queue.length, 0);
+});
+
+test('an ask of the agent whose answer carries no words sends them as the next prompt, whatever the agent offers', async () => {
+  const { reject, answers, prompts, script } = await asked({ feedback: true }, { wordless: true });
+  reject('use pnpm');
+  script.last().endTurn();
+  assert.deepEqual(answers(), [{ kind: 'option', optionId: 'n' }]);
+  assert.deepEqual(prompts().at(-1), text('use pnpm'));
 });

@@ -145,6 +145,17 @@ test('an answer without an option takes the narrowest of its side', async (t) =>
   assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'once' } }]);
 });
 
+test('words with a rejection wait for an agent whose answers carry none, in sight of clients, and begin the next turn', async (t) => {
+  const { client, chat, last, answers } = await asked(t);
+  const userSuggestion = { text: 'use pnpm' };
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: false, userSuggestion });
+  assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'no' } }]);
+  await until(() => chat().queuedMessages?.[0]?.message.text === 'use pnpm');
+  last().say({ type: 'turn.ended', turnId: 't1', at: 2, status: 'cancelled' });
+  await until(() => chat().activeTurn?.message.text === 'use pnpm');
+  assert.deepEqual(chat().queuedMessages ?? [], []);
+});
+
 test('attack: an approval right behind a stop runs nothing', async (t) => {
   const { client, chat, answers } = await asked(t);
   await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 10 });

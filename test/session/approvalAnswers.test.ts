@@ -14,8 +14,8 @@ const approval = (options: readonly Option[], change: Partial<Approval> = {}): A
   options,
   ...change,
 });
-const shown = (ask: Approval, feedback = true) =>
-  approvalAnswers(ask, { cwd, feedback }).answers.map(({ letter, label }) => `${letter ?? '-'} ${label}`);
+const shown = (ask: Approval) =>
+  approvalAnswers(ask, { cwd, feedback: true }).answers.map(({ letter, label }) => `${letter ?? '-'} ${label}`);
 
 /** What real agents offer for a command, in their order. */
 const AGENTS: Readonly<Record<string, readonly Option[]>> = {
@@ -50,6 +50,23 @@ test('whatever order an agent offers its options in, the answers and their keys 
   }
 });
 
+test('every agent hears feedback: in the answer where that carries words, otherwise as the next prompt; Parley’s own asks take none', () => {
+  const way = (feedback: boolean, change: Partial<Approval> = {}) => {
+    const { answers } = approvalAnswers(approval(AGENTS.claude ?? [], change), { cwd, feedback });
+    const answer = answers.find(({ letter }) => letter === 'F');
+    return answer?.does.kind === 'feedback' ? answer.does.way : undefined;
+  };
+  assert.equal(way(true), 'answer');
+  assert.equal(way(false), 'next');
+  assert.equal(way(true, { wordless: true }), 'next');
+  assert.equal(way(false, { ours: true }), 'answer', 'a tool of ours says it in its result');
+  assert.equal(way(true, { ours: true, wordless: true }), undefined);
+  assert.equal(
+    approvalAnswers(approval([{ id: 'y', label: 'Yes', effect: 'allow_once' }]), { cwd, feedback: true }).answers.at(-1)?.letter,
+    'W',
+  );
+});
+
 test('the agent’s words are not repeated where our label says them', () => {
   const described = (label: string) => {
     const wide = { id: 'w', label, effect: 'allow_always' } as const;
@@ -68,7 +85,7 @@ test('where an agent offers only allowances that last, they are labelled so and 
     ...labels.map((label) => ({ id: label, label, effect: 'allow_always' as const })),
     { id: 'n', label: 'Reject', effect: 'reject_once' },
   ];
-  const labels = (...said: readonly string[]) => shown(approval(options(...said)), false);
+  const labels = (...said: readonly string[]) => shown(approval(options(...said))).slice(0, -1);
   for (const label of ['Allow', 'Yes', 'OK', 'Always allow', '允许一次', 'Allow once'])
     assert.match(labels(label)[0] ?? '', /^S Allow from now on/, label);
   assert.deepEqual(labels('Allow'), ['S Allow from now on', 'R Reject']);
@@ -95,7 +112,7 @@ test('of several wider scopes the narrowest has the key', () => {
     ],
     { toolKind: 'other', detail: { type: 'text', text: 'open_in_ide' } },
   );
-  assert.deepEqual(shown(tools, false), [
+  assert.deepEqual(shown(tools).slice(0, -1), [
     'A Allow',
     'S Allow tool for this session',
     '- Allow all server tools for this session',
@@ -137,6 +154,7 @@ test('an option of unknown meaning, or whose name contradicts its effect, is sho
     found.answers.map(({ letter, label, means }) => [letter, label, means]),
     [
       ['R', 'Reject', 'reject'],
+      ['F', 'Reject with feedback…', 'feedback'],
       [undefined, 'Reject ⚠ Allow once', 'other'],
       [undefined, 'Yield to the planner', 'other'],
     ],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callGroup, callWords, durationText, groupWords } from '../../src/session/callWords.ts';
+import { callGroup, callWords, durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
 import type { Terminal, ToolCall } from '../../src/session/model.ts';
 
 const call = (change: Partial<ToolCall>): ToolCall => ({
@@ -47,11 +47,24 @@ test('a command says how it ended, and the rows below a failure do not hide it',
   assert.equal(callGroup(run, session(terminal({ code: 0, signal: null }))), 'run');
 });
 
-test('who decided is said only where it was not the user for this once', () => {
+test('a row says who decided', () => {
   const run = (decision: NonNullable<ToolCall['decision']>) => said(call({ kind: 'execute', input: { command: 'ls' }, decision }));
-  assert.equal(run({ kind: 'approval', by: 'user', effect: 'allow_once' }), 'Ran ls');
-  assert.equal(run({ kind: 'approval', by: 'rule', effect: 'allow_once' }), 'Ran ls by rule');
-  assert.equal(run({ kind: 'approval', by: 'user', effect: 'reject_once', feedback: 'npm run clean' }), 'Ran ls “npm run clean”');
+  assert.equal(run({ kind: 'approval', by: 'user', effect: 'allow_once' }), 'Ran ls allowed once by you');
+  const rule = { kind: 'command', pattern: 'ls *' };
+  assert.equal(
+    run({ kind: 'approval', by: 'rule', effect: 'allow_once', rule }),
+    'Ran ls allowed by your rule “commands that begin with ls”',
+  );
+  assert.equal(
+    run({ kind: 'approval', by: 'rule', effect: 'reject_once', rule: { kind: 'command' } }),
+    'Rejected ls by your rule “command: *”',
+  );
+  // Conversations of earlier versions do not name the rule.
+  assert.equal(run({ kind: 'approval', by: 'rule', effect: 'allow_once' }), 'Ran ls allowed by your rule');
+  assert.equal(
+    run({ kind: 'approval', by: 'user', effect: 'reject_once', feedback: 'npm run clean' }),
+    'Rejected ls by you “npm run clean”',
+  );
   assert.equal(
     said(
       call({
@@ -66,6 +79,25 @@ test('who decided is said only where it was not the user for this once', () => {
     ),
     'Answered SQLite; Types, Tests',
   );
+});
+
+test('what was rejected did not run, whatever the agent reports of it; unless it says that it goes on', () => {
+  const decision = { kind: 'approval', by: 'user', effect: 'reject_once' } as const;
+  for (const status of ['pending', 'done', 'failed', 'ended', 'cancelled', 'rejected'] as const) {
+    const one = call({ kind: 'execute', input: { command: 'rm -rf x' }, decision, status });
+    assert.equal(said(one), 'Rejected rm -rf x by you', status);
+    assert.deepEqual([callGroup(one, session()), hasRun(one)], [undefined, false], status);
+  }
+  assert.equal(said(call({ kind: 'fetch', title: 'Look it up', decision })), 'Rejected Look it up by you');
+  assert.equal(said(call({ kind: 'execute', input: { command: 'ls' }, decision, status: 'running' })), 'Running ls Rejected');
+});
+
+test('a request that was withdrawn is not said to run', () => {
+  const one = (status: ToolCall['status']) => call({ kind: 'execute', input: { command: 'ls' }, withdrawn: true, status });
+  assert.equal(said(one('pending')), 'Withdrawn ls');
+  assert.equal(said(one('cancelled')), 'Withdrawn ls');
+  assert.equal(hasRun(one('cancelled')), false);
+  assert.equal(said(one('running')), 'Running ls');
 });
 
 test('folded rows count what they hold', () => {
@@ -97,8 +129,8 @@ test('a tool of a server reads the same, whichever way an agent names it', () =>
 
 test('an answer that lasts says how long, as far as the agent does', () => {
   const decided = (label: string) => said(call({ decision: { kind: 'approval', by: 'user', effect: 'allow_always', label } }));
-  assert.match(decided('Allow for this session'), /allowed for this session$/);
-  assert.match(decided('Allow for all future sessions'), /allowed from now on$/);
+  assert.match(decided('Allow for this session'), /allowed by you for this session$/);
+  assert.match(decided('Allow for all future sessions'), /allowed by you from now on$/);
 });
 
 test('a search says how much it found, where the output can be read', () => {

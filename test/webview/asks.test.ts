@@ -227,7 +227,7 @@ async function writeFeedback(stage: Stage, text: string): Promise<void> {
   await stage.settle();
 }
 
-test('words for the agent go with a rejection only, and only where the agent takes them', async () => {
+test('words for the agent go with a rejection only, whether or not its answers carry any; asks of Parley take none', async () => {
   const stage = await Stage.open(session({ ...running, asks: [command] }));
   await stage.press('Feedback');
   assert.equal(stage.all('.ask [data-option]').length, 0, 'no answer stands beside the words');
@@ -239,9 +239,11 @@ test('words for the agent go with a rejection only, and only where the agent tak
     { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o3', feedback: 'Use the other branch' } },
     { type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'o1' } },
   ]);
-  const offersFeedback = (from: Stage) => from.all('.ask button').some((button) => button.getAttribute('aria-label') === 'Feedback');
-  assert.equal(offersFeedback(await Stage.open(session({ ...running, asks: [command], link: { state: 'ready', offers: {} } }))), false);
-  assert.equal(offersFeedback(await Stage.open(session({ ...running, asks: [{ ...command, wordless: true }] }))), false);
+  const later = await Stage.open(session({ ...running, asks: [command], link: { state: 'ready', offers: {} } }));
+  await later.press('Feedback');
+  assert.match(later.find<HTMLTextAreaElement>('.ask textarea').placeholder, /Sent as the next prompt\.$/);
+  const ours = await Stage.open(session({ ...running, asks: [{ ...command, ours: true, wordless: true }] }));
+  assert.equal(ours.all('.ask [aria-label=Feedback]').length, 0);
 });
 
 test('words for the agent: the focus goes to their field, Enter rejects with them, Esc goes back', async () => {

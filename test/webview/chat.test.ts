@@ -626,15 +626,18 @@ test('keys that come to the page are for the composer, unless something in it ha
   assert.equal(document.activeElement?.className, 'title-button');
 });
 
-test('who allowed a call is said: the user once with its input, everything else in its row', async () => {
+test('the row of a call says who decided; what was rejected is folded and not counted as run', async () => {
   const input = { input: { command: 'npm test' }, kind: 'execute', status: 'done' } as const;
   const decided = (id: string, by: 'user' | 'rule', effect: 'allow_once' | 'allow_always') =>
     callPart({ ...input, id, title: id, decision: { kind: 'approval', by, effect } });
   const calls = [decided('once', 'user', 'allow_once'), decided('ruled', 'rule', 'allow_once'), decided('more', 'user', 'allow_always')];
-  const parts = calls.flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
+  const decision = { kind: 'approval', by: 'user', effect: 'reject_once' } as const;
+  const output = [{ kind: 'content', content: { type: 'text', text: 'the user said no' } }] as const;
+  const refused = callPart({ ...input, id: 'refused', title: 'refused', status: 'failed', output, decision });
+  const parts = [...calls, refused].flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
-  for (const toggle of stage.all('.call-toggle[aria-expanded=false]')) toggle.dispatchEvent(click());
-  await stage.settle();
-  const said = stage.all('.call').map((call) => /by rule|allowed from now on|allowed once by you/.exec(call.textContent ?? '')?.[0]);
-  assert.deepEqual(said, ['allowed once by you', 'by rule', 'allowed from now on']);
+  const said = stage.all('.call-toggle').map((row) => /(?:allowed|by) .*$/.exec(row.textContent?.trim() ?? '')?.[0]);
+  assert.deepEqual(said, ['allowed once by you', 'allowed by your rule', 'allowed by you from now on', 'by you']);
+  assert.equal(stage.all('.call-toggle').at(-1)?.getAttribute('aria-expanded'), 'false');
+  assert.match(stage.text('.sum'), /Ran 3 commands/);
 });

@@ -206,8 +206,7 @@ function answerButton(view: View, ask: Approval, one: ApprovalAnswer, label: str
 }
 
 function feedbackButton(view: View, ask: Approval, one: ApprovalAnswer): TemplateResult {
-  const label = t('Reject and tell the agent what to do instead');
-  return html`<button class="ghost" type="button" id=${openerId(ask)} title="${label} (F)" aria-label=${t('Feedback')} data-letter="F" @click=${() => toggleWords(view, ask, true)}>
+  return html`<button class="ghost" type="button" id=${openerId(ask)} title=${tooltipOf(one)} aria-label=${t('Feedback')} data-letter="F" @click=${() => toggleWords(view, ask, true)}>
     <span class="narrow-only">${iconOf('note')}</span><span class="wide-only">${withLetter(t('Feedback'), one.letter)}</span></button>`;
 }
 
@@ -333,7 +332,7 @@ function toggleWords(view: View, ask: Approval, open: boolean): void {
 /** Words for the agent, in the place of the answers; what is asked about stays in sight. */
 function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, value: string): TemplateResult {
   const does = answers.find((one) => one.means === 'feedback')?.does;
-  const option = does?.kind === 'feedback' ? does.option : undefined;
+  const { option, way } = does?.kind === 'feedback' ? does : {};
   const write = (event: Event) => keep(view, ask, FEEDBACK, (event.target as HTMLTextAreaElement).value);
   const key = (event: KeyboardEvent) => {
     if (event.isComposing || event.keyCode === 229) return;
@@ -343,8 +342,8 @@ function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, valu
     event.preventDefault();
     event.stopPropagation();
   };
-  const label = t('What should the agent do instead?');
-  return html`<textarea class="text-field" rows="2" id=${wordsId(ask)} .value=${value} placeholder=${label} aria-label=${t('Feedback: Enter rejects with it, Esc goes back')} @input=${write} @keydown=${key}></textarea>
+  const label = way === 'next' ? t('What should the agent do instead? Sent as the next prompt.') : t('What should the agent do instead?');
+  return html`<textarea class="text-field" rows="2" id=${wordsId(ask)} .value=${value} placeholder=${label} aria-label=${label} @input=${write} @keydown=${key}></textarea>
     <div class="answers">
       <button class="button primary" type="button" ?disabled=${value.trim() === ''} @click=${(event: MouseEvent) => event.detail <= 1 && option && answer(view, ask, option)}>${t('Reject')}</button>
       <button class="ghost" type="button" @click=${() => toggleWords(view, ask, false)}>${t('Cancel')}</button>

@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { type CallWords, callWords, durationText, isExitLine, ranFor } from '../../src/session/callWords.ts';
+import { type CallWords, callWords, durationText, isExitLine, isRejection, ranFor } from '../../src/session/callWords.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Diff, Output, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
@@ -139,7 +139,7 @@ function stopView(view: View, callId: string, title: string): TemplateResult {
 /** Open by itself: work under way, what went wrong, and changes until their turn is over. */
 function usuallyOpen(view: View, call: ToolCall, running: boolean): boolean {
   if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
-  if (call.status === 'waiting' || call.status === 'rejected') return false;
+  if (call.status === 'waiting' || call.status === 'rejected' || isRejection(call.decision)) return false;
   if (call.error || (call.status === 'failed' && call.output.length > 0)) return true;
   if (call.output.some((output) => output.kind === 'diff')) return running;
   // A call without an input is there only for what it shows.
@@ -160,14 +160,9 @@ function rawView(view: View, key: string, call: ToolCall): TemplateResult | type
   if (call.inputText === '' && call.input === undefined) return nothing;
   return fold(view, {
     key: `${key}:input`,
-    summary: html`<span class="small">${t('Input of {0}', visibleText(shortened(call.name || call.title, IN_ROW)))}${onceByUser(call) ? html` · ${t('allowed once by you')}` : nothing}</span>`,
+    summary: html`<span class="small">${t('Input of {0}', visibleText(shortened(call.name || call.title, IN_ROW)))}</span>`,
     body: () => plainText(view, `${key}:inputText`, visibleText(call.input === undefined ? call.inputText : pretty(call.input))),
   });
-}
-
-/** The usual decision is said here, and every other in the row itself. */
-function onceByUser({ decision }: ToolCall): boolean {
-  return decision?.kind === 'approval' && decision.by === 'user' && decision.effect === 'allow_once';
 }
 
 /** All a call does to a file stands where it does it first. */

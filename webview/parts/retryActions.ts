@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { durationText, groupWords } from '../../src/session/callWords.ts';
+import { durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
 import { allowedByRule, turnFiles } from '../../src/session/select.ts';
 import { count, money } from '../amounts.ts';
@@ -62,7 +62,7 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
 /** Time, commands, what nobody was asked about, tokens and price, each where it is known. */
 function spentText(turn: Turn): string {
   const { endedAt, startedAt, spent } = turn;
-  const commands = turn.parts.filter((part) => part.kind === 'call' && part.call.kind === 'execute').length;
+  const commands = turn.parts.filter((part) => part.kind === 'call' && part.call.kind === 'execute' && hasRun(part.call)).length;
   const byRule = allowedByRule(turn);
   const tokens = (spent?.input ?? 0) + (spent?.output ?? 0);
   return [

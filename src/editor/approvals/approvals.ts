@@ -4,7 +4,7 @@ import type { HostedSession, SessionHost } from '../../live/surface.ts';
 import { type ApprovalAnswer, type ApprovalAnswers, approvalAnswers } from '../../session/approvalAnswers.ts';
 import { approvalHeading } from '../../session/approvalHeading.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Ask, AskId, Option, SessionId } from '../../session/model.ts';
+import type { Approval, Ask, AskId, SessionId } from '../../session/model.ts';
 import type { ApprovalRule } from '../../session/policy.ts';
 import type { Change } from '../../session/store.ts';
 import { shortened } from '../../session/visible.ts';
@@ -18,6 +18,7 @@ import { QuestionPick, type QuestionProgress } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
 import { plainLabel } from './rowText.ts';
 
+type Feedback = Extract<ApprovalAnswer['does'], { readonly kind: 'feedback' }>;
 export type PopUp = 'always' | 'whenNoDiff' | 'never';
 
 export interface ApprovalsDeps {
@@ -118,13 +119,13 @@ export class Approvals implements Disposable {
     return true;
   }
 
-  /** Asks for feedback and rejects with it. False when the agent takes none. */
+  /** Asks for feedback and rejects with it. False where it would reach nobody. */
   async rejectWithFeedback(sessionId: SessionId, askId: AskId): Promise<boolean> {
     const found = this.#find(sessionId, askId);
     if (found?.ask.kind !== 'approval') return false;
     const answer = this.#answersTo(sessionId, found.ask).answers.find(({ does }) => does.kind === 'feedback');
     if (answer?.does.kind !== 'feedback') return false;
-    await this.#rejectWithWords(found, found.ask, answer.does.option);
+    await this.#rejectWithWords(found, found.ask, answer.does);
     await this.#goBack();
     return true;
   }
@@ -269,7 +270,7 @@ export class Approvals implements Disposable {
   async #choose(one: OpenAsk, ask: Approval, { does }: ApprovalAnswer): Promise<void> {
     switch (does.kind) {
       case 'feedback':
-        return this.#rejectWithWords(one, ask, does.option);
+        return this.#rejectWithWords(one, ask, does);
       case 'always':
         return this.#makeRule(one, ask);
       case 'session':
@@ -287,13 +288,16 @@ export class Approvals implements Disposable {
     else this.show(one.sessionId, ask.id);
   }
 
-  async #rejectWithWords(one: OpenAsk, ask: Approval, option: Option): Promise<void> {
+  async #rejectWithWords(one: OpenAsk, ask: Approval, { option, way }: Feedback): Promise<void> {
     const key = keyOfOpen(one);
     const stop = new AbortController();
     this.#feedback = { key, stop };
     const feedback = await this.#deps.inputs.input({
       title: this.#titleOf(one),
-      prompt: vscode.l10n.t('What should the agent do instead?'),
+      prompt:
+        way === 'answer'
+          ? vscode.l10n.t('What should the agent do instead?')
+          : vscode.l10n.t('What should the agent do instead? Sent as the next prompt.'),
       signal: stop.signal,
       check: (text) => (text.trim() ? undefined : vscode.l10n.t('An answer is needed.')),
     });

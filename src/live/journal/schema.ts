@@ -53,6 +53,7 @@ const decision = z.discriminatedUnion('kind', [
     effect: text,
     label: optional(text),
     feedback: optional(text),
+    rule: optional(z.looseObject({ kind: text, pattern: optional(text) })),
   }),
   z.looseObject({ kind: z.literal('answers'), values: list(z.looseObject({ label: text, values: list(text) })) }),
   z.looseObject({ kind: z.literal('skipped') }),
@@ -73,6 +74,7 @@ const call = z.looseObject({
   goesOn: optional(z.boolean()),
   appliedOnDisk: optional(yes),
   decision: optional(decision),
+  withdrawn: optional(yes),
   startedAt: optional(number),
   endedAt: optional(number),
 });
@@ -140,6 +142,7 @@ const queued = z.looseObject({
   replaces: optional(text),
   held: optional(yes),
   again: optional(text),
+  feedback: optional(yes),
 });
 const plan = z.looseObject({
   entries: list(
