@@ -5,7 +5,7 @@
 
 import { Emitter } from '../../src/base/emitter.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { LIMITS, WireAdapter } from '../../src/protocols/kimi-wire/adapter.ts';
+import { LIMITS, WireAdapter } from '../../src/protocols/kimi-wire/index.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
 import type { Channel } from '../../src/transport/channel.ts';

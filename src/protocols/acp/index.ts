@@ -1,5 +1,23 @@
-import type { Protocol } from '../adapter.ts';
-import { AcpAdapter } from './adapter.ts';
+import * as z from 'zod/mini';
+import { t, unreadable } from '../../base/l10n.ts';
+import { messageOf } from '../../base/log.ts';
+import type { SessionEvent } from '../../session/events.ts';
+import type { Intent } from '../../session/intents.ts';
+import { LinkError } from '../../transport/link.ts';
+import { processChannel } from '../../transport/process.ts';
+import { rpcLink } from '../../transport/rpcLink.ts';
+import type { Adapter, AdapterContext, Launch, Past, Protocol } from '../adapter.ts';
+import { type Driver, drive } from '../driver.ts';
+import { type OfferedTools, offerTools } from '../offeredTools.ts';
+import type { Exit } from '../ports.ts';
+import { type Codec, faultOf, textPath } from './codec.ts';
+import { type FileArgs, FilePort } from './files.ts';
+import type { LinkFacts } from './forms.ts';
+import { acpMachine } from './machine.ts';
+import { NOT_FOUND, sessionAnswer, sessionList } from './schema.ts';
+import { variablesIn } from './signIn.ts';
+import { type AcpSetup, type AcpState, codecOf, foldersOf, LIMITS, newAcp } from './state.ts';
+import { type TerminalArgs, TerminalPort } from './terminals.ts';
 
 /** Agents that speak the Agent Client Protocol over their standard input and output. */
 export const acp: Protocol = {
@@ -10,3 +28,293 @@ export const acp: Protocol = {
     return new AcpAdapter(launch, scene);
   },
 };
+
+type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
+
+/** How long a process may take to end by itself, and after SIGTERM. Milliseconds. */
+const PATIENCE = { end: 1500, term: 2000 };
+/** Pages of a list of conversations that are asked for at most. */
+const PAGES = 20;
+
+/** One conversation with one agent process: the machine, its ports and the requests beside it. */
+class AcpAdapter implements Adapter {
+  readonly ended: Promise<void>;
+  readonly #driver: Driver<AcpState>;
+  readonly #secrets: AgentSecrets;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(launch: ProcessLaunch, context: AdapterContext) {
+    const emit = (event: SessionEvent) => {
+      context.emit(event);
+      if (event.type !== 'link.ready' && event.type !== 'link.closed') return;
+      for (const wake of this.#waiting) wake();
+    };
+    const { ports } = context;
+    const secrets = new AgentSecrets(launch, context);
+    const files = new FilePort(ports.files);
+    const terminals = new TerminalPort(ports.terminals, emit);
+    const tools = new ToolServer(context);
+    this.#secrets = secrets;
+    this.#driver = drive(acpMachine, newAcp(`${context.newId()}.`, setupOf(launch, context)), {
+      now: context.now,
+      emit,
+      log: context.log,
+      links: {
+        agent: (_params, events) => {
+          const called = context.name ? { name: context.name } : {};
+          const spec = { ...launch, ...called, env: { ...launch.env, ...secrets.values } };
+          return rpcLink(processChannel(spec, { log: context.log, patience: PATIENCE }), events, {
+            log: context.log,
+            trace: (way, message) => context.trace(way, way === 'out' ? withoutServers(message) : message),
+            textPath,
+            cancelMethod: '$/cancel_request',
+          });
+        },
+      },
+      ports: {
+        file: (args: FileArgs) => files.run(args),
+        terminal: (args: TerminalArgs) => (args.do === 'login' ? login(args, launch, context) : terminals.run(args)),
+        secret: (args: SecretArgs) => secrets.run(args),
+        link: (args: LinkArgs) => linkPort(args, context),
+        server: (args: ServerArgs) => tools.run(args),
+      },
+    });
+    this.ended = this.#driver.ended;
+    context.signal.addEventListener('abort', () => this.dispose(), { once: true });
+    this.#driver.feed({ on: 'start' });
+  }
+
+  send(intent: Intent): void {
+    this.#driver.feed({ on: 'intent', intent });
+  }
+
+  dispose(): void {
+    this.#driver.feed({ on: 'leave' });
+  }
+
+  async history(signal?: AbortSignal): Promise<readonly Past[]> {
+    const { agent, setup } = this.#driver.state;
+    if (!agent?.can.list) return [];
+    const found: Past[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < PAGES; page++) {
+      const params = { cwd: setup.cwd, ...(cursor === undefined ? {} : { cursor }) };
+      const { sessions, nextCursor } = await this.#query('session/list', params, sessionList, signal);
+      for (const one of sessions) {
+        if (one.cwd != null && one.cwd !== setup.cwd) continue;
+        const at = one.updatedAt ? Date.parse(one.updatedAt) : Number.NaN;
+        found.push({ key: one.sessionId, title: one.title || one.sessionId, ...(Number.isNaN(at) ? {} : { at }) });
+      }
+      if (!nextCursor || nextCursor === cursor) break;
+      cursor = nextCursor;
+    }
+    return found;
+  }
+
+  /** A conversation that is gone already is no error. */
+  async forget(key: string, signal?: AbortSignal): Promise<void> {
+    if (!this.#driver.state.agent?.can.delete) throw new Error(t('This agent cannot do this.'));
+    try {
+      await this.#query('session/delete', { sessionId: key }, z.unknown(), signal);
+    } catch (error) {
+      if (!(error instanceof LinkError)) throw error;
+      if (error.failure.code !== NOT_FOUND) throw new Error(faultOf(error.failure).message);
+    }
+  }
+
+  async fork(signal?: AbortSignal): Promise<string> {
+    const { state } = this.#driver;
+    if (!state.agent?.can.fork || state.sessionId === null) throw new Error(t('This agent cannot do this.'));
+    const params = { sessionId: state.sessionId, ...foldersOf(state), mcpServers: [] };
+    const answer = await this.#query('session/fork', params, sessionAnswer, signal);
+    if (!answer.sessionId) throw new Error('The agent did not name the copy.');
+    return answer.sessionId;
+  }
+
+  async signOut(): Promise<void> {
+    const { agent, keyed, turn } = this.#driver.state;
+    if (!agent || !(agent.can.logout || keyed)) throw new Error(t('This agent cannot do this.'));
+    if (turn?.by === 'user') throw new Error(t('The agent is working. Stop it first.'));
+    if (agent.can.logout) await this.#driver.request('agent', this.#codec.logout, {});
+    if (!keyed) return;
+    await this.#secrets.forget(variablesIn(agent.authMethods));
+    const announced = new Promise<void>((resolve) => {
+      const wake = () => {
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      this.#waiting.add(wake);
+    });
+    this.#driver.feed({ on: 'reply', call: 'forgotten' });
+    await announced;
+  }
+
+  get #codec(): Codec {
+    return codecOf(this.#driver.state.agent);
+  }
+
+  /** Resolves with the agent's checked answer. Rejects with a sentence, and cancels the request, when it takes too long or the signal fires. */
+  async #query<T extends z.ZodMiniType>(method: string, params: object, answer: T, signal?: AbortSignal): Promise<z.output<T>> {
+    const { answer: limit } = this.#driver.state.setup.limits;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), limit);
+    const stop = signal ? AbortSignal.any([late.signal, signal]) : late.signal;
+    const stopped = new Promise<never>((_, reject) => {
+      const said = () =>
+        reject(new Error(late.signal.aborted ? t('The agent did not answer within {0} s.', limit / 1000) : t('Cancelled.')));
+      if (stop.aborted) said();
+      stop.addEventListener('abort', said, { once: true });
+    });
+    try {
+      const result = await Promise.race([this.#driver.request('agent', method, params, stop), stopped]);
+      const parsed = answer.safeParse(result);
+      if (parsed.success) return parsed.data;
+      throw new Error(unreadable(method));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function setupOf(launch: ProcessLaunch, { client, resume, past, ports }: AdapterContext): AcpSetup {
+  return {
+    cwd: launch.cwd,
+    folders: launch.folders ?? [],
+    client: { name: client.name, version: client.version },
+    newest: launch.options?.version === '2' ? 2 : 1,
+    resume: resume ? { key: resume.key, history: resume.history } : null,
+    startedAt: past?.[0]?.startedAt ?? null,
+    can: { links: ports.openLink !== undefined, logins: ports.runVisibly !== undefined },
+    tools: ports.tools.map((tool) => tool.name),
+    limits: LIMITS,
+  };
+}
+
+/** Tool servers carry tokens, and no trace may. */
+function withoutServers(message: unknown): unknown {
+  const { params } = message as { readonly params?: { readonly mcpServers?: readonly { readonly name?: unknown }[] } };
+  if (!Array.isArray(params?.mcpServers)) return message;
+  return { ...(message as object), params: { ...params, mcpServers: params.mcpServers.map(({ name }) => ({ name })) } };
+}
+
+type SecretArgs =
+  | { readonly do: 'load'; readonly names: readonly string[] }
+  | { readonly do: 'keep'; readonly values: Readonly<Record<string, string>> };
+
+/** Variables that the user entered for this agent, kept by the editor's secret storage. They go to the process and nowhere else. */
+class AgentSecrets {
+  values: Readonly<Record<string, string>> = {};
+  readonly #launch: ProcessLaunch;
+  readonly #context: AdapterContext;
+
+  constructor(launch: ProcessLaunch, context: AdapterContext) {
+    this.#launch = launch;
+    this.#context = context;
+  }
+
+  async run(args: SecretArgs): Promise<unknown> {
+    const { secrets } = this.#context.ports;
+    if (args.do === 'keep') {
+      this.values = { ...this.values, ...args.values };
+      for (const [name, value] of Object.entries(args.values)) await secrets?.set(this.#nameOf(name), value);
+      return null;
+    }
+    const found: Record<string, string> = {};
+    for (const name of args.names) {
+      const value = await secrets?.get(this.#nameOf(name));
+      if (value !== undefined) found[name] = value;
+    }
+    this.values = { ...found, ...this.values };
+    return Object.keys(this.values);
+  }
+
+  async forget(names: readonly string[]): Promise<void> {
+    for (const name of names) await this.#context.ports.secrets?.set(this.#nameOf(name), undefined);
+    this.values = {};
+  }
+
+  #nameOf(variable: string): string {
+    return `acp ${[this.#launch.command, ...this.#launch.args].join(' ')} ${variable}`;
+  }
+}
+
+/** The agent's own login: the command it names, or the configured one with the method's arguments behind it. */
+async function login(args: Extract<TerminalArgs, { do: 'login' }>, launch: ProcessLaunch, { ports }: AdapterContext): Promise<Exit | null> {
+  const env = Object.fromEntries(Object.entries(launch.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  const { title, login: named } = args;
+  const exit = await ports.runVisibly?.({
+    title,
+    command: named?.command ?? launch.command,
+    args: named ? (named.args ?? []) : [...launch.args, ...args.args],
+    env: { ...env, ...(named ? named.env : args.env) },
+    cwd: launch.cwd,
+  });
+  return exit ?? null;
+}
+
+type LinkArgs = { readonly do: 'look' | 'open'; readonly url: string };
+async function linkPort({ do: what, url }: LinkArgs, { ports }: AdapterContext): Promise<LinkFacts | boolean | null> {
+  if (what === 'open') return (await ports.openLink?.(url)) ?? false;
+  if (!URL.canParse(url)) return null;
+  const { protocol, host, hostname, username, password } = new URL(url);
+  if (!/^https?:$/.test(protocol)) return null;
+  return {
+    host,
+    isEncrypted: protocol === 'https:',
+    hasUser: username !== '' || password !== '',
+    isPunycode: hostname.split('.').some((label) => label.startsWith('xn--')),
+  };
+}
+
+type ServerArgs =
+  | { readonly do: 'offer'; readonly how: 'http' | 'process'; readonly version: 1 | 2 }
+  /** Settles once the agent has asked for the list of tools. */
+  | { readonly do: 'listed' }
+  | { readonly do: 'end' };
+
+/** Our editor tools as a tool server of this session. An agent works without them, too. */
+class ToolServer {
+  readonly #context: AdapterContext;
+  #offered: OfferedTools | undefined;
+  #isOver = false;
+  #onListed = (): void => {};
+  readonly #listed = new Promise<void>((resolve) => {
+    this.#onListed = resolve;
+  });
+
+  constructor(context: AdapterContext) {
+    this.#context = context;
+  }
+
+  async run(args: ServerArgs): Promise<readonly object[]> {
+    if (args.do === 'listed') {
+      await this.#listed;
+      return [];
+    }
+    if (args.do === 'end') {
+      this.#isOver = true;
+      this.#offered?.dispose();
+      return [];
+    }
+    try {
+      const offered = await offerTools(this.#context.ports.tools, { ...this.#context, onListed: this.#onListed });
+      if (this.#isOver) offered?.dispose();
+      if (!offered || this.#isOver) return [];
+      this.#offered = offered;
+      const { name, http, process } = offered;
+      const { server } = codecOf({ protocol: args.version });
+      return [
+        args.how === 'http'
+          ? server({ how: 'http', name, url: http.url, headers: pairs(http.headers) })
+          : server({ how: 'process', name, command: process.command, args: process.args, env: pairs(process.env) }),
+      ];
+    } catch (error) {
+      this.#context.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
+      return [];
+    }
+  }
+}
+
+function pairs(record: Readonly<Record<string, string>>) {
+  return Object.entries(record).map(([name, value]) => ({ name, value }));
+}

@@ -1,8 +1,18 @@
+import { t } from '../../base/l10n.ts';
+import { pathOfUri, uriOfPath } from '../../base/paths.ts';
+import type { Intent } from '../../session/intents.ts';
 import { type Channel, closedChannel, lateChannel } from '../../transport/channel.ts';
 import { isLocalHostHeader } from '../../transport/httpAccess.ts';
-import type { Launch, Protocol } from '../adapter.ts';
-import { AhpAdapter, type HostLaunch, LIMITS, socketUrl } from './adapter.ts';
-import { running } from './running.ts';
+import type { LinkEvents } from '../../transport/link.ts';
+import { rpcLink } from '../../transport/rpcLink.ts';
+import type { Adapter, AdapterContext, Hint, Launch, Past, Protocol, Running } from '../adapter.ts';
+import { type Driver, drive } from '../driver.ts';
+import { keyOfFile } from '../paths.ts';
+import { runTool } from '../runTool.ts';
+import { ROOT } from './codec.ts';
+import { type AhpState, ahpMachine, type Limits, newAhp, type Setup, VERSIONS } from './machine.ts';
+import { answers, type ListedSession } from './schema.ts';
+import { STATUS } from './state.ts';
 
 /** The Agent Host Protocol 0.9 and 1.x: sessions of `parley serve`, of VS Code's own host, or of another one (ahp.md §9). */
 export const ahp: Protocol = {
@@ -26,4 +36,143 @@ function connect({ url, headers }: HostLaunch, name = url): Channel {
   if ('url' in place)
     return lateChannel(import('../../transport/webSocket.ts').then(({ connectWebSocket }) => connectWebSocket(place.url, headers, name)));
   return closedChannel({ failure: 'broken', reason: place.refusal, stderr: '' });
+}
+
+type HostLaunch = Extract<Launch, { kind: 'http' }>;
+
+const LIMITS: Limits = {
+  silence: 30_000,
+  contents: 5_000,
+  reconnect: [300, 1_000, 3_000, 6_000, 10_000, 15_000],
+  offerRestart: 10_000,
+  restart: 30_000,
+};
+/** Pages of a list of sessions. */
+const PAGES = 20;
+
+interface World {
+  readonly connect: () => Channel;
+  readonly limits: Limits;
+}
+
+/** One session of an agent host, which goes on when this lets go of it. */
+class AhpAdapter implements Adapter {
+  readonly ended: Promise<void>;
+  readonly #launch: HostLaunch;
+  readonly #driver: Driver<AhpState>;
+
+  constructor(launch: HostLaunch, context: AdapterContext, { connect, limits }: World) {
+    this.#launch = launch;
+    this.#driver = drive(ahpMachine, newAhp(`${context.newId()}.`, setupOf(launch, context, limits)), {
+      now: context.now,
+      emit: context.emit,
+      log: context.log,
+      links: { host: (_params, events) => rpcLink(connect(), events, { log: context.log, trace: context.trace }) },
+      ports: {
+        tool: ({ name, input }: { readonly name: string; readonly input: string }, signal) =>
+          runTool(context.ports.tools, { name, input, signal, log: context.log }),
+      },
+    });
+    this.ended = this.#driver.ended;
+    context.signal.addEventListener('abort', () => this.dispose(), { once: true });
+    this.#driver.feed({ on: 'start' });
+  }
+
+  send(intent: Intent): void {
+    this.#driver.feed({ on: 'intent', intent });
+  }
+
+  async hints(text: string, cursor: number): Promise<readonly Hint[]> {
+    const { session } = this.#driver.state;
+    if (!session || text === '') return [];
+    const params = { kind: 'userMessage', channel: session.uri, text, offset: cursor };
+    const { items } = answers.completions.parse(await this.#driver.request('host', 'completions', params));
+    return items.map(({ insertText, rangeStart = cursor, rangeEnd = cursor, attachment }) => {
+      const description = attachment?._meta?.description;
+      return {
+        label: attachment?.label ?? insertText,
+        value: text.slice(0, rangeStart) + insertText + text.slice(rangeEnd),
+        ...(typeof description === 'string' ? { description } : {}),
+      };
+    });
+  }
+
+  /** The host's other sessions with this agent, in this folder. */
+  async history(signal?: AbortSignal): Promise<readonly Past[]> {
+    const { session, agent } = this.#driver.state;
+    const found: Past[] = [];
+    for (const one of await listed((params) => this.#driver.request('host', 'listSessions', params, signal))) {
+      const { resource, provider, title, modifiedAt, workingDirectories } = one;
+      const isHere = workingDirectories.some((folder) => keyOfFile(pathOfUri(folder)) === keyOfFile(this.#launch.cwd));
+      if (resource === session?.uri || provider !== agent?.provider || !isHere) continue;
+      const at = Date.parse(modifiedAt);
+      found.push({ key: resource, title, ...(Number.isNaN(at) ? {} : { at }) });
+    }
+    return found;
+  }
+
+  dispose(): void {
+    this.#driver.feed({ on: 'leave' });
+  }
+}
+
+/** All sessions of the host, of every agent and folder, newest first. */
+async function listed(ask: (params: object) => Promise<unknown>): Promise<readonly ListedSession[]> {
+  const found: ListedSession[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < PAGES; page++) {
+    const { items, nextCursor } = answers.listSessions.parse(await ask({ channel: ROOT, ...(cursor === undefined ? {} : { cursor }) }));
+    found.push(...items);
+    if (nextCursor === undefined || nextCursor === cursor) break;
+    cursor = nextCursor;
+  }
+  return found;
+}
+
+function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }: AdapterContext, limits: Limits): Setup {
+  return {
+    provider: launch.options?.agent ?? null,
+    folder: uriOfPath(launch.cwd),
+    resume: resume ? { key: resume.key, history: resume.history } : null,
+    shown: resume && !resume.history ? past.map(({ id, cutOff, status }) => ({ id, whole: !cutOff && status !== 'running' })) : [],
+    newId: newId(),
+    clientId: newId(),
+    client: { name: client.name, version: client.version },
+    tools: ports.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    limits,
+  };
+}
+
+/** The address of the host's WebSocket, or why it is not used. */
+function socketUrl(url: string, isNear: (host: string) => boolean): { readonly url: string } | { readonly refusal: string } {
+  const { protocol, host, href } = new URL(url);
+  if (protocol === 'http:' && !isNear(host))
+    return { refusal: t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', host) };
+  return { url: href.replace(/^http/, 'ws') };
+}
+
+const NOBODY: LinkEvents = { message: () => {}, asked: () => {}, withdrawn: () => {}, junk: () => {}, closed: () => {} };
+
+/** The sessions of a host, newest first; the connection is closed again. */
+async function running(
+  channel: Channel,
+  { client, log, signal }: Pick<AdapterContext, 'client' | 'log' | 'signal'>,
+): Promise<readonly Running[]> {
+  const link = rpcLink(channel, NOBODY, { log });
+  const ask = (method: string, params: object) => link.request(method, { channel: ROOT, ...params }, signal);
+  try {
+    await ask('initialize', { protocolVersions: VERSIONS, clientId: crypto.randomUUID(), clientInfo: client });
+    const found = await listed((params) => ask('listSessions', params));
+    return found.map(runningOf);
+  } finally {
+    link.close();
+  }
+}
+
+function runningOf({ resource, provider, title, status, modifiedAt, workingDirectories: [folder = ''] }: ListedSession): Running {
+  const at = Date.parse(modifiedAt);
+  const activity = status & STATUS.activity;
+  const state =
+    activity === STATUS.inputNeeded ? 'asking' : activity === STATUS.inProgress ? 'busy' : activity === STATUS.error ? 'failed' : 'idle';
+  return { key: resource, title, agent: provider, cwd: pathOfUri(folder), state, ...(Number.isNaN(at) ? {} : { at }) };
 }

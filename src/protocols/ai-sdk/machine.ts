@@ -1,12 +1,17 @@
 import { t } from '../../base/l10n.ts';
 import type { Input } from '../../conversation/machine.ts';
 import { clear, find, newTurn, type OpenAsk, put, remove } from '../../conversation/state.ts';
-import { machineOf } from '../../conversation/step.ts';
+import { machineOf, Step } from '../../conversation/step.ts';
+import type { SessionEvent } from '../../session/events.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
-import type { Content, Remedy } from '../../session/model.ts';
+import type { Content, Notice, Remedy } from '../../session/model.ts';
 import {
   answeredApproval,
   approvalAsk,
+  callOf,
+  changeOf,
+  contentOf,
+  contentsOf,
   continueAsk,
   cutAt,
   declareTools,
@@ -16,6 +21,7 @@ import {
   QUESTION_TOOL,
   questionField,
   resultValue,
+  usageOf,
   type Verdict,
   verdictOf,
 } from './codec.ts';
@@ -27,6 +33,7 @@ import {
   findTool,
   isTerminal,
   isTool,
+  type MessageObserver,
   newAssembly,
   progressOf,
   setError,
@@ -50,7 +57,6 @@ import {
   type UiMessage,
   type UiPart,
 } from './schema.ts';
-import { MASKED, ShownMessage } from './shown.ts';
 import {
   type About,
   type AiSdkState,
@@ -66,9 +72,120 @@ import {
   type Refused,
   type ResponseOutcome,
   type Setup,
+  type Shown,
   type ToolResult,
   type TurnOutcome,
 } from './state.ts';
+
+/** Servers hide what went wrong behind this by default. */
+const MASKED = 'An error occurred.';
+
+type GrowthEvent = Extract<SessionEvent, { readonly type: 'text.delta' | 'call.inputDelta' }>;
+type Growth = GrowthEvent extends infer E ? (E extends GrowthEvent ? { -readonly [K in keyof E]: E[K] } : never) : never;
+/** Shows the last message in the session, part by part. */
+abstract class ShownMessage extends Step<AiSdkState> implements MessageObserver {
+  /** The last text of this step, and how many effects there were with it. */
+  growth: { readonly at: number; readonly shown: Shown; readonly event: Growth; readonly effects: number } | null = null;
+
+  get last(): UiMessage {
+    return this.state.messages.at(-1) as UiMessage;
+  }
+
+  added(at: number): void {
+    const { turn } = this.state;
+    const part = this.last.parts[at];
+    if (!turn || !part) return;
+    const { id } = this.show(turn, at, part);
+    const turnId = turn.id;
+    if (isTool(part)) return this.emit({ type: 'part.added', turnId, part: { kind: 'call', id, call: callOf(id, part) } });
+    if (part.type === 'steering-message')
+      return this.emit({ type: 'part.added', turnId, part: { kind: 'prompt', id, content: contentsOf(part.parts) } });
+    if (part.type === 'data-usage') return this.showUsage((part as DataPart).data);
+    const content = contentOf(part);
+    if (content) this.emit({ type: 'part.added', turnId, part: { kind: 'content', id, content } });
+  }
+  /** Pieces for one part that a step takes one after the other are one event. */
+  grew(at: number, text: string): void {
+    const { growth } = this;
+    if (growth !== null && growth.at === at && growth.effects === this.effects.length) {
+      growth.event.text += text;
+      growth.shown.text += text.length;
+      return;
+    }
+    const { turn } = this.state;
+    const shown = turn?.shown[at];
+    const part = this.last.parts[at];
+    if (!turn || !shown || !part) return;
+    shown.text += text.length;
+    const event: Growth = isTool(part)
+      ? { type: 'call.inputDelta', turnId: turn.id, callId: shown.id, text }
+      : { type: 'text.delta', turnId: turn.id, kind: part.type === 'text' ? 'text' : 'thought', partId: shown.id, text };
+    this.emit(event);
+    this.growth = { at, shown, event, effects: this.effects.length };
+  }
+  changed(at: number): void {
+    const { turn } = this.state;
+    const shown = turn?.shown[at];
+    const part = this.last.parts[at] as ToolPart | undefined;
+    if (!turn || !shown || !part) return;
+    if (shown.own === null) return this.changeCall(turn, shown.id, changeOf(part, shown.text > 0));
+    // The server repeats our results in other forms, which are not shown. That it did not take one is.
+    if (shown.own !== 'result' || part.state !== 'output-error') return;
+    const said = part.errorText?.trim() ?? '';
+    const message = t('The server did not accept the result: {0}', said === MASKED || said === '' ? '–' : said);
+    this.changeCall(turn, shown.id, { status: 'failed', error: { message } });
+  }
+  removed(from: number): void {
+    const { turn } = this.state;
+    const gone = turn?.shown.splice(from) ?? [];
+    if (turn && gone.length > 0) this.emit({ type: 'parts.removed', turnId: turn.id, partIds: gone.map(({ id }) => id) });
+  }
+  metadata(): void {
+    this.showUsage(this.last.metadata);
+  }
+  showUsage(value: unknown): void {
+    const usage = usageOf(value);
+    if (usage) this.emit({ type: 'usage.set', usage });
+  }
+  /** Parts that say the same take the place of those shown before. Only what they have more is shown. */
+  adopt(turn: ChatTurn, before: readonly UiPart[], after: readonly UiPart[], boundary: number): void {
+    turn.shown.length = boundary + before.length;
+    after.forEach((part, index) => {
+      const at = boundary + index;
+      if (!turn.shown[at]) this.added(at);
+      const text = isTool(part) ? part.rawInput : 'text' in part ? part.text : undefined;
+      const known = turn.shown[at]?.text ?? 0;
+      if (typeof text === 'string' && text.length > known) this.grew(at, text.slice(known));
+      // A call of ours that runs is shown as running, which its part does not say.
+      const isRunning = isTool(part) && find(turn.own, part.toolCallId)?.stage === 'running';
+      if (isTool(part) && part.state !== 'input-streaming' && !isRunning) this.changed(at);
+    });
+  }
+  show(turn: ChatTurn, at: number, part: UiPart): Shown {
+    const shown: Shown = { id: isTool(part) ? unusedId(turn, part.toolCallId) : `part:${turn.parts++}`, text: 0, own: null };
+    put(turn.shownIds, shown.id, true);
+    turn.shown[at] = shown;
+    return shown;
+  }
+  shownOf(turn: ChatTurn, toolCallId: string): Shown | undefined {
+    const part = findTool(this.last, toolCallId);
+    return part && turn.shown[this.last.parts.lastIndexOf(part)];
+  }
+  /** The session's id of a call. */
+  shownId(turn: ChatTurn, toolCallId: string): string {
+    return this.shownOf(turn, toolCallId)?.id ?? toolCallId;
+  }
+  turnNotice(turn: ChatTurn, notice: Notice): void {
+    this.emit({ type: 'part.added', turnId: turn.id, part: { kind: 'notice', id: this.newId(), notice } });
+  }
+}
+
+/** A model may use the id of a call again. */
+function unusedId(turn: ChatTurn, id: string): string {
+  let free = id;
+  for (let n = 2; find(turn.shownIds, free); n++) free = `${id}#${n}`;
+  return free;
+}
 
 /*
  * The client of the AI SDK's UI message stream. One turn lasts from the user's message to the moment the user may write again, and takes as many

@@ -32,7 +32,7 @@ const JUNK_LOGGED = 20;
 /** The method of what a lines link tells beside lines: a line was too long, and was left out. */
 export const TOO_LONG = 'too long';
 
-export const qwen: Machine<QwenState> = (state, input, now) => {
+export const qwenMachine: Machine<QwenState> = (state, input, now) => {
   if (state.phase === 'over') return [];
   if (input.on === 'closed') remove(state.links, input.link);
   const step = state.agent?.dialect && isForDialect(input) ? dialectStep(state, now) : new ProcessStep(state, now);

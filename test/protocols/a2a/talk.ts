@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { LiveSession } from '../../../src/live/liveSession.ts';
-import { openA2a } from '../../../src/protocols/a2a/adapter.ts';
+import { openA2a } from '../../../src/protocols/a2a/index.ts';
 import type { Timing } from '../../../src/protocols/a2a/state.ts';
 import type { Resume } from '../../../src/protocols/adapter.ts';
 import type { Ports } from '../../../src/protocols/ports.ts';

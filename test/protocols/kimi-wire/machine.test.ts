@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LIMITS } from '../../../src/protocols/kimi-wire/adapter.ts';
+import { LIMITS } from '../../../src/protocols/kimi-wire/index.ts';
 import { newWire, type Setup, wire } from '../../../src/protocols/kimi-wire/machine.ts';
 import { QUIRKS } from '../../../src/protocols/kimi-wire/quirks.ts';
 import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';

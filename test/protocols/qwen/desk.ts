@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { LiveSession } from '../../../src/live/liveSession.ts';
 import type { Ports, Tool } from '../../../src/protocols/ports.ts';
-import { QwenAdapter } from '../../../src/protocols/qwen/adapter.ts';
+import { QwenAdapter } from '../../../src/protocols/qwen/index.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Answer } from '../../../src/session/intents.ts';
 import type { Approval, Ask, Question, ToolCall, Turn } from '../../../src/session/model.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Input } from '../../../src/conversation/machine.ts';
 import { readTalkOptions } from '../../../src/protocols/qwen/launch.ts';
-import { qwen } from '../../../src/protocols/qwen/machine.ts';
+import { qwenMachine } from '../../../src/protocols/qwen/machine.ts';
 import { QUIRKS } from '../../../src/protocols/qwen/quirks.ts';
 import { newQwenState, type QwenState } from '../../../src/protocols/qwen/state.ts';
 import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
@@ -32,7 +32,7 @@ const transcripts = testTranscripts<QwenState>({
   folder: 'test/protocols/qwen/cases',
   link: 'agent',
   machine: (state, input) => {
-    const effects = qwen(state, input, clock);
+    const effects = qwenMachine(state, input, clock);
     for (const effect of effects) {
       if (effect.do !== 'notify') continue;
       for (const sent of effect.params as readonly Record<string, unknown>[]) {
