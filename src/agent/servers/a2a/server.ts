@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
 import { EXTENSION } from '../../../protocols/a2a/schema.ts';
-import { type Commands, commandsOf } from '../../commands.ts';
+import { type Command, type Commands, commandsOf } from '../../commands.ts';
 import type { Model } from '../../models/model.ts';
 import { findSkills, skillCommands } from '../../skills.ts';
-import type { Workspace } from '../../workspace/paths.ts';
-import { commandIn, commandTree, startedAs } from './commands.ts';
+import { placeOf, type Workspace } from '../../workspace/paths.ts';
 import { decisionIn } from './decision.ts';
 import { Notifications } from './notifications.ts';
 import { Run } from './run.ts';
-import { settingsOf } from './settings.ts';
 import { type Task, Tasks } from './tasks.ts';
-import { type ToolServer, toolServer } from './toolServer.ts';
+import { type ToolServer, type ToolServerAddress, toolServer } from './toolServer.ts';
 import {
   extensionRequired,
   historyLengthIn,
@@ -311,4 +312,96 @@ function untilFinal(task: Task, listener: Parameters<Task['follow']>[0]): Promis
       resolve();
     });
   });
+}
+
+/** Slash commands as the extension has them (docs/protocols/a2a.md §13). */
+
+const text = z.nullish(z.string());
+const command = z.object({
+  command_path: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
+  args: text,
+  contextId: text,
+  metadata: z.nullish(z.record(z.string(), z.unknown())),
+});
+
+/** The params of `command/execute`, in either style of names. */
+function commandIn(params: Json): z.infer<typeof command> {
+  const { commandPath, ...rest } = params;
+  const parsed = command.safeParse({ command_path: commandPath, ...rest });
+  if (!parsed.success) throw invalidParams('command_path has to be a list of names, args a text.');
+  return parsed.data;
+}
+
+/** `skill:tidy` is the command `tidy` below `skill`, which is none by itself. */
+function commandTree(all: readonly Command[]): readonly Json[] {
+  const groups = new Map<string, Json[]>();
+  const top: Json[] = [];
+  for (const { name, description, args = [] } of all) {
+    const [group, ...rest] = name.split(':');
+    const own = {
+      description,
+      arguments: args.map((one) => ({ name: one.name, description: one.description, is_required: one.isRequired === true })),
+      sub_commands: [],
+    };
+    if (group === undefined || rest.length === 0) {
+      top.push({ name, ...own });
+      continue;
+    }
+    const below = groups.get(group) ?? [];
+    if (below.length === 0) top.push({ name: group, description: '', arguments: [], sub_commands: below });
+    groups.set(group, below);
+    below.push({ name: rest.join(':'), ...own });
+  }
+  return top;
+}
+
+/** The extension's state of a command that was just started. */
+function startedAs(waitsFor: 'shell' | 'action' | undefined): string {
+  if (waitsFor === undefined) return 'STARTED';
+  return waitsFor === 'shell' ? 'AWAITING_SHELL_CONFIRMATION' : 'AWAITING_ACTION_CONFIRMATION';
+}
+
+/** What the first message of a conversation may settle (AgentSettings, docs/protocols/a2a.md §6). */
+interface Settings {
+  readonly workspace: Workspace;
+  /** MCP servers whose tools the model gets; the document lets clients add such settings. */
+  readonly servers: readonly ToolServerAddress[];
+}
+
+const MOST_SERVERS = 20;
+const server = z.object({
+  url: z.optional(z.string()),
+  httpUrl: z.optional(z.string()),
+  headers: z.optional(z.record(z.string(), z.string())),
+});
+
+/** Throws a sentence for the client. */
+async function settingsOf(started: Workspace, metadata: Json | undefined): Promise<Settings> {
+  const given = metadata?.[EXTENSION];
+  const { workspace_path, workspacePath = workspace_path, mcp_servers, mcpServers = mcp_servers } = isRecord(given) ? given : {};
+  return { workspace: await workspaceOf(started, workspacePath), servers: serversIn(mcpServers) };
+}
+
+/** The folder has to lie in what this agent was started for. Without one, all of that. */
+async function workspaceOf(started: Workspace, given: unknown): Promise<Workspace> {
+  if (typeof given !== 'string' || given === '') return started;
+  if (!isAbsolute(given)) throw new Error(`The workspace path ${given} is not absolute.`);
+  const { path, real, inside } = await placeOf(started, given);
+  if (!inside) throw new Error(`The workspace path ${path} is outside the folders this agent was started for: ${started.roots.join(', ')}`);
+  if (!statSync(real, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`The workspace path ${path} is no folder.`);
+  return { cwd: path, roots: [path] };
+}
+
+/** By name; only those that speak HTTP. */
+function serversIn(given: unknown): readonly ToolServerAddress[] {
+  if (!isRecord(given)) return [];
+  return Object.entries(given)
+    .slice(0, MOST_SERVERS)
+    .map(([name, value]) => {
+      const { url, httpUrl = url, headers } = server.safeParse(value).data ?? {};
+      if (httpUrl === undefined || !/^https?:/.test(httpUrl) || !URL.canParse(httpUrl) || !/^[\w.-]{1,64}$/.test(name)) {
+        throw new Error(`The MCP server ${name} needs a name of letters and an HTTP address.`);
+      }
+      return { name, url: httpUrl, ...(headers ? { headers } : {}) };
+    });
 }

@@ -9,14 +9,13 @@ import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND } 
 import type { Channel } from '../../../transport/channel.ts';
 import { openRpc } from '../../../transport/jsonrpc.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
-import { isModelError, type Model } from '../../models/model.ts';
+import { isModelError, type Message, type Model, type UserPart } from '../../models/model.ts';
 import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
-import { problemsOf } from '../../tools/tool.ts';
+import { problemsOf, type Shown } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import { AcpFrontend, type ClientCan, SessionClient } from './acpFrontend.ts';
-import { block, partOf } from './prompt.ts';
-import { replayed } from './replay.ts';
 import { mcpServers } from './toolServers.ts';
+import { chunk, contentOf, diffLocations, inputOf, linkText, planOf, startedCall, textContent } from './toolWords.ts';
 
 export interface AcpOptions {
   readonly channel: Channel;
@@ -279,4 +278,92 @@ function read<S extends z.ZodMiniType>(schema: S, params: unknown): z.infer<S> {
   const parsed = schema.safeParse(params);
   if (!parsed.success) throw new ResponseError(INVALID_PARAMS, `Bad params: ${problemsOf(parsed.error)}`);
   return parsed.data;
+}
+
+/** The blocks of a prompt we said we take (acp.md §7). */
+const block = z.union([
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
+  z.object({ type: z.literal('resource_link'), uri: z.string(), name: z.string() }),
+  z.object({ type: z.literal('resource'), resource: z.object({ uri: z.string(), text: z.string() }) }),
+  z.object({ type: z.literal('resource'), resource: z.object({ uri: z.string(), blob: z.string(), mimeType: z.nullish(z.string()) }) }),
+]);
+
+/** What models take as pictures. */
+const PICTURE = /^image\/(png|jpe?g|gif|webp)$/i;
+
+/** A block as the loop takes it. What a model cannot be shown is named with its type and size, so that it knows of it. */
+function partOf(given: z.infer<typeof block>): UserPart {
+  switch (given.type) {
+    case 'text':
+      return { type: 'text', text: given.text };
+    case 'image':
+      return { type: 'image', url: `data:${given.mimeType};base64,${given.data}` };
+    case 'resource_link':
+      return { type: 'text', text: linkText(given.uri, given.name) };
+    case 'resource':
+      return resourcePart(given.resource);
+  }
+}
+
+type Resource = Extract<z.infer<typeof block>, { type: 'resource' }>['resource'];
+
+function resourcePart(resource: Resource): UserPart {
+  if ('text' in resource) return { type: 'text', text: `${resource.uri}\n\`\`\`\n${resource.text}\n\`\`\`` };
+  const { uri, blob, mimeType } = resource;
+  if (mimeType != null && PICTURE.test(mimeType)) return { type: 'image', url: `data:${mimeType};base64,${blob}` };
+  const bytes = Buffer.byteLength(blob, 'base64');
+  return {
+    type: 'text',
+    text: `[attached: ${uri}, ${mimeType ?? 'unknown type'}, ${bytes} bytes; its content is not text and not shown here]`,
+  };
+}
+
+/** A conversation as the updates that told of it (acp.md §5): calls with their input and place, edits with their diff, the user's pictures. */
+function replayed(messages: readonly Message[], cwd: string): readonly object[] {
+  const inputs = new Map<string, unknown>();
+  return messages.flatMap((message): readonly object[] => {
+    switch (message.role) {
+      case 'user':
+        return message.parts.flatMap(userChunk);
+      case 'assistant':
+        return [
+          ...(message.thought ? [chunk('agent_thought_chunk', message.thought)] : []),
+          ...(message.text ? [chunk('agent_message_chunk', message.text)] : []),
+          ...message.calls.map(({ id, name, input }) => {
+            const rawInput = inputOf(input);
+            inputs.set(id, rawInput);
+            return { sessionUpdate: 'tool_call', ...startedCall({ id, name, rawInput }, cwd) };
+          }),
+        ];
+      case 'tool': {
+        const diffs = (message.diffs ?? []).map((diff): Shown => ({ type: 'diff', ...diff }));
+        const text = [message.message, message.text].filter(Boolean).join('\n');
+        const plan = message.isError ? undefined : planIn(message.name, inputs.get(message.callId));
+        return [
+          {
+            sessionUpdate: 'tool_call_update',
+            toolCallId: message.callId,
+            status: message.isError ? 'failed' : 'completed',
+            content: diffs.length > 0 ? contentOf(diffs) : [textContent(text)],
+            ...(diffs.length > 0 ? { locations: diffLocations(diffs) } : {}),
+          },
+          ...(plan ? [plan] : []),
+        ];
+      }
+    }
+  });
+}
+
+function userChunk(part: UserPart): readonly object[] {
+  if (part.type === 'text') return [chunk('user_message_chunk', part.text)];
+  const [, mimeType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(part.url) ?? [];
+  if (part.type !== 'image' || mimeType === undefined || data === undefined) return [];
+  return [{ sessionUpdate: 'user_message_chunk', content: { type: 'image', mimeType, data } }];
+}
+
+/** The plan a call has set: its input is the plan. */
+function planIn(tool: string, input: unknown): object | undefined {
+  const { todos } = (input ?? {}) as { readonly todos?: Extract<Shown, { type: 'todo' }>['items'] };
+  return tool === 'SetTodoList' && Array.isArray(todos) ? planOf([{ type: 'todo', items: todos }]) : undefined;
 }

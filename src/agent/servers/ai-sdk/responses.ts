@@ -1,7 +1,6 @@
 import { encodeChunk } from '../../../protocols/ai-sdk/codec.ts';
 import type { Chunk } from '../../../protocols/ai-sdk/schema.ts';
 import type { Outlet } from './outlet.ts';
-import { Stream } from './stream.ts';
 
 /** The responses of one chat as they follow each other: what is written goes into the open one, or waits for the next. */
 export class Responses {
@@ -85,5 +84,52 @@ export class Responses {
   /** Settles when a client listens: new calls wait for it, running ones go on. */
   attended(): Promise<void> {
     return this.#away === undefined ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+/** Beyond this a response is not kept to be sent again, in UTF-16 units. */
+const KEPT = 16 * 1024 * 1024;
+
+/** One response as it goes out: to the client that asked for it, and whole to one that comes back for it (docs/protocols/ai-sdk.md). */
+class Stream {
+  readonly #outlets = new Set<Outlet>();
+  #said: string[] | undefined = [];
+  #size = 0;
+  #ended = false;
+
+  get isResumable(): boolean {
+    return this.#said !== undefined;
+  }
+
+  get isHeard(): boolean {
+    return this.#outlets.size > 0;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  attach(outlet: Outlet): void {
+    for (const text of this.#said ?? []) outlet.write(text);
+    if (this.#ended) outlet.end();
+    else this.#outlets.add(outlet);
+  }
+
+  /** False when it was not listening. */
+  detach(outlet: Outlet): boolean {
+    return this.#outlets.delete(outlet);
+  }
+
+  /** One chunk as JSON. */
+  write(text: string): void {
+    this.#size += text.length;
+    if (this.#size > KEPT) this.#said = undefined;
+    this.#said?.push(text);
+    for (const outlet of this.#outlets) outlet.write(text);
+  }
+
+  end(): void {
+    this.#ended = true;
+    for (const outlet of this.#outlets) outlet.end();
   }
 }

@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, format as printed } from 'node:util';
+import { messageOf } from '../../../base/log.ts';
+import { clientDialectOf, type Dialect, fatalLine, type Line, recordOf, terminalNote } from '../../../protocols/qwen/codec.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { toLine } from '../../../transport/lines.ts';
+import { Conversation } from '../../conversation.ts';
+import type { AgentEvent, Frontend } from '../../frontend.ts';
 import type { Model } from '../../models/model.ts';
 import { copySession, SessionStore } from '../../sessionStore.ts';
 import type { Workspace } from '../../workspace/paths.ts';
+import { EnvelopeServer } from './envelopeServer.ts';
+import { MessageServer } from './messageServer.ts';
 import { MODES, type Mode } from './qwenFrontend.ts';
-import { answerOnce, type Serving, serveQwen } from './serve.ts';
-import { answerText } from './textMode.ts';
+import type { QwenServer, QwenServerOptions } from './server.ts';
 
 const INPUTS = ['text', 'stream-json', 'stream-chunk-json'] as const;
 /** `json` is everything that was said as one JSON array, once it is over. */
@@ -151,5 +156,102 @@ function newest(folder: string): string | undefined {
       .sort((a, b) => b.at - a.at)[0]?.name;
   } catch {
     return undefined;
+  }
+}
+
+type Serving = Omit<QwenServerOptions, 'write'> & { readonly dialect: 'auto' | Dialect };
+type Write = (line: Line) => void;
+
+/** Serves a conversation in the dialect its client begins with: `initialize` or a user line is the message dialect, all else the envelope. */
+function serveQwen(channel: Channel, options: Serving, write: Write): { end(): Promise<void> } {
+  let server: QwenServer | undefined;
+  let dialect = options.dialect;
+  channel.onMessage((text) => {
+    let line: Line;
+    try {
+      line = recordOf(JSON.parse(text));
+    } catch {
+      // The message dialect has no line for it (docs/protocols/qwen.md §3.10).
+      if (dialect === 'message') process.stderr.write('parley-agent: a line is not JSON\n');
+      else write(fatalLine('A line is not JSON.', 'QWEN_INVALID_JSON', null));
+      return options.exit(1);
+    }
+    if (!server) {
+      dialect = dialectFor(options, line);
+      server = serverFor(dialect, { ...options, write });
+    }
+    server.take(line);
+  });
+  return {
+    end: async () => {
+      await server?.end();
+      if (dialect === 'envelope') write(exitNote(0));
+    },
+  };
+}
+
+/** Answers one prompt in lines; nobody is there to be asked. Gives the exit code. */
+async function answerOnce(write: Write, options: Serving, prompt: string): Promise<number> {
+  const dialect = dialectFor(options, { type: 'user' });
+  let code = 0;
+  const noting: Write = (line) => {
+    if (line.is_error === true || recordOf(line.metadata).error !== undefined) code = 1;
+    write(line);
+  };
+  const server = serverFor(dialect, { ...options, write: noting });
+  server.take(
+    dialect === 'message'
+      ? { type: 'user', message: { role: 'user', content: prompt } }
+      : { session_id: '_new', input: { origin: 'user', parts: [{ type: 'text', text: prompt }] } },
+  );
+  await server.end();
+  if (dialect === 'envelope') write(exitNote(code));
+  return code;
+}
+
+/** The end of the program, as the last line. */
+function exitNote(exitCode: number): Line {
+  return terminalNote({ channel: 'stdout', source: 'system', text: '', scope: 'system', prompt: '', exitCode });
+}
+
+function serverFor(dialect: Dialect, options: QwenServerOptions): QwenServer {
+  if (dialect === 'message') return new MessageServer(options);
+  const server = new EnvelopeServer(options);
+  // Standard output belongs to the protocol: what a library prints goes out as lines of it (docs/protocols/qwen.md §4.3).
+  for (const level of ['log', 'info', 'warn', 'error', 'debug'] as const) {
+    console[level] = (...words: unknown[]) => server.log(level, printed(...words));
+  }
+  return server;
+}
+
+function dialectFor({ dialect, format, inputFormat }: Serving, first: Line): Dialect {
+  if (format === 'stream-chunk-json' || inputFormat === 'stream-chunk-json') return 'envelope';
+  return dialect === 'auto' ? clientDialectOf(first) : dialect;
+}
+
+/** Plain text in, plain text out: one prompt, its answer, the end. Nobody can be asked, so what needs a yes is refused. */
+async function answerText(
+  prompt: string,
+  scene: { readonly model: Model; readonly workspace: Workspace; readonly print: (text: string) => void },
+): Promise<number> {
+  const frontend: Frontend = {
+    emit: (said: AgentEvent) => {
+      if (said.type === 'text') scene.print(said.text);
+    },
+    approve: async () => ({ allow: false, feedback: 'Nobody can be asked in this mode.' }),
+    question: async () => undefined,
+    callClient: () => Promise.reject(new Error('there is no client')),
+    hook: async () => undefined,
+    clientTools: () => [],
+    asksQuestions: false,
+    hasPlanMode: false,
+  };
+  try {
+    await new Conversation({ frontend, model: scene.model, workspace: scene.workspace }).prompt([{ type: 'text', text: prompt }]);
+    scene.print('\n');
+    return 0;
+  } catch (error) {
+    process.stderr.write(`parley-agent: ${messageOf(error)}\n`);
+    return 1;
   }
 }
