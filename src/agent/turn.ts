@@ -1,10 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type CallContext, runCalls } from './calls.ts';
 import { compactWhenNear } from './compaction.ts';
 import type { Frontend } from './frontend.ts';
 import type { History } from './history.ts';
-import type { Model, ToolOffer, UserPart } from './models/model.ts';
-import { takeStep } from './step.ts';
+import {
+  type Call,
+  isModelError,
+  type Model,
+  ModelError,
+  type ModelPiece,
+  type TokenUsage,
+  type ToolOffer,
+  type UserPart,
+} from './models/model.ts';
 import type { News } from './task.ts';
+import type { Workspace } from './workspace/paths.ts';
 
 /** What one turn works with. A sub-agent's turn has its own frontend and history and shares the rest. */
 export interface TurnContext extends CallContext {
@@ -68,5 +79,147 @@ async function tellNews(scene: TurnContext): Promise<void> {
     if (scene.model.offline) continue;
     const text = `<notification>The background task ${task.id} (${task.description}) is ${task.status}. ${message} Use TaskOutput to see what it put out.</notification>`;
     scene.history.add({ role: 'user', parts: [{ type: 'text', text }] });
+  }
+}
+
+interface StepContext {
+  readonly frontend: Frontend;
+  readonly model: Model;
+  readonly history: History;
+  readonly signal: AbortSignal;
+  readonly workspace: Workspace;
+  readonly system: () => Promise<string>;
+  readonly offers: () => readonly ToolOffer[];
+  readonly maxAttempts: number;
+}
+
+/** Longest wait we accept from a service, and between attempts of our own. Seconds. */
+const LONGEST_WAIT = 60;
+
+/**
+ * One answer of the model, said as it comes and put into the history; gives its calls. A failure that may pass is tried again after a wait the
+ * frontend is told of; what the failed attempt had said is taken back and nothing of it stays.
+ */
+async function takeStep(scene: StepContext, n: number): Promise<readonly Call[]> {
+  scene.frontend.emit({ type: 'step.began', n });
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await attemptStep(scene);
+    } catch (error) {
+      scene.signal.throwIfAborted();
+      if (!isModelError(error) || !error.retry || attempt >= scene.maxAttempts) {
+        scene.frontend.emit({ type: 'step.broken' });
+        throw error;
+      }
+      const wait = Math.min(error.retryAfter ?? Math.min(0.5 * 2 ** (attempt - 1), 30), LONGEST_WAIT);
+      scene.frontend.emit({
+        type: 'step.retry',
+        n,
+        nextAttempt: attempt + 1,
+        maxAttempts: scene.maxAttempts,
+        wait,
+        reason: error.reason,
+        ...(error.status === undefined ? {} : { status: error.status }),
+      });
+      await pause(wait * 1000, undefined, { signal: scene.signal });
+    }
+  }
+}
+
+async function attemptStep(scene: StepContext): Promise<readonly Call[]> {
+  const { frontend, history } = scene;
+  const answer = new Answer(frontend, history.callIds);
+  const request = { cwd: scene.workspace.cwd, system: await scene.system(), history: history.messages, tools: scene.offers() };
+  for await (const piece of untilAborted(scene.model.answer(request, scene.signal), scene.signal)) {
+    scene.signal.throwIfAborted();
+    answer.take(piece);
+  }
+  scene.signal.throwIfAborted();
+  const { text, thought, calls, usage } = answer;
+  if (!answer.wasCut && text === '' && calls.length === 0 && thought === '')
+    throw new ModelError('service', 'The model gave an empty answer.', { retry: true, reason: 'EmptyAnswer' });
+  history.add({ role: 'assistant', text, calls, ...(thought === '' ? {} : { thought }) });
+  if (usage) history.measured(usage);
+  frontend.emit({ type: 'status', contextTokens: history.tokens, contextSize: scene.model.contextSize, ...(usage ? { usage } : {}) });
+  return calls;
+}
+
+/** Gathers the pieces of one answer and says them. Ids that are empty or were used before are replaced: everything after keys by id. */
+class Answer {
+  text = '';
+  thought = '';
+  usage: TokenUsage | undefined;
+  wasCut = false;
+  readonly calls: Call[] = [];
+  readonly #frontend: Frontend;
+  readonly #used: Set<string>;
+  #open: { readonly given: string; readonly id: string } | undefined;
+
+  constructor(frontend: Frontend, used: Set<string>) {
+    this.#frontend = frontend;
+    this.#used = used;
+  }
+
+  take(piece: ModelPiece): void {
+    switch (piece.type) {
+      case 'text':
+      case 'thought':
+        this[piece.type] += piece.text;
+        if (piece.text !== '') this.#frontend.emit(piece);
+        return;
+      case 'cut':
+        this.wasCut = true;
+        if (this.#frontend.tellsCuts) this.#frontend.emit(piece);
+        else this.take({ type: 'text', text: `\n\n*${piece.text}*` });
+        return;
+      case 'call.began':
+        this.#begin(piece.id, piece.name);
+        return;
+      case 'call.grew':
+        if (this.#open?.given === piece.id) this.#frontend.emit({ type: 'call.grew', id: this.#open.id, text: piece.text });
+        return;
+      case 'call': {
+        const { name, input, meta } = piece.call;
+        const id = this.#open?.given === piece.call.id ? this.#open.id : this.#begin(piece.call.id, name);
+        this.#open = undefined;
+        this.calls.push({ id, name, input, ...(meta === undefined ? {} : { meta }) });
+        this.#frontend.emit({ type: 'call.ready', id, name, input });
+        return;
+      }
+      case 'used':
+        this.usage = piece.usage;
+        return;
+    }
+  }
+
+  #begin(given: string, name: string): string {
+    const id = given === '' || this.#used.has(given) ? `call_${randomUUID().replaceAll('-', '').slice(0, 24)}` : given;
+    this.#used.add(id);
+    this.#open = { given, id };
+    this.#frontend.emit({ type: 'call.began', id, name });
+    return id;
+  }
+}
+
+/** The pieces until the signal fires: a model that does not mind the signal must not hold up the user who said stop. */
+async function* untilAborted<T>(pieces: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const source = pieces[Symbol.asyncIterator]();
+  let stop: () => void = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  aborted.catch(() => {});
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const next = await Promise.race([source.next(), aborted]);
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    // Not awaited: it may be what hangs.
+    source.return?.().then(undefined, () => {});
   }
 }

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { globTool } from '../../../src/agent/tools/glob.ts';
-import { grepTool } from '../../../src/agent/tools/grep.ts';
-import { listDirectoryTool } from '../../../src/agent/tools/listDirectory.ts';
+import { globTool, grepTool, listDirectoryTool } from '../../../src/agent/tools/searching.ts';
 import { temporaryFolder } from '../agentProcess.ts';
 import { failureOf, sceneIn } from '../toolScene.ts';
 

@@ -1,7 +1,8 @@
-import { fileNamed, last, nearTo } from '../files.ts';
-import { definitionPattern, hitRows, hitsOf } from '../hits.ts';
+import type { Localize } from '../../../locale.ts';
+import { fileNamed, last, nearTo, textOfRead } from '../files.ts';
+import { definitionPattern, excerpt, hitRows, hitsOf } from '../hits.ts';
 import { count } from '../language.ts';
-import { call, type GuideContext, linesOf, type Request, type Script, sorry } from '../script.ts';
+import { call, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
 
 const FIND: readonly RegExp[] = [
   /^(?:find|search|grep|look)(?: for)?(?: all)?(?: the)?(?: (?:text|word|string|occurrences of|places (?:with|where|that use)|uses of))? (?<x>.+?)(?: (?:in|inside|under) (?:the )?(?<f>\S+?)(?: (?:folder|directory|file))?)?$/i,
@@ -129,4 +130,209 @@ function* where(scene: GuideContext, what: string): Script {
 
 function globText(text: string): string {
   return text.replace(/[*?[\]{}()!+@,\\]/g, '\\$&');
+}
+
+const EXPLAIN: readonly RegExp[] = [
+  /^(?:explain|describe|summari[sz]e|outline|tell me about)(?: me| to me)?(?: the| what)?(?: (?:file|folder|directory|function|class))? (?<x>.+?)(?: (?:is|does|do|is about|folder|directory|file))?(?: to me)?$/i,
+  /^what (?:does|is|are|'s) (?:the |this )?(?:file |folder |function |class )?(?<x>.+?)(?: (?:do|about|for|mean|contain))?$/i,
+  /^what(?:'s|’s) (?:the )?(?<x>.+?)(?: (?:about|for))?$/i,
+  /^(?:解释|说明|介绍|总结|概述|讲解|讲讲|说说)\s*(?:一?下)?\s*(?:文件|文件夹|目录|函数|类)?\s*(?<x>.+?)(?:\s*(?:是什么|做什么|的作用|的内容|文件夹|目录))?$/,
+  /^(?<x>.+?)\s*(?:有(?:些|哪些)?什么|有哪些(?:内容|文件|东西)|是(?:做|干)?什么(?:的|用的)?|有什么用|的作用是什么|讲了?什么|是关于什么的)$/,
+];
+const WORKSPACE =
+  /^(?:in(?:side)? )?(?:this|the|my|这个|此|本|整个|当前)?\s*(?:project|workspace|folder|repo(?:sitory)?|code ?base|code|app|项目|工作区|文件夹|仓库|代码库|代码)\s*(?:里|中|里面)?$/i;
+
+export const explainRequest: Request = {
+  match: (asked, scene) => {
+    for (const form of EXPLAIN) {
+      const x = form.exec(asked.masked)?.groups?.x;
+      if (x !== undefined) return WORKSPACE.test(x) ? project(scene) : explain(scene, asked.plain(x));
+    }
+    // A name alone: a path or one identifier.
+    return /^(?:[\w@.-]*[./\\][\w@./\\-]+|\u27e6\d+\u27e7)$/.test(asked.masked) ? explain(scene, asked.plain(asked.masked)) : undefined;
+  },
+};
+
+function* explain(scene: GuideContext, name: string): Script {
+  const { say } = scene;
+  const isPath = /[./\\]/.test(name);
+  if (!isPath && /^[\w$]+$/.test(name)) {
+    const answer = yield* symbol(scene, name);
+    if (answer !== undefined) return answer;
+  }
+  if (/\s/.test(name))
+    return say(
+      `I can explain a file, a folder or one name in the code, not “${name}”. That takes a language model.`,
+      `我只能说明一个文件、一个文件夹或代码里的一个名字，不能回答“${name}”。这需要大语言模型。`,
+    );
+  const found = yield* fileNamed(scene, name);
+  if ('problem' in found) return found.problem;
+  if (found.path === '.') return yield* project(scene);
+  if (found.folder) return yield* folder(scene, found.path);
+  const result = yield* call('ReadFile', { path: found.path });
+  if (result.isError) return sorry(result, say);
+  const outline = outlineOf(found.path, textOfRead(result.text), say);
+  return `**${found.path}** - ${outline}`;
+}
+
+function* folder(scene: GuideContext, path: string): Script {
+  const { say } = scene;
+  const files = linesOf(yield* call('Glob', { pattern: '**/*', directory: path }));
+  const readme = files.find((file) => new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/readme(\\.\\w+)?$`, 'i').test(file));
+  const about = readme === undefined ? '' : aboutReadme(textOfRead((yield* call('ReadFile', { path: readme, n_lines: 60 })).text));
+  const inside = new Map<string, number>();
+  for (const file of files) {
+    const rest = file.slice(path.length + 1);
+    const top = rest.includes('/') ? `${rest.slice(0, rest.indexOf('/'))}/` : rest;
+    inside.set(top, (inside.get(top) ?? 0) + 1);
+  }
+  const rows = [...inside]
+    .slice(0, 40)
+    .map(([name, held]) => `- \`${name}\`${name.endsWith('/') ? say(` (${count(held, 'file')})`, `（${held} 个文件）`) : ''}`);
+  return `**${path}/** - ${say(`${count(files.length, 'file')} (${kinds(files)}).`, `${files.length} 个文件（${kinds(files)}）。`)}${about === '' ? '' : `\n\n${about}`}\n\n${rows.join('\n')}`;
+}
+
+function* project(scene: GuideContext): Script {
+  const { say } = scene;
+  const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
+  if (files.length === 0) return say('This workspace is empty.', '这个工作区是空的。');
+  const readme = files.find((file) => /^readme(\.\w+)?$/i.test(file));
+  const parts = [
+    say(`This workspace has ${count(files.length, 'file')} (${kinds(files)}).`, `这个工作区有 ${files.length} 个文件（${kinds(files)}）。`),
+  ];
+  if (readme !== undefined) parts.push(aboutReadme(textOfRead((yield* call('ReadFile', { path: readme, n_lines: 60 })).text)));
+  if (files.includes('package.json'))
+    parts.push(manifestText(textOfRead((yield* call('ReadFile', { path: 'package.json' })).text).join('\n'), scene));
+  const folders = new Map<string, number>();
+  for (const file of files)
+    if (file.includes('/')) folders.set(file.slice(0, file.indexOf('/')), (folders.get(file.slice(0, file.indexOf('/'))) ?? 0) + 1);
+  const rows = [...folders].map(([name, held]) => `- \`${name}/\` ${say(`(${count(held, 'file')})`, `（${held} 个文件）`)}`);
+  const loose = files.filter((file) => !file.includes('/')).map((file) => `- \`${file}\``);
+  parts.push([...rows, ...loose].slice(0, 40).join('\n'));
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** What a name in the code is; undefined when nothing defines it. */
+function* symbol(scene: GuideContext, name: string): Part<string | undefined> {
+  const { say } = scene;
+  const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 10 }));
+  const [first] = hits;
+  if (!first) return undefined;
+  const from = Math.max(1, first.line - 8);
+  const read = yield* call('ReadFile', { path: first.path, line_offset: from, n_lines: first.line - from + 20 });
+  const lines = textOfRead(read.text);
+  const begin = commentStart(lines, first.line - from);
+  const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const uses = hitsOf(yield* call('Grep', { pattern: `(^|[^\\w$])${word}([^\\w$]|$)`, max_results: 200 }));
+  const elsewhere = new Set(uses.map((use) => use.path)).size;
+  const more = hits.length > 1 ? `\n\n${say('Other definitions:', '其他定义：')}\n\n${hitRows(hits.slice(1), say)}` : '';
+  return `${say(`\`${name}\` is defined in \`${first.path}:${first.line}\` and occurs ${count(uses.length, 'time')} in ${count(elsewhere, 'file')}.`, `\`${name}\` 定义在 \`${first.path}:${first.line}\`，在 ${elsewhere} 个文件里出现 ${uses.length} 次。`)}\n\n${excerpt(lines.slice(begin), from + begin, 'text')}${more}`;
+}
+
+/** Where the comment above a definition begins. */
+function commentStart(lines: readonly string[], at: number): number {
+  let begin = at;
+  while (begin > 0 && /^\s*(?:\/\*|\*|\/\/|#|--|@)/.test(lines[begin - 1] ?? '')) begin -= 1;
+  return begin;
+}
+
+function aboutReadme(lines: readonly string[]): string {
+  const text = lines.filter((line) => !/^\s*(?:\[?!\[|<|---|===)/.test(line)).join('\n');
+  const blocks = text
+    .split(/\n\s*\n/)
+    .map((block) => block.trim())
+    .filter((block) => block !== '');
+  const prose = blocks.filter((block) => !/^(?:#|```|[-*] )/.test(block)).slice(0, 2);
+  const title = blocks
+    .find((block) => block.startsWith('#'))
+    ?.split('\n')[0]
+    ?.replace(/^#+\s*/, '');
+  return [title === undefined ? '' : `**${title}**`, ...prose]
+    .filter((part) => part !== '')
+    .map((part) => `> ${part.slice(0, 600).replaceAll('\n', '\n> ')}`)
+    .join('\n>\n');
+}
+
+function manifestText(manifest: string, { say }: GuideContext): string {
+  try {
+    const parsed = Object(JSON.parse(manifest)) as Readonly<Record<string, unknown>>;
+    const scripts = Object.keys(Object(parsed.scripts)).slice(0, 12);
+    const name = typeof parsed.name === 'string' ? parsed.name : 'package.json';
+    const about = typeof parsed.description === 'string' ? `: ${parsed.description}` : '';
+    return `\`${name}\`${about}${scripts.length > 0 ? `\n\n${say('Scripts', '脚本')}: ${scripts.map((script) => `\`${script}\``).join(', ')}` : ''}`;
+  } catch {
+    return '';
+  }
+}
+
+function kinds(files: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const file of files) {
+    const ending = /\.([A-Za-z0-9]+)$/.exec(last(file))?.[1] ?? 'other';
+    counts.set(ending, (counts.get(ending) ?? 0) + 1);
+  }
+  const top = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, 5);
+  return top.map(([ending, held]) => `${held} ${ending}`).join(', ');
+}
+
+interface Entry {
+  readonly line: number;
+  readonly text: string;
+}
+
+const MOST = 40;
+
+/** What a file is about: its own opening words, and its headings or declarations with their lines. Markdown. */
+function outlineOf(path: string, lines: readonly string[], say: Localize): string {
+  const about = isProse(path) ? '' : opening(lines);
+  const entries = isProse(path) ? headings(lines) : declarations(lines);
+  const size = say(`${count(lines.length, 'line')}.`, `${lines.length} 行。`);
+  const parts = [size + (about === '' ? '' : `\n\n> ${about.replaceAll('\n', '\n> ')}`)];
+  if (entries.length === 0) {
+    const start = lines.filter((line) => line.trim() !== '').slice(0, 8);
+    if (start.length > 0) parts.push(`${say('It begins:', '开头是：')}\n\n\`\`\`\`\n${start.join('\n')}\n\`\`\`\``);
+    return parts.join('\n\n');
+  }
+  const rows = entries.slice(0, MOST).map((entry) => `- \`${path}:${entry.line}\` ${entry.text}`);
+  if (entries.length > MOST) rows.push(say(`- ... and ${entries.length - MOST} more`, `- ……还有 ${entries.length - MOST} 项`));
+  parts.push(`${isProse(path) ? say('Its headings:', '标题：') : say('It declares:', '其中声明了：')}\n\n${rows.join('\n')}`);
+  return parts.join('\n\n');
+}
+
+function isProse(path: string): boolean {
+  return /\.(?:md|markdown|mdx|rst|adoc)$/i.test(path);
+}
+
+function headings(lines: readonly string[]): readonly Entry[] {
+  let fenced = false;
+  return lines.flatMap((line, at): readonly Entry[] => {
+    if (/^\s*(?:```|~~~)/.test(line)) fenced = !fenced;
+    const match = fenced ? null : /^(#{1,4})\s+(.+)$/.exec(line);
+    return match ? [{ line: at + 1, text: `${'  '.repeat((match[1]?.length ?? 1) - 1)}${match[2]}` }] : [];
+  });
+}
+
+const DECLARATION =
+  /^(?<in>\s{0,4})(?<ex>export\s+)?(?:default\s+|declare\s+|public\s+|private\s+|protected\s+|internal\s+|static\s+|final\s+|abstract\s+|pub(?:\([^)]*\))?\s+|async\s+|unsafe\s+)*(?<kind>function\*?|class|interface|type|enum|const|let|var|def|fn|func|struct|trait|impl|module|namespace|record|protocol|object)\s+(?:\([^)]*\)\s*)?(?<name>[\w$.<>]+)/;
+
+function declarations(lines: readonly string[]): readonly Entry[] {
+  return lines.flatMap((line, at): readonly Entry[] => {
+    const { in: indent = '', ex, kind, name } = DECLARATION.exec(line)?.groups ?? {};
+    if (kind === undefined || name === undefined) return [];
+    // Inside a block only functions and classes say something; local variables do not.
+    if (indent !== '' && !/^(?:function|def|fn|func|class)/.test(kind)) return [];
+    return [{ line: at + 1, text: `${ex === undefined ? '' : 'export '}${kind} **${name.replace(/<.*$/, '')}**` }];
+  });
+}
+
+/** The comment a file begins with. */
+function opening(lines: readonly string[]): string {
+  const text: string[] = [];
+  for (const line of lines.slice(0, 40)) {
+    if (/^#!/.test(line) || (text.length === 0 && /^\s*(?:$|import\b|from\b|package\b|using\b|'use |"use )/.test(line))) continue;
+    const match = /^\s*(?:\/\*+|\*\/|\*|\/\/+|#+|"""|'''|--|<!--)\s?(.*?)(?:\*\/|"""|-->)?\s*$/.exec(line);
+    if (!match) break;
+    text.push(match[1] ?? '');
+  }
+  return text.join('\n').trim().slice(0, 500);
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Frontend } from '../frontend.ts';
-import { defineTool, done, type Tool } from './tool.ts';
+import { defineTool, done, type TodoItem, type Tool } from './tool.ts';
 
 const option = z.object({ label: z.string().check(z.minLength(1)), description: z.optional(z.string()) });
 const question = z.object({
@@ -31,3 +31,23 @@ export function askUserQuestionTool(frontend: Frontend): Tool {
     },
   });
 }
+
+const item = z.object({
+  title: z.string().check(z.minLength(1), z.describe('The step, short.')),
+  status: z.enum(['pending', 'in_progress', 'done']),
+});
+
+const marks: Readonly<Record<TodoItem['status'], string>> = { pending: '[ ]', in_progress: '[~]', done: '[x]' };
+
+export const setTodoListTool = defineTool({
+  name: 'SetTodoList',
+  description:
+    'Show the plan of this task to the user, as a whole each time: every step with its status. Use it for work of three steps or more.',
+  reads: true,
+  input: z.object({ todos: z.array(item).check(z.maxLength(100)) }),
+  run: async ({ todos }) => {
+    const finished = todos.filter((todo) => todo.status === 'done').length;
+    const text = todos.map((todo) => `${marks[todo.status]} ${todo.title}`).join('\n');
+    return done(text, `Plan updated: ${finished} of ${todos.length} done.`, [{ type: 'todo', items: todos }]);
+  },
+});

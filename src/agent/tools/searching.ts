@@ -1,17 +1,109 @@
 import { spawn } from 'node:child_process';
-import { stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as afterOthers } from 'node:timers/promises';
 import * as z from 'zod/mini';
+import { searchGlob } from '../../base/glob.ts';
 import { Lines } from '../../transport/lines.ts';
+import { programOf } from '../../transport/programFile.ts';
 import { openReal } from '../../transport/realFiles.ts';
-import { shortPath } from '../workspace/paths.ts';
+import { codeOf, insideOnly, shortPath, type Workspace } from '../workspace/paths.ts';
 import { isBinary } from '../workspace/textFile.ts';
-import { isIgnoredFromAbove, walk } from '../workspace/walk.ts';
-import { matcher } from './glob.ts';
+import { ignoredIn, isIgnoredFromAbove, walk } from '../workspace/walk.ts';
 import { permitRead } from './permit.ts';
-import { type Hit, type Hits, ripgrep, type Search } from './search.ts';
 import { defineTool, done, ToolFailure } from './tool.ts';
+
+const MOST_ENTRIES = 500;
+
+export const listDirectoryTool = defineTool({
+  name: 'ListDirectory',
+  description:
+    'List the entries of one folder: folders end in /, files come with their size in bytes. What git ignores is left out unless asked for.',
+  reads: true,
+  input: z.object({
+    path: z.optional(
+      z.string().check(z.describe('The folder, relative to the working directory or absolute. Default: the working directory.')),
+    ),
+    include_ignored: z.optional(z.boolean().check(z.describe('Also list what git ignores.'))),
+  }),
+  run: async (input, scene) => {
+    const place = await permitRead(scene, input.path ?? '.');
+    const name = shortPath(scene.workspace, place.path);
+    const hidden = input.include_ignored ? () => false : ignoredIn(place.real);
+    let entries: readonly { readonly name: string; readonly directory: boolean; readonly size: number }[];
+    try {
+      const found = await readdir(place.real, { withFileTypes: true });
+      entries = await Promise.all(found.map((entry) => describe(scene.workspace, place.real, entry.name)));
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') throw new ToolFailure(`${name} does not exist.`);
+      if (codeOf(error) === 'ENOTDIR') throw new ToolFailure(`${name} is a file. Use ReadFile.`);
+      throw error;
+    }
+    const visible = entries.filter((entry) => !hidden(entry.name, entry.directory));
+    visible.sort((a, b) => Number(b.directory) - Number(a.directory) || (a.name < b.name ? -1 : 1));
+    const lines = visible.slice(0, MOST_ENTRIES).map((entry) => (entry.directory ? `${entry.name}/` : `${entry.name}  ${entry.size}`));
+    const left = entries.length - visible.length;
+    const cut = visible.length > MOST_ENTRIES ? ` The first ${MOST_ENTRIES} are listed.` : '';
+    return done(
+      lines.join('\n'),
+      `${visible.length} entries in ${name === '.' ? 'the working directory' : name}${left > 0 ? ` (${left} ignored)` : ''}.${cut}`,
+    );
+  },
+});
+
+/** Of a link that leads out of the workspace only the link itself is told. */
+async function describe(workspace: Workspace, folder: string, name: string): Promise<{ name: string; directory: boolean; size: number }> {
+  const file = path.join(folder, name);
+  try {
+    const own = await lstat(file);
+    const info = own.isSymbolicLink() && (await insideOnly(workspace, file)) ? await stat(file) : own;
+    return { name, directory: info.isDirectory(), size: info.size };
+  } catch {
+    return { name, directory: false, size: 0 };
+  }
+}
+
+const MOST_PATHS = 1000;
+
+export const globTool = defineTool({
+  name: 'Glob',
+  description:
+    'Find files by a glob pattern such as src/**/*.ts. A pattern without a slash matches names at any depth. What git ignores is left out.',
+  reads: true,
+  input: z.object({
+    pattern: z.string().check(z.minLength(1), z.maxLength(1000), z.describe('The glob pattern.')),
+    directory: z.optional(z.string().check(z.describe('Where to start. Default: the working directory.'))),
+    include_dirs: z.optional(z.boolean().check(z.describe('Also match folders. Default: false.'))),
+  }),
+  run: async (input, scene) => {
+    const place = await permitRead(scene, input.directory ?? '.');
+    const matches = matcher(input.pattern);
+    const found: string[] = [];
+    let more = 0;
+    for await (const entry of walk(place.real, scene.signal)) {
+      if ((entry.directory && !input.include_dirs) || !matches(entry.relative)) continue;
+      if (found.length < MOST_PATHS) found.push(entry.directory ? `${entry.relative}/` : entry.relative);
+      else more += 1;
+    }
+    const name = shortPath(scene.workspace, place.path);
+    const shown = name === '.' ? found : found.map((relative) => `${name}/${relative}`);
+    const rest = more > 0 ? ` The first ${MOST_PATHS} are listed; use a narrower pattern.` : '';
+    return done(
+      shown.join('\n'),
+      `${found.length + more} matches for ${input.pattern} in ${name === '.' ? 'the working directory' : name}.${rest}`,
+    );
+  },
+});
+
+/** Whether a relative path fits a glob; like .gitignore, a pattern without a slash fits names at any depth. */
+function matcher(pattern: string): (relative: string) => boolean {
+  try {
+    const matches = searchGlob(pattern.replace(/^\.\//, ''));
+    return pattern.includes('/') ? matches : (relative) => matches(relative.slice(relative.lastIndexOf('/') + 1));
+  } catch (error) {
+    throw new ToolFailure(`Not a usable pattern: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
 
 const MAX_TEXT = 300;
 
@@ -197,6 +289,36 @@ function hitOf(line: string): Hit | undefined {
     if (!parsed.success) return undefined;
     const { path, lines, line_number } = parsed.data.data;
     return { path: path.text, line: line_number, text: lines.text };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A search in file contents, whoever does it. */
+export interface Search {
+  readonly pattern: string;
+  readonly literal: boolean;
+  readonly ignoreCase: boolean;
+  readonly glob: string | undefined;
+  /** Absolute: a folder or a file. */
+  readonly target: string;
+  readonly most: number;
+}
+/** `line` from 1. Paths are absolute. */
+interface Hit {
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+}
+interface Hits {
+  readonly hits: readonly Hit[];
+  readonly more: boolean;
+}
+
+/** Ripgrep on the PATH, never one of the working folder. */
+function ripgrep(): string | undefined {
+  try {
+    return programOf('rg', process.env);
   } catch {
     return undefined;
   }

@@ -1,0 +1,193 @@
+import { fileNamed, languageOf, textOfRead } from '../files.ts';
+import { hitRows, hitsOf } from '../hits.ts';
+import { call, fence, type GuideContext, linesOf, type Request, type Script, sorry } from '../script.ts';
+
+const LIST: readonly RegExp[] = [
+  /^(?:list|ls|dir|show)(?: me)?(?: all)?(?: the)?(?: files| folders| entries| contents?| tree| structure)+(?: (?:in|of|under|inside|from) (?:the )?(?<f>\S+)(?: (?:folder|directory))?)?$/i,
+  /^(?:list|ls|dir)(?: (?<f>\S+))?$/i,
+  /^what(?:'s|’s| is| files are| do we have) (?:in|inside|under) (?:the )?(?<f>\S+?)(?: (?:folder|directory))?$/i,
+  /^(?:列出|显示|查看|看看|看一下)\s*(?<f>[^\s的里下中]+?)?\s*(?:目录|文件夹)?(?:下面|里面|下|里|中|内)?的?(?:所有|全部)?(?:文件|目录|内容|结构)(?:列表)?$/,
+  /^(?<f>\S+?)\s*(?:目录|文件夹)?(?:下面|里面|下|里|中)有(?:什么|哪些)(?:文件|东西|内容)?$/,
+  /^有(?:什么|哪些)文件$/,
+];
+
+export const listRequest: Request = {
+  match: (asked, scene) => {
+    for (const form of LIST) {
+      const match = form.exec(asked.masked);
+      if (match) return list(scene, asked.plain(folderOf(match.groups?.f)));
+    }
+    return undefined;
+  },
+};
+
+/** Words that mean the workspace itself. */
+function folderOf(given: string | undefined): string {
+  return given === undefined ||
+    /^(?:here|this|(?:this |the )?(?:workspace|project|repo)|root|it|(?:这个|这|此|本|当前|整个)?(?:工作区|项目|目录|文件夹|仓库)|当前|这里|根目录|此)$/i.test(
+      given,
+    )
+    ? '.'
+    : given;
+}
+
+function* list(scene: GuideContext, folder: string): Script {
+  const found = yield* fileNamed(scene, folder);
+  return 'problem' in found ? found.problem : yield* listFolder(scene, found.path);
+}
+
+/** The entries of a folder that is there. */
+function* listFolder(scene: GuideContext, path: string): Script {
+  const { say } = scene;
+  const result = yield* call('ListDirectory', path === '.' ? {} : { path });
+  if (result.isError) return sorry(result, say);
+  const lines = linesOf(result);
+  const place = path === '.' ? say('this workspace', '这个工作区') : say(`\`${path}\``, ` \`${path}\` `);
+  if (lines.length === 0) return say(`${place} is empty.`, `${place}是空的。`.trim());
+  const rows = lines.map((line) => {
+    const [name = '', size] = line.split('  ');
+    return size === undefined ? `- \`${name}\`` : `- \`${name}\` (${size} B)`;
+  });
+  return `${say(`In ${place}:`, `${place}里有：`.trim())}\n\n${rows.join('\n')}`;
+}
+
+const READ: readonly RegExp[] = [
+  /^(?:read|show|cat|print|display|view)(?: me)?(?: (?:the )?(?:file|contents? of(?: the file)?))? (?<f>[^\s:]+)(?:(?::| (?:from )?lines? )(?<a>\d+)(?:\s*(?:-|to|–)\s*(?<b>\d+))?)?$/i,
+  /^(?:read|show|print|display|view)(?: me)? lines? (?<a>\d+)(?:\s*(?:-|to|–)\s*(?<b>\d+))? (?:of|in|from) (?<f>\S+)$/i,
+  /^(?:读取?|读一?下|查看|看看|显示|看一?下|打印)\s*(?:文件)?\s*(?<f>[^\s的]+?)(?:\s*的?\s*(?:第\s*)?(?<a>\d+)\s*(?:[-–到至~]\s*第?\s*(?<b>\d+))?\s*行|\s*的?(?:全部|所有)?内容)?$/,
+];
+
+export const readRequest: Request = {
+  match: (asked, scene) => {
+    for (const form of READ) {
+      const { f, a, b } = form.exec(asked.masked)?.groups ?? {};
+      if (f !== undefined)
+        return read(scene, asked.plain(f), a === undefined ? undefined : Number(a), b === undefined ? undefined : Number(b));
+    }
+    return undefined;
+  },
+};
+
+function* read(scene: GuideContext, name: string, from?: number, to?: number): Script {
+  const { say } = scene;
+  const found = yield* fileNamed(scene, name);
+  if ('problem' in found) return found.problem;
+  if (found.folder) return yield* listFolder(scene, found.path);
+  const part = from === undefined ? {} : { line_offset: from, n_lines: Math.max(1, (to ?? from) - from + 1) };
+  const result = yield* call('ReadFile', { path: found.path, ...part });
+  if (result.isError) return sorry(result, say);
+  const lines = textOfRead(result.text);
+  if (lines.length === 0) return say(`\`${found.path}\` is empty.`, `\`${found.path}\` 是空文件。`);
+  const most = 120;
+  const rest = lines.length - most;
+  const more =
+    rest > 0
+      ? say(
+          `\n\n${rest} more lines: ask for “lines ${most + 1}-${lines.length} of ${found.path}”.`,
+          `\n\n还有 ${rest} 行：可以说“查看 ${found.path} 第 ${most + 1} 到 ${lines.length} 行”。`,
+        )
+      : '';
+  const [, first = '1', end = '', total = ''] = /Lines (\d+)-(\d+) of (\d+)/.exec(result.message) ?? [];
+  const head = say(`lines ${first}-${end} of ${total}`, `第 ${first}-${end} 行，共 ${total} 行`);
+  return `**${found.path}** (${head})\n\n${fence(lines.slice(0, most).join('\n'), languageOf(found.path))}${more}`;
+}
+
+const CREATE: readonly RegExp[] = [
+  /^(?:create|make|add|write|new)(?: an?| the)?(?: new)?(?: empty)? file(?: called| named| at)? (?<f>\S+?)(?:[\s,:]+(?:with|containing|that (?:says|contains)|saying|and write)(?: the)?(?: contents?| text)?:? ?(?<c>[\s\S]+))?$/i,
+  /^(?:create|make|write)(?: an?| the)?(?: new)?(?: empty)? (?<f>[\w@./\\-]+\.\w{1,10})(?:[\s,:]+(?:with|containing|that (?:says|contains)|saying)(?: the)?(?: contents?| text)?:? ?(?<c>[\s\S]+))?$/i,
+  /^(?:write|put|save) (?<c>[\s\S]+?) (?:to|into|in|as) (?:the |a new )?(?:file )?(?<f>[\w@./\\-]+\.\w{1,10})$/i,
+  /^(?:创建|新建|建立|添加|写)\s*(?:一?个)?(?:新的?)?(?:空的?)?文件\s*(?:名为|叫)?\s*(?<f>[^\s,，:：内写]+)(?:[\s,，]*(?:，)?\s*(?:内容(?:是|为)?|写入|写上|包含)\s*[:：]?\s*(?<c>[\s\S]+))?$/,
+  /^(?:创建|新建|建立)\s*(?:一?个)?\s*(?<f>[\w@./\\-]+\.\w{1,10})(?:\s*文件)?(?:[\s,，]*(?:内容(?:是|为)?|写入|写上|包含)\s*[:：]?\s*(?<c>[\s\S]+))?$/,
+  /^(?:把|将)\s*(?<c>\S[\s\S]*?)\s*(?:写入|写到|保存到|存到)\s*(?:文件)?\s*(?<f>[\w@./\\-]+)(?:里|中)?$/,
+];
+
+export const createRequest: Request = {
+  match: (asked, scene) => {
+    for (const form of CREATE) {
+      const { f, c } = form.exec(asked.masked)?.groups ?? {};
+      if (f !== undefined) return create(scene, asked.plain(f), c === undefined ? '' : asked.plain(c));
+    }
+    return undefined;
+  },
+};
+
+function* create(scene: GuideContext, path: string, content: string): Script {
+  const { say } = scene;
+  const literal = path.replace(/^\.\//, '').replace(/[*?[\]{}()!+@]/g, '\\$&');
+  if (
+    !/^(?:\/|~|\.\.|[A-Za-z]:)/.test(path) &&
+    linesOf(yield* call('Glob', { pattern: `./${literal}` })).includes(path.replace(/^\.\//, ''))
+  ) {
+    return say(
+      `\`${path}\` exists already; I did not touch it. To change it say: replace "old" with "new" in ${path}`,
+      `\`${path}\` 已经存在，我没有改动它。要修改请说：把 ${path} 里的“旧文字”替换成“新文字”`,
+    );
+  }
+  const text = content === '' || content.endsWith('\n') ? content : `${content}\n`;
+  const result = yield* call('WriteFile', { path, content: text });
+  if (result.isError) return sorry(result, say);
+  const shown = text === '' ? '' : `\n\n${fence(text, languageOf(path))}`;
+  return `${say(`Created \`${path}\`${text === '' ? ', empty' : ''}.`, `已创建 \`${path}\`${text === '' ? '（空文件）' : ''}。`)}${shown}`;
+}
+
+const REPLACE: readonly RegExp[] = [
+  /^(?:replace|change|substitute|rename)(?<all> all| every)?(?: the)?(?: text| word)? (?<a>.+?) (?:with|by|to|into|->|→|=>) (?<b>.+?)(?: (?:in|inside|within) (?:the )?(?:file )?(?<f>\S+?))?(?<every> everywhere)?$/i,
+  /^in (?:the )?(?:file )?(?<f>\S+?),? (?:replace|change|substitute|rename)(?<all> all| every)?(?: the)?(?: text| word)? (?<a>.+?) (?:with|by|to|into|->|→|=>) (?<b>.+?)(?<every> everywhere)?$/i,
+  /^(?:把|将)\s*(?<f>[\w@./\\-]+|\u27e6\d+\u27e7)\s*(?:这个文件|文件)?\s*(?:里面?|中|内)\s*的?\s*(?<all>所有|全部|每个)?的?\s*(?<a>.+?)\s*(?<every>全部|都)?\s*(?:替换(?:成|为)|换成|改(?:成|为)|变成)\s*(?<b>.+)$/,
+  /^在\s*(?<f>[\w@./\\-]+|\u27e6\d+\u27e7)\s*(?:里面?|中|内)\s*[,，]?\s*(?:把|将)\s*(?<all>所有|全部|每个)?的?\s*(?<a>.+?)\s*(?<every>全部|都)?\s*(?:替换(?:成|为)|换成|改(?:成|为)|变成)\s*(?<b>.+)$/,
+  /^(?:把|将)\s*(?<all>所有|全部|每个)?的?\s*(?<a>.+?)\s*(?<every>全部|都)?\s*(?:替换(?:成|为)|换成|改(?:成|为)|变成)\s*(?<b>.+)$/,
+];
+
+export const replaceRequest: Request = {
+  match: (asked, scene) => {
+    for (const form of REPLACE) {
+      const { a, b, f, all, every } = form.exec(asked.masked)?.groups ?? {};
+      if (a === undefined || b === undefined) continue;
+      const everywhere = all !== undefined || every !== undefined;
+      return replace(scene, asked.plain(a), asked.plain(b), f === undefined ? undefined : asked.plain(f), everywhere);
+    }
+    return undefined;
+  },
+};
+
+function* replace(scene: GuideContext, old: string, next: string, file: string | undefined, everywhere: boolean): Script {
+  const { say } = scene;
+  let path = file;
+  if (path === undefined) {
+    const hits = hitsOf(yield* call('Grep', { pattern: old, literal: true, max_results: 100 }));
+    const files = [...new Set(hits.map((hit) => hit.path))];
+    const [only] = files;
+    if (only === undefined) return say(`\`${old}\` does not occur in this workspace.`, `这个工作区里没有 \`${old}\`。`);
+    if (files.length > 1) {
+      return say(
+        `\`${old}\` occurs in ${files.length} files. Say in which: replace "${old}" with "${next}" in FILE\n\n${hitRows(hits, say)}`,
+        `\`${old}\` 出现在 ${files.length} 个文件里。请说明是哪个文件：把 文件名 里的“${old}”替换成“${next}”\n\n${hitRows(hits, say)}`,
+      );
+    }
+    path = only;
+  } else {
+    const found = yield* fileNamed(scene, path);
+    if ('problem' in found) return found.problem;
+    path = found.path;
+  }
+  const hits = hitsOf(yield* call('Grep', { pattern: old, literal: true, path, max_results: 100 }));
+  if (hits.length === 0 && !old.includes('\n')) {
+    const near = hitsOf(yield* call('Grep', { pattern: old, literal: true, ignore_case: true, path, max_results: 5 }));
+    const nothing = say(
+      `\`${old}\` does not occur in \`${path}\`, so nothing was changed.`,
+      `\`${path}\` 里没有 \`${old}\`，未做任何更改。`,
+    );
+    return near.length === 0 ? nothing : `${nothing} ${say('Written differently:', '写法不同的有：')}\n\n${hitRows(near, say)}`;
+  }
+  const edit = { old, new: next, ...(everywhere ? { replace_all: true } : {}) };
+  const result = yield* call('StrReplaceFile', { path, edit });
+  if (!result.isError)
+    return `${say(`Done: \`${old}\` → \`${next}\` in \`${path}\`. ${result.message}`, `完成：\`${path}\` 中 \`${old}\` → \`${next}\`。`)}`;
+  if (!result.rejected && / occurs \d+ times /.test(result.message)) {
+    return say(
+      `\`${old}\` occurs several times in \`${path}\`; nothing was changed. Say “replace all "${old}" with "${next}" in ${path}”, or give more of the text around the one you mean.\n\n${hitRows(hits, say)}`,
+      `\`${path}\` 里有多处 \`${old}\`，未做任何更改。可以说“把 ${path} 里的所有“${old}”替换成“${next}””，或给出更多上下文。\n\n${hitRows(hits, say)}`,
+    );
+  }
+  return sorry(result, say);
+}

@@ -1,0 +1,257 @@
+import type { Dirent } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import * as z from 'zod/mini';
+import type { GuardReason } from '../../base/guardedFiles.ts';
+import { localize } from '../locale.ts';
+import { GUARDED_EDIT } from '../permissions.ts';
+import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
+import type { TextFile } from '../workspace/textFiles.ts';
+import { locate, permitRead } from './permit.ts';
+import { defineTool, done, type Outcome, ToolFailure, type ToolRunContext } from './tool.ts';
+
+const MAX_LINES = 1000;
+const MAX_LINE = 2000;
+const MAX_CHARS = 100_000;
+
+export const readFileTool = defineTool({
+  name: 'ReadFile',
+  description: `Read a text file of the workspace with line numbers. At most ${MAX_LINES} lines at a time; use line_offset and n_lines for the rest.`,
+  reads: true,
+  input: z.object({
+    path: z.string().check(z.describe('Path of the file, relative to the working directory or absolute.')),
+    line_offset: z.optional(z.int().check(z.minimum(1), z.describe('First line to read, from 1.'))),
+    n_lines: z.optional(z.int().check(z.minimum(1), z.describe('How many lines to read.'))),
+  }),
+  run: async (input, scene) => {
+    const place = await permitRead(scene, input.path);
+    const name = shortPath(scene.workspace, place.path);
+    const file = await scene.files.read(place, name);
+    if (!file) throw new ToolFailure(`${name} does not exist.`);
+    const lines = file.text.split('\n');
+    if (lines.at(-1) === '') lines.pop();
+    const first = input.line_offset ?? 1;
+    if (first > Math.max(lines.length, 1)) throw new ToolFailure(`${name} has only ${lines.length} lines.`);
+    const width = String(Math.min(lines.length, first + MAX_LINES)).length;
+    const out: string[] = [];
+    let size = 0;
+    for (const line of lines.slice(first - 1, first - 1 + Math.min(input.n_lines ?? MAX_LINES, MAX_LINES))) {
+      const cut =
+        line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}... (line of ${line.length} characters cut)` : line.replace(/\r$/, '');
+      const shown = `${String(first + out.length).padStart(width)}\t${cut}`;
+      size += shown.length + 1;
+      if (size > MAX_CHARS && out.length > 0) break;
+      out.push(shown);
+    }
+    const last = first + out.length - 1;
+    const rest = last < lines.length ? ` The file goes on to line ${lines.length}.` : '';
+    const message = lines.length === 0 ? `${name} is empty.` : `Lines ${first}-${last} of ${lines.length} of ${name}.${rest}`;
+    return done(out.join('\n'), message);
+  },
+});
+
+const replacement = z.object({
+  old: z.string().check(z.minLength(1), z.describe('Text to replace, exactly as in the file, without line numbers.')),
+  new: z.string().check(z.describe('Text to put in its place.')),
+  replace_all: z.optional(z.boolean().check(z.describe('Replace every occurrence. Otherwise `old` must occur exactly once.'))),
+});
+type Replacement = z.infer<typeof replacement>;
+
+export const strReplaceFileTool = defineTool({
+  name: 'StrReplaceFile',
+  description:
+    'Replace exact text in a file. `old` must match the file to the letter, white space included, and occur exactly once unless replace_all is true. Several edits are applied in order, all or none.',
+  reads: false,
+  input: z.object({
+    path: z.string().check(z.describe('Path of the file, relative to the working directory or absolute.')),
+    edit: z.union([replacement, z.array(replacement).check(z.minLength(1))]).check(z.describe('One edit or a list of edits.')),
+  }),
+  run: async (input, scene) => {
+    const place = await locate(scene, input.path);
+    const name = shortPath(scene.workspace, place.path);
+    const before = await scene.files.read(place, name);
+    if (!before) throw new ToolFailure(`${name} does not exist.`);
+    const edits = Array.isArray(input.edit) ? input.edit : [input.edit];
+    let after = before.text;
+    let count = 0;
+    for (const [at, edit] of edits.entries()) {
+      const result = replace(after, edit, edits.length > 1 ? `Edit ${at + 1}: ` : '', name);
+      after = result.text;
+      count += result.count;
+    }
+    if (after === before.text) throw new ToolFailure(`The edit does not change ${name}: old and new are the same.`);
+    return permitAndWrite(scene, { place, before, after, message: `Replaced ${count} ${count === 1 ? 'place' : 'places'} in ${name}.` });
+  },
+});
+
+function replace(text: string, edit: Replacement, prefix: string, name: string): { text: string; count: number } {
+  const variants = [edit, { ...edit, old: lf(edit.old), new: lf(edit.new) }, { ...edit, old: crlf(edit.old), new: crlf(edit.new) }];
+  const fitting = variants.find((variant) => text.includes(variant.old));
+  if (!fitting) throw new ToolFailure(`${prefix}old was not found in ${name}.${hint(text, edit.old)} Nothing was changed.`);
+  const pieces = text.split(fitting.old);
+  const count = pieces.length - 1;
+  if (count > 1 && !edit.replace_all) {
+    throw new ToolFailure(
+      `${prefix}old occurs ${count} times in ${name} (lines ${linesOf(pieces).join(', ')}). Give more of the text around it, or set replace_all. Nothing was changed.`,
+    );
+  }
+  return { text: pieces.join(fitting.new), count };
+}
+
+/** Lines on which the places between the pieces begin, the first ten. */
+function linesOf(pieces: readonly string[]): readonly number[] {
+  const lines: number[] = [];
+  let line = 1;
+  for (const piece of pieces.slice(0, -1).slice(0, 10)) {
+    line += piece.split('\n').length - 1;
+    lines.push(line);
+  }
+  return lines;
+}
+
+function hint(text: string, old: string): string {
+  const first = old.split('\n').find((line) => line.trim() !== '');
+  if (first === undefined) return '';
+  const near = text.split('\n').findIndex((line) => line.trim() === first.trim());
+  return near < 0 ? '' : ` Its first line is like line ${near + 1}; white space or the lines after it differ.`;
+}
+
+function lf(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}
+
+function crlf(text: string): string {
+  return lf(text).replaceAll('\n', '\r\n');
+}
+
+export const writeFileTool = defineTool({
+  name: 'WriteFile',
+  description:
+    'Write a whole text file, or append to it. Missing folders are made. For a change inside an existing file use StrReplaceFile.',
+  reads: false,
+  input: z.object({
+    path: z.string().check(z.describe('Path of the file, relative to the working directory or absolute.')),
+    content: z.string().check(z.describe('The text to write.')),
+    mode: z.optional(z.enum(['overwrite', 'append']).check(z.describe('overwrite (default) or append.'))),
+  }),
+  run: async (input, scene) => {
+    const place = await locate(scene, input.path);
+    const name = shortPath(scene.workspace, place.path);
+    const before = await scene.files.read(place, name);
+    const content = before?.eol === '\r\n' ? input.content.replaceAll('\r\n', '\n') : input.content;
+    const after = input.mode === 'append' ? (before?.text ?? '') + content : content;
+    if (before && before.text === after) return done('', `${name} has this content already. Nothing was changed.`);
+    const lines = after === '' ? 0 : after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
+    return permitAndWrite(scene, { place, before, after, message: `${before ? 'Wrote' : 'Created'} ${name} (${lines} lines).` });
+  },
+});
+
+interface Edit {
+  readonly place: Place;
+  readonly before: TextFile | undefined;
+  readonly after: string;
+  readonly message: string;
+}
+
+/**
+ * Shows an edit, waits for the answer, writes. What was shown is what is written: when the file or the place it leads to changed while the
+ * user was thinking, nothing is written.
+ */
+async function permitAndWrite(scene: ToolRunContext, edit: Edit): Promise<Outcome> {
+  const { place, before } = edit;
+  const name = shortPath(scene.workspace, place.path);
+  const shown = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after: edit.after }];
+  const verb = before ? localize('Edit', '编辑') : localize('Create', '创建');
+  const outside = localize(', outside of the workspace', '，在工作区之外');
+  const leads = place.real === place.path ? '' : localize(` (leads to \`${place.real}\`)`, `（指向 \`${place.real}\`）`);
+  const { guarded } = place;
+  const edited = await scene.permit({
+    action: guarded ? GUARDED_EDIT : place.inside ? 'edit file' : 'edit file outside of working directory',
+    description: `${verb} \`${name}\`${place.inside ? '' : `${outside}${leads}`}${guarded ? `. ${reasonText(guarded)}` : ''}`,
+    shown,
+  });
+  const now = await scene.files.read(place, name);
+  const again = await placeOf(scene.workspace, place.path);
+  if (now?.text !== before?.text || again.real !== place.real) {
+    throw new ToolFailure(`${name} changed while the edit waited for an answer. Nothing was written; read it again.`);
+  }
+  const after = edited?.replaceAll('\r\n', '\n') ?? edit.after;
+  await scene.files.write(place, after, before ?? { eol: await newFileEol(place.real, scene.workspace.cwd), bom: false });
+  if (after === edit.after) return done('', edit.message, shown);
+  const written = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after }];
+  return done(after, `The user changed your text before allowing it. ${name} now holds the user's version, which follows.`, written);
+}
+
+function reasonText(reason: GuardReason): string {
+  switch (reason) {
+    case 'versionControl':
+      return localize('Version control runs what it names.', '版本控制会运行其中指定的内容。');
+    case 'editor':
+      return localize('Editors run what it names.', '编辑器会运行其中指定的内容。');
+    case 'agent':
+      return localize('Agents follow it or run what it names.', '智能体会遵循其内容或运行其中指定的内容。');
+    case 'shell':
+      return localize('Shells and programs read it when they start.', 'shell 和程序启动时会读取它。');
+    case 'automation':
+      return localize('Automation runs what it names.', '自动化服务会运行其中指定的内容。');
+    case 'build':
+      return localize('Build tools and editors run what it names.', '构建工具和编辑器会运行其中指定的内容。');
+    case 'name':
+      return localize('Some systems take its name for another file.', '某些系统会把这个名称当作另一个文件。');
+    case 'user':
+      return localize('You listed it as guarded.', '你已将其列为受保护的文件。');
+  }
+}
+
+/** Files looked at in one folder, bytes read of each, and folders looked at on the way up. */
+const MOST_FILES = 8;
+const BEGINNING = 8192;
+const MOST_FOLDERS = 4;
+
+/**
+ * The line ends a new file gets: those of the files beside it, first of its own kind, else of those in the folders above up to `root`. Shell scripts
+ * always have `\n` and batch files `\r\n`, because they do not run otherwise. `file` lies below `root`, with links followed. Never rejects.
+ */
+async function newFileEol(file: string, root: string): Promise<'\n' | '\r\n'> {
+  const kind = path.extname(file).toLowerCase();
+  if (/^\.(?:sh|bash|zsh|fish|ksh)$/.test(kind)) return '\n';
+  if (/^\.(?:bat|cmd)$/.test(kind)) return '\r\n';
+  let folder = path.dirname(file);
+  for (let up = 0; up < MOST_FOLDERS; up += 1) {
+    for (const name of await neighbours(folder, kind)) {
+      const eol = await eolOf(path.join(folder, name));
+      if (eol !== undefined) return eol;
+    }
+    if (path.relative(root, folder) === '' || path.dirname(folder) === folder) break;
+    folder = path.dirname(folder);
+  }
+  return '\n';
+}
+
+async function neighbours(folder: string, kind: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
+  const names = entries
+    .filter((entry) => entry.isFile() && !/^\.(?:sh|bat|cmd)$/i.test(path.extname(entry.name)))
+    .map(({ name }) => name)
+    .sort();
+  const alike = (name: string) => path.extname(name).toLowerCase() === kind;
+  return [...names.filter(alike), ...names.filter((name) => !alike(name))].slice(0, MOST_FILES);
+}
+
+/** How the first line ends; undefined where the beginning holds no line end, or is no text. */
+async function eolOf(file: string): Promise<'\n' | '\r\n' | undefined> {
+  try {
+    const handle = await open(file, 'r');
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING), 0, BEGINNING, 0);
+      const text = buffer.toString('latin1', 0, bytesRead);
+      const at = text.includes('\0') ? -1 : text.indexOf('\n');
+      if (at < 0) return undefined;
+      return text[at - 1] === '\r' ? '\r\n' : '\n';
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
