@@ -34,7 +34,7 @@ step('an edit is changed in the diff before it is allowed', async (person, folde
     await window.page.keyboard.type(', "level": 3');
     const card = person.chat.ask('config.json');
     await card.getByText('edited by you').waitFor();
-    await card.locator('.line-added', { hasText: '"level": 3' }).waitFor();
+    await card.locator('.l[data-s="+"]', { hasText: '"level": 3' }).waitFor();
     await person.picture('changed', ['dark', 'light']);
     await window.command('Parley: Show Pending Approvals');
     await person.asked();

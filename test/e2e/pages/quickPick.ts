@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** What allows once is called so, or where nothing stands beside it, just that. */
-const ALLOW = /Allow once|允许一次|(?:^|\s)Allow\s*$/;
+/** What allows once is called so, or just Allow. A row's name has its label first, then what stands beside and below it. */
+const ANSWERS = { A: /^(?:Allow once|允许一次|Allow(?=,|$)|允许(?=,|，|$))/, R: /Reject|拒绝/ } as const;
 
 /** The quick-pick or input box that is open. */
 export class QuickPick {
@@ -56,6 +56,18 @@ export class QuickPick {
     await this.box.locator('input.input[placeholder]:not([placeholder=""])').waitFor();
   }
 
+  /** Moves to the row with this text, which need not be the first that the list finds. Throws when it is not reached. */
+  async moveTo(text: string): Promise<void> {
+    for (let step = 0; ; step += 1) {
+      try {
+        return await this.focusedRow(text).waitFor({ timeout: step === 0 ? 3000 : 500 });
+      } catch (error) {
+        if (step === 10) throw error;
+        await this.#page.keyboard.press('ArrowDown');
+      }
+    }
+  }
+
   /** Moves with the arrow keys to the row with this text and presses Enter. Throws when it is not reached. */
   async choose(text: string): Promise<void> {
     await this.row(text).first().waitFor();
@@ -70,12 +82,11 @@ export class QuickPick {
 
   /** Answers an approval by key: the letter moves to the answer, Enter gives it. */
   async answer(letter: 'A' | 'R'): Promise<void> {
-    await this.row(letter === 'A' ? ALLOW : /Reject|拒绝/)
-      .first()
-      .waitFor();
+    const row = this.box.getByRole('option', { name: ANSWERS[letter] });
+    await row.first().waitFor();
     await this.readable();
     await this.#page.keyboard.press(letter.toLowerCase());
-    await this.focusedRow(letter === 'A' ? ALLOW : /Reject|拒绝/).waitFor();
+    await this.box.locator('.monaco-list-row.focused').and(row).waitFor();
     await this.#page.keyboard.press('Enter');
   }
 

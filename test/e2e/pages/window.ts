@@ -40,7 +40,8 @@ export class Window {
       await this.page.keyboard.press('F1');
       try {
         await this.pick.input.fill(`>${title}`, { timeout: 5000 });
-        await this.pick.focusedRow(title).waitFor({ timeout: 5000 });
+        await this.pick.row(title).first().waitFor({ timeout: 5000 });
+        await this.pick.moveTo(title);
         break;
       } catch (error) {
         if (attempt === 8) throw error;
