@@ -87,14 +87,12 @@ class Outline {
   #counted = 0;
   /** The object whose members are too many, while its end is looked for. */
   #cut: { readonly level: number; readonly from: number } | undefined;
-  /** The next backslash, looked for once for all strings before it. */
-  #escape = -1;
 
   constructor(text: string) {
     for (let at = 0; at < text.length; at++) {
       const sign = text.charCodeAt(at);
       if (sign === QUOTE) {
-        at = this.#endOfString(text, at);
+        at = endOfString(text, at);
         if (at < 0) return;
       } else if (sign === COMMA) this.#comma(at);
       else if (sign === OPEN || sign === OPEN_LIST) this.#begin(sign === OPEN ? 0 : LIST);
@@ -125,22 +123,22 @@ class Outline {
     this.surplus.push({ from: this.#cut.from, to, members });
     this.#cut = undefined;
   }
+}
 
-  /** Where the string ends that begins there; -1 when it does not end. */
-  #endOfString(text: string, from: number): number {
-    const quote = text.indexOf('"', from + 1);
-    if (this.#escape < from) this.#escape = indexOrEnd(text, '\\', from);
-    if (quote < this.#escape) return quote;
-    for (let at = this.#escape; at < text.length; at++) {
-      const sign = text.charCodeAt(at);
-      if (sign === QUOTE) return at;
-      if (sign === BACKSLASH) at += 1;
-    }
-    return -1;
+/** Where the string ends that begins there; -1 when it does not end. */
+function endOfString(text: string, from: number): number {
+  for (let at = from + 1; ; at++) {
+    at = nextQuote(text, at);
+    if (at < 0) return -1;
+    let before = at;
+    while (text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
+    if ((at - before) % 2 === 0) return at;
   }
 }
 
-function indexOrEnd(text: string, sign: string, from: number): number {
-  const found = text.indexOf(sign, from);
-  return found < 0 ? text.length : found;
+/** Quotes may stand close together, and each search by the engine costs more than a few steps. */
+function nextQuote(text: string, from: number): number {
+  const near = Math.min(text.length, from + 32);
+  for (let at = from; at < near; at++) if (text.charCodeAt(at) === QUOTE) return at;
+  return text.indexOf('"', near);
 }

@@ -42,6 +42,11 @@ export interface RpcOptions {
   readonly cancellation?: CancellationStrategy;
 }
 
+/** Milliseconds that messages which wait are dealt with before others get their turn. */
+const SLICE = 8;
+/** Characters. Reading a longer line takes long enough: it is dealt with in a turn of its own. */
+const LONG_LINE = 256 * 1024;
+
 /** What a request handler returns to leave the request without an answer: the other side has settled it already. */
 export const unanswered: unique symbol = Symbol('unanswered');
 
@@ -184,7 +189,9 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   /** The connection has dealt with the message in its queue. */
   goOn(): void {
     this.#queued = false;
+    const until = performance.now() + SLICE;
     for (let next = this.#behind[this.#gone]; next && !this.#queued; next = this.#behind[this.#gone]) {
+      if (performance.now() > until) return this.#goOnLater();
       this.#gone += 1;
       this.#pass(next);
     }
@@ -216,7 +223,14 @@ class LineReader extends AbstractMessageReader implements MessageReader {
     }
     this.#endRun();
     const message = this.#parse(line);
-    if (message) this.#arrived(message);
+    if (!message) return;
+    if (line.length > LONG_LINE && !this.#queued) this.#goOnLater();
+    this.#arrived(message);
+  }
+
+  #goOnLater(): void {
+    this.#queued = true;
+    setImmediate(() => this.goOn());
   }
 
   /** Hands on the pieces of text that arrived together. */

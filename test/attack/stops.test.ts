@@ -88,6 +88,7 @@ for (const name of names) {
       session.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: name }] });
       await longestStop(name, () => isOver);
       assert.equal(session.store.now.turns[0]?.status, 'done');
+      assert.ok((session.store.now.plan?.entries.length ?? 0) <= 1001, 'a plan without bounds');
     } finally {
       sessions.dispose();
       await sessions.gone();

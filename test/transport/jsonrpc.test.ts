@@ -57,6 +57,37 @@ test('what is nested 20,000 deep arrives without what is too deep, and a request
   assert.equal(warned.length, 1);
 });
 
+test('a long message is dealt with in a turn of its own, and nothing overtakes it', async () => {
+  const got: number[] = [];
+  const { channel } = open({
+    first: (message) => {
+      got.push(Object((message as { params?: unknown }).params).at);
+      return true;
+    },
+  });
+  const told = (at: number, text = '') => ({ jsonrpc: '2.0', method: 'told', params: { at, text } });
+  channel.say(told(1), told(2, 'x'.repeat(1_000_000)), told(3));
+  assert.deepEqual(got, [1]);
+  await settled();
+  assert.deepEqual(got, [1, 2, 3]);
+});
+
+test('messages that wait are dealt with over several turns when they take long', async () => {
+  const rounds: number[] = [];
+  let round = 0;
+  const { channel } = open({
+    first: () => {
+      rounds.push(round);
+      for (const until = performance.now() + 5; performance.now() < until; );
+      return true;
+    },
+  });
+  channel.say({ jsonrpc: '2.0', method: 'long', params: 'x'.repeat(1_000_000) });
+  channel.say(...Array.from({ length: 8 }, () => ({ jsonrpc: '2.0', method: 'told' })));
+  for (; rounds.length < 9; round += 1) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(new Set(rounds).size > 2, rounds.join());
+});
+
 test('what is no message is reported and never ends the connection', async () => {
   const junk: string[] = [];
   const { channel, connection } = open({ onJunk: (text, why) => junk.push(`${why}: ${text}`) });

@@ -117,8 +117,17 @@ export const sessionAnswer = z.object({
 });
 export type SessionAnswer = z.output<typeof sessionAnswer>;
 
-const planEntries = listOf(z.object({ content: text, priority: softText, status: softText }));
-export type WirePlanEntry = z.output<typeof planEntries>[number];
+const planEntry = z.object({ content: text, priority: softText, status: softText });
+/** Steps of a plan that are read. */
+const MOST_STEPS = 1000;
+const planEntries = z.pipe(
+  z.transform((entries: unknown) => {
+    if (!Array.isArray(entries) || entries.length <= MOST_STEPS) return entries;
+    return [...entries.slice(0, MOST_STEPS), { content: `… (${entries.length - MOST_STEPS} more, left out)`, status: 'pending' }];
+  }),
+  listOf(planEntry),
+);
+export type WirePlanEntry = z.output<typeof planEntry>;
 const keyedPlan = z.union([
   z.object({ type: z.literal('items'), planId: id, entries: planEntries }),
   z.object({ type: z.literal('markdown'), planId: id, content: text }),
