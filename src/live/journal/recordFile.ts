@@ -1,4 +1,4 @@
-import { closeSync, constants, fdatasync, fstatSync, mkdirSync, openSync, renameSync, write, writeSync } from 'node:fs';
+import { close, closeSync, constants, fdatasync, fstatSync, mkdirSync, openSync, renameSync, write, writeSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { FileLock } from './lock.ts';
@@ -124,9 +124,15 @@ export class RecordFile {
     } finally {
       closeSync(fd);
     }
-    // Windows does not replace a file that is open.
-    this.#close();
-    renameSync(fresh, this.path);
+    const old = this.#open;
+    this.#open = undefined;
+    // Windows does not replace a file that is open. Elsewhere the last descriptor frees what the file held, which takes long for a large one.
+    if (old && process.platform === 'win32') closeSync(old.fd);
+    try {
+      renameSync(fresh, this.path);
+    } finally {
+      if (old && process.platform !== 'win32') close(old.fd, () => {});
+    }
     this.#seq = seq + records.length;
     this.dropUnwritten();
   }
@@ -185,7 +191,8 @@ export class RecordFile {
   #piece(): Buffer {
     let bytes = 0;
     let count = 0;
-    for (; count < this.#tail.length && bytes < PIECE; count++) bytes += this.#tail[count]?.length ?? 0;
+    do bytes += this.#tail[count++]?.length ?? 0;
+    while (count < this.#tail.length && bytes + (this.#tail[count]?.length ?? 0) <= PIECE);
     return count === 1 ? (this.#tail[0] as Buffer) : Buffer.concat(this.#tail.slice(0, count));
   }
 

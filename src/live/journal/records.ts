@@ -1,4 +1,5 @@
 import zlib from 'node:zlib';
+import { DEEPEST } from '../../base/json.ts';
 
 // A journal is a sequence of framed records, as JSON text sequences (RFC 7464) have them, with a checksum:
 //
@@ -10,6 +11,8 @@ import zlib from 'node:zlib';
 const START = 0x1e;
 const END = 0x0a;
 const CRC_DIGITS = 8;
+/** Characters that a value in JSON takes, roughly, besides its texts. */
+const OF_A_VALUE = 16;
 
 export interface JournalRecord {
   readonly seq: number;
@@ -20,16 +23,34 @@ export interface JournalRecord {
 
 /** Throws when the value cannot be written as JSON. */
 export function frameOf(seq: number, value: unknown): Buffer {
-  const body = `${seq} ${JSON.stringify(value)}`;
+  // One buffer, and the text in one piece: a record may be megabytes of it.
+  const json = JSON.stringify(value);
+  const number = `${seq} `;
   const from = CRC_DIGITS + 2;
-  const end = from + Buffer.byteLength(body);
-  // Made once: a record may be megabytes of text.
+  const end = from + number.length + Buffer.byteLength(json);
   const bytes = Buffer.allocUnsafe(end + 1);
-  bytes.write(body, from);
+  bytes.write(number, from, 'latin1');
+  bytes.write(json, from + number.length);
   const crc = zlib.crc32(bytes.subarray(from, end)).toString(16).padStart(CRC_DIGITS, '0');
   bytes.write(`\x1e${crc} `, 0, 'latin1');
   bytes[end] = END;
   return bytes;
+}
+
+/** Characters of the value in JSON, roughly; no more than `most` are counted. */
+export function weightOf(value: unknown, most: number): number {
+  let left = most;
+  const weigh = (inner: unknown, levels: number): void => {
+    left -= OF_A_VALUE;
+    if (typeof inner === 'string') left -= inner.length;
+    if (typeof inner !== 'object' || inner === null || levels === 0) return;
+    for (const name in inner) {
+      if (left <= 0) return;
+      weigh((inner as Readonly<Record<string, unknown>>)[name], levels - 1);
+    }
+  };
+  weigh(value, DEEPEST);
+  return most - Math.max(0, left);
 }
 
 /** Reads records from the pieces of a file; damaged ones are skipped. A torn end is no gap: the next writer counts on from the last whole record. */

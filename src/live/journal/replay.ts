@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Part, Session, Turn } from '../../session/model.ts';
 import { newSession, reduce } from '../../session/reduce.ts';
-import { type JournalRecord, RecordReader } from './records.ts';
+import { type JournalRecord, RecordReader, weightOf } from './records.ts';
 import { type HeadRecord, type KnownRecord, recordOf, type SnapshotRecord } from './schema.ts';
 
 /** The format that this build writes. Files of a higher one are left alone. */
@@ -229,7 +229,7 @@ function* partsOf(turnId: string, parts: readonly Part[]): Generator<SnapshotRec
   let bytes = 0;
   for (const part of parts) {
     piece.push(part);
-    bytes += JSON.stringify(part).length;
+    bytes += weightOf(part, PARTS_BYTES);
     if (bytes < PARTS_BYTES) continue;
     yield { type: 'journal.parts', turnId, parts: piece };
     piece = [];

@@ -11,7 +11,7 @@ import { filesChanged, titleOf } from '../../session/select.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
 import type { FileLock } from './lock.ts';
 import { type Disk, RecordFile, realDisk, type SnapshotSize } from './recordFile.ts';
-import { frameOf } from './records.ts';
+import { frameOf, weightOf } from './records.ts';
 import { snapshotOf, VERSION } from './replay.ts';
 import type { HeadRecord, KnownRecord } from './schema.ts';
 
@@ -25,6 +25,8 @@ const MOST_UNWRITTEN = 32 * 1024 * 1024;
 const COMPACT_AFTER = 4 * 1024 * 1024;
 /** Milliseconds that records are made for before others get their turn. One record takes as long as it takes. */
 const SLICE = 8;
+/** Characters in an event whose record takes milliseconds. */
+const HEAVY = 256 * 1024;
 /** Bytes of a snapshot that are written at once. */
 const SNAPSHOT_PIECE = 256 * 1024;
 
@@ -106,6 +108,8 @@ export class JournalWriter implements Disposable {
     const { pending } = this.#recorded;
     if (pending !== 'snapshot') pending.push(event);
     this.#recorded = { session, pending };
+    // Made a record now, it need not be made one together with what comes next.
+    if (weightOf(event, HEAVY) >= HEAVY) this.#encode();
     // A history that an agent tells can be told again.
     if (AT_ONCE.has(event.type) && !session.partial && this.#failures === 0) this.flush();
     else this.#schedule(WRITE_EVERY);
