@@ -84,6 +84,19 @@ export function chatUri(sessionId: string): string {
   return `ahp-chat:/${sessionId}`;
 }
 
+const TERMINAL = 'ahp-terminal:/';
+
+/** The address of a command's output. Agents name their terminals as they like: in letters that no client writes in another way. */
+export function terminalUri(sessionId: string, terminalId: string): string {
+  return `${TERMINAL}${sessionId}/${Buffer.from(terminalId).toString('base64url')}`;
+}
+
+export function terminalPlace(uri: string): { readonly sessionId: string; readonly terminalId: string } | undefined {
+  const [sessionId, name, ...more] = uri.startsWith(TERMINAL) ? uri.slice(TERMINAL.length).split('/') : [];
+  if (!sessionId || !name || more.length > 0) return undefined;
+  return { sessionId, terminalId: Buffer.from(name, 'base64url').toString() };
+}
+
 const MIDDLE = '/changeset/';
 
 /** What a session's changesets are called; clients make the address of a turn's by themselves (docs/protocols/ahp.md §8). */

@@ -6,7 +6,7 @@ import type { ChangeSets } from '../live/review/changeSets.ts';
 import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
 import type { RootState } from '../protocols/ahp/state.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { changedTextPlace, changesetPlace, contentPlace, pathOfUri } from './addresses.ts';
+import { changedTextPlace, changesetPlace, contentPlace, pathOfUri, terminalPlace } from './addresses.ts';
 import { Changesets } from './changesets.ts';
 import { Channels, type Client, type Origin, type Peer } from './channels.ts';
 import { decideChat, decideSession } from './decide.ts';
@@ -226,24 +226,31 @@ class Served {
     const gone = subscriptions.filter((channel) => !known.includes(channel));
     // Sessions in which nothing was said are not kept over a restart; their rows would stay.
     for (const session of gone) this.#client.peer.notify('root/sessionRemoved', { channel: ROOT, session });
-    if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known) };
+    if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known, 'leave out what is gone') };
     for (const channel of known) this.#channels.follow(this.#client, channel);
     return { type: 'replay', actions, missing: gone };
   }
 
-  async #snapshots(channels: readonly string[]): Promise<readonly object[]> {
+  async #snapshots(channels: readonly string[], gone?: 'leave out what is gone'): Promise<readonly object[]> {
     const snapshots: object[] = [];
-    for (const channel of channels) snapshots.push(await this.#subscribe(channel));
+    for (const channel of channels) {
+      const shown = await this.#subscribe(channel).catch((error: unknown) => {
+        if (gone && error instanceof Refusal) return undefined;
+        throw error;
+      });
+      if (shown) snapshots.push(shown);
+    }
     return snapshots;
   }
 
   async #subscribe(channel: string) {
     const hosted = isRoot(channel) ? undefined : await this.#hosted.shown(this.#known(channel));
     if (!this.#channels.follow(this.#client, channel)) throw new Refusal('params', 'You follow too many channels.');
+    const printed = hosted && (await this.#printed(channel, hosted));
     const scope = hosted && this.#scope(channel, hosted);
     const changes = scope && (await this.#changesets.shown(channel, scope));
     const root: RootState = { agents: this.#hosted.agents() };
-    const state = changes ?? (hosted ? (hosted.chat.resource === channel ? hosted.chat : hosted.state) : root);
+    const state = printed?.() ?? changes ?? (hosted ? (hosted.chat.resource === channel ? hosted.chat : hosted.state) : root);
     return { resource: channel, state, fromSeq: this.#channels.seq };
   }
 
@@ -253,8 +260,24 @@ class Served {
     return hosted;
   }
 
-  /** By its own address, its chat's, or one of its changesets'. */
+  /** The state of a terminal at the moment of the answer; undefined for other channels. */
+  async #printed(channel: string, hosted: Hosted) {
+    const place = terminalPlace(channel);
+    if (!place) return undefined;
+    const stored = this.#hosted.session(hosted) ?? (await this.#hosted.stored(hosted.id));
+    return () => {
+      const session = this.#hosted.session(hosted) ?? stored;
+      const state = session && this.#hosted.terminal(hosted, session, place.terminalId);
+      if (state) return state;
+      this.#channels.unfollow(this.#client, channel);
+      throw new Refusal('notFound', 'There is no such terminal.');
+    };
+  }
+
+  /** By its own address, its chat's, or one of its changesets' or terminals'. */
   #find(channel: string): Hosted | undefined {
+    const terminal = terminalPlace(channel);
+    if (terminal) return this.#hosted.byId(terminal.sessionId);
     return this.#hosted.find(changesetPlace(channel)?.session ?? channel);
   }
 
@@ -319,7 +342,7 @@ class Served {
       this.#channels.refuse(this.#client, channel, action, origin, 'There is no such session.');
       return null;
     }
-    if (changesetPlace(channel)) return this.#mark(channel, hosted, action, origin);
+    if (changesetPlace(channel) || terminalPlace(channel)) return this.#mark(channel, hosted, action, origin);
     const session = this.#hosted.session(hosted);
     const isChat = action.type.startsWith('chat/');
     const sender = this.#client.name?.shown ?? '';

@@ -15,6 +15,7 @@ import {
   type SessionState,
   type SessionSummary,
   STATUS,
+  type TerminalState,
 } from '../protocols/ahp/state.ts';
 import type { Intent } from '../session/intents.ts';
 import type { Session, SessionId, TurnId } from '../session/model.ts';
@@ -22,6 +23,7 @@ import { reduce } from '../session/reduce.ts';
 import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
 import type { Decision } from './decide.ts';
+import { Terminals } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
 
@@ -65,9 +67,11 @@ export class HostedSessions {
   /** What agents said they offer when they ran last, by profile: nobody knows before an agent runs. */
   readonly #offers = new Map<string, { readonly models: AgentInfo['models']; readonly config: SessionConfig }>();
   readonly #dirty = new Set<SessionId>();
+  readonly #terminals: Terminals;
 
   constructor(deps: HostedDeps) {
     this.#deps = deps;
+    this.#terminals = new Terminals(deps.channels);
   }
 
   /** What was said in earlier runs. */
@@ -144,6 +148,7 @@ export class HostedSessions {
   /** Ends the agent. What was said stays in the journal: a client that closes a session need not mean to delete it. */
   async remove(hosted: Hosted): Promise<void> {
     this.#byUri.delete(hosted.uri);
+    this.#terminals.forget(hosted.id);
     this.#deps.channels.notify('root/sessionRemoved', { session: hosted.uri });
     if (hosted.chat.turns.length === 0 && hosted.agent.kind === 'none' && !hosted.agent.stored) await this.#deps.sessions.forget(hosted.id);
     else await this.#deps.sessions.close(hosted.id);
@@ -158,6 +163,11 @@ export class HostedSessions {
     }
     this.sync(hosted);
     return hosted;
+  }
+
+  /** The output of a command, for a client that wants to follow it. */
+  terminal({ uri }: Hosted, session: Session, terminalId: string): TerminalState | undefined {
+    return this.#terminals.shown(uri, session, terminalId);
   }
 
   /** What the journal has of a session. What was under way when it was written is over. */
@@ -218,6 +228,8 @@ export class HostedSessions {
     const session = this.session(hosted);
     if (!session || hosted.agent.kind !== 'live') return;
     if (!session.turns.some((turn) => turn.id === hosted.takenBack)) delete hosted.takenBack;
+    // A command has said all before its call is over.
+    this.#terminals.sync(session);
     const actions = chatActions(hosted.chat, withoutTakenBack(session, hosted.takenBack));
     for (const action of actions) this.#tellChat(hosted, action);
     // A prompt whose turn is over for everybody must not start with the agent's next.

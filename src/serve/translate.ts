@@ -16,23 +16,23 @@ import type {
   ResponsePart,
   ResultContent,
   SessionConfig,
+  TerminalContent,
   ToolCallState,
   TurnUsage,
 } from '../protocols/ahp/state.ts';
 import { isTooWide, onlyLasting } from '../session/approvalAnswers.ts';
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
-import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, ToolCall, Turn } from '../session/model.ts';
+import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, Terminal, ToolCall, Turn } from '../session/model.ts';
 import { askTitle, findTerminal, titleOf } from '../session/select.ts';
-import { contentUri, fileUri } from './addresses.ts';
+import { contentUri, fileUri, terminalUri } from './addresses.ts';
+import { codeOf } from './terminals.ts';
 
 /*
  * What a client is told so that its chat says what a session says. Only the difference between the two is told, whatever happened in between: the state
  * that a new client is given and the actions that others have had cannot drift apart.
  */
 
-/** Output of a command that runs, in UTF-16 units from its end. */
-const LIVE_TAIL = 4000;
 /** One text of a result, in UTF-16 units. */
 const LONGEST_TEXT = 64 * 1024;
 
@@ -195,7 +195,7 @@ class Telling {
   }
 
   #ready(turnId: string, call: ToolCall, confirmation: Confirmation, ask?: Approval): void {
-    const toolInput = ask?.detail.type === 'command' ? ask.detail.command : inputOf(call);
+    const toolInput = ask?.detail.type === 'command' ? ask.detail.command : (commandOf(call, this.#session) ?? inputOf(call));
     this.#tell({
       type: 'chat/toolCallReady',
       turnId,
@@ -208,27 +208,28 @@ class Telling {
 
   #running(turnId: string, call: ToolCall, known: ToolCallState): void {
     const toolCallId = call.id;
-    const toolInput = inputOf(call);
-    const invocationMessage = this.#words(call, 'running');
     if (known.status === 'pending-confirmation')
       this.#tell({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: true, confirmed: confirmedBy(call) });
-    else if (
-      known.status !== 'running' ||
-      known.toolInput !== toolInput ||
-      JSON.stringify(known.invocationMessage) !== JSON.stringify(invocationMessage)
-    ) {
-      const confirmed = known.status === 'running' ? known.confirmed : confirmedBy(call);
-      const input = toolInput === undefined ? {} : { toolInput };
-      this.#tell({ type: 'chat/toolCallReady', turnId, toolCallId, invocationMessage, ...input, confirmed });
-    }
-    const content = this.#content(call, LIVE_TAIL);
+    const before = this.#known(call.id);
+    const confirmed = before?.status === 'running' ? before.confirmed : confirmedBy(call);
+    const command = commandOf(call, this.#session);
+    const toolInput = command ?? inputOf(call);
+    const ready = {
+      invocationMessage: this.#words(call, 'running'),
+      ...(toolInput === undefined ? {} : { toolInput }),
+      // VS Code shows it as a terminal then, whatever its output is, and does not show the answers of a call that asks: only one that runs says so.
+      _meta: { ...toMeta({ kind: call.kind }), ...(command === undefined ? {} : { toolKind: 'terminal' }) },
+    };
+    const told = before?.status === 'running' ? readyOf(before) : undefined;
+    if (JSON.stringify(told) !== JSON.stringify(ready)) this.#tell({ type: 'chat/toolCallReady', turnId, toolCallId, ...ready, confirmed });
+    const content = this.#content(call, false);
     const now = this.#known(call.id);
     if (now?.status === 'running' && JSON.stringify(content) !== JSON.stringify(now.content ?? []))
       this.#tell({ type: 'chat/toolCallContentChanged', turnId, toolCallId, content });
   }
 
   #result(call: ToolCall): CallResult {
-    const content = this.#content(call, LONGEST_TEXT);
+    const content = this.#content(call, true);
     const error = call.status === 'failed' ? { error: { message: call.error?.message ?? 'The call failed.' } } : {};
     return {
       success: call.status !== 'failed',
@@ -244,21 +245,20 @@ class Telling {
     return { markdown: `${escaped(verb)}${named}${place ? ` ${escaped(place)}` : ''}${problem ? ` · ${escaped(problem)}` : ''}` };
   }
 
-  #content(call: ToolCall, longest: number): readonly ResultContent[] {
+  #content(call: ToolCall, isOver: boolean): readonly ResultContent[] {
     return call.output.flatMap((output, at): readonly ResultContent[] => {
-      const found = this.#output(call, output, at, longest);
+      const found = this.#output(call, output, at, isOver);
       return found ? [found] : [];
     });
   }
 
-  #output(call: ToolCall, output: Output, at: number, longest: number): ResultContent | undefined {
+  #output(call: ToolCall, output: Output, at: number, isOver: boolean): ResultContent | undefined {
     switch (output.kind) {
       case 'diff':
         return { type: 'fileEdit', ...fileEdit(output.diff, this.#session.id, call.id, at) };
       case 'terminal': {
         const terminal = findTerminal(this.#session, output.terminalId);
-        const text = terminal?.tail.slice(-longest) ?? '';
-        return text === '' ? undefined : { type: 'text', text };
+        return terminal && terminalContent(terminal, this.#session.id, call, isOver);
       }
       case 'json':
         return { type: 'text', text: JSON.stringify(output.value, undefined, 2).slice(0, LONGEST_TEXT) };
@@ -415,12 +415,20 @@ function confirmedBy({ decision }: ToolCall): Confirmed {
   return decision.by === 'rule' ? 'setting' : 'user-action';
 }
 
-/** A command as it is run; other input as JSON. */
-function inputOf(call: ToolCall): string | undefined {
-  if (call.input === undefined) return undefined;
+function readyOf({ invocationMessage, toolInput, _meta }: Extract<ToolCallState, { readonly status: 'running' }>) {
+  return { invocationMessage, toolInput, _meta };
+}
+
+/** The command line that a call runs. */
+function commandOf(call: ToolCall, session: Session): string | undefined {
   const { command } = (call.input ?? {}) as { readonly command?: unknown };
-  const text = call.kind === 'execute' && typeof command === 'string' ? command : JSON.stringify(call.input, undefined, 2);
-  return text?.slice(0, LONGEST_TEXT);
+  if (call.kind === 'execute' && typeof command === 'string') return command.slice(0, LONGEST_TEXT);
+  const shown = call.output.find((output) => output.kind === 'terminal');
+  return (shown && findTerminal(session, shown.terminalId)?.command.slice(0, LONGEST_TEXT)) || undefined;
+}
+
+function inputOf({ input }: ToolCall): string | undefined {
+  return input === undefined ? undefined : JSON.stringify(input, undefined, 2)?.slice(0, LONGEST_TEXT);
 }
 
 function confirmationOf(ask: Approval, session: Session): Confirmation {
@@ -459,6 +467,20 @@ export function sideOf(option: Option, ask: Approval): 'approve' | 'deny' | unde
   const { effect } = option;
   if (effect === 'allow_once' || effect === 'allow_always') return isTooWide(option, ask) ? undefined : 'approve';
   return effect === 'reject_once' || effect === 'reject_always' ? 'deny' : undefined;
+}
+
+/** What is printed is followed by the address; what was printed goes along when the call is over. */
+function terminalContent(terminal: Terminal, sessionId: string, call: ToolCall, isOver: boolean): TerminalContent {
+  const { id, tail, dropped, exit } = terminal;
+  const preview = tail.slice(-LONGEST_TEXT);
+  const result = { ...(exit ? codeOf(exit) : {}), preview, truncated: dropped > 0 || preview.length < tail.length };
+  return {
+    type: 'terminal',
+    resource: terminalUri(sessionId, id),
+    title: call.title || call.name,
+    isPty: false,
+    ...(isOver ? { result } : {}),
+  };
 }
 
 function fileEdit(diff: Diff, sessionId: string, owner: string, at: number): FileEdit {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
-import { reduceChangeset, reduceChat, reduceSession } from '../../src/protocols/ahp/reduce.ts';
-import type { ChangesetAction, ChangesetState, ChatAction, ChatState, SessionAction, SessionState } from '../../src/protocols/ahp/state.ts';
+import { reduceChangeset, reduceChat, reduceSession, reduceTerminal } from '../../src/protocols/ahp/reduce.ts';
+import type {
+  ChangesetAction,
+  ChangesetState,
+  ChatAction,
+  ChatState,
+  SessionAction,
+  SessionState,
+  TerminalAction,
+  TerminalState,
+} from '../../src/protocols/ahp/state.ts';
 import type { AgentHost, Connection } from '../../src/serve/host.ts';
 
 interface Envelope {
@@ -20,6 +29,7 @@ export class AhpClient {
   readonly chats = new Map<string, ChatState>();
   readonly sessions = new Map<string, SessionState>();
   readonly changesets = new Map<string, ChangesetState>();
+  readonly terminals = new Map<string, TerminalState>();
   readonly refusals: string[] = [];
   readonly notified: { readonly method: string; readonly params: Record<string, unknown> }[] = [];
   readonly envelopes: Envelope[] = [];
@@ -70,7 +80,8 @@ export class AhpClient {
   /** Comes back with what it has seen. True when the missed actions were told, false for new snapshots. */
   async reconnect(): Promise<boolean> {
     this.connect();
-    const subscriptions = ['ahp-root://', ...this.sessions.keys(), ...this.chats.keys(), ...this.changesets.keys()];
+    const held = [this.sessions, this.chats, this.changesets, this.terminals].flatMap((one) => [...one.keys()]);
+    const subscriptions = ['ahp-root://', ...held];
     const found = (await this.ask('reconnect', { clientId: 'window-1', lastSeenServerSeq: this.seen, subscriptions })) as {
       type: string;
       actions?: readonly Envelope[];
@@ -94,7 +105,8 @@ export class AhpClient {
 
   #take({ resource, state, fromSeq }: Snapshot): void {
     this.seen = Math.max(this.seen, fromSeq);
-    if (resource.includes('/changeset/')) this.changesets.set(resource, state as ChangesetState);
+    if (resource.startsWith('ahp-terminal:')) this.terminals.set(resource, state as TerminalState);
+    else if (resource.includes('/changeset/')) this.changesets.set(resource, state as ChangesetState);
     else if (resource.startsWith('ahp-chat:')) this.chats.set(resource, state as ChatState);
     else if (!resource.startsWith('ahp-root')) this.sessions.set(resource, state as SessionState);
   }
@@ -109,6 +121,8 @@ export class AhpClient {
     if (chat) this.chats.set(channel, reduceChat(chat, action as ChatAction));
     const changeset = this.changesets.get(channel);
     if (changeset) this.changesets.set(channel, reduceChangeset(changeset, action as ChangesetAction));
+    const terminal = this.terminals.get(channel);
+    if (terminal) this.terminals.set(channel, reduceTerminal(terminal, action as TerminalAction));
     const session = this.sessions.get(channel);
     if (session) this.sessions.set(channel, reduceSession(session, action as SessionAction));
   }

@@ -4,13 +4,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { type ChatState, STATUS } from '../../src/protocols/ahp/state.ts';
+import { needsInput, terminalText } from '../../src/protocols/ahp/reduce.ts';
+import { type ChatState, STATUS, type TerminalState } from '../../src/protocols/ahp/state.ts';
+import { terminalUri } from '../../src/serve/addresses.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
 import { AhpClient } from './ahpClient.ts';
 import { hosting as hostOver } from './hosting.ts';
 
 const SESSION = 'fake:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
 const CHAT = 'ahp-chat:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
+const TERMINAL = terminalUri('0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9', 'term');
 
 function hosting(t: TestContext, folder = mkdtempSync(path.join(tmpdir(), 'serve-'))) {
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -402,6 +405,42 @@ test('attack: unknown versions, sessions and methods, broken messages and too ma
   for (let at = 0; at < 10_000; at += 1) await client.ask('subscribe', { channel: 'ahp-root://' });
 });
 
+test('what a command prints is a channel: coloured while it runs, bounded, with its exit code and end in the result of the call', async (t) => {
+  const { client, chat, last } = await asked(t);
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  const output = [{ kind: 'terminal', terminalId: 'term' }] as const;
+  const says = (delta: string) => last().say({ type: 'terminal.changed', terminal: { id: 'term' }, delta });
+  last().say({ type: 'terminal.changed', terminal: { id: 'term', command: 'npm test' } });
+  last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change: { status: 'running', output } });
+  await until(() => callIn(chat())?.status === 'running' && JSON.stringify(callIn(chat())).includes(TERMINAL));
+  const running = callIn(chat());
+  assert.ok(running?.status === 'running');
+  assert.deepEqual(running.content, [{ type: 'terminal', resource: TERMINAL, title: 'Shell', isPty: false }]);
+  assert.deepEqual([running.toolInput, running._meta?.toolKind], ['npm test', 'terminal']);
+  await client.subscribe(TERMINAL);
+  const text = () => terminalText(client.terminals.get(TERMINAL) as TerminalState);
+  says('\u001b[32mok\u001b[0m\n');
+  await until(() => text() === '\u001b[32mok\u001b[0m\n');
+  for (let at = 0; at < 20; at += 1) {
+    says(`${at}`.repeat(10_000));
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  await until(() => text().endsWith('19'));
+  assert.ok(text().length <= 128 * 1024, `${text().length}`);
+  last().say({ type: 'terminal.changed', terminal: { id: 'term', exit: { code: 3, signal: null } } });
+  last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change: { status: 'failed', error: { message: 'Exit code 3' } } });
+  await until(() => callIn(chat())?.status === 'completed');
+  assert.deepEqual(client.terminals.get(TERMINAL)?.lifecycle, { status: 'exited', exitCode: 3 });
+  assert.equal(text().length, 64 * 1024, 'as much as the session keeps');
+  const ended = callIn(chat());
+  assert.ok(ended?.status === 'completed' && ended.content?.[0]?.type === 'terminal');
+  assert.deepEqual(ended.content[0].result, { exitCode: 3, preview: text(), truncated: true });
+  await client.dispatch(TERMINAL, { type: 'terminal/input', data: 'rm -rf .\r' });
+  assert.deepEqual(client.refusals.at(-1), 'That is not for a client to change.');
+  await assert.rejects(client.ask('subscribe', { channel: terminalUri(SESSION.split('/')[1] ?? '', 'other') }), /-32008/);
+  await assert.rejects(client.ask('subscribe', { channel: 'ahp-terminal:/other/dGVybQ' }), /-32001/);
+});
+
 test('snapshot and actions are the same state after every message, however often the connection is lost', async (t) => {
   for (let seed = 1; seed <= 20; seed += 1) await randomRun(t, seed);
 });
@@ -439,7 +478,20 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
       const callId = `c${chance(3)}-${turns}`;
       const statuses = ['pending', 'running', 'done', 'failed', 'rejected', 'cancelled'] as const;
       const status = statuses[chance(statuses.length)] ?? 'pending';
-      switch (chance(8)) {
+      switch (chance(11)) {
+        case 8:
+          last().say({ type: 'call.changed', turnId, callId, change: { output: [{ kind: 'terminal', terminalId: 'term' }] } });
+          break;
+        case 9: {
+          const size = chance(6) === 0 ? chance(90_000) : chance(20);
+          const reset = chance(8) === 0 ? ({ reset: true } as const) : {};
+          const exit = chance(8) === 0 ? { exit: { code: chance(3), signal: null } } : {};
+          last().say({ type: 'terminal.changed', terminal: { id: 'term', ...exit }, ...reset, delta: `${step}`.padEnd(size, `${step} `) });
+          break;
+        }
+        case 10:
+          if (isHere && running()) await client.subscribe(TERMINAL).catch(() => {});
+          break;
         case 0:
           last().say({ type: 'part.added', turnId, part: { kind: 'call', id: callId, call: { ...call, id: callId } } });
           break;
@@ -474,9 +526,11 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
   // Time and title of a chat change with its session's summary, by no action of its own.
   const timeless = (chat: ChatState | undefined) => ({ ...chat, modifiedAt: '', title: '' });
   assert.deepEqual(timeless(client.chats.get(CHAT)), timeless(fresh.chats.get(CHAT)), `seed ${seed}`);
-  const open = fresh.chats
-    .get(CHAT)
-    ?.activeTurn?.responseParts.filter((part) => part.kind === 'toolCall' && part.toolCall.status === 'pending-confirmation');
+  const [terminal] = client.terminals.values();
+  if (terminal) await fresh.subscribe(TERMINAL);
+  const shown = (one: TerminalState | undefined) => one && [terminalText(one), one.lifecycle];
+  assert.deepEqual(shown(terminal), shown(fresh.terminals.get(TERMINAL)), `seed ${seed}`);
+  const open = fresh.chats.get(CHAT)?.activeTurn?.responseParts.filter(needsInput);
   assert.equal(fresh.sessions.get(SESSION)?.inputNeeded?.length ?? 0, open?.length ?? 0, `seed ${seed}`);
   assert.deepEqual(client.sessions.get(SESSION)?.inputNeeded ?? [], fresh.sessions.get(SESSION)?.inputNeeded ?? []);
   await rest.end();

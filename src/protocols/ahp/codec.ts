@@ -29,6 +29,7 @@ import type {
   ResponsePart,
   ResultContent,
   SessionConfig,
+  TerminalContent,
   Text,
   ToolCallState,
 } from './state.ts';
@@ -58,19 +59,22 @@ export interface Told {
   readonly paths?: readonly string[];
   /** Of a tool of the window: the window asks before it runs it. */
   readonly asks?: true;
+  /** Of a terminal: UTF-16 units that were printed before what is told. */
+  readonly dropped?: number;
 }
 export function toMeta(told: Told): Meta {
   return { parley: told };
 }
 const KINDS: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other'];
 export function fromMeta(meta: Meta | undefined): Told {
-  const { kind, cwd, unsure, paths, asks } = (meta?.parley ?? {}) as Readonly<Record<keyof Told, unknown>>;
+  const { kind, cwd, unsure, paths, asks, dropped } = (meta?.parley ?? {}) as Readonly<Record<keyof Told, unknown>>;
   const known = KINDS.find((one) => one === kind) ?? (meta?.toolKind === 'terminal' ? 'execute' : undefined);
   return {
     ...(known === undefined ? {} : { kind: known }),
     ...(typeof cwd === 'string' ? { cwd } : {}),
     ...(unsure === true ? { unsure } : {}),
     ...(asks === true ? { asks } : {}),
+    ...(typeof dropped === 'number' ? { dropped } : {}),
     ...(Array.isArray(paths) && paths.every((one) => typeof one === 'string') ? { paths } : {}),
   };
 }
@@ -126,8 +130,10 @@ export function toolCallOf(call: ToolCallState, contents: Contents): Omit<ToolCa
   const { toolName, displayName } = call;
   const kind = fromMeta(call._meta).kind ?? (hasEdits(call) ? 'edit' : 'other');
   const inputText = call.status === 'streaming' ? (call.partialInput ?? '') : (call.toolInput ?? '');
-  const result = call.status === 'running' || call.status === 'completed' ? (call.content ?? []) : [];
-  const output = result.flatMap((one) => outputOf(one, contents));
+  const result = resultOf(call);
+  // A host says what a command printed as a text as well, for clients that show no terminals.
+  const isPrinted = result.some((one) => one.type === 'terminal' && (call.status === 'running' || one.result?.preview !== undefined));
+  const output = result.filter((one) => !isPrinted || one.type !== 'text').flatMap((one) => outputOf(one, contents));
   const input = call.status === 'streaming' ? undefined : inputOf(inputText, kind);
   const failure = call.status === 'completed' && !call.success ? call.error?.message || plain(call.pastTenseMessage) : undefined;
   return {
@@ -169,6 +175,13 @@ function inputOf(text: string, kind: ToolKind): unknown {
   }
 }
 
+function resultOf(call: ToolCallState): readonly ResultContent[] {
+  return call.status === 'running' || call.status === 'completed' ? (call.content ?? []) : [];
+}
+export function terminalsOf(call: ToolCallState): readonly TerminalContent[] {
+  return resultOf(call).filter((one) => one.type === 'terminal');
+}
+
 function outputOf(one: ResultContent, contents: Contents): readonly Output[] {
   switch (one.type) {
     case 'text':
@@ -179,6 +192,8 @@ function outputOf(one: ResultContent, contents: Contents): readonly Output[] {
       return [{ kind: 'content', content: { type: 'raw', label: one.contentType, value: null } }];
     case 'fileEdit':
       return diffsOf([one], contents).map((diff) => ({ kind: 'diff', diff }));
+    case 'terminal':
+      return [{ kind: 'terminal', terminalId: one.resource }];
   }
 }
 

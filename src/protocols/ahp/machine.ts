@@ -29,17 +29,19 @@ import {
   contentsIn,
   contentsOf,
   fromMessage,
+  fromMeta,
   isRoot,
   MODE,
   type PendingCall,
   plain,
   questionOf,
   ROOT,
+  terminalsOf,
   toMessage,
   toMeta,
   toolCallOf,
 } from './codec.ts';
-import { reduceChat } from './reduce.ts';
+import { reduceChat, terminalText } from './reduce.ts';
 import {
   answers,
   type Envelope,
@@ -49,10 +51,22 @@ import {
   readEnvelope,
   readSession,
   readSessionAction,
+  readTerminal,
+  readTerminalAction,
   type SessionFacts,
   type Snapshot,
 } from './schema.ts';
-import type { ActiveTurn, AgentInfo, ChatAction, ChatState, EndedTurn, InputRequest, ResponsePart, ToolCallState } from './state.ts';
+import type {
+  ActiveTurn,
+  AgentInfo,
+  ChatAction,
+  ChatState,
+  EndedTurn,
+  InputRequest,
+  ResponsePart,
+  TerminalContent,
+  ToolCallState,
+} from './state.ts';
 
 /*
  * A session of an agent host (docs/protocols/ahp.md §9): one WebSocket, JSON-RPC. The host owns the conversation; this holds its chat as the
@@ -75,10 +89,19 @@ export interface AhpState extends Conversation {
   readonly inbox: Update[];
   /** What was dispatched and not heard of yet, by its number. */
   readonly dispatched: Table<Dispatched>;
+  /** Commands of the running turn whose output is followed, by the addresses of their terminals. */
+  readonly terminals: Table<Followed>;
   /** Chosen here for the prompts to come; null leaves it to the agent. */
   model: string | null;
   /** How often a lost connection was opened again in vain. */
   attempts: number;
+}
+/** In UTF-16 units of the output: how much is known, and where what the host says next begins. */
+interface Followed {
+  readonly id: string;
+  readonly total: number;
+  /** Null until the host has shown it: what it says before that is in what it shows. */
+  readonly next: number | null;
 }
 type FileText = { readonly text: string } | 'wanted' | null;
 type Update = { readonly kind: 'action'; readonly action: ChatAction } | { readonly kind: 'chat'; readonly chat: ChatState };
@@ -146,6 +169,7 @@ export function newAhp(seed: string, setup: Setup): AhpState {
     contents: {},
     inbox: [],
     dispatched: {},
+    terminals: {},
     model: null,
     attempts: 0,
   };
@@ -158,6 +182,8 @@ export const VERSIONS = ['1.1.0', '1.0.0', '0.9.0'];
 const OFFERS: Offers = { images: true, steer: true, hints: true, history: true, feedback: true };
 /** Texts that are read at once, the newest. */
 const MOST_CONTENTS = 200;
+/** Commands whose output is followed at once. */
+const MOST_TERMINALS = 50;
 const UNKNOWN_METHOD = -32601;
 
 class AhpStep extends Step<AhpState> {
@@ -215,6 +241,7 @@ class AhpStep extends Step<AhpState> {
   reply(call: string, result: unknown, error: Failure | undefined): void {
     const [what = '', rest = ''] = split(call);
     if (what === 'read') return this.contentRead(rest, result, error);
+    if (what === 'terminal') return this.terminalShown(rest, answers.subscribe.safeParse(result).data?.snapshot.state);
     if (what === 'tool') return this.toolRan(rest, result, error);
     if (what === 'commands') return this.commands(result);
     if (what === 'dispose') return this.close(HOST);
@@ -347,6 +374,7 @@ class AhpStep extends Step<AhpState> {
     if (rejectionReason !== undefined) return was ? this.refused(was, rejectionReason) : undefined;
     if (isRoot(channel)) return;
     if (channel === state.session?.uri) return this.sessionAction(action);
+    if (find(state.terminals, channel)) return this.terminalAction(channel, action);
     if (channel !== state.session?.facts.chat) return;
     const known = readChatAction(action);
     if (!known) return this.log('trace', 'The host sent an action that this version does not know.');
@@ -503,6 +531,7 @@ class AhpStep extends Step<AhpState> {
     const at = this.state.phase === 'opening' ? { at: startedAt + duration } : {};
     const error = responseParts.findLast((part) => part.kind === 'error');
     clear(this.state.contents);
+    this.unfollowAll();
     if (how === 'complete') this.endTurn('done', at);
     else if (how === 'cancelled' || turn.phase === 'stopping') this.endTurn('cancelled', at);
     else this.endTurn('failed', { ...at, error: { message: error?.error.message || t('The agent reports an error.'), next: ['retry'] } });
@@ -555,7 +584,67 @@ class AhpStep extends Step<AhpState> {
       this.addCall(turn, laneOf(turn), known, shown);
     }
     known.ended = call.status === 'completed' || call.status === 'cancelled';
+    for (const terminal of terminalsOf(call)) this.terminalIs(terminal, shown, known.ended);
     this.approvalIs(turn, call);
+  }
+
+  // --- what commands print
+
+  /** The output of a command that runs is followed. What it printed comes with its end for those who have not followed it. */
+  terminalIs({ resource: id, result }: TerminalContent, { input, title }: Omit<ToolCall, 'id'>, isOver: boolean): void {
+    const { terminals } = this.state;
+    const followed = find(terminals, id);
+    const { command = title } = (input ?? {}) as { readonly command?: string };
+    if (!isOver) {
+      if (followed || Object.keys(terminals).length >= MOST_TERMINALS) return;
+      put(terminals, id, { id, total: 0, next: null });
+      // A journal may have what was printed before.
+      this.emit({ type: 'terminal.changed', terminal: { id, command }, reset: true });
+      return this.request(`terminal ${id}`, 'subscribe', { channel: id });
+    }
+    const exit = { code: result?.exitCode ?? null, signal: null };
+    const whole = followed && followed.total > 0 ? {} : { reset: true as const, delta: result?.preview ?? '' };
+    this.emit({ type: 'terminal.changed', terminal: { id, command, exit }, ...whole });
+    if (followed) this.unfollow(id);
+  }
+  unfollow(id: string): void {
+    remove(this.state.terminals, id);
+    if (find(this.state.links, HOST) === 'open') this.do({ do: 'notify', link: HOST, method: 'unsubscribe', params: { channel: id } });
+  }
+  /** Of a command that was stopped nobody tells the end any more. */
+  unfollowAll(): void {
+    for (const { id } of Object.values(this.state.terminals)) {
+      this.emit({ type: 'terminal.changed', terminal: { id, exit: { code: null, signal: null } } });
+      this.unfollow(id);
+    }
+  }
+  terminalShown(id: string, raw: unknown): void {
+    const state = readTerminal(raw);
+    if (!state) return;
+    this.printsFrom(id, fromMeta(state._meta).dropped);
+    this.printed(id, terminalText(state));
+  }
+  terminalAction(id: string, raw: unknown): void {
+    const action = readTerminalAction(raw);
+    if (action?.type === 'terminal/cleared') this.printsFrom(id, fromMeta(action._meta).dropped);
+    else if (action?.type === 'terminal/data') this.printed(id, action.data);
+  }
+  /** The output goes on after so many units, some of which may be known; undefined: it begins anew. */
+  printsFrom(id: string, at: number | undefined): void {
+    const followed = find(this.state.terminals, id);
+    if (!followed) return;
+    const isAnew = at === undefined && followed.total > 0;
+    if (isAnew) this.emit({ type: 'terminal.changed', terminal: { id }, reset: true });
+    put(this.state.terminals, id, { id, total: isAnew ? 0 : followed.total, next: at ?? 0 });
+  }
+  printed(id: string, text: string): void {
+    const followed = find(this.state.terminals, id);
+    if (!followed || followed.next === null) return;
+    const { total, next } = followed;
+    const end = next + text.length;
+    const delta = text.slice(Math.max(0, total - next));
+    put(this.state.terminals, id, { id, total: Math.max(total, end), next: end });
+    if (delta !== '') this.emit({ type: 'terminal.changed', terminal: { id }, delta });
   }
   approvalIs(turn: AhpTurn, call: ToolCallState): void {
     const ask = Object.values(this.state.asks).find(({ callId }) => callId === call.toolCallId);
@@ -730,7 +819,8 @@ class AhpStep extends Step<AhpState> {
     const { session, setup } = state;
     if (!session) return;
     this.open(HOST, {});
-    const subscriptions = [ROOT, session.uri, ...(session.facts.chat === null ? [] : [session.facts.chat])];
+    const chat = session.facts.chat === null ? [] : [session.facts.chat];
+    const subscriptions = [ROOT, session.uri, ...chat, ...Object.values(state.terminals).map(({ id }) => id)];
     this.request('reconnect', 'reconnect', { clientId: setup.clientId, lastSeenServerSeq: state.seen, subscriptions });
   }
   reconnected(result: unknown): void {
@@ -743,6 +833,8 @@ class AhpStep extends Step<AhpState> {
     if (parsed.data.type === 'replay') {
       if (parsed.data.missing.includes(session.uri)) return this.over(t('The agent host does not know this conversation any more.'));
       for (const envelope of parsed.data.actions) this.heard(envelope);
+      for (const { id, next } of Object.values(state.terminals))
+        if (next === null) this.request(`terminal ${id}`, 'subscribe', { channel: id });
     } else this.snapshots(parsed.data.snapshots);
     if (state.phase !== 'ready') return;
     this.askAgain(turn?.id);
@@ -761,6 +853,7 @@ class AhpStep extends Step<AhpState> {
     session.facts = facts;
     this.showTitle(facts);
     this.showChoices();
+    for (const { resource, state: shown } of all) if (find(state.terminals, resource)) this.terminalShown(resource, shown);
     state.inbox.length = 0;
     state.inbox.push({ kind: 'chat', chat });
     this.pump();
@@ -837,7 +930,10 @@ function unsent({ about }: OpenAsk): unknown {
 function withKnown(shown: Omit<ToolCall, 'id'>, known: Omit<ToolCall, 'id'> | undefined): Omit<ToolCall, 'id'> {
   if (!known) return shown;
   const kind = shown.kind === 'other' ? known.kind : shown.kind;
-  return { ...shown, kind, locations: shown.locations.length > 0 ? shown.locations : known.locations };
+  const locations = shown.locations.length > 0 ? shown.locations : known.locations;
+  // What a call had printed when it was stopped no host says.
+  const output = shown.status === 'cancelled' && shown.output.length === 0 ? known.output : shown.output;
+  return { ...shown, kind, locations, output };
 }
 /** The members that are different. */
 function differenceOf(before: Omit<ToolCall, 'id'>, after: Omit<ToolCall, 'id'>): Partial<Omit<ToolCall, 'id'>> {

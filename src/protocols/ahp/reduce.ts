@@ -12,6 +12,9 @@ import {
   type SessionAction,
   type SessionState,
   STATUS,
+  type TerminalAction,
+  type TerminalPart,
+  type TerminalState,
   type ToolCallState,
 } from './state.ts';
 
@@ -286,6 +289,42 @@ export function reduceChangeset(state: ChangesetState, action: ChangesetAction):
     case 'changeset/cleared':
       return { ...state, files: [] };
   }
+}
+
+export function reduceTerminal(state: TerminalState, action: TerminalAction): TerminalState {
+  switch (action.type) {
+    case 'terminal/data':
+      return { ...state, content: withOutput(state.content, action.data) };
+    case 'terminal/cleared':
+      return { ...state, content: [] };
+    case 'terminal/exited': {
+      const code = action.exitCode === undefined ? {} : { exitCode: action.exitCode };
+      return { ...state, lifecycle: { status: 'exited', ...code } };
+    }
+    case 'terminal/commandExecuted': {
+      const { type: _type, ...command } = action;
+      return { ...state, content: [...state.content, { type: 'command', ...command, output: '', isComplete: false }] };
+    }
+    case 'terminal/commandFinished': {
+      const { type: _type, commandId, ...end } = action;
+      const ended = (part: TerminalPart) =>
+        part.type === 'command' && part.commandId === commandId ? { ...part, ...end, isComplete: true } : part;
+      return { ...state, content: state.content.map(ended) };
+    }
+  }
+}
+
+/** Output belongs to the command that runs, otherwise to none. */
+function withOutput(content: readonly TerminalPart[], data: string): readonly TerminalPart[] {
+  const last = content.at(-1);
+  if (last?.type === 'command' && !last.isComplete) return content.with(-1, { ...last, output: last.output + data });
+  if (last?.type === 'unclassified') return content.with(-1, { ...last, value: last.value + data });
+  return [...content, { type: 'unclassified', value: data }];
+}
+
+/** All that was printed. */
+export function terminalText({ content }: TerminalState): string {
+  return content.map((part) => (part.type === 'command' ? part.output : part.value)).join('');
 }
 
 function withBit(state: SessionState, bit: number, on: boolean): SessionState {

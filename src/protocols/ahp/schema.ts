@@ -9,6 +9,8 @@ import type {
   SessionAction,
   SessionConfig,
   SessionState,
+  TerminalAction,
+  TerminalState,
   ToolCallState,
 } from './state.ts';
 
@@ -43,6 +45,13 @@ const content: z.ZodMiniType<ResultContent> = z.catch(
     z.object({ type: z.literal('text'), text }),
     z.object({ type: z.literal('embeddedResource'), data: text, contentType: text }),
     z.object({ type: z.literal('fileEdit'), ...edit }),
+    z.object({
+      type: z.literal('terminal'),
+      resource: text,
+      title: z.catch(text, ''),
+      isPty: may(z.boolean()),
+      result: may(z.object({ exitCode: may(z.number()), preview: may(text), truncated: may(z.boolean()) })),
+    }),
   ]),
   EMPTY,
 );
@@ -217,6 +226,31 @@ const sessionAction: z.ZodMiniType<SessionAction> = z.discriminatedUnion('type',
   }),
 ]);
 
+const command = { commandId: text, commandLine: z.catch(text, ''), timestamp: z.catch(z.number(), 0) };
+const commandEnd = { exitCode: may(z.number()), durationMs: may(z.number()) };
+const terminal: z.ZodMiniType<TerminalState> = z.object({
+  title: z.catch(text, ''),
+  content: list(
+    z.discriminatedUnion('type', [
+      z.object({ type: z.literal('unclassified'), value: text }),
+      z.object({ type: z.literal('command'), ...command, output: text, isComplete: z.boolean(), ...commandEnd }),
+    ]),
+  ),
+  claim: z.catch(z.object({ kind: z.literal('session'), session: text }), { kind: 'session', session: '' }),
+  lifecycle: z.catch(
+    z.union([z.object({ status: z.literal('running') }), z.object({ status: z.literal('exited'), exitCode: may(z.number()) })]),
+    { status: 'running' },
+  ),
+  _meta: meta,
+});
+const terminalAction: z.ZodMiniType<TerminalAction> = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('terminal/data'), data: text }),
+  z.object({ type: z.literal('terminal/cleared'), _meta: meta }),
+  z.object({ type: z.literal('terminal/exited'), exitCode: may(z.number()) }),
+  z.object({ type: z.literal('terminal/commandExecuted'), ...command }),
+  z.object({ type: z.literal('terminal/commandFinished'), commandId: text, ...commandEnd }),
+]);
+
 const agent: z.ZodMiniType<AgentInfo> = z.object({
   provider: text,
   displayName: z.catch(text, ''),
@@ -315,6 +349,12 @@ export function readSessionAction(raw: unknown): SessionAction | undefined {
 }
 export function readChat(raw: unknown): ChatState | undefined {
   return decoded(chat, raw);
+}
+export function readTerminal(raw: unknown): TerminalState | undefined {
+  return decoded(terminal, raw);
+}
+export function readTerminalAction(raw: unknown): TerminalAction | undefined {
+  return decoded(terminalAction, raw);
 }
 export function readSession(raw: unknown): SessionFacts | undefined {
   const read = decoded(session, raw);

@@ -33,7 +33,17 @@ export interface FileEdit {
 export type ResultContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'embeddedResource'; readonly data: string; readonly contentType: string }
-  | ({ readonly type: 'fileEdit' } & FileEdit);
+  | ({ readonly type: 'fileEdit' } & FileEdit)
+  | TerminalContent;
+/** What a command prints, as a channel of its own. `result` is there once it has ended. */
+export interface TerminalContent {
+  readonly type: 'terminal';
+  readonly resource: string;
+  readonly title: string;
+  /** False: the command has pipes, and nobody can type into it. */
+  readonly isPty?: boolean;
+  readonly result?: { readonly exitCode?: number; readonly preview?: string; readonly truncated?: boolean };
+}
 
 export interface ConfirmationOption {
   readonly id: string;
@@ -191,7 +201,7 @@ export type ChatAction =
   | ({ readonly type: 'chat/toolCallStart'; readonly turnId: string } & CallName)
   | { readonly type: 'chat/toolCallDelta'; readonly turnId: string; readonly toolCallId: string; readonly content: string }
   | ({ readonly type: 'chat/toolCallReady'; readonly turnId: string; readonly toolCallId: string } & CallInput &
-      (({ readonly confirmed?: never } & Confirmation) | { readonly confirmed: Confirmed }))
+      (({ readonly confirmed?: never } & Confirmation) | { readonly confirmed: Confirmed; readonly _meta?: Meta }))
   | {
       readonly type: 'chat/toolCallConfirmed';
       readonly turnId: string;
@@ -325,6 +335,35 @@ export type ChangesetAction =
     }
   | { readonly type: 'changeset/filesReviewChanged'; readonly files: readonly string[]; readonly reviewed: boolean }
   | { readonly type: 'changeset/cleared' };
+
+/** The output of one command, as a channel. Times are milliseconds. */
+export interface TerminalState {
+  readonly title: string;
+  readonly content: readonly TerminalPart[];
+  readonly claim: { readonly kind: 'session'; readonly session: string };
+  readonly lifecycle: TerminalLifecycle;
+  readonly isPty?: boolean;
+  readonly _meta?: Meta;
+}
+export type TerminalPart =
+  | { readonly type: 'unclassified'; readonly value: string }
+  | {
+      readonly type: 'command';
+      readonly commandId: string;
+      readonly commandLine: string;
+      readonly output: string;
+      readonly timestamp: number;
+      readonly isComplete: boolean;
+      readonly exitCode?: number;
+      readonly durationMs?: number;
+    };
+export type TerminalLifecycle = { readonly status: 'running' } | { readonly status: 'exited'; readonly exitCode?: number };
+export type TerminalAction =
+  | { readonly type: 'terminal/data'; readonly data: string }
+  | { readonly type: 'terminal/cleared'; readonly _meta?: Meta }
+  | { readonly type: 'terminal/exited'; readonly exitCode?: number }
+  | { readonly type: 'terminal/commandExecuted'; readonly commandId: string; readonly commandLine: string; readonly timestamp: number }
+  | { readonly type: 'terminal/commandFinished'; readonly commandId: string; readonly exitCode?: number; readonly durationMs?: number };
 
 export interface AgentInfo {
   readonly provider: string;

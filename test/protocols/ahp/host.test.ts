@@ -314,6 +314,36 @@ test('an agent in the host uses the tools of the window, and hears when the wind
   assert.match(late?.text ?? '', /window/);
 });
 
+test('what a command prints is seen while it runs, in colour and without a gap, and by a window that comes when it is over', async (t) => {
+  const all = await opened(t);
+  const agent = await begun(all, 't');
+  const output = [{ kind: 'terminal', terminalId: 'term' }] as const;
+  const running: ToolCall = { ...call, status: 'running', output };
+  agent.say({ type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call: running } });
+  const says = (delta: string) => agent.say({ type: 'terminal.changed', terminal: { id: 'term', command: 'ls' }, delta });
+  says('\u001b[34msrc\u001b[0m\n');
+  const tail = (now: Session) => now.terminals.map((one) => one.tail).join('');
+  await all.window.until((now) => tail(now) === '\u001b[34msrc\u001b[0m\n');
+  let said = tail(all.window.now());
+  for (let at = 0; at < 40; at += 1) {
+    const text = `line ${at} `.padEnd(7000, '.');
+    says(text);
+    said += text;
+    await all.window.until((now) => tail(now).endsWith(text));
+  }
+  const [seen] = all.window.now().terminals;
+  assert.deepEqual([seen?.tail, seen?.dropped], [said.slice(-64 * 1024), said.length - 64 * 1024]);
+  agent.say({ type: 'terminal.changed', terminal: { id: 'term', exit: { code: 0, signal: null } } });
+  agent.say({ type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done' } });
+  agent.endTurn();
+  const over = await all.window.until(({ turns }) => turns[0]?.status === 'done');
+  assert.deepEqual(over.terminals[0]?.exit, { code: 0, signal: null });
+  assert.equal(over.resumeKey !== undefined, true);
+  const late = windowOn(t, all.host.port, all.folder, { key: over.resumeKey ?? '', history: true });
+  const shown = await late.until(({ link }) => link.state === 'ready');
+  assert.deepEqual([shown.terminals[0]?.tail, shown.terminals[0]?.exit?.code], [said.slice(-64 * 1024), 0]);
+});
+
 test('what a host runs is listed without opening it, with what it waits for', async (t) => {
   const all = await opened(t);
   const agent = await begun(all, 't');
@@ -328,6 +358,7 @@ test('what a host runs is listed without opening it, with what it waits for', as
     const found = (await ahp.running?.(launch, context)) ?? [];
     return found.map(({ at: _at, key: _key, ...rest }) => rest);
   };
+  await all.window.until(({ title }) => title === 'Go');
   assert.deepEqual(await list(), [{ title: 'Go', agent: 'fake', cwd: all.folder, state: 'busy' }]);
   agent.say({ type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call } }, { type: 'ask.opened', ask: approval });
   await all.window.until((now) => now.asks.length > 0);

@@ -55,6 +55,7 @@ const transcripts = testTranscripts<AhpState>({
     /** `chat TYPE {…}`: an action on the chat; `mine` and `refusal` stand beside its fields. */
     chat: (type, value) => action(CHAT, `chat/${type}`, value),
     session: (type, value) => action(SESSION, `session/${type}`, value),
+    terminal: (type, value) => action('ahp-terminal:/n/a', `terminal/${type}`, value),
   },
   describe: (effect) => {
     if (effect.do !== 'notify' || effect.method !== 'dispatchAction') return undefined;

@@ -1,0 +1,93 @@
+import { toMeta } from '../protocols/ahp/codec.ts';
+import { reduceTerminal, terminalText } from '../protocols/ahp/reduce.ts';
+import type { TerminalAction, TerminalState } from '../protocols/ahp/state.ts';
+import type { Session, SessionId, Terminal } from '../session/model.ts';
+import { TERMINAL_TAIL } from '../session/reduce.ts';
+import { findTerminal } from '../session/select.ts';
+import { terminalUri } from './addresses.ts';
+import type { Channels } from './channels.ts';
+
+/** UTF-16 units that a client is told before its copy is cut to what a session keeps. It is cut when the command has ended, too. */
+const MOST_TOLD = 2 * TERMINAL_TAIL;
+
+interface Held {
+  readonly sessionId: SessionId;
+  readonly state: TerminalState;
+  /** As it was told. */
+  readonly terminal: Terminal;
+}
+
+/** What commands of agents print, as channels (docs/protocols/ahp.md §8): told to all who have asked for it. */
+export class Terminals {
+  readonly #channels: Channels;
+  /** Those that a client has asked for, by their channels. */
+  readonly #held = new Map<string, Held>();
+
+  constructor(channels: Channels) {
+    this.#channels = channels;
+  }
+
+  /** For a client that wants to follow it; undefined when the session has no such terminal. */
+  shown(uri: string, session: Session, terminalId: string): TerminalState | undefined {
+    const channel = terminalUri(session.id, terminalId);
+    this.#tell(channel, session);
+    const known = this.#held.get(channel);
+    const terminal = findTerminal(session, terminalId);
+    if (known || !terminal) return known?.state;
+    const state = stateOf(uri, terminal);
+    this.#held.set(channel, { sessionId: session.id, terminal, state });
+    return state;
+  }
+
+  sync(session: Session): void {
+    for (const [channel, { sessionId }] of this.#held) if (sessionId === session.id) this.#tell(channel, session);
+  }
+
+  /** The session is gone. */
+  forget(id: SessionId): void {
+    for (const [channel, { sessionId }] of this.#held) if (sessionId === id) this.#held.delete(channel);
+  }
+
+  #tell(channel: string, session: Session): void {
+    const held = this.#held.get(channel);
+    const terminal = held && findTerminal(session, held.terminal.id);
+    if (!terminal || terminal === held.terminal) return;
+    let { state } = held;
+    for (const action of actionsOf(held, terminal)) {
+      state = reduceTerminal(state, action);
+      this.#channels.publish(channel, action);
+    }
+    this.#held.set(channel, { ...held, state, terminal });
+  }
+}
+
+function stateOf(session: string, { id, command, tail, dropped, exit }: Terminal): TerminalState {
+  return {
+    title: command || id,
+    content: tail === '' ? [] : [{ type: 'unclassified', value: tail }],
+    claim: { kind: 'session', session },
+    lifecycle: exit ? { status: 'exited', ...codeOf(exit) } : { status: 'running' },
+    isPty: false,
+    _meta: toMeta({ dropped }),
+  };
+}
+
+/** What was printed since. A terminal that begins anew is told as a whole, and one that has dropped what nobody was told. */
+function actionsOf({ state, terminal: before }: Held, { tail, dropped, exit }: Terminal): readonly TerminalAction[] {
+  const told = terminalText(state);
+  const fresh = dropped + tail.length - before.dropped - before.tail.length;
+  const isAnew = fresh < 0 || (fresh < tail.length && !told.endsWith(tail.slice(0, tail.length - fresh)));
+  const isLong = told.length + fresh > (exit ? TERMINAL_TAIL : MOST_TOLD);
+  const actions: TerminalAction[] = [];
+  if (isAnew || isLong || fresh > tail.length) {
+    actions.push({ type: 'terminal/cleared', ...(isAnew ? {} : { _meta: toMeta({ dropped }) }) });
+    if (tail !== '') actions.push({ type: 'terminal/data', data: tail });
+  } else if (fresh > 0) actions.push({ type: 'terminal/data', data: tail.slice(tail.length - fresh) });
+  if (exit && state.lifecycle.status === 'running') actions.push({ type: 'terminal/exited', ...codeOf(exit) });
+  return actions;
+}
+
+/** Unknown for a command that a signal has ended. */
+export function codeOf({ code }: NonNullable<Terminal['exit']>): { readonly exitCode?: number } {
+  return code === null ? {} : { exitCode: code };
+}
