@@ -68,6 +68,10 @@ export class Channels {
     this.#send(channel, 'action', params);
   }
 
+  publishRoot(action: object): void {
+    this.publish(ROOT, action);
+  }
+
   /** Tells the client alone that its action does not count. */
   refuse(client: Client, channel: string, action: object, origin: Origin, rejectionReason: string): void {
     const params = { channel, action, serverSeq: this.#seq, origin, rejectionReason };

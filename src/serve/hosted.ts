@@ -2,7 +2,6 @@ import { type Log, messageOf } from '../base/log.ts';
 import type { Journal } from '../live/journal/journal.ts';
 import { type Profile, providerOf } from '../live/profiles.ts';
 import type { Sessions } from '../live/sessions.ts';
-import { ROOT } from '../protocols/ahp/codec.ts';
 import { needsInput, reduceChat, reduceSession } from '../protocols/ahp/reduce.ts';
 import {
   type AgentInfo,
@@ -320,7 +319,7 @@ export class HostedSessions {
     const before = this.#offers.get(profile.id)?.models ?? [];
     this.#offers.set(profile.id, { models, config: configOf(session) });
     if (JSON.stringify(models) !== JSON.stringify(before))
-      this.#deps.channels.publish(ROOT, { type: 'root/agentsChanged', agents: this.agents() });
+      this.#deps.channels.publishRoot({ type: 'root/agentsChanged', agents: this.agents() });
   }
 
   /** What can be chosen for a session of this agent, as far as it is known. */
