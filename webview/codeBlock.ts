@@ -1,6 +1,7 @@
-import { drawDiagram } from './diagram.ts';
+import DOMPurify from 'dompurify';
 import { highlightLater } from './highlighter.ts';
 import { icon } from './icons.ts';
+import { onDemand } from './onDemand.ts';
 import { t } from './strings.ts';
 
 /** Lines in one contained piece: the browser lays out the last piece only, however long the code is. */
@@ -92,4 +93,124 @@ function button(action: 'copy' | 'wrap' | 'insert' | 'source', label: string): H
   made.setAttribute('aria-label', label);
   made.append(icon(action === 'source' ? 'diff' : action));
   return made;
+}
+
+/** What is used of mermaid, which puts itself on the page. */
+interface Mermaid {
+  initialize(config: object): void;
+  render(id: string, text: string): Promise<{ readonly svg: string }>;
+}
+const page = globalThis as typeof globalThis & { readonly mermaid?: Mermaid };
+
+/** Longer texts stay code, in UTF-16 units. */
+const LONGEST = 20_000;
+/** One after the other: the library draws into the page while it measures. */
+let last: Promise<void> = Promise.resolve();
+
+/** Puts the diagram that a finished block describes into `place`. False, and nothing, when the text is no diagram. */
+function drawDiagram(text: string, place: HTMLElement): Promise<boolean> {
+  const drawn = last.then(() => draw(text, place)).catch(() => false);
+  last = drawn.then(() => undefined);
+  return drawn;
+}
+
+async function draw(text: string, place: HTMLElement): Promise<boolean> {
+  if (text.length > LONGEST || !place.isConnected) return false;
+  await onDemand('mermaid');
+  const nonce = document.querySelector<HTMLElement>('script[nonce]')?.nonce ?? '';
+  const svg = await withStyles(nonce, () => svgOf(text));
+  show(svg, place, nonce);
+  return true;
+}
+
+let drawings = 0;
+
+/** Rejects when the text is not a diagram. Links and scripts in it are left out by mermaid itself. */
+async function svgOf(text: string): Promise<string> {
+  const { mermaid } = page;
+  if (!mermaid) throw new Error('mermaid did not load');
+  mermaid.initialize({
+    startOnLoad: false,
+    securityLevel: 'strict',
+    suppressErrorRendering: true,
+    theme: isDark() ? 'dark' : 'default',
+    maxTextSize: LONGEST,
+    maxEdges: 300,
+    layout: 'dagre',
+    htmlLabels: false,
+    flowchart: { htmlLabels: false, useMaxWidth: true },
+    fontFamily: 'inherit',
+  });
+  drawings += 1;
+  return (await mermaid.render(`diagram${drawings}`, text)).svg;
+}
+
+function isDark(): boolean {
+  const { classList } = document.body;
+  return !classList.contains('vscode-light') && !classList.contains('vscode-high-contrast-light');
+}
+
+/** The page's policy takes no styles from strings: rules go into a sheet of a shadow tree, attributes into the object model. */
+function show(svg: string, place: HTMLElement, nonce: string): void {
+  const drawn = DOMPurify.sanitize(readable(svg, nonce), {
+    USE_PROFILES: { svg: true, svgFilters: true },
+    ADD_TAGS: ['style'],
+    ADD_ATTR: ['data-style'],
+    FORBID_TAGS: ['a', 'image', 'script', 'foreignObject'],
+    FORBID_ATTR: ['href', 'xlink:href'],
+    RETURN_DOM_FRAGMENT: true,
+  });
+  const sheets = [...drawn.querySelectorAll('style')].map((style) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(withoutAddresses(style.textContent ?? ''));
+    style.remove();
+    return sheet;
+  });
+  for (const element of drawn.querySelectorAll<SVGElement>('[data-style]')) {
+    element.style.cssText = withoutAddresses(element.getAttribute('data-style') ?? '');
+    element.removeAttribute('data-style');
+  }
+  const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
+  root.adoptedStyleSheets = sheets;
+  root.replaceChildren(drawn);
+}
+
+/** The same markup in a way that the page's policy reads without complaint. */
+function readable(markup: string, nonce: string): string {
+  return markup.replace(/ style="/g, ' data-style="').replace(/<style(?=[\s>])/g, `<style nonce="${nonce}"`);
+}
+
+/** Nothing is fetched. What a sheet would import, it drops itself. */
+function withoutAddresses(rules: string): string {
+  return rules.replace(/url\((?!["']?#)[^)]*\)/gi, 'none');
+}
+
+/** While `work` runs, the styles that it makes are let in: elements get the nonce of the page, attributes go the way of the object model. */
+async function withStyles<T>(nonce: string, work: () => Promise<T>): Promise<T> {
+  const { createElement, createElementNS } = document;
+  const { setAttribute } = Element.prototype;
+  const { parseFromString } = DOMParser.prototype;
+  const marked = <E extends Element>(made: E): E => {
+    if (made.localName === 'style') setAttribute.call(made, 'nonce', nonce);
+    return made;
+  };
+  document.createElement = ((...args: Parameters<typeof createElement>) =>
+    marked(createElement.apply(document, args))) as typeof createElement;
+  document.createElementNS = ((...args: Parameters<typeof createElementNS>) =>
+    marked(createElementNS.apply(document, args))) as typeof createElementNS;
+  Element.prototype.setAttribute = function (name, value) {
+    if (name === 'style' && 'style' in this) (this as SVGElement).style.cssText = value;
+    else setAttribute.call(this, name, value);
+  };
+  DOMParser.prototype.parseFromString = function (text, type) {
+    return parseFromString.call(this, readable(String(text), nonce), type);
+  };
+  try {
+    return await work();
+  } finally {
+    document.createElement = createElement;
+    document.createElementNS = createElementNS;
+    Element.prototype.setAttribute = setAttribute;
+    DOMParser.prototype.parseFromString = parseFromString;
+  }
 }

@@ -4,6 +4,8 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { MentionedPlace } from '../src/bridge/contract.ts';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
 import { canStop, isBusy, readsHistory, runningTurn } from '../src/session/select.ts';
+import { visibleText } from '../src/session/visible.ts';
+import { count, money } from './amounts.ts';
 import { contentOf, droppedPaths } from './attach.ts';
 import { attachmentsView } from './attachments.ts';
 import { commandHint } from './commandMenu.ts';
@@ -12,10 +14,9 @@ import { iconOf } from './icons.ts';
 import { named } from './mentions.ts';
 import { MENU_ID, menuView, optionId } from './menu.ts';
 import type { Page } from './page.ts';
+import { chipLabel } from './parts/content.ts';
 import { editingView, replacedTurn } from './parts/retryActions.ts';
 import { pickerView, pillView } from './picker.ts';
-import { queueView } from './queue.ts';
-import { backgroundView, usageView } from './sessionControls.ts';
 import { t } from './strings.ts';
 import { COMPOSER_ID, type View } from './view.ts';
 
@@ -285,4 +286,68 @@ function placeContent({ path, line }: MentionedPlace): Content {
 /** The keys that send into a running turn, as the keyboards of that system name them. */
 export function steerKey(userAgent: string): string {
   return /\bMac(?:intosh| OS X)\b/.test(userAgent) ? '⌘↩' : 'Ctrl+Enter';
+}
+
+/** Prompts that wait for the running turn to end, or for the user. `edit` takes one back into the composer. */
+function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateResult | typeof nothing {
+  const { queue, link } = view.session;
+  if (queue.length === 0) return nothing;
+  const busy = isBusy(view.session);
+  // Nothing else keeps a prompt from being sent.
+  const looks = !busy && link.state === 'ready' && queue.some((prompt) => !prompt.held);
+  const steers = link.state === 'ready' && link.offers.steer === true;
+  const { intent } = view.act;
+  const now = ({ turnId, content }: QueuedPrompt) => {
+    if (!busy || !steers) return intent({ type: 'prompt', turnId, content });
+    intent({ type: 'unqueue', turnId });
+    intent({ type: 'steer', turnId, content });
+  };
+  return html`<section class="queue" aria-label=${t('Waiting prompts')}>
+    ${looks ? html`<p class="faint" role="status">${t('Looking at the files…')}</p>` : nothing}
+    <ul>
+      ${queue.map(
+        (prompt) =>
+          html`<li>
+            ${iconOf('clock')}<bdi class="queue-text">${prompt.content.map((one) => chipLabel(one, view.session.cwd)).join(' · ')}</bdi>
+            ${prompt.feedback ? html`<span class="tag">${t('Feedback')}</span>` : nothing}${prompt.held ? html`<span class="tag">${t('Held')}</span>` : nothing}
+            ${!busy || steers ? small('send', t('Send now'), () => now(prompt)) : prompt.held ? small('send', t('Send when this turn has ended'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
+            ${small('cross', t('Remove'), () => intent({ type: 'unqueue', turnId: prompt.turnId }))}
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+function small(icon: 'send' | 'edit' | 'cross', label: string, act: () => void): TemplateResult {
+  return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${act}>${iconOf(icon)}</button>`;
+}
+
+/** What runs beside the turns; it may end with the agent. */
+function backgroundView(view: View): TemplateResult | typeof nothing {
+  const tasks = view.session.background ?? [];
+  if (tasks.length === 0) return nothing;
+  const names = tasks.map((task) => visibleText(task.text)).join('\n');
+  const text = t('{0} in the background', tasks.length);
+  return html`<span class="usage" title=${`${text}\n${names}`}><span class="spinner" aria-hidden="true"></span><span class="sr-only">${text}</span><span class="usage-count" aria-hidden="true">${tasks.length}</span><span class="usage-words" aria-hidden="true">${text}</span></span>`;
+}
+
+/** How full the context window is, as a ring with its number, or how many tokens were used; and the cost. In full in the tooltip. */
+function usageView(view: View): TemplateResult | typeof nothing {
+  const { usage } = view.session;
+  if (!usage) return nothing;
+  const { used, size, share, input, output, cost } = usage;
+  const price = cost ? money(cost) : undefined;
+  const full = used !== undefined && size !== undefined && size > 0 ? used / size : used === undefined ? share : undefined;
+  const total = used ?? (input ?? 0) + (output ?? 0);
+  const percent = full === undefined ? undefined : Math.min(100, Math.round(full * 100));
+  const tokens = total === 0 ? '' : size ? `${count(total)} / ${count(size)}` : count(total);
+  const label = [percent === undefined ? '' : t('Context {0} % full', percent), tokens && t('{0} tokens', tokens), price ?? '']
+    .filter(Boolean)
+    .join(' · ');
+  if (label === '') return nothing;
+  if (percent === undefined) return html`<span class="usage" title=${label}>${tokens && t('{0} tokens', tokens)} ${price ?? ''}</span>`;
+  return html`<span class=${percent >= 80 ? 'usage full' : 'usage'} role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${percent} aria-label=${label} title=${label}>
+    <span class="usage-text" aria-hidden="true">${price ?? `${percent} %`}</span>
+    <svg class="ring" viewBox="0 0 16 16" aria-hidden="true"><circle class="ring-track" cx="8" cy="8" r="6" /><circle class="ring-value" cx="8" cy="8" r="6" pathLength="100" stroke-dasharray="${percent} 100" /></svg>
+  </span>`;
 }

@@ -1,11 +1,13 @@
-import { registerControls } from './controls.ts';
+import './nonce.ts';
+import { provideVSCodeDesignSystem, vsCodeButton, vsCodeTextArea } from '@vscode/webview-ui-toolkit';
 import { Host } from './host.ts';
 import { Chat } from './render.ts';
 import { keepTokenColours } from './tokenColours.ts';
 import { reportTyping } from './typing.ts';
 import './style.css';
 
-registerControls();
+// The only place that knows the toolkit: makes its elements known to the page.
+provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeTextArea());
 const root = document.createElement('div');
 root.className = 'app';
 document.body.append(root);

@@ -1,21 +1,22 @@
 import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
+import type { Mirror } from '../src/bridge/mirror.ts';
 import type { Command, Session, SessionId } from '../src/session/model.ts';
+import { titleOf } from '../src/session/select.ts';
+import { visibleText } from '../src/session/visible.ts';
 import { actions, editMessage } from './actions.ts';
 import { Composer } from './composer.ts';
-import { feedView, TURNS_AT_ONCE } from './feed.ts';
-import { followLinks } from './follow.ts';
 import { asksView, linkView, noticesView } from './frame.ts';
-import { headerView } from './header.ts';
 import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
+import { targetAt } from './markdown.ts';
 import { Page } from './page.ts';
 import { stripView } from './parts/plan.ts';
+import { feedView, TURNS_AT_ONCE } from './parts/turn.ts';
 import { answerPaths } from './plainPaths.ts';
-import { resized } from './resized.ts';
-import { Scroller } from './scroller.ts';
-import { sessionsView } from './sessions.ts';
+import { resized, Scroller } from './scroller.ts';
+import { openSessions, sessionsView, TITLE_ID } from './sessions.ts';
 import { t } from './strings.ts';
 import type { Act, View } from './view.ts';
 import { welcomeView } from './welcome.ts';
@@ -224,4 +225,38 @@ export class Chat {
     this.draw();
     if (place) this.#scroller?.restore(place);
   }
+}
+
+/** Which session this is, and how many requests wait in others; both lead to the list of sessions. */
+function headerView({ session, sessions, active }: Mirror, act: Act): TemplateResult {
+  const waiting = sessions.filter((line) => line.id !== active).reduce((sum, line) => sum + line.asks, 0);
+  return html`<header class="header">
+    <h1 class="sr-only">Parley</h1>
+    <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
+      <bdi class="title">${(session && visibleText(titleOf(session))) || t('New session')}</bdi>${iconOf('down')}
+    </button>
+    ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}
+  </header>`;
+}
+
+/** Presses on links and code buttons inside drawn markdown. Nothing in there acts by itself. */
+function followLinks(root: HTMLElement, act: Act): void {
+  root.addEventListener('click', (event) => {
+    const pressed = event.target;
+    if (!(pressed instanceof Element)) return;
+    const button = pressed.closest<HTMLElement>('[data-code]');
+    if (button) {
+      const block = button.closest('.code');
+      if (button.dataset.code === 'source') return void block?.classList.toggle('drawn');
+      if (button.dataset.code === 'wrap') return void block?.classList.toggle('unwrapped');
+      const text = block?.querySelector('code')?.textContent?.replace(/\n$/, '') ?? '';
+      return button.dataset.code === 'copy' ? act.copy(text) : act.insertAtCursor(text);
+    }
+    const link = pressed.closest('a');
+    if (!link) return;
+    event.preventDefault();
+    const target = targetAt(link);
+    if (target?.kind === 'web') act.openLink(target.uri);
+    else if (target) act.open(target.path, target.line);
+  });
 }

@@ -27,7 +27,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
 };
 /** Packages that only one file or room may touch. */
 const reserved: Readonly<Record<string, string>> = {
-  '@vscode/webview-ui-toolkit': 'webview/controls.ts',
+  '@vscode/webview-ui-toolkit': 'webview/main.ts',
   lit: 'webview/',
   'vscode-languageclient': 'src/editor/',
   ai: 'src/agent/',

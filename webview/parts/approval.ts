@@ -1,3 +1,4 @@
+import { ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { type ApprovalAnswer, type ApprovalAnswers, answersIn } from '../../src/session/approvalAnswers.ts';
 import { approvalHeading } from '../../src/session/approvalHeading.ts';
@@ -19,7 +20,6 @@ import { diffLines } from './diffLines.ts';
 import { showMoreButton, shownCount } from './overflow.ts';
 import { type Paging, pagingView } from './paging.ts';
 import { plainText } from './plainText.ts';
-import { scrollBox } from './scrollBox.ts';
 import { textView } from './text.ts';
 
 /** Fields of a half-given answer to an approval. */
@@ -348,4 +348,38 @@ function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, valu
       <button class="button primary" type="button" ?disabled=${value.trim() === ''} @click=${(event: MouseEvent) => event.detail <= 1 && option && answer(view, ask, option)}>${t('Reject')}</button>
       <button class="ghost" type="button" @click=${() => toggleWords(view, ask, false)}>${t('Cancel')}</button>
     </div>`;
+}
+
+/** Less than this below the edge is a border, not a line, in pixels. */
+const SLACK = 4;
+
+/** A box that scrolls by itself. While more lies below its edge, a button under it says so and leads there. */
+function scrollBox(content: unknown): TemplateResult {
+  return html`<div class="ask-detail" ${ref(watch)}>${content}</div>
+    <button class="text-button more-below" type="button" @click=${goDown}>${iconOf('arrowDown')}${t('More below')}</button>`;
+}
+
+/** How far the box goes down at once: most of what is seen of it, so that the line one was at stays in sight. */
+function goDown(event: Event): void {
+  const box = (event.currentTarget as HTMLElement).previousElementSibling;
+  if (box) box.scrollTop += box.clientHeight * 0.8;
+}
+
+/** The box is marked `cut` as long as there is more below; listeners go with it. */
+function watch(box: Element | undefined): void {
+  if (!box) return;
+  const look = () => {
+    box.classList.toggle('cut', box.scrollHeight - box.scrollTop - box.clientHeight > SLACK);
+  };
+  box.addEventListener('scroll', look, { passive: true });
+  if (typeof ResizeObserver !== 'function') return look();
+  const sizes = new ResizeObserver(look);
+  sizes.observe(box);
+  // What is in it is drawn after it, and may change later.
+  const follow = () => {
+    for (const one of box.children) sizes.observe(one);
+    look();
+  };
+  new MutationObserver(follow).observe(box, { childList: true });
+  queueMicrotask(follow);
 }

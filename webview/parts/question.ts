@@ -4,7 +4,6 @@ import { problemText } from '../../src/session/fields.ts';
 import type { Answer } from '../../src/session/intents.ts';
 import type { Field, Question } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
-import { chosenOf, freeKey, freeOf, type Given, takesText, valuesOf } from '../fields.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
@@ -146,4 +145,35 @@ function freeView(view: View, ask: Question, field: Field, given: Given): Templa
   return html`<label class="plain-field">${label}
     <input class="plain-input" type=${type ?? 'text'} inputmode=${type ? nothing : 'decimal'} autocomplete="off" placeholder=${hint} .value=${value} @input=${write} />
   </label>`;
+}
+
+/** Half-given answers: key -> values. */
+type Given = Readonly<Record<string, readonly string[]>>;
+
+/** Where free text is kept while it is typed. */
+function freeKey(field: Field): string {
+  return `${field.id}\u0000free`;
+}
+
+function takesText(field: Field): boolean {
+  return field.free === true || ((field.choices ?? []).length === 0 && field.kind !== 'boolean');
+}
+
+/** What is chosen, before the user has chosen anything: what the agent filled in. */
+function chosenOf(field: Field, given: Given): readonly string[] {
+  return given[field.id] ?? (takesText(field) && !field.choices ? [] : (field.initial ?? []));
+}
+
+function freeOf(field: Field, given: Given): string {
+  return given[freeKey(field)]?.[0] ?? (field.choices || field.kind === 'boolean' ? '' : (field.initial?.[0] ?? ''));
+}
+
+/** What would be sent for a field. */
+function valuesOf(field: Field, given: Given): readonly string[] {
+  const chosen = chosenOf(field, given);
+  const free = takesText(field) ? freeOf(field, given).trim() : '';
+  if (free === '') return chosen;
+  // The browser's field for it knows no time zone; what is sent names one.
+  if (field.kind === 'date-time' && !Number.isNaN(Date.parse(free))) return [new Date(free).toISOString()];
+  return field.many ? [...chosen, free] : [free];
 }

@@ -1,20 +1,20 @@
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { callGroup, groupWords, isPlan } from '../../src/session/callWords.ts';
-import type { Fault, Part, Session, ToolCall, Turn } from '../../src/session/model.ts';
+import { callGroup, durationText, groupWords, isPlan } from '../../src/session/callWords.ts';
+import type { Content, Fault, Part, Session, ToolCall, Turn } from '../../src/session/model.ts';
 import { findTerminal } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { callView, type Inside } from './call.ts';
 import { changesView } from './changes.ts';
-import { contentView } from './content.ts';
+import { chip, contentView } from './content.ts';
 import { faultView, noticeView } from './fault.ts';
-import { promptView, taskView } from './prompt.ts';
-import { backView, retryActionsView, summaryView } from './retryActions.ts';
+import { fold } from './fold.ts';
+import { plainText } from './plainText.ts';
+import { backView, mayEdit, retryActionsView, summaryView } from './retryActions.ts';
 import { textView } from './text.ts';
-import { thoughtView } from './thought.ts';
 
 /** A turn: what the user said, what the agent did in its order, how it ended. */
 export function turnView(view: View, turn: Turn, index: number, total: number): TemplateResult {
@@ -180,4 +180,84 @@ function endView(view: View, turn: Turn): unknown {
     ${turn.status === 'cancelled' && !(turn.stop === undefined && endsInStopped(turn)) ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
     ${changesView(view, turn)} ${summaryView(view, turn)}`;
+}
+
+/** What the user said: the text as it was typed, and what was attached to it. */
+function promptView(view: View, key: string, content: readonly Content[], label: string = t('You')): TemplateResult {
+  const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+  const attached = content.filter((one) => one.type !== 'text');
+  return html`<div class="prompt">
+    <h2 class="sr-only">${label}</h2>
+    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text)}
+    ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one) => chip(view, one))}</div>`}
+  </div>`;
+}
+
+/** What the agent has told a sub-agent to do: its own words, folded, for its card says them in short. */
+function taskView(view: View, key: string, content: readonly Content[]): TemplateResult {
+  const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+  return fold(view, {
+    key: `${key}:task`,
+    summary: t('The prompt for the sub-agent'),
+    body: () => plainText(view, `${key}:taskText`, text),
+  });
+}
+
+/** What the agent thought, folded. `growing` while it still thinks. */
+function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>, growing: boolean, done: boolean): TemplateResult {
+  return fold(view, {
+    key: part.id,
+    look: growing ? 'thought growing' : 'thought',
+    summary: html`<span>${growing ? t('Thinking') : took(part)}</span>`,
+    body: () => textView(part.text, done),
+  });
+}
+
+function took({ startedAt, endedAt }: Extract<Part, { kind: 'thought' }>): string {
+  const seconds = startedAt === undefined || endedAt === undefined ? 0 : Math.round((endedAt - startedAt) / 1000);
+  return seconds > 0 ? t('Thought for {0}', durationText(seconds * 1000)) : t('Thought');
+}
+
+/** So many turns are drawn at first, and so many more each time earlier ones are wanted. */
+export const TURNS_AT_ONCE = 20;
+
+/** The turns, oldest first; `shown` of them, counted from the end. */
+export function feedView(view: View, shown: number, earlier: () => void): TemplateResult {
+  const { turns } = view.session;
+  const first = Math.max(0, turns.length - shown);
+  return html`${
+    first > 0
+      ? html`<button class="text-button earlier" type="button" @click=${earlier}>${t('Show earlier turns ({0})', first)}</button>`
+      : nothing
+  }
+  <div role="feed" class="turns" aria-label=${t('Conversation')} aria-busy=${turns.at(-1)?.status === 'running' ? 'true' : 'false'}>
+    ${repeat(
+      turns.slice(first),
+      (turn) => turn.id,
+      (turn, index) =>
+        guard(
+          [
+            turn,
+            view.memory.unfolded,
+            terminalsShownIn(view.session, turn),
+            waitsFor(view.session, turn),
+            turns.length,
+            mayEdit(view.session),
+          ],
+          () => turnView(view, turn, first + index, turns.length),
+        ),
+    )}
+  </div>`;
+}
+
+const withTerminals = new WeakMap<Turn, boolean>();
+
+/** The session's terminals, for a turn that shows some; all others do not change with them. */
+function terminalsShownIn(session: Session, turn: Turn): Session['terminals'] | undefined {
+  let shows = withTerminals.get(turn);
+  if (shows === undefined) {
+    shows = turn.parts.some((part) => part.kind === 'call' && part.call.output.some((output) => output.kind === 'terminal'));
+    withTerminals.set(turn, shows);
+  }
+  return shows ? session.terminals : undefined;
 }
