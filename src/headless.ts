@@ -1,10 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
+import * as z from 'zod/mini';
+import type { Disposable } from './base/lifetime.ts';
 import { type Log, messageOf } from './base/log.ts';
-import { bundledAgent, isBundled } from './headless/bundled.ts';
-import { openRecording, type Recording, replay } from './headless/recording.ts';
 import { runSteps } from './headless/run.ts';
 import { readScript, type Setup, type Step, scriptSchema } from './headless/script.ts';
 import { headlessTools, scriptedSecrets, scriptedTool } from './headless/tools.ts';
@@ -14,8 +16,9 @@ import { diskFiles } from './live/diskFiles.ts';
 import { LiveSession } from './live/liveSession.ts';
 import { launchOf, type Profile } from './live/profiles.ts';
 import { protocols } from './protocols/registry.ts';
+import type { SessionEvent } from './session/events.ts';
 import type { Intent } from './session/intents.ts';
-import { newSession } from './session/reduce.ts';
+import { newSession, reduce } from './session/reduce.ts';
 
 /** The same sessions without an editor: arguments in, events out as JSON lines on stdout, log on stderr. */
 
@@ -137,5 +140,75 @@ async function run(options: Options, steps: readonly Step[], recording: Recordin
   return code;
 }
 
-/** Everything on stdout has left before the process ends. */
+const AGENT = path.join(typeof __dirname === 'string' ? __dirname : path.resolve('dist'), 'parley-agent.js');
+const QWEN = ['--input-format', 'stream-chunk-json', '--output-format', 'stream-chunk-json'];
+const ARGS: Readonly<Record<string, readonly string[]>> = {
+  'kimi-wire': ['--wire'],
+  acp: ['--face', 'acp'],
+  a2a: ['--face', 'a2a'],
+  qwen: QWEN,
+};
+
+/** Protocols that the bundled agent serves at an address. */
+const SERVED: readonly string[] = ['ai-sdk'];
+
+function isBundled(protocol: string): boolean {
+  return Object.hasOwn(ARGS, protocol) || SERVED.includes(protocol);
+}
+
+interface BundledAgent extends Disposable {
+  readonly options: Partial<Options>;
+}
+
+/** How the bundled agent is reached over a protocol. One that knows only addresses has it started here. */
+async function bundledAgent({ protocol, cwd, env, args }: Options): Promise<BundledAgent> {
+  const own = ARGS[protocol];
+  if (own) return { options: { command: process.execPath, args: [AGENT, ...own, ...args] }, dispose() {} };
+  const token = randomBytes(32).toString('base64url');
+  const child = spawn(process.execPath, [AGENT, '--face', protocol, '--work-dir', cwd, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env, PARLEY_AGENT_TOKEN: token },
+  });
+  const dispose = () => void child.kill();
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /https?:\/\/\S+/.exec(line)?.[0];
+    if (url !== undefined) return { options: { url, headers: { authorization: `Bearer ${token}` } }, dispose };
+  }
+  throw new Error('The bundled agent ended before it said where it listens.');
+}
+
+/* A recording: what the session told and what it was sent, one JSON object a line. It is played without an agent. */
+
+const line = z.union([
+  z.object({ event: z.looseObject({ type: z.string() }) }),
+  z.object({ intent: z.looseObject({ type: z.string() }) }),
+  // The protocol inspector puts the messages between the events.
+  z.object({ message: z.looseObject({}) }),
+]);
+
+/** Writes a line. */
+type Recording = (value: object) => void;
+
+/** Writes each line at once, so that a run that is killed leaves what it has seen. Throws when the file cannot be written. */
+function openRecording(file: string): Recording {
+  writeFileSync(file, '', { mode: 0o600 });
+  return (value) => appendFileSync(file, `${JSON.stringify(value)}\n`);
+}
+
+/** Shows a recording as its run was shown. Gives the exit code that run had for its turns. */
+function replay(text: string, print: (value: unknown) => void): number {
+  let session = newSession('replay', { protocol: 'replay', name: 'replay' }, '/');
+  for (const [at, one] of text.split('\n').entries()) {
+    if (one.trim() === '') continue;
+    const read = line.safeParse(JSON.parse(one));
+    if (!read.success) throw new Error(`line ${at + 1} of the recording is none`);
+    if (!('event' in read.data)) continue;
+    print(read.data);
+    session = reduce(session, read.data.event as unknown as SessionEvent);
+  }
+  print({ session });
+  return session.turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled') ? 0 : 1;
+}
+
+// Everything on stdout has left before the process ends.
 void main().then((code) => process.stdout.write('', () => process.exit(code)));
