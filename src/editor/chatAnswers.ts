@@ -1,6 +1,6 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
-import type { Answers } from '../bridge/contract.ts';
+import type { Answers, SetupLine, TokenColours } from '../bridge/contract.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
@@ -11,6 +11,7 @@ import type { ChatPanels } from './chatPanels.ts';
 import type { CommandId } from './commands.ts';
 import { configureModel } from './configureModel.ts';
 import { contextContent } from './context.ts';
+import { endpoints, runningEndpoints } from './endpoints.ts';
 import { restartAgent } from './endWork.ts';
 import { MentionFinder } from './findMentions.ts';
 import { sessionFolder } from './folder.ts';
@@ -23,10 +24,9 @@ import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
 import type { SessionList } from './sessionList.ts';
 import { modelSettings, setModel } from './settings.ts';
-import { endpointOf, findSetups } from './setups.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
-import { themeColours } from './themes.ts';
+import { tokenColours } from './tokenColours.ts';
 import { inWorkspace, isNamedBy, isWorkspaceFile } from './workspaceFiles.ts';
 
 export interface ChatAnswersDeps {
@@ -239,4 +239,65 @@ async function reveal(file: string, line: number | undefined): Promise<void> {
   const document = await vscode.workspace.openTextDocument(uri);
   const at = new vscode.Position(Math.min(line, document.lineCount) - 1, 0);
   await vscode.window.showTextDocument(document, { preview: true, selection: new vscode.Range(at, at) });
+}
+
+const MOST_AGENTS = 3;
+
+/** What is on this computer that a user without a model could use at once: agents and servers of models. */
+async function findSetups(agents: Pick<Agents, 'all' | 'known'>): Promise<readonly SetupLine[]> {
+  const [found, running] = await Promise.all([agents.known().catch(() => []), runningEndpoints()]);
+  const own = agents.all().filter(({ command, url }) => command !== undefined || url !== undefined);
+  const here = found.flatMap(({ agent, file, version }) =>
+    file === undefined
+      ? []
+      : [
+          {
+            kind: 'agent',
+            id: agent.id,
+            name: agent.name,
+            detail: [vscode.l10n.t('installed'), version].filter(Boolean).join(' · '),
+          } as const,
+        ],
+  );
+  return [
+    ...[...own.map(({ id, name }) => ({ kind: 'agent', id, name, detail: vscode.l10n.t('in your settings') }) as const), ...here].slice(
+      0,
+      MOST_AGENTS,
+    ),
+    ...running.map(
+      ({ endpoint, models }) =>
+        ({ kind: 'endpoint', id: endpoint.baseUrl, name: endpoint.name, detail: vscode.l10n.t('running, {0} models', models) }) as const,
+    ),
+  ];
+}
+
+function endpointOf(baseUrl: string) {
+  return endpoints(vscode.env.language).find((one) => one.baseUrl === baseUrl);
+}
+
+/** The colours of code in the theme with this id, as the extension that brings it says; nothing of a theme that no extension brings. */
+async function themeColours(themeId: string): Promise<TokenColours> {
+  const custom = vscode.workspace.getConfiguration('editor').get<unknown>('tokenColorCustomizations');
+  for (const { extensionUri, packageJSON } of vscode.extensions.all) {
+    const file = fileOf(packageJSON, themeId);
+    if (file === undefined) continue;
+    return tokenColours(file, themeId, custom, async (name) => {
+      try {
+        return new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.joinPath(extensionUri, name)));
+      } catch {
+        return undefined;
+      }
+    });
+  }
+  return {};
+}
+
+function fileOf(manifest: unknown, themeId: string): string | undefined {
+  const { contributes } = manifest as { readonly contributes?: { readonly themes?: unknown } };
+  const themes: readonly unknown[] = Array.isArray(contributes?.themes) ? contributes.themes : [];
+  for (const theme of themes) {
+    const { id, label, path } = (theme ?? {}) as { readonly id?: unknown; readonly label?: unknown; readonly path?: unknown };
+    if ((id === themeId || label === themeId) && typeof path === 'string') return path.replace(/^\.\//, '');
+  }
+  return undefined;
 }

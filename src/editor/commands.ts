@@ -27,10 +27,9 @@ import type { Changes } from './review/changes.ts';
 import { settleTurnFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { Secrets } from './secrets.ts';
-import { changeOptions, switchMode } from './sessionChoices.ts';
+import { changeOptions, runSlashCommand, switchMode } from './sessionChoices.ts';
 import type { SessionList } from './sessionList.ts';
 import { openAllSettings, setFollow, setTrace } from './settings.ts';
-import { runSlashCommand } from './slashCommand.ts';
 import type { Starter } from './starter.ts';
 
 export interface CommandDeps {

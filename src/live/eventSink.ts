@@ -1,7 +1,7 @@
 import { Emitter } from '../base/emitter.ts';
 import { cutDeep } from '../base/json.ts';
+import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
-import { MOST_ASKS, tooManyAsked } from '../session/askLimit.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Ask, Part, PartId, Session, Turn } from '../session/model.ts';
 import { isSettled } from '../session/parts.ts';
@@ -105,4 +105,13 @@ function goesOn(part: Part): boolean {
   return (
     (part.kind === 'call' && (!isSettled(part.call) || part.call.goesOn === true)) || (part.kind === 'prompt' && part.pending === true)
   );
+}
+
+/** Asks open at a time in a session. Nobody answers more, and to show them would keep the editor from everything else. */
+export const MOST_ASKS = 100;
+
+/** Told once when more is asked. */
+function tooManyAsked(): SessionEvent {
+  const text = t('The agent asks more than {0} things at once. What it asked beyond that was answered as not allowed.', MOST_ASKS);
+  return { type: 'notice', notice: { level: 'warn', text, passing: true } };
 }

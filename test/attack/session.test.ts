@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { answerOf } from '../../src/headless/answers.ts';
+import { answerOf } from '../../src/headless/run.ts';
 import { AT_A_TIME, MOST_PARTS, surplusParts } from '../../src/live/eventSink.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';
 import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
