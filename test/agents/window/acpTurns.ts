@@ -27,11 +27,12 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
   });
 
   step('a plan, an edit with its diff, a new file and a command, each allowed in the quick-pick', async (person, folder) => {
-    const { window } = person;
+    const { window, chat } = person;
     const turn = await person.say('Turn debugging on');
     let seen = 0;
     const titles = await person.allowAll(turn, async (title) => {
       seen += 1;
+      if (expected.plan) await chat.frame.locator('.strip', { hasText: /Plan \d of \d/ }).waitFor();
       if (title.includes('Edit src/config.json')) {
         await window.diff.compared();
         assert.ok((await window.diff.original()).some((line) => line.includes('"debug": false')));
@@ -46,7 +47,6 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
     assert.match(readFileSync(path.join(folder, 'src', 'config.json'), 'utf8'), /"debug": true/);
     assert.match(readFileSync(path.join(folder, 'CHANGES.md'), 'utf8'), /Debugging is on — 你好/);
     await turn.getByText('one line changed').waitFor();
-    if (expected.plan) await person.chat.frame.locator('.plan').waitFor();
     await person.picture('debug', ['dark', 'light', 'contrast']);
   });
 
