@@ -450,19 +450,31 @@ function momentOf(event: Change['event']): Moment | undefined {
 
 /** Why that is no answer to this ask; undefined when it is one. */
 function misfitOf(ask: Ask, scripted: SimpleAnswer): string | undefined {
-  if (typeof scripted === 'string') return undefined;
   if (ask.kind === 'question') {
+    if (typeof scripted === 'string') return undefined;
     if ('reject' in scripted) return undefined;
     const fields = ask.fields.map((field) => field.id);
     if (!('fields' in scripted)) return `a question is answered by fields: ${fields.join(', ')}`;
     const unknown = Object.keys(scripted.fields).find((id) => !fields.includes(id));
     return unknown === undefined ? undefined : `there is no field ${unknown}; the question has ${fields.join(', ')}`;
   }
-  if ('fields' in scripted) return 'an approval has no fields';
-  if ('edited' in scripted && !ask.editable) return 'what is proposed here cannot be edited';
-  if (!('option' in scripted)) return undefined;
-  const options = ask.options.filter((one) => !isTooWide(one, ask)).map((one) => one.id);
-  return options.includes(scripted.option) ? undefined : `there is no option ${scripted.option}; offered are ${options.join(', ')}`;
+  const isObject = typeof scripted === 'object';
+  if (isObject && 'fields' in scripted) return 'an approval has no fields';
+  if (isObject && 'edited' in scripted && !ask.editable) return 'what is proposed here cannot be edited';
+  const options = ask.options.filter((one) => !isTooWide(one, ask));
+  if (isObject && 'option' in scripted) {
+    const ids = options.map((one) => one.id);
+    return ids.includes(scripted.option) ? undefined : `there is no option ${scripted.option}; offered are ${ids.join(', ')}`;
+  }
+  const wanted =
+    scripted === 'allow_always' ? ['allow_always', 'allow_once'] : scripted === 'allow' || isEdit(scripted) ? ['allow_once'] : [];
+  if (wanted.length === 0 || options.some((one) => wanted.includes(one.effect))) return undefined;
+  const offered = options.map(({ id, label, effect }) => `${id === '' ? '""' : id} (${label}, ${effect})`);
+  return `nothing here allows ${wanted.length === 1 ? 'once' : 'it'}; offered are ${offered.join(', ')}`;
+}
+
+function isEdit(scripted: SimpleAnswer): boolean {
+  return typeof scripted === 'object' && 'edited' in scripted;
 }
 
 /** The answer that a script gives to this ask; undefined leaves it open. An option the agent does not offer becomes its nearest narrower one. */

@@ -96,10 +96,23 @@ export function readScript(text: string): readonly Step[] {
   if (!Array.isArray(value)) throw new Error('a script is a JSON array of steps');
   return value.map((one: unknown, at) => {
     const parsed = step.safeParse(one);
-    if (!parsed.success) throw new Error(`step ${at} is none: ${JSON.stringify(one).slice(0, 200)}`);
+    if (!parsed.success) throw new Error(`step ${at} is none: ${misfit(one)}`);
     if ('setup' in parsed.data && at > 0) throw new Error('setup has to be the first step');
     return parsed.data;
   });
+}
+
+/** Why that is no step: its name, or the place in it. */
+function misfit(one: unknown): string {
+  const text = JSON.stringify(one).slice(0, 200);
+  if (typeof one !== 'object' || one === null) return text;
+  const { options } = step.def;
+  const meant = options.find((option) => Object.keys(one).some((name) => Object.hasOwn(option.shape, name)));
+  if (!meant) return `${text}; there are ${options.map((option) => Object.keys(option.shape)[0]).join(', ')}`;
+  const [issue] = meant.safeParse(one).error?.issues ?? [];
+  const place = issue?.path.join('.');
+  if (issue?.code === 'unrecognized_keys') return `${text}; ${place || 'it'} takes no ${issue.keys.join(', ')}`;
+  return `${text}; ${place} does not fit, see --schema`;
 }
 
 export function scriptSchema(): object {

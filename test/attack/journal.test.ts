@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
@@ -269,6 +269,7 @@ test(
     await writer.settled();
     session = record(writer, session, [{ type: 'turn.ended', turnId: 'b', at: 2, status: 'done' }]);
     writer.dispose();
+    assert.ok(readFileSync(path.join(folder, 's.journal')).includes('"journal.state"'), 'all of it was kept');
     const read = await journal.read('s');
     assert.deepEqual([read?.session, read?.lost], [session, 0]);
   }),
@@ -369,6 +370,7 @@ test(
 test(
   'what was said is for its owner only',
   inFolder(async (folder, journal) => {
+    chmodSync(folder, 0o755);
     const writer = journal.create(head('s'));
     record(writer, fresh('s'), turnEvents(0));
     const modes = () => [folder, ...readdirSync(folder).map((name) => path.join(folder, name))].map((file) => statSync(file).mode & 0o077);

@@ -86,6 +86,9 @@ test('bad usage ends with 2 and says what is wrong, before any agent starts', as
     [['--protocol', 'kimi-wire', ...AGENT, '--env', 'NOVALUE'], /NAME=VALUE/],
     [['--protocol', 'kimi-wire', ...AGENT, '--timeout', 'soon'], /seconds/],
     [['--protocol', 'kimi-wire', ...AGENT, '--script', script], /step 1/],
+    [['--protocol', 'acp', ...scriptOf(t, { setup: { tools: [{ name: 'a', inputSchema: {} }] } })], /setup\.tools\.0 takes no inputSchema/],
+    [['--protocol', 'acp', ...scriptOf(t, { rules: [{ about: 'a', answer: 'yes' }] })], /rules\.0\.answer does not fit/],
+    [['--protocol', 'acp', ...scriptOf(t, { promt: 'x' })], /there are setup, prompt/],
     [['--nonsense', 'x'], /nonsense/],
     [['--replay'], /--replay takes a file/],
     [['--replay', '/no/such/file'], /no such file/],
@@ -519,6 +522,25 @@ test('a text of a command that cannot be edited is not allowed in its place', as
   const call = session?.turns[0]?.parts.find((part) => part.kind === 'call');
   assert.deepEqual([code, call?.kind === 'call' && call.call.status], [1, 'rejected']);
   assert.match(stderr, /cannot be edited/);
+});
+
+test('an answer that allows once is not given where only more is offered, and the options are named', async (t) => {
+  const agent = `
+    const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+    let isIn = false;
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      if (method === 'initialize') send({ id, result: { protocolVersion: 1, authMethods: [{ id: 'key', name: 'API key' }] } });
+      if (method === 'authenticate') { isIn = true; send({ id, result: {} }); }
+      if (method === 'session/new' && isIn) send({ id, result: { sessionId: 's' } });
+      if (method === 'session/new' && !isIn) send({ id, error: { code: -32000, message: 'Your key has expired' } });
+      if (method === 'session/prompt') send({ id, result: { stopReason: 'end_turn' } });
+    });`;
+  const run = ['--protocol', 'acp', '--command', process.execPath, '--arg', '-e', '--arg', agent, '--cwd', folder(t), '--prompt', 'hi'];
+  const once = await headless(...run, '--answer', 'allow');
+  assert.equal(once.code, 1);
+  assert.match(once.stderr, /Sign in: nothing here allows once; offered are key \(API key, allow_always\)/);
+  assert.equal((await headless(...run, '--answer', 'allow_always')).code, 0);
 });
 
 test('a rule goes by what the ask is about, over every protocol', async (t) => {
