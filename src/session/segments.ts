@@ -134,7 +134,65 @@ export function withUserText(segments: Segments, text: string): Segments {
       line += segment.before.length;
     }
   }
-  return edits.reduceRight(withUserEdit, segments);
+  return withUserEdits(segments, edits);
+}
+
+/** Edits of one text, ascending and apart; as if they were made one by one from the last to the first. */
+export function withUserEdits(segments: Segments, edits: readonly LineEdit[]): Segments {
+  const left = [...segments];
+  /** Pieces behind the edits made so far, the last first. */
+  const right: Segment[] = [];
+  let end = left.reduce((sum, one) => sum + presentLines(one).length, 0);
+  for (const { from, to, lines } of edits.toReversed()) {
+    // Each is made in the few pieces around it: in all of them, many edits would take time in the square.
+    const around: Segment[] = [];
+    for (let segment = left.pop(); segment; segment = left.pop()) {
+      const start = end - presentLines(segment).length;
+      const [piece, behind] = splitAt(segment, to + 1 - start);
+      if (behind) right.push(behind);
+      if (start > to) {
+        right.push(piece);
+        end = start;
+        continue;
+      }
+      const [ahead, near] = splitAt(piece, from - 1 - start);
+      around.unshift(near ?? piece);
+      end = near ? from - 1 : start;
+      if (near) left.push(ahead);
+      if (end < from) break;
+    }
+    const made = withUserEdit(around, { from: from - end, to: to - end, lines });
+    left.push(...made);
+    end += made.reduce((sum, one) => sum + presentLines(one).length, 0);
+  }
+  return joined([...left, ...right.reverse()], true);
+}
+
+/** A piece of unchanged lines in two, where that leaves lines on both sides. */
+function splitAt(segment: Segment, line: number): readonly [Segment, Segment?] {
+  if (segment.kind === 'hunk' || line <= 0 || line >= segment.lines.length) return [segment];
+  return [same(segment.lines.slice(0, line)), same(segment.lines.slice(line))];
+}
+
+/** The text is the present one, but for one hunk that is undone. */
+export function isWithoutOneHunk(segments: Segments, text: string): boolean {
+  const [present, lines] = [segments.flatMap(presentLines), linesOf(text)];
+  const { start, end } = sameEnds(present, lines);
+  return hunksOfSegments(segments).some(({ hunk: { before, after }, afterLine }) => {
+    const isElsewhere = start < afterLine || end < present.length - afterLine - after.length;
+    if (isElsewhere || lines.length !== present.length - after.length + before.length) return false;
+    return before.every((line, at) => lines[afterLine + at] === line);
+  });
+}
+
+/** How many lines are the same at the beginning, and how many at the end. */
+function sameEnds(before: readonly string[], after: readonly string[]): { readonly start: number; readonly end: number } {
+  const shorter = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < shorter && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < shorter && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  return { start, end };
 }
 
 export function linesOf(text: string): readonly string[] {

@@ -6,10 +6,13 @@ import {
   compareTexts,
   type Hunk,
   hunksOfSegments,
+  isWithoutOneHunk,
+  type LineEdit,
   linesOf,
   type Segments,
   settleHunks,
   withUserEdit,
+  withUserEdits,
   withUserText,
 } from '../../src/session/segments.ts';
 
@@ -158,4 +161,39 @@ test('two texts that have nothing in common, and are large, are one hunk', () =>
   const segments = compareTexts(lines('a'), lines('b'));
   assert.equal(hunksIn(segments).length, 1);
   assert.equal(afterText(settleHunks(segments, all, 'undo')), lines('a'));
+});
+
+test('many edits at once are the same as one after the other, from the last to the first', () => {
+  for (let seed = 0; seed < CASES; seed += 1) {
+    const random = randomFrom(seed);
+    const before = randomText(random);
+    const segments = compareTexts(before, changed(before, random));
+    const count = linesOf(afterText(segments)).length;
+    const edits: LineEdit[] = [];
+    for (let at = random(3); at <= count; ) {
+      const to = Math.min(count, at + random(3));
+      const lines = Array.from({ length: random(3) }, () => ['a', 'mine', '', '}'][random(4)] ?? '');
+      edits.push({ from: at, to, lines });
+      // At least one line stays between two of them.
+      at = to + 1 + random(4);
+    }
+    const one = edits.reduceRight(withUserEdit, segments);
+    const all = withUserEdits(segments, edits);
+    assert.deepEqual([beforeText(all), afterText(all)], [beforeText(one), afterText(one)], `seed ${seed}`);
+    assert.deepEqual(hunksOfSegments(all), hunksOfSegments(one), `seed ${seed}`);
+  }
+});
+
+test('a text with one hunk undone is told from any other', () => {
+  for (let seed = 0; seed < CASES; seed += 1) {
+    const random = randomFrom(seed);
+    const before = randomText(random);
+    const segments = compareTexts(before, changed(before, random));
+    const hunks = hunksIn(segments);
+    const chosen = new Set(hunks.filter(() => random(2) === 0));
+    const settled = afterText(settleHunks(segments, (hunk) => chosen.has(hunk), 'undo'));
+    const text = random(4) === 0 ? changed(settled, random) : settled;
+    const expected = hunks.some((hunk) => afterText(settleHunks(segments, (one) => one === hunk, 'undo')) === text);
+    assert.equal(isWithoutOneHunk(segments, text), expected, `seed ${seed}`);
+  }
 });

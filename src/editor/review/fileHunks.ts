@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts';
 import type { ChangeSet } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import { plain } from '../../session/diffs.ts';
-import { afterText, hunksOfSegments, type PlacedHunk, type Segments, settleHunks } from '../../session/segments.ts';
+import { hunksOfSegments, isWithoutOneHunk, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { isSavedForAgent, onSavesTyped } from '../files.ts';
 import type { ReviewDocuments } from './documents.ts';
 
@@ -102,7 +102,7 @@ export class FileHunks implements Disposable {
     if (!reviewed) return;
     // An arrow of the editor's own diff takes a hunk back like Undo does, and leaves the file unsaved.
     const byHand = document.isDirty && !isSavedForAgent(document.uri.fsPath);
-    if (byHand && isUndoneHunk(reviewed, plain(document.getText()))) void document.save();
+    if (byHand && isWithoutOneHunk(reviewed.segments, plain(document.getText()))) void document.save();
     clearTimeout(this.#resting);
     this.#resting = setTimeout(() => this.update(), TYPING_RESTS);
   }
@@ -193,11 +193,6 @@ function reveal(editor: vscode.TextEditor, line: number): void {
 
 export function covers({ hunk, afterLine }: PlacedHunk, line: number): boolean {
   return line >= afterLine && line <= afterLine + Math.max(0, hunk.after.length - 1);
-}
-
-/** The text is what it was, but for one hunk. */
-function isUndoneHunk({ segments, hunks }: Reviewed, text: string): boolean {
-  return hunks.some(({ hunk }) => afterText(settleHunks(segments, (one) => one === hunk, 'undo')) === text);
 }
 
 function isSavedByUser(uri: vscode.Uri): boolean {
