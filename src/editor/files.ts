@@ -127,6 +127,10 @@ const SAVE_AS_IT_IS = 'workbench.action.files.saveWithoutFormatting';
 /** Milliseconds the editor has to take over what is on disk. */
 const TAKE_OVER_MS = 3000;
 
+const BETWEEN_LOOKS_MS = 200;
+/** Another program writes the file again and again: so often it is tried to get in between. */
+const MOST_TRIES = 5;
+
 /**
  * Makes an open document and its file say `text`. `from` is what the text was made of: what the user has typed since stays; where that overlaps, it
  * throws. What extensions and settings do to a text that is saved does not count: the agent has to find what it has written (acp.md §10.2).
@@ -138,6 +142,23 @@ async function writeDocument(document: vscode.TextDocument, text: string, from?:
     if (wanted === undefined) throw new Error(`${document.fileName} was changed meanwhile`);
     return wanted;
   };
+  for (let tries = 1; ; tries += 1) {
+    // In a large folder, or while much is written, the editor hears late of what was written to the disk.
+    if (!document.isDirty && !(await hasFollowed(document))) {
+      if (await writtenBeneath(document, wantedOf, real)) return;
+    }
+    const clean = document.isDirty ? undefined : document.getText();
+    try {
+      return await writeThrough(document, wantedOf, real);
+    } catch (error) {
+      const isTakenBack = clean !== undefined && (await takenBack(document, clean));
+      // Another refusal than that the file has changed meanwhile would come again.
+      if (!isTakenBack || document.getText() === clean || tries === MOST_TRIES) throw error;
+    }
+  }
+}
+
+async function writeThrough(document: vscode.TextDocument, wantedOf: (now: string) => string, real: string | undefined): Promise<void> {
   // A save runs formatters, and the editor may save a changed document by itself at any moment: unchanged ones are written on disk alone.
   if (await overwritten(document, wantedOf(plain(document.getText())), real)) return;
   let before: string;
@@ -165,6 +186,48 @@ async function writeDocument(document: vscode.TextDocument, text: string, from?:
   }
   // What differs now was changed by the save, or typed: then it is the user's.
   if (!typed && plain(document.getText()) !== wanted) await overwritten(document, wanted, real);
+}
+
+/** Whether the document says what its file says, after a while at the latest. True where the editor alone can read the file. */
+async function hasFollowed(document: vscode.TextDocument): Promise<boolean> {
+  for (const end = performance.now() + TAKE_OVER_MS; ; ) {
+    const there = await readTextFile(document.fileName).catch(() => undefined);
+    if (there === undefined || document.isDirty || oneLineEnd(there) === oneLineEnd(document.getText())) return true;
+    const left = end - performance.now();
+    if (left <= 0) return false;
+    await nextChange(document, Math.min(left, BETWEEN_LOOKS_MS));
+  }
+}
+
+/** Lines end in one way in a document, whatever they do in its file. */
+function oneLineEnd(text: string): string {
+  return text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
+}
+
+/** Writes the file below a document that has not followed it; the editor takes over both changes at once. */
+async function writtenBeneath(
+  document: vscode.TextDocument,
+  wantedOf: (now: string) => string,
+  real: string | undefined,
+): Promise<boolean> {
+  const there = await readTextFile(document.fileName).catch(() => undefined);
+  if (there === undefined || document.isDirty) return false;
+  const wanted = wantedOf(plain(there));
+  if (wanted === plain(there)) return true;
+  const takenOver = nextChange(document, TAKE_OVER_MS);
+  await writeTextFile(document.fileName, inMannerOf(wanted, there), real);
+  await takenOver;
+  return true;
+}
+
+/**
+ * A save was refused because the file had changed: makes the document what its file says, and with that takes back what the editor tells of it. False
+ * where the user has typed.
+ */
+async function takenBack(document: vscode.TextDocument, clean: string): Promise<boolean> {
+  const isUsers = document.getText() !== clean;
+  if (document.isDirty && !isUsers && isActive(document)) await vscode.commands.executeCommand('workbench.action.files.revert');
+  return !document.isDirty;
 }
 
 /** Only what differs is replaced: cursors and breakpoints stay. False when the document has changed meanwhile. */
@@ -214,20 +277,22 @@ async function overwritten(document: vscode.TextDocument, wanted: string, real?:
   const there = await readTextFile(document.fileName).catch(() => undefined);
   if (there === undefined || there.replace(/^\uFEFF/, '') !== document.getText() || !quiet()) return false;
   if (plain(document.getText()) === wanted) return true;
+  const takenOver = nextChange(document, TAKE_OVER_MS);
+  await writeTextFile(document.fileName, inMannerOf(wanted, there), real);
+  await takenOver;
+  return plain(document.getText()) === wanted;
+}
+
+/** Settles when the document changes, or after so many milliseconds. */
+async function nextChange(document: vscode.TextDocument, most: number): Promise<void> {
   let changes: vscode.Disposable | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const takenOver = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, TAKE_OVER_MS);
+  await new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, most);
     changes = vscode.workspace.onDidChangeTextDocument((change) => {
       if (change.document === document) resolve();
     });
   });
-  try {
-    await writeTextFile(document.fileName, inMannerOf(wanted, there), real);
-    await takenOver;
-  } finally {
-    clearTimeout(timer);
-    changes?.dispose();
-  }
-  return plain(document.getText()) === wanted;
+  clearTimeout(timer);
+  changes?.dispose();
 }

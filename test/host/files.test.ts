@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -156,6 +156,26 @@ describe('files as the user has them', () => {
     await agent.write('one\nagent again\n');
     assert.deepEqual(agent.opened, []);
     assert.equal(readFileSync(file, 'utf8'), 'one\nagent again\n');
+  });
+
+  it('what is agreed about an agent’s own write is written although the open text, in front of the user, has not followed that write', async () => {
+    writeFileSync(file, 'one\ntwo\nthree\n');
+    const document = await open();
+    writeFileSync(file, 'one\nagent\nthree\n');
+    await editorFiles.write(file, 'one\nagreed\nthree\n', 'one\nagent\nthree\n');
+    assert.deepEqual([readFileSync(file, 'utf8'), document.isDirty], ['one\nagreed\nthree\n', false]);
+  });
+
+  it('a program that adds to the file while it is saved loses nothing, and leaves nothing unsaved', async () => {
+    writeFileSync(file, 'one\ntwo\nthree\n');
+    const document = await open();
+    const once = vscode.workspace.onDidChangeTextDocument((change) => {
+      if (change.document !== document || !document.isDirty) return;
+      once.dispose();
+      appendFileSync(file, 'by another program\n');
+    });
+    await editorFiles.write(file, '1\ntwo\nthree\n', 'one\ntwo\nthree\n');
+    assert.deepEqual([readFileSync(file, 'utf8'), document.isDirty], ['1\ntwo\nthree\nby another program\n', false]);
   });
 
   it('an agent that changes the same lines is held until the user decides', async () => {

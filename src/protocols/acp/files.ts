@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { guardReason } from '../../base/guardedFiles.ts';
 import { messageOf } from '../../base/log.ts';
 import { mergedInto } from '../../session/merge.ts';
@@ -32,6 +33,9 @@ export type FileArgs =
       readonly content: string;
     };
 
+/** Milliseconds after which a program that writes a file is through with it, or has written more. */
+const WRITE_RESTS_MS = 50;
+const MOST_TRIES = 10;
 /** How much of what was read is remembered. */
 const MOST_TEXTS = 200;
 const LONGEST_TEXT = 1024 * 1024;
@@ -81,8 +85,7 @@ export class FilePort {
     const target = path.resolve(file);
     const real = realPathNow(target);
     const place = await placed(file, roots, real);
-    const before = await this.#text(target);
-    const saved = await onDisk(target);
+    const { before, saved } = await this.#texts(target);
     const wanted = before === null ? content : content.replace(/^\uFEFF/, '');
     return {
       place,
@@ -95,6 +98,22 @@ export class FilePort {
       refusedPath: refused.find((one) => keyOfFile(realPathNow(one)) === keyOfFile(real)) ?? null,
       merged: before === null ? wanted : this.#merged(real, before, wanted, saved),
     };
+  }
+
+  /**
+   * The text as the user has it, and as it is saved. They differ where the user has not saved, and for a moment where the agent writes the file itself
+   * between the two looks: then both are read again until they rest.
+   */
+  async #texts(target: string): Promise<{ readonly before: string | null; readonly saved: string | undefined }> {
+    let last: { readonly before: string | null; readonly saved: string | undefined } | undefined;
+    for (let tries = 1; ; tries += 1) {
+      const before = await this.#text(target);
+      const saved = await onDisk(target);
+      const rests = (last?.before === before && last.saved === saved) || tries === MOST_TRIES;
+      if (rests || before === null || plain(before) === saved) return { before, saved };
+      last = { before, saved };
+      await pause(WRITE_RESTS_MS);
+    }
   }
 
   /** The agent's change, applied to the present text; null when the user has changed the same lines. */

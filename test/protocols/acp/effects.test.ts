@@ -119,6 +119,29 @@ test('a look tells where links lead: to a file whose change was refused, and out
   assert.deepEqual([hidden.real, hidden.before, hidden.merged], [path.join(away, 'new.txt'), null, 'b\n']);
 });
 
+test('an agent that writes the file itself between the two looks at it is no conflict with the user', async (t) => {
+  const made = await scene(t);
+  const file = made.file('main.ts', 'one\ntwo\n');
+  let looks = 0;
+  const files: Files = {
+    ...diskFiles,
+    async read(name) {
+      const text = await diskFiles.read(name);
+      looks += 1;
+      if (looks === 1) writeFileSync(file, 'one\nagent\n');
+      return text;
+    },
+  };
+  const look = (await new FilePort(files).run({
+    do: 'look',
+    path: file,
+    content: 'one\nagent\n',
+    roots: [made.cwd],
+    refused: [],
+  })) as WriteLook;
+  assert.deepEqual([look.same, look.merged], [true, 'one\nagent\n']);
+});
+
 test('what is no regular file is not read: a pipe in the workspace holds nothing up', async (t) => {
   const made = await scene(t);
   const { finish } = await inTurn(made);
