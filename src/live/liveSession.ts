@@ -5,6 +5,7 @@ import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols
 import type { Ports, Tool } from '../protocols/ports.ts';
 import { readTextFile } from '../protocols/textFile.ts';
 import { feedbackWay, isTooWide } from '../session/approvalAnswers.ts';
+import { enclosed } from '../session/corrections.ts';
 import { doneSides, pendingSides } from '../session/diffs.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
@@ -435,7 +436,7 @@ export class LiveSession implements HostedSession, Disposable {
     // A command has no place for them: they wait for the next prompt.
     if (intent.type !== 'prompt' || corrections.length === 0) return this.#adapter?.send(intent);
     this.#emit({ type: 'corrections.set', texts: [] });
-    this.#adapter?.send({ ...intent, content: [...intent.content, { type: 'text', text: corrections.join('\n\n') }] });
+    this.#adapter?.send({ ...intent, content: [...intent.content, { type: 'text', text: enclosed(corrections) }] });
   }
 
   #isPrepared(turnId: TurnId): boolean {

@@ -93,6 +93,8 @@ export interface Turn {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly prompt: readonly Content[];
+  /** What the agent was told beside the user's words: files that are not as it knows them. */
+  readonly corrections?: string;
   readonly parts: readonly Part[];
   readonly status: 'running' | 'done' | 'cancelled' | 'failed';
   readonly stop?: string;

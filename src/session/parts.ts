@@ -127,7 +127,7 @@ export function endGoingOn(turn: Turn): Turn {
   return { ...turn, parts: turn.status === 'running' ? parts : settleCalls(parts) };
 }
 
-export function isSettled(call: ToolCall): boolean {
+export function isSettled(call: Pick<ToolCall, 'status'>): boolean {
   return call.status !== 'pending' && call.status !== 'waiting' && call.status !== 'running';
 }
 

@@ -1,4 +1,3 @@
-import { createTwoFilesPatch } from 'diff';
 import { pendingSides, plain } from './diffs.ts';
 import type { Approval, Diff } from './model.ts';
 import { compareTexts, type Hunk, hunksOfSegments, type Segments } from './segments.ts';
@@ -112,26 +111,37 @@ export function amendmentsOf(ask: Approval): readonly Amendment[] {
   });
 }
 
-/** Characters of a patch that the agent is told; of a longer one it is told to read the file. */
-const LONGEST_PATCH = 8000;
-/** Comparing takes time in the square of the edits. */
-const MOST_EDITS = 500;
-
-/** Files that the agent is told by their names. */
-const MOST_NAMED = 50;
-
-/** What the agent is told when the user has put files back, or has undone that. */
-export function restoredText(files: readonly string[]): string {
-  const more = files.length > MOST_NAMED ? [`and ${files.length - MOST_NAMED} more`] : [];
-  return `The user restored another state of these files. Read them again before you change them: ${[...files.slice(0, MOST_NAMED), ...more].join(', ')}.`;
+/** A file that is not as the agent knows it, because of what the user has decided. */
+export interface Correction {
+  readonly path: string;
+  /** The user has allowed the agent's edit with changes, or has put the file back. */
+  readonly how: 'edited' | 'restored';
+  /** As the agent knows it, and as it is now: null when there is no file, undefined when it is not text. */
+  readonly known: string | null | undefined;
+  readonly present: string | null | undefined;
 }
 
-/** What the agent is told of an amendment. */
-export function amendmentText({ path, written, wanted }: Amendment): string {
-  const patch = createTwoFilesPatch(path, path, written, wanted, 'as you wrote it', 'as it is now', {
-    context: 2,
-    maxEditLength: MOST_EDITS,
-  });
-  const how = patch === undefined || patch.length > LONGEST_PATCH ? 'Read the file again.' : `\n${patch}`;
-  return `The user changed your edit of ${path} while allowing it. The file differs from what you wrote. ${how}`;
+/** Characters of a file's changed lines that the agent is told; of more it is told to read the file. */
+const LONGEST_CHANGE = 2000;
+/** Files that the agent is told by their names. */
+const MOST_NAMED = 20;
+
+/** What the agent is told with the next prompt. */
+export function correctionTexts(all: readonly Correction[]): readonly string[] {
+  const edited = all.filter(({ how }) => how === 'edited').map((one) => `The user changed your edit of ${one.path}${changedLines(one)}`);
+  const restored = all.flatMap(({ how, path }) => (how === 'restored' ? [path] : []));
+  const more = restored.length > MOST_NAMED ? [`and ${restored.length - MOST_NAMED} more`] : [];
+  const names = [...restored.slice(0, MOST_NAMED), ...more].join(', ');
+  if (restored.length === 0) return edited;
+  return [...edited, `The user restored another state of these files. Read them again before you change them: ${names}.`];
+}
+
+function changedLines({ known, present }: Correction): string {
+  if (typeof known === 'string' && typeof present === 'string') {
+    const hunks = hunksOfSegments(compareTexts(plain(known), plain(present)));
+    const lines = hunks.flatMap(({ hunk }) => [...hunk.before.map((line) => `-${line}`), ...hunk.after.map((line) => `+${line}`)]);
+    const text = lines.join('\n');
+    if (text.length <= LONGEST_CHANGE) return `:\n${text}`;
+  }
+  return present === null ? '. It does not exist any more.' : '. Read it again before you change it.';
 }

@@ -1,3 +1,4 @@
+import { withoutCorrections } from './corrections.ts';
 import type { SessionEvent } from './events.ts';
 import type {
   AgentInfo,
@@ -160,9 +161,10 @@ function openLink(session: Session, { note, stops, next }: EventOf<'link.opening
 
 function startTurn(session: Session, { turnId, at, prompt }: EventOf<'turn.started'>): Session {
   if (session.turns.some((turn) => turn.id === turnId)) return session;
+  const said = withoutCorrections(prompt);
   return {
     ...session,
-    turns: [...session.turns, { id: turnId, startedAt: at, prompt, parts: [], status: 'running' }],
+    turns: [...session.turns, { id: turnId, startedAt: at, ...said, parts: [], status: 'running' }],
     notices: session.partial || prompt.length === 0 ? session.notices : withoutHints(session.notices),
     // It may have come back from the turn before it.
     queue: session.queue.filter((one) => one.turnId !== turnId),

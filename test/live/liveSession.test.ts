@@ -451,8 +451,18 @@ test('corrections go to the agent with the next prompt, once, and never with a c
   turn('t1', '/plan');
   turn('t2', 'go on');
   turn('t3', 'and on');
-  assert.deepEqual(sent(), ['command', [...text('go on'), { type: 'text', text: 'first\n\nsecond' }], text('and on')]);
+  const told = '<file-changes-by-user>\nfirst\n\nsecond\n</file-changes-by-user>';
+  assert.deepEqual(sent(), ['command', [...text('go on'), { type: 'text', text: told }], text('and on')]);
   assert.equal(now().corrections, undefined);
+  // They are apart from the user's words.
+  assert.deepEqual(
+    now().turns.map(({ prompt, corrections }) => [prompt, corrections]),
+    [
+      [[], undefined],
+      [text('go on'), 'first\n\nsecond'],
+      [text('and on'), undefined],
+    ],
+  );
 });
 
 test('a change nobody reported is counted when the disk shows it, and only then', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Approval, Diff } from '../../src/session/model.ts';
-import { amendmentsOf, amendmentText, proposalHunks, shownDiffs, toggleHunk } from '../../src/session/proposal.ts';
+import { amendmentsOf, correctionTexts, proposalHunks, shownDiffs, toggleHunk } from '../../src/session/proposal.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
 
 const approval = (diffs: readonly Diff[], more: Partial<Approval> = {}): Approval => ({
@@ -79,6 +79,20 @@ test('only what the protocol cannot carry is written afterwards, and the agent i
   const two = approval([...diffs, { path: 'other', before: 'c', after: 'C' }], { revised, editable: true });
   assert.deepEqual(amendmentsOf(two), [only], 'an edited text is carried for one file only');
   assert.deepEqual(amendmentsOf(approval(diffs)), []);
-  assert.match(amendmentText(only), /edit of a .*\n-B\n\+mine\n/s);
-  assert.ok(amendmentText({ path: 'a', written: 'x\n'.repeat(20_000), wanted: 'y\n'.repeat(20_000) }).length < 9000);
+});
+
+test('the agent is told the lines that differ, shortly, and of restored files the names', () => {
+  const edited = (known: string | null | undefined, present: string | null | undefined) =>
+    correctionTexts([{ path: 'a', how: 'edited', known, present }]);
+  assert.deepEqual(edited('one\nB\nthree\n', 'one\nmine\nthree\n'), ['The user changed your edit of a:\n-B\n+mine']);
+  assert.deepEqual(edited('x\n'.repeat(20_000), 'y\n'.repeat(20_000)), [
+    'The user changed your edit of a. Read it again before you change it.',
+  ]);
+  assert.match(edited(undefined, 'text')[0] ?? '', /Read it again/);
+  assert.match(edited('text', null)[0] ?? '', /does not exist/);
+  const names = Array.from({ length: 80 }, (_, at) => `f${at}`);
+  const told = correctionTexts(names.map((path) => ({ path, how: 'restored', known: undefined, present: undefined })));
+  assert.equal(told.length, 1);
+  assert.match(told[0] ?? '', /: f0, f1, .*f19, and 60 more\.$/);
+  assert.deepEqual(correctionTexts([]), []);
 });

@@ -21,12 +21,21 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
   const family = familyOf(turn);
   const running = turn.status === 'running';
   return html`<article class="turn ${running ? 'running' : 'settled'}${turn.forgotten ? ' forgotten' : ''}" data-turn=${turn.id} aria-posinset=${index + 1} aria-setsize=${total} aria-label=${t('Turn {0}', index + 1)}>
-    ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))} ${retryActionsView(view, turn)}
+    ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))} ${correctionsView(view, turn)} ${retryActionsView(view, turn)}
     <div class="answer">
       <h2 class="sr-only">${view.session.agent.name}</h2>
       ${partsView(view, turn, family, undefined)} ${turn.parts.map((part) => pendingView(view, turn, part))} ${endView(view, turn)}
     </div>
   </article>`;
+}
+
+function correctionsView(view: View, { id, corrections }: Turn): TemplateResult | typeof nothing {
+  if (corrections === undefined) return nothing;
+  return fold(view, {
+    key: `${id}:corrections`,
+    summary: t('The agent was told what you changed'),
+    body: () => plainText(view, `${id}:correctionsText`, corrections),
+  });
 }
 
 /** Parts by the call they belong to; undefined for the agent's own. */

@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
-import type { ChangedFile, ChangeSet, FileEffects } from '../../live/review/changeSet.ts';
+import type { ChangedFile, ChangeSet, FileEffects, RestoredFile } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
@@ -17,6 +17,8 @@ import { noChangeHere } from './review.ts';
 /** Texts before the changes under review. */
 export const BASE_SCHEME = 'parley-review-base';
 const VIEW = 'parley.changes';
+/** Files whose diffs a preview opens. */
+const MOST_PREVIEWED = 100;
 /** Files that a question names. */
 const MOST_LISTED = 20;
 
@@ -183,22 +185,47 @@ export class Changes implements Disposable {
       void vscode.window.showInformationMessage(set?.partial ? `${text} ${partlyWatched()}` : text);
       return undefined;
     }
-    const signs = { rewrite: 'M', create: 'A', delete: 'D', unknown: '?' } as const;
-    const detail = listed(preview.files.map(({ name, how }) => `${signs[how]}  ${name}`));
-    const files = vscode.l10n.t('Restore Files');
-    const both = vscode.l10n.t('Restore Files and Conversation');
-    const question = vscode.l10n.t('Restore these files to before this prompt? You can undo this.');
-    const buttons = canGoBack(session, turnId) ? [both, files] : [files];
-    const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons);
+    const answer = await this.#askRestore(session, turnId, preview.files);
     if (answer === undefined) return undefined;
     await this.#sets.restore(session.id, turnId);
-    void this.#offerUndo(session.id);
-    return { sessionId: session.id, turnId, conversation: answer === both };
+    const left = preview.files.filter(({ how }) => how === 'unknown').map(({ name }) => name);
+    void this.#offerUndo(session.id, left);
+    return { sessionId: session.id, turnId, conversation: answer === 'both' };
   }
 
-  async #offerUndo(id: SessionId): Promise<void> {
+  /** What would happen to each file, and, when the user wants to see it first, the diffs. */
+  async #askRestore(session: Session, turnId: TurnId, preview: readonly RestoredFile[]): Promise<'files' | 'both' | undefined> {
+    const files = vscode.l10n.t('Restore Files');
+    const both = vscode.l10n.t('Restore Files and Conversation');
+    const diffs = vscode.l10n.t('Open diff');
+    const question = vscode.l10n.t('Restore these files to before this prompt? You can undo this.');
+    const buttons = canGoBack(session, turnId) ? [both, files] : [files];
+    const detail = listed(preview.toSorted((a, b) => weightOf(b) - weightOf(a)).map(outcomeOf));
+    let answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons, diffs);
+    if (answer === diffs) {
+      await this.#showPreview(session.id, turnId);
+      answer = await vscode.window.showWarningMessage(question, ...buttons);
+    }
+    return answer === both ? 'both' : answer === files ? 'files' : undefined;
+  }
+
+  async #showPreview(id: SessionId, turnId: TurnId): Promise<void> {
+    const texts = (await this.#sets.of(id)?.previewTexts(turnId, MOST_PREVIEWED)) ?? [];
+    const resources = texts.map(({ path: file, present, target }) => [
+      vscode.Uri.file(file),
+      this.#documents.put('present', file, present ?? ''),
+      this.#documents.put('restored', file, target ?? ''),
+    ]);
+    await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Restore Files'), resources);
+  }
+
+  /** `left`: files that could not be restored. */
+  async #offerUndo(id: SessionId, left: readonly string[]): Promise<void> {
     const undo = vscode.l10n.t('Undo');
-    if ((await vscode.window.showInformationMessage(vscode.l10n.t('Files restored.'), undo)) !== undo) return;
+    const files = left.length > 1 ? vscode.l10n.t('{0} files', left.length) : left.join();
+    const not = vscode.l10n.t('{0} cannot be restored: the text before the change was not kept, or the file is not text.', files);
+    const text = [vscode.l10n.t('Files restored.'), ...(left.length > 0 ? [not] : [])].join(' ');
+    if ((await vscode.window.showInformationMessage(text, undo)) !== undo) return;
     await this.undoRestore(id).catch((error: unknown) => vscode.window.showErrorMessage(messageOf(error)));
   }
 
@@ -263,6 +290,23 @@ function inFront(): { readonly current: string; readonly inDiff: boolean } {
 function listed(names: readonly string[]): string {
   const more = names.length > MOST_LISTED ? [`… +${names.length - MOST_LISTED}`] : [];
   return [...names.slice(0, MOST_LISTED), ...more].join('\n');
+}
+
+/** What concerns the user's own text comes first. */
+function weightOf({ how, users }: RestoredFile): number {
+  return users === 'lost' ? 4 : how === 'unknown' ? 3 : users === 'kept' ? 2 : how === 'delete' ? 1 : 0;
+}
+
+function outcomeOf({ name, how, users }: RestoredFile): string {
+  const restored = vscode.l10n.t('restored');
+  const kinds = {
+    rewrite: restored,
+    create: restored,
+    delete: vscode.l10n.t('deleted'),
+    unknown: vscode.l10n.t('cannot be undone'),
+  } as const;
+  const own = { kept: vscode.l10n.t('your changes stay'), lost: vscode.l10n.t('your changes are lost') } as const;
+  return `${name} — ${[kinds[how], users ? own[users] : ''].filter(Boolean).join(', ')}`;
 }
 
 /** The agent can take back what began with that prompt. */

@@ -312,6 +312,7 @@ const turn = z.looseObject({
     startedAt: number,
     endedAt: optional(number),
     prompt: list(content),
+    corrections: optional(text),
     status: z.enum(['running', 'done', 'cancelled', 'failed']),
     error: optional(fault),
     files: optional(list(turnFile)),

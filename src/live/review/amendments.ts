@@ -7,7 +7,7 @@ import { plain } from '../../session/diffs.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { AskId, CallId, Session, SessionId, TurnId } from '../../session/model.ts';
-import { type Amendment, amendmentsOf, amendmentText } from '../../session/proposal.ts';
+import { type Amendment, amendmentsOf } from '../../session/proposal.ts';
 import { findAsk } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
 import type { FileEffects } from './changeSet.ts';
@@ -26,7 +26,6 @@ interface Waiting {
  * next prompt.
  */
 export class Amendments implements Disposable {
-  readonly #host: SessionHost;
   readonly #sets: ChangeSets;
   readonly #effects: FileEffects;
   readonly #publish: PublishEvent;
@@ -35,7 +34,6 @@ export class Amendments implements Disposable {
   #waiting: readonly Waiting[] = [];
 
   constructor(host: SessionHost, sets: ChangeSets, effects: FileEffects, publish: PublishEvent, log: Log) {
-    this.#host = host;
     this.#sets = sets;
     this.#effects = effects;
     this.#publish = publish;
@@ -89,15 +87,11 @@ export class Amendments implements Disposable {
   async #write(id: SessionId, amendments: Waiting['amendments']): Promise<void> {
     // What the agent wrote is known before it becomes what was agreed.
     await this.#sets.look(id);
-    const texts: string[] = [];
-    for (const amendment of amendments) {
-      if (await this.#writeFile(id, amendment)) texts.push(amendmentText(amendment));
-    }
-    const known = this.#host.get(id)?.store.now.corrections ?? [];
-    if (texts.length > 0) this.#publish(id, { type: 'corrections.set', texts: [...known, ...texts] });
+    for (const amendment of amendments) await this.#writeFile(id, amendment);
+    await this.#sets.tellAgent(id);
   }
 
-  async #writeFile(id: SessionId, { path: name, file, real, written, wanted }: Waiting['amendments'][number]): Promise<boolean> {
+  async #writeFile(id: SessionId, { path: name, file, real, written, wanted }: Waiting['amendments'][number]): Promise<void> {
     const present = await this.#effects.readText(file);
     const merged = typeof present === 'string' ? mergedInto(plain(present), written, wanted) : undefined;
     try {
@@ -108,8 +102,6 @@ export class Amendments implements Disposable {
       this.#log.warn(`${file}: ${String(error)}`);
       const text = t('What you changed in the proposal for {0} was not written: the agent wrote something else.', name);
       this.#publish(id, { type: 'notice', notice: { level: 'warn', text } });
-      return false;
     }
-    return true;
   }
 }

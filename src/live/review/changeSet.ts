@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import { KeyedQueue } from '../../base/keyedQueue.ts';
@@ -7,6 +8,7 @@ import { type Log, messageOf } from '../../base/log.ts';
 import { inMannerOf, plain } from '../../session/diffs.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { CallId, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
+import type { Correction } from '../../session/proposal.ts';
 import {
   afterText,
   beforeText,
@@ -51,8 +53,10 @@ import {
   type Tracked,
   type TurnChange,
   withChange,
+  withKnown,
   withMove,
   withoutBurst,
+  withoutKnown,
   withoutMove,
   withoutTracked,
   withReview,
@@ -87,15 +91,22 @@ export interface FileEffects {
   /** The other folders of the workspace that a session in this folder may work in. */
   folders(root: string): readonly string[];
 }
+export interface RestoredFile {
+  readonly name: string;
+  /** `unknown`: what was there before is not kept, and the file is left alone. */
+  readonly how: 'rewrite' | 'create' | 'delete' | 'unknown';
+  /** What the user has changed in it since. */
+  readonly users?: 'kept' | 'lost';
+}
 export interface RestorePreview {
   readonly turnId: string;
-  readonly files: readonly { readonly name: string; readonly how: 'rewrite' | 'create' | 'delete' | 'unknown' }[];
+  readonly files: readonly RestoredFile[];
 }
 /**
- * Who made a change of a file (absolute path, and its content after it): the call that is the only explanation, 'other' for another session or the
- * user, undefined for the agent in a way nobody knows.
+ * Who made a change of a file (absolute path, its content after it, and when it was made, in milliseconds since the epoch): the call that is the only
+ * explanation, 'other' for another session or the user, undefined for the agent in a way nobody knows.
  */
-export type Explain = (file: string, after: Content) => { readonly callId: CallId } | 'other' | undefined;
+export type Explain = (file: string, after: Content, at?: number) => { readonly callId: CallId } | 'other' | undefined;
 
 /** What a change set works with. */
 export interface ReviewDeps {
@@ -308,9 +319,14 @@ export class ChangeSet {
     });
   }
 
-  /** Writes what was agreed about the agent's change: with it the change is as the user wanted it, and reviewed as one. Rejects like the write. */
+  /**
+   * Writes what was agreed about the agent's change: with it the change is as the user wanted it, and reviewed as one. What the agent is told of it
+   * is among the corrections. Rejects like the write.
+   */
   agree(file: string, write: () => Promise<void>): Promise<void> {
     return this.#run(async () => {
+      const name = nameOf(this.#folders, file) ?? file;
+      const written = await this.#present(name);
       this.#writing = file;
       try {
         await write();
@@ -318,13 +334,37 @@ export class ChangeSet {
         this.#writing = undefined;
       }
       this.#writes.fire(file);
-      const name = nameOf(this.#folders, file);
-      const found = name === undefined ? undefined : this.#state.tracked.get(name);
-      if (name === undefined || !found) return;
-      const callId = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name))?.callId;
-      const agreed = await this.#refresh(name);
-      await this.#track(name, found.after, agreed, callId === undefined ? undefined : () => ({ callId }));
+      const found = this.#state.tracked.get(name);
+      if (found) {
+        const callId = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name))?.callId;
+        const agreed = await this.#refresh(name);
+        await this.#track(name, found.after, agreed, callId === undefined ? undefined : () => ({ callId }));
+      }
+      this.#state = withKnown(this.#state, [[name, written]], 'edited');
       await this.#changed();
+    });
+  }
+
+  /** Files that are not as the agent knows them. */
+  corrections(): Promise<readonly Correction[]> {
+    return this.#run(async () => {
+      const found: Correction[] = [];
+      for (const [name, { content, how }] of this.#state.known) {
+        const present = this.#scan.files.get(name)?.content ?? (await this.#present(name));
+        if (present === content) continue;
+        const texts = how === 'edited' ? [await this.#textOf(content), await this.#textOf(present)] : [];
+        found.push({ path: shownName(this.#folders, name), how, known: texts[0], present: texts[1] });
+      }
+      return found;
+    });
+  }
+
+  /** The agent was told. */
+  told(): Promise<void> {
+    return this.#run(async () => {
+      if (this.#state.known.size === 0) return;
+      this.#state = { ...this.#state, known: new Map() };
+      await this.#save();
     });
   }
 
@@ -408,18 +448,36 @@ export class ChangeSet {
   /** What going back to before that prompt would do to files. Only files that the agent has changed since are touched. */
   async preview(turnId: TurnId): Promise<RestorePreview | undefined> {
     const steps = await this.#restoreSteps(turnId);
-    const files = steps?.map(({ name, how }) => ({ name: shownName(this.#folders, name), how }));
+    const files = steps?.map(({ name, how, users }): RestoredFile => {
+      return { name: shownName(this.#folders, name), how, ...(users === undefined || how === 'unknown' ? {} : { users }) };
+    });
     return files && { turnId, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)) };
   }
 
-  /** Puts the files back to before that prompt; their paths come back. Can be undone. */
-  restore(turnId: TurnId): Promise<readonly string[]> {
+  /** Files as they are and as going back to before that prompt makes them, as far as both are text; so many at most. */
+  async previewTexts(turnId: TurnId, most: number) {
+    const steps = (await this.#restoreSteps(turnId)) ?? [];
+    const texts = steps.slice(0, most).map(async ({ name, present, target, how }) => {
+      const [now, then] = [await this.#textOf(present), await this.#textOf(how === 'unknown' ? present : target)];
+      const path = fileOf(this.#folders, name);
+      return now === undefined || then === undefined ? [] : [{ path, present: now, target: then }];
+    });
+    return (await Promise.all(texts)).flat();
+  }
+
+  /** Puts the files back to before that prompt. Can be undone. */
+  restore(turnId: TurnId): Promise<void> {
     return this.#run(async () => {
       const steps = await this.#restoreSteps(turnId);
       if (!steps) throw new Error(t('The files before this prompt are not known any more.'));
       const { done, failure } = await this.#putAll(steps.filter(({ how }) => how !== 'unknown'));
       const undo = done.map(({ name, present }) => this.#replacedBy(name, present));
       if (done.length > 0) this.#state = { ...this.#state, undo };
+      this.#state = withKnown(
+        this.#state,
+        done.map(({ name, present }) => [name, present]),
+        'restored',
+      );
       await this.#restored(done.map(({ name }) => name));
       const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
       const isLater = (turn: TurnId) => this.#state.checkpoints.slice(at).some((one) => one.turnId === turn);
@@ -428,14 +486,14 @@ export class ChangeSet {
       this.#state = withoutBurst(this.#state, new Set(done.map(({ name }) => name)));
       await this.#changed();
       if (failure) throw failure.reason;
-      return done.map(({ name }) => fileOf(this.#folders, name));
     });
   }
 
-  /** Takes back the last restore or undo; the paths of its files come back. */
-  undoRestore(): Promise<readonly string[]> {
+  /** Takes back the last restore or undo. */
+  undoRestore(): Promise<void> {
     return this.#run(async () => {
       const { undo } = this.#state;
+      const known = await Promise.all(undo.map(async ({ name }) => [name, await this.#present(name)] as const));
       const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
       for (const { name, present, before, from } of done) {
         if (before === undefined) continue;
@@ -444,6 +502,11 @@ export class ChangeSet {
         this.#state = reopened({ ...this.#state, tracked }, name);
       }
       const names = new Set(done.map(({ name }) => name));
+      this.#state = withKnown(
+        this.#state,
+        known.filter(([name]) => names.has(name)),
+        'restored',
+      );
       this.#state = { ...this.#state, undo: undo.filter(({ name }) => !names.has(name)) };
       // What is under no review was in a burst.
       this.#leaveOut(
@@ -453,7 +516,6 @@ export class ChangeSet {
       await this.#restored(done.map(({ name }) => name));
       await this.#changed();
       if (failure) throw failure.reason;
-      return done.map(({ name }) => fileOf(this.#folders, name));
     });
   }
 
@@ -494,8 +556,12 @@ export class ChangeSet {
   }
 
   async #track(name: string, from: Content, to: Content, explain: Explain | undefined): Promise<void> {
-    const who = explain?.(fileOf(this.#folders, name), to);
+    const file = fileOf(this.#folders, name);
+    // A file that is gone has left the folder it was in at its last change, or before.
+    const at = to === null ? (await lstat(path.dirname(file)).catch(() => undefined))?.mtimeMs : this.#scan.files.get(name)?.at;
+    const who = explain?.(file, to, at);
     if (who === 'other') return this.#absorbUser(name, to);
+    this.#state = withoutKnown(this.#state, name);
     for (const [moved, one] of this.#state.tracked)
       if (one.from === name && to !== null) this.#state = withoutMove(this.#state, moved, name);
     const found = this.#state.tracked.get(name);
@@ -758,11 +824,31 @@ export class ChangeSet {
     const changes = this.#state.checkpoints.slice(at).flatMap((one) => one.changes);
     const burst = this.#state.checkpoints.slice(at).flatMap((one) => one.burst);
     const steps: Omit<RestoreStep, 'how'>[] = [];
+    const moved = new Set(changes.flatMap(({ name, from }) => (from === undefined ? [] : [name, from])));
+    const byName = new Map<string, TurnChange[]>();
+    for (const change of changes) byName.set(change.name, [...(byName.get(change.name) ?? []), change]);
     for (const name of new Set([...changes.flatMap(({ name, from = name }) => [name, from]), ...burst])) {
       const [target, present] = [list.get(name) ?? null, await this.#present(name)];
-      if (target !== present) steps.push({ name, target, present });
+      if (target === present) continue;
+      const step = { name, target, present };
+      const users = moved.has(name) ? step : await this.#withUsers(step, byName.get(name) ?? []);
+      if (users.target !== present) steps.push(users);
     }
     return steps.map((step) => ({ ...step, how: howOf(step, steps) }));
+  }
+
+  /** What the user has changed in a file since stays in it. `changes` are the agent's, oldest first. */
+  async #withUsers(step: Omit<RestoreStep, 'how'>, changes: readonly TurnChange[]): Promise<Omit<RestoreStep, 'how'>> {
+    const { name, target, present } = step;
+    const isAgents = changes.every(({ before }, at) => before === (at === 0 ? target : changes[at - 1]?.after));
+    if (changes.length === 0 || (isAgents && present === changes.at(-1)?.after) || present === null) return step;
+    let text = await this.#textOf(present);
+    for (const change of changes.toReversed()) text = await this.#without(name, change, text).catch(() => undefined);
+    const base = await this.#textOf(target);
+    if (typeof text !== 'string' || base === undefined) return { ...step, users: 'lost' };
+    if (text === plain(base ?? '')) return step;
+    const like = (await this.#textOf(present)) ?? '';
+    return { ...step, target: await this.#deps.store.put(Buffer.from(inMannerOf(text, like))), users: 'kept' };
   }
 
   /**
@@ -883,7 +969,8 @@ interface RestoreStep {
   readonly name: string;
   readonly target: Content;
   readonly present: Content;
-  readonly how: RestorePreview['files'][number]['how'];
+  readonly how: RestoredFile['how'];
+  readonly users?: 'kept' | 'lost';
 }
 
 /** What is not kept is neither written nor deleted, but it can be moved back. */

@@ -7,8 +7,8 @@ import { keyOfFile } from '../../protocols/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
 import { isSettled } from '../../session/parts.ts';
-import { restoredText } from '../../session/proposal.ts';
-import { callsOf, diffsOf, isBusy, relativePath, turnFiles } from '../../session/select.ts';
+import { correctionTexts } from '../../session/proposal.ts';
+import { callsOf, diffsOf, isBusy, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
 import { ChangeSet, type Explain, type FileEffects } from './changeSet.ts';
 import { ContentStore } from './contentStore.ts';
@@ -38,8 +38,8 @@ export class ChangeSets implements Disposable {
   readonly #life = new Lifetime();
   readonly #sets = new Map<SessionId, ChangeSet>();
   readonly #looks = new Map<SessionId, NodeJS.Timeout>();
-  /** Calls that ran since the last look. */
-  readonly #calls = new Map<SessionId, Set<CallId>>();
+  /** Calls that ran since the last look, and when they ended. */
+  readonly #calls = new Map<SessionId, Map<CallId, number>>();
   /** Who made a file what it is, where several sessions work in one folder; keys are absolute paths. */
   readonly #claims = new Map<string, { readonly id: SessionId; readonly content: string | null }>();
   readonly #changes = this.#life.own(new Emitter<SessionId>());
@@ -88,6 +88,7 @@ export class ChangeSets implements Disposable {
       const pace = { onListed: resolve, agentSince: () => agentSince };
       looked = set
         .startTurn(turnId, this.#explainer(id), pace)
+        .then(() => (this.#host.get(id)?.store.now.corrections ? this.tellAgent(id) : undefined))
         .catch((error: unknown) => this.#log.error('The files before a prompt could not be read', error))
         .finally(resolve);
     });
@@ -121,12 +122,23 @@ export class ChangeSets implements Disposable {
 
   /** Puts the files of a session back to before a prompt. The agent is told with its next prompt. Rejects with a message for the user. */
   async restore(id: SessionId, turnId: TurnId): Promise<void> {
-    this.#tellAgent(id, (await this.of(id)?.restore(turnId)) ?? []);
+    await this.of(id)
+      ?.restore(turnId)
+      .finally(() => this.tellAgent(id));
   }
 
   /** Takes back the last restore or undo in a session. Rejects with a message for the user. */
   async undoRestore(id: SessionId): Promise<void> {
-    this.#tellAgent(id, (await this.of(id)?.undoRestore()) ?? []);
+    await this.of(id)
+      ?.undoRestore()
+      .finally(() => this.tellAgent(id));
+  }
+
+  /** Tells the agent with its next prompt which files are not as it knows them by then. */
+  async tellAgent(id: SessionId): Promise<void> {
+    const texts = correctionTexts((await this.of(id)?.corrections()) ?? []);
+    const { corrections = [] } = this.#host.get(id)?.store.now ?? {};
+    if (JSON.stringify(texts) !== JSON.stringify(corrections)) this.#publish(id, { type: 'corrections.set', texts });
   }
 
   /** Bytes that the contents take on the disk. */
@@ -168,11 +180,13 @@ export class ChangeSets implements Disposable {
         if (event.part.kind === 'call') this.#callRan(id, event.part.id);
         return;
       case 'call.changed':
-        this.#callRan(id, event.callId);
+        this.#callRan(id, event.callId, event.change.status);
         if (event.change.status === 'done' || event.change.status === 'failed') this.#lookSoon(id, set);
         return;
       case 'background.set':
         return set.inTurn && !this.#isBusy(id) ? this.#lookLast(id, set) : undefined;
+      case 'corrections.set':
+        return event.texts.length === 0 ? this.#report(set.told()) : undefined;
       case 'turn.ended':
         return this.#isBusy(id) ? this.#report(set.look(this.#explainer(id))) : this.#lookLast(id, set);
       case 'link.closed':
@@ -194,9 +208,11 @@ export class ChangeSets implements Disposable {
     return session !== undefined && (isBusy(session) || worksInBackground(session));
   }
 
-  #callRan(id: SessionId, callId: CallId): void {
-    const calls = this.#calls.get(id) ?? new Set();
-    this.#calls.set(id, calls.add(callId));
+  #callRan(id: SessionId, callId: CallId, status?: ToolCall['status']): void {
+    const calls = this.#calls.get(id) ?? new Map<CallId, number>();
+    const known = calls.get(callId) ?? Number.POSITIVE_INFINITY;
+    const end = status === undefined ? known : isSettled({ status }) ? Math.min(known, Date.now()) : Number.POSITIVE_INFINITY;
+    this.#calls.set(id, calls.set(callId, end));
   }
 
   #lookSoon(id: SessionId, set: ChangeSet): void {
@@ -214,25 +230,17 @@ export class ChangeSets implements Disposable {
     this.#report(set.look(this.#explainer(id), true).then(() => this.#tellSession(id, set)));
   }
 
-  /** Said once, however often files go back and forth before the next prompt. */
-  #tellAgent(id: SessionId, files: readonly string[]): void {
-    const session = this.#host.get(id)?.store.now;
-    if (!session || files.length === 0) return;
-    const known = session.corrections ?? [];
-    const text = restoredText(files.map((file) => relativePath(file, session.cwd)).toSorted());
-    if (!known.includes(text)) this.#publish(id, { type: 'corrections.set', texts: [...known, text] });
-  }
-
   /** Who made a change, judged by the calls that ran since the last look and by what other sessions in the folder do. */
   #explainer(id: SessionId): Explain {
     const recent = this.#recentCalls(id);
     const others = [...this.#sets].filter(([other, set]) => other !== id && set.inTurn).map(([other]) => this.#recentCalls(other));
-    this.#calls.set(id, new Set(recent.calls.filter((call) => !isSettled(call)).map((call) => call.id)));
-    return (file, content) => {
+    const left = recent.calls.filter((call) => !isSettled(call));
+    this.#calls.set(id, new Map(left.map((call) => [call.id, Number.POSITIVE_INFINITY])));
+    return (file, content, at) => {
       const claim = this.#claims.get(file);
       if (claim && claim.id !== id && claim.content === content) return 'other';
-      const mine = explaining(recent, file);
-      const theirs = others.flatMap((one) => explaining(one, file) ?? []);
+      const mine = explaining(recent, file, at);
+      const theirs = others.flatMap((one) => explaining(one, file, at) ?? []);
       if (!mine?.named && theirs.some(({ named }) => named || !mine)) return 'other';
       this.#claims.set(file, { id, content });
       return mine?.callId === undefined ? undefined : { callId: mine.callId };
@@ -240,9 +248,9 @@ export class ChangeSets implements Disposable {
   }
 
   #recentCalls(id: SessionId): RecentCalls {
-    const ran = this.#calls.get(id);
+    const ends = this.#calls.get(id) ?? new Map<CallId, number>();
     const { turns = [], cwd = '' } = this.#host.get(id)?.store.now ?? {};
-    return { calls: turns.flatMap(callsOf).filter((call) => ran?.has(call.id)), cwd };
+    return { calls: turns.flatMap(callsOf).filter((call) => ends.has(call.id)), ends: new Map(ends), cwd };
   }
 
   /** Tells the session what its turns have changed, where that is news. */
@@ -335,13 +343,22 @@ function worksInBackground({ background, turns }: Session): boolean {
 /** Calls that ran since the last look, of a session in that folder. */
 interface RecentCalls {
   readonly calls: readonly ToolCall[];
+  /** In milliseconds since the epoch. */
+  readonly ends: ReadonlyMap<CallId, number>;
   readonly cwd: string;
 }
 
 const CHANGES_NOTHING: ReadonlySet<ToolCall['kind']> = new Set(['read', 'search', 'think', 'fetch']);
 
-/** `named`: the call itself names the file. Without `callId`, several calls can have changed it. */
-function explaining({ calls, cwd }: RecentCalls, file: string): { readonly named: boolean; readonly callId?: CallId } | undefined {
+/** Milliseconds by which the times of files may be behind. */
+const CLOCK_STEP = 20;
+
+/** `named`: the call itself names the file. Without `callId`, several calls can have changed it. `at`: when it was changed. */
+function explaining(
+  { calls, ends, cwd }: RecentCalls,
+  file: string,
+  at = 0,
+): { readonly named: boolean; readonly callId?: CallId } | undefined {
   const key = keyOfFile(file);
   const isIt = (one: { readonly path: string }) => keyOfFile(path.resolve(cwd, one.path)) === key;
   const names = (call: ToolCall) => [...diffsOf(call), ...call.locations].some(isIt);
@@ -349,7 +366,8 @@ function explaining({ calls, cwd }: RecentCalls, file: string): { readonly named
   const named = able.findLast(names);
   if (named) return { named: true, callId: named.id };
   // An edit that names other files did not do it.
-  const [only, ...more] = able.filter((call) => diffsOf(call).length === 0);
+  const isInTime = (call: ToolCall) => call.goesOn === true || at <= (ends.get(call.id) ?? 0) + CLOCK_STEP;
+  const [only, ...more] = able.filter((call) => diffsOf(call).length === 0 && isInTime(call));
   if (!only) return undefined;
   return more.length === 0 ? { named: false, callId: only.id } : { named: false };
 }

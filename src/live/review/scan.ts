@@ -10,6 +10,8 @@ export interface FileState {
   readonly content: string;
   /** Changes whenever the file is written. */
   readonly stamp: string;
+  /** When it was last written, in milliseconds since the epoch. */
+  readonly at?: number;
 }
 /** By their names (`nameOf`). */
 export type Files = ReadonlyMap<string, FileState>;
@@ -141,7 +143,7 @@ async function readFiles(
     if (!state) return;
     if (!isKnown) left -= state.size;
     trouble ??= state.trouble;
-    states.set(one.name, { content: state.content, stamp: state.stamp });
+    states.set(one.name, one.found === 'unreadable' ? UNREADABLE : { content: state.content, stamp: state.stamp, at: one.found.ctimeMs });
   });
   // In one order, whichever was read first and however the system lists them.
   const files = new Map([...states].sort(([one], [other]) => (one < other ? -1 : 1)));

@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import type { TurnFile } from '../../session/model.ts';
+import type { Correction } from '../../session/proposal.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
 import type { ContentStore } from './contentStore.ts';
 import { isKept, movedKey } from './scan.ts';
@@ -53,14 +54,21 @@ export interface Replaced {
   readonly before?: Content | undefined;
   readonly from?: string | undefined;
 }
+/** A file that is not as the agent knows it, because of what the user has decided: how it knows it. */
+export interface Known {
+  readonly content: Content;
+  readonly how: Correction['how'];
+}
 /** Everything of a change set that outlives its window. */
 export interface ReviewState {
   readonly tracked: ReadonlyMap<string, Tracked>;
   readonly checkpoints: readonly Checkpoint[];
   /** The last restore: what it replaced, and the checkpoints as they were. */
   readonly undo: readonly Replaced[];
+  /** What the agent is to be told with its next prompt, by the names of the files. */
+  readonly known: ReadonlyMap<string, Known>;
 }
-export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], undo: [] };
+export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], undo: [], known: new Map() };
 
 const optional = z.optional;
 const content = z.nullable(z.string().check(z.regex(/^(?:[0-9a-f]{64}|unkept .*)$/)));
@@ -95,6 +103,7 @@ const stored = z.object({
     }),
   ),
   undo: z.array(z.object({ name: z.string(), present: content, before: optional(content), from: optional(z.string()) })),
+  known: optional(z.array(z.tuple([z.string(), z.object({ content, how: z.enum(['edited', 'restored']) })]))),
 });
 const listed = z.array(z.tuple([z.string(), content]));
 
@@ -102,16 +111,16 @@ const listed = z.array(z.tuple([z.string(), content]));
 export async function readState(file: string): Promise<ReviewState | undefined> {
   const parsed = stored.safeParse(parseJson(await readFile(file, 'utf8').catch(() => '')));
   if (!parsed.success) return undefined;
-  const { tracked, checkpoints, undo } = parsed.data;
-  return { tracked: new Map(tracked), checkpoints, undo };
+  const { tracked, checkpoints, undo, known } = parsed.data;
+  return { tracked: new Map(tracked), checkpoints, undo, known: new Map(known) };
 }
 
 /** Whole or not at all. Rejects when the disk refuses. */
-export async function writeState(file: string, { tracked, checkpoints, undo }: ReviewState): Promise<void> {
+export async function writeState(file: string, { tracked, checkpoints, undo, known }: ReviewState): Promise<void> {
   const fresh = `${file}.new`;
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    await writeFile(fresh, JSON.stringify({ version: 2, tracked: [...tracked], checkpoints, undo }), { mode: 0o600 });
+    await writeFile(fresh, JSON.stringify({ version: 2, tracked: [...tracked], checkpoints, undo, known: [...known] }), { mode: 0o600 });
     await replaceFile(fresh, file);
   } catch (error) {
     await rm(fresh, { force: true }).catch(() => {});
@@ -132,6 +141,7 @@ export async function usedBy(file: string, store: ContentStore): Promise<readonl
     ...[...state.tracked.values()].flatMap(sides),
     ...state.checkpoints.flatMap(({ changes }) => changes.flatMap(sides)),
     ...state.undo.flatMap(({ present, before = null }) => [present, before]),
+    ...[...state.known.values()].map((one) => one.content),
   ];
   return names.filter((name) => name !== null && isKept(name)) as readonly string[];
 }
@@ -242,6 +252,20 @@ export function withoutMove(state: ReviewState, name: string, from: string): Rev
     return [...fresh, { ...rest, name: from, after: null }];
   });
   return { ...state, tracked, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
+}
+
+/** The user is about to make other files of these; the first time counts, until the agent is told or writes a file itself. */
+export function withKnown(state: ReviewState, files: Iterable<readonly [string, Content]>, how: Known['how']): ReviewState {
+  const known = new Map(state.known);
+  for (const [name, content] of files) known.set(name, { content: known.has(name) ? (known.get(name)?.content ?? null) : content, how });
+  return { ...state, known };
+}
+
+export function withoutKnown(state: ReviewState, name: string): ReviewState {
+  if (!state.known.has(name)) return state;
+  const known = new Map(state.known);
+  known.delete(name);
+  return { ...state, known };
 }
 
 /** These files are again what they were before they changed at once. */

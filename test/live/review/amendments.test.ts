@@ -57,7 +57,7 @@ test('the agreed text is written after the agent’s own write, keeps what chang
     desk.done('a', 'e');
     await desk.until(() => session(desk)?.corrections !== undefined);
     assert.equal(readFileSync(file, 'utf8'), 'ONE\ntwo\nTHREE\nfour\nmine\n');
-    assert.match(session(desk)?.corrections?.join() ?? '', /edit of x .*-FOUR\n\+four\n\+mine/s);
+    assert.match(session(desk)?.corrections?.join() ?? '', /edit of x:\n-FOUR\n\+four\n\+mine$/);
     desk.end('a');
     await desk.until(() => desk.rows('a') !== undefined);
     assert.equal(session(desk)?.corrections?.length, 1);

@@ -685,6 +685,68 @@ test(
 );
 
 test(
+  'a restore takes the agent’s lines and leaves the user’s, as its preview says, and can be undone',
+  inScene(async (scene) => {
+    scene.write({ a: lines('one', 'two', 'three'), b: 'one\n' });
+    await scene.turn('t', () => scene.write({ made: lines('agent 1', 'agent 2'), a: lines('one', 'agent', 'three'), b: 'agent\n' }));
+    scene.write({ made: lines('agent 1', 'mine', 'agent 2'), a: lines('one', 'agent', 'three', 'mine') });
+    const before = () => [scene.read('made'), scene.read('a'), scene.read('b')];
+    const [made, a, b] = before();
+    assert.deepEqual((await scene.changes.preview('t'))?.files, [
+      { name: 'a', how: 'rewrite', users: 'kept' },
+      { name: 'b', how: 'rewrite' },
+      { name: 'made', how: 'rewrite', users: 'kept' },
+    ]);
+    const texts = await scene.changes.previewTexts('t', 10);
+    assert.deepEqual(texts.map(({ target }) => target).toSorted(), ['mine\n', 'one\n', 'one\ntwo\nthree\nmine\n']);
+    await scene.changes.restore('t');
+    assert.deepEqual(before(), ['mine\n', 'one\ntwo\nthree\nmine\n', 'one\n']);
+    assert.deepEqual((await scene.changes.preview('t'))?.files, []);
+    await scene.changes.undoRestore();
+    assert.deepEqual(before(), [made, a, b]);
+    // What is no text cannot be taken apart: the preview says that what the user did to it goes.
+    scene.write({ a: Uint8Array.from([0, 1]) });
+    assert.deepEqual((await scene.changes.preview('t'))?.files[0], { name: 'a', how: 'rewrite', users: 'lost' });
+  }),
+);
+
+test(
+  'agent and user write at random over prompts: a restore takes the agent’s lines since and no character of the user’s',
+  inScene(async (scene) => {
+    const random = seeded(5);
+    for (let round = 0; round < 40; round += 1) {
+      const name = `f${round}`;
+      const isNew = random(3) === 0;
+      let present: readonly string[] = isNew ? [] : Array.from({ length: 8 }, (_, at) => `line ${at}`);
+      const write = () => scene.write({ [name]: present.map((line) => `${line}\n`).join('') });
+      const insert = (line: string) => {
+        present = present.toSpliced(random(present.length + 1), 0, line);
+      };
+      if (!isNew) write();
+      const turns = 1 + random(4);
+      for (let turn = 0; turn < turns; turn += 1) {
+        await scene.turn(`${round}.${turn}`, () => {
+          for (let count = 0; count <= random(4); count += 1) insert(`agent ${turn} ${count}`);
+          write();
+        });
+        for (let count = random(3); count > 0; count -= 1) insert(`user ${turn} ${count}`);
+        write();
+      }
+      const all = scene.read(name);
+      const back = random(turns);
+      const left = present.filter((line) => !line.startsWith('agent') || Number(line.split(' ')[1]) < back);
+      await scene.changes.restore(`${round}.${back}`);
+      const what = `round ${round}, ${turns} prompts, back to ${back}`;
+      if (left.length === 0) assert.equal(existsSync(scene.path(name)), false, what);
+      else assert.equal(scene.read(name), left.map((line) => `${line}\n`).join(''), what);
+      await scene.changes.undoRestore();
+      assert.equal(scene.read(name), all, `${what} and forth`);
+      await scene.changes.settleAll('keep');
+    }
+  }),
+);
+
+test(
   'a file named in another case is the changed one where the system says so, and only there',
   inScene(async (scene) => {
     scene.write({ 'src/a.ts': 'one\n' });
@@ -920,3 +982,11 @@ test(
     assert.equal(readFileSync(path.join(outside, 'c.txt'), 'utf8'), text);
   }),
 );
+
+function seeded(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state ^ (state >>> 15), 1 | state) + 0x6d2b79f5) | 0;
+    return ((state ^ (state >>> 14)) >>> 0) % below;
+  };
+}

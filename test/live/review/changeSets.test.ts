@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
@@ -36,6 +36,24 @@ test(
     desk.end('a');
     await desk.until(() => desk.rows('a')?.length === 3);
     assert.deepEqual(desk.rows('a'), ['by one or two open -', 'edited open e', 'made open npm']);
+  }),
+);
+
+test(
+  'what is written or deleted after a command has ended is not the command’s, although the look at the folder comes later',
+  withDesk(['a'], async (desk) => {
+    desk.write('old', 'of old\n');
+    await desk.start('a');
+    desk.call('a', 'run', { kind: 'execute' });
+    desk.write('in time', '1');
+    desk.done('a', 'run');
+    const ended = Date.now();
+    while (Date.now() < ended + 60) await new Promise((resolve) => setImmediate(resolve));
+    desk.write('too late', '1');
+    rmSync(desk.path('old'));
+    desk.end('a');
+    await desk.until(() => desk.rows('a')?.length === 3);
+    assert.deepEqual(desk.rows('a'), ['in time open run', 'old open -', 'too late open -']);
   }),
 );
 
@@ -132,10 +150,45 @@ test(
     await desk.until(() => desk.rows('a') !== undefined);
     await desk.sets.restore('a', 't');
     assert.deepEqual(readFileSync(desk.path('x'), 'utf8'), 'one\n');
+    const told = () => desk.get('a')?.store.now.corrections?.join();
+    assert.match(told() ?? '', /^The user restored another state of these files.* x\.$/);
     await desk.sets.undoRestore('a');
     assert.deepEqual(readFileSync(desk.path('x'), 'utf8'), 'a e\n');
-    const told = desk.get('a')?.store.now.corrections ?? [];
-    assert.deepEqual([told.length, /another state of these files.* x\./.test(told[0] ?? '')], [1, true]);
+    assert.equal(told(), undefined, 'it is again as the agent knows it');
     assert.deepEqual(desk.rows('a'), ['x open e']);
+  }),
+);
+
+test(
+  'the agent is told what differs when it gets the prompt: nothing of files that are again as it knows them, and no line of before',
+  withDesk(['a'], async (desk) => {
+    const edited = () => desk.get('a')?.store.now.corrections?.join('\n');
+    desk.write('x', 'one\ntwo\n');
+    await desk.start('a');
+    desk.edit('a', 'x', 'e');
+    desk.write('x', 'ONE\ntwo\n');
+    desk.write('y', 'agent\n');
+    await desk.sets.look('a');
+    for (const [name, text] of [
+      ['x', 'ONE\nmine\n'],
+      ['y', 'not for long\n'],
+    ] as const)
+      await desk.sets.of('a')?.agree(desk.path(name), async () => desk.write(name, text));
+    await desk.sets.tellAgent('a');
+    assert.match(edited() ?? '', /edit of x:\n-two\n\+mine\n.*edit of y:\n-agent\n\+not for long$/s);
+    desk.end('a');
+    await desk.sets.of('a')?.look(undefined, true);
+    // The user goes on: the one file differs in another way, the other one not at all.
+    desk.write('x', 'ONE\nbetter\n');
+    desk.write('y', 'agent\n');
+    await desk.sets.beforePrompt('a', 't2');
+    assert.equal(edited(), 'The user changed your edit of x:\n-two\n+better');
+    // Once it is sent it is not told again.
+    desk.say('a', { type: 'corrections.set', texts: [] });
+    await desk.start('a', 't2');
+    desk.end('a', 't2');
+    await desk.until(() => desk.rows('a', 't2') !== undefined);
+    await desk.sets.tellAgent('a');
+    assert.equal(edited(), undefined);
   }),
 );
