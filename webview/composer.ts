@@ -253,7 +253,8 @@ export class Composer {
     for (const file of files) {
       const content = await contentOf(file, images);
       if (content) this.insert(content);
-      else if (file.type.startsWith('image/') && !images) this.#view?.act.say(t('This agent takes no pictures.'));
+      else if (file.type.startsWith('image/') && !images)
+        this.#view?.act.say(t('{0} cannot take: {1}.', this.#view.session.agent.name, t('Image')));
       else this.#view?.act.say(t('{0} cannot be attached: it is too large or not text.', file.name));
     }
   }

@@ -191,7 +191,7 @@ function groupsOf(view: View, { query, models }: PickerState): readonly Group[] 
               ]
             : [],
         ),
-        { name: t('Choose another agent'), choose: () => act.newSession({ pick: true }) },
+        { name: t('Another agent'), choose: () => act.newSession({ pick: true }) },
       ],
     },
   ];
@@ -208,6 +208,6 @@ function modelRows({ act }: View, current: string, models: readonly ModelLine[] 
       current: one.name === current,
       choose: () => one.name !== current && act.useModel(one.name),
     })),
-    { name: current === '' ? t('Set up a model') : t('Another model…'), choose: () => act.remedy('configureModel') },
+    { name: t('Configure Model'), choose: () => act.remedy('configureModel') },
   ];
 }

@@ -137,7 +137,7 @@ export abstract class Step<S extends Conversation> {
     this.timer(RESTART, null);
   }
   offerRestart(turn: TurnState): void {
-    this.showActivity(turn, t('The agent is not stopping. It will be restarted.'));
+    this.showActivity(turn, t('The agent is not stopping.'));
     this.emit({ type: 'notice', notice: { level: 'warn', text: t('The agent is not stopping.'), next: ['restart'], turnId: turn.id } });
   }
 

@@ -97,21 +97,16 @@ export class AgentHost {
   }
 
   async tellStarted(): Promise<void> {
-    const wasRunning = runningHost(this.#deps.data) !== undefined;
     const host = await this.#start();
     const connect = vscode.l10n.t("Connect VS Code's Chat");
-    const text = wasRunning
-      ? vscode.l10n.t('The agent host is running at {0}.', host.address)
-      : vscode.l10n.t('The agent host was started at {0}. It goes on when this window is closed.', host.address);
+    const text = vscode.l10n.t('The agent host is running at {0}. It goes on when this window is closed.', host.address);
     if ((await vscode.window.showInformationMessage(text, connect)) === connect) await this.connectChat();
   }
 
   stop(): void {
     const host = runningHost(this.#deps.data);
     if (host) stopHost(host);
-    void vscode.window.showInformationMessage(
-      host ? vscode.l10n.t('The agent host was stopped.') : vscode.l10n.t('No agent host is running.'),
-    );
+    void vscode.window.showInformationMessage(vscode.l10n.t('The agent host was stopped.'));
   }
 
   /** Writes the host into VS Code's setting once the user has agreed. Where that is not there, the entry goes to the clipboard. */

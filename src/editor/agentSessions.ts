@@ -22,7 +22,7 @@ const ask: Warn = (text, action) => vscode.window.showWarningMessage(text, { mod
 export async function copySession(session: Subject): Promise<(Past & { readonly copyOf: string }) | undefined> {
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.fork) return undefined;
-  const key = await withProgress(vscode.l10n.t('{0} copies the conversation…', now.agent.name), (signal) => session.fork(signal));
+  const key = await withProgress(`${now.agent.name}: ${vscode.l10n.t('Working')}`, (signal) => session.fork(signal));
   if (key === undefined) return undefined;
   const copyOf = titleOf(now);
   return { key, copyOf, title: vscode.l10n.t('Copy of {0}', copyOf || vscode.l10n.t('Conversation')) };
@@ -86,7 +86,7 @@ export async function deleteEarlier(
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.forget) return;
   const isOpen = (key: string) => [session, ...others()].some(({ store }) => store.now.resumeKey === key);
-  const told = await withProgress(vscode.l10n.t('{0} lists its conversations…', now.agent.name), (signal) => session.history(signal));
+  const told = await withProgress(`${now.agent.name}: ${vscode.l10n.t('Working')}`, (signal) => session.history(signal));
   if (!told) return;
   const all = told.filter((one) => !isOpen(one.key));
   if (all.length === 0)
@@ -104,7 +104,7 @@ export async function deleteEarlier(
   const action = vscode.l10n.t('Delete');
   // It may have been opened while the user was asked.
   if ((await confirm(question, action)) !== action || isOpen(chosen.key)) return;
-  await withProgress(vscode.l10n.t('{0} deletes the conversation…', now.agent.name), (signal) => session.forget(chosen.key, signal));
+  await withProgress(`${now.agent.name}: ${vscode.l10n.t('Working')}`, (signal) => session.forget(chosen.key, signal));
 }
 
 /**
@@ -116,14 +116,13 @@ export async function signOut(session: Subject, others: readonly Subject[] = [],
   const { name } = session.store.now.agent;
   const working = [session, ...others].filter((one) => canSignOut(one) && isBusy(one.store.now));
   const question = vscode.l10n.t('Sign out of {0}? Its sessions want you to sign in again.', name);
-  const action = working.length > 0 ? vscode.l10n.t('Stop and Sign Out') : vscode.l10n.t('Sign Out');
-  const names = working.map((one) => plainLabel(titleOf(one.store.now) || vscode.l10n.t('New conversation')));
+  const action = vscode.l10n.t('Sign Out');
+  const names = working.map((one) => plainLabel(titleOf(one.store.now) || vscode.l10n.t('New session')));
   const whole = working.length > 0 ? `${question}\n\n${vscode.l10n.t('At work, and stopped first: {0}', names.join(', '))}` : question;
   if ((await confirm(whole, action)) !== action) return;
   const all = [session, ...others].filter(canSignOut);
   // Meanwhile another one may have begun.
-  if (!(await allStopped(working.length > 0 ? all : [], limit)))
-    throw new Error(vscode.l10n.t('{0} does not stop, so you are still signed in.', name));
+  if (!(await allStopped(working.length > 0 ? all : [], limit))) throw new Error(vscode.l10n.t('The agent is not stopping.'));
   // Each has a process of its own, which knows the key as long as it runs.
   for (const one of all) if (canSignOut(one)) await one.signOut();
   void vscode.window.showInformationMessage(vscode.l10n.t('You are signed out of {0}.', name));

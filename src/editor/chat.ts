@@ -16,7 +16,7 @@ export class Chat implements Disposable {
   readonly #life = new Lifetime();
   #deps: ChatLinkDeps | undefined;
   #open: { readonly view: vscode.WebviewView; readonly link: ChatLink } | undefined;
-  #waiting = { count: 0, approvals: true };
+  #waiting = 0;
   /** For the view, from before it was ever opened: content for the composer, and whether it gets the keys. */
   #early: { readonly contents: readonly Content[]; readonly focus: boolean } = { contents: [], focus: false };
 
@@ -49,9 +49,9 @@ export class Chat implements Disposable {
     this.#showWaiting();
   }
 
-  /** The number on the view's icon: open asks, and whether all of them are approvals. */
-  setWaiting(count: number, approvals: boolean): void {
-    this.#waiting = { count, approvals };
+  /** The number on the view's icon: open asks. */
+  setWaiting(count: number): void {
+    this.#waiting = count;
     this.#showWaiting();
   }
 
@@ -104,11 +104,8 @@ export class Chat implements Disposable {
 
   #showWaiting(): void {
     if (!this.#open) return;
-    const { count, approvals } = this.#waiting;
-    const one = approvals ? vscode.l10n.t('1 approval waits') : vscode.l10n.t('1 question waits');
-    const more = approvals ? vscode.l10n.t('{0} approvals wait', count) : vscode.l10n.t('{0} requests wait', count);
-    const tooltip = count === 1 ? one : more;
-    this.#open.view.badge = count > 0 ? { value: count, tooltip } : { value: 0, tooltip: '' };
+    const count = this.#waiting;
+    this.#open.view.badge = { value: count, tooltip: count > 0 ? vscode.l10n.t('{0} waiting', count) : '' };
   }
 }
 

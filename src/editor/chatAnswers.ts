@@ -193,7 +193,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
 
 function known(sessions: Sessions, id: SessionId): LiveSession {
   const session = sessions.get(id);
-  if (!session) throw new Error(vscode.l10n.t('That session is not open any more.'));
+  if (!session) throw new Error(vscode.l10n.t('That session is open in another window, or cannot be read any more.'));
   return session;
 }
 
@@ -204,7 +204,7 @@ async function heal(session: LiveSession, remedy: Remedy, deps: ChatAnswersDeps)
       if (last) session.send({ type: 'prompt', turnId: deps.newId(), content: last.prompt, again: last.id });
       return;
     case 'continue':
-      return session.send({ type: 'prompt', turnId: deps.newId(), content: [{ type: 'text', text: vscode.l10n.t('Continue.') }] });
+      return session.send({ type: 'prompt', turnId: deps.newId(), content: [{ type: 'text', text: vscode.l10n.t('Continue') }] });
     case 'restart':
       return restartAgent(session);
     case 'signIn': {

@@ -252,7 +252,7 @@ function settingsCommands(deps: CommandDeps) {
     'parley.configureModel': () => configureModel(inputs, secrets),
     'parley.forgetModelKey': async () => {
       await secrets.setModelKey(undefined);
-      void vscode.window.showInformationMessage(vscode.l10n.t('The key is forgotten.'));
+      void vscode.window.showInformationMessage(vscode.l10n.t('Done'));
     },
     'parley.openSettings': () => openAllSettings(inputs, extensionId),
     'parley.showLog': () => output.show(),

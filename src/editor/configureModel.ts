@@ -86,7 +86,7 @@ async function askUrl(inputs: ConfigureInputs, value: string): Promise<string | 
     value,
     prompt: vscode.l10n.t('Address of the endpoint, up to and including /v1'),
     placeholder: 'https://models.example.com/v1',
-    check: (typed) => (isAddress(typed.trim()) ? undefined : vscode.l10n.t('An address begins with http:// or https://')),
+    check: (typed) => (isAddress(typed.trim()) ? undefined : vscode.l10n.t('"{0}" is not an http or https address.', typed)),
   });
   return text?.trim().replace(/\/+$/, '');
 }
@@ -167,7 +167,7 @@ async function askName(
     prompt:
       listed instanceof Error
         ? vscode.l10n.t('{0} did not list its models ({1}). Start it, or type the name of a model.', draft.name, listed.message)
-        : vscode.l10n.t('Name of the model'),
+        : vscode.l10n.t('Which model?'),
     check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
   });
   if (typed === undefined) return undefined;

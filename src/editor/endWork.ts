@@ -17,7 +17,7 @@ export async function closeSession(sessions: Pick<Sessions, 'close'>, session: H
 /** Starts the agent again. While it works the user is asked first, unless they have stopped it already and it goes on. */
 export async function restartAgent(session: HostedSession & Pick<LiveSession, 'restart'>, ask = warn): Promise<void> {
   const stopped = runningTurn(session.store.now)?.stopping === true;
-  if (stopped || (await mayEnd(session, vscode.l10n.t('Restart Agent'), ask))) await session.restart();
+  if (stopped || (await mayEnd(session, vscode.l10n.t('Restart agent'), ask))) await session.restart();
 }
 
 async function mayEnd({ store }: HostedSession, action: string, ask: Warn): Promise<boolean> {

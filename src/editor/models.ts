@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import { t } from '../base/l10n.ts';
 import type { ModelLine } from '../bridge/contract.ts';
 
 /** Milliseconds for the list of models, and models shown of it. */
@@ -26,7 +25,7 @@ export async function listModels(baseUrl: string, key: string | undefined, limit
   });
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   const parsed = listed.safeParse(await response.json().catch(() => undefined));
-  if (!parsed.success) throw new Error(t('no list of models came back'));
+  if (!parsed.success) throw new Error('no list of models came back');
   return parsed.data.data.slice(0, MOST).map(({ id, pricing }) => {
     const price = pricing && priceText(pricing);
     return { name: id, ...(price ? { price } : {}) };

@@ -191,7 +191,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   life.own(showProposalLenses(sessions, review));
   life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
   life.own(warnOfUnsaved(sessions));
-  life.own(showStatus(sessions, (count, onlyApprovals) => chat.setWaiting(count, onlyApprovals)));
+  life.own(showStatus(sessions, (count) => chat.setWaiting(count)));
   return { inputs, rules, review, changes, starter, typing, chat, panels, front, list, approvals, inspector };
 }
 

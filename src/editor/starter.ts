@@ -115,7 +115,7 @@ export class Starter {
     const busy = running.filter((one) => isBusy(one.store.now));
     for (const session of running) if (!busy.includes(session)) void session.restart();
     if (busy.length === 0) return;
-    const restart = vscode.l10n.t('Restart Now');
+    const restart = vscode.l10n.t('Restart agent');
     const text = vscode.l10n.t('The agent is at work with the earlier model settings. Restart it now? What it is doing is interrupted.');
     if ((await vscode.window.showInformationMessage(text, restart)) !== restart) return;
     for (const session of busy) void session.restart();

@@ -9,22 +9,19 @@ import { plainLabel } from './approvals/rowText.ts';
 const LONGEST = 60;
 
 /** Status bar: agent, state, how many asks wait. A click goes to what waits, or to the chat. Calls `waiting` with the number of open asks. */
-export function showStatus(desk: SessionHost, waiting: (count: number, approvals: boolean) => void): Disposable {
+export function showStatus(desk: SessionHost, waiting: (count: number) => void): Disposable {
   const life = new Lifetime();
   const item = life.own(vscode.window.createStatusBarItem('parley.status', vscode.StatusBarAlignment.Right, 100));
   item.name = 'Parley';
   let shown = '';
   let count = -1;
-  let onlyApprovals = true;
   const update = () => {
     const session = desk.active === undefined ? undefined : desk.get(desk.active)?.store.now;
     const waitingIn = desk.all.flatMap((id) => desk.get(id)?.store.now ?? []).filter((one) => one.asks.length > 0);
     const asks = waitingIn.reduce((sum, one) => sum + one.asks.length, 0);
-    const approvals = waitingIn.every((one) => one.asks.every((ask) => ask.kind === 'approval'));
-    if (asks !== count || approvals !== onlyApprovals) {
+    if (asks !== count) {
       count = asks;
-      onlyApprovals = approvals;
-      waiting(asks, approvals);
+      waiting(asks);
     }
     const words = session ? (describeWaiting(waitingIn) ?? describe(session)) : '';
     if (words === shown) return;
@@ -51,23 +48,19 @@ function describeWaiting(sessions: readonly Session[]): string | undefined {
   if (asks.length === 0) return undefined;
   const names = new Set(sessions.map((session) => session.agent.name));
   const name = names.size === 1 ? ([...names][0] ?? '') : 'Parley';
-  const approvals = asks.every((ask) => ask.kind === 'approval');
-  if (asks.length === 1) {
-    return `$(bell-dot) ${name}: ${approvals ? vscode.l10n.t('1 approval waits') : vscode.l10n.t('1 question waits')}`;
-  }
-  return `$(bell-dot) ${name}: ${approvals ? vscode.l10n.t('{0} approvals wait', asks.length) : vscode.l10n.t('{0} requests wait', asks.length)}`;
+  return `$(bell-dot) ${name}: ${vscode.l10n.t('{0} waiting', asks.length)}`;
 }
 
 function describe(session: Session): string {
   const { name } = session.agent;
   if (session.link.state === 'opening') {
     const note = plainLabel(session.link.note ?? '');
-    return `$(loading~spin) ${note === '' ? vscode.l10n.t('{0}: starting', name) : shortened(`${name}: ${note}`)}`;
+    return `$(loading~spin) ${note === '' ? vscode.l10n.t('Starting {0}…', name) : shortened(`${name}: ${note}`)}`;
   }
-  if (session.link.state === 'closed') return `$(debug-disconnect) ${vscode.l10n.t('{0}: not running', name)}`;
+  if (session.link.state === 'closed') return `$(debug-disconnect) ${name}: ${vscode.l10n.t('Ended')}`;
   const turn = runningTurn(session);
-  if (turn?.stopping) return `$(loading~spin) ${vscode.l10n.t('{0}: stopping', name)}`;
-  return turn ? `$(loading~spin) ${vscode.l10n.t('{0}: at work', name)}` : `$(comment-discussion) ${name}`;
+  if (turn?.stopping) return `$(loading~spin) ${name}: ${vscode.l10n.t('Stopping…')}`;
+  return turn ? `$(loading~spin) ${name}: ${vscode.l10n.t('Working')}` : `$(comment-discussion) ${name}`;
 }
 
 function shortened(text: string): string {

@@ -94,7 +94,7 @@ export class TerminalPanel implements Disposable {
 
 function nameOf({ command }: Terminal): string {
   const name = plainLabel(command);
-  if (name === '') return vscode.l10n.t('Agent terminal');
+  if (name === '') return vscode.l10n.t('Terminal');
   return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
 }
 
@@ -108,8 +108,8 @@ function faint(text: string): string {
 }
 
 function exitText(terminal: Terminal | undefined): string {
-  if (!terminal?.exit) return vscode.l10n.t('The session was closed.');
+  if (!terminal?.exit) return vscode.l10n.t('Ended');
   const { code, signal } = terminal.exit;
-  if (signal !== null) return vscode.l10n.t('Ended by {0}', signal);
-  return code === null ? vscode.l10n.t('Ended') : vscode.l10n.t('Exit code {0}', code);
+  if (signal !== null) return vscode.l10n.t('ended by {0}', signal);
+  return code === null ? vscode.l10n.t('Ended') : vscode.l10n.t('exit {0}', code);
 }

@@ -128,7 +128,7 @@ export class LiveSession implements HostedSession, Disposable {
       this.#agent = { kind: 'gone' };
       this.#emit({
         type: 'link.closed',
-        reason: t('The agent could not be started: {0}', messageOf(error)),
+        reason: t('{0} could not start: {1}', this.store.now.agent.name, messageOf(error)),
         next: ['restart', 'showLog', 'pickAgent'],
         at: this.#deps.now(),
       });

@@ -101,36 +101,36 @@ const READ: Readonly<Record<Stage, () => string>> = {
   running: () => t('Reading'),
   done: () => t('Read'),
   failed: () => t('Could not read'),
-  rejected: () => t('Rejected reading'),
-  cancelled: () => t('Stopped reading'),
+  rejected: () => t('Rejected'),
+  cancelled: () => t('Stopped'),
 };
 const EDIT: Readonly<Record<Stage, () => string>> = {
   running: () => t('Editing'),
   done: () => t('Edited'),
   failed: () => t('Could not edit'),
-  rejected: () => t('Rejected editing'),
-  cancelled: () => t('Stopped editing'),
+  rejected: () => t('Rejected'),
+  cancelled: () => t('Stopped'),
 };
 const DELETE: Readonly<Record<Stage, () => string>> = {
   running: () => t('Deleting'),
   done: () => t('Deleted'),
   failed: () => t('Could not delete'),
-  rejected: () => t('Rejected deleting'),
-  cancelled: () => t('Stopped deleting'),
+  rejected: () => t('Rejected'),
+  cancelled: () => t('Stopped'),
 };
 const SEARCH: Readonly<Record<Stage, () => string>> = {
   running: () => t('Searching for'),
   done: () => t('Searched for'),
   failed: () => t('Could not search for'),
-  rejected: () => t('Rejected searching for'),
-  cancelled: () => t('Stopped searching for'),
+  rejected: () => t('Rejected'),
+  cancelled: () => t('Stopped'),
 };
 const LOOK: Readonly<Record<Stage, () => string>> = {
   running: () => t('Looking up'),
   done: () => t('Looked up'),
   failed: () => t('Could not look up'),
-  rejected: () => t('Rejected looking up'),
-  cancelled: () => t('Stopped looking up'),
+  rejected: () => t('Rejected'),
+  cancelled: () => t('Stopped'),
 };
 const RUN: Readonly<Record<Stage, () => string>> = {
   running: () => t('Running'),
@@ -297,11 +297,11 @@ function lookedAt(call: ToolCall, cwd: string): Pick<CallWords, 'thing' | 'place
 function subjectOf(tool: string | undefined): string | undefined {
   switch (tool) {
     case 'get_diagnostics':
-      return t('problems');
+      return t('Problems');
     case 'get_selection':
-      return t('the selection');
+      return t('Selection');
     case 'get_open_editors':
-      return t('open editors');
+      return t('Open editors');
     case 'go_to_definition':
       return t('a definition');
     case 'find_references':

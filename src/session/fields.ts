@@ -50,7 +50,7 @@ export function problemText(field: Field, values: readonly string[]): string | u
     case undefined:
       return undefined;
     case 'missing':
-      return t('An answer is needed.');
+      return t('Needed');
     case 'number':
       return t('Expected: {0}', '1.5');
     case 'integer':

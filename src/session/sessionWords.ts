@@ -10,7 +10,7 @@ export interface ListedSession {
 
 /** How a session stands, in two words; undefined for one that rests. One that waits for the user is not at work. */
 export function stateWords({ state, asks, failed }: ListedSession): string | undefined {
-  if (asks > 0) return t('Waits for you');
+  if (asks > 0) return t('Waiting for you');
   if (state === 'busy') return t('Working');
   if (state === 'opening') return t('Starting');
   return failed ? t('Failed') : undefined;

@@ -23,7 +23,7 @@ test(
     assert.ok((await diff.original()).some((line) => line.includes("'Hello from Tally Notes'")));
     assert.ok((await diff.modified()).some((line) => line.includes("'Welcome from Tally Notes'")));
     assert.match(readFileSync(file, 'utf8'), /'Hello from/, 'nothing is written before the answer');
-    await window.statusItem('1 approval waits').waitFor();
+    await window.statusItem('1 waiting').waitFor();
     await pick.row("− const greeting = 'Hello").waitFor();
     await window.pictures('approval', ['dark', 'light', 'contrast']);
 
@@ -70,20 +70,20 @@ test(
     await page.keyboard.press('F1');
     await pick.row('Allow once').waitFor({ state: 'hidden' });
     await page.keyboard.press('Escape');
-    await window.statusItem('1 approval waits').waitFor();
+    await window.statusItem('1 waiting').waitFor();
     await window.command('Parley: Show Pending Approvals');
     await pick.row('Allow once').waitFor();
     await page.keyboard.press('Escape');
     await pick.gone();
     await chat.ask('dismissed').waitFor();
-    await window.statusItem('1 approval waits').click();
+    await window.statusItem('1 waiting').click();
     await pick.row('Allow once').waitFor();
 
     await chat.ask('dismissed').getByRole('button', { name: 'Allow', exact: true }).click();
     await pick.gone(); // answered in the chat, it leaves the screen everywhere
     await chat.settled(chat.lastTurn);
     await chat.lastTurn.getByText('dismissed-42').first().waitFor();
-    await window.statusItem('approval').waitFor({ state: 'hidden' });
+    await window.statusItem('waiting').waitFor({ state: 'hidden' });
   }),
 );
 

@@ -64,7 +64,7 @@ test(
     renameSync(inFolder('lib'), inFolder('was'));
     writeFileSync(path.join(outside, 'c.txt'), 'lib/c.txt agent\nmore\n');
     symlinkSync(outside, inFolder('lib'));
-    await undo('lib/c.txt', 'lib/c.txt leads outside the folder of the session.');
+    await undo('lib/c.txt', 'lib/c.txt is outside the workspace.');
     await window.pictures('review/trouble-link');
     assert.equal(readFileSync(path.join(outside, 'c.txt'), 'utf8'), 'lib/c.txt agent\nmore\n');
     assert.equal(read('was/c.txt'), 'lib/c.txt agent\n');

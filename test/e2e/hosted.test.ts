@@ -39,6 +39,6 @@ test(
     await window.pictures('hosted-sessions');
     await chat.frame.locator('.search').press('Escape');
     await window.command('Parley: Stop Agent Host');
-    await window.statusItem('not running').waitFor();
+    await window.statusItem('Ended').waitFor();
   }),
 );

@@ -26,7 +26,7 @@ test(
     assert.doesNotMatch((await chat.lastTurn.textContent()) ?? '', /--wire|parley-agent\.js/, 'without its command line');
     assert.match((await chat.turns.first().textContent()) ?? '', /Buy ink/, 'the transcript is still there');
     assert.equal(await chat.composer.inputValue(), 'what I was about to say');
-    await window.statusItem('not running').waitFor();
+    await window.statusItem('Ended').waitFor();
     await window.pictures('killed');
 
     await banner.getByRole('button', { name: /Restart/ }).click();

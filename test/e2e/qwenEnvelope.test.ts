@@ -91,7 +91,7 @@ test(
     await chat.ask('End this session?').waitFor();
     await page.keyboard.press('Escape');
     await chat.ask('End this session?').getByRole('button', { name: 'Yes' }).click();
-    await chat.frame.getByText('The conversation was ended.').first().waitFor();
+    await chat.frame.getByText('The agent was stopped.').first().waitFor();
     await chat.frame.getByText('Restart agent').waitFor();
   }),
 );

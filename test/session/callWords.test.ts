@@ -111,8 +111,8 @@ test('times read as people say them', () => {
 
 test('the editor tools of Parley have words under whichever name an agent lists them', () => {
   const input = { path: '/w/src/a.ts' };
-  assert.equal(said(call({ name: 'get_diagnostics', input })), 'Looked up problems in src/a.ts');
-  assert.equal(said(call({ name: 'mcp__parley__get_diagnostics', status: 'running' })), 'Looking up problems');
+  assert.equal(said(call({ name: 'get_diagnostics', input })), 'Looked up Problems in src/a.ts');
+  assert.equal(said(call({ name: 'mcp__parley__get_diagnostics', status: 'running' })), 'Looking up Problems');
   assert.equal(
     said(call({ name: 'tool', title: 'find_references (parley MCP Server)', status: 'failed', input })),
     'Could not look up references in src/a.ts',

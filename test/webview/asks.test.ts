@@ -150,16 +150,16 @@ test('of thousands of files one question changes the first are drawn, and more a
   const turns = [turn({ status: 'running', parts: [{ kind: 'call', id: 'c', call: { ...call, output } }] })];
   const stage = await Stage.open(session({ turns, asks: [{ ...edit, callId: 'c', detail: { type: 'edit', diffs } }] }));
   assert.equal(stage.all('.ask .diff').length, 50);
-  await stage.press('2950 more files', '.ask');
+  await stage.press('2950 more', '.ask');
   assert.equal(stage.all('.ask .diff').length, 100);
-  assert.match(stage.text('.ask'), /2900 more files/);
+  assert.match(stage.text('.ask'), /2900 more/);
 });
 
 test('of thousands of changes to one file the first are drawn', async () => {
   const diffs = Array.from({ length: 3000 }, (_, at) => ({ path: '/w/a.ts', before: `a${at}`, after: 'b' }));
   const stage = await Stage.open(session({ ...running, asks: [{ ...edit, detail: { type: 'edit', diffs } }] }));
   assert.equal(stage.all('.ask .diff-lines').length, 50);
-  assert.match(stage.text('.ask'), /2950 more changes/);
+  assert.match(stage.text('.ask'), /2950 more/);
 });
 
 test('a change without a certain place says so, in the question and among the changed files, where it cannot be taken back', async () => {
@@ -414,7 +414,7 @@ test('a form comes filled in, leaves out what is not required, and can be declin
   assert.equal(stage.all('vscode-text-area').length, 0, 'nothing but yes or no');
   stage.find('form').dispatchEvent(new window.Event('submit', { bubbles: true, cancelable: true }) as never);
   await stage.settle();
-  await stage.press('Decline');
+  await stage.press('Reject');
   assert.deepEqual(stage.intents, [
     { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { sure: ['true'], tags: [] } } },
     { type: 'answer', askId: 'q', answer: { kind: 'option', optionId: 'no' } },

@@ -45,8 +45,8 @@ test('a call says what it does and what came of it in words, not by colour alone
     running: 'Reading src/a.ts',
     done: 'Read src/a.ts',
     failed: 'Could not read src/a.ts',
-    rejected: 'Rejected reading src/a.ts',
-    cancelled: 'Stopped reading src/a.ts',
+    rejected: 'Rejected src/a.ts',
+    cancelled: 'Stopped src/a.ts',
   } as const;
   for (const [status, word] of Object.entries(words)) {
     const stage = await Stage.open(
@@ -152,7 +152,7 @@ test('terminal output is shown without control sequences, and the end of it', as
   const stage = await Stage.open(sessions.everything);
   await stage.press('Ran npm test', '[data-turn=t1]');
   assert.equal(stage.find('.terminal-output').textContent, '✓ starts\n✓ stops\n100%\n2 passed');
-  await stage.press('Open in the terminal panel');
+  await stage.press('Open Terminal');
   assert.equal(stage.calls('openTerminal').length, 1);
 });
 
@@ -247,11 +247,11 @@ test('files found on the disk stand in place of what calls told, each with its o
 
 test('an error says what to do next; a link that ended says why', async () => {
   const stage = await Stage.open(sessions.everything);
-  await stage.press('Set up a model');
+  await stage.press('Configure Model');
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'configureModel' }]);
   const closed = await Stage.open(sessions.closed);
   assert.match(closed.text('.banner'), /ended with exit code 1/);
-  await closed.press('Choose another agent');
+  await closed.press('Another agent');
   assert.deepEqual(closed.calls('remedy'), [{ sessionId: 's1', remedy: 'pickAgent' }]);
 });
 

@@ -317,7 +317,7 @@ test('a turn that failed gives back what was said, attachments too, after what i
     { type: 'text', text: 'look at this' },
     { type: 'image', mime: 'image/png', data: 'AAAA' },
   ] as const;
-  const error = { message: 'The model cannot do this.', next: ['retry'] } as const;
+  const error = { message: 'This agent cannot do this.', next: ['retry'] } as const;
   const stage = await Stage.open(session({ turns: [turn({ prompt, status: 'failed', error })] }));
   await stage.type('typed since');
   await stage.press('Put my message back to edit it');

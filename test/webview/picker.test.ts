@@ -49,7 +49,7 @@ test('one button names agent, model and mode, and opens one picker for all of th
     'Ask first',
     'Automatic',
     'Web search',
-    'Choose another agent',
+    'Another agent',
   ]);
   assert.match(stage.text('#pick-0'), /Large 4/, 'the chosen one is active');
   assert.equal(input.getAttribute('aria-activedescendant'), 'pick-0');
@@ -96,7 +96,7 @@ test('the configured model is visible, and another one of its endpoint is chosen
   const models = [{ name: 'sonnet', price: '$3 / $15' }, { name: 'qwen3-coder' }];
   stage.post({ type: 'reply', id: call.id, result: models });
   await stage.settle();
-  assert.deepEqual(rows(stage), ['sonnet', 'qwen3-coder', 'Another model…', 'Choose another agent']);
+  assert.deepEqual(rows(stage), ['sonnet', 'qwen3-coder', 'Configure Model', 'Another agent']);
   assert.match(stage.text('#pick-0'), /\$3 \/ \$15/);
   await press(stage, 'ArrowUp');
   await press(stage, 'Enter');

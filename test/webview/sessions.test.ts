@@ -60,7 +60,7 @@ test('sessions stand by day, newest first, pinned ones above all; one that waits
   );
   const [kept, two, one, broken] = rows(stage);
   assert.match(kept ?? '', /^Kept .* Kimi · 3 files$/);
-  assert.match(two ?? '', /^Two 2 Waits for you · Kimi$/);
+  assert.match(two ?? '', /^Two 2 Waiting for you · Kimi$/);
   assert.match(one ?? '', /^One Working · Kimi$/);
   assert.match(broken ?? '', /^Broken .* Failed · Kimi · 1 file$/);
   assert.equal(document.activeElement, stage.find('.search'));

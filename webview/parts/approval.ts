@@ -105,7 +105,7 @@ function detailView(
         .slice(0, shownCount(view, key))
         .map((file, at) =>
           fileView(view, ask, file, `${key}/${at}`, alone),
-        )}${showMoreButton(view, key, files.length, (left) => t('{0} more files', left))}`;
+        )}${showMoreButton(view, key, files.length, (left) => t('{0} more', left))}`;
     }
     case 'mcp':
       return detail.input === undefined

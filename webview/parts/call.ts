@@ -127,7 +127,7 @@ function openersOf(view: View, turnId: string, call: ToolCall): readonly Templat
     html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${run}>${iconOf('open')}</button>`;
   return [
     ...(file && files.length === 1 ? [button(t('Open diff'), () => view.act.review({ turnId, path: file.path }))] : []),
-    ...(terminal ? [button(t('Open in the terminal panel'), () => view.act.openTerminal(terminal.terminalId))] : []),
+    ...(terminal ? [button(t('Open Terminal'), () => view.act.openTerminal(terminal.terminalId))] : []),
   ];
 }
 
@@ -172,7 +172,7 @@ function outputsView(view: View, turnId: string, key: string, call: ToolCall): T
   return html`${call.output.map((output, index) =>
     saysTheSame(call.output[index - 1], output) ? nothing : outputView(view, turnId, `${key}/${index}`, call, output, begun),
   )}
-    ${showMoreButton(view, key, files.length, (left) => t('{0} more files', left))}`;
+    ${showMoreButton(view, key, files.length, (left) => t('{0} more', left))}`;
 }
 
 /** Agents tell a failure to the model and to the user, often in one wording. */

@@ -26,7 +26,7 @@ export function changesView(view: View, turn: Turn): TemplateResult | typeof not
           ${group.map((file) => fileRow(view, turn, file))}
         </ul>`,
     )}
-    ${showMoreButton(view, `${turn.id}:changes`, files.length, (left) => t('{0} more files', left))} ${unlistedView(turn)}
+    ${showMoreButton(view, `${turn.id}:changes`, files.length, (left) => t('{0} more', left))} ${unlistedView(turn)}
   </div>`;
 }
 

@@ -26,7 +26,7 @@ export function diffLines(view: View, key: string, diffs: readonly Diff[]): Temp
         ? plainText(view, `${key}/${at}:summary`, visibleText(diff.after ?? diff.before ?? ''))
         : linesOf(view, `${key}/${at}`, diff),
     )}
-    ${showMoreButton(view, key, diffs.length, (left) => t('{0} more changes', left))}`;
+    ${showMoreButton(view, key, diffs.length, (left) => t('{0} more', left))}`;
 }
 
 function linesOf(view: View, key: string, diff: Diff): TemplateResult {
@@ -46,10 +46,7 @@ function linesOf(view: View, key: string, diff: Diff): TemplateResult {
     const from = first.before ?? first.after;
     const gap = from !== undefined && last > 0 ? from - last - 1 : 0;
     last = some.at(-1)?.before ?? some.at(-1)?.after ?? last;
-    return [
-      gap > 0 ? html`<span class="gap">${gap === 1 ? t('1 unchanged line') : t('{0} unchanged lines', gap)}</span>` : nothing,
-      hunkView(some, languageOf(diff.path)),
-    ];
+    return [gap > 0 ? html`<span class="gap">${t('{0} unchanged', gap)}</span>` : nothing, hunkView(some, languageOf(diff.path))];
   });
   return html`<div class="box diff-lines" tabindex="0" role="group" aria-label=${t('Changes')} dir="ltr">${shown}${
     total > LINES_SHOWN

@@ -29,11 +29,11 @@ function remedyLabel(remedy: Remedy): string {
     case 'showLog':
       return t('Show log');
     case 'pickAgent':
-      return t('Choose another agent');
+      return t('Another agent');
     case 'openSettings':
       return t('Open settings');
     case 'configureModel':
-      return t('Set up a model');
+      return t('Configure Model');
     case 'signIn':
       return t('Sign in');
   }

@@ -50,7 +50,7 @@ export function questionView(view: View, ask: Question, paging?: Paging): Templa
       ${
         refusal === undefined
           ? nothing
-          : html`<button class="button" type="button" @click=${(event: MouseEvent) => leave(event, { kind: 'option', optionId: refusal })}>${t('Decline')}</button>`
+          : html`<button class="button" type="button" @click=${(event: MouseEvent) => leave(event, { kind: 'option', optionId: refusal })}>${t('Reject')}</button>`
       }
       <button class=${refusal === undefined ? 'button' : 'ghost'} type="button" @click=${(event: MouseEvent) => leave(event, { kind: 'cancelled' })}>${t('Skip')}</button>
     </div>

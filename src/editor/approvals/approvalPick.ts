@@ -347,13 +347,13 @@ function fileRow({ path, diffs }: ChangedFile): Row {
 }
 
 function unplacedNote(diffs: readonly Diff[]): string {
-  return isUnplaced(diffs) ? vscode.l10n.t('excerpt; cannot be previewed exactly') : '';
+  return isUnplaced(diffs) ? vscode.l10n.t('excerpt') : '';
 }
 
 function moreFiles(files: readonly ChangedFile[]): readonly Row[] {
   if (files.length <= MOST_FILES) return [];
   const line = ({ path, diffs }: ChangedFile) => [fileLabel(path), fate(diffs), changeAmount(diffs)].filter(Boolean).join('  ');
-  const label = vscode.l10n.t('{0} more files', files.length - MOST_FILES);
+  const label = vscode.l10n.t('{0} more', files.length - MOST_FILES);
   const action: Action = { do: 'openText', title: label, text: files.map(line).join('\n') };
   return [{ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action }];
 }

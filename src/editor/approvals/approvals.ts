@@ -299,7 +299,7 @@ export class Approvals implements Disposable {
           ? vscode.l10n.t('What should the agent do instead?')
           : vscode.l10n.t('What should the agent do instead? Sent as the next prompt.'),
       signal: stop.signal,
-      check: (text) => (text.trim() ? undefined : vscode.l10n.t('An answer is needed.')),
+      check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
     });
     this.#feedback = undefined;
     if (this.#life.ended || stop.signal.aborted) return;

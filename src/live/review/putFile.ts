@@ -38,5 +38,5 @@ export async function moveFile(place: Place, to: Place): Promise<void> {
 }
 
 function leadsOutside(name: string): Error {
-  return new Error(t('{0} leads outside the folder of the session.', name));
+  return new Error(t('{0} is outside the workspace.', name));
 }

@@ -118,9 +118,9 @@ export class Credentials {
     if (stored && this.#canBeSent(stored) && !this.#refused.has(mark(stored))) return this.#change(stored);
     if (this.#asksLeft <= 0 || this.#isAbandoned || this.#scene.signal.aborted) return false;
     this.#asksLeft -= 1;
-    let entered = await this.#ask(before ? t('The last one was not accepted.') : '', words);
+    let entered = await this.#ask(before ? t('{0} did not accept the key.', this.#origin) : '', words);
     while (entered && !this.#canBeSent(entered)) {
-      entered = await this.#ask(t('The last one was not accepted.'), words);
+      entered = await this.#ask(t('{0} did not accept the key.', this.#origin), words);
     }
     // Who does not want to is left alone until they do something themselves.
     if (!entered) this.#asksLeft = this.#isAbandoned ? this.#asksLeft + 1 : 0;

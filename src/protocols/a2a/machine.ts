@@ -187,7 +187,7 @@ class A2aStep extends Step<A2aState> {
   start(): void {
     this.state.phase = 'opening';
     this.open(AGENT, {});
-    if (this.state.setup.starts) this.emit({ type: 'link.opening', note: t('Starting the agent') });
+    if (this.state.setup.starts) this.emit({ type: 'link.opening' });
     this.request('connect', 'connect');
   }
   connected(agent: Agent): void {
@@ -675,7 +675,7 @@ class A2aStep extends Step<A2aState> {
     }
     if (this.mayAsk(turn) && this.looksFirst(turn)) return;
     if (taskState === 'auth-required') {
-      return this.confirm(turn, 'signIn', t('The agent wants you to sign in'), turn.lastWords, t('I have signed in'), t('Stop here'));
+      return this.confirm(turn, 'signIn', t('The agent wants you to sign in'), turn.lastWords, t('Continue'), t('Stop'));
     }
     if (taskState !== 'completed' && isOver(taskState)) this.leaveTask(false);
     if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent was stopped.') });
@@ -1401,7 +1401,7 @@ class A2aStep extends Step<A2aState> {
     // A notification during the last try counts as an answer.
     if (recovery.hasNews) return this.retry(turn, recovery);
     Object.assign(recovery, { step: 'asking', link: null, stoodAt: null });
-    this.confirm(turn, 'reconnect', t('The connection was lost.'), notReached(recovery.why), t('Reconnect'), t('Stop here'));
+    this.confirm(turn, 'reconnect', t('The connection was lost.'), notReached(recovery.why), t('Reconnect'), t('Stop'));
   }
 
   // --- earlier windows: what they left in the journal, and what happened since
@@ -1678,7 +1678,7 @@ class A2aStep extends Step<A2aState> {
   /** The shipped server has answered with one body. */
   commandAnswered(turn: A2aTurn, body: unknown): void {
     const { failed, text } = readCommandResult(isRecord(body) ? body.data : body);
-    this.showText(turn, 'text', text || t('The command has run.'));
+    this.showText(turn, 'text', text || t('Done'));
     this.finish(failed ? 'failed' : 'done', failed ? { error: { message: text } } : {});
   }
   /** `problem`: how the body broke; `error`: the same, unless it had said its last word. */
@@ -1689,10 +1689,10 @@ class A2aStep extends Step<A2aState> {
     if (problem || !answer) return this.closed(turn, error);
     const ran = answer.status === 'started' || (answer.status === 'unspecified' && answer.message !== '');
     const cannotStart = answer.status === 'failed_to_start' || (records === 0 && answer.id === null && !ran);
-    if (cannotStart) return this.fail(answer.message || t('The command could not be started.'), ['retry']);
+    if (cannotStart) return this.fail(answer.message || t('The agent reports an error.'), ['retry']);
     if (records > 0) return this.closed(turn, error);
     if (answer.id === null) {
-      this.showText(turn, 'text', answer.message || t('The command has run.'));
+      this.showText(turn, 'text', answer.message || t('Done'));
       return this.finish('done');
     }
     // Only the answer came: a subscription tells the rest.

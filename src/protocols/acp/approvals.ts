@@ -205,7 +205,7 @@ function qwenQuestions(request: PermissionRequest): readonly Field[] | undefined
     return [
       {
         id: String(at),
-        label: typeof label === 'string' ? label : t('Question {0}', at + 1),
+        label: typeof label === 'string' ? label : `${t('Question')} ${at + 1}`,
         ...(choices.length > 0 ? { choices } : {}),
         ...(multiSelect === true ? { many: true as const } : {}),
         free: true,

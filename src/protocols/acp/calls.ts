@@ -324,7 +324,7 @@ function exitCodeIn(raw: unknown): number | undefined {
 
 function failureOf(call: CallFacts): string {
   const exit = exitCodeIn(call.rawOutput);
-  if (exit !== undefined && exit !== 0) return t('Exit code {0}', exit);
+  if (exit !== undefined && exit !== 0) return t('exit {0}', exit);
   const raw = call.rawOutput as { readonly error?: unknown } | null;
   const error = typeof raw === 'object' && raw !== null ? raw.error : undefined;
   return typeof error === 'string' && error ? error.slice(0, 2000) : t('The agent reports an error.');

@@ -151,7 +151,7 @@ export function linkAsk(id: string, request: LinkRequest, facts: LinkFacts, turn
     detail: { type: 'text', text: [t('Host: {0}', facts.host), ...warnings, request.url].join('\n') },
     options: [
       { id: 'open', label: t('Open'), effect: 'allow_once' },
-      { id: 'decline', label: t('Decline'), effect: 'reject_once' },
+      { id: 'decline', label: t('Reject'), effect: 'reject_once' },
     ],
   };
 }

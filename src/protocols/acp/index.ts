@@ -161,7 +161,7 @@ class AcpAdapter implements Adapter {
     const stop = signal ? AbortSignal.any([late.signal, signal]) : late.signal;
     const stopped = new Promise<never>((_, reject) => {
       const said = () =>
-        reject(new Error(late.signal.aborted ? t('The agent did not answer within {0} s.', limit / 1000) : t('Cancelled.')));
+        reject(new Error(late.signal.aborted ? t('The agent did not answer within {0} s.', limit / 1000) : t('The request was stopped.')));
       if (stop.aborted) said();
       stop.addEventListener('abort', said, { once: true });
     });

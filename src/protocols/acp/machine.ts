@@ -896,7 +896,7 @@ class AcpStep extends Step<AcpState> {
     if (status === 'completed') this.mention({ level: 'info', text: t('The conversation was compressed.') }, lane);
     if (status !== 'failed') return;
     const why = typeof error === 'string' ? error.slice(0, 500) : '?';
-    this.mention({ level: 'warn', text: t('Compacting the conversation failed: {0}', why) }, lane);
+    this.mention({ level: 'warn', text: t('{0} failed: {1}', t('Compacting the conversation'), why) }, lane);
   }
   /** Adds a notice to the turn. Outside of turns it is shown until the next prompt. */
   mention(notice: Notice, lane = this.state.turn?.main): void {

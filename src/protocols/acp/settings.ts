@@ -175,7 +175,7 @@ function keyedPlan(plans: Plans, plan: KeyedPlan): SessionEvent {
       return setPlan(plans, plan.planId, listItems(plan.content));
     case 'file': {
       const file = toContent({ type: 'resource_link', uri: plan.uri, name: plan.uri });
-      return setPlan(plans, plan.planId, [{ text: t('Plan: {0}', file.type === 'file' ? file.path : plan.uri), status: 'pending' }]);
+      return setPlan(plans, plan.planId, [{ text: `${t('Plan')}: ${file.type === 'file' ? file.path : plan.uri}`, status: 'pending' }]);
     }
   }
 }

@@ -236,7 +236,7 @@ const REMEDIES: Readonly<Record<number, readonly Remedy[]>> = {
 const EXPLANATIONS: Readonly<Record<number, () => string>> = {
   [codes.noModel]: () => t('The agent has no model configured.'),
   [codes.loginExpired]: () => t('The login or the key of the agent was refused.'),
-  [codes.modelCannot]: () => t('The model cannot do this.'),
+  [codes.modelCannot]: () => t('This agent cannot do this.'),
 };
 const KEEP_WAITING = () => t('Keep waiting');
 const START_AGAIN = () => t('Restart agent');
@@ -283,7 +283,7 @@ class WireStep extends Step<WireState> {
     clear(state.missing);
     this.open(AGENT, { sessionFlag: how.sessionFlag });
     if (key !== null) this.emit({ type: 'resume.set', key });
-    this.emit({ type: 'link.opening', note: t('Starting {0}', programOf(setup.command)) });
+    this.emit({ type: 'link.opening', note: t('Starting {0}…', programOf(setup.command)) });
     setup.limits.notes.forEach((ms, at) => this.timer(`note ${at}`, ms));
     this.timer('silence', setup.limits.silence);
     const offered = setup.tools.filter((tool) => reasonAgainst(tool) === undefined);
@@ -306,7 +306,7 @@ class WireStep extends Step<WireState> {
   restart(): void {
     const { state } = this;
     if (find(state.links, AGENT) !== 'open') return;
-    this.emit({ type: 'link.opening', note: t('The agent is not stopping. It will be restarted.') });
+    this.emit({ type: 'link.opening', note: t('The agent is not stopping.') });
     this.emit({ type: 'background.set', tasks: [] });
     state.child.next = 'restart';
     this.letGo();
@@ -496,7 +496,7 @@ class WireStep extends Step<WireState> {
     const label = t('{0} did not answer within {1} s.', setup.command, Math.round(setup.limits.silence / 1000));
     const choices = [KEEP_WAITING(), START_AGAIN(), NO_HANDSHAKE()].map((one) => ({ label: one }));
     const fields = [{ id: 'what', label, choices }];
-    this.ask({ kind: 'question', id: handshake.askId, ours: true, title: t('The agent is silent'), fields }, null);
+    this.ask({ kind: 'question', id: handshake.askId, ours: true, title: t('The agent does not answer.'), fields }, null);
   }
   answeredSilence(handshake: Handshake, ask: OpenAsk, answer: Answer): void {
     this.closeAsk(ask, 'answered');
@@ -956,7 +956,7 @@ class WireStep extends Step<WireState> {
     if (action === 'block') this.notice('warn', t('A hook ({0}) blocked {1}: {2}', event, target || '…', reason || '…'), lane);
   }
   sideAnswer({ error, response }: EventPayload['BtwEnd'], turn: WireTurn, lane: WireLane): void {
-    if (error) this.notice('error', t('The side question failed: {0}', error), lane);
+    if (error) this.notice('error', t('{0} failed: {1}', '/btw', error), lane);
     else this.addPart(turn, lane, { kind: 'text', text: response ?? '' });
   }
   /** An event of a sub-agent belongs to a lane under the call that started it; without such a call, under a card for the agent. */
@@ -1325,7 +1325,7 @@ const IN_TURN: { readonly [K in keyof EventPayload]: (step: WireStep, payload: E
   StepRetry: (step, payload, { turn, lane }) => step.retryStep(payload, turn, lane),
   CompactionBegin: (step, _payload, place) => waits(step, place, t('Compacting the conversation')),
   CompactionEnd: (step, _payload, { turn }) => step.clearActivity(turn),
-  MCPLoadingBegin: (step, _payload, place) => waits(step, place, t('Starting MCP servers')),
+  MCPLoadingBegin: (step, _payload, place) => waits(step, place, t('Starting {0}…', 'MCP')),
   MCPLoadingEnd: (step, _payload, { turn }) => step.clearActivity(turn),
   StatusUpdate: (step, payload, { turn, lane }) => {
     step.closeInput(turn, lane);

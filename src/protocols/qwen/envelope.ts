@@ -227,7 +227,7 @@ export class EnvelopeStep extends QwenStep {
         return this.succeed(about.requestId, { behavior: yes ? 'approve' : 'deny', ...approved });
       }
       case 'quit':
-        if (yes) return this.over(t('The conversation was ended.'), ['restart'], 'done');
+        if (yes) return this.over(t('The agent was stopped.'), ['restart'], 'done');
         return this.finishes('stop');
       case 'command':
         if (!yes) return this.finishes('stop');
@@ -633,7 +633,7 @@ export class EnvelopeStep extends QwenStep {
     const call = {
       id,
       name: 'terminal',
-      title: t('Terminal output'),
+      title: t('Terminal'),
       kind: 'execute',
       status: 'running',
       inputText: '',

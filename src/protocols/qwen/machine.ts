@@ -183,7 +183,7 @@ class ProcessStep extends Step<QwenState> {
     if (this.state.agent?.dialect) {
       const step = dialectStep(this.state, this.now);
       step.stopAgent();
-      step.endAgent(t('The conversation was ended.'));
+      step.endAgent(t('The agent was stopped.'));
       for (const effect of step.effects) this.do(effect);
     }
     if (find(this.state.links, AGENT)) this.close(AGENT);

@@ -128,7 +128,7 @@ function oneContent(one: Block): readonly Content[] {
 }
 /** What the agent refused by itself, without asking. */
 export function refusedByRules(what: string): string {
-  return t('The agent refused by its own rules: {0}', what);
+  return t('The agent refused: {0}', what);
 }
 
 /** Why the agent refused, in its words where it gave any. */

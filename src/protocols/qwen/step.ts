@@ -210,7 +210,7 @@ export abstract class QwenStep extends Step<QwenState> {
   stopIsLate(): void {
     const { turn } = this.state;
     if (turn?.phase !== 'stopping') return;
-    const text = t('The agent is not stopping. Select Stop again to restart it.');
+    const text = t('The agent is not stopping.');
     this.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], turnId: turn.id } });
   }
   clearStopTimer(): void {
@@ -494,14 +494,14 @@ export abstract class QwenStep extends Step<QwenState> {
       return this.refuseApproval(approval, APPLIED, 'answered');
     }
     this.log('error', `The edited version of ${diff.path} could not be written: ${failure}`);
-    this.note('error', t('Your version of {0} could not be written; the change was refused.', diff.path));
+    this.note('error', t('{0} could not be written: {1}', diff.path, failure));
     this.refuseApproval(approval, REFUSED, 'answered');
   }
   /** The file has changed since the user looked: the new change is another question. */
   askAgain(approval: Approval, read: FileRead): void {
     const ask = approval.askId === null ? undefined : find(this.state.asks, approval.askId);
     if (ask) this.closeAsk(ask, 'withdrawn');
-    this.note('info', t('The file changed while the question was open; look at the change again.'));
+    this.note('info', t('{0} has changed in the meantime. Look at the change again.', approval.diffs[0]?.path ?? approval.use.title));
     this.propose(approval, read);
     this.showApproval(approval);
   }

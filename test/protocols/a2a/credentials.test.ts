@@ -89,7 +89,7 @@ test('a slip is told and asked about once more, and only what the server took is
   session.answer(first, entered('wrong'));
   const now = await session.until('second ask', ({ asks }) => asks[0] !== undefined && asks[0].id !== first.id);
   assert.equal(kept.size, 0);
-  assert.match(JSON.stringify(now.asks), /not accepted.*expired or unknown/);
+  assert.match(JSON.stringify(now.asks), /did not accept the key.*expired or unknown/);
   session.answer(await session.asked(), entered('right'));
   assert.equal((await session.opened()).link.state, 'ready');
   assert.deepEqual([...kept.values()], ['right']);
@@ -115,7 +115,7 @@ test('a token that expires in the middle of the conversation is asked for anew, 
   good = 'two';
   const turnId = session.begin('again');
   const ask = await session.asked();
-  assert.match(JSON.stringify(ask), /not accepted.*expired/);
+  assert.match(JSON.stringify(ask), /did not accept the key.*expired/);
   session.answer(ask, entered('two'));
   assert.equal((await session.ended(turnId)).status, 'done');
   assert.deepEqual([...kept.values()], ['two']);

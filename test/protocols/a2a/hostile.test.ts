@@ -46,7 +46,7 @@ test('what the user entered is refused: they are told and asked once more; a thi
   const first = await session.asked();
   session.answer(first, { kind: 'fields', values: { secret: ['guess'] } });
   const now = await session.until('second ask', ({ asks }) => asks[0] !== undefined && asks[0].id !== first.id);
-  assert.match(JSON.stringify(now.asks[0]), /not accepted/);
+  assert.match(JSON.stringify(now.asks[0]), /did not accept the key/);
   session.answer(await session.asked(), { kind: 'fields', values: { secret: ['another'] } });
   const turn = await session.ended(turnId);
   assert.deepEqual([turn.status, session.now().asks.length], ['failed', 0]);
