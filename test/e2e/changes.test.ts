@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { FakeAgent, SESSION } from '../fakes/acp.ts';
 import { ReviewPage } from './pages/review.ts';
 import { type Scene, suite } from './suite.ts';
-import { untilFile } from './until.ts';
+import { until, untilFile } from './until.ts';
 
 let agent: FakeAgent;
 /** What the agent does in the next turn: it writes straight to the disk. */
@@ -264,7 +264,7 @@ test(
 );
 
 test(
-  'the files go back to before an earlier prompt and return; the agent is told of it',
+  'the files go back to before an earlier prompt and return; the agent is told of what is not as it knows it',
   inWindow(async ({ window }) => {
     const { chat, page, pick } = window;
     const review = await cleared(window);
@@ -292,7 +292,16 @@ test(
     await window.openChat();
     act = () => {};
     await chat.exchange('and now?');
-    assert.match(lastPrompt(), /another state of these files.*more\.txt, src\/main\.ts/);
+    assert.doesNotMatch(lastPrompt(), /another state of these files/);
+    await window.command('Parley: Restore Files to Before a Prompt');
+    await pick.choose('go on');
+    await page.getByRole('button', { name: 'Restore Files' }).click();
+    await until(() => !existsSync(inFolder('more.txt')), 'the file is gone again');
+    await window.openChat();
+    await chat.exchange('and then?');
+    assert.match(lastPrompt(), /another state of these files.* more\.txt\./);
+    await chat.lastTurn.getByText('The agent was told what you changed').waitFor();
+    await window.pictures('review/told');
   }),
 );
 

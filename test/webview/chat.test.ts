@@ -228,11 +228,13 @@ test('files found on the disk stand in place of what calls told, each with its o
     { path: '/code/sample/old.md', change: 'deleted', added: 0, removed: 9, review: 'kept' },
     { path: '/code/sample/big.bin', change: 'changed', review: 'unkept' },
     { path: '/code/sample/made.md', change: 'created', added: 4, removed: 0, review: 'undone' },
+    { path: '/code/sample/logo.png', change: 'changed', review: 'open' },
   ] as const;
   const unlisted = { files: 3000, folders: ['node_modules'] };
   await stage.happen({ type: 'turn.files', turnId: 't1', files, unlisted });
   const text = stage.text('.changes');
-  assert.match(text, /4 files changed/);
+  assert.match(text, /5 files changed/);
+  assert.match(text, /logo\.png binary, large or not UTF-8/);
   assert.match(text, /Changed on disk src\/server\.ts \+2 −1/);
   assert.match(text, /old\.md deleted −9 Kept/);
   assert.match(text, /big\.bin cannot be undone/);
@@ -243,6 +245,17 @@ test('files found on the disk stand in place of what calls told, each with its o
   assert.deepEqual(stage.calls('settleFile'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts', how: 'keep' }]);
   await stage.press('old.md');
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/old.md' }], 'there is no file to open');
+});
+
+test('what the agent was told beside a message is one line below it, which unfolds', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ corrections: 'The user changed your edit of a:\n-B\n+mine' })] }));
+  assert.doesNotMatch(stage.text('.prompt'), /changed your edit/);
+  const [line] = stage.all('[data-turn=t1] > details');
+  assert.match(line?.textContent ?? '', /^\s*The agent was told what you changed\s*$/);
+  line?.setAttribute('open', '');
+  line?.dispatchEvent(new Event('toggle'));
+  await stage.settle();
+  assert.match(stage.text('[data-turn=t1] > details'), /-B\s+\+mine/);
 });
 
 test('an error says what to do next; a link that ended says why', async () => {

@@ -62,7 +62,8 @@ function markView({ change, review }: TurnFile): TemplateResult | typeof nothing
 function countsView(view: View, turn: Turn, { path, review, added, removed }: TurnFile): TemplateResult | typeof nothing {
   if (review === 'undone') return nothing;
   if (added !== undefined && removed !== undefined) return lineCounts(added, removed);
-  return review === 'reported' ? counts(reportedDiffs(view, turn, path)) : nothing;
+  if (review === 'reported') return counts(reportedDiffs(view, turn, path));
+  return review === 'unkept' ? nothing : html`<span class="faint">${t('binary, large or not UTF-8')}</span>`;
 }
 
 /** Files by what made their changes, where the calls of the turn do not say it themselves. */

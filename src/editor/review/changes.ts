@@ -30,6 +30,7 @@ export const fileEffects: FileEffects = {
     await editorFiles.write(file, text, from, real);
   },
   hasUnsaved: (file) => openDocument(file)?.isDirty === true || openNotebook(file)?.isDirty === true,
+  encoding: (file) => openDocument(file)?.encoding ?? vscode.workspace.getConfiguration('files', vscode.Uri.file(file)).get('encoding'),
   folders: otherFolders,
 };
 

@@ -100,7 +100,9 @@ function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   const folder = path.posix.dirname(file.name);
   const inLabel = folder === '.' || (file.from !== undefined && path.posix.dirname(file.from) !== folder);
   const lines = [counts?.added ? `+${counts.added}` : '', counts?.removed ? `−${counts.removed}` : ''].filter(Boolean).join(' ');
-  const facts = [inLabel ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('cannot be undone') : ''].filter(Boolean);
+  const isUncounted = change !== undefined && change.added === undefined && !file.left;
+  const why = file.unkept ? vscode.l10n.t('cannot be undone') : isUncounted ? vscode.l10n.t('binary, large or not UTF-8') : '';
+  const facts = [inLabel ? '' : folder, lines, kinds[file.kind], why].filter(Boolean);
   item.description = facts.join(' · ');
   item.contextValue = file.unkept ? 'unkeptFile' : 'changedFile';
   item.accessibilityInformation = { label: [file.from === undefined ? file.name : `${file.from} → ${file.name}`, ...facts].join(', ') };

@@ -20,7 +20,7 @@ import {
   settleHunks,
   withUserText,
 } from '../../session/segments.ts';
-import type { ContentStore } from './contentStore.ts';
+import { type ContentStore, decoded } from './contentStore.ts';
 import { type Folders, fileOf, foldersOf, nameOf, placeOf, shownName } from './folders.ts';
 import { findMoves, type Moving } from './moves.ts';
 import { checkPlace, moveFile, putFile } from './putFile.ts';
@@ -88,6 +88,8 @@ export interface FileEffects {
    */
   writeText(path: string, text: string, from: string, real?: string): Promise<void>;
   hasUnsaved(path: string): boolean;
+  /** In which encoding the editor reads a file, by its own name of that. */
+  encoding?(path: string): string | undefined;
   /** The other folders of the workspace that a session in this folder may work in. */
   folders(root: string): readonly string[];
 }
@@ -576,7 +578,7 @@ export class ChangeSet {
       ...change,
       // Back to what it was before all prompts, it is not under review any more.
       review: this.#state.tracked.has(name) ? firstReview(change) : 'undone',
-      ...(await this.#counts(change.before, to)),
+      ...(await this.#counts(file, change.before, to)),
       ...(who ? { callId: who.callId } : {}),
     });
   }
@@ -592,14 +594,22 @@ export class ChangeSet {
     const fresh = await Promise.all(changes.flatMap((one) => (one.before === null ? moving(one.name, one.after) : [])));
     for (const [from, to] of findMoves(gone, fresh)) {
       const [left, come] = [from, to].map(({ name }) => changes.find((one) => one.name === name));
-      if (left && come) this.#state = withMove(this.#state, left, come, await this.#counts(left.before, come.after));
+      if (left && come)
+        this.#state = withMove(this.#state, left, come, await this.#counts(fileOf(this.#folders, come.name), left.before, come.after));
     }
   }
 
-  async #counts(before: Content, after: Content): Promise<{ readonly added?: number; readonly removed?: number }> {
-    const [from, to] = [await this.#textOf(before), await this.#textOf(after)];
-    if (from === undefined || to === undefined || (from?.length ?? 0) + (to?.length ?? 0) > LONGEST_COUNTED) return {};
-    return countLines(compareTexts(plain(from ?? ''), plain(to ?? '')));
+  async #counts(file: string, before: Content, after: Content): Promise<{ readonly added?: number; readonly removed?: number }> {
+    const [from, to] = [await this.#readable(file, before), await this.#readable(file, after)];
+    if (from === undefined || to === undefined || from.length + to.length > LONGEST_COUNTED) return {};
+    return countLines(compareTexts(plain(from), plain(to)));
+  }
+
+  /** As the editor reads it; '' where there is no file, undefined for what is no text. */
+  async #readable(file: string, content: Content): Promise<string | undefined> {
+    if (content === null) return '';
+    const bytes = isKept(content) ? await this.#deps.store.get(content) : undefined;
+    return bytes && decoded(bytes, this.#deps.effects.encoding?.(file));
   }
 
   /** A file under review was changed by somebody else: their text belongs to both sides. */

@@ -88,7 +88,7 @@ export class ChangeSets implements Disposable {
       const pace = { onListed: resolve, agentSince: () => agentSince };
       looked = set
         .startTurn(turnId, this.#explainer(id), pace)
-        .then(() => (this.#host.get(id)?.store.now.corrections ? this.tellAgent(id) : undefined))
+        .then(() => this.tellAgent(id))
         .catch((error: unknown) => this.#log.error('The files before a prompt could not be read', error))
         .finally(resolve);
     });

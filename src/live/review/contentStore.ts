@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -73,5 +74,30 @@ export class ContentStore {
 
   #fileOf(hash: string): string {
     return path.join(this.#folder, hash.slice(0, 2), hash.slice(2));
+  }
+}
+
+/** The text of a file; undefined for what is no text. `encoding`: in which the editor reads it, by the editor's name of that. */
+export function decoded(bytes: Uint8Array, encoding: string | undefined): string | undefined {
+  const mark = [...bytes.subarray(0, 2)].join(' ');
+  if (mark === '255 254') return inLabel(bytes, 'utf-16le');
+  if (mark === '254 255') return inLabel(bytes, 'utf-16be');
+  if (isUtf8(bytes)) return bytes.includes(0) ? undefined : new TextDecoder().decode(bytes);
+  const label = encoding === undefined ? undefined : labelOf(encoding);
+  const text = label === undefined ? undefined : inLabel(bytes, label);
+  return text?.includes('\0') ? undefined : text;
+}
+
+/** The editor's names of encodings are those of the standard without its dashes, for the most part. */
+function labelOf(encoding: string): string {
+  const others: Readonly<Record<string, string>> = { macroman: 'macintosh', shiftjis: 'shift_jis', eucjp: 'euc-jp', euckr: 'euc-kr' };
+  return others[encoding] ?? encoding.replace(/^(iso8859|windows|koi8|utf)(\w+)$/, '$1-$2').replace(/^iso8859-/, 'iso-8859-');
+}
+
+function inLabel(bytes: Uint8Array, label: string): string | undefined {
+  try {
+    return new TextDecoder(label, { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
   }
 }

@@ -685,6 +685,30 @@ test(
 );
 
 test(
+  'lines are counted in other encodings where their mark or the editor tells which; what is no text has no counts',
+  inScene(async (scene) => {
+    const bytes = (encoding: 'latin1' | 'utf16le', ...words: readonly string[]) => Buffer.from(lines(...words), encoding);
+    scene.write({ latin: bytes('latin1', 'größer', 'b'), wide: bytes('utf16le', '\uFEFFa', 'b'), binary: Uint8Array.from([0, 1]) });
+    scene.effects.encoding = (file) => (path.basename(file) === 'latin' ? 'windows1252' : 'utf8');
+    await scene.turn('t', () =>
+      scene.write({
+        latin: bytes('latin1', 'größer', 'ä', 'c'),
+        wide: bytes('utf16le', '\uFEFFa', 'b', 'c'),
+        binary: Uint8Array.from([0, 2]),
+        other: bytes('latin1', 'ä'),
+      }),
+    );
+    const counts = scene.changes.turnFiles('t')?.files.map(({ path: file, added, removed }) => [path.basename(file), added, removed]);
+    assert.deepEqual(counts, [
+      ['binary', undefined, undefined],
+      ['latin', 2, 1],
+      ['other', undefined, undefined],
+      ['wide', 1, 0],
+    ]);
+  }),
+);
+
+test(
   'a restore takes the agent’s lines and leaves the user’s, as its preview says, and can be undone',
   inScene(async (scene) => {
     scene.write({ a: lines('one', 'two', 'three'), b: 'one\n' });
