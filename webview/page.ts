@@ -111,6 +111,8 @@ export class Page {
     this.growth.take(events);
     const { session } = this.mirror;
     const text = events && session && announcement(events, session);
-    this.update({ heardAt: Date.now(), ...(text ? { announced: text } : {}) });
+    // What was said of the turn before is no longer so.
+    const begins = events?.some(({ type }) => type === 'turn.started');
+    this.update({ heardAt: Date.now(), ...(text || begins ? { announced: text ?? '' } : {}) });
   }
 }

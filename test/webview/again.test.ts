@@ -73,9 +73,26 @@ test('an edit whose turn is gone is none any more, and only the last turn can be
   assert.equal(intent.replaces, undefined);
 });
 
-test('agents that cannot take anything back get no such buttons', async () => {
+test('with an agent that takes nothing back, every message can still be edited and sent again, after all others', async () => {
   const stage = await Stage.open(session({}));
   assert.equal(button(stage, EDIT) ?? button(stage, AGAIN), undefined);
+  await stage.press('Put my message back to edit it', '[data-turn=one]');
+  assert.equal(stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, 'say one');
+  await stage.press('Send this message again', '[data-turn=one]');
+  button(stage, 'Send')?.click();
+  const sent = intents(stage).map((intent) => intent.type === 'prompt' && [intent.content, intent.replaces]);
+  assert.deepEqual(
+    sent,
+    Array.from({ length: 2 }, () => [[{ type: 'text', text: 'say one' }], undefined]),
+  );
+});
+
+test('below an earlier turn stands what it took; with nothing to say its buttons take no line', async () => {
+  const endedAt = Date.UTC(2026, 0) + 12_000;
+  const turns = [turn({ id: 'one', startedAt: Date.UTC(2026, 0), endedAt }), turn({ id: 'two' }), turn({ id: 'three' })];
+  const stage = await Stage.open(page({ turns }));
+  assert.equal(stage.text('[data-turn=one] .sum .num'), '12 s');
+  assert.equal(stage.root.querySelector('[data-turn=two] .sum .num'), null);
 });
 
 test('with any agent the last message can be sent again, and an answer is copied as it was written', async () => {
@@ -92,7 +109,7 @@ test('with any agent the last message can be sent again, and an answer is copied
   button(stage, 'Copy as text')?.click();
   button(stage, 'Copy this message', 2)?.click();
   assert.deepEqual(copied, ['It is **done**.', 'It is done.', 'x']);
-  button(stage, 'Send this message again')?.click();
+  button(stage, 'Send this message again', 2)?.click();
   const [intent] = intents(stage);
   assert.ok(intent?.type === 'prompt');
   assert.deepEqual([intent.content, intent.replaces], [[{ type: 'text', text: 'x' }], undefined]);

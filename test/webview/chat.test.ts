@@ -310,6 +310,8 @@ test('the end of a turn is said aloud, the words that stream in are not', async 
   assert.equal(stage.text('[role=status]'), '');
   await stage.happen({ type: 'turn.ended', turnId: 't1', at: 1, status: 'done' });
   assert.equal(stage.text('[role=status]'), 'The agent has answered.');
+  await stage.happen({ type: 'turn.started', turnId: 't2', at: 2, prompt: [{ type: 'text', text: 'And?' }] });
+  assert.equal(stage.text('[role=status]'), '');
 });
 
 test('without trust nothing can be started but the way to it', async () => {
@@ -482,12 +484,11 @@ test('the line above the composer has a clock, tells silence from work, and offe
   t.mock.timers.tick(29_000);
   assert.equal(stage.text('.strip-line'), 'Thinking 0:36');
   t.mock.timers.tick(11_000);
-  assert.equal(stage.text('.strip-line'), 'No reply from Parley Agent 0:40');
-  t.mock.timers.tick(25_000);
+  assert.equal(stage.text('.strip-line'), 'Silent for 40 s 0:47Restart agent');
   await stage.press('Restart agent', '.strip-line');
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'restart' }]);
   await stage.happen({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'So' });
-  assert.equal(stage.text('.strip-line'), 'Working 1:12');
+  assert.equal(stage.text('.strip-line'), 'Working 0:47');
 });
 
 test('paths in running words become links once the host has said that the file exists', async () => {

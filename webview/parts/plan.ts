@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { durationText } from '../../src/session/callWords.ts';
 import type { Plan, PlanEntry, Turn } from '../../src/session/model.ts';
 import { runningTurn } from '../../src/session/select.ts';
 import { clock } from '../clock.ts';
@@ -8,7 +9,7 @@ import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { waitsFor } from './turn.ts';
 
-/** After so long without a sign of the agent the strip says so, and after twice that it offers to restart it. Milliseconds. */
+/** After so long without a sign of the agent the strip says so and offers to restart it. Milliseconds. */
 const SILENT = 30_000;
 
 /** What the turn is at, on one line: the plan's step or the activity, and a clock. Opens to the plan's steps; gone with the turn. */
@@ -24,13 +25,13 @@ export function stripView(view: View, heardAt: number): TemplateResult | typeof 
   const words =
     entries.length > 0 && !turn.stopping && turn.activity === undefined ? planWords(entries, open) : html`<bdi>${stateText(turn)}</bdi>`;
   const restart = (elapsed: number) =>
-    elapsed >= 2 * SILENT && !waits
+    elapsed >= SILENT && !waits
       ? html`<button class="ghost small" type="button" @click=${() => view.act.remedy('restart')}>${t('Restart agent')}</button>`
       : nothing;
-  const state = (elapsed: number) => (elapsed >= SILENT && !waits ? t('No reply from {0}', view.session.agent.name) : words);
-  const silence = (elapsed: number) => (elapsed >= SILENT && !waits ? clock(heardAt) : clock(turn.startedAt));
+  const state = (elapsed: number) =>
+    elapsed >= SILENT && !waits ? t('Silent for {0}', durationText(Math.floor(elapsed / 1000) * 1000)) : words;
   const line = html`<span class="words">${clock(heardAt, state)}</span>
-    <span class="num">${waits ? nothing : html`<span class="spinner" aria-hidden="true"></span>`}${clock(heardAt, silence)}</span>`;
+    <span class="num">${waits ? nothing : html`<span class="spinner" aria-hidden="true"></span>`}${clock(turn.startedAt)}</span>`;
   return html`<div class="strip-line" role="group" aria-label=${t('Progress')}>
       ${
         entries.length === 0

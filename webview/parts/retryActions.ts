@@ -14,32 +14,40 @@ export function mayEdit({ link, turns }: Session): boolean {
   return link.state === 'ready' && link.offers.edit === true && turns.at(-1)?.status !== 'running';
 }
 
+/** How an earlier message is said differently: in its place, once more after all others, or in neither way before the running turn has ended. */
+export function wayToEdit(session: Session): 'replace' | 'append' | 'later' {
+  const { link } = session;
+  if (link.state !== 'ready' || link.offers.edit !== true) return 'append';
+  return mayEdit(session) ? 'replace' : 'later';
+}
+
 /** Whether files of the turn can be put back: once they were looked for, all but those of which only the agent told. */
 function hasRestorable(turn: Turn): boolean {
   return turn.unlisted !== undefined || turnFiles(turn).some(({ review }) => !turn.files || review !== 'reported');
 }
 
-/** At a message: copy it, say it differently where the agent can take back what came after, and bring back the files from before it. */
+/** At a message: copy it, say it differently, in its place where the agent can take back what came after, and bring back the files from before it. */
 export function retryActionsView(view: View, turn: Turn): TemplateResult | typeof nothing {
   const { draft } = saidIn(turn);
   const { turns } = view.session;
   const mayRestore = turns.at(-1)?.status !== 'running' && turns.slice(turns.indexOf(turn)).some(hasRestorable);
-  if (turn.prompt.length === 0 || (draft === '' && !mayEdit(view.session) && !mayRestore)) return nothing;
+  if (turn.prompt.length === 0 || (draft === '' && wayToEdit(view.session) === 'later' && !mayRestore)) return nothing;
   return html`<div class="again">
     ${draft === '' ? nothing : small('copy', t('Copy this message'), () => view.act.copy(draft))}
     ${mayEdit(view.session) ? small('edit', t('Edit this message and send it again'), () => view.act.editMessage(turn.id)) : nothing}
+    ${wayToEdit(view.session) === 'append' && !isLastFailed(view, turn) ? small('edit', t('Put my message back to edit it'), () => putBack(view, turn)) : nothing}
     ${mayEdit(view.session) ? small('branch', t('Edit this message in a copy of this session'), () => view.act.copySession(turn.id)) : nothing}
     ${mayRestore ? small('undo', t('Restore the files to before this message'), () => view.act.restoreFiles(turn.id)) : nothing}
   </div>`;
 }
 
-/** Below a finished turn: what it took, its answer to copy; below the last one also ways to go on from it. */
+/** Below a finished turn: what it took, its answer to copy, its message to send again; below the last one also a copy to go on in. */
 export function summaryView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.status === 'running') return nothing;
   const { session } = view;
   const answer = turn.parts.flatMap((part) => (part.kind === 'text' && part.parent === undefined ? [part.text] : [])).join('\n\n');
   const last = session.turns.at(-1) === turn;
-  const mayRepeat = last && turn.status !== 'failed' && turn.prompt.length > 0;
+  const mayRepeat = turn.prompt.length > 0 && (last ? turn.status !== 'failed' : wayToEdit(session) === 'append');
   const mayCopy = last && session.link.state === 'ready' && session.link.offers.fork === true;
   const again = () =>
     view.act.intent({
@@ -51,7 +59,7 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
   const words = spentText(turn);
   if (answer === '' && !mayRepeat && !mayCopy && words === '') return nothing;
   return html`<div class="sum">
-    <span class="num">${words}</span>
+    ${words === '' ? nothing : html`<span class="num">${words}</span>`}
     ${answer === '' ? nothing : small('copy', t('Copy as Markdown'), () => view.act.copy(answer))}
     ${answer === '' ? nothing : small('text', t('Copy as text'), (event) => view.act.copy(plainAnswer(event)))}
     ${mayRepeat ? small('retry', mayEdit(session) ? t('Ask for another answer') : t('Send this message again'), again) : nothing}
@@ -99,19 +107,26 @@ export function saidIn({ prompt }: Turn): Pick<SessionMemory, 'draft' | 'attachm
   };
 }
 
-/** For a turn that failed: what was said in it, with its attachments, back into the composer, after what is written there. */
+/** What was said in the turn, with its attachments, back into the composer, after what is written there. */
+function putBack(view: View, turn: Turn): void {
+  const { memory } = view;
+  const said = saidIn(turn);
+  view.act.remember({
+    draft: [memory.draft, said.draft].filter(Boolean).join('\n\n'),
+    attachments: [...memory.attachments, ...said.attachments],
+  });
+  view.act.focus(COMPOSER_ID);
+}
+
+/** Its error card puts the message back. */
+function isLastFailed({ session }: View, turn: Turn): boolean {
+  return turn.status === 'failed' && turn === session.turns.at(-1);
+}
+
+/** For a turn that failed: its message to edit. */
 export function backView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.prompt.length === 0) return nothing;
-  const back = () => {
-    const { memory } = view;
-    const said = saidIn(turn);
-    view.act.remember({
-      draft: [memory.draft, said.draft].filter(Boolean).join('\n\n'),
-      attachments: [...memory.attachments, ...said.attachments],
-    });
-    view.act.focus(COMPOSER_ID);
-  };
-  return html`<button class="text-button" type="button" @click=${back}>${iconOf('edit')}${t('Put my message back to edit it')}</button>`;
+  return html`<button class="text-button" type="button" @click=${() => putBack(view, turn)}>${iconOf('edit')}${t('Put my message back to edit it')}</button>`;
 }
 
 /** The turn that is being edited. One that is gone was edited already, or taken back: a reload may bring back what was typed before that. */

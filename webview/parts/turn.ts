@@ -13,7 +13,7 @@ import { chip, contentView } from './content.ts';
 import { faultView, noticeView } from './fault.ts';
 import { fold } from './fold.ts';
 import { plainText } from './plainText.ts';
-import { backView, mayEdit, retryActionsView, summaryView } from './retryActions.ts';
+import { backView, retryActionsView, summaryView, wayToEdit } from './retryActions.ts';
 import { textView } from './text.ts';
 
 /** A turn: what the user said, what the agent did in its order, how it ended. */
@@ -251,7 +251,7 @@ export function feedView(view: View, shown: number, earlier: () => void): Templa
             terminalsShownIn(view.session, turn),
             waitsFor(view.session, turn),
             turns.length,
-            mayEdit(view.session),
+            wayToEdit(view.session),
           ],
           () => turnView(view, turn, first + index, turns.length),
         ),
