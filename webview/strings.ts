@@ -1,4 +1,4 @@
-import { setTranslator } from '../src/base/l10n.ts';
+import { filled, setTranslator } from '../src/base/l10n.ts';
 
 let table: Readonly<Record<string, string>> = {};
 
@@ -11,6 +11,5 @@ export function setStrings(strings: Readonly<Record<string, string>>): void {
 
 /** The text in the user's language, with {0}, {1} … filled in. Texts without a translation stay English. */
 export function t(english: string, ...values: readonly (string | number)[]): string {
-  const text = table[english] ?? english;
-  return values.length === 0 ? text : text.replace(/\{(\d+)\}/g, (hole, index: string) => String(values[Number(index)] ?? hole));
+  return filled(table[english] ?? english, values);
 }

@@ -1,11 +1,21 @@
 /** Puts an English sentence into the user's language. `{0}`, `{1}` stand for the arguments. */
 export type Translate = (english: string, ...args: readonly (string | number)[]) => string;
 
-export const inEnglish: Translate = (english, ...args) =>
-  english.replace(/\{(\d+)\}/g, (place, at: string) => {
-    const value = args[Number(at)];
-    return value === undefined ? place : String(value);
-  });
+export const inEnglish: Translate = (english, ...args) => filled(english, args);
+
+/** The text with {0}, {1} … filled in. Chinese words beside a place for another word keep no space where that is Chinese too. */
+export function filled(text: string, values: readonly (string | number)[]): string {
+  return text.split(/(\{\d+\})/).reduce((sum, piece, at) => {
+    const next = at % 2 === 0 ? piece : String(values[Number(piece.slice(1, -1))] ?? piece);
+    if (sum.endsWith(' ')) return joinWords(sum.slice(0, -1), next);
+    return next.startsWith(' ') && sum !== '' ? joinWords(sum, next.slice(1)) : sum + next;
+  }, '');
+}
+
+/** With a space between them, but where two Chinese characters meet. */
+export function joinWords(left: string, right: string): string {
+  return `${left}${/\p{Script=Han}$/u.test(left.slice(-2)) && /^\p{Script=Han}/u.test(right) ? '' : ' '}${right}`;
+}
 
 let translate = inEnglish;
 

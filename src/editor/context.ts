@@ -2,6 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ContextKind, MentionedContext } from '../bridge/contract.ts';
 import type { Content } from '../session/model.ts';
+import { linesText } from '../session/select.ts';
 import { repositories } from './git.ts';
 import type { RecentCommand } from './recentCommands.ts';
 
@@ -75,7 +76,7 @@ function document(name: string, text: string): Content {
 }
 
 function placeOf({ path: file, lines }: Extract<Content, { type: 'file' }>): string {
-  return `${vscode.workspace.asRelativePath(file)}${lines ? `:${lines[0]}-${lines[1]}` : ''}`;
+  return `${vscode.workspace.asRelativePath(file)}${linesText(lines)}`;
 }
 
 /** Errors and warnings, one line each, as compilers write them. */

@@ -43,17 +43,29 @@ export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): 
   return exit === undefined || exit.code === 0 ? 'run' : undefined;
 }
 
-/** "Read 3 files · searched 2 · ran 1", with the first word beginning the line. */
-export function groupWords(groups: readonly CallGroup[]): string {
+/** "Read 3 files · searched for foo in src · ran 2 commands", with the first word beginning the line. `sought`: what was searched for, where that is known. */
+export function groupWords(groups: readonly CallGroup[], sought: readonly string[] = []): string {
   const count = (group: CallGroup) => groups.filter((one) => one === group).length;
   const [read, searched, ran] = [count('read'), count('search'), count('run')];
   const texts = [
     read === 0 ? '' : read === 1 ? t('read 1 file') : t('read {0} files', read),
-    searched === 0 ? '' : t('searched {0}', searched),
+    searched === 0
+      ? ''
+      : sought.length === searched && searched < 3
+        ? t('searched for {0}', sought.join(', '))
+        : t('searched {0} times', searched),
     ran === 0 ? '' : ran === 1 ? t('ran 1 command') : t('ran {0} commands', ran),
   ].filter(Boolean);
   const text = texts.join(' · ');
   return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/** What a search looked for, where, and what came of it: "foo in src (12 matches)". Undefined for all other calls. */
+export function soughtText(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): string | undefined {
+  if (call.kind !== 'search') return undefined;
+  const { thing, place, result } = callWords(call, session);
+  if (thing === undefined) return undefined;
+  return [thing.slice(0, 60), place, result === undefined ? undefined : `(${result})`].filter(Boolean).join(' ');
 }
 
 /** Milliseconds in words: "4.2 s", "1:05". */
@@ -70,7 +82,7 @@ function wordsOf(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): C
   if (decision?.kind === 'answers') return { verb: t('Answered'), thing: answersText(decision) };
   if (call.withdrawn && neverBegan(call)) return { ...wordsAbout(call, session, 'cancelled'), verb: t('Withdrawn') };
   if (decision?.kind === 'skipped') return { verb: t('Skipped'), thing: callTitle(call, session.cwd) };
-  if (isPlan(call)) return { verb: call.status === 'failed' ? t('Could not update the plan') : t('Updated the plan') };
+  if (isPlan(call)) return planWords(call);
   return wordsAbout(call, session, stageOf(call));
 }
 
@@ -82,7 +94,7 @@ function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>,
     case 'execute':
       return commandWords(call, session, stage);
     case 'read':
-      return fileWords(call, session.cwd, READ[stage]());
+      return lists(call) ? listWords(call, session.cwd, stage) : fileWords(call, session.cwd, READ[stage]());
     case 'edit':
       return editWords(call, session.cwd, stage);
     case 'delete':
@@ -95,6 +107,18 @@ function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>,
     case 'other':
       return otherWords(call, session.cwd, stage);
   }
+}
+
+/** With how many of its steps are done, where the input lists them. */
+function planWords({ status, input }: ToolCall): CallWords {
+  if (status === 'failed') return { verb: t('Could not update the plan') };
+  const steps = typeof input === 'object' && input !== null ? Object.values(input).find(Array.isArray) : undefined;
+  if (steps === undefined || steps.length === 0) return { verb: t('Updated the plan') };
+  const done = steps.filter(
+    (step: unknown) =>
+      typeof step === 'object' && step !== null && 'status' in step && (step.status === 'done' || step.status === 'completed'),
+  );
+  return { verb: t('Updated the plan'), result: `${done.length}/${steps.length}` };
 }
 
 const READ: Readonly<Record<Stage, () => string>> = {
@@ -198,6 +222,20 @@ function fileWords(call: ToolCall, cwd: string, verb: string): CallWords {
   if (path === undefined) return { verb: callTitle(call, cwd) };
   const line = call.locations.find((one) => one.path === path)?.line;
   return { verb, thing: `${relativePath(path, cwd)}${line === undefined || line <= 1 ? '' : `:${line}`}` };
+}
+
+/** A folder is listed, under the names agents have for it. */
+function lists({ name, title }: ToolCall): boolean {
+  const found = /^(?:list_?dir(?:ectory)?|list_?files|ls)\b/i;
+  return found.test(name) || found.test(title);
+}
+
+function listWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
+  const place = relativePath(pathOf(call) ?? inputText(call, 'dir_path', 'directory') ?? cwd, cwd);
+  const here = place === '.' || place === '' || place === cwd;
+  const thing = here ? (cwd.split(/[\\/]/).findLast(Boolean) ?? cwd) : place;
+  const verb = stage === 'running' ? t('Listing') : stage === 'done' ? t('Listed') : READ[stage]();
+  return { verb, thing };
 }
 
 function editWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
@@ -349,8 +387,8 @@ export function hasRun(call: ToolCall): boolean {
 
 function answersText({ values }: Extract<Decision, { kind: 'answers' }>): string {
   return values
-    .map((field) => field.values.join(', '))
-    .filter(Boolean)
+    .filter((field) => field.values.some(Boolean))
+    .map(({ label, values: given }) => `${label}${/[?？:：.。]$/.test(label) ? ' ' : label === '' ? '' : ': '}${given.join(', ')}`)
     .join('; ');
 }
 

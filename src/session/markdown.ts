@@ -1,6 +1,6 @@
 import { callWords } from './callWords.ts';
 import type { Content, Part, Session, Turn } from './model.ts';
-import { relativePath, titleOf } from './select.ts';
+import { linesText, relativePath, titleOf } from './select.ts';
 
 /** A conversation as a Markdown document: what was said in full, what was done as one line a call. */
 export function sessionMarkdown(session: Session): string {
@@ -52,7 +52,7 @@ function contentMarkdown(content: Content, cwd: string): string {
     case 'text':
       return content.text.trim();
     case 'file':
-      return codeSpan(`${relativePath(content.path, cwd)}${content.lines ? `:${content.lines[0]}-${content.lines[1]}` : ''}`);
+      return codeSpan(`${relativePath(content.path, cwd)}${linesText(content.lines)}`);
     case 'link':
       return content.title ? `[${content.title}](<${content.uri}>)` : `<${content.uri}>`;
     case 'image':

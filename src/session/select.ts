@@ -240,3 +240,10 @@ export function titleOf(session: Session, longest = 60): string {
   }
   return '';
 }
+
+/** Lines of a file behind its name: ":13", ":13-15". */
+export function linesText(lines: readonly [number, number] | undefined): string {
+  if (!lines) return '';
+  const [first, last] = lines;
+  return first === last ? `:${first}` : `:${first}-${last}`;
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callGroup, callWords, durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
+import { callGroup, callWords, durationText, groupWords, hasRun, soughtText } from '../../src/session/callWords.ts';
 import type { Terminal, ToolCall } from '../../src/session/model.ts';
 
 const call = (change: Partial<ToolCall>): ToolCall => ({
@@ -30,6 +30,18 @@ test('raw tool names become words', () => {
   assert.equal(said(call({ name: 'open_in_ide', input: { path: '/w/b.ts' } })), 'Opened b.ts');
   assert.equal(said(call({ name: 'mcp__github__create_issue' })), 'Used create_issue of github');
   assert.equal(said(call({ kind: 'read', status: 'running', input: { file_path: '/w/b.ts' } })), 'Reading b.ts');
+});
+
+test('a listed folder has words of its own and folds with what was read; a plan says how far it is', () => {
+  const list = (input: unknown, change: Partial<ToolCall> = {}) =>
+    call({ kind: 'read', name: 'ListDirectory', title: 'ListDirectory: .', input, ...change });
+  assert.equal(said(list({})), 'Listed w');
+  assert.equal(said(list({ path: '/w/src' })), 'Listed src');
+  assert.equal(said(list({ path: 'src' }, { status: 'running' })), 'Listing src');
+  assert.equal(said(list({ path: '/w/src' }, { status: 'failed' })), 'Could not read src');
+  assert.equal(callGroup(list({}), session()), 'read');
+  const todos = [{ title: 'a', status: 'done' }, { title: 'b', status: 'pending' }, 7];
+  assert.equal(callWords(call({ kind: 'think', name: 'SetTodoList', input: { todos } }), session()).result, '1/3');
 });
 
 test('a command says how it ended, and the rows below a failure do not hide it', () => {
@@ -77,7 +89,7 @@ test('a row says who decided', () => {
         },
       }),
     ),
-    'Answered SQLite; Types, Tests',
+    'Answered Which? SQLite; Checks: Types, Tests',
   );
 });
 
@@ -101,8 +113,10 @@ test('a request that was withdrawn is not said to run', () => {
 });
 
 test('folded rows count what they hold', () => {
-  assert.equal(groupWords(['read', 'read', 'search', 'read', 'search']), 'Read 3 files · searched 2');
-  assert.equal(groupWords(['search']), 'Searched 1');
+  assert.equal(groupWords(['read', 'read', 'search', 'read', 'search']), 'Read 3 files · searched 2 times');
+  const sought = soughtText(call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } }), session()) ?? '';
+  assert.equal(groupWords(['read', 'search'], [sought]), 'Read 1 file · searched for foo in src');
+  assert.equal(groupWords(['search', 'search'], [sought]), 'Searched 2 times', 'one of them has no pattern');
 });
 
 test('times read as people say them', () => {

@@ -451,7 +451,7 @@ test('an answered question keeps what was asked beside each answer', async () =>
     ],
   } as const;
   const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ name: 'AskUserQuestion', kind: 'other', decision })] })] }));
-  assert.equal(stage.text('.call .words'), 'Answered SQLite; Types, Tests');
+  assert.equal(stage.text('.call .words'), 'Answered Which database? SQLite; Checks: Types, Tests');
   stage.find('.call-toggle').dispatchEvent(click());
   await stage.settle();
   assert.equal(stage.text('.given'), 'Which database?SQLiteChecksTypes, Tests');

@@ -152,7 +152,7 @@ test('a folder and a symbol named in the text are chips; removing the chip takes
   assert.equal(stage.composer.value, '@src/ and @start ');
   assert.deepEqual(
     stage.all('.attachment-name').map((chip) => chip.textContent?.trim()),
-    ['src/', 'src/a.ts:4-4'],
+    ['src/', 'src/a.ts:4'],
   );
   await stage.press('Remove src/');
   assert.equal(stage.composer.value, 'and @start ');

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { joinWords } from '../../src/base/l10n.ts';
 import { type CallWords, callWords, durationText, isExitLine, isRejection, ranFor } from '../../src/session/callWords.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Diff, Output, Terminal, ToolCall } from '../../src/session/model.ts';
@@ -90,12 +91,13 @@ function rowWords(call: ToolCall, { session }: View): CallWords {
 }
 
 function wordsView({ verb, thing, code, place }: CallWords): TemplateResult {
+  const space = thing === undefined ? '' : joinWords(verb, thing).slice(verb.length, -thing.length || undefined);
   const shown =
     thing === undefined
       ? nothing
       : code
         ? html` <code class="thing">${visible(thing)}</code>`
-        : html` <bdi class="thing">${visible(thing)}</bdi>`;
+        : html`${space}<bdi class="thing">${visible(thing)}</bdi>`;
   return html`<span class="call-title"><bdi>${visible(verb)}</bdi>${shown}${place === undefined ? nothing : html` <bdi>${visible(place)}</bdi>`}</span>`;
 }
 

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content } from '../../src/session/model.ts';
-import { relativePath } from '../../src/session/select.ts';
+import { linesText, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { targetOf } from '../links.ts';
@@ -81,7 +81,7 @@ export function chipLabel(content: Content, cwd: string): string {
     case 'audio':
       return t('Audio');
     case 'file':
-      return `${relativePath(content.path, cwd)}${content.lines ? `:${content.lines[0]}-${content.lines[1]}` : ''}`;
+      return `${relativePath(content.path, cwd)}${linesText(content.lines)}`;
     case 'link':
       return content.title || content.uri;
     case 'raw':

@@ -39,7 +39,7 @@ export function counts(diffs: readonly Diff[]): TemplateResult | typeof nothing 
 }
 
 export function lineCounts(added: number, removed: number): TemplateResult {
-  return html`<span class="counts" role="img" dir="ltr" aria-label=${t('{0} lines added, {1} removed', added, removed)}>
+  return html`<span class="counts" role="img" dir="ltr" aria-label=${t('Lines added: {0}, removed: {1}', added, removed)}>
     ${added === 0 && removed > 0 ? nothing : html`<span class="plus">+${added}</span>`} ${removed === 0 && added > 0 ? nothing : html`<span class="minus">−${removed}</span>`}
   </span>`;
 }

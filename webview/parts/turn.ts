@@ -1,12 +1,13 @@
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { callGroup, durationText, groupWords, isPlan } from '../../src/session/callWords.ts';
+import { callGroup, durationText, groupWords, isPlan, soughtText } from '../../src/session/callWords.ts';
 import type { Content, Fault, Part, Session, ToolCall, Turn } from '../../src/session/model.ts';
 import { findTerminal } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
+import { visible } from '../visible.ts';
 import { callView, type Inside } from './call.ts';
 import { changesView } from './changes.ts';
 import { chip, contentView } from './content.ts';
@@ -111,9 +112,10 @@ function groupView(view: View, turn: Turn, run: readonly Part[], draw: (part: Pa
   const key = `${turn.id}/${run[0]?.id ?? ''}:group`;
   const open = isUnfolded(view.memory, key, false);
   const groups = run.flatMap((part) => (part.kind === 'call' ? (callGroup(part.call, view.session) ?? []) : []));
+  const sought = run.flatMap((part) => (part.kind === 'call' ? (soughtText(part.call, view.session) ?? []) : []));
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
-      <span class="words">${groupWords(groups)}</span>${iconOf(open ? 'down' : 'chevron')}
+      <span class="words">${visible(groupWords(groups, sought))}</span>${iconOf(open ? 'down' : 'chevron')}
     </button>
     ${open ? html`<div class="inside">${repeat(run, (part) => part.id, draw)}</div>` : nothing}
   </div>`;

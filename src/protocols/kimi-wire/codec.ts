@@ -173,6 +173,7 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
   CMD: 'execute',
   ReadFile: 'read',
   ReadMediaFile: 'read',
+  ListDirectory: 'read',
   Glob: 'search',
   Grep: 'search',
   WriteFile: 'edit',

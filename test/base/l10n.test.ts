@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { filled, joinWords } from '../../src/base/l10n.ts';
+
+test('Chinese words stand side by side without a space, all others with one', () => {
+  assert.equal(filled('向 {0} 提问', ['智能体']), '向智能体提问');
+  assert.equal(filled('向 {0} 提问', ['Parley 智能体']), '向 Parley 智能体提问');
+  assert.equal(filled('{0} of {1}, {2}', ['a', 2]), 'a of 2, {2}');
+  assert.equal(filled('{0} {0}', ['已 ']), '已  已 ');
+  assert.equal(joinWords('已查看', '问题'), '已查看问题');
+  assert.equal(joinWords('已查看', 'src'), '已查看 src');
+});
