@@ -49,7 +49,7 @@ export function actions(page: Page): Act {
       const listed = (models: readonly ModelLine[]) => page.now.popup?.kind === 'picker' && show({ ...page.now.popup, models });
       host.call('models', {}).then(listed, () => {});
     },
-    say: (text) => page.say(text, 'error'),
+    say: (text, level) => page.say(text, level ?? 'error'),
     send: (content, how, replaces) => {
       if (!mirror.session) return sendLater(page, content);
       page.update({ sent: page.now.sent + 1 });
@@ -76,6 +76,10 @@ export function actions(page: Page): Act {
     copySession: (turnId) => withSession((sessionId) => call('copySession', turnId === undefined ? { sessionId } : { sessionId, turnId })),
     remedy: (remedy) => withSession((sessionId) => call('remedy', { sessionId, remedy })),
     openTerminal: (terminalId) => withSession((sessionId) => call('openTerminal', { sessionId, terminalId })),
+    showAsk: (askId) => {
+      remember({ ask: askId });
+      if (page.now.pick) withSession((sessionId) => call('showAsk', { sessionId, askId }));
+    },
     allowMore: (askId, how) => withSession((sessionId) => call('allowMore', { sessionId, askId, how })),
     copy: (text) => {
       navigator.clipboard.writeText(text).then(() => page.say(t('Copied'), 'info'), fail);

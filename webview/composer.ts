@@ -28,14 +28,17 @@ export class Composer {
   /** How far back in the history; 0 is what is being typed, which waits in #typed. */
   #back = 0;
   #typed = '';
+  /** False after an answer, until the user does something else in the page: Esc was meant for the question. */
+  #escapeStops = true;
 
   constructor(page: Page) {
     this.#completion = new Completion(page);
   }
 
   template(view: View): TemplateResult {
-    this.#view = view;
     const { session, memory } = view;
+    if (this.#view && hasSettled(this.#view.session, session)) this.ignoreEscape();
+    this.#view = view;
     const busy = isBusy(session);
     const offers = session.link.state === 'ready' ? session.link.offers : {};
     const { menu, at } = this.#completion;
@@ -74,6 +77,16 @@ export class Composer {
         </div>
       </div>
     </div>`;
+  }
+
+  /** A question has left the screen. */
+  ignoreEscape(): void {
+    this.#escapeStops = false;
+  }
+
+  /** The user does something in the page. */
+  heedEscape(): void {
+    this.#escapeStops = true;
   }
 
   focus(): void {
@@ -140,7 +153,8 @@ export class Composer {
       if (!event.repeat) this.#send(event.ctrlKey || event.metaKey ? 'steer' : 'prompt');
     } else if (event.key === 'Escape' && !event.repeat && this.#view && stopsAt(this.#view.session)) {
       event.preventDefault();
-      this.#view.act.intent({ type: 'cancel' });
+      if (this.#escapeStops) this.#view.act.intent({ type: 'cancel' });
+      else this.#view.act.say(t('Esc stops nothing right after an answer. Use Stop.'), 'info');
     } else if (event.key === 'ArrowUp' && !event.shiftKey && area.selectionEnd === 0) {
       this.#recall(event, this.#back + 1, 'start');
     } else if (event.key === 'ArrowDown' && !event.shiftKey && this.#back > 0 && area.selectionStart === area.value.length) {
@@ -265,6 +279,13 @@ function stopsAt(session: Session): boolean {
   if (readsHistory(session)) return true;
   const turn = runningTurn(session);
   return turn !== undefined && (turn.stopping === true || session.asks.length === 0);
+}
+
+/** Something that the session asked the user is not open any more. What a rule answers never came up. */
+function hasSettled(before: Session, now: Session): boolean {
+  if (before.id !== now.id || before.asks === now.asks) return false;
+  const open = new Set(now.asks.map(({ id }) => id));
+  return before.asks.some(({ id, decision }) => !open.has(id) && !(decision?.kind === 'approval' && decision.by === 'rule'));
 }
 
 /** What the user said before, oldest first. */

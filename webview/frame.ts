@@ -23,7 +23,7 @@ export function asksView(view: View): TemplateResult | typeof nothing {
   const ask = asks[at];
   if (!ask) return nothing;
   const next = asks[(at + 1) % asks.length];
-  const paging = { place: at + 1, of: asks.length, next: () => next && view.act.remember({ ask: next.id }) };
+  const paging = { place: at + 1, of: asks.length, next: () => next && view.act.showAsk(next.id) };
   return html`<div class="asks" role="region" aria-label=${t('Waiting for you')}>
     ${keyed(ask.id, ask.kind === 'approval' ? approvalView(view, ask, paging) : questionView(view, ask, paging))}
   </div>`;

@@ -1,7 +1,7 @@
 import type { ProfileLine, SetupLine, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
-import type { Content, SessionId } from '../src/session/model.ts';
+import type { AskPlace, Content, SessionId } from '../src/session/model.ts';
 import { announcement } from './announcer.ts';
 import { Growth } from './growth.ts';
 import type { Host } from './host.ts';
@@ -24,6 +24,8 @@ export interface PageState {
   readonly heardAt: number;
   /** What was sent while there was no session; goes to the next one. */
   readonly unsent: readonly Content[] | undefined;
+  /** The ask that a quick-pick of the editor shows just now. */
+  readonly pick: AskPlace | undefined;
   /** How many messages the user has sent from here. */
   readonly sent: number;
 }
@@ -43,6 +45,7 @@ export class Page {
     announced: '',
     heardAt: Date.now(),
     unsent: undefined,
+    pick: undefined,
     sent: 0,
   };
   #asked = false;

@@ -2,7 +2,7 @@ import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
 import type { Mirror } from '../src/bridge/mirror.ts';
-import type { Command, Session, SessionId } from '../src/session/model.ts';
+import type { AskPlace, Command, Session, SessionId } from '../src/session/model.ts';
 import { titleOf } from '../src/session/select.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { actions, editMessage } from './actions.ts';
@@ -80,7 +80,9 @@ export class Chat {
     });
     root.addEventListener('pointerdown', () => {
       this.#pressed = true;
+      this.#composer.heedEscape();
     });
+    root.addEventListener('keydown', ({ key, repeat }) => key !== 'Escape' && !repeat && this.#composer.heedEscape(), true);
     this.draw();
     host.post({ type: 'ready' });
   }
@@ -157,12 +159,22 @@ export class Chat {
         return editMessage(this.#page, message.sessionId, message.turnId);
       case 'focus':
         return this.#composer.focus();
+      case 'pick':
+        return this.#picked(message.ask);
       case 'caret':
         // Something else may have taken the keys meanwhile, here or elsewhere.
         return document.hasFocus() && !this.#pressed ? this.#composer.focus() : undefined;
       default:
         return this.#page.take(message);
     }
+  }
+
+  /** The card shows what the quick-pick asks. The Esc that closes a pick must not stop a turn when it is pressed once more. */
+  #picked(ask: AskPlace | undefined): void {
+    const { ui } = this.#page;
+    if (ask) ui.change(ask.sessionId, { ask: ask.askId });
+    else this.#composer.ignoreEscape();
+    this.#page.update({ pick: ask });
   }
 
   #schedule(): void {

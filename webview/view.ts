@@ -46,6 +46,8 @@ export interface Act {
   openTerminal(terminalId: string): void;
   /** `session`: allows this and the like of it for the session. `always`: opens the rule editor, whose rule answers this too. */
   allowMore(askId: string, how: 'session' | 'always'): void;
+  /** Shows the card of that ask, and its quick-pick where one is on the screen. */
+  showAsk(askId: string): void;
   copy(text: string): void;
   insertAtCursor(text: string): void;
   /** Remembers whether something is unfolded. */
@@ -62,8 +64,8 @@ export interface Act {
   /** Fetches the models of the configured endpoint for the open picker. */
   loadModels(): void;
   useModel(name: string): void;
-  /** Tells the user what did not work. */
-  say(problem: string): void;
+  /** Tells the user what did not work, or something else in passing. */
+  say(text: string, level?: 'info'): void;
   /** Gives the content to the agent: as a prompt, or into the running turn. */
   send(content: readonly Content[], how: 'prompt' | 'steer', replaces?: string): void;
   useSetup(setup: SetupLine): void;

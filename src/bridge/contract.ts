@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../session/events.ts';
 import type { Intent } from '../session/intents.ts';
-import type { Content, Remedy, Session, SessionId, TurnId } from '../session/model.ts';
+import type { AskPlace, Content, Remedy, Session, SessionId, TurnId } from '../session/model.ts';
 
 /** host -> view */
 export type ToView =
@@ -27,6 +27,8 @@ export type ToView =
   | { readonly type: 'focus' }
   /** The caret goes into the composer, if the keys go to the view by now. */
   | { readonly type: 'caret' }
+  /** Which ask is on the screen as a quick-pick; none: it has just left. */
+  | { readonly type: 'pick'; readonly ask?: AskPlace }
   | { readonly type: 'reply'; readonly id: number; readonly result: unknown }
   | { readonly type: 'failed'; readonly id: number; readonly message: string };
 export interface SessionLine {
@@ -166,6 +168,8 @@ export interface Calls {
     readonly params: { readonly sessionId: SessionId; readonly askId: string; readonly how: 'session' | 'always' };
     readonly result: null;
   };
+  /** The quick-pick on the screen asks this one instead. */
+  showAsk: { readonly params: AskPlace; readonly result: null };
   /** Without a profile the default agent; `pick` asks which one. */
   newSession: { readonly params: { readonly profile?: string; readonly pick?: true }; readonly result: null };
   /** Open and earlier sessions whose title or text holds the words; pinned ones first, then newest first. */

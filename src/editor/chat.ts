@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
-import type { Content, SessionId, TurnId } from '../session/model.ts';
+import type { AskPlace, Content, SessionId, TurnId } from '../session/model.ts';
 import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
 import { helloMessage, loadPage, pageOf } from './chatPage.ts';
 
@@ -53,6 +53,10 @@ export class Chat implements Disposable {
   setWaiting(count: number): void {
     this.#waiting = count;
     this.#showWaiting();
+  }
+
+  showPick(ask: AskPlace | undefined): void {
+    this.#open?.link.showPick(ask);
   }
 
   agentsChanged(): void {

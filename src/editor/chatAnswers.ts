@@ -136,6 +136,10 @@ function changeAnswers(deps: ChatAnswersDeps) {
       const restored = await deps.changes.restoreFiles(known(sessions, sessionId).id, turnId);
       return restored?.conversation === true;
     },
+    showAsk: async ({ sessionId, askId }) => {
+      deps.approvals.show(sessionId, askId);
+      return null;
+    },
     allowMore: async ({ sessionId, askId, how }) => {
       known(sessions, sessionId);
       if (how === 'always') await approvals.alwaysAllow(sessionId, askId);

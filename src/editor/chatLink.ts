@@ -5,7 +5,7 @@ import type { Answers, Calls, ProfileLine, ToView } from '../bridge/contract.ts'
 import { Outbox, type Schedule } from '../bridge/outbox.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { AskId, Content, Session, SessionId, TurnId } from '../session/model.ts';
+import type { AskId, AskPlace, Content, Session, SessionId, TurnId } from '../session/model.ts';
 import { findAsk } from '../session/select.ts';
 import { sessionLine, stateOf } from './sessionLine.ts';
 import type { Typing } from './typing.ts';
@@ -28,6 +28,8 @@ export interface ChatLinkDeps {
   readonly ready: () => void;
   /** Answers an open ask of an open session. */
   readonly answer: (sessionId: SessionId, askId: AskId, answer: Answer) => void;
+  /** The ask that a quick-pick shows. */
+  readonly asking: () => AskPlace | undefined;
   /** The text of a file with unsaved changes; undefined for any other. */
   readonly unsaved: (path: string) => string | undefined;
   readonly typing: Pick<Typing, 'noted' | 'over'>;
@@ -113,6 +115,11 @@ export class ChatLink implements Disposable {
     this.#postLater({ type: 'focus' });
   }
 
+  /** The ask that a quick-pick shows, or none when it has left. */
+  showPick(ask: AskPlace | undefined): void {
+    this.#postLater(ask ? { type: 'pick', ask } : { type: 'pick' });
+  }
+
   /** Trust or the list of agents changed. */
   greetAgain(): void {
     if (this.#greeting.done) this.#greet();
@@ -172,6 +179,8 @@ export class ChatLink implements Disposable {
     this.#outbox.show(this.#active());
     this.#outbox.listen(true);
     for (const message of early) this.#page.post(message);
+    const ask = this.#deps.asking();
+    if (ask) this.#page.post({ type: 'pick', ask });
     this.#deps.ready();
   }
 

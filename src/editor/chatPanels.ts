@@ -4,7 +4,7 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
-import type { Content, SessionId } from '../session/model.ts';
+import type { AskPlace, Content, SessionId } from '../session/model.ts';
 import { titleOf } from '../session/select.ts';
 import type { Change } from '../session/store.ts';
 import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
@@ -85,6 +85,10 @@ export class ChatPanels implements Disposable {
   /** The user went to the chat in the side bar. */
   leave(): void {
     this.#comeTo(undefined);
+  }
+
+  showPick(ask: AskPlace | undefined): void {
+    for (const { link } of this.#open) link.showPick(ask);
   }
 
   /** Trust or the list of agents changed. */

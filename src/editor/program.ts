@@ -167,13 +167,18 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       lineHeight: editorLineHeight,
       idleIn: () => typing.idleIn(),
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
+      enterDiff: (sessionId, askId) => void review.openAsk(sessionId, askId, undefined, true).catch(failed('A diff could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
       addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
       makeRule: (sessionId, ask) => rules.make(sessionId, ask),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
       restoreFocus: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
-      shown: (on) => void vscode.commands.executeCommand('setContext', 'parley.approvalShown', on),
+      shown: (ask) => {
+        chat.showPick(ask);
+        panels.showPick(ask);
+        void vscode.commands.executeCommand('setContext', 'parley.approvalShown', ask !== undefined);
+      },
       // A command of the editor's own is run behind all that it was told before.
       drawn: async () => void (await vscode.commands.executeCommand('setContext', 'parley.approvalShown', true)),
     }),
@@ -232,6 +237,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
       over: () => typing.over(),
     },
     unsaved: unsavedText,
+    asking: () => approvals.asking,
     answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
     ready: () => void starter.chatShown().catch((error: unknown) => log.error('A session could not be started', error)),
   };

@@ -66,6 +66,7 @@ const calls = z.discriminatedUnion('method', [
   call('insertAtCursor', z.strictObject({ text })),
   call('openTerminal', z.strictObject({ sessionId: id, terminalId: id })),
   call('allowMore', z.strictObject({ sessionId: id, askId: id, how: z.enum(['session', 'always']) })),
+  call('showAsk', z.strictObject({ sessionId: id, askId: id })),
   call('newSession', z.strictObject({ profile: z.optional(id), pick: z.optional(z.literal(true)) })),
   call('switchSession', z.strictObject({ sessionId: id })),
   call('findSessions', z.strictObject({ query: short })),

@@ -79,7 +79,7 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
     ...(once && rule && wider.length === 0 ? [sessionAnswer(once, rule.rule, rule.covers)] : []),
     ...(rule ? [{ id: 'always', does: { kind: 'always' } as const, means: 'always' as const, label: t('Always allow…') }] : []),
     ...by('reject_once').map((option) => answerOf(option, 'reject', option === refusing && standard ? t('Reject') : undefined)),
-    ...by('reject_always').map((option) => answerOf(option, 'reject', undefined)),
+    ...by('reject_always').map(lastingRejection),
   ];
   const way = feedbackWay(ask, feedback);
   if (way && refusing) {
@@ -145,12 +145,17 @@ export function firstAnswers(answers: readonly ApprovalAnswer[]): {
 function answerOf(option: Option, means: ApprovalAnswer['means'], ours: string | undefined): ApprovalAnswer {
   const said = optionName(option);
   const label = ours ?? said;
-  const words =
-    ours === undefined || ours.endsWith('”')
-      ? ''
-      : beyondLabel(said, ours) || (ours === t('Allow from now on') ? t('kept by the agent') : '');
-  const description = [words, option.description ?? ''].filter(Boolean).join(' · ');
+  const isOurs = ours !== undefined && !ours.endsWith('”');
+  const described = [isOurs ? beyondLabel(said, ours) : '', option.description ?? ''].filter(Boolean).join(' · ');
+  const description = described || (isOurs && option.effect === 'allow_always' ? t('the agent decides how far') : '');
   return { id: `option:${option.id}`, does: { kind: 'option', option }, means, label, ...(description === '' ? {} : { description }) };
+}
+
+/** What holds for later as well is not called by a plain "No" alone. */
+function lastingRejection(option: Option): ApprovalAnswer {
+  const answer = answerOf(option, 'reject', undefined);
+  if (!isPlainWord(answer.label)) return answer;
+  return { ...answer, description: [t('Reject'), t('the agent decides how far')].join(', ') };
 }
 
 /** In the agent's words, with what the agent says beside them that it does. */

@@ -243,6 +243,11 @@ export type Content =
   /** Something this build cannot draw, kept as it came. */
   | { readonly type: 'raw'; readonly label: string; readonly value: unknown };
 
+/** An ask, and whose it is. */
+export interface AskPlace {
+  readonly sessionId: SessionId;
+  readonly askId: AskId;
+}
 /** The agent stands still until a user answers. */
 export type Ask = Approval | Question;
 export interface Approval {

@@ -19,7 +19,8 @@ export function coveredBy({ kind, pattern }: { readonly kind: string; readonly p
   }
   const start = pattern.slice(0, -2);
   if (kind === 'command' && pattern.endsWith(` ${ANY}`) && isPlain(start)) return t('commands that begin with {0}', start);
-  if (kind === 'command' && isPlain(pattern)) return pattern;
+  // Of a script the beginning: a rule about it is about no other text.
+  if (kind === 'command' && isPlain(pattern)) return pattern.includes('\n') ? `${pattern.split('\n', 1)[0]} …` : pattern;
   if (kind === 'edit' && pattern.endsWith(BELOW) && isPlain(pattern.slice(0, -BELOW.length)))
     return t('edits in {0}', pattern.slice(0, 1 - BELOW.length));
   if (kind === 'edit' && isPlain(pattern)) return t('edits of {0}', pattern);
@@ -54,6 +55,8 @@ const WITH_SUBCOMMAND = new Set([
   'gh',
 ]);
 
+/** In UTF-16 units; a rule in the settings holds all of it. */
+const LONGEST_SCRIPT = 5000;
 const ANY = '*';
 const BELOW = ['', ANY + ANY].join('/');
 
@@ -77,8 +80,10 @@ export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRu
 }
 
 function commandRules(command: string): readonly SuggestedRule[] {
-  if (command === '' || command.length > 300 || command.includes('\n') || command.search(HIDDEN) >= 0) return [];
+  if (command === '' || command.length > LONGEST_SCRIPT || command.replaceAll('\n', ' ').search(HIDDEN) >= 0) return [];
   const exact = rule('command', escaped(command));
+  if (command.includes('\n')) return /[*?]/.test(command) ? [] : [exact];
+  if (command.length > 300) return [];
   // A pattern never allows a line that holds more than one command; then only the line itself makes sense.
   if (/[;&|<>`$()*?]/.test(command)) return /[*?]/.test(command) ? [] : [exact];
   const [program = '', second = ''] = command.split(/\s+/);

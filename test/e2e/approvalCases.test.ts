@@ -100,7 +100,8 @@ test(
     await window.chatWidth(600);
     await window.pictures('cases/question-600', themes);
     await window.chatWidth(300);
-    await page.keyboard.press('ArrowDown');
+    await pick.readable();
+    await pick.focusedRow('SQLite').waitFor();
     await page.keyboard.press('Enter');
     await pick.box.getByText('2/2').waitFor();
     await page.keyboard.type('tally');

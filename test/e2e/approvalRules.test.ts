@@ -73,9 +73,11 @@ test(
     const { pick, page } = window;
     await window.command('Parley: Manage Approval Rules');
     await pick.row('Allow commands that begin with npm run').waitFor();
-    await pick.row('Always allow make').filter({ hasText: 'kept by the agent' }).waitFor();
+    await pick.row('Always allow make').filter({ hasText: 'the agent decides how far' }).waitFor();
     await window.pictures('rules/list');
     await take(pick, page, 'Try a command…');
+    // The list before it has an input with the focus, too.
+    await pick.title.filter({ hasText: 'Try a command…' }).waitFor();
     await pick.input.and(page.locator(':focus')).waitFor();
     await page.keyboard.type('npm run deploy');
     await pick.box.getByText('Decided without asking, by the rule “Allow commands that begin with npm run”.').waitFor();

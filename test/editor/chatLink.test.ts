@@ -68,6 +68,7 @@ function open(answers: Partial<Answers> = {}) {
     ready: () => {
       ready += 1;
     },
+    asking: () => undefined,
     answer: (id, askId, answer) => sent.push({ id, intent: { type: 'answer', askId, answer } }),
     unsaved: (path) => (path === '/code/dirty.ts' ? 'not saved' : undefined),
     typing: { noted: () => typed.push('noted'), over: () => typed.push('over') },

@@ -40,6 +40,7 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   existing: { paths: ['/w/a.ts'] },
   insertAtCursor: { text: 'x' },
   openTerminal: { sessionId: 's', terminalId: 'x' },
+  showAsk: { sessionId: 's', askId: 'a' },
   allowMore: { sessionId: 's', askId: 'a', how: 'always' },
   newSession: { pick: true },
   switchSession: { sessionId: 's' },

@@ -28,6 +28,8 @@ describe('approvals as quick-picks', () => {
   let inChat: boolean;
   let back: number;
   let shown: boolean;
+  /** The ask of the last pick. */
+  let asked: string | undefined;
   let onTheWay: Promise<void>;
   let drawn: Promise<void>;
 
@@ -54,11 +56,13 @@ describe('approvals as quick-picks', () => {
         lineHeight: () => 19,
         idleIn: () => rest,
         openDiff: (_, askId, path) => void diffs.push(`${askId} ${path ?? ''}`),
+        enterDiff: (_, askId) => void diffs.push(`into ${askId}`),
         openText: () => {},
         edited: async () => edited,
         restoreFocus: () => (inChat ? goBack : undefined),
-        shown: (on) => {
-          shown = on;
+        shown: (ask) => {
+          shown = ask !== undefined;
+          asked = ask?.askId ?? asked;
         },
         drawn: () => drawn,
         addSessionRule: (_, rule) => void rules.push(`${rule.kind} ${rule.pattern ?? ''}`),
@@ -155,7 +159,49 @@ describe('approvals as quick-picks', () => {
       desk.answers.map((one) => one.askId),
       ['2'],
     );
-    assert.deepEqual(diffs, ['1 ']);
+    assert.deepEqual(diffs, ['into 1']);
+  });
+
+  it('a diff that comes in the place of a pick gets the keys once nobody types, one after the other, and gives them back', async () => {
+    popUp = 'whenNoDiff';
+    diffToo = true;
+    inChat = true;
+    rest = 3_600_000;
+    const edit = (id: string) => {
+      const diff = { path: `/project/${id}.ts`, before: 'a', after: 'b' };
+      return { ...command(id), toolKind: 'edit', detail: { type: 'edit', diffs: [diff] } } as const;
+    };
+    desk.open(edit('1'));
+    desk.open(edit('2'));
+    await new Promise(setImmediate);
+    assert.deepEqual(diffs, []);
+    rest = 0;
+    approvals.refresh();
+    assert.deepEqual(diffs, ['into 1']);
+    assert.equal(await approvals.decide('a', '1', 'accept'), true);
+    assert.deepEqual([diffs, back], [['into 1', 'into 2'], 0]);
+    inChat = false;
+    await approvals.decide('a', '2', 'reject');
+    assert.equal(back, 1, 'from the last one to where the user was before the first');
+  });
+
+  it('every surface learns which ask the pick shows, and that it has left', async () => {
+    desk.open(command('1'));
+    desk.open(command('2'));
+    await new Promise(setImmediate);
+    assert.deepEqual([asked, shown, approvals.asking], ['1', true, { sessionId: 'a', askId: '1' }]);
+    approvals.show('a', '2');
+    assert.deepEqual([asked, shown], ['2', true]);
+    await press('enter');
+    await new Promise(setImmediate);
+    assert.deepEqual([asked, shown], ['1', true]);
+    await press('enter');
+    await new Promise(setImmediate);
+    assert.deepEqual([shown, approvals.asking], [false, undefined]);
+    assert.deepEqual(
+      desk.answers.map((one) => one.askId),
+      ['2', '1'],
+    );
   });
 
   it('all are allowed together but for what is dangerous', async () => {
@@ -343,7 +389,16 @@ describe('approvals as quick-picks', () => {
       drawn: async () => {},
     } as const;
     const ruleless = { addSessionRule: () => {}, makeRule: async () => false, manageRules: () => {}, quiet: 0 };
-    life.own(new Approvals({ ...deps, ...ruleless, edited: async () => undefined, restoreFocus: () => undefined, shown: () => {} }));
+    life.own(
+      new Approvals({
+        ...deps,
+        ...ruleless,
+        edited: async () => undefined,
+        restoreFocus: () => undefined,
+        shown: () => {},
+        enterDiff: () => {},
+      }),
+    );
     const chosen = inputs.pick([{ label: 'mine', value: 7 }], { title: 'Mine' });
     desk.open(command('1'));
     await press('enter');
@@ -518,13 +573,25 @@ describe('approvals as quick-picks', () => {
       ]),
     );
     await press('enter');
-    assert.deepEqual(desk.answers, [], 'Enter alone answers nothing');
-    await press('down', 'enter');
     await press('escape');
     assert.deepEqual(desk.openAsks(), ['q']);
     approvals.showPending();
-    await press('down', 'down', 'enter');
+    await press('down', 'enter');
     assert.deepEqual(desk.answers, [{ askId: 'q', answer: { kind: 'fields', values: { f: ['one'], g: ['two'] } } }]);
+  });
+
+  it('what was chosen before has the focus again, and no key answers a question before it was seen', async () => {
+    const choices = [{ label: 'one' }, { label: 'two' }];
+    let seen = () => {};
+    drawn = new Promise((resolve) => {
+      seen = resolve;
+    });
+    desk.open(question('q', [{ id: 'f', label: 'Which?', choices, initial: ['two'] }]));
+    await press('enter', 'enter');
+    assert.deepEqual(desk.answers, []);
+    seen();
+    await press('enter');
+    assert.deepEqual(desk.answers, [{ askId: 'q', answer: { kind: 'fields', values: { f: ['two'] } } }]);
   });
 
   it('choosing several: nothing chosen is no answer', async () => {
@@ -543,9 +610,9 @@ describe('approvals as quick-picks', () => {
 
   it('a question without fields is not answered for the user', async () => {
     desk.open(question('q', []));
-    await press('enter');
+    await new Promise(setImmediate);
     assert.deepEqual(desk.answers, []);
-    await press('down', 'enter');
+    await press('enter');
     assert.deepEqual(desk.answers, [{ askId: 'q', answer: { kind: 'fields', values: {} } }]);
   });
 });

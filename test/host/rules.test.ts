@@ -151,7 +151,7 @@ describe('approval rules', () => {
       'Try a command…',
       'Allow all edits in this workspace · For this session',
       'Allow npm test · In this workspace · with Agent a',
-      'Agent a: Always allow make · kept by the agent',
+      'Agent a: Always allow make · the agent decides how far',
       'Open settings · parley.approvals.rules',
     ]);
     assert.deepEqual(told, ['Remove the rule “Allow npm test”?']);

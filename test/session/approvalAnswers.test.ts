@@ -75,9 +75,9 @@ test('the agent’s words are not repeated where our label says them', () => {
   };
   assert.equal(described('Yes, allow all edits during this session'), '“allow all edits”');
   assert.equal(described("Yes, and don't ask again for npm test in this session"), "“don't ask again for npm test”");
-  assert.equal(described('Yes, allow for this session'), undefined);
-  assert.equal(described('Allow for this session'), undefined);
-  assert.equal(described('Always allow'), 'kept by the agent');
+  assert.equal(described('Yes, allow for this session'), 'the agent decides how far');
+  assert.equal(described('Allow for this session'), 'the agent decides how far');
+  assert.equal(described('Always allow'), 'the agent decides how far');
 });
 
 test('where an agent offers only allowances that last, they are labelled so and nothing stands for "allow once"', () => {
@@ -275,6 +275,17 @@ test('an ask of Parley about a place outside can be allowed', () => {
     answers.map((one) => one.label),
     ['Allow', 'Reject'],
   );
+});
+
+test('a refusal for good that is called only "No" is said to be one', () => {
+  const described = (label: string) => {
+    const once = { id: 'y', label: 'Yes', effect: 'allow_once' } as const;
+    const { answers } = approvalAnswers(approval([once, { id: 'n', label, effect: 'reject_always' }]), { cwd, feedback: true });
+    const answer = answers.find(({ letter }) => letter === 'R');
+    return [answer?.label, answer?.description];
+  };
+  assert.deepEqual(described('No'), ['No', 'Reject, the agent decides how far']);
+  assert.deepEqual(described('Never run it'), ['Never run it', undefined]);
 });
 
 test('Reject takes the narrowest refusal there is', () => {

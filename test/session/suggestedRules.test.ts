@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApprovalDetail } from '../../src/session/model.ts';
+import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
+import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
+import { autoAnswer } from '../../src/session/policy.ts';
 import { coveredBy, suggestedRules } from '../../src/session/suggestedRules.ts';
 
 const offered = (detail: ApprovalDetail) =>
@@ -19,4 +21,26 @@ test('a rule that the user wrote is told by its pattern where no words say the s
   assert.equal(coveredBy({ kind: 'edit', pattern: 'src/*.ts' }), 'edit: src/*.ts');
   assert.equal(coveredBy({ kind: 'mcp', pattern: '*/*' }), 'mcp: */*');
   assert.equal(coveredBy({ kind: 'fetch' }), 'fetch: *');
+});
+
+test('a rule about a script allows exactly that script, and is told by its first line', () => {
+  const script = 'set -e\nnpm ci\nnpm test';
+  const asking = (command: string): Approval => ({
+    kind: 'approval',
+    id: 'a',
+    title: 't',
+    detail: { type: 'command', command },
+    options: [{ id: 'once', label: 'Once', effect: 'allow_once' }],
+  });
+  assert.deepEqual(offered({ type: 'command', command: script }), ['set -e …']);
+  const rules = suggestedRules(asking(script), '/w').map(({ rule }) => rule);
+  const allowed = (command: string) => autoAnswer(asking(command), rules, '/w', workspacePathsAt('/w')) !== undefined;
+  assert.deepEqual([script, `${script}\n`, `${script}\nrm -rf .`, 'set -e', script.replace('ci', 'i')].map(allowed), [
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
+  assert.deepEqual(offered({ type: 'command', command: 'set -e\nrm *.log' }), [], 'a pattern would match more than the script');
 });

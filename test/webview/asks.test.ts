@@ -212,6 +212,22 @@ test('what Parley itself asks is said to be its own, in the card and to a screen
   assert.match(spoken(asks[1]) ?? '', /^The agent asks: /);
 });
 
+test('the card shows what the quick-pick asks; another card is another quick-pick, while there is one', async () => {
+  const asks = ['a1', 'a2', 'a3'].map((id) => ({ ...command, id, title: id }));
+  const stage = await Stage.open(session({ ...running, asks }));
+  const shown = () => [stage.find('.ask').getAttribute('data-ask'), stage.find('.paging').textContent?.slice(0, 6)];
+  stage.post({ type: 'pick', ask: { sessionId: stage.session?.id ?? '', askId: 'a2' } });
+  await stage.settle();
+  assert.deepEqual(shown(), ['a2', '2 of 3']);
+  stage.find('.paging').dispatchEvent(new window.MouseEvent('click', { bubbles: true }) as never);
+  await stage.settle();
+  assert.deepEqual(stage.calls('showAsk'), [{ sessionId: stage.session?.id, askId: 'a3' }]);
+  stage.post({ type: 'pick' });
+  stage.find('.paging').dispatchEvent(new window.MouseEvent('click', { bubbles: true }) as never);
+  await stage.settle();
+  assert.deepEqual([shown(), stage.calls('showAsk').length], [['a1', '1 of 3'], 1]);
+});
+
 test('Escape answers nothing', async () => {
   const stage = await Stage.open(session({ ...running, asks: all }));
   for (const element of stage.all('.ask, .ask button, .ask vscode-button, .composer-text')) {

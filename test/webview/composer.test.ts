@@ -1,6 +1,7 @@
 import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Ask } from '../../src/session/model.ts';
 import { steerKey } from '../../webview/composer.ts';
 import { session, sessions, turn } from './page/sessions.ts';
 import { Stage } from './stage.ts';
@@ -125,6 +126,41 @@ test('Escape closes the menu, and with no menu left it stops the turn; what is t
   assert.equal(await stage.key('Escape'), true);
   assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
   assert.equal(stage.composer.value, '/');
+});
+
+test('Escape right after an answer stops nothing, however often it is pressed; once the user does something here it stops', async () => {
+  const ask: Ask = { kind: 'approval', id: 'a', turnId: 't1', title: 'Run', detail: { type: 'text', text: 'x' }, options: [] };
+  const stage = await Stage.open(session({ ...running, asks: [{ ...ask, turnId: running.turns?.at(-1)?.id ?? '' }] }));
+  await stage.happen({ type: 'ask.closed', askId: 'a', how: 'answered' });
+  assert.equal(await stage.key('Escape'), true);
+  await stage.key('Escape');
+  assert.deepEqual(stage.intents, []);
+  assert.match(stage.text('.said'), /Esc stops nothing right after an answer/);
+  await stage.type('on');
+  await stage.key('n');
+  await stage.key('Escape');
+  assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
+});
+
+test('what a rule answers leaves Escape as it is', async () => {
+  const turnId = running.turns?.at(-1)?.id ?? '';
+  const decision = { kind: 'approval', by: 'rule', effect: 'allow_once' } as const;
+  const ask: Ask = { kind: 'approval', id: 'a', turnId, title: 'Run', detail: { type: 'text', text: 'x' }, options: [], decision };
+  const stage = await Stage.open(session({ ...running, asks: [ask] }));
+  await stage.happen({ type: 'ask.closed', askId: 'a', how: 'answered' });
+  await stage.key('Escape');
+  assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
+});
+
+test('Escape that closed a quick-pick, of whichever session, stops nothing when it is pressed once more', async () => {
+  const stage = await Stage.open(session(running));
+  stage.post({ type: 'pick', ask: { sessionId: 'other', askId: 'a' } });
+  stage.post({ type: 'pick' });
+  await stage.key('Escape');
+  assert.deepEqual(stage.intents, []);
+  stage.root.dispatchEvent(new window.Event('pointerdown') as never);
+  await stage.key('Escape');
+  assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
 });
 
 test('@ asks the host for files; the chosen one goes along with the prompt for as long as it is named', async () => {

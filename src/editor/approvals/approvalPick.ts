@@ -133,7 +133,7 @@ export class ApprovalPick implements AskPick {
       guard.begin();
       clearTimeout(this.#hint);
       this.#hint = setTimeout(() => {
-        this.#pick.placeholder = vscode.l10n.t('A letter moves, Enter decides. Esc decides nothing.');
+        this.#pick.placeholder = vscode.l10n.t('Enter decides. Esc decides nothing.');
       }, guard.left);
     });
   }

@@ -4,7 +4,7 @@ import type { HostedSession, SessionHost } from '../../live/surface.ts';
 import { type ApprovalAnswer, type ApprovalAnswers, approvalAnswers } from '../../session/approvalAnswers.ts';
 import { approvalHeading } from '../../session/approvalHeading.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Ask, AskId, SessionId } from '../../session/model.ts';
+import type { Approval, Ask, AskId, AskPlace, SessionId } from '../../session/model.ts';
 import type { ApprovalRule } from '../../session/policy.ts';
 import type { Change } from '../../session/store.ts';
 import { shortened } from '../../session/visible.ts';
@@ -18,6 +18,10 @@ import { QuestionPick, type QuestionProgress } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
 import { plainLabel } from './rowText.ts';
 
+interface InDiff {
+  readonly key: AskKey;
+  readonly back: (() => Promise<void>) | undefined;
+}
 type Feedback = Extract<ApprovalAnswer['does'], { readonly kind: 'feedback' }>;
 export type PopUp = 'always' | 'whenNoDiff' | 'never';
 
@@ -29,6 +33,8 @@ export interface ApprovalsDeps {
   /** Whether the diff of a proposed edit opens with the ask. */
   readonly openDiffToo: () => boolean;
   readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
+  /** The same, with the keyboard in the diff. */
+  readonly enterDiff: (sessionId: SessionId, askId: AskId) => void;
   /** Pixels of a line in text editors. */
   readonly lineHeight: () => number;
   /** Milliseconds until the user does not type any more; an ask that appears by itself waits for it. */
@@ -36,8 +42,8 @@ export interface ApprovalsDeps {
   readonly openText: (title: string, text: string) => void;
   /** Back to where the keyboard is now, from a quick-pick: the editor itself goes back to its own parts only, never to a webview. Settles when the keyboard is there. */
   readonly restoreFocus: () => (() => Promise<void>) | undefined;
-  /** Whether one of the picks is on the screen, and Esc therefore sets it aside. */
-  readonly shown: (on: boolean) => void;
+  /** Which ask a pick on the screen asks, which Esc therefore sets aside; undefined when it has left. */
+  readonly shown: (ask: AskPlace | undefined) => void;
   /** Settles when the editor has drawn what it was told before. */
   readonly drawn: () => Promise<void>;
   /** What the user made of the proposed text, when they changed it in the diff. */
@@ -60,7 +66,9 @@ export class Approvals implements Disposable {
   readonly #focus = new FocusReturn();
   readonly #progress = new Map<AskKey, QuestionProgress>();
   #timer: NodeJS.Timeout | undefined;
-  #view: { readonly key: AskKey; readonly pick: AskPick } | undefined;
+  #view: { readonly key: AskKey; readonly place: AskPlace; readonly pick: AskPick } | undefined;
+  /** The edit whose diff has come up in the place of a pick, and the way back from it. */
+  #inDiff: InDiff | undefined;
   /** Feedback is being typed for this one; its pick is away meanwhile. */
   #feedback: { readonly key: AskKey; readonly stop: AbortController } | undefined;
 
@@ -73,6 +81,11 @@ export class Approvals implements Disposable {
     this.#life.onEnd(() => this.#view?.pick.dispose());
     this.#life.onEnd(() => this.#feedback?.stop.abort());
     this.refresh();
+  }
+
+  /** What the pick on the screen asks. */
+  get asking(): AskPlace | undefined {
+    return this.#view?.place;
   }
 
   /** Shows this ask again. False when it is not open any more. */
@@ -115,7 +128,9 @@ export class Approvals implements Disposable {
     const { once, reject } = this.#answersTo(sessionId, found.ask);
     const answer = how === 'accept' ? once : reject;
     if (answer?.does.kind !== 'option') return false;
+    const inDiff = this.#inDiff?.key === keyOfOpen(found) ? this.#inDiff : undefined;
     await this.#answer(found, { kind: 'option', optionId: answer.does.option.id });
+    await this.#leaveDiff(inDiff);
     return true;
   }
 
@@ -125,8 +140,10 @@ export class Approvals implements Disposable {
     if (found?.ask.kind !== 'approval') return false;
     const answer = this.#answersTo(sessionId, found.ask).answers.find(({ does }) => does.kind === 'feedback');
     if (answer?.does.kind !== 'feedback') return false;
+    const inDiff = this.#inDiff?.key === keyOfOpen(found) ? this.#inDiff : undefined;
     await this.#rejectWithWords(found, found.ask, answer.does);
     await this.#goBack();
+    await this.#leaveDiff(inDiff);
     return true;
   }
 
@@ -158,9 +175,11 @@ export class Approvals implements Disposable {
     const open = new Set(this.#queue.open.map(keyOfOpen));
     for (const key of [...this.#progress.keys()]) if (!open.has(key)) this.#progress.delete(key);
     if (this.#feedback && !open.has(this.#feedback.key)) this.#feedback.stop.abort();
+    const left = this.#inDiff && !open.has(this.#inDiff.key) ? this.#inDiff : undefined;
+    if (left) this.#inDiff = undefined;
     const popUp = this.#deps.popUp();
-    if (popUp === 'whenNoDiff') this.#openDiffsInstead();
-    const next = this.#queue.next(popUp !== 'never');
+    if (popUp === 'whenNoDiff') this.#openDiffInstead(left?.back);
+    const next = this.#queue.next(({ ask }) => popUp === 'always' || (popUp === 'whenNoDiff' && !this.#opensDiff(ask)));
     const key = next && keyOfOpen(next);
     if (this.#view && this.#view.key !== key) this.#takeDown();
     if (!next || !key) return;
@@ -204,25 +223,27 @@ export class Approvals implements Disposable {
   /** The pick is not on the screen any more. */
   #left(): void {
     this.#view = undefined;
-    this.#deps.shown(false);
+    this.#deps.shown(undefined);
   }
 
   #put(one: OpenAsk, key: AskKey): void {
     this.#queue.show(one);
     this.#focus.leave(this.#deps.restoreFocus);
-    this.#deps.shown(true);
+    const place = { sessionId: one.sessionId, askId: one.ask.id };
+    this.#deps.shown(place);
     const pick = this.#pickFor(one, key);
-    this.#view = { key, pick };
+    this.#view = { key, place, pick };
     void pick.outcome.then((outcome) => this.#settle(one, pick, outcome));
   }
 
   #pickFor(one: OpenAsk, key: AskKey): AskPick {
     const { ask, sessionId } = one;
     const title = this.#titleOf(one);
-    if (ask.kind === 'question') return new QuestionPick(ask, title, this.#progressOf(key), this.#deps.openText);
-    const diffOpen = this.#opensDiff(ask);
-    if (diffOpen) this.#deps.openDiff(sessionId, ask.id);
     const { openDiff, openText, manageRules, drawn, quiet } = this.#deps;
+    if (ask.kind === 'question')
+      return new QuestionPick(ask, title, this.#progressOf(key), { openText, drawn, guard: new KeyGuard(quiet) });
+    const diffOpen = this.#opensDiff(ask);
+    if (diffOpen) openDiff(sessionId, ask.id);
     const seen = { cwd: this.#cwdOf(sessionId), feedback: this.#offersFeedback(sessionId), diffOpen };
     const setting = { ...seen, lineHeight: this.#deps.lineHeight(), guard: new KeyGuard(quiet) };
     const clicks = this.#clicks;
@@ -250,13 +271,25 @@ export class Approvals implements Disposable {
     return ask.kind === 'approval' && ask.detail.type === 'edit' && ask.detail.diffs.length > 0 && this.#deps.openDiffToo();
   }
 
-  /** Edits open as diffs, with their answers in the editor's title; only what has no diff comes as a pick. */
-  #openDiffsInstead(): void {
-    for (const one of this.#queue.waiting) {
-      if (!this.#opensDiff(one.ask) || this.#queue.isWanted(one) || this.#queue.shown === keyOfOpen(one)) continue;
-      this.#queue.putAside(keyOfOpen(one));
-      this.#deps.openDiff(one.sessionId, one.ask.id);
-    }
+  /**
+   * An edit opens as a diff, with its answers in the editor's title and the keyboard in it; only what has no diff comes as a pick. One after the
+   * other: a key that was meant for one diff must not find another. `back`: from the diff before.
+   */
+  #openDiffInstead(back: (() => Promise<void>) | undefined): void {
+    const isNext = (one: OpenAsk) => this.#opensDiff(one.ask) && !this.#queue.isWanted(one) && this.#queue.shown !== keyOfOpen(one);
+    const next = this.#queue.waiting.find(isNext);
+    if (!next || this.#inDiff || this.#focus.away || this.#deps.inputs.busy) return;
+    const rest = this.#deps.idleIn();
+    if (rest > 0) return this.#later(rest);
+    const key = keyOfOpen(next);
+    this.#queue.putAside(key);
+    this.#inDiff = { key, back: back ?? this.#deps.restoreFocus() };
+    this.#deps.enterDiff(next.sessionId, next.ask.id);
+  }
+
+  /** After an answer in a diff that came up by itself the user continues where they were, unless the next one is there. */
+  async #leaveDiff(left: InDiff | undefined): Promise<void> {
+    if (left && !this.#view && (!this.#inDiff || this.#inDiff === left)) await left.back?.();
   }
 
   #answersTo(sessionId: SessionId, ask: Approval): ApprovalAnswers {

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { Emitter } from '../../base/emitter.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Field } from '../../session/model.ts';
+import type { KeyGuard } from './keyGuard.ts';
 import { questionRows } from './questionText.ts';
 import { plainLabel } from './rowText.ts';
 
@@ -23,8 +24,8 @@ interface Row extends vscode.QuickPickItem {
 const SETTLES = 150;
 
 /**
- * One field with choices. Nothing is active when it appears: an Enter meant for elsewhere answers nothing. Typing finds a choice, and where
- * other answers are taken, what is typed is the active row: Enter answers with it.
+ * One field with choices. Its first row, or what was chosen before, is active; an Enter meant for elsewhere does not count (`KeyGuard`). Typing
+ * finds a choice, and where other answers are taken, what is typed is the active row: Enter answers with it.
  */
 export class ChoicePick implements Disposable {
   readonly input: vscode.QuickPick<Row>;
@@ -35,11 +36,15 @@ export class ChoicePick implements Disposable {
   readonly #choices: readonly Row[];
   /** Answers that were typed before. */
   readonly #own: readonly Row[];
+  readonly #guard: KeyGuard;
+  readonly #chosen: string | undefined;
   #typed: Row | undefined;
   #typedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(field: Field, given: { readonly chosen: readonly string[]; readonly draft: string }) {
+  constructor(field: Field, given: { readonly chosen: readonly string[]; readonly draft: string }, guard: KeyGuard) {
     this.#field = field;
+    this.#guard = guard;
+    this.#chosen = given.chosen[0];
     this.input = this.#life.own(vscode.window.createQuickPick<Row>());
     this.#choices = choicesOf(field).map((one): Row => {
       const row = { label: plainLabel(one.label), choice: one.value };
@@ -47,7 +52,6 @@ export class ChoicePick implements Disposable {
     });
     this.#own = given.chosen.filter((value) => !this.#choices.some((row) => row.choice === value)).map(answerRow);
     const pick = this.input;
-    if (field.free) pick.placeholder = vscode.l10n.t('Choose with the arrow keys, or type an answer of your own');
     pick.matchOnDescription = true;
     pick.canSelectMany = field.many === true;
     pick.value = given.draft;
@@ -82,10 +86,13 @@ export class ChoicePick implements Disposable {
     const rest = many || text !== '' ? [] : [...(free ? [otherRow(this.#field)] : []), ...textRows(this.#field)];
     pick.items = [...typed, ...this.#choices, ...(many ? this.#own : []), ...rest];
     if (many) pick.selectedItems = [...checked, ...typed];
-    else if (this.#typed || text === '') pick.activeItems = typed;
+    else if (this.#typed) pick.activeItems = typed;
+    else if (text === '')
+      pick.activeItems = [this.#choices.find((row) => row.choice === this.#chosen) ?? this.#choices[0]].flatMap((row) => row ?? []);
   }
 
   #accepted(): void {
+    if (!this.#guard.press()) return;
     const values = this.#taken();
     const event = values.length === 0 ? this.input.selectedItems[0]?.event : undefined;
     if (event) this.#events.fire(event);

@@ -15,6 +15,11 @@ export class FocusReturn {
     return this.#state.at === 'returning';
   }
 
+  /** A pick has the keyboard, or it is on its way back from one. */
+  get away(): boolean {
+    return this.#state.at === 'pick' || this.#state.at === 'returning';
+  }
+
   /** A pick comes up. `origin` says where the keyboard is, unless a pick before it has taken it from there. */
   leave(origin: () => WayBack | undefined): void {
     if (this.#state.at !== 'pick' || !this.#state.back) this.#state = { at: 'pick', back: origin() };

@@ -5,6 +5,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { Ask, Field, Question } from '../../session/model.ts';
 import { type AskPick, type PickOutcome, pendingOutcome } from './askPick.ts';
 import { type ChoiceEvent, ChoicePick, choicesOf } from './choicePick.ts';
+import type { KeyGuard } from './keyGuard.ts';
 import { questionRows, withoutMarks } from './questionText.ts';
 import { plainLabel } from './rowText.ts';
 
@@ -15,6 +16,13 @@ export interface QuestionProgress {
   /** Free text under way, per field. */
   readonly drafts: Map<string, string>;
 }
+export interface QuestionPorts {
+  /** Shows a long text whole. */
+  readonly openText: (title: string, text: string) => void;
+  /** Settles when the editor has drawn what it was told before. */
+  readonly drawn: () => Promise<void>;
+  readonly guard: KeyGuard;
+}
 type Input = vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox;
 
 /** A question as native inputs, one field after another with a way back. Closing one of them answers nothing. */
@@ -23,19 +31,19 @@ export class QuestionPick implements AskPick {
   readonly #ask: Question;
   readonly #fields: readonly Field[];
   readonly #progress: QuestionProgress;
-  readonly #openText: (title: string, text: string) => void;
+  readonly #ports: QuestionPorts;
   readonly #settled = pendingOutcome();
   #title: string;
   /** The input on the screen; absent once the question has left. */
   #step: { readonly input: Input; readonly life: Lifetime } | undefined;
 
-  constructor(ask: Question, title: string, progress: QuestionProgress, openText: (title: string, text: string) => void) {
+  constructor(ask: Question, title: string, progress: QuestionProgress, ports: QuestionPorts) {
     this.outcome = this.#settled.promise;
     this.#ask = ask;
     // A question without fields is one to continue from; it is not answered for the user.
     this.#fields = ask.fields.length > 0 ? ask.fields : [{ id: '', label: ask.title, choices: [{ label: vscode.l10n.t('Continue') }] }];
     this.#progress = progress;
-    this.#openText = openText;
+    this.#ports = ports;
     this.#title = title;
     this.#go(Math.min(progress.step, this.#fields.length - 1));
   }
@@ -82,6 +90,25 @@ export class QuestionPick implements AskPick {
     }
     life.own(input.onDidHide(() => this.#step?.input === input && this.#leave({ how: 'dismissed' })));
     input.show();
+    this.#guardUntilSeen(
+      input,
+      life,
+      asText ? field.freeLabel : field.free ? vscode.l10n.t('Choose with the arrow keys, or type an answer of your own') : undefined,
+    );
+  }
+
+  /** No key counts before the field is drawn, and for a moment then; the hint comes when they do. */
+  #guardUntilSeen(input: Input, life: Lifetime, hint = vscode.l10n.t('Enter decides. Esc decides nothing.')): void {
+    const { guard, drawn } = this.#ports;
+    guard.stop();
+    void drawn().then(() => {
+      if (life.ended) return;
+      guard.begin();
+      const timer = setTimeout(() => {
+        input.placeholder = hint;
+      }, guard.left);
+      life.onEnd(() => clearTimeout(timer));
+    });
   }
 
   #titleFor(field: Field): string {
@@ -89,7 +116,7 @@ export class QuestionPick implements AskPick {
   }
 
   #openWhole(field: Field): void {
-    this.#openText(this.#ask.title, [field.label, field.body].filter(Boolean).join('\n\n'));
+    this.#ports.openText(this.#ask.title, [field.label, field.body].filter(Boolean).join('\n\n'));
   }
 
   #take(field: Field, values: readonly string[]): void {
@@ -116,18 +143,21 @@ export class QuestionPick implements AskPick {
     const { values, drafts, step } = this.#progress;
     const box = life.own(vscode.window.createInputBox());
     box.prompt = [field.label, withoutMarks(field.body ?? '')].filter(Boolean).join(' — ');
-    box.placeholder = field.freeLabel;
+    let touched = false;
     box.password = field.kind === 'secret';
     box.value = drafts.get(field.id) ?? (asOther ? '' : ((values.get(field.id) ?? field.initial)?.[0] ?? ''));
     this.#addButtons(field, life, box, asOther ? () => this.#go(step) : step > 0 ? () => this.#go(step - 1) : undefined);
     life.own(
       box.onDidChangeValue((value) => {
+        touched = true;
         drafts.set(field.id, value);
         box.validationMessage = undefined;
       }),
     );
     life.own(
       box.onDidAccept(() => {
+        // What was typed here was meant for it.
+        if (!touched && !this.#ports.guard.press()) return;
         const given = box.value === '' ? [] : [box.value];
         const problem = asOther ? problemText({ id: field.id, label: field.label }, [box.value]) : problemText(field, given);
         if (problem === undefined) this.#take(field, given);
@@ -140,7 +170,7 @@ export class QuestionPick implements AskPick {
   #choiceStep(field: Field, life: Lifetime): Input {
     const { values, drafts, step } = this.#progress;
     const given = { chosen: values.get(field.id) ?? field.initial ?? [], draft: drafts.get(field.id) ?? '' };
-    const pick = life.own(new ChoicePick(field, given));
+    const pick = life.own(new ChoicePick(field, given, this.#ports.guard));
     life.own(pick.onEvent((event) => this.#choiceEvent(field, event)));
     // The user has seen what was wrong.
     life.own(

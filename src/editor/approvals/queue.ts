@@ -51,11 +51,11 @@ export class AskQueue {
     if (this.#wanted !== undefined && !keys.has(this.#wanted)) this.#wanted = undefined;
   }
 
-  /** The ask to show now. Without `popUp` only what was asked for. */
-  next(popUp: boolean): OpenAsk | undefined {
+  /** The ask to show now: what was asked for, otherwise the first that comes up by itself. */
+  next(comesUp: (one: OpenAsk) => boolean): OpenAsk | undefined {
     if (this.#wanted !== undefined) return this.#find(this.#wanted);
     if (this.#shown !== undefined) return this.#find(this.#shown);
-    return popUp ? this.#open.find((one) => !this.#aside.has(keyOfOpen(one))) : undefined;
+    return this.waiting.find(comesUp);
   }
 
   /** True when the user asked for this one; otherwise it appears by itself. */

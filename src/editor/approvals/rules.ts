@@ -143,7 +143,9 @@ export class Rules implements Disposable {
       [
         { label: vscode.l10n.t('Try a command…'), value: 'try' },
         ...known.map((one): Choice<Row> => ({ label: ruleText(one.rule), description: this.#reachText(one), value: one })),
-        ...this.#byAgents().map((label): Choice<Row> => ({ label, description: vscode.l10n.t('kept by the agent'), value: 'agents' })),
+        ...this.#byAgents().map(
+          (label): Choice<Row> => ({ label, description: vscode.l10n.t('the agent decides how far'), value: 'agents' }),
+        ),
         { label: vscode.l10n.t('Open settings'), description: 'parley.approvals.rules', value: 'settings' },
       ],
       { title: vscode.l10n.t('Approval Rules'), placeholder: vscode.l10n.t('Choose a rule to remove it') },

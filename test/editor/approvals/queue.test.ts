@@ -11,7 +11,7 @@ const idOf = (one: OpenAsk | undefined) => one?.ask.id;
 
 /** Shows what comes next, as the surface does. */
 function showNext(queue: AskQueue, popUp = true): string | undefined {
-  const next = queue.next(popUp);
+  const next = queue.next(() => popUp);
   if (next) queue.show(next);
   return idOf(next);
 }
@@ -41,7 +41,10 @@ test('a dismissed ask stays open and does not come back by itself', () => {
   queue.update([a]);
   showNext(queue);
   queue.dismissed();
-  assert.equal(queue.next(true), undefined);
+  assert.equal(
+    queue.next(() => true),
+    undefined,
+  );
   assert.deepEqual(queue.open.map(idOf), ['a']);
 });
 
@@ -50,7 +53,11 @@ test('a dismissal sets aside all that wait, and a later ask still shows', () => 
   queue.update([a, b]);
   showNext(queue);
   queue.dismissed();
-  assert.equal(queue.next(true), undefined, 'the next one would close what the user has opened instead');
+  assert.equal(
+    queue.next(() => true),
+    undefined,
+    'the next one would close what the user has opened instead',
+  );
   queue.update([a, b, c]);
   assert.equal(showNext(queue), 'c');
 });
@@ -64,7 +71,11 @@ test('what was set aside comes back when it is asked for', () => {
   assert.equal(showNext(queue), 'b');
   queue.answered(keyOfOpen(b));
   queue.update([a]);
-  assert.equal(queue.next(true), undefined, 'the other one was not asked for');
+  assert.equal(
+    queue.next(() => true),
+    undefined,
+    'the other one was not asked for',
+  );
   assert.equal(queue.wantAll(), true);
   assert.equal(showNext(queue), 'a');
 });
@@ -86,7 +97,10 @@ test('an answered ask is not shown again while the agent has not taken the answe
   showNext(queue);
   queue.answered(keyOfOpen(a));
   queue.update([a]);
-  assert.equal(queue.next(true), undefined);
+  assert.equal(
+    queue.next(() => true),
+    undefined,
+  );
 });
 
 test('without popping up only what is asked for is shown', () => {
@@ -104,7 +118,10 @@ test('nothing is wanted that is not open', () => {
   queue.update([a]);
   queue.want(keyOfOpen(a));
   queue.update([]);
-  assert.equal(queue.next(true), undefined);
+  assert.equal(
+    queue.next(() => true),
+    undefined,
+  );
 });
 
 test('one id in two sessions is two asks', () => {
@@ -112,7 +129,7 @@ test('one id in two sessions is two asks', () => {
   queue.update([ask('x', 'one'), ask('x', 'two')]);
   showNext(queue);
   queue.answered(keyOf('one', 'x'));
-  assert.equal(queue.next(true)?.sessionId, 'two');
+  assert.equal(queue.next(() => true)?.sessionId, 'two');
   assert.notEqual(keyOf('a', 'b,c'), keyOf('a,b', 'c'));
 });
 
