@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { FakeAgent, SESSION } from '../fakes/acp.ts';
+import { ReviewPage } from './pages/review.ts';
+import { type Scene, suite } from './suite.ts';
+import { untilFile } from './until.ts';
+
+// A folder of five thousand files, which an agent begins to change as soon as it has the first prompt.
+const COUNT = 5000;
+let agent: FakeAgent;
+let act: () => void | Promise<void> = () => {};
+let root = '';
+
+const inWindow = suite({
+  name: 'changes-large',
+  prepare: async (folder) => {
+    root = folder;
+    for (let at = 0; at < COUNT; at += 1) write(nameOf(at), before(at));
+    agent = await FakeAgent.start();
+    agent.handlers['session/prompt'] = async () => {
+      await act();
+      agent.text('Done.');
+      return { stopReason: 'end_turn' };
+    };
+    const { command, args } = agent.launch(folder);
+    return {
+      machineSettings: {
+        'parley.agents': [{ id: 'disk', name: 'Disk', protocol: 'acp', command, args }],
+        'parley.defaultAgent': 'disk',
+      },
+      agents: String(args.at(-1)),
+      end: () => agent.stop(),
+    };
+  },
+});
+const read = (name: string) => readFileSync(inFolder(name), 'utf8');
+function inFolder(name: string): string {
+  return path.join(root, name);
+}
+function write(name: string, text: string): void {
+  mkdirSync(path.dirname(inFolder(name)), { recursive: true });
+  writeFileSync(inFolder(name), text);
+}
+function nameOf(at: number): string {
+  return `many/d${at % 100}/f${at}.txt`;
+}
+function before(at: number): string {
+  return `${'some text of that file\n'.repeat(20)}${at}\n`;
+}
+
+test(
+  'five thousand files changed right after the first prompt: all are said, and all are as before after a restore',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    act = () => {
+      for (let at = 0; at < COUNT; at += 1) write(nameOf(at), `agent ${at}\n`);
+    };
+    await window.openChat();
+    await chat.exchange('change all');
+    await chat.lastTurn.getByText(`${COUNT} files changed at once and are not listed.`).waitFor();
+    await review.show();
+    await page.getByText(`${COUNT} files changed at once and are not listed.`).first().waitFor();
+    await window.pictures('review/large');
+    await window.command('Parley: Restore Files to Before a Prompt');
+    await window.pick.choose('change all');
+    await page.getByRole('button', { name: 'Restore Files' }).waitFor();
+    await window.pictures('review/large-restore');
+    await page.getByRole('button', { name: 'Restore Files' }).click();
+    const told = page.getByText('Files restored.').first();
+    await told.waitFor({ state: 'attached' });
+    // Where the machine is too busy to read all of them before the agent changes them, the rest is said.
+    const wrong = Array.from({ length: COUNT }, (_, at) => at).filter((at) => read(nameOf(at)) !== before(at)).length;
+    const text = (await told.textContent()) ?? '';
+    const said = /(\d+) files cannot be restored/.exec(text)?.[1] ?? (text.includes('cannot be restored') ? '1' : '0');
+    assert.equal(said, `${wrong}`);
+  }),
+);
+
+async function openFile({ page, pick }: Scene['window'], name: string): Promise<void> {
+  for (let attempt = 1; attempt <= 8; attempt += 1) {
+    await page.keyboard.press('F1');
+    // The key is lost while the focus moves into a view that is still loading.
+    const isThere = await pick.input.fill(name, { timeout: 5000 }).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) break;
+  }
+  await pick.focusedRow(name).waitFor();
+  await page.keyboard.press('Enter');
+  await page.locator('.tab.active', { hasText: name }).waitFor();
+}
+
+test(
+  'an edited proposal in a large folder is written, with the file open in an editor and an agent that mirrors its writes',
+  inWindow(async ({ window }) => {
+    const { chat, diff, page, pick } = window;
+    const lines = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);
+    const text = (all: readonly string[]) => `${all.join('\n')}\n`;
+    for (const how of ['writes', 'mirrors'] as const) {
+      const name = `${how}.txt`;
+      const after = lines.with(2, 'line three').with(25, 'line twenty-six');
+      write(name, text(lines));
+      act = async () => {
+        const content = [{ type: 'diff', path: inFolder(name), oldText: text(lines), newText: text(after) }];
+        const toolCall = { toolCallId: `call ${how}`, title: `Edit ${name}`, kind: 'edit', status: 'pending', content };
+        agent.update({ sessionUpdate: 'tool_call', ...toolCall });
+        const options = [
+          { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+          { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+        ];
+        await agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options }, `permission ${how}`);
+        if (how === 'mirrors')
+          void agent.ask('fs/write_text_file', { sessionId: SESSION, path: inFolder(name), content: text(after) }, 'w');
+        write(name, text(after));
+        agent.update({ sessionUpdate: 'tool_call_update', toolCallId: `call ${how}`, status: 'completed', content });
+      };
+      // An editor hears late of what is written in a large folder, and this one is open when the agent writes.
+      if (how === 'writes') await openFile(window, name);
+      await window.openChat();
+      await chat.say(`edit ${how}`);
+      await pick.row('Allow once').waitFor();
+      await diff.compared();
+      await page.keyboard.press('Escape');
+      await pick.gone();
+      const modified = diff.editor.locator('.editor.modified .view-line');
+      await modified.filter({ hasText: 'line twenty-six' }).click();
+      await diff.editor.locator('.editor.modified .monaco-editor.focused').waitFor();
+      await page.keyboard.press('End');
+      await page.keyboard.type(', as I like it');
+      await chat.frame.getByText('edited by you').waitFor();
+      await window.command('Parley: Accept Proposed Change');
+      await chat.settled(chat.lastTurn);
+      await untilFile(inFolder(name), /line three\n.*line twenty-six, as I like it\n/s);
+      await window.pictures(`review/large-${how}`);
+      assert.equal(await chat.frame.getByText('was not written').count(), 0);
+      // What the agent was told of earlier turns is one line below the message.
+      assert.equal(await chat.lastTurn.locator('.prompt', { hasText: /changed your edit|restored another/ }).count(), 0);
+      await chat.lastTurn.getByText('The agent was told what you changed').click();
+      await chat.lastTurn.getByText(how === 'writes' ? /restored another state/ : /changed your edit of writes\.txt/).waitFor();
+    }
+  }),
+);
