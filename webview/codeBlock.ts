@@ -72,6 +72,7 @@ export class CodeBlock {
     };
     // The box is put on the page after it is finished.
     requestAnimationFrame(() => void drawn());
+    followTheme();
   }
 
   #begin(): void {
@@ -121,6 +122,21 @@ async function draw(text: string, place: HTMLElement): Promise<boolean> {
   const svg = await withStyles(nonce, () => svgOf(text));
   show(svg, place, nonce);
   return true;
+}
+
+/** Dark or light, as the diagrams on the page are drawn; undefined before the first. */
+let drawnDark: boolean | undefined;
+
+/** Draws all diagrams again when the editor goes from dark to light or back. */
+function followTheme(): void {
+  if (drawnDark !== undefined) return;
+  drawnDark = isDark();
+  new MutationObserver(() => {
+    if (drawnDark === isDark()) return;
+    drawnDark = isDark();
+    for (const place of document.querySelectorAll<HTMLElement>('.diagram'))
+      void drawDiagram(place.closest('.code')?.querySelector('code')?.textContent ?? '', place);
+  }).observe(document.body, { attributes: true, attributeFilter: ['class'] });
 }
 
 let drawings = 0;

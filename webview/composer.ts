@@ -12,7 +12,7 @@ import { commandHint } from './commandMenu.ts';
 import { Completion } from './completion.ts';
 import { iconOf } from './icons.ts';
 import { named } from './mentions.ts';
-import { MENU_ID, menuView, optionId } from './menu.ts';
+import { isEmpty, MENU_ID, menuView, optionId } from './menu.ts';
 import type { Page } from './page.ts';
 import { chipLabel } from './parts/content.ts';
 import { editingView, replacedTurn } from './parts/retryActions.ts';
@@ -193,7 +193,7 @@ export class Composer {
     const { menu } = this.#completion;
     const item = menu?.items[index];
     const area = this.#ref.value;
-    if (!menu || !item || !area) return;
+    if (!menu || !item || !area || isEmpty(item)) return;
     this.#completion.close();
     const view = this.#view;
     const { mention } = item;

@@ -40,7 +40,7 @@ export function menuView(menu: Menu, at: number, choose: (index: number) => void
     <div role="listbox" id=${MENU_ID} aria-label=${label}>
     ${menu.items.map(
       (item, index) =>
-        html`<div class="menu-item" role="option" id=${optionId(index)} aria-selected=${index === at ? 'true' : 'false'}
+        html`<div class="menu-item" role="option" id=${optionId(index)} aria-selected=${index === at ? 'true' : 'false'} aria-disabled=${isEmpty(item) ? 'true' : nothing}
           @mousedown=${(event: Event) => event.preventDefault()} @click=${() => choose(index)}>
           <span class="menu-label">${item.mention ? iconOf(icons[item.mention.kind]) : nothing}<bdi>${item.label}</bdi>${item.hint ? html` <span class="menu-hint">${item.hint}</span>` : nothing}</span>
           ${item.detail ? html`<span class="menu-detail"><bdi>${item.detail}</bdi></span>` : nothing}
@@ -48,6 +48,11 @@ export function menuView(menu: Menu, at: number, choose: (index: number) => void
     )}
     </div>
   </div>`;
+}
+
+/** It names what holds nothing just now, and cannot be chosen. */
+export function isEmpty({ mention }: MenuItem): boolean {
+  return mention !== undefined && 'empty' in mention && mention.empty === true;
 }
 
 const icons: Readonly<Record<Mention['kind'], IconName>> = {

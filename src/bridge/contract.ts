@@ -83,6 +83,8 @@ export interface MentionedContext {
   readonly kind: ContextKind;
   readonly label: string;
   readonly detail?: string;
+  /** It holds nothing just now: it is listed so that it can be found, and cannot be chosen. */
+  readonly empty?: true;
 }
 /** `browse`: files that the user picks in a dialog. */
 export const CONTEXT_KINDS = ['selection', 'problems', 'changes', 'terminal', 'openEditors', 'browse'] as const;

@@ -11,20 +11,23 @@ const LONGEST = 256 * 1024;
 const MOST_PROBLEMS = 200;
 const MOST_FILES = 50;
 
-/** What the editor can put into a prompt just now; contexts that hold nothing are left out. */
+/** What the editor can put into a prompt; contexts that hold nothing just now come last and say so. */
 export async function availableContexts(terminal: RecentCommand | undefined): Promise<readonly MentionedContext[]> {
   const selection = selectionContent();
   const problems = problemList().length;
   const files = openFiles().length;
   const found: MentionedContext[] = [];
-  const add = (kind: ContextKind, label: string, detail = '') => found.push({ kind, label, ...(detail ? { detail } : {}) });
-  if (selection) add('selection', vscode.l10n.t('Selection'), selection.type === 'file' ? placeOf(selection) : '');
-  if (problems > 0) add('problems', vscode.l10n.t('Problems'), String(problems));
-  if (await hasChanges()) add('changes', vscode.l10n.t('Uncommitted changes'));
-  if (terminal) add('terminal', vscode.l10n.t('Terminal'), terminal.command.slice(0, 100));
-  if (files > 1) add('openEditors', vscode.l10n.t('Open editors'), String(files));
-  add('browse', vscode.l10n.t('Browse…'));
-  return found;
+  const add = (kind: ContextKind, holds: boolean, label: string, detail = '') =>
+    found.push(
+      holds ? { kind, label, ...(detail ? { detail } : {}) } : { kind, label, detail: vscode.l10n.t('Nothing found'), empty: true },
+    );
+  add('selection', selection !== undefined, vscode.l10n.t('Selection'), selection?.type === 'file' ? placeOf(selection) : '');
+  add('problems', problems > 0, vscode.l10n.t('Problems'), String(problems));
+  add('changes', await hasChanges(), vscode.l10n.t('Uncommitted changes'));
+  add('terminal', terminal !== undefined, vscode.l10n.t('Terminal'), terminal?.command.slice(0, 100));
+  add('openEditors', files > 1, vscode.l10n.t('Open editors'), String(files));
+  add('browse', true, vscode.l10n.t('Browse…'));
+  return [...found.filter(({ empty }) => !empty), ...found.filter(({ empty }) => empty)];
 }
 
 export async function contextContent(kind: ContextKind, terminal: RecentCommand | undefined): Promise<readonly Content[]> {

@@ -22,9 +22,10 @@ describe('what can be named after an @', () => {
     assert.ok((await finder.find('')).every(({ kind }) => kind !== 'folder'));
   });
 
-  it('problems are offered while there are some, and attached one a line', async () => {
-    const kinds = async () => (await finder.find('')).map(({ kind }) => kind);
+  it('problems can be chosen while there are some, and are attached one a line', async () => {
+    const kinds = async () => (await finder.find('')).filter((one) => !('empty' in one)).map(({ kind }) => kind);
     assert.ok(!(await kinds()).includes('problems'));
+    assert.ok((await finder.find('problems')).some(({ kind, detail }) => kind === 'problems' && detail === 'Nothing found'));
     const range = new vscode.Range(4, 2, 4, 9);
     problems.set(vscode.Uri.file(path.join(root, 'src', 'main.ts')), [new vscode.Diagnostic(range, 'Cannot find this.')]);
     assert.ok((await kinds()).includes('problems'));

@@ -474,6 +474,28 @@ test('changed lines have the colours of their language, with the mark of what ch
   assert.equal(stage.text('.l[data-s="+"] .hljs-comment'), '// note');
 });
 
+test('two places that changed in a line are marked apart, and words between them are not', async () => {
+  const diff = {
+    path: '/code/sample/a.ts',
+    before: 'open(first, here, and, there, last)\n',
+    after: 'open(begin, here, and, there, end)\n',
+  };
+  const stage = await Stage.open(
+    session({ turns: [turn({ status: 'running', parts: [callPart({ kind: 'edit', output: [{ kind: 'diff', diff }] })] })] }),
+  );
+  assert.deepEqual(
+    stage.all('.changed').map((mark) => mark.textContent),
+    ['first', 'last', 'begin', 'end'],
+  );
+  assert.equal(stage.text('.l[data-s="+"]'), 'open(begin, here, and, there, end)');
+});
+
+test('an error shows its code where it is a word, not a bare number', async () => {
+  const failed = (code: string) => session({ turns: [turn({ status: 'failed', error: { message: 'No.', code } })] });
+  assert.doesNotMatch((await Stage.open(failed('-32004'))).text('.fault'), /32004/);
+  assert.match((await Stage.open(failed('rate_limit'))).text('.fault'), /rate_limit/);
+});
+
 test('the line above the composer has a clock, tells silence from work, and offers a restart after a while', async (t) => {
   const now = 1_800_000_000_000;
   t.mock.timers.enable({ apis: ['Date', 'setInterval'], now });

@@ -218,3 +218,28 @@ test('what is said to be new counts only when the lengths agree', () => {
   view.show('another', false, undefined);
   assert.equal(root.textContent?.trim(), 'another');
 });
+
+test('a diagram is drawn again when the editor goes from dark to light', async () => {
+  const host = globalThis as { parleyBundles?: object; mermaid?: object };
+  let theme = '';
+  host.parleyBundles = { ...host.parleyBundles, mermaid: {} };
+  host.mermaid = {
+    initialize: (config: { theme: string }) => {
+      theme = config.theme;
+    },
+    render: async () => ({ svg: `<svg xmlns="http://www.w3.org/2000/svg"><text>${theme}</text></svg>` }),
+  };
+  const root = document.createElement('div');
+  document.body.append(root);
+  new MarkdownView(root).show('```mermaid\ngraph TD; A-->B\n```\n', true);
+  const shown = async (wanted: string) => {
+    const isShown = () => root.querySelector('.diagram')?.shadowRoot?.innerHTML.includes(`>${wanted}<`);
+    for (let frames = 0; frames < 500 && !isShown(); frames += 1) await frame();
+    assert.ok(isShown(), wanted);
+  };
+  await shown('dark');
+  document.body.classList.add('vscode-light');
+  await shown('default');
+  document.body.classList.remove('vscode-light');
+  await shown('dark');
+});

@@ -170,3 +170,12 @@ test('the button for context opens the menu that @ opens', async () => {
   assert.equal(stage.composer.value, 'look @');
   assert.deepEqual(stage.calls('findMentions'), [{ query: '' }]);
 });
+
+test('what holds nothing just now is listed after an @ and cannot be chosen or sent by mistake', async () => {
+  const stage = await Stage.open(session({}));
+  await stage.type('@prob');
+  await answer(stage, 'findMentions', [{ kind: 'problems', label: 'Problems', detail: 'Nothing found', empty: true }]);
+  assert.equal(stage.find('[role=option]').getAttribute('aria-disabled'), 'true');
+  await stage.key('Enter');
+  assert.deepEqual([stage.calls('attach'), stage.all('[role=option]').length], [[], 1]);
+});

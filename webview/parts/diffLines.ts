@@ -116,22 +116,26 @@ interface Range {
   readonly to: number;
 }
 
-function withMark(looks: readonly Styled[], changed: Range | undefined): unknown {
+/** The runs, with what has changed in a mark of its own for each place. */
+function withMark(looks: readonly Styled[], changed: readonly Range[] | undefined): unknown {
   if (!changed) return looks.map(runView);
-  const pieces: { readonly run: Styled; readonly inside: boolean }[] = [];
+  const drawn: unknown[] = [];
   let at = 0;
-  for (const { text, look } of looks) {
-    const cuts = [0, changed.from - at, changed.to - at, text.length].map((cut) => Math.min(text.length, Math.max(0, cut)));
-    for (const [part, from] of cuts.slice(0, 3).entries()) {
-      const piece = text.slice(from, cuts[part + 1]);
-      if (piece !== '') pieces.push({ run: { text: piece, look }, inside: part === 1 });
-    }
-    at += text.length;
+  for (const { from, to } of changed) {
+    drawn.push(cutRuns(looks, at, from).map(runView), html`<span class="changed">${cutRuns(looks, from, to).map(runView)}</span>`);
+    at = to;
   }
-  const first = pieces.findIndex(({ inside }) => inside);
-  const last = pieces.findLastIndex(({ inside }) => inside);
-  const drawn = pieces.map(({ run }) => runView(run));
-  return [drawn.slice(0, first), html`<span class="changed">${drawn.slice(first, last + 1)}</span>`, drawn.slice(last + 1)];
+  return [drawn, cutRuns(looks, at, Number.POSITIVE_INFINITY).map(runView)];
+}
+
+/** What stands between two places of the line. */
+function cutRuns(looks: readonly Styled[], from: number, to: number): readonly Styled[] {
+  let start = 0;
+  return looks.flatMap(({ text, look }) => {
+    const piece = text.slice(Math.max(0, from - start), Math.max(0, to - start));
+    start += text.length;
+    return piece === '' ? [] : [{ text: piece, look }];
+  });
 }
 
 function runView({ text, look }: Styled): unknown {
@@ -158,18 +162,60 @@ function partnersOf(lines: readonly DiffLine[]): ReadonlyMap<number, string> {
   return partners;
 }
 
-/** What differs between the two, widened to whole words; nothing where little is alike. */
-function changedIn(text: string, other: string): Range | undefined {
-  const most = Math.min(text.length, other.length);
+/** Words, runs of blanks and single signs, each with its place. */
+const WORDS = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
+/** Of longer changes only the beginning and the end that are alike are left out, in words. */
+const MOST_WORDS = 200;
+
+/** What of the text the other has not, word by word; nothing where little is alike. */
+function changedIn(text: string, other: string): readonly Range[] | undefined {
+  const [mine, theirs] = [wordsOf(text), wordsOf(other)];
+  const most = Math.min(mine.length, theirs.length);
   let from = 0;
-  while (from < most && text[from] === other[from]) from += 1;
+  while (from < most && mine[from] === theirs[from]) from += 1;
   let end = 0;
-  while (end < most - from && text[text.length - 1 - end] === other[other.length - 1 - end]) end += 1;
-  const alike = text.slice(0, from).trim().length + text.slice(text.length - end).trim().length;
+  while (end < most - from && mine[mine.length - 1 - end] === theirs[theirs.length - 1 - end]) end += 1;
+  const kept = keptOf(mine.slice(from, mine.length - end), theirs.slice(from, theirs.length - end));
+  const isKept = (at: number) => at < from || at >= mine.length - end || kept.has(at - from);
+  const alike = mine.reduce((sum, word, at) => sum + (isKept(at) ? word.trim().length : 0), 0);
   if (alike * 4 < Math.min(text.trim().length, other.trim().length)) return undefined;
-  const isWord = (at: number) => /[\p{L}\p{N}_]/u.test(text[at] ?? '');
-  while (from > 0 && isWord(from) && isWord(from - 1)) from -= 1;
-  let to = text.length - end;
-  while (to < text.length && isWord(to) && isWord(to - 1)) to += 1;
-  return to > from ? { from, to } : undefined;
+  const ranges: Range[] = [];
+  let place = 0;
+  for (const [at, word] of mine.entries()) {
+    // A blank between two changed words belongs to them.
+    const joins = word.trim() === '' && at > 0 && !isKept(at - 1) && at + 1 < mine.length && !isKept(at + 1);
+    if (!isKept(at) || joins) {
+      const last = ranges.at(-1);
+      if (last?.to === place) ranges[ranges.length - 1] = { from: last.from, to: place + word.length };
+      else ranges.push({ from: place, to: place + word.length });
+    }
+    place += word.length;
+  }
+  return ranges.length > 0 ? ranges : undefined;
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.match(WORDS) ?? [];
+}
+
+/** Places in `mine` of the longest sequence of words that both have; none when there are too many to compare. */
+function keptOf(mine: readonly string[], theirs: readonly string[]): ReadonlySet<number> {
+  const kept = new Set<number>();
+  if (mine.length > MOST_WORDS || theirs.length > MOST_WORDS) return kept;
+  const width = theirs.length + 1;
+  const longest = new Uint16Array((mine.length + 1) * width);
+  const at = (row: number, column: number) => longest[row * width + column] ?? 0;
+  for (let row = mine.length - 1; row >= 0; row -= 1)
+    for (let column = theirs.length - 1; column >= 0; column -= 1)
+      longest[row * width + column] =
+        mine[row] === theirs[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
+  for (let row = 0, column = 0; row < mine.length && column < theirs.length; ) {
+    if (mine[row] === theirs[column]) {
+      kept.add(row);
+      row += 1;
+      column += 1;
+    } else if (at(row + 1, column) >= at(row, column + 1)) row += 1;
+    else column += 1;
+  }
+  return kept;
 }

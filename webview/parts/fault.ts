@@ -51,10 +51,15 @@ export function faultView(
     ${iconOf(level === 'error' ? 'error' : 'warning')}
     <div class="fault-text">
       <span class="sr-only">${level === 'error' ? t('Error') : t('Warning')}: </span>${plainText(view, `${key}:fault`, visibleText(fault.message))}
-      ${fault.code === undefined ? nothing : html`<span class="faint">${visible(fault.code)}</span>`}
+      ${fault.code === undefined || isBareNumber(fault.code) ? nothing : html`<span class="faint">${visible(fault.code)}</span>`}
       ${remedies(view, fault.next)}${more}
     </div>
   </div>`;
+}
+
+/** A number of JSON-RPC: it tells nobody anything that the message does not. */
+function isBareNumber(code: string): boolean {
+  return /^-\d+$/.test(code);
 }
 
 export function noticeView(view: View, key: string, notice: Notice): TemplateResult {
