@@ -12,6 +12,8 @@ import { excerptSides, inMannerOf, plain } from '../../src/session/diffs.ts';
 import { hunksOf } from '../../src/session/hunks.ts';
 import { mergedInto } from '../../src/session/merge.ts';
 import { HIDDEN, shortened, visibleText } from '../../src/session/visible.ts';
+import { Lines } from '../../src/transport/lines.ts';
+import { SseReader } from '../../src/transport/sse.ts';
 import { onlyColours, plainOutput } from '../../webview/ansi.ts';
 import { absolute, pathInCode, targetOf } from '../../webview/links.ts';
 import { styledLines } from '../../webview/sgr.ts';
@@ -115,6 +117,20 @@ test('every function that reads an agent takes time in proportion to the text', 
         });
       }
     }
+  }
+});
+
+test('a line or an event that comes in small pieces takes time in proportion', () => {
+  const readings: Readonly<Record<string, () => { push(chunk: Uint8Array): void }>> = {
+    'a line in pieces': () => new Lines(() => {}),
+    'an event in pieces': () => new SseReader(() => {}),
+  };
+  for (const [name, open] of Object.entries(readings)) {
+    const piece = Buffer.from('data: x ');
+    assertLinear(name, 6000, (count) => () => {
+      const reader = open();
+      for (let at = 0; at < count; at += 1) reader.push(piece);
+    });
   }
 });
 
