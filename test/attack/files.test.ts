@@ -10,12 +10,18 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
+import { silentLog } from '../../src/base/log.ts';
 import { diskFiles } from '../../src/live/diskFiles.ts';
+import { ChangeSet } from '../../src/live/review/changeSet.ts';
+import { ContentStore } from '../../src/live/review/contentStore.ts';
+import { emptyScan, scanFolders, usualLimits } from '../../src/live/review/scan.ts';
 import { realPathNow } from '../../src/protocols/paths.ts';
 import { openReal, overwriteReal, readRealNow, removeReal, writeReal } from '../../src/transport/realFiles.ts';
 
@@ -153,4 +159,70 @@ test('a pipe, a folder and a link are neither read nor written over', async (t) 
   await assert.rejects(openReal(at('link')), /elsewhere/);
   await assert.rejects(writeReal(at('link'), 'y'), /elsewhere/);
   assert.equal(readFileSync(at('file'), 'utf8'), 'x');
+});
+
+const effects = { readText: async () => null, writeText: async () => {}, hasUnsaved: () => false, folders: () => [] };
+
+test('a review that somebody else wrote down writes and removes nothing outside the folder', async (t) => {
+  const { inside, outside } = folders(t);
+  const kept = path.join(path.dirname(inside), 'kept');
+  const store = new ContentStore(path.join(kept, 'contents'));
+  const [evil, mine] = [await store.put(Buffer.from('evil')), await store.put(Buffer.from('mine'))];
+  symlinkSync(outside, path.join(inside, 'link'));
+  const names = [
+    '../other/secret',
+    'link/secret',
+    'a/../../other/secret',
+    path.join(outside, 'secret'),
+    '../other/new',
+    'link/new',
+    '..',
+    '',
+    '.',
+  ];
+  for (const [at, before] of [null, evil, 'unkept x'].entries()) {
+    writeFileSync(path.join(outside, 'secret'), 'mine');
+    const file = path.join(kept, `${at}.json`);
+    const change = { before, after: mine, review: 'open' };
+    const checkpoint = { turnId: 't', files: '', changes: names.map((name) => ({ name, ...change })), burst: names, folders: ['..'] };
+    const undo = names.map((name) => ({ name, present: before, before: mine }));
+    const tracked = names.map((name) => [name, { before, after: mine }]);
+    writeFileSync(file, JSON.stringify({ version: 2, tracked, checkpoints: [checkpoint], undo }));
+    const set = new ChangeSet(inside, file, { store, effects, log: silentLog });
+    await set.load();
+    assert.ok(set.files.length > 0, 'the list is read');
+    await Promise.allSettled([set.settleAll('undo')]);
+    for (const name of names) await Promise.allSettled([set.settle(path.join(inside, name), 'undo'), set.settle(name, 'undo')]);
+    await Promise.allSettled([set.settleTurn('t', 'undo')]);
+    await Promise.allSettled([set.restore('t')]);
+    await Promise.allSettled([set.undoRestore()]);
+    assert.equal(readFileSync(path.join(outside, 'secret'), 'utf8'), 'mine', String(before));
+    assert.equal(existsSync(path.join(outside, 'new')), false);
+    assert.ok(existsSync(inside));
+  }
+});
+
+test('a content of the review that is not what its name says is not written', async (t) => {
+  const { inside } = folders(t);
+  const contents = path.join(inside, 'contents');
+  const store = new ContentStore(contents);
+  const name = await store.put(Buffer.from('before'));
+  const other = await store.put(Buffer.from('other'));
+  const fileOf = (hash: string) => path.join(contents, hash.slice(0, 2), hash.slice(2));
+  for (const bytes of [readFileSync(fileOf(other)), Buffer.from('torn'), deflateRawSync(Buffer.alloc(100 * 1024 * 1024))]) {
+    writeFileSync(fileOf(name), bytes);
+    assert.equal(await store.get(name), undefined);
+  }
+});
+
+test('a .gitignore of a gigabyte is not read', async (t) => {
+  const { inside } = folders(t);
+  const store = new ContentStore(path.join(path.dirname(inside), 'contents'));
+  writeFileSync(path.join(inside, 'a.txt'), 'x');
+  writeFileSync(path.join(inside, '.gitignore'), 'a.txt\n');
+  truncateSync(path.join(inside, '.gitignore'), 2 ** 30);
+  const before = process.resourceUsage().maxRSS;
+  const scan = await scanFolders({ root: inside, others: [] }, store, emptyScan({ root: inside, others: [] }), usualLimits);
+  assert.ok(process.resourceUsage().maxRSS - before < 300 * 1024, 'all of it was read');
+  assert.ok(scan.files.has('a.txt'));
 });

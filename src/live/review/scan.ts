@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { lstat, open, readdir, readFile } from 'node:fs/promises';
+import { lstat, open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { messageOf } from '../../base/log.ts';
@@ -47,6 +47,8 @@ const RECORDS = new Set(['.git', '.hg', '.svn']);
 /** No .gitignore needs to name these. */
 const PACKAGES = new Set(['node_modules', '__pycache__', '.venv']);
 const MOST_LEFT_OUT = 100;
+/** Bytes of a .gitignore that is followed, at most. */
+const LARGEST_IGNORE = 256 * 1024;
 const AT_ONCE = 8;
 
 /** The content of a file that is not in the store stands for the file at that time and equals no other. */
@@ -191,7 +193,7 @@ async function stateOfListed(
     return birthtimeMs >= since - SAME_TIME ? undefined : { content: 'unkept unknown', stamp: '', size: 0 };
   }
   if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size };
-  const read = await readRegular(file).catch((error: unknown) => (isGone(error) ? 'gone' : 'unreadable'));
+  const read = await readRegular(file, mostBytes).catch((error: unknown) => (isGone(error) ? 'gone' : 'unreadable'));
   const isAsListed = typeof read === 'object' && read.stamp === stamp;
   // The agent may have been quicker.
   if (!isAsListed && agentSince?.() !== undefined) return { content: `unkept ${stamp}`, stamp, size: 0 };
@@ -220,10 +222,12 @@ function stampOf({ mtimeMs, ctimeMs, ino, size }: Exclude<Listed['found'], 'unre
   return `${mtimeMs} ${ctimeMs} ${ino} ${size}`;
 }
 
-/** With the stamp that it had when all was read. */
-async function readRegular(file: string): Promise<{ readonly bytes: Buffer; readonly stamp: string }> {
+/** With the stamp that it had when all was read. Rejects for what is no regular file, or larger than `mostBytes`. */
+async function readRegular(file: string, mostBytes: number): Promise<{ readonly bytes: Buffer; readonly stamp: string }> {
   const handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
+    const found = await handle.stat();
+    if (!found.isFile() || found.size > mostBytes) throw new Error(`${file} is not what was listed`);
     const bytes = await handle.readFile();
     return { bytes, stamp: stampOf(await handle.stat()) };
   } finally {
@@ -292,8 +296,8 @@ async function leaveOut({ root, leftOut }: Walked, name: string): Promise<void> 
 }
 
 async function rulesIn(folder: string): Promise<IgnoreRules | undefined> {
-  const text = await readFile(path.join(folder, '.gitignore'), 'utf8').catch(() => '');
-  return text.length > 256 * 1024 ? undefined : ignoreRules(text);
+  const read = await readRegular(path.join(folder, '.gitignore'), LARGEST_IGNORE).catch(() => undefined);
+  return read && ignoreRules(read.bytes.toString('utf8'));
 }
 
 /** The rules nearest to a file have the last word. */
