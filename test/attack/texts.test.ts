@@ -134,6 +134,23 @@ test('a line or an event that comes in small pieces takes time in proportion', (
   }
 });
 
+test('an edit in which no line stays takes time in proportion', () => {
+  const readings: Readonly<Record<string, (before: string, after: string) => unknown>> = {
+    hunks: (before, after) => hunksOf({ path: 'a', before, after }),
+    amount: (before, after) => changeAmount([{ path: 'a', before, after }]),
+    excerpt: (before, after) => excerptSides([{ path: 'a', before, after }]),
+    merge: (before, after) => mergedInto(before, after, after),
+    segments: (before, after) => segmentsOf(before, after),
+  };
+  const lines = (count: number, word: string) => Array.from({ length: count }, (_, at) => `${word}${(at * 7919) % count}`).join('\n');
+  for (const [name, read] of Object.entries(readings)) {
+    assertLinear(`${name} of other lines`, 5000, (size) => {
+      const [before, after] = [lines(size, 'a'), lines(size, 'b')];
+      return () => read(before, after);
+    });
+  }
+});
+
 test('nothing reaches the terminal panel but text, colours and the erasing of a line', () => {
   const filtered = (...chunks: string[]) => {
     const filter = new TerminalFilter();
