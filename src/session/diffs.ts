@@ -1,4 +1,4 @@
-import { applyPatch, reversePatch, structuredPatch } from 'diff';
+import { mergedInto } from './merge.ts';
 import type { Diff } from './model.ts';
 
 /** Both sides of one file, whole, with \n line ends. null means that there is no such file. */
@@ -107,10 +107,7 @@ function undo(diff: Diff, text: string | null): string | null | undefined {
 function undoWhole(before: string | null, after: string | null, text: string | null): string | null | undefined {
   if (text === after) return before;
   if (text === null || after === null || before === null) return undefined;
-  const undone = applyPatch(text, reversePatch(structuredPatch('', '', before, after, '', '', { context: 3 })), {
-    autoConvertLineEndings: false,
-  });
-  return undone === false ? undefined : undone;
+  return mergedInto(text, after, before);
 }
 
 /** from..to are UTF-16 offsets of what is replaced. */

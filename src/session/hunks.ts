@@ -1,5 +1,6 @@
 import { structuredPatch } from 'diff';
 import type { Diff } from './model.ts';
+import { compareTexts } from './segments.ts';
 
 export interface DiffLine {
   readonly sign: ' ' | '+' | '-';
@@ -17,7 +18,9 @@ export interface Hunks {
 }
 
 const LONGEST = 400_000;
-const MOST_EDITS = 4000;
+/** Beyond, comparing line by line takes too long: the lines that occur once on either side are held on to then. */
+const MOST_EDITS = 300;
+const CONTEXT = 3;
 const known = new WeakMap<Diff, Hunks>();
 
 /** The changed lines of a diff with three lines around them. Worked out once per diff. */
@@ -30,16 +33,15 @@ export function hunksOf(diff: Diff): Hunks {
 function compare(diff: Diff): Hunks {
   const before = diff.before ?? '';
   const after = diff.after ?? '';
-  const fits = before.length + after.length <= LONGEST;
-  const patch = fits ? structuredPatch('', '', before, after, '', '', { context: 3, maxEditLength: MOST_EDITS }) : undefined;
-  if (!patch) return { added: 0, removed: 0, hunks: [], tooLong: true };
+  if (before.length + after.length > LONGEST) return { added: 0, removed: 0, hunks: [], tooLong: true };
+  const near = structuredPatch('', '', before, after, '', '', { context: CONTEXT, maxEditLength: MOST_EDITS });
   // An excerpt without a place has no line numbers to show.
   const placed = (side: number | undefined) => (diff.excerpt ? side : 1);
   const beforeBase = placed(diff.excerpt?.beforeLine);
   const afterBase = placed(diff.excerpt?.afterLine);
   let added = 0;
   let removed = 0;
-  const hunks = patch.hunks.map((hunk) => {
+  const hunks = (near?.hunks ?? farHunks(before, after)).map((hunk) => {
     let oldLine = hunk.oldStart;
     let newLine = hunk.newStart;
     const lines: DiffLine[] = [];
@@ -60,4 +62,54 @@ function compare(diff: Diff): Hunks {
     return lines;
   });
   return { added, removed, hunks };
+}
+
+interface PatchHunk {
+  /** 1-based. */
+  readonly oldStart: number;
+  readonly newStart: number;
+  readonly lines: readonly string[];
+}
+
+/** Hunks of texts in which much changed, as a patch has them. */
+function farHunks(before: string, after: string): readonly PatchHunk[] {
+  const hunks: { oldStart: number; newStart: number; lines: string[] }[] = [];
+  const segments = compareTexts(withoutEnd(before), withoutEnd(after));
+  let [oldLine, newLine] = [1, 1];
+  const put = (sign: string, lines: readonly string[]) => {
+    const last = hunks.at(-1);
+    for (const line of lines) last?.lines.push(sign + line);
+    if (sign !== '+') oldLine += lines.length;
+    if (sign !== '-') newLine += lines.length;
+  };
+  if (segments[0]?.kind === 'hunk') hunks.push({ oldStart: 1, newStart: 1, lines: [] });
+  for (const [at, segment] of segments.entries()) {
+    if (segment.kind === 'hunk') {
+      put('-', segment.before);
+      put('+', segment.after);
+      continue;
+    }
+    const { lines } = segment;
+    const behind = at === 0 ? 0 : CONTEXT;
+    const ahead = at === segments.length - 1 ? 0 : CONTEXT;
+    const left = lines.length - behind - ahead;
+    if (left <= 0 && behind > 0 && ahead > 0) {
+      put(' ', lines);
+      continue;
+    }
+    put(' ', lines.slice(0, behind));
+    const rest = lines.slice(behind);
+    const skipped = ahead === 0 ? rest.length : Math.max(0, rest.length - ahead);
+    oldLine += skipped;
+    newLine += skipped;
+    if (ahead === 0) continue;
+    hunks.push({ oldStart: oldLine, newStart: newLine, lines: [] });
+    put(' ', rest.slice(skipped));
+  }
+  return hunks;
+}
+
+/** A patch has no line behind the last line end. */
+function withoutEnd(text: string): string {
+  return text.endsWith('\n') ? text.slice(0, -1) : text;
 }

@@ -1,4 +1,4 @@
-import { diffArrays } from 'diff';
+import { compareLines } from './segments.ts';
 
 /** Lines `from` to `to` of the base, without the latter, are these. */
 interface Change {
@@ -15,13 +15,13 @@ export function mergedInto(present: string, base: string, wanted: string): strin
   const there = changesOf(lines, linesOf(present));
   const fresh = changesOf(lines, linesOf(wanted)).filter((one) => !there.some((other) => isSame(one, other)));
   if (fresh.some((one) => there.some((other) => overlap(one, other)))) return undefined;
-  const merged: string[] = [];
+  const merged: (readonly string[])[] = [];
   let at = 0;
   for (const change of [...there, ...fresh].sort((a, b) => a.from - b.from || a.to - b.to)) {
-    merged.push(...lines.slice(at, change.from), ...change.lines);
+    merged.push(lines.slice(at, change.from), change.lines);
     at = change.to;
   }
-  return [...merged, ...lines.slice(at)].join('');
+  return [...merged, lines.slice(at)].flat().join('');
 }
 
 /** With their ends. */
@@ -32,18 +32,11 @@ function linesOf(text: string): readonly string[] {
 function changesOf(base: readonly string[], other: readonly string[]): readonly Change[] {
   const changes: Change[] = [];
   let at = 0;
-  let open: { from: number; lines: string[] } | undefined;
-  const close = () => {
-    if (open) changes.push({ from: open.from, to: at, lines: open.lines });
-    open = undefined;
-  };
-  for (const part of diffArrays([...base], [...other])) {
-    if (!part.added && !part.removed) close();
-    else open ??= { from: at, lines: [] };
-    if (part.added) open?.lines.push(...part.value);
-    else at += part.value.length;
+  for (const segment of compareLines(base, other)) {
+    const from = at;
+    at += segment.kind === 'same' ? segment.lines.length : segment.before.length;
+    if (segment.kind === 'hunk') changes.push({ from, to: at, lines: segment.after });
   }
-  close();
   return changes;
 }
 

@@ -199,7 +199,7 @@ export function linesOf(text: string): readonly string[] {
   return text.split('\n');
 }
 
-function compareLines(before: readonly string[], after: readonly string[]): Segments {
+export function compareLines(before: readonly string[], after: readonly string[]): Segments {
   return joined(compareRegion(before, after, 0), true);
 }
 

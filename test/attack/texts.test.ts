@@ -11,6 +11,7 @@ import { changeAmount } from '../../src/session/approvalHeading.ts';
 import { excerptSides, inMannerOf, plain } from '../../src/session/diffs.ts';
 import { hunksOf } from '../../src/session/hunks.ts';
 import { mergedInto } from '../../src/session/merge.ts';
+import { compareTexts } from '../../src/session/segments.ts';
 import { HIDDEN, shortened, visibleText } from '../../src/session/visible.ts';
 import { Lines } from '../../src/transport/lines.ts';
 import { SseReader } from '../../src/transport/sse.ts';
@@ -140,7 +141,7 @@ test('an edit in which no line stays takes time in proportion', () => {
     amount: (before, after) => changeAmount([{ path: 'a', before, after }]),
     excerpt: (before, after) => excerptSides([{ path: 'a', before, after }]),
     merge: (before, after) => mergedInto(before, after, after),
-    segments: (before, after) => segmentsOf(before, after),
+    segments: compareTexts,
   };
   const lines = (count: number, word: string) => Array.from({ length: count }, (_, at) => `${word}${(at * 7919) % count}`).join('\n');
   for (const [name, read] of Object.entries(readings)) {

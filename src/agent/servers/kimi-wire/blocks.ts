@@ -9,7 +9,7 @@ type Block = DisplayBlock | { readonly type: string; readonly data: unknown };
 const CONTEXT = 3;
 /** Beyond these a diff is told as a summary (wire.md §6). */
 const MOST_LINES = 10_000;
-const MOST_EDITS = 20_000;
+const MOST_EDITS = 1000;
 
 /** What a user is shown, as display blocks. */
 export function blocksOf(shown: readonly Shown[], dialect: Dialect): readonly Block[] {
