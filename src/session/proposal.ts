@@ -129,7 +129,7 @@ const MOST_NAMED = 20;
 /** What the agent is told with the next prompt. */
 export function correctionTexts(all: readonly Correction[]): readonly string[] {
   const edited = all.filter(({ how }) => how === 'edited').map((one) => `The user changed your edit of ${one.path}${changedLines(one)}`);
-  const restored = all.flatMap(({ how, path }) => (how === 'restored' ? [path] : []));
+  const restored = all.flatMap(({ how, path }) => (how === 'restored' ? [path] : [])).toSorted();
   const more = restored.length > MOST_NAMED ? [`and ${restored.length - MOST_NAMED} more`] : [];
   const names = [...restored.slice(0, MOST_NAMED), ...more].join(', ');
   if (restored.length === 0) return edited;

@@ -90,9 +90,9 @@ test('the agent is told the lines that differ, shortly, and of restored files th
   ]);
   assert.match(edited(undefined, 'text')[0] ?? '', /Read it again/);
   assert.match(edited('text', null)[0] ?? '', /does not exist/);
-  const names = Array.from({ length: 80 }, (_, at) => `f${at}`);
+  const names = Array.from({ length: 80 }, (_, at) => `f${at + 10}`);
   const told = correctionTexts(names.map((path) => ({ path, how: 'restored', known: undefined, present: undefined })));
   assert.equal(told.length, 1);
-  assert.match(told[0] ?? '', /: f0, f1, .*f19, and 60 more\.$/);
+  assert.match(told[0] ?? '', /: f10, f11, .*f29, and 60 more\.$/);
   assert.deepEqual(correctionTexts([]), []);
 });
