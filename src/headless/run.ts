@@ -4,6 +4,7 @@ import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import { isTooWide } from '../session/approvalAnswers.ts';
+import { misleadingOptions } from '../session/dangers.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, Content, QueuedPrompt, Session, Turn, TurnId } from '../session/model.ts';
 import { callsOf, runningTurn } from '../session/select.ts';
@@ -468,7 +469,8 @@ function misfitOf(ask: Ask, scripted: SimpleAnswer): string | undefined {
   }
   const wanted =
     scripted === 'allow_always' ? ['allow_always', 'allow_once'] : scripted === 'allow' || isEdit(scripted) ? ['allow_once'] : [];
-  if (wanted.length === 0 || options.some((one) => wanted.includes(one.effect))) return undefined;
+  const misleading = misleadingOptions(ask);
+  if (wanted.length === 0 || options.some((one) => wanted.includes(one.effect) && !misleading.has(one))) return undefined;
   const offered = options.map(({ id, label, effect }) => `${id === '' ? '""' : id} (${label}, ${effect})`);
   return `nothing here allows ${wanted.length === 1 ? 'once' : 'it'}; offered are ${offered.join(', ')}`;
 }
@@ -481,7 +483,8 @@ function isEdit(scripted: SimpleAnswer): boolean {
 export function answerOf(ask: Ask, scripted: SimpleAnswer): Answer | undefined {
   if (scripted === 'hold') return undefined;
   if (ask.kind === 'question') return answerQuestion(ask, scripted);
-  const options = ask.options.filter((one) => !isTooWide(one, ask));
+  const misleading = misleadingOptions(ask);
+  const options = ask.options.filter((one) => !isTooWide(one, ask) && !misleading.has(one));
   const choose = (...effects: readonly string[]) => effects.flatMap((effect) => options.filter((one) => one.effect === effect))[0]?.id;
   if (typeof scripted === 'string') {
     const id =

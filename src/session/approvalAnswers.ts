@@ -1,5 +1,6 @@
 import { t } from '../base/l10n.ts';
-import { type Danger, dangersOf, isGrave, isMisleading } from './dangers.ts';
+import { type Danger, isGrave } from './commandDangers.ts';
+import { dangersOf, misleadingOptions } from './dangers.ts';
 import type { Approval, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { forSession, optionName, rejection } from './select.ts';
@@ -57,9 +58,10 @@ export const MOST_ANSWERS = 5;
  * ours; the agent's words stand beside it when they say something else. Labels that contradict their effect count as unknown.
  */
 export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd: string; readonly feedback: boolean }): ApprovalAnswers {
-  const clear = ask.options.filter((option) => !isMisleading(option));
+  const misleading = misleadingOptions(ask);
+  const clear = ask.options.filter((option) => !misleading.has(option));
   const by = (effect: Option['effect']) => clear.filter((option) => option.effect === effect);
-  const standard = isStandard(ask);
+  const standard = isStandard(ask, clear);
   const allowing = by('allow_once');
   const found = dangersOf(ask, cwd);
   const grave = isGrave(found);
@@ -71,8 +73,7 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
     .sort((one, other) => Number(isBroad(one)) - Number(isBroad(other)));
   const refusing = rejection({ ...ask, options: clear });
   const rules = once && standard && !grave ? suggestedRules(ask, cwd) : [];
-  // As wide as the agent's own.
-  const rule = offered.length > wider.length ? rules.at(-1) : rules[0];
+  const [rule] = rules;
   const answers: ApprovalAnswer[] = [
     ...allowing.map((option) => answerOf(option, 'once', option === once && standard ? t('Allow once') : undefined)),
     ...wider.map((option) => answerOf(option, 'wider', onlyLasting(option, ask) ?? (standard ? widerLabel(option) : undefined))),
@@ -86,8 +87,8 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
     const label = t('Reject with feedback…');
     answers.push({ id: 'feedback', does: { kind: 'feedback', option: refusing, way }, means: 'feedback', label });
   }
-  const unclear = ask.options.filter((option) => option.effect === 'other' || isMisleading(option));
-  answers.push(...unclear.map((option) => (isMisleading(option) ? contradiction(option) : answerOf(option, 'other', undefined))));
+  const unclear = ask.options.filter((option) => option.effect === 'other' || misleading.has(option));
+  answers.push(...unclear.map((option) => (misleading.has(option) ? contradiction(option) : answerOf(option, 'other', undefined))));
   const lettered = withLetters(answers);
   const find = (option: Option | undefined) => lettered.find(({ does }) => does.kind === 'option' && does.option === option);
   const [onceAnswer, rejectAnswer] = [once && find(once), refusing && find(refusing)];
@@ -194,9 +195,11 @@ function withLetters(answers: readonly ApprovalAnswer[]): readonly ApprovalAnswe
 }
 
 /** What is asked is an action of a known kind, so that allowing and rejecting it mean the same with every agent. */
-function isStandard({ detail, toolKind, options, ours }: Approval): boolean {
-  if (options.filter((one) => one.effect === 'allow_once').length !== 1) return false;
-  if (options.filter((one) => one.effect === 'reject_once').length > 1) return false;
+function isStandard({ detail, toolKind, options, ours }: Approval, clear: readonly Option[]): boolean {
+  const count = (effect: Option['effect']) => clear.filter((one) => one.effect === effect).length;
+  // Beside answers that mislead, a clear Reject is one.
+  if (count('allow_once') !== 1 && !(count('allow_once') === 0 && clear.length < options.length)) return false;
+  if (count('reject_once') > 1) return false;
   if (detail.type !== 'text') return true;
   return !detail.unknown && !detail.markdown && !ours && toolKind !== undefined && toolKind !== 'think' && toolKind !== 'other';
 }
@@ -209,7 +212,8 @@ function widerLabel(option: Option): string | undefined {
 
 /** The label of an option that lasts, where nothing allows only once: it says what the agent will do, whatever the agent calls it. */
 export function onlyLasting(option: Option, ask: Approval): string | undefined {
-  const allowing = ask.options.filter((one) => !isMisleading(one) && one.effect.startsWith('allow'));
+  const misleading = misleadingOptions(ask);
+  const allowing = ask.options.filter((one) => !misleading.has(one) && one.effect.startsWith('allow'));
   // Asks of ours say what they mean.
   if (ask.ours || option.effect !== 'allow_always' || allowing.some((one) => one.effect === 'allow_once')) return undefined;
   const label = widerLabel(option) ?? t('Allow from now on');

@@ -1,6 +1,8 @@
 import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { globMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
+import { isGraveCommand } from './commandDangers.ts';
+import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
 
@@ -47,6 +49,8 @@ export function ruledAnswer(
   const [option, another] = ask.options.filter((one) => one.effect === effect);
   // Several ways to allow it once are answers to choose from, not one permission.
   if (rule.decision === 'allow' && another) return undefined;
+  // Nobody knows what an option does whose name says something else, or whose id another one has.
+  if (option && misleadingOptions(ask).has(option)) return undefined;
   return option && { answer: { kind: 'option', optionId: option.id }, rule };
 }
 
@@ -80,7 +84,7 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspac
     case 'execute':
       return (
         all.some((one) => one.type === 'command') &&
-        all.every((one) => one.type === 'text' || (one.type === 'command' && allowsCommand(rule, one, ground)))
+        all.every((one) => one.type === 'text' || (one.type === 'command' && allowsCommand(rule, one, cwd, ground)))
       );
     case 'edit': {
       const diffs = all.flatMap((one) => (one.type === 'edit' ? one.diffs : []));
@@ -116,17 +120,25 @@ function readsInside({ toolKind, paths }: Approval, cwd: string, ground: Workspa
   return paths.length <= MOST_FILES && paths.every((one) => relative(one, cwd, ground) !== undefined && ground.below(one) !== undefined);
 }
 
-/** A glob never allows a command that holds more than one, or what a shell puts in its place: then only the exact text matches. */
-function allowsCommand(rule: ApprovalRule, detail: Extract<ApprovalDetail, { type: 'command' }>, ground: WorkspacePaths): boolean {
+/**
+ * A glob never allows a command that holds more than one, what a shell puts in its place, or what deserves a look each time: then only the exact text
+ * matches.
+ */
+function allowsCommand(
+  rule: ApprovalRule,
+  detail: Extract<ApprovalDetail, { type: 'command' }>,
+  cwd: string,
+  ground: WorkspacePaths,
+): boolean {
   if (detail.unsure || detail.command.trim() === '') return false;
   const place = detail.cwd === undefined ? undefined : ground.below(detail.cwd);
   if (detail.cwd !== undefined && (place === undefined || place.guarded)) return false;
-  if (rule.pattern === undefined) return true;
   const text = withoutBlanksAround(detail.command);
   if (rule.pattern === text) return true;
+  if (rule.pattern === undefined) return !isGraveCommand(detail.command, cwd, detail.cwd);
   if (text.length > LONGEST_COMMAND || MORE_THAN_WORDS.test(text)) return false;
   if (ground.platform === 'win32' && WINDOWS_EXPANSION.test(text)) return false;
-  return globMatcher(rule.pattern, 'text')(text);
+  return globMatcher(rule.pattern, 'text')(text) && !isGraveCommand(detail.command, cwd, detail.cwd);
 }
 /** Operators, substitutions and groups of the usual shells, characters that do not show, and blanks that no shell takes for one. */
 const MORE_THAN_WORDS = /[;&|<>`$(){}]|\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}|(?! )\p{Zs}|\u2800/u;

@@ -1,5 +1,7 @@
 import { guardReason } from '../base/guardedFiles.ts';
 import { t } from '../base/l10n.ts';
+import type { DangerKind } from './commandDangers.ts';
+import { dangersOf } from './dangers.ts';
 import type { Approval } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { relativePath } from './select.ts';
@@ -66,7 +68,7 @@ export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRu
   if ((ask.beside ?? []).length > 0 || ask.toolKind === 'delete' || ask.toolKind === 'move') return [];
   switch (detail.type) {
     case 'command':
-      return detail.unsure ? [] : commandRules(detail.command.trim());
+      return detail.unsure ? [] : commandRules(detail.command.trim(), ask, cwd);
     case 'edit':
       return editRules(
         detail.diffs.map((diff) => relativePath(diff.path, cwd).replaceAll('\\', '/')),
@@ -79,10 +81,14 @@ export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRu
   }
 }
 
-function commandRules(command: string): readonly SuggestedRule[] {
+/** What is gone or runs anything: only the very command may be allowed again. */
+const NARROW: ReadonlySet<DangerKind> = new Set(['deletes', 'overwrites', 'stops', 'code']);
+
+function commandRules(command: string, ask: Approval, cwd: string): readonly SuggestedRule[] {
   if (command === '' || command.length > LONGEST_SCRIPT || command.replaceAll('\n', ' ').search(HIDDEN) >= 0) return [];
   const exact = rule('command', escaped(command));
-  if (command.includes('\n')) return /[*?]/.test(command) ? [] : [exact];
+  const isNarrow = dangersOf(ask, cwd).some(({ kind }) => NARROW.has(kind));
+  if (isNarrow || command.includes('\n')) return /[*?]/.test(command) ? [] : [exact];
   if (command.length > 300) return [];
   // A pattern never allows a line that holds more than one command; then only the line itself makes sense.
   if (/[;&|<>`$()*?]/.test(command)) return /[*?]/.test(command) ? [] : [exact];
@@ -97,11 +103,18 @@ function editRules(paths: readonly string[], deletes: boolean): readonly Suggest
   // A file that runs by itself is asked about each time.
   if (paths.some((path) => guardReason(path) !== undefined)) return [];
   if (first === undefined || deletes || paths.some((path) => /^(?:\/|[A-Za-z]:|\.\.)/.test(path) || path.search(HIDDEN) >= 0)) return [];
-  const folders = new Set(paths.map((path) => path.slice(0, Math.max(0, path.lastIndexOf('/')))));
-  const [folder = ''] = folders;
-  const inFolder = folders.size === 1 && folder !== '' ? [rule('edit', `${escaped(folder)}${BELOW}`)] : [];
+  const folder = commonFolder(paths);
+  const inFolder = folder === '' ? [] : [rule('edit', `${escaped(folder)}${BELOW}`)];
   const one = new Set(paths).size === 1 ? [rule('edit', escaped(first))] : [];
   return [...inFolder, ...one, rule('edit')];
+}
+
+/** The innermost folder that holds all of them; '' for that of the workspace. */
+function commonFolder(paths: readonly string[]): string {
+  const [first = [], ...others] = paths.map((path) => path.split('/').slice(0, -1));
+  let depth = first.length;
+  for (const names of others) while (first.slice(0, depth).some((name, at) => name !== names[at])) depth -= 1;
+  return first.slice(0, depth).join('/');
 }
 
 function rule(kind: ApprovalRule['kind'], pattern?: string): SuggestedRule {

@@ -320,6 +320,48 @@ test('a tool whose name does not read as it is gets no allowance', () => {
   assert.equal(answered(mcp('github', 'a/b'), [allow('mcp', 'github/*')]), undefined);
 });
 
+test('no rule but one of its very words covers a command that cannot be taken back, reaches outside or hides what runs', () => {
+  const wide = ['*', 'git *', 'rm *', 'npm *', 'cat *', 'python3 *', 'sudo *', 'docker *', undefined].map(
+    (pattern): ApprovalRule => ({ kind: 'command', decision: 'allow', ...(pattern === undefined ? {} : { pattern }) }),
+  );
+  for (const line of [
+    'git push --force',
+    'git reset --hard',
+    'git checkout -- .',
+    'git clean -fd',
+    'rm -rf src',
+    'rm *.ts',
+    'npm publish',
+    'cat ../../secret',
+    'cat ~/.ssh/id_rsa',
+    'python3 -c "import os; os.remove(1)"',
+    'sudo ls',
+    'docker run -v /:/host alpine',
+    'crontab jobs',
+    'dd if=a of=b',
+    'chmod -R 777 src',
+  ]) {
+    assert.equal(answered(command(line), wide), undefined, line);
+    assert.ok(answered(command(line), [{ kind: 'command', pattern: line, decision: 'allow' }]), `its very words: ${line}`);
+  }
+  assert.ok(answered(command('git status'), wide));
+});
+
+test('an option whose name contradicts it, or whose id another one has, is chosen by no rule', () => {
+  const rules: readonly ApprovalRule[] = [{ kind: 'command', decision: 'allow' }];
+  const ask = command('npm test');
+  const once = { id: 'y', label: 'Allow', effect: 'allow_once' } as const;
+  assert.ok(answered({ ...ask, options: [once] }, rules));
+  for (const options of [
+    [{ ...once, label: 'Reject' }],
+    [{ ...once, label: 'Always allow' }],
+    [once, { id: 'y', label: 'Reject', effect: 'reject_once' } as const],
+  ])
+    assert.equal(answered({ ...ask, options }, rules), undefined, JSON.stringify(options));
+  const rejecting: readonly ApprovalRule[] = [{ kind: 'command', decision: 'reject' }];
+  assert.equal(answered({ ...ask, options: [once, { id: 'n', label: 'Allow', effect: 'reject_once' }] }, rejecting), undefined);
+});
+
 test('the rules read a text of any length in proportion', () => {
   const rules = ['*a*a*a*a*b', '**/a/**/a/**/b', '?*?*?*?*', 'git *'].flatMap((pattern) =>
     (['allow', 'reject'] as const).flatMap((decision) => [

@@ -244,7 +244,12 @@ test('an agent’s “always” for edits gives way to a rule of ours, which cov
     );
     const session = answers.find((one) => one.letter === 'S');
     assert.ok(session?.does.kind === 'session', agent);
-    assert.deepEqual([session.does.rule, session.does.option.effect], [{ kind: 'edit', decision: 'allow' }, 'allow_once'], agent);
+    assert.deepEqual(
+      [session.does.rule, session.does.option.effect],
+      [{ kind: 'edit', pattern: 'src/**', decision: 'allow' }, 'allow_once'],
+      agent,
+    );
+    assert.equal(session.description, 'edits in src/', agent);
   }
 });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dangersOf, isGrave } from '../../src/session/dangers.ts';
-import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
+import { isGrave } from '../../src/session/commandDangers.ts';
+import { dangersOf } from '../../src/session/dangers.ts';
+import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
 
 const cwd = '/w/app';
 const ask = (detail: ApprovalDetail, change: Partial<Approval> = {}): Approval => ({
@@ -43,7 +44,7 @@ test('running as another, running what comes in, and reaching outside are told, 
     assert.ok(kinds(command).includes('pipe'), command);
   for (const command of ['rm -r ../other', 'cp a ~/b', 'echo x > /etc/hosts', 'tee /tmp/x < a', 'mv a $HOME/b', 'sed -i s/a/b/ /etc/x'])
     assert.ok(kinds(command).includes('outside'), command);
-  for (const command of ['rm a', 'git clean -fd', 'find . -name x -delete', 'Remove-Item a', 'git push origin x --force'])
+  for (const command of ['rm a', 'git clean -fd', 'find . -name x -delete', 'Remove-Item a'])
     assert.ok(kinds(command).includes('deletes'), command);
 });
 
@@ -120,7 +121,7 @@ test('only the grave ones keep the focus from the answers', () => {
 test('the part of the command that shows it is marked', () => {
   const command = 'cat a | sh';
   const [found] = dangersOf(ask({ type: 'command', command }), cwd);
-  assert.equal(command.slice(found?.at?.from, found?.at?.to), '| sh');
+  assert.equal(command.slice(found?.at?.from, found?.at?.to), 'sh');
 });
 
 test('a command of a megabyte is judged at once, and told to be more than was judged', () => {
@@ -143,7 +144,50 @@ test('what leads outside by a link is grave like what is named there', () => {
   assert.ok(isGrave(found));
 });
 
-test('a deletion is marked unless its title says it', () => {
-  const marks = (title: string) => dangersOf(ask({ type: 'text', text: title }, { title, toolKind: 'delete' }), cwd).map((one) => one.kind);
-  assert.deepEqual([marks('Delete src/a.ts'), marks('Clean up'), marks('Undeleted')], [[], ['deletes'], ['deletes']]);
+test('a deletion is marked whatever its title says, and looked at first where no text shows what goes', () => {
+  for (const title of ['Delete src/a.ts', 'Clean up', 'Undeleted']) {
+    const found = dangersOf(ask({ type: 'text', text: title }, { title, toolKind: 'delete' }), cwd);
+    assert.deepEqual(found, [{ kind: 'deletes', grave: true }], title);
+  }
+  const edit = ask({ type: 'edit', diffs: [{ path: 'src/a.ts', before: 'y', after: null }] }, { toolKind: 'delete' });
+  assert.deepEqual(dangersOf(edit, cwd), [{ kind: 'deletes' }]);
+});
+
+test('a file that is moved out of the workspace reaches outside', () => {
+  const move = ask({ type: 'text', text: 'Move a.ts' }, { toolKind: 'move', paths: ['/w/app/a.ts', '/w/other/a.ts'] });
+  assert.deepEqual(dangersOf(move, cwd), [{ kind: 'outside' }]);
+});
+
+test('what stands beside is judged, and points at no place of the command that is shown', () => {
+  const found = dangersOf(ask({ type: 'command', command: 'ls' }, { beside: [{ type: 'command', command: 'true; rm -rf src' }] }), cwd);
+  assert.deepEqual(found, [{ kind: 'deletes', grave: true }]);
+});
+
+test('names that say something else than the effect, and ids that come twice, are told', () => {
+  const misleads = (...options: readonly Option[]) => dangersOf(ask({ type: 'text', text: 'x' }, { options }), cwd).length > 0;
+  const option = (label: string, effect: Option['effect'], id = `${label} ${effect}`): Option => ({ id, label, effect });
+  const once = option('Allow', 'allow_once');
+  const no = option('No', 'reject_once');
+  for (const one of [
+    option('Stop', 'allow_once'),
+    option('Skip', 'allow_always'),
+    option('Yes, reject it', 'allow_once'),
+    option('Always allow', 'allow_once'),
+    option("Yes, and don't ask again", 'allow_once'),
+    option('Allow once', 'allow_always'),
+    option('OK', 'reject_once'),
+    option('Continue', 'reject_always'),
+    option('跳过', 'allow_once'),
+  ])
+    assert.ok(misleads(once, one, no), one.label);
+  assert.ok(misleads(option('Allow', 'allow_once', 'x'), option('Reject', 'reject_once', 'x')), 'one id for both');
+  for (const one of [
+    option("Yes, and don't ask again for npm test", 'allow_always'),
+    option('Allow for this session', 'allow_always'),
+    option('不再询问', 'allow_always'),
+    option('No, and tell Codex what to do differently', 'reject_once'),
+    option('No, keep planning', 'reject_once'),
+    option('Yes, proceed', 'allow_once'),
+  ])
+    assert.ok(!misleads(option('Run it', 'allow_once'), one), one.label);
 });

@@ -12,7 +12,18 @@ test('rules are offered in plain words, the narrowest first', () => {
   assert.deepEqual(offered({ type: 'command', command: 'npm run lint' }), ['npm run lint', 'commands that begin with npm run']);
   const diffs = [{ path: '/w/src/a.ts', before: 'a', after: 'b' }];
   assert.deepEqual(offered({ type: 'edit', diffs }), ['edits in src/', 'edits of src/a.ts', 'all edits in this workspace']);
+  const files = ['/w/src/a/x.ts', '/w/src/b/y.ts'].map((path) => ({ path, before: 'a', after: 'b' }));
+  assert.deepEqual(offered({ type: 'edit', diffs: files }), ['edits in src/', 'all edits in this workspace']);
+  assert.deepEqual(offered({ type: 'edit', diffs: [{ path: '/w/a.md', before: 'a', after: 'b' }] }), [
+    'edits of a.md',
+    'all edits in this workspace',
+  ]);
   assert.deepEqual(offered({ type: 'mcp', server: 'github', tool: 'create_issue' }), ['create_issue of github', 'all tools of github']);
+});
+
+test('of a command whose effect is gone for good, or that runs any text, only the very same is offered to be allowed again', () => {
+  for (const command of ['rm a.log', 'kill 4711', 'python3 -c "print(1)"'])
+    assert.deepEqual(offered({ type: 'command', command }), [command]);
 });
 
 test('a rule that the user wrote is told by its pattern where no words say the same', () => {

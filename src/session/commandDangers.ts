@@ -1,0 +1,616 @@
+import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
+import { type Call, codeIsGrave, RULES, type Rule } from './dangerousPrograms.ts';
+import { relativePath } from './select.ts';
+import { type Dialect, type ShellCommand, type ShellWord, shellCommands } from './shellWords.ts';
+import { HIDDEN } from './visible.ts';
+
+/** What makes an approval worth a second look, the worst first. */
+export const DANGER_KINDS = [
+  'answers',
+  'root',
+  'pipe',
+  'hidden',
+  'outside',
+  'steers',
+  'publishes',
+  'sends',
+  'history',
+  'overwrites',
+  'settings',
+  'discards',
+  'data',
+  'deletes',
+  'stops',
+  'rights',
+  'code',
+  'network',
+  'unsure',
+  'lasting',
+] as const;
+export type DangerKind = (typeof DANGER_KINDS)[number];
+export interface Danger {
+  readonly kind: DangerKind;
+  /** The part of the asked command that shows it, in UTF-16 units; absent where no single part does. */
+  readonly at?: { readonly from: number; readonly to: number };
+  /** What takes orders from the file, for `steers`. */
+  readonly why?: GuardReason;
+  /** It cannot be taken back, or what happens is not to be seen: nothing allows it but a look at it. Some kinds always are. */
+  readonly grave?: true;
+}
+
+const GRAVE: ReadonlySet<DangerKind> = new Set(['answers', 'root', 'pipe', 'hidden', 'outside', 'steers']);
+
+/**
+ * With one of these, no surface puts the focus on an answer that allows, and nothing allows more than this once. Files of build tools are changed
+ * all day: they are marked, not grave.
+ */
+export function isGrave(dangers: readonly Danger[]): boolean {
+  return dangers.some(({ kind, why, grave }) => grave || (GRAVE.has(kind) && why !== 'build'));
+}
+
+/** Longer commands are judged by their beginning, and are grave because the rest was not looked at. */
+const LOOKED_AT = 20_000;
+/** Texts within texts that are read: `sh -c "sh -c …"`. */
+const DEEPEST = 6;
+
+/** Every danger of a command line, in any order; a kind may come several times. `cwd`: the session's folder, `folder`: where it runs. */
+export function commandDangers(whole: string, cwd: string, folder = cwd): readonly Danger[] {
+  const found: Danger[] = [];
+  const command = whole.slice(0, LOOKED_AT);
+  if (whole.length > LOOKED_AT) found.push({ kind: 'unsure', grave: true });
+  const dialects: readonly Dialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell'] : ['posix'];
+  for (const dialect of dialects) new Judge(cwd, isOutside(folder, cwd) ? cwd : folder, dialect, found).judgeText(command, 0, 0);
+  // The pattern is global: search() keeps no place in it.
+  const hidden = whole.search(HIDDEN);
+  if (hidden >= 0) found.push({ kind: 'hidden', at: { from: hidden, to: hidden + 1 } });
+  return found;
+}
+
+/** A rule with a wildcard allows no such command. */
+export function isGraveCommand(command: string, cwd: string, folder?: string): boolean {
+  return isGrave(commandDangers(command, cwd, folder));
+}
+
+/** Programs that run the rest of their line, and their options that take a value. */
+const WRAPPERS: ReadonlyMap<string, string> = new Map([
+  ['sudo', '-u -g -h -p -C -r -t -T -U -D --user --group --chdir'],
+  ['doas', '-u -C'],
+  ['gsudo', '-u'],
+  ['env', '-u -C --unset --chdir'],
+  ['exec', '-a'],
+  ['command', ''],
+  ['builtin', ''],
+  ['call', ''],
+  ['nohup', ''],
+  ['time', '-f -o'],
+  ['timeout', '-s -k --signal --kill-after'],
+  ['nice', '-n'],
+  ['ionice', '-c -n -p'],
+  ['chrt', ''],
+  ['setsid', ''],
+  ['stdbuf', '-i -o -e'],
+  ['unbuffer', ''],
+  ['xargs', '-I -i -n -P -L -l -s -d -a -E -R -J --max-args --max-procs --replace --delimiter --arg-file'],
+  ['parallel', '-j -I -a -n --jobs'],
+  ['watch', '-n --interval'],
+  ['caffeinate', '-t'],
+  ['chroot', ''],
+  ['nsenter', '-t --target -S -G'],
+  ['unshare', ''],
+  ['busybox', ''],
+  ['toybox', ''],
+  ['then', ''],
+  ['do', ''],
+  ['else', ''],
+  ['elif', ''],
+  ['if', ''],
+  ['while', ''],
+  ['until', ''],
+  ['!', ''],
+  ['npx', '-p --package -c --call'],
+  ['bunx', ''],
+  ['uvx', '--from --with'],
+  ['wsl', '-d -u -e'],
+  ['strace', '-o -e -p -s'],
+  ['flock', '-w -E'],
+  ['start-process', '-verb -workingdirectory -windowstyle'],
+  ['saps', '-verb'],
+  ['start', ''],
+  ['with-env', ''],
+  ['dotenv', '-e'],
+  ['cross-env', ''],
+]);
+const SHELL = /^(?:ba|z|da|k|c|tc|fi|a)?sh$/;
+const POWERSHELL = /^(?:powershell|pwsh)$/;
+/** Programs that run a text they are given, and the options that hold it. */
+const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; readonly sub?: string }[] = [
+  { name: /^(?:python|pypy)[\d.]*w?$|^py$/, option: /^-[bBdEiIOqsSuvx]*c/ },
+  { name: /^(?:node|nodejs|bun)$/, option: /^-(?:e|p|pe|ep)$|^--(?:eval|print)(?:=|$)/ },
+  { name: /^deno$/, option: /^-p$/, sub: 'eval' },
+  { name: /^(?:ruby|perl)[\d.]*$/, option: /^-[\w]*[eE]/ },
+  { name: /^php[\d.]*$/, option: /^-[rBRE]$/ },
+  {
+    name: /^(?:lua|luajit|elixir|erl|rscript|julia|scala|groovy|osascript|ts-node|tsx|swift|ghc|racket)[\d.]*$/,
+    option: /^-(?:e|eval|E)$|^--eval(?:=|$)/,
+  },
+  { name: /^(?:vim?|nvim|emacs|ed|ex)$/, option: /^(?:-c|\+.|--cmd|--eval|-es|-e)$/ },
+];
+/** Names that decide what another program runs. */
+const STEERING_VARIABLE =
+  /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
+
+/** Of a line with more commands, or more files it writes, the rest is not judged. */
+const MOST_COMMANDS = 1000;
+const MOST_WRITES = 60;
+/** Pieces of a word with substitutions that are looked at. */
+const MOST_PIECES = 50;
+/** UTF-16 units of a folder that `cd` leads to. */
+const LONGEST_FOLDER = 1000;
+/** Programs around a program: `sudo env nice …`. */
+const MOST_WRAPPERS = 12;
+
+/** Reads commands and adds what it finds in them. */
+class Judge {
+  readonly #cwd: string;
+  readonly #start: string;
+  readonly #dialect: Dialect;
+  readonly #found: Danger[];
+  /** What was fetched in the same line: running it runs what nobody has seen. */
+  readonly #fetched = new Set<string>();
+  /** Where paths begin: another folder than the first only where `cd` must have succeeded. */
+  #folder: string;
+  #goesTo: string | undefined;
+  #writes = 0;
+
+  constructor(cwd: string, folder: string, dialect: Dialect, found: Danger[]) {
+    this.#cwd = cwd;
+    this.#start = folder;
+    this.#folder = folder;
+    this.#dialect = dialect;
+    this.#found = found;
+  }
+
+  /** `base`: where the text stands in what was asked; undefined where it was put together. */
+  judgeText(text: string, base: number | undefined, depth: number, dialect = this.#dialect): void {
+    if (depth > DEEPEST) return this.#add('unsure', undefined, true);
+    const { commands, complete } = shellCommands(text, dialect);
+    if (!complete) this.#add('unsure', undefined, true);
+    if (commands.length > MOST_COMMANDS) this.#add('unsure', undefined, true);
+    for (const command of commands.slice(0, MOST_COMMANDS))
+      this.#judgeCommand(base === undefined ? command : movedBy(command, base), base === undefined, depth);
+  }
+
+  #judgeCommand(command: ShellCommand, placeless: boolean, depth: number): void {
+    if (command.joined && this.#goesTo !== undefined) this.#folder = this.#goesTo;
+    else if (!command.joined && !command.piped) this.#folder = this.#start;
+    this.#goesTo = undefined;
+    const scope: Scope = { placeless, depth, piped: command.piped, inputs: command.inputs };
+    for (const { op, word } of command.redirections) this.#judgeRedirection(op, word, command, scope);
+    this.#judgeWords(command.words, scope);
+  }
+
+  #judgeRedirection(op: '<' | '>', word: ShellWord, { words }: ShellCommand, scope: Scope): void {
+    if (/^\/dev\/(?:tcp|udp)\//.test(word.text)) return this.#at('network', word, scope, true);
+    if (op === '<') return this.#judgeRead(word, scope);
+    this.#judgeWrite(word, scope);
+    if (/^\/dev\/(?:sd|hd|nvme|disk|vd|mmcblk|mem|port)/.test(word.text)) this.#at('overwrites', word, scope, true);
+    if ((words.length === 0 || words[0]?.text === ':') && !isHarmless(word.text)) this.#at('overwrites', word, scope, false);
+    if (words.some((one) => FETCHES.test(nameOf(one.text)))) this.#fetched.add(baseName(word.text));
+  }
+
+  #judgeWords(all: readonly ShellWord[], scope: Scope): void {
+    const words = this.#afterAssignments(all, scope);
+    const [first, ...args] = words;
+    if (!first) return;
+    const program = nameOf(first.text);
+    if ((scope.wrapped ?? 0) > MOST_WRAPPERS) return this.#at('unsure', first, scope, true);
+    // `env -S "…"`, `watch "…"`: a whole line as one word.
+    if (scope.wrapped && /\s/.test(first.text)) return this.#judgeInner(first, first.text, scope);
+    if (this.#hidesProgram(first)) return this.#at('unsure', first, scope, true);
+    this.#judgeProgramPath(first, scope);
+    const wrapped = WRAPPERS.get(program);
+    if (wrapped !== undefined) {
+      if (program === 'npx' || program === 'bunx' || program === 'uvx') this.#at('network', first, scope, false);
+      this.#judgeRules({ program, args, operands: operandsOf(args), piped: scope.piped }, first, scope);
+      this.#afterAssignments(
+        args.slice(
+          Math.max(
+            0,
+            args.findIndex(({ text }) => /^\w+=/.test(text)),
+          ),
+        ),
+        scope,
+      );
+      return this.#judgeWords(afterOptions(args, wrapped, program), {
+        ...scope,
+        wrapped: (scope.wrapped ?? 0) + 1,
+        ...(program === 'xargs' || program === 'parallel' ? { fromXargs: true } : {}),
+      });
+    }
+    if (/^(?:npm|pnpm|yarn|bun)$/.test(program) && /^(?:exec|x|dlx)$/.test(args[0]?.text ?? ''))
+      this.#judgeWords(afterOptions(args.slice(1), '-p --package -c --call', 'npx'), { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
+    this.#judgeElsewhere(program, args, scope);
+    const call: Call = { program, args, operands: operandsOf(args), piped: scope.piped };
+    this.#judgeTexts(call, first, scope);
+    this.#judgeRules(call, first, scope);
+    this.#judgePaths(call, scope);
+  }
+
+  /** What another account, computer or container is told to run. */
+  #judgeElsewhere(program: string, args: readonly ShellWord[], scope: Scope): void {
+    const inside = { ...scope, wrapped: (scope.wrapped ?? 0) + 1 };
+    if (program === 'su' || program === 'runas' || program === 'pkexec' || program === 'script') {
+      const at = args.findIndex(({ text }) => /^(?:-c|--command)$/.test(text));
+      const word = at < 0 ? (program === 'su' ? undefined : args.at(-1)) : args[at + 1];
+      if (word) this.#judgeInner(word, word.text, inside);
+    } else if (program === 'ssh' || /^(?:docker|podman|kubectl|nerdctl)$/.test(program)) {
+      const operands = operandsOf(args);
+      const runs = ({ text }: ShellWord) => SHELL.test(nameOf(text)) || RULES.has(nameOf(text));
+      const from = program === 'ssh' ? 1 : operands.findIndex((word, at) => at > 0 && runs(word));
+      const [command] = from < 0 ? [] : operands.slice(from);
+      if (command) this.#judgeRemote(args.slice(args.indexOf(command)), inside);
+    }
+  }
+
+  /** Paths there are none of this computer: only what is deleted, stopped and the like counts. */
+  #judgeRemote(words: readonly ShellWord[], scope: Scope): void {
+    const before = this.#found.length;
+    const [first] = words;
+    if (words.length === 1 && first && /\s/.test(first.text)) this.#judgeInner(first, first.text, scope);
+    else this.#judgeWords(words, scope);
+    const kept = this.#found.splice(before).filter(({ kind }) => kind !== 'outside' && kind !== 'steers');
+    this.#found.push(...kept);
+  }
+
+  /** Words behind `NAME=value`. */
+  #afterAssignments(words: readonly ShellWord[], scope: Scope): readonly ShellWord[] {
+    let at = 0;
+    for (const word of words) {
+      const [, name, value = ''] = /^(\w+)\+?=(.*)$/s.exec(word.text) ?? [];
+      if (name === undefined && !(at === 0 && word.text === '&')) break;
+      at += 1;
+      this.#judgeRead(word, scope, value);
+      const loads = /^NODE_OPTIONS=.*(?:require|import|loader|-r\b)/.test(word.text);
+      if ((name && STEERING_VARIABLE.test(name) && at < words.length) || loads) this.#at('unsure', word, scope, true);
+    }
+    return words.slice(at);
+  }
+
+  /** Only what stands literally behind the last folder names a program. */
+  #hidesProgram({ expands, substitutes, text }: ShellWord): boolean {
+    if (!expands) return false;
+    const tail = this.#dialect === 'posix' ? text.slice(text.lastIndexOf('/') + 1) : baseName(text);
+    return tail === '' || /[$%`(){}]/.test(tail) || (substitutes && !/[)`"]\/[\w.-]+$/.test(text));
+  }
+
+  /** A program that lies elsewhere, or that was fetched by the same line. */
+  #judgeProgramPath(word: ShellWord, scope: Scope): void {
+    if (this.#fetched.has(baseName(word.text)) && /[\\/]/.test(word.text)) this.#at('unsure', word, scope, true);
+    if (/^(?:[/~]|\.\.|[A-Za-z]:[\\/]|\\\\)/.test(word.text) && !isPublic(word.text) && this.#isOutside(word.text))
+      this.#at('outside', word, scope, true);
+  }
+
+  /** Texts that are run: by shells, `eval` and interpreters. */
+  #judgeTexts(call: Call, first: ShellWord, scope: Scope): void {
+    const { program, args, operands } = call;
+    if (SHELL.test(program) || POWERSHELL.test(program) || program === 'cmd') return this.#judgeShell(call, first, scope);
+    if (program === 'eval' || program === 'iex' || program === 'invoke-expression') return this.#judgeEval(call, first, scope);
+    if (program === 'source' || program === '.') {
+      const [file] = operands;
+      if (file?.substitutes) this.#at('pipe', file, scope, true);
+      else if (file?.expands || (file && this.#fetched.has(baseName(file.text)))) this.#at('unsure', file, scope, true);
+      return;
+    }
+    if (program === 'trap' || program === 'alias') {
+      for (const word of operands) this.#judgeInner(word, word.text.replace(/^[\w-]+=/, ''), scope);
+      return;
+    }
+    if (program === 'find') return this.#judgeFind(args, scope);
+    const interpreter = INTERPRETERS.find(({ name }) => name.test(program));
+    if (interpreter) this.#judgeInterpreter(interpreter, call, first, scope);
+  }
+
+  #judgeShell({ program, args, operands }: Call, first: ShellWord, scope: Scope): void {
+    const isOption = POWERSHELL.test(program)
+      ? (text: string) => /^[-/]c(?:o(?:m(?:m(?:a(?:n(?:d)?)?)?)?)?)?$/i.test(text)
+      : program === 'cmd'
+        ? (text: string) => /^\/[ckr]$/i.test(text)
+        : (text: string) => /^-\w*c$/.test(text);
+    const encoded = args.find(({ text }) => POWERSHELL.test(program) && /^[-/]e(?:nc?|ncoded\w*|c)?$/i.test(text));
+    if (encoded) this.#at('unsure', encoded, scope, true);
+    const at = args.findIndex(({ text }) => isOption(text));
+    const rest = at < 0 ? [] : args.slice(at + 1);
+    const [script] = rest;
+    for (const input of scope.inputs) this.#judgeInner(input, input.text, scope);
+    if (script) {
+      if (script.substitutes) return this.#at('pipe', script, scope, true);
+      if (scope.fromXargs && /\{\}|\$[@\d*]/.test(script.text)) return this.#at('pipe', script, scope, true);
+      const joined = SHELL.test(program) ? script.text : rest.map(({ text }) => text).join(' ');
+      const dialect: Dialect = SHELL.test(program) ? 'posix' : program === 'cmd' ? 'cmd' : 'powershell';
+      return this.#judgeInner(script, joined, scope, dialect);
+    }
+    const [file] = operands;
+    if (file?.substitutes) this.#at('pipe', file, scope, true);
+    else if (!file || file.text === '-') {
+      if (scope.piped || scope.fromXargs) this.#at('pipe', first, scope, true);
+    } else if (file.expands || this.#fetched.has(baseName(file.text))) this.#at('unsure', file, scope, true);
+    else if (scope.piped && args.some(({ text }) => text === '-s')) this.#at('pipe', first, scope, true);
+  }
+
+  #judgeEval({ args }: Call, first: ShellWord, scope: Scope): void {
+    const text = args.map((one) => one.text).join(' ');
+    if (args.some((one) => one.substitutes) || args.length === 0) return this.#at('pipe', args[0] ?? first, scope, true);
+    if (args.some((one) => one.expands)) return this.#at('unsure', args[0] ?? first, scope, true);
+    this.#judgeInner(args[0] ?? first, text, scope);
+  }
+
+  #judgeFind(args: readonly ShellWord[], scope: Scope): void {
+    const inside = { ...scope, fromXargs: true, wrapped: (scope.wrapped ?? 0) + 1 };
+    for (let at = 0; at < args.length; at += 1) {
+      if (!/^-(?:exec|execdir|ok|okdir)$/.test(args[at]?.text ?? '')) continue;
+      const end = args.findIndex((one, index) => index > at && (one.text === ';' || one.text === '+'));
+      const to = end < 0 ? args.length : end;
+      this.#judgeWords(args.slice(at + 1, to), inside);
+      at = to;
+    }
+  }
+
+  #judgeInterpreter({ option, sub }: (typeof INTERPRETERS)[number], call: Call, first: ShellWord, scope: Scope): void {
+    const { args, operands } = call;
+    const at = args.findIndex(({ text }) => option.test(text) || (sub !== undefined && text === sub));
+    const glued = at < 0 ? undefined : /(?:=|^-\w*c)(.+)$/.exec(args[at]?.text ?? '')?.[1];
+    const script = at < 0 ? undefined : glued === undefined ? args[at + 1] : args[at];
+    const texts = [...(script ? [script] : []), ...(operands.length === 0 || operands[0]?.text === '-' ? scope.inputs : [])];
+    for (const text of texts) {
+      if (text.substitutes) this.#at('pipe', text, scope, true);
+      this.#at('code', text, scope, text.expands || codeIsGrave(text.text));
+      for (const path of quotedPaths(text.text)) if (!isPublic(path) && this.#isOutside(path)) this.#at('outside', text, scope, true);
+    }
+    const [file] = operands;
+    const readsText = operands.length === 0 || file?.text === '-' || (call.program === 'deno' && operands[1]?.text === '-');
+    if (texts.length === 0 && scope.piped && readsText) this.#at('pipe', first, scope, true);
+    else if (texts.length === 0 && scope.fromXargs && operands.length === 0) this.#at('pipe', first, scope, true);
+    else if (texts.length === 0 && file && (file.substitutes || this.#fetched.has(baseName(file.text))))
+      this.#at('unsure', file, scope, true);
+  }
+
+  #judgeInner(word: ShellWord, text: string, scope: Scope, dialect?: Dialect): void {
+    const before = this.#found.length;
+    const base = scope.placeless || word.plainFrom === undefined || text !== word.text ? undefined : word.plainFrom;
+    this.judgeText(text, base, scope.depth + 1, dialect);
+    if (base !== undefined || scope.placeless) return;
+    // What has no place of its own is shown by the word it stands in.
+    for (const [at, danger] of this.#found.entries())
+      if (at >= before && !danger.at) this.#found[at] = { ...danger, at: { from: word.from, to: word.to } };
+  }
+
+  #judgeRules(call: Call, first: ShellWord, scope: Scope): void {
+    for (const rule of RULES.get(call.program) ?? []) this.#judgeRule(rule, call, first, scope);
+    if (!FETCHES.test(call.program)) return;
+    for (const [at, { text }] of call.args.entries()) {
+      const target = /^(?:-[a-zA-Z]*o|--output|-OutFile|--output-document)$/i.test(text) ? call.args[at + 1] : undefined;
+      if (target) {
+        this.#fetched.add(baseName(target.text));
+        this.#judgeWrite(target, scope);
+      }
+      if (/^https?:/i.test(text)) this.#fetched.add(baseName(text.replace(/[?#].*$/, '')));
+    }
+  }
+
+  #judgeRule(rule: Rule, call: Call, first: ShellWord, scope: Scope): void {
+    if (rule.kind === 'publishes' && call.args.some(({ text }) => /^--(?:help|dry-run(?:=client)?)$/.test(text))) return;
+    const hit = rule.when === undefined ? true : rule.when(call, scope.fromXargs === true);
+    if (hit === false) return;
+    const shown = hit === true ? call.args.at(-1) : hit;
+    const from = first.from;
+    const to = shown && shown.to > from && shown.to - from < 200 ? shown.to : first.to;
+    this.#add(rule.kind, scope.placeless ? undefined : { from, to: hit === true ? first.to : to }, rule.grave, rule.why);
+  }
+
+  /** Folders of this computer that a container gets. */
+  #judgeMounts({ args }: Call, scope: Scope): void {
+    for (const [at, word] of args.entries()) {
+      const glued = /^(?:-v|--volume=|--mount=)(.+)$/.exec(word.text)?.[1];
+      const value = glued ?? (/^(?:-v|--volume|--mount)$/.test(args[at - 1]?.text ?? '') ? word.text : undefined);
+      if (value === undefined) continue;
+      const source = /(?:source|src)=([^,]+)/.exec(value)?.[1] ?? value.replace(/^([A-Za-z]:[^:]*|[^:]*):.*$/, '$1');
+      if (looksOutside(source) && this.#isOutside(source)) this.#at('outside', word, scope, true);
+    }
+  }
+
+  #judgePaths(call: Call, scope: Scope): void {
+    const { program, args, operands } = call;
+    if (/^(?:docker|podman|nerdctl|docker-compose)$/.test(program)) this.#judgeMounts(call, scope);
+    const writes = WRITERS.has(program);
+    const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
+    if (program === 'cd' || program === 'pushd' || program === 'set-location' || program === 'chdir') {
+      const [folder] = operands;
+      // Without one it leads home.
+      if (!folder && program === 'cd' && this.#dialect === 'posix') this.#add('outside', undefined, true);
+      if (!folder) return;
+      if (!isPublic(folder.text) && this.#isOutside(folder.text)) this.#at('outside', folder, scope, true);
+      else if (!folder.expands && this.#folder.length < LONGEST_FOLDER)
+        this.#goesTo = isAbsolute(folder.text) ? folder.text : `${this.#folder}/${folder.text}`;
+      return;
+    }
+    const pattern =
+      PATTERN_FIRST.has(program) && !args.some(({ text }) => /^(?:-e|-f|--regexp|--file)/.test(text)) ? operands[0] : undefined;
+    for (const [at, word] of args.entries()) {
+      if (word === pattern) continue;
+      const value = /^--?[\w-]+=(.+)$|^\w+=(.+)$/.exec(word.text);
+      const path = value?.[1] ?? value?.[2] ?? word.text;
+      const isFolderOption = /^(?:-C|--prefix|--cwd|--dir|--git-dir|--work-tree|-i|-F|--target-directory)$/.test(args[at - 1]?.text ?? '');
+      if (skipped && !isFolderOption) continue;
+      if (writes) this.#judgeWrite(word, scope, path);
+      else this.#judgeRead(word, scope, path);
+    }
+  }
+
+  #judgeWrite(word: ShellWord, scope: Scope, path = word.text): void {
+    if (isHarmless(path) || /^\w+:\/\//.test(path)) return;
+    if (looksOutside(path) && this.#isOutside(path)) this.#at('outside', word, scope, true);
+    this.#writes += 1;
+    if (this.#writes > MOST_WRITES) {
+      if (this.#writes === MOST_WRITES + 1) this.#add('unsure', undefined, true);
+      return;
+    }
+    const why = guardReason(relativePath(path, this.#cwd));
+    if (why && why !== 'name')
+      this.#found.push({ kind: 'steers', why, ...(scope.placeless ? {} : { at: { from: word.from, to: word.to } }) });
+    else if (why === 'name' && path.search(HIDDEN) < 0 && !/[*?"<>|]/.test(path)) this.#at('hidden', word, scope, true);
+  }
+
+  #judgeRead(word: ShellWord, scope: Scope, path = word.text): void {
+    // What the shell makes of it is not known, but what it makes it of is.
+    if (path === word.text && /(?<!\$)\{|`|\$\(/.test(path))
+      for (const piece of path.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES)) if (piece !== '') this.#judgeRead(word, scope, piece);
+    if (path.length > 400 || /\s\S*\s|\n/.test(path) || isHarmless(path) || isPublic(path)) return;
+    if (looksOutside(path) && this.#isOutside(path)) this.#at('outside', word, scope, true);
+  }
+
+  #isOutside(path: string): boolean {
+    return isOutside(path, this.#cwd, this.#folder);
+  }
+
+  #at(kind: DangerKind, word: ShellWord, { placeless }: Scope, grave: boolean): void {
+    this.#add(kind, placeless ? undefined : { from: word.from, to: word.to }, grave);
+  }
+
+  #add(kind: DangerKind, at: Danger['at'], grave: boolean | undefined, why?: GuardReason): void {
+    this.#found.push({ kind, ...(at ? { at } : {}), ...(why ? { why } : {}), ...(grave ? { grave: true } : {}) });
+  }
+}
+
+/** Where a program stands. */
+interface Scope {
+  /** The text was put together: its places are none of what was asked. */
+  readonly placeless: boolean;
+  readonly depth: number;
+  readonly piped: boolean;
+  readonly inputs: readonly ShellWord[];
+  /** Another program puts in its last arguments. */
+  readonly fromXargs?: boolean;
+  /** How many other programs it is run by. */
+  readonly wrapped?: number;
+}
+
+const FETCHES = /^(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|http|base64|xxd|openssl|certutil)$/;
+
+/** Programs whose arguments name what they write. */
+const WRITERS = new Set(
+  `rm rmdir del erase unlink shred mv move cp copy tee touch mkdir ln install dd rd md ren rename rename-item xcopy robocopy clear-content tee-object
+  truncate chmod chown chgrp sed remove-item ri set-content sc out-file add-content new-item ni move-item mi copy-item cpi mklink rsync scp unzip tar
+  export-csv start-transcript patch mkfifo`.split(/\s+/),
+);
+/** Programs that show names only, or whose arguments are words or paths of another computer. */
+const WITHOUT_PATHS = new Set(
+  `echo printf test [ [[ ls dir tree stat file which where du df basename dirname realpath readlink export set unset local declare gh az aws gcloud kubectl
+  heroku docker podman docker-compose ssh adb git npm pnpm yarn tr expr write-host write-output get-childitem gci test-path resolve-path for case select return exit history kill http https
+  let seq date uname whoami id hostname sleep true false read man help tput stty ulimit mount umount cargo go dotnet reg schtasks crontab psql mysql sqlite3 redis-cli mongo mongosh bazel bazelisk
+  buck buck2 pants`.split(/\s+/),
+);
+/** Commands of Git whose arguments are files and folders of anywhere. */
+const GIT_WITH_PATHS = new Set('apply clone init worktree archive bundle am'.split(' ').concat('--no-index'));
+/** Programs whose first operand is a pattern or a program. */
+const PATTERN_FIRST = new Set(`grep egrep fgrep zgrep rg ag ack sed awk gawk mawk jq yq select-string sls findstr perl`.split(' '));
+/** Places that hold what is installed, and what many programs put aside; there is nothing of the user's to read. */
+const PUBLIC =
+  /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;
+
+function isPublic(path: string): boolean {
+  return PUBLIC.test(path) && !/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path);
+}
+
+function isHarmless(word: string): boolean {
+  return (
+    /^(?:\/dev\/(?:null|stdout|stderr|stdin|tty|zero|u?random|fd\/\d+)|nul|\$null)$/i.test(word) || /^\/[a-z?]{1,2}(?::.*)?$/i.test(word)
+  );
+}
+
+function looksOutside(path: string): boolean {
+  return /^(?:[/~]|\\\\|[A-Za-z]:[\\/]|\$\{?HOME|\$env:|%\w+%)|(?:^|[\\/])\.\.(?:[\\/]|$)/i.test(path);
+}
+
+/** Paths in the quotes of a program's text. */
+function quotedPaths(text: string): readonly string[] {
+  return [...text.matchAll(/(["'`])((?:\/|~\/|\.\.\/|[A-Za-z]:[\\/])[^"'`\n]{0,200})\1/g)]
+    .map((match) => match[2] ?? '')
+    .filter((path) => path.length > 2 && !/^\/(?:api|v\d|[*^([\\])/.test(path));
+}
+
+function baseName(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+}
+
+function nameOf(word: string): string {
+  return baseName(word)
+    .toLowerCase()
+    .replace(/^[@&]/, '')
+    .replace(/\.(?:exe|com|cmd|bat|ps1)$/, '');
+}
+
+function operandsOf(args: readonly ShellWord[]): readonly ShellWord[] {
+  return args.filter(({ text }) => !/^-./.test(text) && text !== '--');
+}
+
+/** What a wrapper runs: behind its options, their values, assignments and durations. */
+function afterOptions(args: readonly ShellWord[], withValue: string, program: string): readonly ShellWord[] {
+  const values = withValue.split(' ');
+  let at = 0;
+  while (at < args.length) {
+    const text = args[at]?.text ?? '';
+    if (values.includes(text)) at += 2;
+    else if (/^-/.test(text) || /^\w+=/.test(text) || (program !== 'npx' && /^\d+(?:\.\d+)?[smhd]?$/.test(text))) at += 1;
+    else if ((program === 'flock' || program === 'chroot') && at === 0) at += 1;
+    else if (program === 'start' && (text === '' || /^\/\w+$/.test(text))) at += 1;
+    else break;
+  }
+  return args.slice(at);
+}
+
+function movedBy(command: ShellCommand, base: number): ShellCommand {
+  if (base === 0) return command;
+  const moved = (word: ShellWord): ShellWord => ({
+    ...word,
+    from: word.from + base,
+    to: word.to + base,
+    ...(word.plainFrom === undefined ? {} : { plainFrom: word.plainFrom + base }),
+  });
+  return {
+    ...command,
+    words: command.words.map(moved),
+    inputs: command.inputs.map(moved),
+    redirections: command.redirections.map(({ op, word }) => ({ op, word: moved(word) })),
+  };
+}
+
+function isWindowsFolder(cwd: string): boolean {
+  return /^[A-Za-z]:|^\\\\/.test(cwd);
+}
+
+/** By its text alone: what lies outside through a link is found by whoever follows links. */
+export function isOutside(path: string, cwd: string, folder = cwd): boolean {
+  const full = isAbsolute(path) || folder === cwd ? path : `${folder}/${path}`;
+  const plain = resolved(full.replaceAll('\\', '/'));
+  const root = cwd.replaceAll('\\', '/').replace(/\/$/, '');
+  if (plain === undefined) return true;
+  const [a, b] = /^[A-Za-z]:/.test(root) ? [plain.toLowerCase(), root.toLowerCase()] : [plain, root];
+  if (a === b || a.startsWith(`${b}/`)) return false;
+  return /^(?:\/|~|\$|%|[A-Za-z]:\/)/.test(plain);
+}
+
+function isAbsolute(path: string): boolean {
+  return /^(?:[\\/~$%]|[A-Za-z]:)/.test(path);
+}
+
+/** Without `.` and `..`; undefined when it climbs out of where it begins. */
+function resolved(path: string): string | undefined {
+  const kept: string[] = [];
+  for (const name of path.split('/')) {
+    if (name === '.') continue;
+    if (name !== '..') kept.push(name);
+    else if (kept.length === 0 || (kept.length === 1 && kept[0] === '')) return undefined;
+    else kept.pop();
+  }
+  return kept.join('/');
+}

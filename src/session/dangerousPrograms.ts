@@ -1,0 +1,530 @@
+import type { GuardReason } from '../base/guardedFiles.ts';
+import type { ShellWord } from './shellWords.ts';
+
+/* What programs do that deserves a second look: the only list of it, with its reasons. What shells and interpreters run is read by commandDangers.ts. */
+
+/** One program as a rule of the table sees it. */
+export interface Call {
+  /** Without folder and ending, in small letters. */
+  readonly program: string;
+  readonly args: readonly ShellWord[];
+  /** The arguments that are no options. */
+  readonly operands: readonly ShellWord[];
+  readonly piped: boolean;
+}
+export interface Rule {
+  readonly kind:
+    | 'root'
+    | 'steers'
+    | 'publishes'
+    | 'sends'
+    | 'history'
+    | 'overwrites'
+    | 'settings'
+    | 'discards'
+    | 'data'
+    | 'deletes'
+    | 'stops'
+    | 'rights'
+    | 'code'
+    | 'network'
+    | 'unsure';
+  /** It cannot be taken back, or reaches further than the files at hand. */
+  readonly grave?: true;
+  readonly why?: GuardReason;
+  /** Whether the call does it; a word is the last one that shows it. `listed`: another program puts in its last arguments. */
+  readonly when?: (call: Call, listed: boolean) => boolean | ShellWord;
+}
+
+const table = new Map<string, Rule[]>();
+export const RULES: ReadonlyMap<string, readonly Rule[]> = table;
+
+function of(programs: string, ...rules: readonly Rule[]): void {
+  for (const program of programs.split(/\s+/)) table.set(program, [...(table.get(program) ?? []), ...rules]);
+}
+
+/** An option in its short form, also among others (`-rf`), or its long one, also cut as programs allow (`--forc`). */
+function option({ args }: Pick<Call, 'args'>, letters: string, ...long: readonly string[]): ShellWord | undefined {
+  return args.find(({ text }) => {
+    if (/^-[A-Za-z]/.test(text)) return letters !== '' && [...letters].some((one) => /^-[A-Za-z]+/.exec(text)?.[0].includes(one));
+    const name = text.split('=', 1)[0] ?? '';
+    return name.length > 4 && long.some((one) => one.startsWith(name));
+  });
+}
+
+/** A switch of PowerShell or cmd, in any case, PowerShell's also cut. */
+function winSwitch({ args }: Pick<Call, 'args'>, ...names: readonly string[]): ShellWord | undefined {
+  return args.find(({ text }) => {
+    const name = text.toLowerCase().split(':', 1)[0] ?? '';
+    return names.some((one) => name === one || (one.length > 3 && name.length >= 3 && one.startsWith(name)));
+  });
+}
+
+/** The words of a sub-command: `git remote set-url`. */
+function sub({ operands }: Call, pattern: RegExp): ShellWord | undefined {
+  const words = operands.slice(0, 3).map(({ text }) => text.toLowerCase());
+  const match = pattern.exec(words.join(' '));
+  if (match?.index !== 0) return undefined;
+  return operands[Math.max(0, match[0].trim().split(' ').length - 1)];
+}
+
+const some = (call: Call, pattern: RegExp) => call.args.find(({ text }) => pattern.test(text));
+const isWide = ({ text, expands }: ShellWord) => expands || /[*?[{]/.test(text) || /^(?:\.{1,2}|[/~]|\/)$|[\\/]$/.test(text);
+
+// --- Files that are gone for good: no undo, no trash. One named file is marked only.
+const wholeTree = (call: Call, listed: boolean) =>
+  option(call, 'rR', '--recursive', '--no-preserve-root') ?? (listed || call.operands.find(isWide) || call.operands.length > 5);
+of('rm unlink', { kind: 'deletes' }, { kind: 'deletes', grave: true, when: (call, listed) => wholeTree(call, listed) });
+of('rimraf del-cli trash', { kind: 'deletes', grave: true });
+of('shred srm wipe', { kind: 'deletes', grave: true });
+of('rmdir', { kind: 'deletes' }, { kind: 'deletes', grave: true, when: (call) => winSwitch(call, '/s') ?? false });
+of(
+  'del erase rd ri remove-item remove-itemproperty clear-content clc',
+  { kind: 'deletes' },
+  {
+    kind: 'deletes',
+    grave: true,
+    when: (call, listed) =>
+      winSwitch(call, '/s', '-recurse', '-force', '/f') ??
+      option(call, 'rR') ??
+      (listed || call.piped || call.operands.find(isWide) || false),
+  },
+);
+of('find fd', { kind: 'deletes', grave: true, when: (call) => some(call, /^-delete$/) ?? false });
+of('rsync', { kind: 'deletes', grave: true, when: (call) => some(call, /^--(?:del|remove-source)/) ?? false });
+of('robocopy', { kind: 'deletes', grave: true, when: (call) => winSwitch(call, '/mir', '/purge', '/move') ?? false });
+of('clear-recyclebin', { kind: 'deletes', grave: true });
+
+// --- Contents that are written over.
+of('truncate', { kind: 'overwrites', grave: true });
+of('dd', { kind: 'overwrites', grave: true, when: (call) => some(call, /^of=(?!\/dev\/null)/) ?? false });
+of(
+  'mkfs mke2fs mkswap fdisk sfdisk cfdisk gdisk sgdisk parted wipefs blkdiscard hdparm cryptsetup diskpart format format-volume clear-disk initialize-disk remove-partition',
+  { kind: 'overwrites', grave: true },
+);
+for (const type of 'ext2 ext3 ext4 xfs btrfs vfat fat ntfs exfat f2fs'.split(' ')) of(`mkfs.${type}`, { kind: 'overwrites', grave: true });
+of('diskutil', {
+  kind: 'overwrites',
+  grave: true,
+  when: (call) => sub(call, /^(?:erase\w*|partition\w*|secureerase|reformat|zerodisk)/) ?? false,
+});
+of('cipher', { kind: 'overwrites', grave: true, when: (call) => some(call, /^\/w/i) ?? false });
+of('cp mv', { kind: 'overwrites', grave: true, when: (call) => some(call, /^\/dev\/(?:null|zero|sd|nvme|disk)/) ?? false });
+
+// --- Git: what was not committed, what only a name holds, and what others have.
+const git = (call: Call): Call => {
+  let at = 0;
+  while (at < call.args.length && /^-/.test(call.args[at]?.text ?? ''))
+    at += /^(?:-C|-c|--git-dir|--work-tree|--namespace)$/.test(call.args[at]?.text ?? '') ? 2 : 1;
+  const args = call.args.slice(at);
+  return { ...call, args, operands: args.filter(({ text }) => !/^-./.test(text)) };
+};
+const gitRule = (command: RegExp, how: (call: Call) => boolean | ShellWord | undefined) => (call: Call) => {
+  const own = git(call);
+  return command.test(own.operands[0]?.text ?? '') ? (how(own) ?? false) : false;
+};
+const places = (call: Call) => call.operands.slice(1).find(({ text }) => text === '.' || /[*?]|^:[/(]/.test(text));
+of(
+  'git',
+  { kind: 'discards', grave: true, when: gitRule(/^reset$/, (call) => option(call, '', '--hard', '--merge', '--keep')) },
+  {
+    kind: 'discards',
+    grave: true,
+    when: gitRule(
+      /^checkout$/,
+      (call) => call.args.slice(1).find(({ text }) => text === '--') ?? option(call, 'fB', '--force') ?? places(call),
+    ),
+  },
+  {
+    kind: 'discards',
+    grave: true,
+    when: gitRule(/^restore$/, (call) => !option(call, 'S', '--staged') || option(call, 'W', '--worktree') !== undefined),
+  },
+  {
+    kind: 'discards',
+    grave: true,
+    when: gitRule(/^switch$/, (call) => option(call, 'fC', '--force', '--discard-changes', '--force-create')),
+  },
+  { kind: 'discards', grave: true, when: gitRule(/^stash$/, (call) => call.operands.find(({ text }) => /^(?:drop|clear)$/.test(text))) },
+  { kind: 'discards', grave: true, when: gitRule(/^branch$/, (call) => option(call, 'Df', '--force')) },
+  { kind: 'discards', grave: true, when: gitRule(/^(?:filter-branch|filter-repo|prune|update-ref|replace)$/, () => true) },
+  {
+    kind: 'discards',
+    grave: true,
+    when: gitRule(/^reflog$/, (call) => call.operands.find(({ text }) => /^(?:expire|delete)$/.test(text))),
+  },
+  { kind: 'discards', grave: true, when: gitRule(/^gc$/, (call) => option(call, '', '--prune', '--aggressive')) },
+  {
+    kind: 'discards',
+    grave: true,
+    when: gitRule(/^worktree$/, (call) => (call.operands[1]?.text === 'remove' ? option(call, 'f', '--force') : false)),
+  },
+  {
+    kind: 'deletes',
+    grave: true,
+    when: gitRule(/^clean$/, (call) => (option(call, 'n', '--dry-run') ? false : option(call, 'fxXd', '--force'))),
+  },
+  { kind: 'deletes', when: gitRule(/^rm$/, () => true) },
+  {
+    kind: 'deletes',
+    grave: true,
+    when: gitRule(/^rm$/, (call) => (option(call, '', '--cached') ? false : (option(call, 'rf') ?? places(call)))),
+  },
+  {
+    kind: 'history',
+    grave: true,
+    when: gitRule(
+      /^push$/,
+      (call) =>
+        option(call, 'fd', '--force', '--force-with-lease', '--force-if-includes', '--mirror', '--delete', '--prune') ??
+        call.operands.slice(1).find(({ text }) => /^[+:]./.test(text)),
+    ),
+  },
+  {
+    kind: 'network',
+    when: gitRule(/^(?:push|pull|fetch|clone|ls-remote|submodule|remote)$/, (call) =>
+      call.operands[0]?.text === 'remote' ? call.operands[1]?.text === 'update' : true,
+    ),
+  },
+  {
+    kind: 'code',
+    grave: true,
+    when: (call) =>
+      some(
+        call,
+        /^(?:--config-env=|--exec-path=|--upload-pack=|--receive-pack=)|^(?:alias\.[^=]+=!|core\.(?:sshcommand|pager|editor|hookspath|fsmonitor|gitproxy)=|credential\.helper=|(?:diff|merge|filter)\.[^=]+=)/i,
+      ) ?? false,
+  },
+  {
+    kind: 'steers',
+    why: 'versionControl',
+    when: gitRule(
+      /^config$/,
+      (call) =>
+        some(
+          call,
+          /^--(?:global|system)$|^(?:core\.(?:sshcommand|pager|editor|hookspath|fsmonitor)|alias\.|credential\.|filter\.|diff\.|merge\.|include)/i,
+        ) ?? false,
+    ),
+  },
+  {
+    kind: 'code',
+    grave: true,
+    when: gitRule(
+      /^(?:bisect|rebase|submodule)$/,
+      (call) => call.operands.find(({ text }) => /^(?:run|foreach)$/.test(text)) ?? option(call, '', '--exec'),
+    ),
+  },
+);
+of('hg', {
+  kind: 'discards',
+  grave: true,
+  when: (call) =>
+    sub(call, /^(?:revert|purge|strip|update)\b/) !== undefined && some(call, /^(?:-C|--clean|--all|-a|--force)$/) !== undefined,
+});
+of('svn', { kind: 'discards', grave: true, when: (call) => sub(call, /^(?:revert|cleanup)\b/) ?? false });
+
+// --- Programs that publish: what others have got cannot be called back.
+const PUBLISH = /^(?:npm )?(?:publish|unpublish|deprecate|dist-tag|owner|access)\b/;
+of('npm pnpm yarn bun', {
+  kind: 'publishes',
+  grave: true,
+  when: (call) => (option(call, '', '--dry-run') ? false : (sub(call, PUBLISH) ?? false)),
+});
+of('lerna changeset semantic-release release-it np standard-version', {
+  kind: 'publishes',
+  grave: true,
+  when: (call) => sub(call, /^(?:publish|tag)\b/) ?? /^(?:semantic-release|release-it|np)$/.test(call.program),
+});
+of('cargo', { kind: 'publishes', grave: true, when: (call) => sub(call, /^(?:publish|yank|owner)\b/) ?? false });
+of('twine poetry uv flit hatch pdm vsce ovsx jsr deno gem mix helm nuget dotnet pod composer conda flutter dart mvn gradle gradlew sbt', {
+  kind: 'publishes',
+  grave: true,
+  when: (call) =>
+    call.operands
+      .slice(0, 3)
+      .find(({ text }) => /^(?:upload|publish\w*|push|yank|unpublish|hex\.publish|deploy|:?\w*:publish\w*)$/i.test(text)) ?? false,
+});
+of('docker podman nerdctl buildah crane skopeo', {
+  kind: 'publishes',
+  grave: true,
+  when: (call) => sub(call, /^(?:image |compose )?push\b/) ?? option(call, '', '--push') ?? false,
+});
+of('gh glab', {
+  kind: 'publishes',
+  grave: true,
+  when: (call) =>
+    sub(
+      call,
+      /^(?:release (?:create|upload|edit)|gist create|pr merge|mr merge|repo (?:create|edit|rename|sync)|workflow run|secret set)\b/,
+    ) ?? false,
+});
+of(
+  'terraform tofu pulumi cdk serverless sls sam kubectl helm helmfile ansible-playbook fly flyctl vercel netlify wrangler firebase surge now eb cap heroku gcloud skaffold',
+  {
+    kind: 'publishes',
+    grave: true,
+    when: (call) =>
+      call.operands
+        .slice(0, 3)
+        .find(({ text }) =>
+          /^(?:apply|deploy|publish|up|upgrade|install|promote|rollout|create|replace|patch|scale|run|release|releases)$/.test(text),
+        ) ??
+      (/^(?:ansible-playbook|surge|now)$/.test(call.program) || some(call, /^--prod/) !== undefined),
+  },
+);
+of('ngrok cloudflared localtunnel lt', { kind: 'publishes', grave: true });
+
+// --- Files and texts that leave this computer.
+const isRemote = ({ text }: ShellWord) => /^(?:[\w.-]+@)?[\w.-]{2,}:(?!\\)|^\w+:\/\//.test(text) && !/^[A-Za-z]:[\\/]/.test(text);
+of('curl', {
+  kind: 'sends',
+  grave: true,
+  when: (call) => {
+    const at = call.args.findIndex(({ text }) =>
+      /^(?:-[A-Za-z]*[dFT]|--data(?:-\w+)*|--form|--json|--upload-file|--url-query)$/.test(text),
+    );
+    const value = at < 0 ? undefined : call.args[at + 1];
+    const glued = some(call, /^(?:-[dFT]|--(?:data|form|json|upload)[\w-]*=)\S*(?:@|\$)/);
+    const upload = /^(?:-[A-Za-z]*T|--upload-file)$/.test(call.args[at]?.text ?? '');
+    return glued ?? (value && (upload || value.expands || /(?:^|=)[@<]/.test(value.text)) ? value : false);
+  },
+});
+of('wget', { kind: 'sends', grave: true, when: (call) => some(call, /^--(?:post|body)-file/) ?? false });
+of('scp rsync', {
+  kind: 'sends',
+  grave: true,
+  when: (call) => {
+    const last = call.operands.at(-1);
+    return last && isRemote(last) ? last : false;
+  },
+});
+of('nc ncat netcat socat telnet', { kind: 'sends', grave: true });
+of('sftp ftp lftp', { kind: 'sends', grave: true });
+of('aws gsutil rclone s3cmd azcopy mc', {
+  kind: 'sends',
+  grave: true,
+  when: (call) => {
+    const last = call.operands.at(-1);
+    return last && call.operands.some(({ text }) => /^(?:cp|sync|mv|copy|move|rsync|put)$/.test(text)) && isRemote(last) ? last : false;
+  },
+});
+of('sendmail mail mailx mutt send-mailmessage', { kind: 'sends', grave: true });
+
+// --- Other programs that talk to the network; with ssh what runs, runs elsewhere.
+of(
+  `curl wget scp sftp rsync ftp nc ncat netcat telnet http https aria2c invoke-webrequest iwr invoke-restmethod irm start-bitstransfer bitsadmin certutil
+  gh glab az aws gcloud kubectl helm terraform apt apt-get dnf yum pacman apk zypper brew choco winget scoop snap port rclone gsutil socat`.replace(
+    /\s+/g,
+    ' ',
+  ),
+  { kind: 'network' },
+);
+of('ssh mosh', { kind: 'network' }, { kind: 'network', grave: true, when: (call) => call.operands[1] ?? (call.piped || false) });
+of('npm pnpm yarn bun', {
+  kind: 'network',
+  when: (call) => sub(call, /^(?:i|install|add|ci|publish|dlx|create|update|upgrade|up|x|exec|login|audit|outdated|view|info)\b/) ?? false,
+});
+of('pip pip3 pipx uv poetry gem cargo go composer bundle dotnet conda mamba', {
+  kind: 'network',
+  when: (call) => sub(call, /^(?:tool |mod )?(?:install|add|sync|pip|get|publish|update|download|restore|fetch|search)\b/) ?? false,
+});
+of('python python3', {
+  kind: 'network',
+  when: (call) =>
+    call.args[0]?.text === '-m' && call.args[1]?.text === 'pip' && call.args[2]?.text === 'install' ? (call.args[2] ?? false) : false,
+});
+of('docker podman', { kind: 'network', when: (call) => sub(call, /^(?:compose )?(?:pull|push|run|login|build|up)\b/) ?? false });
+
+// --- What runs by itself later: on a schedule, at the next start or login.
+of('crontab', {
+  kind: 'steers',
+  grave: true,
+  why: 'shell',
+  when: (call) => (call.args.length === 1 && call.args[0]?.text === '-l' ? false : (call.args.at(-1) ?? true)),
+});
+of('at batch', { kind: 'steers', grave: true, why: 'shell', when: (call) => option(call, 'lq') === undefined });
+of('systemctl service rc-update update-rc.d chkconfig loginctl initctl', {
+  kind: 'steers',
+  grave: true,
+  why: 'shell',
+  when: (call) =>
+    call.operands.find(({ text }) =>
+      /^(?:enable|disable|start|stop|restart|reload|mask|unmask|link|edit|set-property|daemon-reload|add|del|defaults|remove|enable-linger)$/.test(
+        text,
+      ),
+    ) ?? false,
+});
+of('launchctl', { kind: 'steers', grave: true, why: 'shell', when: (call) => sub(call, /^(?:list|print|blame)\b/) === undefined });
+of('schtasks', {
+  kind: 'steers',
+  grave: true,
+  why: 'shell',
+  when: (call) => winSwitch(call, '/create', '/change', '/delete', '/run') ?? false,
+});
+of('register-scheduledtask set-scheduledtask new-service set-service register-scheduledjob', { kind: 'steers', grave: true, why: 'shell' });
+of('sc', {
+  kind: 'steers',
+  grave: true,
+  why: 'shell',
+  when: (call) => sub(call, /^(?:create|config|delete|start|stop|failure)\b/) ?? false,
+});
+
+// --- Settings of the computer and of accounts.
+of('reg', { kind: 'settings', grave: true, when: (call) => sub(call, /^(?:add|delete|import|restore|load|unload|copy)\b/) ?? false });
+of('set-itemproperty new-itemproperty sp', {
+  kind: 'settings',
+  grave: true,
+  when: (call) => some(call, /^(?:registry::|hk\w+:)/i) ?? false,
+});
+of(
+  'regedit regsvr32 setx bcdedit netsh set-executionpolicy set-mppreference add-mppreference enable-psremoting new-localuser add-localgroupmember dism',
+  {
+    kind: 'settings',
+    grave: true,
+  },
+);
+of('net', { kind: 'settings', grave: true, when: (call) => sub(call, /^(?:user|localgroup|share|stop|start|use)\b/) ?? false });
+of('defaults gsettings dconf', {
+  kind: 'settings',
+  grave: true,
+  when: (call) => sub(call, /^(?:write|delete|set|reset|load|import)\b/) ?? false,
+});
+of('sysctl', { kind: 'settings', grave: true, when: (call) => some(call, /^-w$|=/) ?? false });
+of(
+  `useradd adduser usermod userdel deluser groupadd groupmod gpasswd passwd chpasswd chsh chfn visudo vipw iptables ip6tables nft ufw firewall-cmd mount umount losetup insmod
+  modprobe rmmod hostnamectl update-alternatives dpkg-reconfigure setenforce spctl csrutil nvram pmset scutil swapon swapoff setcap`.replace(
+    /\s+/g,
+    ' ',
+  ),
+  { kind: 'settings', grave: true, when: (call) => !/^u?mount$/.test(call.program) || call.args.length > 0 },
+);
+of('npm pnpm yarn', {
+  kind: 'settings',
+  grave: true,
+  when: (call) => sub(call, /^(?:config (?:set|delete)|login|adduser|logout|token)\b/) ?? false,
+});
+of('ssh-add ssh-copy-id', { kind: 'settings', grave: true });
+
+// --- Programs and the computer are stopped.
+of(
+  'kill',
+  { kind: 'stops' },
+  { kind: 'stops', grave: true, when: (call) => call.args.find(({ text }, at) => /^(?:-1|0|1)$/.test(text) && at > 0) ?? false },
+);
+of('killall pkill killall5 skill xkill stop-process spps stop-computer restart-computer shutdown reboot halt poweroff logoff', {
+  kind: 'stops',
+  grave: true,
+});
+of('taskkill', { kind: 'stops' }, { kind: 'stops', grave: true, when: (call) => winSwitch(call, '/im', '/t') ?? false });
+of('init telinit', { kind: 'stops', grave: true, when: (call) => some(call, /^[06s]$/i) ?? false });
+of('fuser', { kind: 'stops', when: (call) => option(call, 'k', '--kill') ?? false });
+of('systemctl loginctl', {
+  kind: 'stops',
+  grave: true,
+  when: (call) => sub(call, /^(?:reboot|poweroff|halt|suspend|hibernate|kexec|kill|rescue|emergency|terminate-\w+)\b/) ?? false,
+});
+
+// --- Who may read, write and run files.
+of('chmod', {
+  kind: 'rights',
+  grave: true,
+  when: (call) =>
+    option(call, 'R', '--recursive') ??
+    some(call, /^0?[0-7]*[2367]$|^[2467][0-7]{3}$|^[ugoa]*[+=][rwxX]*s|^[oa]+[+=]\w*w|^[+=]\w*w/) ??
+    false,
+});
+of('chown chgrp setfacl chattr icacls cacls takeown set-acl', { kind: 'rights', grave: true });
+
+// --- Containers that reach the whole computer, and what they keep.
+of(
+  'docker podman nerdctl docker-compose',
+  {
+    kind: 'root',
+    grave: true,
+    when: (call) => some(call, /^--privileged|^--(?:pid|ipc|userns|cgroupns)=host|^--cap-add|^--device|docker\.sock/) ?? false,
+  },
+  {
+    kind: 'data',
+    grave: true,
+    when: (call) =>
+      sub(call, /^(?:(?:system|volume|image|container|network|builder|buildx) )?(?:prune|rmi)\b|^volume (?:rm|remove)\b/) ??
+      (call.operands.some(({ text }) => text === 'down')
+        ? (option(call, 'v', '--volumes', '--rmi') ?? false)
+        : sub(call, /^(?:container )?rm\b/)
+          ? (option(call, 'v') ?? false)
+          : false),
+  },
+);
+
+// --- Data that no file of the workspace holds.
+const SQL =
+  /\b(?:drop\s+(?:table|database|schema|index|view|user|role)|truncate\s+(?:table\s+)?\w|delete\s+from|alter\s+table\s+\S+\s+drop)\b|\b(?:dropDatabase|deleteMany|drop)\s*\(/i;
+of('psql mysql mariadb sqlite3 sqlcmd mongo mongosh clickhouse-client duckdb cqlsh bq wp', {
+  kind: 'data',
+  grave: true,
+  when: (call) => some(call, SQL) ?? false,
+});
+of('dropdb dropuser', { kind: 'data', grave: true });
+of('gh glab curl http https xh', {
+  kind: 'data',
+  grave: true,
+  when: (call) =>
+    call.args.some(({ text }) => /localhost|127\.0\.0\.1/.test(text))
+      ? false
+      : (call.args.find(({ text }, at) => /^(?:-X|--request=?|--method=?)?DELETE$/.test(text) || (text === 'DELETE' && at > 0)) ?? false),
+});
+of('redis-cli', { kind: 'data', grave: true, when: (call) => some(call, /^(?:flushall|flushdb|del|unlink|shutdown)$/i) ?? false });
+of('rails rake bin/rails', {
+  kind: 'data',
+  grave: true,
+  when: (call) => some(call, /^db:(?:drop|reset|purge|truncate|migrate:reset|schema:load)/) ?? false,
+});
+of('prisma sequelize knex typeorm drizzle-kit supabase artisan alembic flyway', {
+  kind: 'data',
+  grave: true,
+  when: (call) =>
+    some(call, /^(?:reset|db:drop|schema:drop|drop|clean|migrate:fresh|migrate:reset|db:wipe|--force-reset|--accept-data-loss)$/) ?? false,
+});
+of('terraform tofu pulumi cdk serverless sls', {
+  kind: 'data',
+  grave: true,
+  when: (call) => sub(call, /^(?:destroy|remove|state rm|workspace delete)\b/) ?? false,
+});
+of(
+  'kubectl oc helm aws az gcloud gsutil gh glab heroku fly flyctl vercel netlify firebase wrangler doctl linode-cli vault consul minikube kind vagrant multipass supabase',
+  {
+    kind: 'data',
+    grave: true,
+    when: (call) =>
+      call.operands
+        .slice(0, 4)
+        .find(({ text }) =>
+          /^(?:delete|destroy|rm|rb|remove|uninstall|purge|drain|terminate-[\w-]+|delete-[\w-]+|deregister-[\w-]+|apps:destroy|pg:reset|archive)$/.test(
+            text,
+          ),
+        ) ?? false,
+  },
+);
+
+// --- Programs that start something else than they say.
+of('mshta rundll32 wscript cscript msiexec installutil regasm forfiles wmic', { kind: 'unsure', grave: true });
+of('awk gawk mawk', {
+  kind: 'code',
+  grave: true,
+  when: (call) => some(call, /\bsystem\s*\(|\|\s*(?:getline|"|&)|print[^}]*[>|]\s*"/) ?? false,
+});
+of('sed', { kind: 'code', grave: true, when: (call) => some(call, /^\d*,?[\d$]*e\s|(?:^|;)s(.).*\1.*\1[gip\d]*e[gip\d]*$/) ?? false });
+of('tar', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:checkpoint-action|to-command|use-compress-program)/) ?? false });
+of('make gmake', { kind: 'code', grave: true, when: (call) => option(call, '', '--eval') ?? false });
+of('osascript', { kind: 'code', grave: true });
+of('start-process saps', { kind: 'root', grave: true, when: (call) => some(call, /^runas$/i) ?? false });
+of('sudo doas su pkexec runas gsudo chroot nsenter', { kind: 'root', grave: true });
+
+/** What a text of an interpreter does that is not just computing: it deletes, writes, starts programs, talks to others or hides what it does. */
+const GRAVE_CODE =
+  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|File\.(?:write|delete|open)|FileUtils|IO\.popen|rename(?:Sync)?|os\.(?:remove|replace|putenv))\b|\bopen\s*\([^)]*,\s*(?:mode\s*=\s*)?['"][wax+]|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
+
+export function codeIsGrave(code: string): boolean {
+  return GRAVE_CODE.test(code);
+}
