@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -9,13 +8,11 @@ import { setGuardedFiles } from './base/guardedFiles.ts';
 import { type Log, messageOf } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { diskEffects, diskFiles } from './live/diskFiles.ts';
-import { TAKEN } from './live/hostProcess.ts';
 import { Journal } from './live/journal/journal.ts';
 import { FileLock } from './live/journal/lock.ts';
 import { launchOf, type Profile, readProfiles } from './live/profiles.ts';
 import { ChangeSets, type PublishEvent } from './live/review/changeSets.ts';
 import { Sessions } from './live/sessions.ts';
-import type { Launch } from './protocols/adapter.ts';
 import { protocols } from './protocols/registry.ts';
 import { agentHost } from './serve/host.ts';
 import { isLoopback, listen, type Place } from './serve/listen.ts';
@@ -159,18 +156,17 @@ async function main(): Promise<number> {
   mkdirSync(data, { recursive: true, mode: 0o700 });
   const lock = FileLock.take(path.join(data, 'host.lock'));
   if (!(lock instanceof FileLock)) {
-    log.error(`${TAKEN} ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`);
+    log.error(`Another host uses ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`);
     return 1;
   }
   const version = versionOf();
   const journal = new Journal(path.join(data, 'sessions'), log);
   const find = (id: string) => profiles().find((one) => one.id === id);
   const windowTools = new WindowTools();
-  const environments = new Environments((id) => sessions.all.flatMap((one) => sessions.get(one) ?? []).filter((one) => one.profile === id));
   const sessions = new Sessions({
     protocols: () => protocols,
     profile: find,
-    launch: async (profile, { cwd }) => environments.with(launchOf(profile, profile.cwd ?? cwd), profile.id),
+    launch: async (profile, { cwd }) => launchOf(profile, profile.cwd ?? cwd),
     ports: ({ id, cwd }) => ({
       tools: windowTools.toolsOf(id),
       files: diskFiles,
@@ -189,18 +185,7 @@ async function main(): Promise<number> {
   const changeSets = new ChangeSets(sessions, path.join(data, 'review'), diskEffects, publish, log);
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now());
-  const host = agentHost({
-    sessions,
-    journal,
-    windowTools,
-    changeSets,
-    effects: diskEffects,
-    profiles,
-    log,
-    now: Date.now,
-    version,
-    environment: (id, env) => environments.set(id, env),
-  });
+  const host = agentHost({ sessions, journal, windowTools, changeSets, effects: diskEffects, profiles, log, now: Date.now, version });
   await host.restore();
   const listening = await listen(host, place, token, log)
     .catch((error: unknown) =>
@@ -212,7 +197,15 @@ async function main(): Promise<number> {
     lock.dispose();
     return 1;
   }
-  const file = announce(listening.place, data, token);
+  const { place: at } = listening;
+  const address = at.kind === 'socket' ? at.path : `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
+  if (at.kind === 'port' && !isLoopback(at.host))
+    log.warn(`Other computers reach ${address}. Without encryption, anybody on the way reads along.`);
+  const access = { token, ...(at.kind === 'port' ? { port: at.port } : {}) };
+  writeSecret(path.join(data, 'access.json'), access);
+  const file = path.join(data, 'host.json');
+  writeSecret(file, { pid: process.pid, address, token });
+  process.stdout.write(`${JSON.stringify({ address, token })}\n`);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
@@ -224,42 +217,6 @@ async function main(): Promise<number> {
   rmSync(file, { force: true });
   lock.dispose();
   return 0;
-}
-
-/** Says where the host is, and writes it where other programs of the user find it; the file that goes with the host. */
-function announce(at: Place, data: string, token: string): string {
-  const address = at.kind === 'socket' ? at.path : `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
-  if (at.kind === 'port' && !isLoopback(at.host))
-    log.warn(`Other computers reach ${address}. Without encryption, anybody on the way reads along.`);
-  const access = { token, ...(at.kind === 'port' ? { port: at.port } : {}) };
-  writeSecret(path.join(data, 'access.json'), access);
-  const file = path.join(data, 'host.json');
-  writeSecret(file, { pid: process.pid, address, token });
-  process.stdout.write(`${JSON.stringify({ address, token })}\n`);
-  return file;
-}
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What windows have said of the environment of agents: it counts more than what this process was started with. */
-class Environments {
-  readonly #told = new Map<string, Environment>();
-  readonly #running: (profile: string) => readonly { restartAtRest(): void }[];
-
-  constructor(running: (profile: string) => readonly { restartAtRest(): void }[]) {
-    this.#running = running;
-  }
-
-  set(profile: string, env: Environment): void {
-    const before = this.#told.get(profile) ?? Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
-    this.#told.set(profile, env);
-    if (JSON.stringify(before) !== JSON.stringify(env)) for (const one of this.#running(profile)) one.restartAtRest();
-  }
-
-  with(launch: Launch, profile: string): Launch {
-    const env = this.#told.get(profile);
-    return env && launch.kind === 'process' ? { ...launch, env: { ...launch.env, ...env } } : launch;
-  }
 }
 
 /** A new file each time: one that is there keeps its mode, and may be a link. */

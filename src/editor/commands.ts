@@ -168,7 +168,7 @@ function approvalCommands(deps: CommandDeps) {
   const nothingWaits = () => void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
   const askInFront = (uri: unknown) => {
     const subject = review.subjectOf(uri);
-    return subject?.kind === 'ask' ? subject : undefined;
+    return subject && subject.kind !== 'turn' ? subject : undefined;
   };
   const decideDiff = async (how: 'accept' | 'reject', uri: unknown) => {
     const ask = askInFront(uri);
@@ -195,9 +195,10 @@ function approvalCommands(deps: CommandDeps) {
     'parley.rejectAll': () => decideAll('reject'),
     'parley.acceptDiff': (uri?: unknown) => decideDiff('accept', uri),
     'parley.rejectDiff': (uri?: unknown) => decideDiff('reject', uri),
+    // The keys of the answers name their letter.
     'parley.diffAnswers': (uri?: unknown) => {
       const ask = askInFront(uri);
-      if (ask) approvals.show(ask.sessionId, ask.askId);
+      if (ask) approvals.show(ask.sessionId, ask.askId, typeof uri === 'string' ? uri : undefined);
     },
     'parley.diffFeedback': async (uri?: unknown) => {
       const ask = askInFront(uri);

@@ -37,9 +37,10 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
   };
   const updateDiff = () => {
     const subject = review.active;
-    const session = subject?.kind === 'ask' ? desk.get(subject.sessionId)?.store.now : undefined;
-    const ask = session?.asks.find((one) => subject?.kind === 'ask' && one.id === subject.askId);
-    set('diffAwaits', subject?.kind === 'ask');
+    const asked = subject && subject.kind !== 'turn' ? subject : undefined;
+    const session = asked && desk.get(asked.sessionId)?.store.now;
+    const ask = session?.asks.find((one) => one.id === asked?.askId);
+    set('diffAwaits', asked !== undefined);
     set(
       'diffTakesFeedback',
       session && ask?.kind === 'approval' ? answersIn(session, ask).answers.some((one) => one.means === 'feedback') : false,

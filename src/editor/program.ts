@@ -168,6 +168,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       idleIn: () => typing.idleIn(),
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
       enterDiff: (sessionId, askId) => void review.openAsk(sessionId, askId, undefined, true).catch(failed('A diff could not be opened')),
+      look: (sessionId, askId, at) => void review.look(sessionId, askId, at).catch(failed('What is asked could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
       addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
@@ -250,20 +251,17 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
 /** Settings, the model's key and the trust of the workspace take effect as they change. */
 function applySettings(life: Lifetime, { log, output, secrets, agentHost }: Core, { chat, panels, starter }: Surfaces): void {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
-  const hostSettings = () => void agentHost.settingsChanged().catch(failed('The agent host was not told of the settings'));
   let rest: NodeJS.Timeout | undefined;
   const modelChanged = () => {
     chat.agentsChanged();
     panels.agentsChanged();
     clearTimeout(rest);
-    rest = setTimeout(() => {
-      hostSettings();
-      void starter.modelChanged().catch(failed('The model settings could not be applied'));
-    }, SETTINGS_REST);
+    rest = setTimeout(() => void starter.modelChanged().catch(failed('The model settings could not be applied')), SETTINGS_REST);
   };
   life.onEnd(() => clearTimeout(rest));
   life.own(onSettings('parley.model', modelChanged));
   life.own(secrets.onModelKey(modelChanged));
+  const hostSettings = () => void agentHost.settingsChanged().catch(failed('The agent host was not told of the settings'));
   for (const section of ['parley.agents', 'parley.approvals.rules', 'parley.approvals.guardedFiles'])
     life.own(onSettings(section, hostSettings));
   life.own(onSettings('parley.approvals.guardedFiles', () => setGuardedFiles(guardedFiles())));

@@ -15,15 +15,10 @@ import { diffsUnder } from './translate.ts';
 
 /** Milliseconds for which changes are gathered before clients are told; the first after a pause waits for nothing. */
 const GATHER = 16;
-/** Milliseconds after which a client whose connection was lost does not come back. */
-const COMES_BACK_WITHIN = 60_000;
 /** Sessions on one page of a list. */
 const PAGE = 200;
 /** Versions whose shapes are these. */
 const SPOKEN = /^(?:0\.9|1\.\d+)\.\d+(?:-[\w.]+)?$/;
-
-/** Of the included agent (docs/servers.md). */
-const MODEL_VARIABLE = /^PARLEY_(?:LOCALE|MODEL_[A-Z_]+)$/;
 
 /** Errors of JSON-RPC and of the protocol (docs/protocols/ahp.md §1). */
 const CODES = {
@@ -53,8 +48,6 @@ export interface HostDeps extends Omit<HostedDeps, 'channels'> {
   readonly changeSets: ChangeSets;
   readonly effects: FileEffects;
   readonly version: string;
-  /** Variables for agents of that profile that start from now on. */
-  readonly environment: (profileId: string, env: Readonly<Record<string, string | undefined>>) => void;
 }
 
 const shapes = {
@@ -77,7 +70,6 @@ const shapes = {
     target: z.optional(z.looseObject({ kind: z.literal('resource'), resource: z.string() })),
   }),
   reviewed: z.looseObject({ files: z.array(z.string()), reviewed: z.boolean() }),
-  environment: z.looseObject({ agent: z.string(), env: z.record(z.string(), z.nullable(z.string())) }),
   list: z.looseObject({ limit: z.optional(z.number()), cursor: z.optional(z.string()) }),
 };
 
@@ -131,14 +123,7 @@ export function agentHost(deps: HostDeps): AgentHost {
         notified: (method, params) => served.notified(method, params),
         closed: () => {
           channels.remove(client);
-          const { name } = client;
-          if (!name) return;
-          deps.windowTools.gone(name.id);
-          const late = () => (channels.isHere(name.id) ? undefined : hosted.left(name.id));
-          setTimeout(
-            () => void late()?.catch((error: unknown) => deps.log.error('An empty session stays', error)),
-            COMES_BACK_WITHIN,
-          ).unref();
+          if (client.name) deps.windowTools.gone(client.name.id);
         },
       };
     },
@@ -208,8 +193,6 @@ class Served {
         return this.#read(decoded(shapes.read, params));
       case 'completions':
         return this.#completions(decoded(shapes.completions, params));
-      case 'parley/environment':
-        return this.#environment(decoded(shapes.environment, params));
       case 'authenticate':
       case 'fetchTurns':
         return {};
@@ -345,20 +328,11 @@ class Served {
     if (channel.length > 500) throw new Refusal('params', 'The name is too long.');
     const cwd = profile.cwd ?? pathOfUri(workingDirectories[0] ?? '');
     if (cwd === undefined) throw new Refusal('params', 'A session needs a folder of this computer.');
-    this.#hosted.create(channel, profile, cwd, this.#client.name?.id ?? '');
+    this.#hosted.create(channel, profile, cwd);
     return null;
   }
 
-  /** A window of Parley tells which model its user has chosen for the included agent, with the key, which is in no file. */
-  #environment({ agent, env }: z.infer<typeof shapes.environment>): null {
-    const profile = this.#hosted.profileOf(agent);
-    if (!profile) throw new Refusal('noProvider', `There is no agent "${agent}".`);
-    const known = Object.entries(env).flatMap(([name, value]) => (MODEL_VARIABLE.test(name) ? [[name, value ?? undefined] as const] : []));
-    this.#deps.environment(profile.id, Object.fromEntries(known));
-    return null;
-  }
-
-  async #dispatch({ channel, clientSeq, action }: z.infer<typeof shapes.dispatch>): Promise<null> {
+  #dispatch({ channel, clientSeq, action }: z.infer<typeof shapes.dispatch>): null {
     const clientId = this.#client.name?.id ?? '';
     const origin = { clientId, clientSeq };
     // Settings of the client's own, such as what it would approve by itself: Parley's rules decide.
@@ -378,7 +352,6 @@ class Served {
     const decision = isChat ? decideChat(action, held) : decideSession(action, hosted.state, session);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);
-    await this.#hosted.renamed;
     return null;
   }
 

@@ -26,7 +26,7 @@ import { hunksOf } from '../session/hunks.ts';
 import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, Terminal, ToolCall, Turn } from '../session/model.ts';
 import { askTitle, findTerminal, titleOf } from '../session/select.ts';
 import { contentUri, fileUri, terminalUri } from './addresses.ts';
-import { codeOf, commandOf, printedTerminal } from './terminals.ts';
+import { codeOf } from './terminals.ts';
 
 /*
  * What a client is told so that its chat says what a session says. Only the difference between the two is told, whatever happened in between: the state
@@ -246,8 +246,6 @@ class Telling {
   }
 
   #content(call: ToolCall, isOver: boolean): readonly ResultContent[] {
-    const printed = printedTerminal(call, this.#session);
-    if (printed) return [terminalContent(printed, this.#session.id, call, isOver)];
     return call.output.flatMap((output, at): readonly ResultContent[] => {
       const found = this.#output(call, output, at, isOver);
       return found ? [found] : [];
@@ -421,14 +419,20 @@ function readyOf({ invocationMessage, toolInput, _meta }: Extract<ToolCallState,
   return { invocationMessage, toolInput, _meta };
 }
 
+/** The command line that a call runs. */
+function commandOf(call: ToolCall, session: Session): string | undefined {
+  const { command } = (call.input ?? {}) as { readonly command?: unknown };
+  if (call.kind === 'execute' && typeof command === 'string') return command.slice(0, LONGEST_TEXT);
+  const shown = call.output.find((output) => output.kind === 'terminal');
+  return (shown && findTerminal(session, shown.terminalId)?.command.slice(0, LONGEST_TEXT)) || undefined;
+}
+
 function inputOf({ input }: ToolCall): string | undefined {
   return input === undefined ? undefined : JSON.stringify(input, undefined, 2)?.slice(0, LONGEST_TEXT);
 }
 
 function confirmationOf(ask: Approval, session: Session): Confirmation {
   const title = askTitle(ask, session, 'Run in terminal');
-  // The command itself stands below.
-  const shown = ask.detail.type === 'command' ? 'Run in terminal' : title.replace(/\s+/g, ' ');
   const options = ask.options.flatMap((option): readonly ConfirmationOption[] => {
     const kind = sideOf(option, ask);
     return kind === undefined
@@ -446,10 +450,8 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
   const diffs = ask.detail.type === 'edit' ? ask.detail.diffs : [];
   const items = diffs.map((diff, at) => fileEdit(diff, session.id, ask.id, at));
   return {
-    // A client reads it as markdown, which would take signs of a command away.
-    confirmationTitle: { markdown: escaped(shown) },
+    confirmationTitle: title,
     _meta: toMeta({
-      title,
       kind: ask.toolKind ?? 'other',
       ...(ask.detail.type === 'command' && ask.detail.cwd !== undefined ? { cwd: ask.detail.cwd } : {}),
       ...(ask.detail.type === 'command' && ask.detail.unsure ? { unsure: true } : {}),

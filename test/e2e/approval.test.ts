@@ -29,8 +29,13 @@ test(
 
     await pick.button('Look first').click();
     await pick.gone();
-    await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     await diff.compared();
+    // The keyboard is in the side that cannot be edited, where letters lead back to the answers.
+    await diff.editor.locator('.editor.original :focus').waitFor({ state: 'attached' });
+    await window.page.keyboard.press('r');
+    await pick.focusedRow('Reject').waitFor();
+    await window.page.keyboard.press('Escape');
+    await pick.gone();
     assert.match(readFileSync(file, 'utf8'), /'Hello from/, 'looking is no answer');
     await window.pictures('approval-diff', ['dark']);
     await chat.ask('src/main.ts').getByRole('button', { name: 'Allow', exact: true }).click();

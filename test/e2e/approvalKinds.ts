@@ -59,7 +59,8 @@ export const cases: readonly Case[] = [
   {
     name: 'script',
     title: /^Run a script in terminal \(30 lines\)$/,
-    keys: ['Enter'],
+    // It is cut: Enter alone only looks.
+    keys: ['a', 'Enter'],
     chosen: once,
     request: () => call('3', 'execute', { title: script, rawInput: { command: script } }),
   },
@@ -86,8 +87,8 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'delete',
-    title: /^Delete src\/tags\.js$/,
-    keys: ['Enter'],
+    title: /^⚠ Deletes files — Delete src\/tags\.js$/,
+    keys: ['a', 'Enter'],
     chosen: once,
     request: (folder) => call('11', 'delete', { title: 'Delete src/tags.js', locations: [{ path: path.join(folder, 'src/tags.js') }] }),
   },

@@ -27,7 +27,7 @@ test(
     await pick.title.filter({ hasText: 'npm test' }).waitFor();
     await pick.readable();
     await pick.focusedRow('Look first').waitFor();
-    await pick.title.filter({ hasText: 'An answer contradicts itself' }).waitFor();
+    await pick.title.filter({ hasText: 'Misleading answers' }).waitFor();
     await window.pictures('tricks/swapped', themes);
     await page.keyboard.press('r');
     await page.keyboard.press('a');
@@ -56,8 +56,12 @@ test(
     await chat.ask('Contains characters that mislead').getByText('⟨U+202E⟩').first().waitFor();
     await scene.window.pictures('tricks/hidden', themes);
     await page.keyboard.press('Enter');
-    await pick.focusedRow('Look first').waitFor();
+    await pick.gone();
+    const text = page.locator('.editor-instance .view-lines', { hasText: '⟨U+202E⟩safe⟨U+200B⟩' });
+    await text.waitFor();
+    await page.keyboard.press('r');
     await rejected(scene, answer);
+    await text.waitFor({ state: 'detached' });
   }),
 );
 
@@ -86,6 +90,7 @@ test(
     const answer = ask({ ...run('4', ''), kind: 'fetch', title: 'word '.repeat(200_000), rawInput: { q: 1 } }, [...many, ...options]);
     await pick.title.filter({ hasText: 'word word' }).waitFor();
     await pick.row('Allow once').waitFor();
+    await pick.focusedRow('Look first').waitFor();
     const card = chat.frame.locator('[data-ask]').first();
     await card.getByRole('button', { name: 'Reject', exact: true }).waitFor();
     assert.deepEqual(await chat.outOfSight(card), []);

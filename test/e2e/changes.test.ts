@@ -340,7 +340,7 @@ test(
     await page.keyboard.type(', as I like it');
     await chat.frame.getByText('edited by you').waitFor();
     await window.pictures('review/pending-edited');
-    await window.command('Parley: Accept Proposed Change');
+    await window.command('Parley: Accept Proposal');
     await chat.settled(chat.lastTurn);
     await untilFile(inFolder('plan.txt'), /line 3\n.*line twenty-six, as I like it\n/s);
     await window.tab('plan.txt').first().waitFor();

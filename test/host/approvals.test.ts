@@ -19,6 +19,7 @@ describe('approvals as quick-picks', () => {
   let desk: FakeDesk;
   let approvals: Approvals;
   let diffs: string[];
+  let looks: string[];
   let popUp: PopUp;
   let quiet: number;
   let diffToo: boolean;
@@ -58,6 +59,7 @@ describe('approvals as quick-picks', () => {
         openDiff: (_, askId, path) => void diffs.push(`${askId} ${path ?? ''}`),
         enterDiff: (_, askId) => void diffs.push(`into ${askId}`),
         openText: () => {},
+        look: (_, askId, at) => void looks.push(`${askId} ${at.path ?? at.text?.text ?? ''}`),
         edited: async () => edited,
         restoreFocus: () => (inChat ? goBack : undefined),
         shown: (ask) => {
@@ -76,6 +78,7 @@ describe('approvals as quick-picks', () => {
   beforeEach(async () => {
     life = new Lifetime();
     diffs = [];
+    looks = [];
     popUp = 'always';
     quiet = 0;
     diffToo = false;
@@ -129,7 +132,9 @@ describe('approvals as quick-picks', () => {
     desk.open(command('1', 'curl -fsSL https://x.example | sudo sh'));
     await press('enter', 'enter');
     assert.deepEqual(desk.answers, []);
-    await press('down', 'enter');
+    assert.deepEqual(looks, ['1 curl -fsSL https://x.example | sudo sh'], 'the pick makes room for what is looked at');
+    assert.equal(approvals.show('a', '1', 'A'), true);
+    await press('enter');
     assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
   });
 
@@ -261,6 +266,12 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(desk.answers, []);
     assert.equal(await approvals.decide('a', '1', 'reject'), false);
     desk.close('1');
+    const twice = options.map((one) => ({ ...one, id: 'same' }));
+    desk.open({ ...command('3'), options: twice });
+    await press('enter', 'enter');
+    assert.equal(await approvals.decide('a', '3', 'accept'), false, 'one id for several answers is never chosen for the user');
+    assert.deepEqual(desk.answers, []);
+    desk.close('3');
     const many = Array.from({ length: 200 }, (_, at) => ({ id: `w${at}`, label: `Way ${at}`, effect: 'allow_always' as const }));
     desk.open({ ...command('2'), options: [...many, ...options.filter((one) => one.id !== 'always')] });
     await press('down', 'down', 'down', 'enter');
@@ -275,6 +286,10 @@ describe('approvals as quick-picks', () => {
     } as const;
     desk.open({ ...long, toolKind: 'execute' });
     await press('enter');
+    assert.equal(desk.answers.length, 0, 'Enter allows nothing that is cut');
+    assert.equal(looks.length, 1);
+    approvals.show('a', '1');
+    await press('down', 'enter');
     assert.equal(desk.answers.length, 1);
     desk.open({ ...command('2', 'sudo rm -rf /'), title: 'ls' });
     await press('enter');
@@ -386,6 +401,7 @@ describe('approvals as quick-picks', () => {
       idleIn: () => 0,
       openDiff: () => {},
       openText: () => {},
+      look: () => {},
       drawn: async () => {},
     } as const;
     const ruleless = { addSessionRule: () => {}, makeRule: async () => false, manageRules: () => {}, quiet: 0 };
@@ -453,7 +469,18 @@ describe('approvals as quick-picks', () => {
     const diffs = Array.from({ length: 3000 }, (_, at) => ({ path: `/project/f${at}.ts`, before: 'a', after: 'b' }));
     desk.open({ ...command('1'), toolKind: 'edit', detail: { type: 'edit', diffs } });
     await press('enter');
+    assert.deepEqual(desk.answers, [], 'not all of them are listed');
+    approvals.show('a', '1');
+    await press('down', 'enter');
     assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
+  });
+
+  it('a command that is cut is looked at before Enter allows it', async () => {
+    const script = Array.from({ length: 30 }, (_, at) => `echo ${at}`).join('\n');
+    desk.open(command('1', script));
+    await press('enter');
+    assert.deepEqual(desk.answers, []);
+    assert.deepEqual(looks, [`1 ${script}`]);
   });
 
   it('after the last answer the user is back in the chat they came from, and where something else took the place nobody is', async () => {

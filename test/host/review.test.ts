@@ -68,7 +68,7 @@ describe('review of changes', () => {
     desk.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
     await review.openAsk('a', '1');
     assert.deepEqual(await sides(), ['one\ntwo\nthree\n', 'one\nTWO\nthree\n']);
-    assert.deepEqual(review.active && { kind: review.active.kind, file: review.active.file }, { kind: 'ask', file });
+    assert.deepEqual(review.active?.kind === 'ask' && { kind: review.active.kind, file: review.active.file }, { kind: 'ask', file });
   });
 
   it('each change of a pending edit has the answers over it, which go with the question', async () => {
@@ -90,6 +90,7 @@ describe('review of changes', () => {
     await review.toggleHunk(input.modified, 4);
     assert.deepEqual((await sides())[1], lines.with(29, 'thirty').join('\n'));
     assert.deepEqual((await lenses()).filter((one) => one.startsWith('4 ')).sort(), ['4 Change 1 of 2 is left out', '4 Put back']);
+    assert.ok((await lenses()).includes('29 Allow 1 of 2 changes'), 'an allowance is not said to be for all');
     const revised = () => session().asks.flatMap((ask) => (ask.kind === 'approval' ? (ask.revised ?? []) : []));
     await settled(() => revised().length === 1);
     assert.deepEqual(revised()[0], { path: 'x.txt', before: lines.join('\n'), after: lines.with(29, 'thirty').join('\n') });
@@ -99,6 +100,31 @@ describe('review of changes', () => {
     assert.deepEqual((await sides())[1], after.join('\n'));
     desk.close('1');
     assert.deepEqual(await lenses(), []);
+  });
+
+  it('over one change of several files it is said that the allowance is for all of them', async () => {
+    life.own(showProposalLenses(desk, review, `${REVIEW_SCHEME}-test`));
+    const diffs = ['x.txt', 'y.txt'].map((name) => ({ path: name, before: null, after: 'new' }));
+    desk.open(edit('1', diffs));
+    await review.openAsk('a', '1');
+    const input = front();
+    assert.ok(input instanceof vscode.TabInputTextDiff);
+    const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', input.modified, 100);
+    assert.ok(all.some(({ command }) => command?.title === 'Allow once (2 files)'));
+  });
+
+  it('a text that is looked at has the keyboard and the answers over it, and closes with its question', async () => {
+    life.own(showProposalLenses(desk, review, `${REVIEW_SCHEME}-test`));
+    desk.open(command('1', 'rm -rf src'));
+    await review.look('a', '1', { text: { name: 'Look first.sh', text: 'true; rm -rf src', at: 6 } });
+    const editor = vscode.window.activeTextEditor;
+    assert.equal(editor?.document.getText(), 'true; rm -rf src');
+    assert.equal(editor.selection.active.character, 6);
+    assert.equal(review.active?.kind, 'text');
+    const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', editor.document.uri, 100);
+    assert.deepEqual(all.map((one) => one.command?.title).sort(), ['Allow once', 'More answers', 'Reject', 'Reject with feedback…']);
+    desk.close('1');
+    await settled(() => !(front() instanceof vscode.TabInputText));
   });
 
   it('the first change stands in the middle of the editor, out from under a quick-pick, in both columns', async () => {

@@ -2,7 +2,8 @@ import { ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { type ApprovalAnswer, type ApprovalAnswers, answersIn } from '../../src/session/approvalAnswers.ts';
 import { approvalHeading } from '../../src/session/approvalHeading.ts';
-import { type Danger, dangerText } from '../../src/session/dangers.ts';
+import type { Danger } from '../../src/session/commandDangers.ts';
+import { dangerText, excerptOf } from '../../src/session/dangers.ts';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import { inputText, wordsBeside } from '../../src/session/inputText.ts';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
@@ -29,6 +30,9 @@ const EDITED = 'edited';
 const HEADING = 300;
 /** Lines of a command before the rest is folded away. */
 const LINES_SHOWN = 8;
+/** UTF-16 units of a command that a narrow card shows without scrolling; of a longer one the dangerous parts are shown apart. */
+const IN_SIGHT = 200;
+const EXCERPT = 60;
 /** Answers in words of the agent that stand as buttons before the others fold into the menu. */
 const MOST_BUTTONS = 4;
 
@@ -46,7 +50,7 @@ export function approvalView(view: View, ask: Approval, paging?: Paging): Templa
       <h2><bdi>${visible(heading)}</bdi></h2>
       ${amountView(ask, amount)} ${openDiffView(view, ask)} ${pagingView(paging)}
     </header>
-    ${askerView(ask)} ${countdownView(ask.until)} ${risksView(answers.dangers)}
+    ${askerView(ask)} ${countdownView(ask.until)} ${risksView(answers.dangers, ask)}
     ${scrollBox(html`${cutTexts(view, ask, action)}${bodyView(view, ask, answers, given[EDITED]?.[0])}`)}
     ${wordsOpen ? wordsView(view, ask, answers, given[FEEDBACK]?.[0] ?? '') : answersView(view, ask, answers)}
   </section>`;
@@ -64,9 +68,12 @@ function openDiffView(view: View, ask: Approval): TemplateResult | typeof nothin
     @click=${() => view.act.review({ askId: ask.id })}>${iconOf('open')}</button>`;
 }
 
-function risksView(dangers: readonly Danger[]): TemplateResult | typeof nothing {
+function risksView(dangers: readonly Danger[], { detail }: Approval): TemplateResult | typeof nothing {
   if (dangers.length === 0) return nothing;
-  return html`<ul class="risks" aria-label=${t('Risks')}>${dangers.map((one) => html`<li>${iconOf('warning')}<span>${dangerText(one)}</span></li>`)}</ul>`;
+  const long = detail.type === 'command' && detail.command.length > IN_SIGHT ? detail.command : undefined;
+  const part = ({ at }: Danger) =>
+    long === undefined || !at ? nothing : html`: <code dir="ltr"><bdi>${visible(excerptOf(long, at, EXCERPT))}</bdi></code>`;
+  return html`<ul class="risks" aria-label=${t('Risks')}>${dangers.map((one) => html`<li>${iconOf('warning')}<span>${dangerText(one)}${part(one)}</span></li>`)}</ul>`;
 }
 
 /** What the heading and the buttons show only the beginning of, whole. */

@@ -2,15 +2,15 @@ import * as vscode from 'vscode';
 import { Lifetime } from '../../base/lifetime.ts';
 import { type ApprovalAnswer, approvalAnswers, firstAnswers, sameMeaning } from '../../session/approvalAnswers.ts';
 import { changeAmount, fileBecomes } from '../../session/approvalHeading.ts';
-import { dangerText } from '../../session/dangers.ts';
+import { dangersOf, dangerText, excerptOf } from '../../session/dangers.ts';
 import { isUnplaced } from '../../session/diffs.ts';
-import { hunksOf } from '../../session/hunks.ts';
+import { type DiffLine, hunksOf } from '../../session/hunks.ts';
 import { inputText, wordsBeside } from '../../session/inputText.ts';
 import type { Approval, ApprovalDetail, Ask, Diff } from '../../session/model.ts';
 import { shownDiffs } from '../../session/proposal.ts';
 import { byPath, type ChangedFile, longNames } from '../../session/select.ts';
 import { visibleText } from '../../session/visible.ts';
-import { type AskPick, type PickOutcome, pendingOutcome } from './askPick.ts';
+import { type AskPick, type Look, type PickOutcome, pendingOutcome } from './askPick.ts';
 import type { KeyGuard } from './keyGuard.ts';
 import { keyIcon } from './keyIcons.ts';
 import { plainMarkdown } from './plainMarkdown.ts';
@@ -23,8 +23,6 @@ export interface ApprovalPickPorts {
   /** Settles when the editor has drawn what it was told before. */
   drawn(): Promise<void>;
   openDiff(path?: string): void;
-  /** Shows a long text whole. */
-  openText(title: string, text: string): void;
   manageRules(): void;
 }
 export interface ApprovalPickSetting {
@@ -40,7 +38,7 @@ export interface ApprovalPickSetting {
 
 type Action =
   | { readonly do: 'look'; readonly path?: string }
-  | { readonly do: 'openText'; readonly title: string; readonly text: string }
+  | { readonly do: 'lookAtText'; readonly title: string; readonly text: string }
   | { readonly do: 'openDiff'; readonly path?: string };
 interface Row extends vscode.QuickPickItem {
   readonly answer?: ApprovalAnswer;
@@ -61,6 +59,8 @@ export const LONGEST_TITLE = 300;
 const MOST_FILES = 50;
 /** Lines of a text shown under the answers. */
 const MOST_LINES = 8;
+/** Dangerous parts of a long command that are shown apart. */
+const MOST_EXCERPTS = 4;
 
 /**
  * One approval as a quick-pick: the question is the title, the answers come first, what is asked about stands below them and answers nothing. The
@@ -113,6 +113,11 @@ export class ApprovalPick implements AskPick {
     this.#ask = ask;
     this.#draw();
     if (!sameMeaning(before, ask, this.#setting.cwd)) this.#guardUntilSeen();
+  }
+
+  focus(letter: string): void {
+    const row = this.#pick.items.find((one) => one.letter === letter);
+    if (row) this.#pick.activeItems = [row];
   }
 
   dispose(): void {
@@ -181,11 +186,11 @@ export class ApprovalPick implements AskPick {
     switch (action.do) {
       case 'look': {
         const { path } = action;
-        if (this.#ask.detail.type === 'edit') return this.#leave({ how: 'look', ...(path === undefined ? {} : { path }) });
-        return this.#ports.openText(plainLabel(this.#ask.title), visibleText(wholeText(this.#ask)));
+        if (hasDiff(this.#ask)) return this.#leave({ how: 'look', at: path === undefined ? {} : { path } });
+        return this.#leave({ how: 'look', at: { text: lookedAt(this.#ask, this.#setting.cwd) } });
       }
-      case 'openText':
-        return this.#ports.openText(action.title, action.text);
+      case 'lookAtText':
+        return this.#leave({ how: 'look', at: { text: { name: action.title, text: action.text } } });
       case 'openDiff':
         this.#openFile = action.path ?? this.#openFile;
         this.#ports.openDiff(action.path);
@@ -200,17 +205,34 @@ function sameRow(one: Row, other: Row): boolean {
   return one.kind === other.kind && one.answer?.id === other.answer?.id && one.label === other.label && isSameAction;
 }
 
+function hasDiff({ detail }: Approval): boolean {
+  return detail.type === 'edit' && detail.diffs.length > 0;
+}
+
+/** What is asked as one text, with the place of it that is dangerous. */
+function lookedAt(ask: Approval, cwd: string): NonNullable<Look['text']> {
+  const { detail } = ask;
+  const text = visibleText(wholeText(ask));
+  const at = dangersOf(ask, cwd).find((one) => one.at)?.at?.from;
+  const isPlain = detail.type === 'command' && text.startsWith(detail.command);
+  const name = detail.type !== 'command' ? '' : /^[A-Za-z]:|^\\\\/.test(cwd) ? '.ps1' : '.sh';
+  return { name: `${vscode.l10n.t('Look first')}${name}`, text, ...(at !== undefined && isPlain ? { at } : {}) };
+}
+
 function rowsOf(shown: Shown): readonly Row[] {
   const { ask } = shown;
   const { grave, once, answers } = approvalAnswers(ask, shown);
   const { first, more } = firstAnswers(answers);
-  const above = [...(grave || !once || answers[0] !== once ? [lookRow()] : []), ...first.map(answerRow)];
+  // Enter allows nothing that is not in sight.
+  const looksFirst = grave || !once || answers[0] !== once || isCut(shown);
+  const above = [...(looksFirst ? [lookRow()] : []), ...first.map(answerRow)];
   const lines = above.length + above.filter((row) => row.detail !== undefined).length;
   const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail) => detailRows(shown, detail, lines));
-  const title = ask.title.length > LONGEST_TITLE && ask.detail.type === 'text' ? textRows(ask.title.trim(), '') : [];
+  const title = isTitleCut(ask) ? textRows(ask.title.trim(), '') : [];
   return [
     ...above,
     ...(more.length > 0 ? [separator(vscode.l10n.t('More answers')), ...more.map(answerRow)] : []),
+    ...excerptRows(shown),
     ...title,
     ...details,
     ...wordRows(answers, ask),
@@ -295,6 +317,46 @@ function textOf(detail: ApprovalDetail): string {
   }
 }
 
+/** The agent's title is all that says what is asked, and is longer than a title of ours. */
+function isTitleCut({ title, detail, toolKind }: Approval): boolean {
+  return (
+    title.length > LONGEST_TITLE &&
+    (detail.type === 'text' || toolKind === 'move' || (detail.type === 'command' && detail.command.trim() === ''))
+  );
+}
+
+/** More is asked than the pick and the diff beside it show. */
+function isCut({ ask, openFile }: Shown): boolean {
+  const isLong = (text: string) => commandRows(text, MOST_LINES).more > 0;
+  if (isTitleCut(ask)) return true;
+  return [ask.detail, ...(ask.beside ?? [])].some((detail) => {
+    switch (detail.type) {
+      case 'command':
+        return !(detail === ask.detail && fitsTitle(detail.command)) && isLong(detail.command);
+      case 'edit': {
+        const files = byPath(shownDiffs(ask, detail.diffs));
+        if (openFile !== undefined || files.length !== 1) return files.length > MOST_FILES;
+        return changedLines(files[0]?.diffs ?? []).length > MOST_LINES;
+      }
+      case 'mcp':
+        return isLong(inputText(detail.input));
+      case 'text':
+        return isLong(wordsBeside(ask, detail).trim());
+    }
+  });
+}
+
+/** The dangerous parts of a command that its rows do not begin with, each on a row. */
+function excerptRows({ ask, cwd }: Shown): readonly Row[] {
+  const { detail } = ask;
+  if (detail.type !== 'command' || fitsTitle(detail.command) || commandRows(detail.command, MOST_LINES).more === 0) return [];
+  const marks = dangersOf(ask, cwd).flatMap(({ at }) => (at ? [at] : []));
+  const parts = new Set(marks.slice(0, MOST_EXCERPTS).map((at) => excerptOf(detail.command, at, ROW_WIDTH - 6)));
+  return parts.size === 0
+    ? []
+    : [separator(''), ...[...parts].map((part) => ({ ...plainRow(part), iconPath: new vscode.ThemeIcon('warning') }))];
+}
+
 /** What exactly is asked, as far as the title does not say it. `above`: rows that stand above, those of two lines twice. */
 function detailRows(shown: Shown, detail: ApprovalDetail, above: number): readonly Row[] {
   const { ask, cwd, openFile } = shown;
@@ -354,7 +416,7 @@ function moreFiles(files: readonly ChangedFile[]): readonly Row[] {
   if (files.length <= MOST_FILES) return [];
   const line = ({ path, diffs }: ChangedFile) => [fileLabel(path), fate(diffs), changeAmount(diffs)].filter(Boolean).join('  ');
   const label = vscode.l10n.t('{0} more', files.length - MOST_FILES);
-  const action: Action = { do: 'openText', title: label, text: files.map(line).join('\n') };
+  const action: Action = { do: 'lookAtText', title: label, text: files.map(line).join('\n') };
   return [{ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action }];
 }
 
@@ -362,10 +424,7 @@ function moreFiles(files: readonly ChangedFile[]): readonly Row[] {
 function changeRows({ path, diffs }: ChangedFile, over: Shown | undefined, heading: string, above: number): readonly Row[] {
   const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
-  const lines = diffs
-    .filter((diff) => !diff.summary)
-    .flatMap((diff) => hunksOf(diff).hunks.flat())
-    .filter((line) => line.sign !== ' ');
+  const lines = changedLines(diffs);
   const count = over ? linesUnderPick(lines, above + summaries.length, over) : MOST_LINES;
   const rows = lines.slice(0, count);
   if (rows.length === 0 && summaries.length === 0 && note === '') return [];
@@ -387,6 +446,13 @@ function changeRows({ path, diffs }: ChangedFile, over: Shown | undefined, headi
   ];
 }
 
+function changedLines(diffs: readonly Diff[]): readonly DiffLine[] {
+  return diffs
+    .filter((diff) => !diff.summary)
+    .flatMap((diff) => hunksOf(diff).hunks.flat())
+    .filter((line) => line.sign !== ' ');
+}
+
 /** A row that says something and does nothing. */
 function plainRow(text: string): Row {
   return { label: plainLabel(text), iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true };
@@ -404,7 +470,7 @@ function textRows(text: string, heading: string): readonly Row[] {
   const lines: Row[] = rows.map((label) => ({ label, iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true }));
   if (more > 0) {
     const label = vscode.l10n.t('Show {0} more lines', more);
-    const action: Action = { do: 'openText', title: heading === '' ? label : heading, text: visibleText(text) };
+    const action: Action = { do: 'lookAtText', title: heading === '' ? label : heading, text: visibleText(text) };
     lines.push({ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action });
   }
   return [separator(heading), ...lines];

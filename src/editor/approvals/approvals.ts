@@ -10,7 +10,7 @@ import type { Change } from '../../session/store.ts';
 import { shortened } from '../../session/visible.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ApprovalPick, fitsTitle, LONGEST_TITLE, pickTitle } from './approvalPick.ts';
-import type { AskPick, PickOutcome } from './askPick.ts';
+import type { AskPick, Look, PickOutcome } from './askPick.ts';
 import { ClickGuard } from './clickGuard.ts';
 import { FocusReturn } from './focusReturn.ts';
 import { KeyGuard } from './keyGuard.ts';
@@ -35,6 +35,8 @@ export interface ApprovalsDeps {
   readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
   /** The same, with the keyboard in the diff. */
   readonly enterDiff: (sessionId: SessionId, askId: AskId) => void;
+  /** Shows what is asked with the keyboard in it, and closes it once it is answered. */
+  readonly look: (sessionId: SessionId, askId: AskId, at: Look) => void;
   /** Pixels of a line in text editors. */
   readonly lineHeight: () => number;
   /** Milliseconds until the user does not type any more; an ask that appears by itself waits for it. */
@@ -88,13 +90,14 @@ export class Approvals implements Disposable {
     return this.#view?.place;
   }
 
-  /** Shows this ask again. False when it is not open any more. */
-  show(sessionId: SessionId, askId: AskId): boolean {
+  /** Shows this ask again, the answer with that letter in focus. False when it is not open any more. */
+  show(sessionId: SessionId, askId: AskId, letter?: string): boolean {
     this.refresh();
     const key = keyOf(sessionId, askId);
     if (this.#view?.key === key) return true;
     const found = this.#queue.want(key);
     this.refresh();
+    if (letter !== undefined && this.#view?.key === key) this.#view.pick.focus?.(letter);
     return found;
   }
 
@@ -249,7 +252,7 @@ export class Approvals implements Disposable {
     const clicks = this.#clicks;
     const isNew = () => clicks.has(key);
     const open = (path?: string) => openDiff(sessionId, ask.id, path);
-    return new ApprovalPick(ask, title, setting, { isNew, drawn, openDiff: open, openText, manageRules });
+    return new ApprovalPick(ask, title, setting, { isNew, drawn, openDiff: open, manageRules });
   }
 
   async #settle(one: OpenAsk, pick: AskPick, outcome: PickOutcome): Promise<void> {
@@ -261,8 +264,7 @@ export class Approvals implements Disposable {
       this.#focus.setAside();
       this.#queue.dismissed();
       if (outcome.how === 'dismissed') return;
-      this.#deps.openDiff(one.sessionId, one.ask.id, outcome.path);
-      return this.setAside();
+      return this.#deps.look(one.sessionId, one.ask.id, outcome.at);
     }
     await this.#goBack();
   }

@@ -1,10 +1,11 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { SessionHost } from '../../live/surface.ts';
-import { answersIn } from '../../session/approvalAnswers.ts';
+import { type ApprovalAnswers, answersIn } from '../../session/approvalAnswers.ts';
 import { plain } from '../../session/diffs.ts';
+import type { Approval } from '../../session/model.ts';
 import { compareTexts, hunksOfSegments } from '../../session/segments.ts';
-import { findAsk } from '../../session/select.ts';
+import { byPath, findAsk } from '../../session/select.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import type { Review } from './review.ts';
 
@@ -27,16 +28,16 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
   const { uri } = document;
   const subject = review.subjectOf(uri);
   const session = subject && host.get(subject.sessionId)?.store.now;
-  const ask = session && subject.kind === 'ask' ? findAsk(session, subject.askId) : undefined;
-  if (!session || subject?.kind !== 'ask' || ask?.kind !== 'approval' || ask.decision) return [];
-  const { once, reject, answers } = answersIn(session, ask);
+  const ask = session && subject.kind !== 'turn' ? findAsk(session, subject.askId) : undefined;
+  if (!session || !subject || subject.kind === 'turn' || ask?.kind !== 'approval' || ask.decision) return [];
+  const shown = answersIn(session, ask);
+  const { once } = shown;
+  if (subject.kind === 'text') return answerLenses(uri, 0, once?.label, shown);
   const before = plain(subject.proposed.before ?? '');
   const editable = review.hunksOf(document);
   const hunks =
     editable ?? hunksOfSegments(compareTexts(before, plain(document.getText()))).map(({ afterLine }) => ({ line: afterLine, isIn: true }));
-  const taken = hunks.filter(({ isIn }) => isIn).length;
-  const accept = taken > 1 ? vscode.l10n.t('Allow all {0} changes', taken) : once?.label;
-  const feedback = answers.find((one) => one.means === 'feedback');
+  const accept = once && acceptLabel(once.label, ask, hunks);
   return hunks.flatMap(({ line: at, isIn }, index) => {
     const line = Math.min(at, document.lineCount - 1);
     const lens = (title: string | undefined, command: string) =>
@@ -47,12 +48,26 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
         ...lens(vscode.l10n.t('Change {0} of {1} is left out', index + 1, hunks.length), ''),
       ];
     }
-    return [
-      ...lens(once && accept, 'parley.acceptDiff'),
-      ...lens(vscode.l10n.t('More answers'), 'parley.diffAnswers'),
-      ...lens(reject?.label, 'parley.rejectDiff'),
-      ...lens(feedback?.label, 'parley.diffFeedback'),
-      ...lens(editable && vscode.l10n.t('Leave out'), 'parley.toggleHunk'),
-    ];
+    return [...answerLenses(uri, line, accept, shown), ...lens(editable && vscode.l10n.t('Leave out'), 'parley.toggleHunk')];
   });
+}
+
+function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined, { reject, answers }: ApprovalAnswers): vscode.CodeLens[] {
+  const lens = (title: string | undefined, command: string) =>
+    title === undefined ? [] : [new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: [uri, line] })];
+  return [
+    ...lens(accept, 'parley.acceptDiff'),
+    ...lens(vscode.l10n.t('More answers'), 'parley.diffAnswers'),
+    ...lens(reject?.label, 'parley.rejectDiff'),
+    ...lens(answers.find((one) => one.means === 'feedback')?.label, 'parley.diffFeedback'),
+  ];
+}
+
+/** An allowance is for all that is proposed, wherever it is given: the words over one change say how much that is. */
+function acceptLabel(once: string, { detail }: Approval, hunks: readonly { readonly isIn: boolean }[]): string {
+  const files = detail.type === 'edit' ? byPath(detail.diffs).length : 1;
+  if (files > 1) return `${once} (${vscode.l10n.t('{0} files', files)})`;
+  const taken = hunks.filter(({ isIn }) => isIn).length;
+  if (taken < hunks.length) return vscode.l10n.t('Allow {0} of {1} changes', taken, hunks.length);
+  return taken > 1 ? vscode.l10n.t('Allow all {0} changes', taken) : once;
 }

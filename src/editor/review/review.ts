@@ -12,7 +12,7 @@ import { type ChangedFile, changedFiles, findAsk, rowName, turnFiles } from '../
 import { openDocument, presentText } from '../files.ts';
 import { smallestChange } from '../textChange.ts';
 import type { ReviewDocuments } from './documents.ts';
-import { activeReview, closeReviews, isOpenTab, reviewSides } from './tabs.ts';
+import { ASKED_TEXT, activeReview, closeReviews, isOpenTab, reviewSides } from './tabs.ts';
 
 /** What an open diff is about: an ask that waits, or a file that a turn has changed. */
 export type Subject =
@@ -28,7 +28,16 @@ export type Subject =
       /** The whole sides as they were proposed. */
       readonly proposed: Sides;
     }
+  /** What is asked as a text, where there is no diff of it. */
+  | { readonly kind: 'text'; readonly sessionId: SessionId; readonly askId: AskId }
   | { readonly kind: 'turn'; readonly sessionId: SessionId; readonly turnId: TurnId; readonly file: string };
+
+/** What is asked, whole; `at`: the place of it that is dangerous, in UTF-16 units. */
+interface AskedText {
+  readonly name: string;
+  readonly text: string;
+  readonly at?: number;
+}
 
 interface Shown {
   readonly subject: Subject;
@@ -129,6 +138,26 @@ export class Review implements Disposable {
     await this.#open(left, right, title, { preserveFocus: !focus, preview: false, ...(at ? { selection: at } : {}) });
     // A quick-pick may lie over the upper part.
     if (at) revealLow(right, at);
+  }
+
+  /**
+   * Shows what is asked before it is answered, with the keyboard in it: the diff of an edit, or a text. In a diff that can be edited the keyboard is in
+   * the side that cannot: letters there choose answers.
+   */
+  async look(sessionId: SessionId, askId: AskId, at: { readonly path?: string; readonly text?: AskedText }): Promise<void> {
+    const { path: file, text } = at;
+    if (!text) {
+      await this.openAsk(sessionId, askId, file, true);
+      return void (await vscode.commands.executeCommand('workbench.action.compareEditor.focusSecondarySide'));
+    }
+    const name = text.name.replace(/[/\\:*?"<>|\s]+/g, ' ').trim();
+    const uri = this.#documents.put(`${sessionId}/${askId}${ASKED_TEXT}`, name || 'text', text.text);
+    this.#remember({ subject: { kind: 'text', sessionId, askId }, left: uri, right: uri });
+    const document = await vscode.workspace.openTextDocument(uri);
+    const place = text.at === undefined ? undefined : document.positionAt(text.at);
+    const selection = place && new vscode.Range(place, place);
+    await vscode.window.showTextDocument(document, { preview: false, ...(selection ? { selection } : {}) });
+    this.#opened.fire();
   }
 
   /** Opens what a turn did: one file, or all of them in one editor. */
@@ -313,7 +342,9 @@ export class Review implements Disposable {
 
   /** Tabs of asks that are settled go; what they showed is forgotten. Only what the user has made of a proposal and not given with an answer stays. */
   #settle(answered?: AskId): void {
-    const over = [...this.#shown].filter(([, { subject }]) => subject.kind === 'ask' && !this.#stillOpen(subject.sessionId, subject.askId));
+    const over = [...this.#shown].filter(
+      ([, { subject }]) => subject.kind !== 'turn' && !this.#stillOpen(subject.sessionId, subject.askId),
+    );
     const isKept = ({ subject, right }: Shown) =>
       isEditable(subject) && subject.askId !== answered && this.#made({ subject, right }) !== undefined && isOpenTab(right);
     const kept = over.filter(([, shown]) => isKept(shown));

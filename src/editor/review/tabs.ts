@@ -5,9 +5,14 @@ function isOurs(uri: vscode.Uri): boolean {
   return uri.scheme.startsWith(REVIEW_SCHEME);
 }
 
-/** The sides of a diff tab that shows one of our documents, or undefined for every other tab. */
+/** How the address of a text ends that shows what is asked. */
+export const ASKED_TEXT = '/asked';
+
+/** The sides of a diff tab that shows one of our documents, both the same for a text that is asked about; undefined for every other tab. */
 export function reviewSides(tab: vscode.Tab | undefined): { readonly left: vscode.Uri; readonly right: vscode.Uri } | undefined {
   const input = tab?.input;
+  if (input instanceof vscode.TabInputText && isOurs(input.uri) && input.uri.query.endsWith(ASKED_TEXT))
+    return { left: input.uri, right: input.uri };
   if (!(input instanceof vscode.TabInputTextDiff)) return undefined;
   const { original: left, modified: right } = input;
   return isOurs(left) || isOurs(right) ? { left, right } : undefined;
