@@ -138,7 +138,7 @@ describe('conversations an agent keeps', () => {
     assert.equal(said[1], 'Sign Out');
     assert.deepEqual([idle.asked, busy.asked], [['signOut'], ['cancel', 'signOut']]);
     deaf.begin();
-    await assert.rejects(signOut(idle.session, [deaf.session], press, 1), /still signed in/);
+    await assert.rejects(signOut(idle.session, [deaf.session], press, 1), /is not stopping/);
     assert.deepEqual([idle.asked, deaf.asked], [['signOut'], ['cancel']]);
     const none: string[] = [];
     busy.begin();
