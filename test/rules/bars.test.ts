@@ -157,7 +157,7 @@ const MANY_IMPORTS: Readonly<Record<string, number>> = {
   'webview/render.ts': 24,
 };
 /** Files with exactly one importer, in percent of all. The aim is 25; it may only fall. */
-const ONE_IMPORTER_PERCENT = 38;
+const ONE_IMPORTER_PERCENT = 31;
 
 const targetsOf = (source: Source): ReadonlySet<string> => new Set(importsOf(source));
 const farReaching = (files: readonly Source[], allowed: Readonly<Record<string, number>>) =>
