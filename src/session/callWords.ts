@@ -53,7 +53,9 @@ export function groupWords(groups: readonly CallGroup[], sought: readonly string
       ? ''
       : sought.length === searched && searched < 3
         ? t('searched for {0}', sought.join(', '))
-        : t('searched {0} times', searched),
+        : searched === 1
+          ? t('searched once')
+          : t('searched {0} times', searched),
     ran === 0 ? '' : ran === 1 ? t('ran 1 command') : t('ran {0} commands', ran),
   ].filter(Boolean);
   const text = texts.join(' · ');
