@@ -34,7 +34,7 @@ export interface ChatAnswersDeps {
   readonly agents: Agents;
   readonly approvals: Approvals;
   readonly review: Review;
-  readonly changes: Pick<Changes, 'restoreFiles'>;
+  readonly changes: Pick<Changes, 'restoreFiles' | 'firstLine'>;
   readonly changeSets: ChangeSets;
   readonly starter: Starter;
   readonly terminals: TerminalPanel;
@@ -160,7 +160,8 @@ function editorAnswers(deps: ChatAnswersDeps) {
       if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(sessions, id).store.now, wanted))) {
         throw new Error(vscode.l10n.t('{0} is outside the workspace.', file));
       }
-      await reveal(wanted, line);
+      if (line === undefined) await openAtChange(wanted, await deps.changes.firstLine(wanted));
+      else await reveal(wanted, line);
       return null;
     },
     openLink: async ({ uri }) => {
@@ -237,10 +238,14 @@ function absolute(file: string, sessions: Sessions): string {
 }
 
 /** line is 1-based. */
-async function reveal(file: string, line: number | undefined): Promise<void> {
-  const uri = vscode.Uri.file(file);
-  if (line === undefined) return void (await vscode.commands.executeCommand('vscode.open', uri, { preview: true }));
-  const document = await vscode.workspace.openTextDocument(uri);
+/** `line`: of its first change, 0-based. */
+async function openAtChange(file: string, line: number | undefined): Promise<void> {
+  const selection = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
+  await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(file), { preview: true, ...selection });
+}
+
+async function reveal(file: string, line: number): Promise<void> {
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
   const at = new vscode.Position(Math.min(line, document.lineCount) - 1, 0);
   await vscode.window.showTextDocument(document, { preview: true, selection: new vscode.Range(at, at) });
 }

@@ -210,6 +210,7 @@ function approvalCommands(deps: CommandDeps) {
 
 function changeCommands(deps: CommandDeps) {
   const { sessions, review, changes, changeSets, chat } = deps;
+  const go = (way: 1 | -1) => (review.active?.kind === 'ask' ? goInDiff(way) : changes.go(way));
   return {
     'parley.reviewChanges': async () => {
       const session = activeOf(deps);
@@ -219,8 +220,8 @@ function changeCommands(deps: CommandDeps) {
     'parley.toggleHunk': (uri?: unknown, line?: unknown) => review.toggleHunk(uri, line),
     'parley.keepHunk': (uri?: unknown, place?: unknown, index?: unknown) => changes.settleHunk('keep', uri, place, index),
     'parley.undoHunk': (uri?: unknown, place?: unknown, index?: unknown) => changes.settleHunk('undo', uri, place, index),
-    'parley.nextHunk': () => changes.go(1),
-    'parley.previousHunk': () => changes.go(-1),
+    'parley.nextHunk': () => go(1),
+    'parley.previousHunk': () => go(-1),
     'parley.keepFile': (row?: unknown) => changes.settleFile('keep', row),
     'parley.undoFile': (row?: unknown) => changes.settleFile('undo', row),
     'parley.keepAllChanges': () => changes.settleAll('keep'),
@@ -240,6 +241,10 @@ function changeCommands(deps: CommandDeps) {
       }
     },
   } satisfies Commands;
+}
+
+async function goInDiff(way: 1 | -1): Promise<void> {
+  await vscode.commands.executeCommand(`workbench.action.compareEditor.${way === 1 ? 'next' : 'previous'}Change`);
 }
 
 function settingsCommands(deps: CommandDeps) {

@@ -123,9 +123,11 @@ export interface TurnFile {
   readonly change: 'created' | 'changed' | 'deleted';
   /** Absolute; where the turn has moved it from. */
   readonly from?: string;
-  /** Lines; absent where the file is not text. */
+  /** Lines of it that the file has now; absent where the file is not text. */
   readonly added?: number;
   readonly removed?: number;
+  /** How many of its hunks the file has now, once some were decided by themselves. */
+  readonly hunks?: { readonly kept: number; readonly all: number };
   /** `unkept`: too large to be taken back. `reported`: only the agent tells of it, because nothing watches the place of the file. */
   readonly review: 'open' | 'kept' | 'undone' | 'unkept' | 'reported';
   /** The only call that can have made the change; absent where several can. */

@@ -1,4 +1,5 @@
 import { diffArrays } from 'diff';
+import { hasSomeOf, mergedLine, onlyRemoves } from './mergeWords.ts';
 
 /**
  * A file under review, cut into pieces of whole lines. `before` is the file without the changes that are still to be reviewed, `after` the file as
@@ -9,6 +10,8 @@ export interface Hunk {
   readonly kind: 'hunk';
   readonly before: readonly string[];
   readonly after: readonly string[];
+  /** The agent's lines, where the user has written into some of them since; `after` is then what both have made. */
+  readonly written?: readonly string[];
 }
 export type Segments = readonly Segment[];
 
@@ -43,6 +46,11 @@ export function afterText(segments: Segments): string {
   return segments.flatMap((segment) => (segment.kind === 'same' ? segment.lines : segment.after)).join('\n');
 }
 
+/** The file as the agent has left it: with what the user wrote elsewhere, and without what they wrote into the agent's lines. */
+export function writtenText(segments: Segments): string {
+  return segments.flatMap((segment) => (segment.kind === 'same' ? segment.lines : writtenLines(segment))).join('\n');
+}
+
 export function hunksOfSegments(segments: Segments): readonly PlacedHunk[] {
   const found: PlacedHunk[] = [];
   let beforeLine = 0;
@@ -55,41 +63,151 @@ export function hunksOfSegments(segments: Segments): readonly PlacedHunk[] {
   return found;
 }
 
-/** Settles the chosen hunks: what is kept becomes part of both sides, what is undone is on neither. The order of decisions makes no difference. */
+/** Where a line of the one side stands on the other; one of a hunk where that begins. */
+export function afterLineOf(segments: Segments, beforeLine: number): number {
+  let [before, after] = [0, 0];
+  for (const segment of segments) {
+    const [there, here] = segment.kind === 'same' ? [segment.lines, segment.lines] : [segment.before, segment.after];
+    if (beforeLine < before + there.length) return segment.kind === 'same' ? after + beforeLine - before : after;
+    before += there.length;
+    after += here.length;
+  }
+  return after;
+}
+
+/**
+ * A hunk's lines without what the agent changed in them, and with what the user wrote into them; undefined where both changed the same place, so that
+ * undoing the one takes away the other.
+ */
+export function linesUndone({ before, written, after }: Hunk): readonly string[] | undefined {
+  if (!written) return before;
+  const [base, mine, wanted] = [written.join('\n'), after.join('\n'), before.join('\n')];
+  if (onlyRemoves(base, mine)) return before;
+  if (before.length === 0) return undefined;
+  const merged = mergedLine(mine, base, wanted);
+  return merged === undefined ? undefined : linesOf(merged);
+}
+
+/**
+ * Settles the chosen hunks: what is kept becomes part of both sides, what is undone is on neither, with what the user wrote into it where that is
+ * possible. The order of decisions makes no difference.
+ */
 export function settleHunks(segments: Segments, chosen: (hunk: Hunk) => boolean, how: 'keep' | 'undo'): Segments {
   return joined(
     segments.map((segment): Segment => {
       if (segment.kind === 'same' || !chosen(segment)) return segment;
-      return { kind: 'same', lines: how === 'keep' ? segment.after : segment.before };
+      return { kind: 'same', lines: how === 'keep' ? segment.after : (linesUndone(segment) ?? segment.before) };
     }),
     false,
   );
 }
 
 /**
- * The user edits the present text. What they write stands on both sides from then on, so that no decision about a hunk takes it away; a hunk they
- * write into is cut in two. Lines of a hunk that they put back themselves are not to be reviewed any more.
+ * The user edits the present text. Lines of their own stand on both sides from then on, so that no decision about a hunk takes them away; a hunk they
+ * stand in is cut in two. A line of the agent's that they write into stays in its hunk. Lines of a hunk that they put back themselves are not to be
+ * reviewed any more.
  */
 export function withUserEdit(segments: Segments, edit: LineEdit): Segments {
   const { from, to, lines } = edit;
   const target = segmentOf(segments, edit);
-  const result: Segment[] = [];
+  const [left, pieces, right]: [Segment[], Piece[], Segment[]] = [[], [], []];
   let at = 0;
   for (const [index, segment] of segments.entries()) {
     const present = presentLines(segment);
     const [start, end] = [at, at + present.length];
     at = end;
-    if (index !== target && (to <= start || from >= end)) {
-      result.push(segment);
-      continue;
+    if (index !== target && (to <= start || from >= end)) (pieces.length === 0 ? left : right).push(segment);
+    else {
+      const [head, rest] = [present.slice(0, Math.max(0, from - start)), Math.max(0, Math.min(to, end) - start)];
+      pieces.push({
+        segment,
+        fresh: index === target ? lines : [],
+        head,
+        replaced: present.slice(head.length, rest),
+        tail: present.slice(rest),
+      });
     }
-    const fresh = index === target ? lines : [];
-    const head = present.slice(0, Math.max(0, from - start));
-    const tail = present.slice(Math.max(0, Math.min(to, end) - start));
-    if (segment.kind === 'same') result.push(same(head), same(fresh), same(tail));
-    else result.push({ ...segment, before: [], after: head }, ...putBack(segment.before, fresh), { ...segment, before: [], after: tail });
   }
-  return joined(target < 0 ? [...result, same(lines)] : result, true);
+  if (pieces.length === 0) return joined([...left, same(lines)], true);
+  const edited = lines.length > 0 && pieces.some(isWrittenInto) ? rewritten(pieces, lines) : pieces.flatMap(editedPiece);
+  return joined([...left, ...edited, ...right], true);
+}
+
+/** A segment that an edit meets: its lines before, in and after the place, and the new lines if they belong to it. */
+interface Piece {
+  readonly segment: Segment;
+  readonly head: readonly string[];
+  readonly replaced: readonly string[];
+  readonly tail: readonly string[];
+  readonly fresh: readonly string[];
+}
+
+function isWrittenInto({ segment, head, replaced, tail }: Piece): boolean {
+  return segment.kind === 'hunk' && (replaced.length > 0 || (segment.written !== undefined && head.length > 0 && tail.length > 0));
+}
+
+function editedPiece({ segment, head, tail, fresh }: Piece): Segments {
+  if (segment.kind === 'same') return [same(head), same(fresh), same(tail)];
+  if (segment.written && fresh.length === 0) return threeWay(segment.before, segment.written, [...head, ...tail]);
+  const part = (after: readonly string[]): Hunk => ({ kind: 'hunk', before: [], after });
+  if (!segment.written) return [part(head), ...putBack(segment.before, fresh), part(tail)];
+  return head.length === 0 ? [same(fresh), segment] : [segment, same(fresh)];
+}
+
+/** The user has written into lines of the agent's: whatever they replaced belongs to one change. */
+function rewritten(pieces: readonly Piece[], lines: readonly string[]): Segments {
+  const [first, last] = [pieces[0], pieces.at(-1)];
+  const [start, end] = [first?.head ?? [], last?.tail ?? []];
+  const side = (of: (hunk: Hunk) => readonly string[]) =>
+    pieces.flatMap(({ segment, replaced }) => (segment.kind === 'same' ? replaced : of(segment)));
+  const head = first?.segment.kind === 'hunk' ? start : [];
+  const tail = last?.segment.kind === 'hunk' ? end : [];
+  const change = threeWay(
+    side(({ before }) => before),
+    side(writtenLines),
+    [...head, ...lines, ...tail],
+  );
+  return [same(head.length > 0 ? [] : start), ...change, same(tail.length > 0 ? [] : end)];
+}
+
+/** What the agent has made of `before`, and the user of that: each hunk with the agent's lines, where it holds lines that are not the agent's. */
+function threeWay(before: readonly string[], written: readonly string[], after: readonly string[]): Segments {
+  const places = samePlaces(written, after);
+  let at = 0;
+  /** Lines of the agent that are part of an earlier segment. */
+  let taken = 0;
+  return compareLines(before, after).map((segment, index, all): Segment => {
+    const present = presentLines(segment);
+    const [start, end] = [at, at + present.length];
+    at = end;
+    if (segment.kind === 'same') {
+      taken = Math.max(taken, (places[end - 1] ?? -1) + 1);
+      return segment;
+    }
+    const from = taken;
+    const next = places.slice(end).find((one) => one >= from);
+    taken = index === all.length - 1 ? written.length : (next ?? written.length);
+    const isAgents = places.slice(start, end).every((place) => place >= 0);
+    if (isAgents) return segment;
+    const mixed: Hunk = { ...segment, written: written.slice(from, taken) };
+    return isMixed(mixed) ? mixed : same(present);
+  });
+}
+
+/** Something of the agent's is left in it. */
+function isMixed(hunk: Hunk): boolean {
+  const text = hunk.after.join('\n');
+  return hasSomeOf(writtenLines(hunk).join('\n'), text) && linesUndone(hunk)?.join('\n') !== text;
+}
+
+/** For each line of `after`, the number of the line of `before` that it is; -1 for one that is not there. */
+function samePlaces(before: readonly string[], after: readonly string[]): readonly number[] {
+  let at = 0;
+  return compareLines(before, after).flatMap((segment) => {
+    const places = presentLines(segment).map((_, index) => (segment.kind === 'same' ? at + index : -1));
+    at += segment.kind === 'same' ? segment.lines.length : segment.before.length;
+    return places;
+  });
 }
 
 /** Where the new lines of an edit belong: into the first piece it replaces something of, or else the one it stands at the end of; -1 without pieces. */
@@ -106,6 +224,10 @@ function segmentOf(segments: Segments, { from, to }: LineEdit): number {
     }
   }
   return segments.length - 1;
+}
+
+function writtenLines({ written, after }: Hunk): readonly string[] {
+  return written ?? after;
 }
 
 function presentLines(segment: Segment): readonly string[] {
@@ -125,15 +247,8 @@ function same(lines: readonly string[]): Segment {
 
 /** The user, or a program of theirs, has made `text` of the present text. */
 export function withUserText(segments: Segments, text: string): Segments {
-  const edits: LineEdit[] = [];
-  let line = 0;
-  for (const segment of compareTexts(afterText(segments), text)) {
-    if (segment.kind === 'same') line += segment.lines.length;
-    else {
-      edits.push({ from: line, to: line + segment.before.length, lines: segment.after });
-      line += segment.before.length;
-    }
-  }
+  const ends = endsOf(segments);
+  const edits = editsBetween(afterText(segments), text).flatMap((edit) => atEnds(edit, ends));
   return withUserEdits(segments, edits);
 }
 
@@ -193,6 +308,45 @@ function sameEnds(before: readonly string[], after: readonly string[]): { readon
   let end = 0;
   while (end < shorter && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
   return { start, end };
+}
+
+/**
+ * `written` is the text of the agent, `from` what the user made of it, `to` what the agent then made of that: the text of the agent by now. Where it
+ * has written into lines that the user had written into, these stay both's.
+ */
+export function writtenSince(written: string, from: string, to: string): string {
+  const segments = compareTexts(written, from);
+  const mixed = hunksOfSegments(segments).map(({ hunk, afterLine }) => ({ from: afterLine, to: afterLine + hunk.after.length }));
+  const edits = editsBetween(from, to).filter((edit) => !mixed.some((one) => edit.from <= one.to && one.from <= edit.to));
+  return beforeText(withUserEdits(segments, edits));
+}
+
+function editsBetween(before: string, after: string): readonly LineEdit[] {
+  return hunksOfSegments(compareTexts(before, after)).map(({ hunk, beforeLine }) => ({
+    from: beforeLine,
+    to: beforeLine + hunk.before.length,
+    lines: hunk.after,
+  }));
+}
+
+/** Line numbers at which segments end. */
+function endsOf(segments: Segments): readonly number[] {
+  let at = 0;
+  return segments.map((segment) => {
+    at += presentLines(segment).length;
+    return at;
+  });
+}
+
+/** Lines replaced by as many are replaced one by one: those of an edit that belong to different segments are edits of their own. */
+function atEnds(edit: LineEdit, ends: readonly number[]): readonly LineEdit[] {
+  const { from, to, lines } = edit;
+  if (to - from !== lines.length) return [edit];
+  const cuts = [from, ...new Set(ends.filter((end) => end > from && end < to)), to];
+  return cuts.slice(1).map((end, index) => {
+    const start = cuts[index] ?? from;
+    return { from: start, to: end, lines: lines.slice(start - from, end - from) };
+  });
 }
 
 export function linesOf(text: string): readonly string[] {
@@ -311,7 +465,8 @@ function together(run: Segments): Segment | undefined {
   if (run.length === 0) return undefined;
   if (run[0]?.kind === 'same') return { kind: 'same', lines: run.flatMap((one) => (one.kind === 'same' ? one.lines : [])) };
   const hunks = run.filter((one) => one.kind === 'hunk');
-  return { kind: 'hunk', before: hunks.flatMap((one) => one.before), after: hunks.flatMap((one) => one.after) };
+  const both = { kind: 'hunk' as const, before: hunks.flatMap((one) => one.before), after: hunks.flatMap((one) => one.after) };
+  return hunks.some((one) => one.written) ? { ...both, written: hunks.flatMap(writtenLines) } : both;
 }
 
 function isEmpty(segment: Segment): boolean {

@@ -59,7 +59,7 @@ test(
     assert.ok((await diff.original()).some((line) => line.includes("'Hello from Tally Notes'")));
     assert.ok((await diff.modified()).some((line) => line.includes("'Welcome from Tally Notes'")));
     await window.pictures('review');
-    await window.command('Parley: Revert This File');
+    await window.command('Parley: Undo This Prompt’s Changes in File');
     await untilFile(path.join(folder, 'src/main.ts'), /'Hello from/);
     await diff.editor.locator('.char-insert, .line-insert').first().waitFor({ state: 'hidden' });
     await window.command('View: Close All Editors');

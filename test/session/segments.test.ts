@@ -9,11 +9,14 @@ import {
   isWithoutOneHunk,
   type LineEdit,
   linesOf,
+  linesUndone,
   type Segments,
   settleHunks,
   withUserEdit,
   withUserEdits,
   withUserText,
+  writtenSince,
+  writtenText,
 } from '../../src/session/segments.ts';
 
 /** Deterministic numbers from a seed. */
@@ -101,7 +104,9 @@ test('the same decisions in any order, one by one or together, make the same tex
   }
 });
 
-test('typing between decisions never loses a character of the user, and what is on the screen is what was typed', () => {
+test('typing between and inside the agent’s lines never loses a character of the user, and what is on the screen is what was typed', () => {
+  let inside = 0;
+  let untold = 0;
   for (let seed = 0; seed < CASES; seed += 1) {
     const random = randomFrom(seed);
     const before = randomText(random);
@@ -113,27 +118,39 @@ test('typing between decisions never loses a character of the user, and what is 
       if (kind === 0) {
         const hunks = hunksIn(segments);
         const chosen = hunks[random(hunks.length)];
-        segments = settleHunks(segments, (one) => one === chosen, random(2) === 0 ? 'keep' : 'undo');
+        const isAsked = chosen && linesUndone(chosen) === undefined;
+        segments = settleHunks(segments, (one) => one === chosen, isAsked || random(2) === 0 ? 'keep' : 'undo');
         continue;
       }
-      // The user writes lines of their own, or into a line that stands there, and deletes only what is not theirs.
+      // The user writes lines of their own, or into a line that stands there, the agent's or not, and deletes only what is not theirs.
       const from = random(lines.length + 1);
       const line = lines[from];
-      const own = `user${seed}.${step}`;
+      const own = `user${seed}x${step}`;
       const replaces = kind === 1 && line !== undefined && !line.includes('user');
-      const fresh = kind === 2 && line !== undefined ? [`${line}${own}`] : [own, ...(random(2) === 0 ? [''] : [])];
-      const to = from + (replaces || (kind === 2 && line !== undefined) ? 1 : 0);
+      const at = random((line?.length ?? 0) + 1);
+      const into = `${line?.slice(0, at)} ${own} ${line?.slice(at)}`;
+      const fresh = kind === 2 && line !== undefined && !line.includes('user') ? [into] : [own, ...(random(2) === 0 ? [''] : [])];
+      const to = from + (replaces || fresh[0] === into ? 1 : 0);
       typed.push(own);
       lines.splice(from, to - from, ...fresh);
+      const [written, base] = [writtenText(segments), beforeText(segments)];
       segments = random(3) === 0 ? withUserText(segments, lines.join('\n')) : withUserEdit(segments, { from, to, lines: fresh });
       assert.equal(afterText(segments), lines.join('\n'), `seed ${seed}, step ${step}`);
+      if (fresh[0] === into && !writtenText(segments).includes(own)) {
+        inside += 1;
+        if (hunksIn(segments).some((one) => one.after.some((each) => each.includes(own)) && one.written)) untold += 1;
+        assert.ok(!base.includes(own) && !written.includes(own));
+      }
     }
     for (const how of ['keep', 'undo'] as const) {
-      const text = afterText(settleHunks(segments, all, how));
+      const text = afterText(settleHunks(segments, (one) => how === 'keep' || linesUndone(one) !== undefined, how));
       for (const own of typed) assert.ok(text.includes(own), `seed ${seed}: ${how} loses ${own}`);
     }
-    assert.equal(beforeText(settleHunks(segments, all, 'undo')), beforeText(segments));
+    const bare = segments.map((one) => (one.kind === 'same' ? one : { kind: one.kind, before: one.before, after: one.after }));
+    assert.equal(beforeText(settleHunks(bare, all, 'undo')), beforeText(segments));
   }
+  assert.equal(untold, inside);
+  assert.ok(inside > CASES / 10, `${inside} times into a line of the agent`);
 });
 
 test('what the user deletes does not come back when a hunk elsewhere is undone', () => {
@@ -196,4 +213,77 @@ test('a text with one hunk undone is told from any other', () => {
     const expected = hunks.some((hunk) => afterText(settleHunks(segments, (one) => one === hunk, 'undo')) === text);
     assert.equal(isWithoutOneHunk(segments, text), expected, `seed ${seed}`);
   }
+});
+
+const shape = (segments: Segments) =>
+  segments.map((one) =>
+    one.kind === 'same'
+      ? one.lines.join('|')
+      : [one.before, one.after, ...(one.written ? [one.written] : [])].map((side) => side.join('|')),
+  );
+
+/** What a review makes of the segments: stored as three texts, and compared anew. */
+function storedAndRead(segments: Segments): Segments {
+  return withUserText(compareTexts(beforeText(segments), writtenText(segments)), afterText(segments));
+}
+
+test('a review that is stored and read again after each edit shows the same text, and loses nothing the user wrote', () => {
+  for (let seed = 0; seed < CASES / 4; seed += 1) {
+    const random = randomFrom(seed);
+    const lines = Array.from({ length: 30 }, (_, at) => `line ${at}`);
+    const agents = lines.flatMap((line, at) => (random(4) > 0 ? [line] : random(2) === 0 ? [`agent ${at}`, `agent too ${at}`] : []));
+    let segments = compareTexts(lines.join('\n'), agents.join('\n'));
+    for (let step = 0; step < 6; step += 1) {
+      const now = linesOf(afterText(segments)).slice();
+      const at = random(now.length);
+      now.splice(at, random(2), ...(random(4) === 0 ? [] : [`${random(2) === 0 ? `${now[at]} ` : ''}user ${step}`]));
+      segments = withUserText(segments, now.join('\n'));
+      const again = storedAndRead(segments);
+      assert.equal(afterText(again), afterText(segments), `seed ${seed}, step ${step}`);
+      const left = afterText(settleHunks(again, (hunk) => linesUndone(hunk) !== undefined, 'undo'));
+      assert.deepEqual(left.match(/user \d/g), now.join('\n').match(/user \d/g), `seed ${seed}, step ${step}`);
+      segments = again;
+    }
+  }
+});
+
+test('a character typed into a line of the agent leaves it one change, with the agent’s line', () => {
+  const segments = compareTexts('a\nold\nz', 'a\nnew\nline\nz');
+  assert.deepEqual(shape(withUserText(segments, 'a\nnew\nline!\nz')), ['a', ['old', 'new|line!', 'new|line'], 'z']);
+  assert.deepEqual(shape(withUserText(segments, 'a\nnew\nli\nne\nz')), ['a', ['old', 'new|li|ne', 'new|line'], 'z']);
+  assert.deepEqual(shape(withUserText(compareTexts('a\nz', 'a\nadded\nz'), 'a\nad ded\nz')), ['a', ['', 'ad ded', 'added'], 'z']);
+  // Typed and taken away again.
+  const typed = withUserText(segments, 'a\nnew\nline!\nz');
+  assert.deepEqual(shape(withUserText(typed, 'a\nnew\nline\nz')), ['a', ['old', 'new|line'], 'z']);
+});
+
+test('lines of the user beside a line of the agent’s that they wrote into are theirs, also when all were changed at once', () => {
+  const segments = compareTexts('a\nold\ny\nz', 'a\nnew\ny\nz');
+  assert.deepEqual(shape(withUserText(segments, 'a\nnew!\nmine\nz')), ['a', ['old', 'new!', 'new'], 'mine|z']);
+});
+
+test('undoing a line that both changed takes back the agent’s words and leaves the user’s, where they are apart', () => {
+  const undone = (before: string, agent: string, user: string) => {
+    const [hunk] = hunksIn(withUserText(compareTexts(`a\n${before}\nz`, `a\n${agent}\nz`), `a\n${user}\nz`));
+    return hunk && linesUndone(hunk)?.join('\n');
+  };
+  assert.equal(undone('return a + b;', 'return a * b;', 'return a * b; // product'), 'return a + b; // product');
+  assert.equal(undone('return a + b;', 'return a * b;', 'return a *  b;'), 'return a + b;');
+  assert.equal(undone('return a + b;', 'return sum(a, b);', 'return sum(a);'), 'return a + b;');
+  assert.equal(undone('return a + b;', 'return a * b;', 'return a * c * b;'), undefined);
+  assert.equal(undone('count = 1', 'count = 12', 'count = 123'), undefined);
+});
+
+test('a line of the agent’s that the user has put back, with words of their own, is theirs', () => {
+  const segments = withUserText(compareTexts('a\nreturn a + b;\nz', 'a\nreturn a * b;\nz'), 'a\nreturn a + b; // mine\nz');
+  assert.deepEqual(shape(segments), ['a|return a + b; // mine|z']);
+  // Replaced whole, too.
+  assert.deepEqual(shape(withUserText(compareTexts('a\nold\nz', 'a\nnew\nz'), 'a\nmine\nz')), ['a|mine|z']);
+});
+
+test('what the agent writes beside lines that both have written is the agent’s; into them, they stay both’s', () => {
+  const [written, from] = ['a\nnew\nm\nn\nz', 'a\nnew!\nm\nn\nz'];
+  assert.equal(writtenSince(written, from, 'a\nnew!\nm\nN\nz'), 'a\nnew\nm\nN\nz');
+  assert.equal(writtenSince(written, from, 'a\nnewer!\nm\nn\nz'), written);
+  assert.equal(writtenSince(written, written, 'x'), 'x');
 });

@@ -54,13 +54,20 @@ function fileRow(view: View, turn: Turn, file: TurnFile): TemplateResult {
   </li>`;
 }
 
-function markView({ change, review }: TurnFile): TemplateResult | typeof nothing {
-  if (review === 'undone' || change === 'changed') return nothing;
-  return html`<span class="tag">${change === 'created' ? t('new') : t('deleted')}</span>`;
+function markView(file: TurnFile): TemplateResult | typeof nothing {
+  const { change, review, from } = file;
+  if (review === 'undone' || (change === 'changed' && from === undefined)) return nothing;
+  return html`<span class="tag">${change === 'created' ? t('new') : change === 'deleted' ? t('deleted') : t('moved')}</span>`;
 }
 
-function countsView(view: View, turn: Turn, { path, review, added, removed }: TurnFile): TemplateResult | typeof nothing {
-  if (review === 'undone') return nothing;
+/** No line of it is another one. */
+function isPureMove({ from, added, removed }: TurnFile): boolean {
+  return from !== undefined && added === 0 && removed === 0;
+}
+
+function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | typeof nothing {
+  const { path, review, added, removed } = file;
+  if (review === 'undone' || isPureMove(file)) return nothing;
   if (added !== undefined && removed !== undefined) return lineCounts(added, removed);
   if (review === 'reported') return counts(reportedDiffs(view, turn, path));
   return review === 'unkept' ? nothing : html`<span class="faint">${t('binary, large or not UTF-8')}</span>`;
@@ -77,7 +84,9 @@ function byOrigin(view: View, turn: Turn, files: readonly TurnFile[]): readonly 
 }
 
 function originOf(view: View, turn: Turn, { path, review, callId }: TurnFile): string {
-  if (review === 'reported') return '';
+  // Why it has no hunks in its editor.
+  if (review === 'reported')
+    return turn.files ? t('Not watched: {0}', visibleText(shortened(relativePath(path, view.session.cwd), LONGEST_CALL))) : '';
   if (callId === undefined) return t('Changed on disk');
   const call = callsOf(turn).find((one) => one.id === callId);
   if (!call || diffsOf(call).some((diff) => isSame(diff.path, path, view.session.cwd))) return '';
@@ -87,7 +96,7 @@ function originOf(view: View, turn: Turn, { path, review, callId }: TurnFile): s
 function decisionView(view: View, turn: Turn, file: TurnFile, shown: string): TemplateResult {
   switch (file.review) {
     case 'kept':
-      return html`<span class="faint">${t('Kept')}</span>`;
+      return html`<span class="faint">${keptWord(file)}</span>`;
     case 'undone':
       return html`<span class="faint">${t('Undone')}</span>`;
     case 'unkept':
@@ -98,6 +107,10 @@ function decisionView(view: View, turn: Turn, file: TurnFile, shown: string): Te
         ? html`<span class="tag">${t('excerpt')}</span>`
         : settleButtons(view, turn.id, file.path, shown);
   }
+}
+
+function keptWord({ hunks }: TurnFile): string {
+  return hunks && hunks.kept < hunks.all ? t('{0} of {1} kept', hunks.kept, hunks.all) : t('Kept');
 }
 
 function settleButtons(view: View, turnId: string, path: string, shown: string): TemplateResult {

@@ -11,7 +11,7 @@ import { otherFolders } from '../folder.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ChangesTree, isRow, labelOf, promptLabel, type Row } from './changesTree.ts';
 import { ReviewDocuments } from './documents.ts';
-import { covers, FileHunks } from './fileHunks.ts';
+import { covers, FileHunks, takesTyped } from './fileHunks.ts';
 import { noChangeHere } from './review.ts';
 
 /** Texts before the changes under review. */
@@ -89,8 +89,10 @@ export class Changes implements Disposable {
     const at = typeof place === 'number' ? place : (quickDiffLine(place, index) ?? editor?.selection.active.line);
     const hunk = at === undefined ? undefined : reviewed?.hunks.find((one) => covers(one, at));
     if (!reviewed || !hunk) return noChangeHere();
+    const withTyped = how === 'undo' && takesTyped(hunk);
+    if (withTyped && !(await this.#confirmTyped())) return;
     await this.#sets.lookAll();
-    await reviewed.set.settle(reviewed.file, how, [hunk]);
+    await reviewed.set.settle(reviewed.file, how, [hunk], withTyped);
     if (place === undefined) await this.#hunks.goOn();
   }
 
@@ -137,7 +139,14 @@ export class Changes implements Disposable {
     const file = vscode.Uri.file(row.file.path);
     if (!sides) return void (await vscode.commands.executeCommand('vscode.open', file));
     const title = `${labelOf(row.file)} (${vscode.l10n.t('to review')})`;
-    await vscode.commands.executeCommand('vscode.diff', ...sides, title, { preview: true });
+    const line = await this.firstLine(row.file.path);
+    const selection = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
+    await vscode.commands.executeCommand('vscode.diff', ...sides, title, { preview: true, ...selection });
+  }
+
+  /** Where the first change to review of a file is; 0-based, undefined where there is none. */
+  firstLine(file: string): Promise<number | undefined> {
+    return this.#hunks.firstLine(file);
   }
 
   /** Opens everything that waits for review in one editor. */
@@ -162,6 +171,12 @@ export class Changes implements Disposable {
 
   async undoRestore(id = this.#host.active): Promise<void> {
     if (id !== undefined) await this.#sets.undoRestore(id);
+  }
+
+  async #confirmTyped(): Promise<boolean> {
+    const undo = vscode.l10n.t('Undo');
+    const text = vscode.l10n.t('You have edited this change. Undo it together with your edits?');
+    return (await vscode.window.showWarningMessage(text, { modal: true }, undo)) === undo;
   }
 
   #choosePrompt(set: ChangeSet, session: Session): Promise<TurnId | undefined> {

@@ -92,7 +92,11 @@ export function labelOf({ name, from }: ChangedFile): string {
 }
 
 function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
-  const kinds = { created: vscode.l10n.t('new'), deleted: vscode.l10n.t('deleted'), changed: '' };
+  const kinds = {
+    created: vscode.l10n.t('new'),
+    deleted: vscode.l10n.t('deleted'),
+    changed: file.from === undefined ? '' : vscode.l10n.t('moved'),
+  };
   const item = new vscode.TreeItem(vscode.Uri.file(file.path));
   if (file.from !== undefined) item.label = labelOf(file);
   item.id = `${turnId ?? ''} ${file.path}`;

@@ -1,24 +1,28 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
-import type { Log } from '../../base/log.ts';
-import type { ChangeSet } from '../../live/review/changeSet.ts';
+import { type Log, messageOf } from '../../base/log.ts';
+import type { ChangeSet, UnsavedBeside } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import { plain } from '../../session/diffs.ts';
-import { hunksOfSegments, isWithoutOneHunk, type PlacedHunk, type Segments } from '../../session/segments.ts';
+import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { isSavedForAgent, onSavesTyped } from '../files.ts';
 import type { ReviewDocuments } from './documents.ts';
+import { mergedUnsaved, mergeUnsaved } from './mergeUnsaved.ts';
 
 /** Milliseconds that typing rests before hunks are found anew. */
 const TYPING_RESTS = 200;
 
 /** Only CodeLenses run it. */
 const SHOW_REMOVED = 'parley.showRemoved';
+const MERGE_UNSAVED = 'parley.mergeUnsaved';
 
 export interface Reviewed {
   readonly set: ChangeSet;
   readonly file: string;
   readonly segments: Segments;
   readonly hunks: readonly PlacedHunk[];
+  /** The file on the disk has changes that the text on the screen has not. */
+  readonly beside?: UnsavedBeside | undefined;
 }
 
 /** The hunks under review in the files on the screen: decorations, CodeLenses with Keep and Undo, and the editor's quick diff. */
@@ -28,7 +32,14 @@ export class FileHunks implements Disposable {
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #lenses = new vscode.EventEmitter<void>();
-  readonly #added = decoration({ backgroundColor: new vscode.ThemeColor('diffEditor.insertedLineBackground'), isWholeLine: true });
+  readonly #added = decoration({
+    backgroundColor: new vscode.ThemeColor('diffEditor.insertedLineBackground'),
+    isWholeLine: true,
+    // High contrast has no backgrounds; the other themes have no such border.
+    borderWidth: '0 0 0 3px',
+    borderStyle: 'solid',
+    borderColor: new vscode.ThemeColor('diffEditor.insertedTextBorder'),
+  });
   readonly #removed = decoration({
     isWholeLine: true,
     borderWidth: '2px 0 0 0',
@@ -50,6 +61,7 @@ export class FileHunks implements Disposable {
     const provider = { onDidChangeCodeLenses: this.#lenses.event, provideCodeLenses: this.#lensesOf.bind(this) };
     this.#life.own(vscode.languages.registerCodeLensProvider({ scheme: 'file' }, provider));
     this.#life.own(vscode.commands.registerCommand(SHOW_REMOVED, showRemoved));
+    this.#life.own(vscode.commands.registerCommand(MERGE_UNSAVED, (uri: unknown) => this.#merge(uri).catch(showError)));
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
     this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#setKeys()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
@@ -78,6 +90,11 @@ export class FileHunks implements Disposable {
     if (!editor || found === undefined) return false;
     reveal(editor, found);
     return true;
+  }
+
+  async firstLine(file: string): Promise<number | undefined> {
+    const segments = await this.#sets.reviewing(file)?.segments(file);
+    return segments && hunksOfSegments(segments)[0]?.afterLine;
   }
 
   /** After a decision by key: to the hunk below the cursor, if there is one. */
@@ -124,7 +141,16 @@ export class FileHunks implements Disposable {
     const file = uri.fsPath;
     const set = uri.scheme === 'file' ? this.#sets.reviewing(file) : undefined;
     const segments = await set?.segments(file);
-    return set && segments ? { set, file, segments, hunks: hunksOfSegments(segments) } : undefined;
+    return set && segments ? { set, file, segments, hunks: hunksOfSegments(segments), beside: await set.unsavedBeside(file) } : undefined;
+  }
+
+  async #merge(uri: unknown): Promise<void> {
+    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === String(uri));
+    const beside = document && (await this.#reviewedIn(document))?.beside;
+    if (!document || !beside) return;
+    await mergeUnsaved(document, beside);
+    this.#sets.userSaved(document.uri.fsPath);
+    this.update();
   }
 
   #decorate(editor: vscode.TextEditor): void {
@@ -164,16 +190,31 @@ export class FileHunks implements Disposable {
     // In an editor of many diffs a document is not among the visible ones.
     const reviewed = this.of(uri) ?? (await this.#reviewedIn(document));
     if (reviewed) this.#shown.set(uri.toString(), reviewed);
-    return (reviewed?.hunks ?? []).flatMap((one, at) => {
+    const decisions = (reviewed?.hunks ?? []).flatMap((one, at) => {
       const range = rangeOf(one, document);
       const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [uri, one.afterLine] });
       const gone = one.hunk.before.length;
       // A diff shows them itself.
       const peek = gone > 0 && isPlainTab(uri) ? [lens(vscode.l10n.t('Show removed ({0})', gone), SHOW_REMOVED)] : [];
+      const edited = one.hunk.written ? [lens(vscode.l10n.t('edited by you'), '')] : [];
       const place = reviewed && reviewed.hunks.length > 1 ? [lens(`${at + 1}/${reviewed.hunks.length}`, '')] : [];
-      return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...peek, ...place];
+      return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...peek, ...edited, ...place];
     });
+    return [...decisions, ...besideLenses(document, reviewed?.beside)];
   }
+}
+
+/** What the agent has written to the disk is not in the unsaved text: its places, and the ways to bring the two together. */
+function besideLenses({ uri, lineCount }: vscode.TextDocument, beside: UnsavedBeside | undefined): readonly vscode.CodeLens[] {
+  return [...new Set(beside?.lines)].flatMap((line) => {
+    const range = new vscode.Range(Math.min(line, lineCount - 1), 0, Math.min(line, lineCount - 1), 0);
+    const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [uri] });
+    return [
+      lens(vscode.l10n.t('Changed on disk'), ''),
+      ...(beside && mergedUnsaved(beside) !== undefined ? [lens(vscode.l10n.t('Merge'), MERGE_UNSAVED)] : []),
+      lens(vscode.l10n.t('Open diff'), 'workbench.files.action.compareWithSaved'),
+    ];
+  });
 }
 
 /** Opens the editor's quick diff at that line: it shows what stood there before, with Keep and Undo. */
@@ -185,6 +226,10 @@ async function showRemoved(uri: unknown, line: unknown): Promise<void> {
   await vscode.commands.executeCommand('editor.action.dirtydiff.next');
 }
 
+function showError(error: unknown): void {
+  void vscode.window.showErrorMessage(messageOf(error));
+}
+
 function reveal(editor: vscode.TextEditor, line: number): void {
   const target = new vscode.Position(Math.min(line, editor.document.lineCount - 1), 0);
   editor.selection = new vscode.Selection(target, target);
@@ -193,6 +238,11 @@ function reveal(editor: vscode.TextEditor, line: number): void {
 
 export function covers({ hunk, afterLine }: PlacedHunk, line: number): boolean {
   return line >= afterLine && line <= afterLine + Math.max(0, hunk.after.length - 1);
+}
+
+/** Undoing it takes away what the user has written into it, too. */
+export function takesTyped({ hunk }: PlacedHunk): boolean {
+  return linesUndone(hunk) === undefined;
 }
 
 function isSavedByUser(uri: vscode.Uri): boolean {

@@ -172,7 +172,10 @@ export class Review implements Disposable {
     if (wanted.length === 1 && wanted[0] && !first)
       return void (await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(wanted[0].path)));
     if (!first) return;
-    if (opened.length === 1) return this.#open(first.left, first.right, first.title, { preview: true });
+    if (opened.length === 1) {
+      const { left, right, title, at } = first;
+      return this.#open(left, right, title, { preview: true, ...(at ? { selection: at } : {}) });
+    }
     const resources = opened.map((one) => [vscode.Uri.file(one.subject.file), one.left, one.right]);
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes'), resources);
   }
@@ -232,9 +235,9 @@ export class Review implements Disposable {
       : this.#documents.put(`${key}/after`, name, sides.after ?? '');
     const subject: Subject = { kind: 'turn', sessionId: session.id, turnId: turn.id, file };
     this.#remember({ subject, left, right });
-    const note = located.ok ? vscode.l10n.t('changed') : vscode.l10n.t('excerpt');
+    const note = located.ok ? '' : ` (${vscode.l10n.t('excerpt')})`;
     const from = row.from === undefined ? undefined : vscode.workspace.asRelativePath(row.from);
-    return { subject, left, right, title: `${rowName(vscode.workspace.asRelativePath(file), from)} (${note})` };
+    return { subject, left, right, title: rowName(vscode.workspace.asRelativePath(file), from) + note, at: firstChange(sides) };
   }
 
   /** The text of a right side after the user has changed it; undefined when it is as it was proposed. */

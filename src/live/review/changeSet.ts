@@ -10,15 +10,19 @@ import { mergedInto } from '../../session/merge.ts';
 import type { CallId, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
 import type { Correction } from '../../session/proposal.ts';
 import {
+  afterLineOf,
   afterText,
   beforeText,
   compareTexts,
   type Hunk,
   hunksOfSegments,
+  linesUndone,
   type PlacedHunk,
   type Segments,
   settleHunks,
   withUserText,
+  writtenSince,
+  writtenText,
 } from '../../session/segments.ts';
 import { type ContentStore, decoded } from './contentStore.ts';
 import { type Folders, fileOf, foldersOf, nameOf, placeOf, shownName } from './folders.ts';
@@ -46,6 +50,7 @@ import {
   isOpen,
   type LineCounts,
   nameNow,
+  openChanges,
   type Replaced,
   type ReviewState,
   readState,
@@ -53,6 +58,7 @@ import {
   type Tracked,
   type TurnChange,
   withChange,
+  withCounts,
   withKnown,
   withMove,
   withoutBurst,
@@ -100,6 +106,15 @@ export interface RestoredFile {
   /** What the user has changed in it since. */
   readonly users?: 'kept' | 'lost';
 }
+/** Unsaved text of the user in a file that the agent has written meanwhile: it has none of that. Texts have \n line ends. */
+export interface UnsavedBeside {
+  /** The file before the agent wrote. */
+  readonly base: string;
+  readonly disk: string;
+  readonly unsaved: string;
+  /** Where in the unsaved text the agent's changes would stand; 0-based. */
+  readonly lines: readonly number[];
+}
 export interface RestorePreview {
   readonly turnId: string;
   readonly files: readonly RestoredFile[];
@@ -121,6 +136,8 @@ export interface ReviewDeps {
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
 const WRITES_AT_ONCE = 8;
+/** Files of which one message says why they were not undone. */
+const MOST_REASONS = 10;
 /** Longer texts are listed without their lines. */
 const LONGEST_COUNTED = 2 * 1024 * 1024;
 
@@ -202,13 +219,14 @@ export class ChangeSet {
     if (!checkpoint) return undefined;
     const { changes, burst, folders } = checkpoint;
     const files = changes.map((change): TurnFile => {
-      const { name, review, added, removed, callId, from } = change;
+      const { name, review, added, removed, hunks, callId, from } = change;
       return {
         path: fileOf(this.#folders, name),
         change: kindOf(change),
         review,
         ...(added === undefined ? {} : { added }),
         ...(removed === undefined ? {} : { removed }),
+        ...(hunks === undefined ? {} : { hunks }),
         ...(callId === undefined ? {} : { callId }),
         ...(from === undefined ? {} : { from: fileOf(this.#folders, from) }),
       };
@@ -390,6 +408,22 @@ export class ChangeSet {
     return present !== undefined ? this.#segmentsIn(file, found, present) : undefined;
   }
 
+  /** undefined where the user has no unsaved text, or one with what the agent wrote last. */
+  async unsavedBeside(file: string): Promise<UnsavedBeside | undefined> {
+    if (!this.#deps.effects.hasUnsaved(file)) return undefined;
+    const name = nameOf(this.#folders, file) ?? '';
+    const change = this.#state.checkpoints.flatMap(({ changes }) => changes).findLast((one) => isOpen(one, name));
+    const [before, after] = change ? [await this.#textOf(change.before), await this.#textOf(change.after)] : [];
+    const [text, there] = [await this.#deps.effects.readText(file), await this.#textOf(await this.#present(name))];
+    if (typeof before !== 'string' || typeof after !== 'string' || typeof text !== 'string' || typeof there !== 'string') return undefined;
+    const [base, unsaved] = [plain(before), plain(text)];
+    const changed = compareTexts(base, plain(after));
+    const hunks = hunksOfSegments(changed);
+    if (hunks.length === 0 || hunksOfSegments(withUserText(changed, unsaved)).length > 0) return undefined;
+    const moved = compareTexts(base, unsaved);
+    return { base, disk: plain(there), unsaved, lines: hunks.map(({ beforeLine }) => afterLineOf(moved, beforeLine)) };
+  }
+
   /** Marks a file as looked at, until the agent changes it again. */
   mark(file: string, reviewed: boolean): Promise<void> {
     return this.#run(async () => {
@@ -401,20 +435,23 @@ export class ChangeSet {
     });
   }
 
-  /** Keeps or undoes hunks of a file, or all of it. Rejects with a message for the user when that is not possible any more. */
-  settle(file: string, how: 'keep' | 'undo', which: 'all' | readonly PlacedHunk[] = 'all'): Promise<void> {
+  /**
+   * Keeps or undoes hunks of a file, or all of it. Rejects with a message for the user when that is not possible any more. Hunks whose undoing takes
+   * away what the user has written into them are only undone when they are named, and `withTyped` is set.
+   */
+  settle(file: string, how: 'keep' | 'undo', which: 'all' | readonly PlacedHunk[] = 'all', withTyped = false): Promise<void> {
     return this.#run(async () => {
       const name = nameOf(this.#folders, file);
       const found = name === undefined ? undefined : this.#state.tracked.get(name);
       if (name === undefined || !found) throw new Error(nothingToReview(file));
-      if (which !== 'all') await this.#settleHunks(name, found, how, which);
+      if (which !== 'all') await this.#settleHunks(name, found, how, which, withTyped);
       else if (how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
       else await this.#undoAll([[name, () => this.#undoFile(name)]]);
       await this.#changed();
     });
   }
 
-  /** Keeps or undoes everything. Goes on after a file that cannot be undone, and rejects with the first reason. */
+  /** Keeps or undoes everything. Goes on after a file that cannot be undone, and rejects with all reasons. */
   settleAll(how: 'keep' | 'undo'): Promise<void> {
     return this.#run(async () => {
       const all = [...this.#state.tracked];
@@ -497,11 +534,17 @@ export class ChangeSet {
       const { undo } = this.#state;
       const known = await Promise.all(undo.map(async ({ name }) => [name, await this.#present(name)] as const));
       const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
-      for (const { name, present, before, from } of done) {
+      for (const { name, present, before, written, from } of done) {
         if (before === undefined) continue;
-        const tracked = new Map(this.#state.tracked).set(name, { before, after: present, ...(from === undefined ? {} : { from }) });
+        const tracked = new Map(this.#state.tracked).set(name, {
+          before,
+          after: present,
+          written,
+          ...(from === undefined ? {} : { from }),
+        });
         if (from !== undefined) tracked.delete(from);
         this.#state = reopened({ ...this.#state, tracked }, name);
+        await this.#recount(name, (await this.#textOf(present)) ?? '');
       }
       const names = new Set(done.map(({ name }) => name));
       this.#state = withKnown(
@@ -570,7 +613,7 @@ export class ChangeSet {
     const base = found ? found.before : from;
     const origin = found?.from === undefined ? {} : { from: found.from };
     if (base === to && found?.from === undefined) this.#state = withoutTracked(this.#state, name, 'undone', to);
-    else this.#state = withTracked(this.#state, name, { before: base, after: to, ...origin });
+    else this.#state = withTracked(this.#state, name, { before: base, after: to, written: await this.#writtenBy(found, to), ...origin });
     const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name));
     const change = { before: earlier ? earlier.before : from, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };
     this.#state = withChange(this.#state, {
@@ -616,7 +659,8 @@ export class ChangeSet {
   async #absorbUser(name: string, now: Content): Promise<void> {
     const found = this.#state.tracked.get(name);
     if (!found || found.after === now) return;
-    const [before, after, text] = await Promise.all([found.before, found.after, now].map((one) => this.#textOf(one)));
+    const { before: base, written = found.after } = found;
+    const [before, after, text] = await Promise.all([base, written, now].map((one) => this.#textOf(one)));
     if (now === null || typeof text !== 'string') {
       this.#state = withoutTracked(this.#state, name, 'by content', now);
       return;
@@ -631,6 +675,7 @@ export class ChangeSet {
 
   async #rebase(name: string, found: Tracked, segments: Segments, present: string, after: Content): Promise<void> {
     const base = beforeText(segments);
+    await this.#recount(name, present);
     // That it was moved is still to be reviewed.
     if (hunksOfSegments(segments).length === 0 && found.from === undefined) {
       this.#state = withoutTracked(this.#state, name, 'by content', after);
@@ -639,10 +684,34 @@ export class ChangeSet {
     // The editor's text has no byte order mark.
     const like = (await this.#textOf(found.before)) ?? present;
     const before = found.before === null && base === '' ? null : await this.#deps.store.put(Buffer.from(inMannerOf(base, like)));
-    this.#state = withTracked(this.#state, name, { ...found, before, after, left: countLines(segments) });
+    const agents = writtenText(segments);
+    const written = agents === afterText(segments) ? undefined : await this.#deps.store.put(Buffer.from(inMannerOf(agents, like)));
+    this.#state = withTracked(this.#state, name, { ...found, before, after, written, left: countLines(segments) });
   }
 
-  async #settleHunks(name: string, found: Tracked, how: 'keep' | 'undo', which: readonly PlacedHunk[]): Promise<void> {
+  /** Prompts say how much of what they did the file has now. */
+  async #recount(name: string, present: string): Promise<void> {
+    const counted = new Map<TurnChange, Pick<TurnChange, 'added' | 'removed' | 'hunks'>>();
+    for (const change of openChanges(this.#state, name)) {
+      const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)].map((text) => shortText(text ?? ''));
+      if (before === undefined || after === undefined || present.length > LONGEST_COUNTED) continue;
+      const segments = compareTexts(plain(before), plain(after));
+      const left = withUserText(segments, plain(present));
+      counted.set(change, { ...countLines(left), hunks: { kept: hunksOfSegments(left).length, all: hunksOfSegments(segments).length } });
+    }
+    this.#state = withCounts(this.#state, counted);
+  }
+
+  /** The agent's text of a file under review, once it has changed that to `now`; undefined where that is all its own. */
+  async #writtenBy(found: Tracked | undefined, now: Content): Promise<Content | undefined> {
+    if (found?.written === undefined || now === null) return undefined;
+    const [written, after, text] = await Promise.all([found.written, found.after, now].map((one) => this.#textOf(one)));
+    if (typeof written !== 'string' || typeof after !== 'string' || typeof text !== 'string') return undefined;
+    const agents = writtenSince(plain(written), plain(after), plain(text));
+    return agents === plain(text) ? undefined : this.#deps.store.put(Buffer.from(inMannerOf(agents, text)));
+  }
+
+  async #settleHunks(name: string, found: Tracked, how: 'keep' | 'undo', which: readonly PlacedHunk[], withTyped: boolean): Promise<void> {
     const file = fileOf(this.#folders, name);
     const present = await this.#deps.effects.readText(file);
     const segments = typeof present === 'string' ? await this.#segmentsIn(file, found, present) : undefined;
@@ -652,6 +721,7 @@ export class ChangeSet {
       if (which.some((one) => one.afterLine === afterLine && sameHunk(one.hunk, hunk))) chosen.add(hunk);
     }
     if (chosen.size < which.length) throw new Error(changedSince(name));
+    if (how === 'undo' && !withTyped && [...chosen].some((one) => !linesUndone(one))) throw new Error(changedByOthers(name));
     const next = settleHunks(segments, (hunk) => chosen.has(hunk), how);
     const text = afterText(next);
     if (found.before === null && text === '' && how === 'undo') return this.#undoAll([[name, () => this.#undoFile(name)]]);
@@ -665,34 +735,56 @@ export class ChangeSet {
   async #segmentsIn(file: string, found: Tracked, present: string | null): Promise<Segments | undefined> {
     const before = await this.#textOf(found.before);
     if (before === undefined) return undefined;
-    const after = this.#deps.effects.hasUnsaved(file) ? await this.#textOf(found.after) : present;
-    const segments = compareTexts(plain(before ?? ''), plain(after ?? ''));
-    return after === present ? segments : withUserText(segments, plain(present ?? ''));
+    const known = (await this.#textOf(found.after)) ?? '';
+    const after = plain((this.#deps.effects.hasUnsaved(file) ? known : present) ?? '');
+    const written = found.written === undefined ? undefined : await this.#textOf(found.written);
+    const agents = typeof written === 'string' ? writtenSince(plain(written), plain(known), after) : after;
+    return withUserText(compareTexts(plain(before ?? ''), agents), plain(present ?? ''));
   }
 
-  /** Takes back one file after the other, goes on where that fails, and rejects with the first reason. Can be undone like a restore. */
+  /** Takes back one file after the other, goes on where that fails, and rejects with all reasons. Can be undone like a restore. */
   async #undoAll(files: readonly (readonly [name: string, takeBack: () => Promise<void>])[]): Promise<void> {
     const undo: Replaced[] = [];
-    const failures: unknown[] = [];
+    const reasons: string[] = [];
     for (const [name, takeBack] of files) {
+      let replaced: readonly Replaced[] = [];
       try {
-        const replaced = await this.#replaced(name);
+        replaced = await this.#replaced(name);
         await takeBack();
         undo.push(...replaced);
       } catch (error) {
-        failures.push(error);
+        reasons.push(messageOf(error));
+        // Part of the file may have been taken back.
+        const last = replaced.at(-1);
+        if (last && last.present !== (await this.#present(name))) undo.push(...replaced);
       }
     }
     if (undo.length > 0) this.#state = { ...this.#state, undo };
-    if (failures.length > 0) throw failures[0];
+    if (reasons.length > 0) throw new Error(oneMessage(reasons));
   }
 
   /** Undoes what is left of the agent's changes in a file; what the user wrote into it stays. */
   async #undoFile(name: string): Promise<void> {
     const found = this.#state.tracked.get(name);
     if (!found) return;
+    const mixed = await this.#undoAround(name, found);
+    if (mixed) throw new Error(changedByOthers(name));
     const present = await this.#takeBack(name, found);
+    if (openChanges(this.#state, name).some(({ hunks }) => hunks)) await this.#recount(name, (await this.#textOf(present)) ?? '');
     this.#state = withoutTracked(this.#state, name, 'undone', present);
+  }
+
+  /** Where the user has written into the agent's lines, so that undoing these would take away the text: undoes the other hunks; false elsewhere. */
+  async #undoAround(name: string, found: Tracked): Promise<boolean> {
+    const file = fileOf(this.#folders, name);
+    if (found.written === undefined && !this.#deps.effects.hasUnsaved(file)) return false;
+    const present = await this.#deps.effects.readText(file);
+    const segments = typeof present === 'string' ? await this.#segmentsIn(file, found, present) : undefined;
+    const hunks = hunksOfSegments(segments ?? []);
+    const rest = hunks.filter(({ hunk }) => linesUndone(hunk));
+    if (rest.length === hunks.length) return false;
+    if (rest.length > 0) await this.#settleHunks(name, found, 'undo', rest, false);
+    return true;
   }
 
   async #undoIn(turnId: TurnId, name: string): Promise<void> {
@@ -702,13 +794,17 @@ export class ChangeSet {
     if (!change || !found) return;
     if (isOnlyIn(this.#state, turnId, now)) return this.#undoFile(now);
     if (change.from !== undefined && now !== name) throw new Error(changedByOthers(name));
+    const was = await this.#present(now);
     const present = await this.#takeBack(now, change);
+    // Nothing of it is left.
+    if (present === was && change.from === undefined) throw new Error(changedByOthers(name));
     this.#state = withReview(this.#state, name, () => 'undone', turnId);
     const place = change.from ?? now;
     const origin = found.from === undefined || found.from === place ? {} : { from: found.from };
     const tracked = new Map(this.#state.tracked);
     tracked.delete(now);
-    this.#state = { ...this.#state, tracked: tracked.set(place, { before: found.before, after: present, ...origin }) };
+    const written = await this.#writtenBy(found, present);
+    this.#state = { ...this.#state, tracked: tracked.set(place, { before: found.before, after: present, written, ...origin }) };
     if (present === found.before && origin.from === undefined) this.#state = withoutTracked(this.#state, place, 'by content', present);
   }
 
@@ -731,7 +827,7 @@ export class ChangeSet {
 
   #replacedBy(name: string, present: Content): Replaced {
     const found = this.#state.tracked.get(name);
-    return { name, present, before: found?.before, ...(found?.from === undefined ? {} : { from: found.from }) };
+    return { name, present, before: found?.before, written: found?.written, ...(found?.from === undefined ? {} : { from: found.from }) };
   }
 
   async #keepTurn(turnId: TurnId, change: TurnChange, now: string, found: Tracked): Promise<void> {
@@ -750,12 +846,13 @@ export class ChangeSet {
   }
 
   /** Takes a change out of the file as it is now, and moves it back where it was moved; the content after it comes back. */
-  async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after' | 'from'>): Promise<Content> {
+  async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'from'>): Promise<Content> {
     if (change.from !== undefined) return this.#moveBack(name, change.from, change);
     const file = fileOf(this.#folders, name);
     const present = await this.#present(name);
     const bytes = await this.#bytesOf(change.before, name);
-    if (!this.#deps.effects.hasUnsaved(file) && (present === null || present === change.after)) {
+    const isAsLeft = present === null || (present === change.after && change.written === undefined);
+    if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
       await this.#put(name, bytes);
       return this.#refresh(name);
     }
@@ -766,14 +863,21 @@ export class ChangeSet {
     return this.#refresh(name);
   }
 
-  /** The text without that change. */
-  async #without(name: string, change: Pick<Tracked, 'before' | 'after'>, text: string | null | undefined): Promise<string> {
-    const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)];
+  /** The text without that change. Where somebody has written into the same lines since, it rejects, or drops these words. */
+  async #without(
+    name: string,
+    change: Pick<Tracked, 'before' | 'after' | 'written'>,
+    text: string | null | undefined,
+    mixed: 'refuse' | 'drop' = 'refuse',
+  ): Promise<string> {
+    const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.written ?? change.after)];
     if (typeof text !== 'string' || before === undefined || after === undefined) throw new Error(notRestored(name));
-    return beforeText(withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text)));
+    const segments = withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text));
+    if (mixed === 'refuse' && hunksOfSegments(segments).some(({ hunk }) => !linesUndone(hunk))) throw new Error(changedByOthers(name));
+    return afterText(settleHunks(segments, () => true, 'undo'));
   }
 
-  async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after'>): Promise<Content> {
+  async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after' | 'written'>): Promise<Content> {
     const [file, place] = [fileOf(this.#folders, name), fileOf(this.#folders, from)];
     if (this.#deps.effects.hasUnsaved(file)) throw new Error(unsavedIn(name));
     const present = await this.#present(name);
@@ -783,7 +887,8 @@ export class ChangeSet {
       await moveFile(placeOf(this.#folders, name), placeOf(this.#folders, from));
       for (const one of [file, place]) this.#writes.fire(one);
     } else {
-      const text = present === null || present === change.after ? undefined : await this.#textOf(present);
+      const isAsLeft = present === null || (present === change.after && change.written === undefined);
+      const text = isAsLeft ? undefined : await this.#textOf(present);
       const left = text == null ? undefined : Buffer.from(inMannerOf(await this.#without(name, change, text), text));
       await this.#put(from, left ?? (await this.#bytesOf(change.before, from)));
       await this.#put(name, null);
@@ -801,6 +906,7 @@ export class ChangeSet {
   async #write(name: string, text: string, from: string): Promise<void> {
     const [file, { root, below }] = [fileOf(this.#folders, name), placeOf(this.#folders, name)];
     const real = await checkPlace(root, below);
+    if (await this.unsavedBeside(file)) throw new Error(unsavedAndWritten(name));
     this.#writing = file;
     try {
       await this.#deps.effects.writeText(file, text, plain(from), real);
@@ -853,12 +959,17 @@ export class ChangeSet {
     const isAgents = changes.every(({ before }, at) => before === (at === 0 ? target : changes[at - 1]?.after));
     if (changes.length === 0 || (isAgents && present === changes.at(-1)?.after) || present === null) return step;
     let text = await this.#textOf(present);
-    for (const change of changes.toReversed()) text = await this.#without(name, change, text).catch(() => undefined);
+    let isLost = false;
+    for (const change of changes.toReversed()) {
+      const left = await this.#without(name, change, text).catch(() => undefined);
+      isLost ||= left === undefined;
+      text = left ?? (await this.#without(name, change, text, 'drop').catch(() => undefined));
+    }
     const base = await this.#textOf(target);
     if (typeof text !== 'string' || base === undefined) return { ...step, users: 'lost' };
-    if (text === plain(base ?? '')) return step;
+    if (text === plain(base ?? '')) return isLost ? { ...step, users: 'lost' } : step;
     const like = (await this.#textOf(present)) ?? '';
-    return { ...step, target: await this.#deps.store.put(Buffer.from(inMannerOf(text, like))), users: 'kept' };
+    return { ...step, target: await this.#deps.store.put(Buffer.from(inMannerOf(text, like))), users: isLost ? 'lost' : 'kept' };
   }
 
   /**
@@ -917,7 +1028,10 @@ export class ChangeSet {
       const now = await this.#refresh(name);
       if (found?.from !== undefined && now === null) await this.#restoredMove(name, found.from, found.before);
       else if (found && found.before === now && found.from === undefined) this.#state = withoutTracked(this.#state, name, 'undone', now);
-      else if (found) this.#state = withTracked(this.#state, name, { ...found, after: now, left: undefined });
+      else if (found) {
+        const written = await this.#writtenBy(found, now);
+        this.#state = withTracked(this.#state, name, { ...found, after: now, written, left: undefined });
+      }
     }
   }
 
@@ -1008,12 +1122,22 @@ function changedSince(name: string): string {
   return t('{0} has changed in the meantime. Look at the change again.', name);
 }
 
+/** Reasons name their files; a message has room for a few of them. */
+function oneMessage(reasons: readonly string[]): string {
+  const more = reasons.length > MOST_REASONS ? [`… +${reasons.length - MOST_REASONS}`] : [];
+  return [...reasons.slice(0, MOST_REASONS), ...more].join('\n');
+}
+
 function changedByOthers(name: string): string {
-  return t('{0} was changed in the same place by other prompts. Review the file as a whole.', name);
+  return t('In {0}, you or other prompts have changed the same lines. Undo these one by one, in the file.', name);
 }
 
 function unsavedIn(name: string): string {
   return t('{0} has unsaved changes. Save or revert it first.', name);
+}
+
+function unsavedAndWritten(name: string): string {
+  return t('{0} was changed on disk while you have unsaved text in it. Merge the two in the editor first.', name);
 }
 
 /** Binary, too large, or its content is gone from the store. */

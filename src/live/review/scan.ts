@@ -1,8 +1,9 @@
 import { constants, type Stats } from 'node:fs';
-import { lstat, open, readdir } from 'node:fs/promises';
+import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { messageOf } from '../../base/log.ts';
+import { pathBelow } from '../../protocols/paths.ts';
 import type { ContentStore } from './contentStore.ts';
 import { type Folders, prefixOf } from './folders.ts';
 
@@ -23,7 +24,7 @@ export interface Scan {
   readonly partial: boolean;
   /** Why contents could not be stored: the disk is full, for example. */
   readonly trouble?: string;
-  /** Folders that are left out by their names, and when their entries last changed. */
+  /** Folders that are left out by their names, with when their entries last changed, and links that lead outside, with when their target did. */
   readonly leftOut: ReadonlyMap<string, number>;
   /** The last name that is watched in a folder with too many files; later scans end there, too. By the folder's path. */
   readonly ends: ReadonlyMap<string, string>;
@@ -272,7 +273,7 @@ async function walk(walked: Walked, below: string, outer: Rules): Promise<boolea
     } else if (entry.isFile() && !isIgnored(rules, name, false)) {
       if (isFull(walked)) return false;
       walked.found.push(name);
-    }
+    } else if (entry.isSymbolicLink() && !isIgnored(rules, name, false)) await leaveOutLink(walked, name);
   }
   return true;
 }
@@ -292,6 +293,16 @@ function isBehind(name: string, last: string): boolean {
 async function leaveOut({ root, leftOut }: Walked, name: string): Promise<void> {
   if (leftOut.size >= MOST_LEFT_OUT) return;
   const found = await lstat(path.join(root, name)).catch(() => undefined);
+  if (found) leftOut.set(name, found.mtimeMs);
+}
+
+/** What is behind a link inside is watched at its own place. */
+async function leaveOutLink({ root, leftOut }: Walked, name: string): Promise<void> {
+  if (leftOut.size >= MOST_LEFT_OUT) return;
+  const link = path.join(root, name);
+  const [target, inside] = await Promise.all([realpath(link).catch(() => undefined), realpath(root).catch(() => root)]);
+  if (target === undefined || pathBelow(inside, target) !== undefined) return;
+  const found = await stat(target).catch(() => undefined);
   if (found) leftOut.set(name, found.mtimeMs);
 }
 

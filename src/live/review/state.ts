@@ -14,6 +14,8 @@ export type Content = string | null;
 export interface Tracked {
   readonly before: Content;
   readonly after: Content;
+  /** `after` without what the user has written into lines of the agent's, where they have. */
+  readonly written?: Content | undefined;
   /** The user has looked at it. */
   readonly reviewed?: true | undefined;
   /** The file was moved: `before` stood under this name. */
@@ -33,6 +35,8 @@ export interface TurnChange {
   readonly review: Exclude<TurnFile['review'], 'reported'>;
   readonly added?: number | undefined;
   readonly removed?: number | undefined;
+  /** How many of its hunks are in the file, once some were decided by themselves. */
+  readonly hunks?: { readonly kept: number; readonly all: number } | undefined;
   readonly callId?: string | undefined;
   /** The prompt has moved the file: `before` stood under this name. */
   readonly from?: string | undefined;
@@ -52,6 +56,7 @@ export interface Replaced {
   readonly name: string;
   readonly present: Content;
   readonly before?: Content | undefined;
+  readonly written?: Content | undefined;
   readonly from?: string | undefined;
 }
 /** A file that is not as the agent knows it, because of what the user has decided: how it knows it. */
@@ -75,6 +80,7 @@ const content = z.nullable(z.string().check(z.regex(/^(?:[0-9a-f]{64}|unkept .*)
 const trackedFile = z.object({
   before: content,
   after: content,
+  written: optional(content),
   reviewed: optional(z.literal(true)),
   from: optional(z.string()),
   left: optional(z.object({ added: z.number(), removed: z.number() })),
@@ -94,6 +100,7 @@ const stored = z.object({
           review: z.enum(['open', 'kept', 'undone', 'unkept']),
           added: optional(z.number()),
           removed: optional(z.number()),
+          hunks: optional(z.object({ kept: z.number(), all: z.number() })),
           callId: optional(z.string()),
           from: optional(z.string()),
         }),
@@ -102,7 +109,9 @@ const stored = z.object({
       folders: z.array(z.string()),
     }),
   ),
-  undo: z.array(z.object({ name: z.string(), present: content, before: optional(content), from: optional(z.string()) })),
+  undo: z.array(
+    z.object({ name: z.string(), present: content, before: optional(content), written: optional(content), from: optional(z.string()) }),
+  ),
   known: optional(z.array(z.tuple([z.string(), z.object({ content, how: z.enum(['edited', 'restored']) })]))),
 });
 const listed = z.array(z.tuple([z.string(), content]));
@@ -135,12 +144,12 @@ export async function usedBy(file: string, store: ContentStore): Promise<readonl
   const lists = await Promise.all(
     state.checkpoints.map(async (one) => [one.files, ...((await fileList(store, one.files))?.values() ?? [])]),
   );
-  const sides = ({ before, after }: Pick<Tracked, 'before' | 'after'>) => [before, after];
+  const sides = ({ before, after, written = null }: Pick<Tracked, 'before' | 'after' | 'written'>) => [before, after, written];
   const names = [
     ...lists.flat(),
     ...[...state.tracked.values()].flatMap(sides),
     ...state.checkpoints.flatMap(({ changes }) => changes.flatMap(sides)),
-    ...state.undo.flatMap(({ present, before = null }) => [present, before]),
+    ...state.undo.flatMap(({ present, before = null, written = null }) => [present, before, written]),
     ...[...state.known.values()].map((one) => one.content),
   ];
   return names.filter((name) => name !== null && isKept(name)) as readonly string[];
@@ -172,9 +181,23 @@ export function withoutTracked(state: ReviewState, name: string, how: 'kept' | '
   const tracked = new Map(state.tracked);
   tracked.delete(name);
   return withReview({ ...state, tracked }, name, (change) => {
+    if (change.hunks && how !== 'kept') return change.hunks.kept === 0 ? 'undone' : 'kept';
     if (how !== 'by content') return how;
     return change.before === present ? 'undone' : 'kept';
   });
+}
+
+/** Changes that are counted anew. */
+export function withCounts(
+  state: ReviewState,
+  counted: ReadonlyMap<TurnChange, Pick<TurnChange, 'added' | 'removed' | 'hunks'>>,
+): ReviewState {
+  const checkpoints = state.checkpoints.map((one) =>
+    one.changes.some((change) => counted.has(change))
+      ? { ...one, changes: one.changes.map((change) => ({ ...change, ...counted.get(change) })) }
+      : one,
+  );
+  return { ...state, checkpoints };
 }
 
 /** Decides the open changes of a file: in all prompts, whatever it was called then, or in one. */
@@ -227,7 +250,7 @@ export function withMove(
   if (!last || !now || now.before !== null) return state;
   const tracked = new Map(state.tracked);
   tracked.delete(gone.name);
-  if (old) tracked.set(fresh.name, { before: old.before, after: now.after, from: old.from ?? gone.name });
+  if (old) tracked.set(fresh.name, { before: old.before, after: now.after, written: old.written, from: old.from ?? gone.name });
   const { added: _, removed: __, ...rest } = fresh;
   const move = { ...rest, ...counts, before: gone.before, from: gone.from ?? gone.name, callId: fresh.callId ?? gone.callId };
   const others = last.changes.filter((one) => one !== gone && one !== fresh);
@@ -294,6 +317,12 @@ function namesAt({ checkpoints }: ReviewState, name: string, undone = false): re
 export function nameNow({ checkpoints }: ReviewState, turnId: string, name: string): string {
   const later = checkpoints.slice(checkpoints.findLastIndex((one) => one.turnId === turnId) + 1);
   return later.reduce((now, { changes }) => changes.find((one) => one.from === now && one.review !== 'undone')?.name ?? now, name);
+}
+
+/** What prompts did to a file that is still to be decided. */
+export function openChanges(state: ReviewState, name: string): readonly TurnChange[] {
+  const names = namesAt(state, name);
+  return state.checkpoints.flatMap(({ changes }, at) => changes.filter((change) => isOpen(change, names[at] ?? name)));
 }
 
 /** No other prompt has open changes in that file. */

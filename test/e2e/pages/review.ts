@@ -35,6 +35,11 @@ export class ReviewPage {
     return this.#window.page.locator('.codelens-decoration a', { hasText: title });
   }
 
+  /** What stands beside the decisions and does nothing. */
+  note(text: string): Locator {
+    return this.#window.page.locator('.codelens-decoration > span', { hasText: text });
+  }
+
   /** Decides about a hunk, counted from the top of what is in view. */
   async decide(title: 'Keep' | 'Undo', index = 0): Promise<void> {
     const tops = await this.lens(title).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));

@@ -53,6 +53,15 @@ export class Window {
     await this.page.keyboard.press('Enter');
   }
 
+  /** Opens a file of the folder by its name. */
+  async openFile(name: string): Promise<void> {
+    await this.page.keyboard.press('F1');
+    await this.pick.input.fill(name);
+    await this.pick.row(name).first().waitFor();
+    await this.page.keyboard.press('Enter');
+    await this.page.locator('.tab.active', { hasText: name }).waitFor();
+  }
+
   /** A new extension host and a new page, with what the browser keeps. */
   async reload(): Promise<void> {
     // On a busy machine the palette alone may take longer than a page.

@@ -517,7 +517,7 @@ test(
       [await scene.hunks('a'), await scene.hunks('b')].map((hunks) => hunks.map((one) => one.afterLine)),
       [[20], [3]],
     );
-    await assert.rejects(scene.changes.settleTurn('t2', 'keep', scene.path('c')), /by other prompts/);
+    await assert.rejects(scene.changes.settleTurn('t2', 'keep', scene.path('c')), /changed the same lines/);
     await scene.changes.settleTurn('t2', 'undo', scene.path('c'));
     assert.equal(scene.read('c'), 'two\n');
     await scene.changes.settleTurn('t1', 'undo', scene.path('c'));
@@ -871,7 +871,7 @@ test(
     assert.equal(scene.read('b.ts'), edited);
     await scene.turn('on', () => renameSync(scene.path('b.ts'), scene.path('c.ts')));
     assert.deepEqual(row(), ['a.ts c.ts']);
-    await assert.rejects(scene.changes.settleTurn('move', 'undo'), /b\.ts was changed in the same place by other prompts/);
+    await assert.rejects(scene.changes.settleTurn('move', 'undo'), /In b\.ts, you or other prompts have changed the same lines/);
     await scene.changes.settleTurn('on', 'undo');
     assert.deepEqual([row(), scene.read('b.ts')], [['a.ts b.ts'], edited]);
     await scene.changes.settleTurn('move', 'undo');
@@ -1004,6 +1004,180 @@ test(
     await assert.rejects(scene.changes.settle(scene.path('lib/c.txt'), 'undo'), /is outside the workspace/);
     await assert.rejects(scene.changes.settle(scene.path('lib/c.txt'), 'undo', [hunk]), /is outside the workspace/);
     assert.equal(readFileSync(path.join(outside, 'c.txt'), 'utf8'), text);
+  }),
+);
+
+test(
+  'a character typed into a line of the agent’s leaves it under review; undoing it never leaves the old and the new line side by side',
+  inScene(async (scene) => {
+    const agents = numbered(12, (at) => (at === 2 ? 'return a * b;' : at === 8 ? 'agent 8' : undefined));
+    const old = numbered(12, (at) => (at === 2 ? 'return a + b;' : undefined));
+    for (const way of ['typed', 'saved', 'after a reload'] as const) {
+      scene.write({ [way]: old });
+      const file = scene.path(way);
+      await scene.turn(way, () => scene.write({ [way]: agents }));
+      const edited = agents.replace('a * b;', 'a * b; // mine').replace('agent 8', 'agent 88').replace('line 5', 'line five');
+      if (way === 'typed') scene.unsaved.set(file, edited);
+      else {
+        scene.write({ [way]: edited });
+        await scene.changes.userSaved(file);
+      }
+      if (way === 'after a reload') await scene.reload().load();
+      const hunks = await scene.hunks(way);
+      assert.deepEqual(
+        hunks.map(({ hunk }) => [hunk.before, hunk.after, hunk.written]),
+        [
+          [['return a + b;'], ['return a * b; // mine'], ['return a * b;']],
+          [['line 8'], ['agent 88'], ['agent 8']],
+        ],
+        way,
+      );
+      const [product, second] = hunks;
+      assert.ok(product && second);
+      await assert.rejects(scene.changes.settle(file, 'undo', [second]), /changed the same lines/);
+      await assert.rejects(scene.changes.settle(file, 'undo'), /changed the same lines/);
+      // The other hunk was undone around the user's words.
+      const left = old.replace('a + b;', 'a + b; // mine').replace('line 5', 'line five');
+      assert.equal(scene.read(way), left.replace('line 8', 'agent 88'), way);
+      const [last] = await scene.hunks(way);
+      assert.ok(last);
+      await scene.changes.settle(file, 'undo', [last], true);
+      assert.deepEqual([scene.read(way), scene.names], [left, []], way);
+    }
+  }),
+);
+
+test(
+  'a line that both have written stays so when the agent writes on, and is kept as it is',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(12) });
+    const agents = numbered(12, (at) => (at === 2 ? 'agent 2' : undefined));
+    await scene.turn('t1', () => scene.write({ a: agents }));
+    scene.write({ a: agents.replace('agent 2', 'agent 2 and me') });
+    await scene.changes.userSaved(scene.path('a'));
+    await scene.turn('t2', () => scene.write({ a: agents.replace('agent 2', 'agent 2 and me').replace('line 9', 'agent 9') }));
+    const [mixed, pure] = await scene.hunks('a');
+    assert.ok(mixed && pure);
+    assert.deepEqual([mixed.hunk.written, pure.hunk.written], [['agent 2'], undefined]);
+    await assert.rejects(scene.changes.settleAll('undo'), /In a, you or other prompts have changed the same lines/);
+    assert.equal(scene.read('a'), agents.replace('agent 2', 'agent 2 and me'));
+    await scene.changes.undoRestore();
+    assert.equal((await scene.hunks('a')).length, 2);
+    await scene.changes.settle(scene.path('a'), 'keep', (await scene.hunks('a')).slice(0, 1));
+    await scene.changes.settle(scene.path('a'), 'undo');
+    assert.deepEqual([scene.read('a'), scene.names], [agents.replace('agent 2', 'agent 2 and me'), []]);
+  }),
+);
+
+test(
+  'undoing what an earlier prompt did to a line that a later one has changed again is refused',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(5) });
+    await scene.turn('t1', () => scene.write({ a: numbered(5, (at) => (at === 2 ? 'first' : undefined)) }));
+    await scene.turn('t2', () => scene.write({ a: numbered(5, (at) => (at === 2 ? 'second' : undefined)) }));
+    await assert.rejects(scene.changes.settleTurn('t1', 'undo'), /changed the same lines/);
+    assert.equal(
+      scene.read('a'),
+      numbered(5, (at) => (at === 2 ? 'second' : undefined)),
+    );
+  }),
+);
+
+test(
+  'undoing everything names each file that could not be undone, with its reason, and undoes the others',
+  inScene(async (scene) => {
+    const names = Array.from({ length: 13 }, (_, at) => `f${at}`);
+    for (const name of [...names, 'good']) scene.write({ [name]: 'one\n' });
+    await scene.turn('t', () => {
+      for (const name of [...names, 'good']) scene.write({ [name]: 'agent\n' });
+    });
+    for (const name of names) {
+      rmSync(scene.path(name));
+      mkdirSync(scene.path(name));
+    }
+    await assert.rejects(scene.changes.settleAll('undo'), (error: Error) => {
+      const said = error.message.split('\n');
+      assert.deepEqual([said.length, said[0], said.at(-1)], [11, 'f0 is not a regular file any more.', '… +3']);
+      return true;
+    });
+    assert.equal(scene.read('good'), 'one\n');
+  }),
+);
+
+test(
+  'a turn’s file says how much of what the turn did is left, and how many of its hunks were kept',
+  inScene(async (scene) => {
+    const agents = (...at: readonly number[]) => numbered(20, (line) => (at.includes(line) ? `agent ${line}` : undefined));
+    const review = (name: string) => {
+      const file = scene.changes.turnFiles('t')?.files.find((one) => one.path === scene.path(name));
+      return [file?.review, file?.added, file?.removed, file?.hunks?.kept, file?.hunks?.all];
+    };
+    for (const name of ['a', 'b', 'c']) scene.write({ [name]: numbered(20) });
+    await scene.turn('t', () => {
+      for (const name of ['a', 'b', 'c']) scene.write({ [name]: agents(2, 9, 16) });
+    });
+    for (const name of ['a', 'b', 'c']) {
+      await scene.changes.settle(scene.path(name), 'undo', (await scene.hunks(name)).slice(0, 1));
+      assert.deepEqual(review(name), ['open', 2, 2, 2, 3], name);
+    }
+    await scene.changes.settle(scene.path('a'), 'keep');
+    await scene.changes.settle(scene.path('b'), 'keep', (await scene.hunks('b')).slice(0, 1));
+    await scene.changes.settle(scene.path('b'), 'undo');
+    await scene.changes.settle(scene.path('c'), 'undo', await scene.hunks('c'));
+    const decided = [
+      ['kept', 2, 2, 2, 3],
+      ['kept', 1, 1, 1, 3],
+      ['undone', 0, 0, 0, 3],
+    ];
+    assert.deepEqual(['a', 'b', 'c'].map(review), decided);
+    await scene.reload().load();
+    assert.deepEqual(['a', 'b', 'c'].map(review), decided);
+  }),
+);
+
+test(
+  'what the agent writes to the disk beside unsaved text is told with its places, and nothing is written over either',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(20) });
+    const file = scene.path('a');
+    const mine = `mine\n${numbered(20, (at) => (at === 12 ? 'mine 12' : undefined))}`;
+    await scene.turn('t', () => {
+      scene.unsaved.set(file, mine);
+      scene.write({ a: numbered(20, (at) => (at === 5 ? 'agent 5' : undefined)) });
+    });
+    assert.deepEqual(await scene.hunks('a'), []);
+    const beside = await scene.changes.unsavedBeside(file);
+    assert.deepEqual([beside?.lines, beside?.unsaved, beside?.disk], [[6], mine, scene.read('a')]);
+    const merged = mergedInto(beside?.unsaved ?? '', beside?.base ?? '', beside?.disk ?? '');
+    assert.equal(merged, mine.replace('line 5', 'agent 5'));
+    await assert.rejects(scene.changes.settle(file, 'undo'), /changed on disk while you have unsaved text/);
+    assert.deepEqual([scene.read('a'), scene.unsaved.get(file)], [beside?.disk, mine]);
+    // Merged: the agent's change is a hunk, and the user's lines are theirs.
+    scene.unsaved.delete(file);
+    scene.write({ a: merged ?? '' });
+    await scene.changes.userSaved(file);
+    assert.equal(await scene.changes.unsavedBeside(file), undefined);
+    await scene.changes.settle(file, 'undo', await scene.hunks('a'));
+    assert.equal(scene.read('a'), mine);
+  }),
+);
+
+test(
+  'a change behind a link that leads outside is named with its turn, one behind a link inside is listed at its own place',
+  inScene(async (scene) => {
+    const outside = mkdtempSync(path.join(tmpdir(), 'review-outside-'));
+    try {
+      writeFileSync(path.join(outside, 'config'), 'one\n');
+      scene.write({ 'src/a': 'one\n' });
+      symlinkSync(path.join(outside, 'config'), scene.path('config'));
+      symlinkSync(scene.path('src'), scene.path('lib'));
+      await scene.turn('t1', () => scene.write({ 'lib/a': 'two\n' }));
+      assert.deepEqual([scene.names, scene.changes.turnFiles('t1')?.unlisted], [['changed src/a'], undefined]);
+      await scene.turn('t2', () => writeFileSync(scene.path('config'), 'two, longer\n'));
+      assert.deepEqual(scene.changes.turnFiles('t2')?.unlisted, { files: 0, folders: ['config'] });
+    } finally {
+      rmSync(outside, { recursive: true });
+    }
   }),
 );
 

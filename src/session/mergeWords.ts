@@ -1,0 +1,84 @@
+import { diffArrays } from 'diff';
+
+/** Words `from` to `to` of the base, without the latter, are these. */
+interface Change {
+  readonly from: number;
+  readonly to: number;
+  readonly lines: readonly string[];
+}
+
+/** More changed words are not compared: that takes time in the square of it. */
+const MOST_EDITS = 400;
+
+/** What somebody changed from `base` to `wanted`, made in the present text, word by word; undefined where no word stands between that and what changed there meanwhile, or when there are too many. */
+export function mergedLine(present: string, base: string, wanted: string): string | undefined {
+  const words = wordsOf(base);
+  const [there, all] = [present, wanted].map((text) => changesOf(words, wordsOf(text)));
+  const fresh = all?.filter((one) => !there?.some((other) => isSame(one, other)));
+  if (!there || !fresh || fresh.some((one) => there.some((other) => touch(one, other)))) return undefined;
+  return withChanges(words, [...there, ...fresh]);
+}
+
+/** `wanted` is `base` without some of its words, or with other spaces between them: nothing was written. */
+export function onlyRemoves(base: string, wanted: string): boolean {
+  const words = (text: string) => wordsOf(text).flatMap((word) => word.trim() || []);
+  const changes = changesOf(words(base), words(wanted));
+  return changes?.every(({ lines }) => lines.length === 0) ?? false;
+}
+
+/** Some word of the one text is in the other, or half of its characters are where they were. Signs count where it has no words. */
+export function hasSomeOf(one: string, other: string): boolean {
+  const words = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? [];
+  const signs = (text: string) => text.match(/\S/gu) ?? [];
+  const parts = words(one).length > 0 ? words : signs;
+  const there = new Set(parts(other));
+  if (parts(one).some((part) => there.has(part))) return true;
+  const shorter = Math.min(one.length, other.length);
+  let same = 0;
+  while (same < shorter && one[same] === other[same]) same += 1;
+  for (let end = 1; same < shorter && one.at(-end) === other.at(-end); end += 1) same += 1;
+  return same * 2 >= one.length;
+}
+
+function withChanges(base: readonly string[], changes: readonly Change[]): string {
+  const merged: string[] = [];
+  let at = 0;
+  for (const change of [...changes].sort((a, b) => a.from - b.from || a.to - b.to)) {
+    merged.push(...base.slice(at, change.from), ...change.lines);
+    at = change.to;
+  }
+  return [...merged, ...base.slice(at)].join('');
+}
+
+/** Words and signs, each with the spaces behind it, and line ends. */
+function wordsOf(text: string): readonly string[] {
+  return text.match(/\n|(?:[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_])[^\S\n]*|[^\S\n]+/gu) ?? [];
+}
+
+function changesOf(base: readonly string[], other: readonly string[]): readonly Change[] | undefined {
+  const parts = diffArrays([...base], [...other], { maxEditLength: MOST_EDITS });
+  if (!parts) return undefined;
+  const changes: Change[] = [];
+  let at = 0;
+  let open: { from: number; lines: string[] } | undefined;
+  const close = () => {
+    if (open) changes.push({ from: open.from, to: at, lines: open.lines });
+    open = undefined;
+  };
+  for (const part of parts) {
+    if (!part.added && !part.removed) close();
+    else open ??= { from: at, lines: [] };
+    if (part.added) open?.lines.push(...part.value);
+    else at += part.value.length;
+  }
+  close();
+  return changes;
+}
+
+function isSame(a: Change, b: Change): boolean {
+  return a.from === b.from && a.to === b.to && a.lines.join('') === b.lines.join('');
+}
+
+function touch(a: Change, b: Change): boolean {
+  return a.from <= b.to && b.from <= a.to;
+}

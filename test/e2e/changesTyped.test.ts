@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { FakeAgent, SESSION } from '../fakes/acp.ts';
+import { ReviewPage } from './pages/review.ts';
+import { type Scene, suite } from './suite.ts';
+import { untilFile } from './until.ts';
+
+// The user types where the agent writes. Nothing is saved by itself, as on a desktop.
+let agent: FakeAgent;
+let act: () => void | Promise<void> = () => {};
+let root = '';
+
+const inWindow = suite({
+  name: 'changes-typed',
+  prepare: async (folder) => {
+    root = folder;
+    agent = await FakeAgent.start();
+    agent.handlers['session/prompt'] = async () => {
+      await act();
+      agent.text('Done.');
+      return { stopReason: 'end_turn' };
+    };
+    const { command, args } = agent.launch(folder);
+    return {
+      machineSettings: {
+        'parley.agents': [{ id: 'disk', name: 'Disk', protocol: 'acp', command, args }],
+        'parley.defaultAgent': 'disk',
+        'files.autoSave': 'off',
+      },
+      agents: String(args.at(-1)),
+      end: () => agent.stop(),
+    };
+  },
+});
+const inFolder = (name: string) => path.join(root, name);
+const read = (name: string) => readFileSync(inFolder(name), 'utf8');
+const write = (name: string, text: string) => writeFileSync(inFolder(name), text);
+const text = (lines: readonly string[]) => `${lines.join('\n')}\n`;
+const numbered = (word: string, count: number) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
+const typeAfter = async ({ page }: Scene['window'], line: string, words: string) => {
+  await page.locator('.editor-instance .view-line', { hasText: line }).first().click();
+  await page.keyboard.press('End');
+  await page.keyboard.type(words);
+  await page.locator('.editor-instance .view-line', { hasText: words.trim() }).first().waitFor();
+};
+
+test(
+  'what is typed into the agent’s lines stays under review, saved or not; Undo leaves what it can, and asks where it takes typed text away',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const lines = numbered('line', 40).with(4, 'return a + b;');
+    write('sum.txt', text(lines));
+    act = () => write('sum.txt', text(lines.with(4, 'return a * b;').with(20, 'agent 21').with(29, 'agent 30')));
+    await window.openChat();
+    await chat.frame.getByText('Disk').first().waitFor();
+    await chat.exchange('multiply');
+    await review.openFile('sum.txt');
+    // The file opens at its first change.
+    await window.cursor(5).waitFor();
+    await review.lenses(3);
+    await typeAfter(window, 'return a * b;', ' // mine');
+    await typeAfter(window, 'agent 21', '1');
+    await review.note('edited by you').nth(1).waitFor();
+    await review.lenses(3);
+    await page.keyboard.press('Control+s');
+    await untilFile(inFolder('sum.txt'), /agent 211/);
+    await review.lenses(3);
+    await window.pictures('review/edited-by-you', ['dark', 'light', 'contrast']);
+    await review.decide('Undo', 0);
+    await untilFile(inFolder('sum.txt'), /return a \+ b; \/\/ mine\n/);
+    await review.lenses(2);
+    await review.decide('Undo', 0);
+    const dialog = page.locator('.monaco-dialog-box');
+    await dialog.getByText('You have edited this change').waitFor();
+    await window.pictures('review/edited-undo', ['dark', 'light', 'contrast']);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    assert.match(read('sum.txt'), /agent 211/);
+    await review.decide('Undo', 0);
+    await dialog.getByRole('button', { name: 'Undo' }).click();
+    await untilFile(inFolder('sum.txt'), /line 21\n/);
+    await review.lenses(1);
+    await review.decide('Keep');
+    await review.lenses(0);
+    assert.equal(read('sum.txt'), text(lines.with(4, 'return a + b; // mine').with(29, 'agent 30')));
+    await window.openChat();
+    await chat.lastTurn.getByText('1 of 3 kept').waitFor();
+    await window.pictures('review/partly-kept');
+  }),
+);
+
+test(
+  'unsaved text while the agent writes to the disk: the places are shown, Undo is refused with what to do, and both are merged',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const lines = numbered('row', 40);
+    write('both.txt', text(lines));
+    await window.openFile('both.txt');
+    await typeAfter(window, 'row 20', ' of mine');
+    act = () => write('both.txt', text(lines.with(9, 'agent 10')));
+    await window.openChat();
+    await chat.exchange('meanwhile');
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    await review.openFile('both.txt');
+    await review.note('Changed on disk').waitFor();
+    await window.pictures('review/unsaved-beside', ['dark', 'light', 'contrast']);
+    await window.openChat();
+    await chat.lastTurn.getByRole('button', { name: 'Undo: both.txt' }).click();
+    await chat.lastTurn.getByRole('button', { name: 'Undo', exact: true }).click();
+    await chat.frame.getByText('both.txt was changed on disk while you have unsaved text in it').first().waitFor();
+    assert.equal(read('both.txt'), text(lines.with(9, 'agent 10')));
+    await review.openFile('both.txt');
+    await review.lens('Merge').click();
+    await untilFile(inFolder('both.txt'), /agent 10\n.*row 20 of mine\n/s);
+    await review.note('Changed on disk').waitFor({ state: 'hidden' });
+    await review.lenses(1);
+    assert.equal(await page.locator('.tab.dirty').count(), 0);
+    await window.pictures('review/unsaved-merged');
+    await review.decide('Undo');
+    await untilFile(inFolder('both.txt'), /row 10\n.*row 20 of mine\n/s);
+  }),
+);
+
+test(
+  'the keys go from change to change in a pending diff, too',
+  inWindow(async ({ window }) => {
+    const { chat, diff, page, pick } = window;
+    const lines = numbered('line', 60);
+    const after = lines.with(2, 'line three').with(45, 'line forty-six');
+    write('plan.txt', text(lines));
+    act = async () => {
+      const content = [{ type: 'diff', path: inFolder('plan.txt'), oldText: text(lines), newText: text(after) }];
+      const toolCall = { toolCallId: 'c2', title: 'Edit plan.txt', kind: 'edit', status: 'pending', content };
+      agent.update({ sessionUpdate: 'tool_call', ...toolCall });
+      const options = [
+        { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+        { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+      ];
+      await agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options }, 'permission-1');
+    };
+    await window.openChat();
+    await chat.say('plan it');
+    await pick.row('Allow once').waitFor();
+    await diff.compared();
+    await window.pictures('review/pending-under-pick');
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    await diff.editor.locator('.editor.modified .view-line', { hasText: 'line three' }).click();
+    await window.cursor(3).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('j');
+    await window.cursor(46).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Shift+j');
+    await window.cursor(3).waitFor();
+    await window.command('Parley: Reject Proposed Change');
+    await chat.settled(chat.lastTurn);
+  }),
+);
