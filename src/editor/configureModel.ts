@@ -108,7 +108,7 @@ async function keyAndModel(
       key = typed.value === '' ? undefined : typed.value;
     }
     const listed = await listModels(draft.baseUrl, key).catch((error: Error) => error);
-    refused = listed instanceof Error && /^HTTP 40[13]$/.test(listed.message);
+    refused = listed instanceof Error && /^HTTP 40[13]\.$/.test(listed.message);
     if (refused && asks) continue;
     const name = await askName(inputs, draft, listed, now);
     if (!name) return undefined;
@@ -127,7 +127,9 @@ async function askKey(inputs: ConfigureInputs, { name, needsKey }: Draft, refuse
     password: true,
     prompt: refused
       ? vscode.l10n.t('{0} did not accept the key.', name)
-      : vscode.l10n.t('API key for {0}. It is kept in secret storage.', name),
+      : needsKey
+        ? vscode.l10n.t('API key for {0}. It is kept in secret storage.', name)
+        : vscode.l10n.t('API key for {0}, if it needs one. It is kept in secret storage.', name),
     check: (typed) => (needsKey && typed.trim() === '' ? vscode.l10n.t('Needed') : undefined),
   });
   if (text === undefined || text === back) return text === undefined ? undefined : BACK;
@@ -166,7 +168,7 @@ async function askName(
     value: draft.baseUrl === now.baseUrl ? now.name : '',
     prompt:
       listed instanceof Error
-        ? vscode.l10n.t('{0} did not list its models ({1}). Start it, or type the name of a model.', draft.name, listed.message)
+        ? vscode.l10n.t('{0} did not list its models. {1} You can type the name of one.', draft.name, listed.message)
         : vscode.l10n.t('Which model?'),
     check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
   });

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { ModelLine } from '../bridge/contract.ts';
+import { whyFailed } from '../transport/httpFailure.ts';
 
 /** Milliseconds for the list of models, and models shown of it. */
 const LIST_LIMIT = 5000;
@@ -21,11 +22,11 @@ export async function listModels(baseUrl: string, key: string | undefined, limit
     headers: headersFor(baseUrl, key),
     signal: AbortSignal.timeout(limit),
   }).catch((error: unknown) => {
-    throw new Error(reasonOf(error));
+    throw whyFailed(baseUrl, cause(error));
   });
-  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  if (!response.ok) throw new Error(`HTTP ${response.status}.`);
   const parsed = listed.safeParse(await response.json().catch(() => undefined));
-  if (!parsed.success) throw new Error('no list of models came back');
+  if (!parsed.success) throw new Error('No list of models came back.');
   return parsed.data.data.slice(0, MOST).map(({ id, pricing }) => {
     const price = pricing && priceText(pricing);
     return { name: id, ...(price ? { price } : {}) };
@@ -47,9 +48,8 @@ export function priceText({ prompt, completion }: { readonly prompt: string; rea
   return input === 0 && output === 0 ? '$0' : `${dollars(input)} / ${dollars(output)}`;
 }
 
-/** What went wrong with a connection, as short as the system says it: ECONNREFUSED. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
-  return cause instanceof Error ? cause.message || cause.name : String(cause);
+/** `fetch` hides what the system said behind an error of its own. */
+function cause(error: unknown): Error {
+  const hidden = error instanceof Error ? (error.cause ?? error) : error;
+  return hidden instanceof Error ? hidden : new Error(String(hidden));
 }

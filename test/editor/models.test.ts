@@ -33,9 +33,9 @@ test('an endpoint that cannot list its models says why in a few words', async (c
   const odd = await endpoint(200, '<html>');
   context.after(refused.close);
   context.after(odd.close);
-  await assert.rejects(listModels(refused.url, undefined), /^Error: HTTP 401$/);
-  await assert.rejects(listModels(odd.url, undefined), /no list of models/);
-  await assert.rejects(listModels('http://127.0.0.1:9/v1', undefined), /ECONNREFUSED|bad port/);
+  await assert.rejects(listModels(refused.url, undefined), /^Error: HTTP 401\.$/);
+  await assert.rejects(listModels(odd.url, undefined), /No list of models/);
+  await assert.rejects(listModels('http://127.0.0.1:9/v1', undefined), /127\.0\.0\.1:9.*\./);
 });
 
 test('a price is told for a million tokens, and only when it is known', () => {

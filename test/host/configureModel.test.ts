@@ -84,7 +84,7 @@ describe('configuring a model', () => {
 
   it('a server that is not running is named with the reason, and a model can be typed', async () => {
     const [asked] = await through(['mine'], { name: 'Ollama', baseUrl: 'http://127.0.0.1:9/v1', needsKey: false });
-    assert.match(asked ?? '', /^Ollama did not list its models \(.+\)\. Start it/);
+    assert.match(asked ?? '', /^Ollama did not list its models\. .+127\.0\.0\.1:9.+ You can type/);
     assert.equal(modelSettings().name, 'mine');
   });
 });
