@@ -88,8 +88,12 @@ export function setGuardedFiles(globs: readonly string[]): void {
   });
 }
 
+/** No system that keeps a workspace takes a longer path by itself; to judge each of its names would stop the editor. */
+const LONGEST_PATH = 4096;
+
 /** Why a change of this file is always shown; undefined when it need not be. The path is below a workspace folder, links followed, any separators. */
 export function guardReason(below: string): GuardReason | undefined {
+  if (below.length > LONGEST_PATH) return 'name';
   const names = below.split(/[\\/]/).filter((name) => name !== '' && name !== '.');
   if (names.some(isDeceptiveName)) return 'name';
   const folded = names.map(foldName);

@@ -41,11 +41,15 @@ export function pathBelow(root: string, target: string): string | undefined {
   return pathBelowFolder(root, target, platform);
 }
 
+/** The system opens no longer path, so nothing stands behind one. */
+const LONGEST_PATH = platform === 'win32' ? 32_767 : 4096;
+
 /** With the links of every folder that exists followed, and of a link that leads to nothing yet; what does not exist is put behind it. */
 export async function realPath(target: string, links = 0): Promise<string> {
   try {
     return await realpath(target);
   } catch {
+    if (target.length > LONGEST_PATH) return target;
     const parent = path.dirname(target);
     if (parent === target) return target;
     const here = path.join(await realPath(parent, links), path.basename(target));
@@ -59,6 +63,7 @@ export function realPathNow(target: string, links = 0): string {
   try {
     return realpathSync.native(target);
   } catch {
+    if (target.length > LONGEST_PATH) return target;
     const parent = path.dirname(target);
     if (parent === target) return target;
     const here = path.join(realPathNow(parent, links), path.basename(target));

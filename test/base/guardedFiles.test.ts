@@ -58,6 +58,11 @@ test('the user adds names and paths, and what is listed stays', () => {
   assert.equal(guardReason('.envrc'), 'shell');
 });
 
+test('a path that no system opens is always asked about', () => {
+  assert.equal(guardReason(`${'a/'.repeat(2000)}x`), undefined);
+  assert.equal(guardReason(`${'a/'.repeat(20_000)}x`), 'name');
+});
+
 test('a name of any length costs time in proportion', () => {
   for (const piece of ['a', '.', '*', 'ſ', '\u200d', '/a', '~']) {
     assertLinear(`guard ${piece}`, 3000, (size) => () => guardReason(`${piece.repeat(size)}x`));

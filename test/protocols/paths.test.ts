@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { placeOf } from '../../src/protocols/paths.ts';
+import { placeOf, realPathNow } from '../../src/protocols/paths.ts';
 
 function folderFor(t: TestContext): string {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-paths-')));
@@ -24,6 +24,13 @@ test('.., a folder with a like name, folders that steer the editor, relative pat
     assert.equal(await place(name), 'guarded');
   await assert.rejects(placeOf('src/a.txt', [cwd]), /not absolute/);
   await assert.rejects(placeOf(`${cwd}/a\0b`, [cwd]), /NUL/);
+});
+
+test('a path of a hundred thousand folders ends neither the stack nor the patience', async (t) => {
+  const cwd = folderFor(t);
+  const deep = path.join(cwd, 'a/'.repeat(100_000), 'x');
+  assert.equal(realPathNow(deep), deep);
+  assert.equal(await placeOf(deep, [cwd]), 'guarded');
 });
 
 test('links out of the workspace, also to what is not there yet', async (t) => {
