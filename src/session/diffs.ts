@@ -106,7 +106,8 @@ function undo(diff: Diff, text: string | null): string | null | undefined {
 /** What the user has changed elsewhere in the file since stays. */
 function undoWhole(before: string | null, after: string | null, text: string | null): string | null | undefined {
   if (text === after) return before;
-  if (text === null || after === null || before === null) return undefined;
+  // A text that is as before was never changed, or is taken back already.
+  if (text === null || after === null || before === null || text === before) return undefined;
   return mergedInto(text, after, before);
 }
 
