@@ -39,7 +39,7 @@ describe('terminals of an agent in the terminal panel', () => {
     desk.say('a', { type: 'terminal.changed', terminal: { id: 'x' }, delta: '\u001b[31mred\u001b[0m\n' });
     assert.ok(text().includes('\u001b[31mred\u001b[0m\r\n') && !text().includes('not mine'));
     desk.say('a', { type: 'terminal.changed', terminal: { id: 'x', exit: { code: 3, signal: null } } });
-    assert.match(text(), /Exit code 3/);
+    assert.match(text(), /exit 3/);
     end();
   });
 

@@ -78,7 +78,7 @@ export class Person {
   async asked(): Promise<string> {
     const { pick } = this.window;
     await pick
-      .row(/^Allow|^Look first/)
+      .row(/^(?:Allow|Approve|Look first)/)
       .first()
       .waitFor({ timeout: 120_000 });
     return (await pick.title.textContent()) ?? '';

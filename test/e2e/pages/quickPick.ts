@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 
 /** What allows once is called so, or just Allow. A row's name has its label first, then what stands beside and below it. */
-const ANSWERS = { A: /^(?:Allow once|允许一次|Allow(?=,|$)|允许(?=,|，|$))/, R: /Reject|拒绝/ } as const;
+const ANSWERS = { A: /^(?:Allow once|Approve once|允许一次|Allow(?=,|$)|允许(?=,|，|$))/, R: /Reject|拒绝/ } as const;
 
 /** The quick-pick or input box that is open. */
 export class QuickPick {
