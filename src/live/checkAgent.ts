@@ -4,7 +4,7 @@ import { newSession } from '../session/reduce.ts';
 import { type LiveDeps, LiveSession } from './liveSession.ts';
 import type { Profile } from './profiles.ts';
 
-/** What came of one step of a check: a few words, and what to do where it failed. */
+/** The outcome of one step of a check: a few words, and the remedy where it failed. */
 export type Finding =
   | { readonly ok: true; readonly ms: number }
   | { readonly ok: false; readonly reason: string; readonly next: readonly Remedy[] };
@@ -19,7 +19,7 @@ export interface AgentCheck {
 }
 
 const refused = (): Promise<never> => Promise.reject(new Error('Nothing is read, written or run in a check.'));
-/** Of an agent that is checked nothing is done. */
+/** Refuses all actions of an agent under check. */
 export const noPorts: Ports = { tools: [], files: { read: refused, write: refused }, terminals: { create: refused } };
 
 const PROMPT: readonly Content[] = [{ type: 'text', text: 'Reply with the word OK.' }];
@@ -63,7 +63,7 @@ function connectionOf({ link, asks }: Session, ms: number): Finding | undefined 
   return link.state === 'ready' ? { ok: true, ms } : undefined;
 }
 
-/** Whatever it says or wants to do comes from its model. */
+/** The finding about the model: any text, call or ask proves that it answers. */
 function modelOf({ turns, asks, link }: Session, ms: number): Finding | undefined {
   const turn = turns.at(-1);
   if (turn?.error) return { ok: false, reason: turn.error.message, next: turn.error.next ?? [] };

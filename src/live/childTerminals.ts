@@ -82,9 +82,9 @@ class ChildCommand implements ChildTerminal {
   #exit: Exit | undefined;
   /** Ends it by force a while after it was killed. */
   #lastResort: NodeJS.Timeout | undefined;
-  /** Ends the draining once nothing more is said. */
+  /** Ends the draining once no more output comes. */
   #quiet: NodeJS.Timeout | undefined;
-  /** It has ended, and its group has not. */
+  /** True when it has ended but its group has not. */
   #hasLeftBehind = false;
 
   constructor(spec: TerminalSpec, child: Child) {
@@ -141,7 +141,7 @@ class ChildCommand implements ChildTerminal {
     });
   }
 
-  /** Normally the pipes close with it (acp.md §10.4). What it left running, a server for example, may hold them for ever. */
+  /** Normally the pipes close with it (acp.md §10.4). A process it left running, such as a server, may hold them forever. */
   #drain(exit: Exit, resolve: (exit: Exit) => void): void {
     const finish = () => {
       if (this.#exit) return;
@@ -158,7 +158,7 @@ class ChildCommand implements ChildTerminal {
 
   #finish(exit: Exit): void {
     const { pid, stdout, stderr } = this.#child;
-    // What it left in its group is still to be ended, by a kill that is under way or by the release.
+    // A pending kill or the release still has to end the rest of its process group.
     this.#hasLeftBehind = pid !== undefined && hasLeftBehind(pid);
     if (!this.#hasLeftBehind) {
       clearTimeout(this.#lastResort);

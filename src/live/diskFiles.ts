@@ -4,7 +4,7 @@ import { inMannerOf, plain } from '../session/diffs.ts';
 import { mergedInto } from '../session/merge.ts';
 import type { FileEffects } from './review/changeSet.ts';
 
-/** The files port without an editor: what is on disk. */
+/** The files port without an editor: reads from disk. */
 export const diskFiles: Files = {
   read: (file) => readTextFile(file),
   write: (file, text, _from, real) => writeTextFile(file, text, real),

@@ -17,7 +17,7 @@ export interface Applied {
 
 /**
  * The one way into a session, for its agent, its tools and the live session alike: events are bounded and timed here, recorded in the journal, and
- * only then shown to surfaces. Who acts on an event listens to `onApplied`, which comes after every surface.
+ * only then shown to surfaces. Code that acts on an event listens to `onApplied`, which fires after every surface.
  */
 export class EventSink implements Disposable {
   readonly store: Store;
@@ -27,7 +27,7 @@ export class EventSink implements Disposable {
   readonly #refused = new Emitter<Ask>();
   /** An ask beyond the bound of open asks: nobody sees it, so it has to be answered at once. */
   readonly onRefused = this.#refused.listen;
-  /** The user knows that more is asked than can be open. */
+  /** True once the user knows that more asks came than can be open. */
   #warned = false;
   #disposed = false;
 
@@ -36,14 +36,14 @@ export class EventSink implements Disposable {
     this.#clock = clock;
     // The first listener: an event is in the journal before anybody can see it or answer it.
     this.store.onChange(({ event, now }) => {
-      // No ask outlives its agent, and a whole file at every pause in typing is much to write.
+      // Not recorded: no ask outlives its agent, and a whole file at every pause in typing is too much to write.
       if (event.type !== 'ask.revised') journal?.record(event, now);
     });
   }
 
   emit(raw: SessionEvent): void {
     if (this.#disposed) return;
-    // A value that JSON cannot hold would stop the journal and the view.
+    // A value that JSON cannot represent would break the journal and the view.
     const bounded = raw.type === 'text.delta' || raw.type === 'call.inputDelta' ? raw : cutDeep(raw);
     const before = this.store.now;
     const event = withTime(bounded, before, this.#clock);
@@ -78,7 +78,7 @@ function withTime(event: SessionEvent, session: Session, now: () => number): Ses
   return { ...event, at: now() };
 }
 
-/** Parts a turn keeps. Every change copies the list, so a turn without an end would cost ever more. */
+/** Most parts a turn keeps. Every change copies the list, so an endless turn would cost ever more. */
 export const MOST_PARTS = 5000;
 /** Removed at a time, and grown by before a turn is looked at again: both read every part. */
 export const AT_A_TIME = 1000;

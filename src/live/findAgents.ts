@@ -5,11 +5,11 @@ import { type KnownAgent, knownAgents } from './knownAgents.ts';
 
 export interface FoundAgent {
   readonly agent: KnownAgent;
-  /** Where its command is; absent when it is nowhere. */
+  /** Path of its command; absent when not found. */
   readonly file?: string;
-  /** What it calls its version, when it said so in time. */
+  /** The version it reported in time. */
   readonly version?: string;
-  /** It when it was not said in time: settles within some seconds, with undefined when it is not said at all. */
+  /** The version, if reported late: settles within some seconds, with undefined when none comes. */
   readonly late?: Promise<string | undefined>;
 }
 

@@ -33,7 +33,7 @@ export function runningHost(data: string): RunningHost | undefined {
   }
 }
 
-/** What a host reads again whenever it has changed. */
+/** Settings that a host reloads on every change. */
 export interface HostSettings {
   readonly profiles: readonly Profile[];
   readonly rules: readonly (ApprovalRule & { readonly agent?: string })[];
@@ -62,7 +62,7 @@ export function writeHostSettings(data: string, { profiles, ...rules }: HostSett
   return files;
 }
 
-/** Starts a host that outlives this process. Rejects with what it said when it ended at once. */
+/** Starts a host that outlives this process. Rejects with the host's output when it ends at once. */
 export async function startHost({ data, script, settings, env }: HostStart): Promise<RunningHost> {
   const { agents, rules } = writeHostSettings(data, settings);
   const child = spawn(process.execPath, [script, 'serve', '--data', data, '--profile', agents, '--rules', rules], {
@@ -90,9 +90,9 @@ export async function startHost({ data, script, settings, env }: HostStart): Pro
   }
 }
 
-/** Asks a host to end. Its sessions come back with the next. */
+/** Asks a host to end. The next host restores its sessions. */
 export function stopHost({ pid }: RunningHost): void {
-  // Windows knows no such signal: it would end the host alone, and its agents would stay.
+  // Windows has no such signal: it would end the host alone and leave its agents running.
   if (process.platform === 'win32') killTreeNow(pid);
   else process.kill(pid, 'SIGTERM');
 }

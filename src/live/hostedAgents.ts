@@ -13,7 +13,7 @@ export function settingsId(profileId: string): string {
   return isHosted(profileId) ? profileId.slice(0, -MARK.length) : profileId;
 }
 
-/** The same agent in the host. Its address and token are those of the host that runs when it is launched. */
+/** The same agent in the host. Uses the address and token of the host that runs at launch. */
 export function inHost({ id, name, cwd }: Profile): Profile {
   const agent = providerOf(id);
   const folder = cwd === undefined ? {} : { cwd };

@@ -19,7 +19,7 @@ import type { HostedSession } from './surface.ts';
 import { ToolApproval } from './toolApproval.ts';
 import { workspacePathsAt } from './workspacePaths.ts';
 
-/** What a live session needs of the world. */
+/** Dependencies of a live session. */
 export interface LiveDeps {
   readonly protocol: Protocol;
   /** Rejects with a message for the user when the agent cannot be found. */
@@ -36,14 +36,14 @@ export interface LiveDeps {
   readonly beforePrompt?: (turnId: TurnId) => Promise<void> | undefined;
 }
 
-/** Milliseconds after which one more Stop is meant. */
+/** Milliseconds after which another Stop counts as deliberate. */
 const SECOND_STOP = 1_000;
 
 interface Conversation {
   readonly adapter: Adapter;
   readonly stop: AbortController;
 }
-/** A launch that another start or a stop has overtaken is not the state any more, and its outcome is dropped. */
+/** State of the agent. A launch that another start or a stop has superseded is no longer the state, and its outcome is dropped. */
 type AgentState =
   | { readonly kind: 'neverStarted' }
   | { readonly kind: 'launching' }
@@ -87,7 +87,7 @@ export class LiveSession implements HostedSession, Disposable {
     return this.#agent.kind !== 'neverStarted';
   }
 
-  /** A session read from the journal has no agent any more: what was under way is over. */
+  /** Ends everything in progress: a session read from the journal has no agent. */
   interrupt(lost = 0): void {
     if (lost > 0) {
       const text = t('Part of this conversation was damaged on disk and could not be read ({0} records).', lost);
@@ -96,12 +96,12 @@ export class LiveSession implements HostedSession, Disposable {
     this.#emit({ type: 'link.closed', reason: interrupted(), next: ['restart'], at: this.#deps.now() });
   }
 
-  /** It is a copy of the conversation of that name, and called so until the agent has a name of its own for it. */
+  /** Sets the title and the key of the copied conversation, in use until the agent names the copy. */
   name(title: string, copyOf: string): void {
     this.#emit({ type: 'title.set', title, copyOf });
   }
 
-  /** The review of files found or decided something. */
+  /** Applies an event of the file review. */
   publish(event: Extract<SessionEvent, { readonly type: 'turn.files' | 'corrections.set' | 'notice' }>): void {
     this.#emit(event);
   }
@@ -110,7 +110,7 @@ export class LiveSession implements HostedSession, Disposable {
     this.#emit({ type: 'title.set', title, chosen: true });
   }
 
-  /** Opens the conversation; whatever becomes of it shows in the session's link. */
+  /** Opens the conversation; the session's link shows the outcome. */
   async start(resume?: Resume): Promise<void> {
     if (this.#agent.kind === 'disposed') return;
     const launching: AgentState = { kind: 'launching' };
@@ -139,7 +139,7 @@ export class LiveSession implements HostedSession, Disposable {
   async restart(): Promise<void> {
     this.#end(interrupted());
     const { resumeKey: key, partial, turns } = this.store.now;
-    // Half of an earlier conversation is not gone on from: it is told anew.
+    // Replays the whole conversation instead of continuing from a partial history.
     if (partial && turns[0]) this.#emit({ type: 'turns.removed', from: turns[0].id });
     await this.start(key === undefined ? undefined : { key, history: partial === true });
   }
@@ -249,7 +249,7 @@ export class LiveSession implements HostedSession, Disposable {
     const launching = this.#agent;
     const stop = new AbortController();
     const adapter = this.#deps.protocol.open(launch, {
-      // A conversation that was ended is not heard any more.
+      // Ignores events of a conversation that has ended.
       emit: (event) => {
         if (!stop.signal.aborted) this.#emit(event);
       },
@@ -277,14 +277,14 @@ export class LiveSession implements HostedSession, Disposable {
     return { ...ports, tools: wrap(ports.tools), ...(ports.remoteFileTools ? { remoteFileTools: wrap(ports.remoteFileTools) } : {}) };
   }
 
-  /** The user does not want to wait for the agent any longer; what they have typed waits for them. */
+  /** Stops an agent that is still starting, and holds the queued prompts for the user. */
   #stopStart(): void {
     if (this.store.now.link.state !== 'opening') return;
     this.#hold();
     this.#end(t('The agent was stopped.'));
   }
 
-  /** The agent was asked and goes on: it is ended with its turn, and another one goes on with the conversation. A double click is one Stop. */
+  /** Restarts an agent that ignored an earlier Stop and resumes the conversation. A double click is one Stop. */
   #stopAgain(): void {
     const turn = runningTurn(this.store.now);
     if (!turn || Math.abs(this.#deps.now() - this.#stoppedAt) < SECOND_STOP) return;
@@ -318,12 +318,12 @@ export class LiveSession implements HostedSession, Disposable {
       case 'ask.opened':
         return this.#askOpened(event.ask);
       case 'turn.ended':
-        // A turn of an earlier conversation that was stopped then says nothing of what waits now.
+        // A turn that was stopped in a replayed conversation must not affect prompts queued now.
         if (event.status !== 'done' && !this.store.now.partial) this.#hold(!isStopped(before, event));
         if (!this.store.now.partial) void this.#lookFor(event.turnId);
         return this.#drain();
       case 'link.closed':
-        // What was to follow a turn that broke off was typed in the belief that it would not.
+        // The user queued these prompts before the turn broke off, so they may not fit any more.
         if (runningTurn(before)) this.#hold();
         return this.#forget();
       case 'link.ready':
@@ -336,7 +336,7 @@ export class LiveSession implements HostedSession, Disposable {
     }
   }
 
-  /** An agent that makes call after call is shown with its latest ones. */
+  /** Drops the oldest parts of a turn that has grown too long. */
   #boundTurn(turnId: TurnId): void {
     const turn = this.store.now.turns.findLast((one) => one.id === turnId);
     if (!turn || turn.parts.length <= MOST_PARTS) this.#boundAt = MOST_PARTS;
@@ -350,17 +350,17 @@ export class LiveSession implements HostedSession, Disposable {
       this.#emit({ type: 'notice', notice: { level: 'info', text, turnId } });
   }
 
-  /** What nobody told of this turn may stand on the disk. */
+  /** Checks the disk for changes of this turn that the agent has not reported. */
   async #lookFor(turnId: TurnId): Promise<void> {
     const turn = this.store.now.turns.findLast((one) => one.id === turnId);
     for (const callId of turn ? await appliedOnDisk(turn) : []) this.#emit({ type: 'call.appliedOnDisk', turnId, callId });
   }
 
-  /** An agent that is gone needs no more ending than its adapter gives it. */
+  /** Forgets an agent whose link has closed; its adapter needs no further cleanup. */
   #forget(): void {
     const agent = this.#agent;
     if (agent.kind !== 'open') return;
-    // Not from inside the adapter's own call.
+    // Deferred, to run outside the adapter's own call.
     queueMicrotask(() => {
       if (this.#agent !== agent) return;
       this.#agent = { kind: 'gone' };
@@ -370,17 +370,17 @@ export class LiveSession implements HostedSession, Disposable {
 
   #askOpened(ask: Ask): void {
     const ruled = ruledAnswer(ask, this.#deps.rules(), this.store.now.cwd, workspacePathsAt(this.store.now.cwd));
-    // After the adapter has finished saying what it says.
+    // Deferred until the adapter has emitted all its events.
     if (ruled) queueMicrotask(() => this.#answer(ask.id, ruled.answer, ruled.rule));
   }
 
   #refuse(ask: Ask): void {
     const adapter = this.#adapter;
-    // After the adapter's own call. A tool of ours that asks sees by itself that its ask is not open.
+    // Deferred until after the adapter's own call. Our own tools notice that their ask is not open.
     queueMicrotask(() => adapter?.send({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } }));
   }
 
-  /** An answer to an ask that is gone, or an option it never had, is dropped. */
+  /** Drops an answer to a closed ask or with an option that it never had. */
   #answer(askId: string, answer: Answer, rule?: ApprovalRule): void {
     const ask = findAsk(this.store.now, askId);
     if (!ask) return;
@@ -433,7 +433,7 @@ export class LiveSession implements HostedSession, Disposable {
     if (wasQueued) this.#setQueue(without(this.store.now.queue, prompt.turnId));
     const intent = asCommand(prompt, this.store.now.commands);
     const { corrections = [] } = this.store.now;
-    // A command has no place for them: they wait for the next prompt.
+    // Commands cannot carry them, so they wait for the next prompt.
     if (intent.type !== 'prompt' || corrections.length === 0) return this.#adapter?.send(intent);
     this.#emit({ type: 'corrections.set', texts: [] });
     this.#adapter?.send({ ...intent, content: [...intent.content, { type: 'text', text: enclosed(corrections) }] });
@@ -452,7 +452,7 @@ export class LiveSession implements HostedSession, Disposable {
     return false;
   }
 
-  /** What was to follow waits for the user from now on. Feedback goes on where its rejection has ended the turn. */
+  /** Holds queued prompts for the user. Feedback is still sent where its rejection has ended the turn. */
   #hold(exceptFeedback = false): void {
     const { queue } = this.store.now;
     const holds = (one: QueuedPrompt) => !one.held && !(exceptFeedback && one.feedback);
@@ -493,7 +493,7 @@ function failingText({ reason, full }: Extract<JournalTrouble, { kind: 'failing'
     : t('This conversation cannot be saved: {0} It is kept in memory and saved once that works again.', reason);
 }
 
-/** The turn failed or the user stopped it, rather than that the agent gave it up. */
+/** True when the turn failed or the user stopped it, false when the agent gave up. */
 function isStopped(before: Session, { turnId, status }: Extract<SessionEvent, { type: 'turn.ended' }>): boolean {
   return status === 'failed' || runningTurn(before)?.id !== turnId || runningTurn(before)?.stopping === true;
 }
@@ -508,13 +508,13 @@ function feedbackApart(ask: Ask, answer: Answer, carries: boolean): { readonly g
   return words !== '' && feedbackWay(ask, carries) && effect?.startsWith('reject') ? { given, words } : { given };
 }
 
-/** The ids a user may choose; what else comes from the view is not what was shown. */
+/** Returns the ids that a user may choose; drops values that the view did not show. */
 function offered(ask: Ask): readonly string[] {
   if (ask.kind === 'approval') return ask.options.filter((option) => !isTooWide(option, ask)).map((option) => option.id);
   return ask.refusal === undefined ? [] : [ask.refusal];
 }
 
-/** What an answer decides, to be kept with the call it was about. Secrets are left out; undefined for an option the ask does not have. */
+/** Returns the decision of an answer, stored with its call. Omits secrets; undefined for an option that the ask does not have. */
 function decisionOf(ask: Ask, answer: Answer, rule: ApprovalRule | undefined): Decision | undefined {
   if (answer.kind === 'cancelled') return ask.kind === 'question' ? { kind: 'skipped' } : undefined;
   if (ask.kind === 'question') {
@@ -551,7 +551,7 @@ function asCommand(prompt: QueuedPrompt, commands: readonly Command[]): Intent {
     const found = level.find((command) => [command.name, ...command.aliases].some((name) => startsWithWord(rest, name)));
     if (!found) break;
     const name = [found.name, ...found.aliases].find((one) => startsWithWord(rest, one)) ?? found.name;
-    // As it was typed: an alias is a name the agent gave.
+    // Keeps the name as typed, because the agent defined the alias.
     path.push(name);
     rest = rest.slice(name.length).trimStart();
     level = found.children ?? [];
@@ -571,12 +571,12 @@ export function without(queue: readonly QueuedPrompt[], turnId: TurnId): readonl
   return queue.filter((prompt) => prompt.turnId !== turnId);
 }
 
-/** A prompt with nothing in it is not sent. */
+/** True for a prompt without content, which is not sent. */
 function isEmpty(content: readonly Content[]): boolean {
   return content.every((one) => one.type === 'text' && one.text.trim() === '');
 }
 
-/** The calls of a turn whose end the agent has not told and whose changes, all of them, stand on the disk. Never rejects. */
+/** Returns the calls of a turn whose outcome the agent has not reported and whose changes are all on disk. Never rejects. */
 async function appliedOnDisk(turn: Turn): Promise<readonly CallId[]> {
   const untold = callsOf(turn).filter((call) => call.status === 'ended' && call.output.some((one) => one.kind === 'diff'));
   const found = await Promise.all(
@@ -589,7 +589,7 @@ async function appliedOnDisk(turn: Turn): Promise<readonly CallId[]> {
   return found.flat();
 }
 
-/** Certain only where a whole side says so, or a piece that has come to stand where the old one no longer does. */
+/** True only when a whole side matches, or the new excerpt is present and the old one is gone. */
 async function isMade({ path, diffs }: ChangedFile): Promise<boolean> {
   const present = await onDisk(path);
   if (!doneSides(diffs, present).ok) return false;

@@ -41,7 +41,7 @@ function ask(env: NodeJS.ProcessEnv): Promise<string | undefined> {
         try {
           process.kill(-child.pid, 'SIGKILL');
         } catch {
-          // Gone.
+          // The process has already exited.
         }
       }
       settle(undefined);

@@ -18,7 +18,7 @@ export interface Profile {
 }
 export interface ReadProfiles {
   readonly profiles: readonly Profile[];
-  /** What is wrong with entries that were left out, one sentence each. */
+  /** Problems of the skipped entries, one sentence each. */
   readonly problems: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const entry = z.object({
   options: z.optional(z.record(z.string(), z.string())),
 });
 
-/** Reads the setting `parley.agents`. A bad entry is left out and named; the others stand. */
+/** Reads the setting `parley.agents`. Skips and names bad entries; keeps the others. */
 export function readProfiles(setting: unknown, protocols: Readonly<Record<string, Pick<Protocol, 'launch'>>>): ReadProfiles {
   if (setting === undefined || setting === null) return { profiles: [], problems: [] };
   if (!Array.isArray(setting)) return { profiles: [], problems: ['parley.agents is not a list'] };
@@ -87,7 +87,7 @@ export function launchOf(profile: Profile, cwd: string): Launch {
   return { kind: 'http', url, headers, cwd, ...options };
 }
 
-/** What the host calls an agent: the scheme of its sessions, lower case, digits and dashes, beginning with a letter. */
+/** The host's name for an agent: the scheme of its sessions, lower case, digits and dashes, beginning with a letter. */
 export function providerOf(profileId: string): string {
   const plain = profileId
     .toLowerCase()

@@ -28,7 +28,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/** An event of the right shape that the reducer still cannot take changes nothing. */
+/** Returns the session unchanged when the reducer throws on a well-formed event. */
 function applied(session: Session, event: Parameters<typeof reduce>[1]): Session {
   try {
     return reduce(session, event);

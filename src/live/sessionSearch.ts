@@ -25,7 +25,7 @@ export class SessionSearch {
     this.#now = now;
   }
 
-  /** Those that hold every word of the query, in the order given. */
+  /** Returns the sessions that contain every word of the query, in the order given. */
   async find<T extends Searched>(query: string, sessions: readonly T[]): Promise<readonly T[]> {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length === 0) return sessions;
@@ -57,7 +57,7 @@ export class SessionSearch {
   }
 }
 
-/** What user and agent have said, in lower case. */
+/** Text of the user and the agent, in lower case. */
 function textOf({ turns }: Session): string {
   const pieces: string[] = [];
   let length = 0;

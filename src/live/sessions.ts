@@ -16,11 +16,11 @@ import type { SessionHost } from './surface.ts';
 
 /** How many earlier conversations the journal keeps. */
 const SESSIONS_KEPT = 500;
-/** How many bytes they may take. */
+/** Most bytes these conversations may take. */
 const BYTES_KEPT = 1024 * 1024 * 1024;
-/** Milliseconds between looks whether another window has let go of a conversation. */
+/** Milliseconds between checks whether another window has released a conversation. */
 const LOOK_EVERY = 2000;
-/** Milliseconds for which the window that was here before a reload may still hold its conversations. */
+/** Milliseconds for which the window before a reload may still hold its conversations. */
 const RELOAD_GRACE = 3000;
 const RELOAD_LOOK = 100;
 
@@ -32,7 +32,6 @@ export interface SessionsDeps {
   /** Rejects with a message for the user when the agent cannot be launched. */
   readonly launch: (profile: Profile, session: { readonly id: SessionId; readonly cwd: string }) => Promise<Launch>;
   readonly ports: (session: { readonly id: SessionId; readonly cwd: string; readonly profile: string }) => Ports;
-  /** What holds for sessions of that profile. */
   readonly rules: (id: SessionId, profile: string) => readonly ApprovalRule[];
   readonly client: { readonly name: string; readonly version: string };
   readonly log: Log;
@@ -40,7 +39,7 @@ export interface SessionsDeps {
   readonly now: () => number;
   readonly newId: () => string;
   readonly journal: Journal;
-  /** Which window this is: what was open in it comes back. */
+  /** Identifies this window, so that its open sessions are restored. */
   readonly windowKey: string;
 }
 
@@ -56,7 +55,7 @@ export class Sessions implements SessionHost, Disposable {
   #beforePrompt: BeforePrompt | undefined;
   readonly #life = new Lifetime();
   #active: SessionId | undefined;
-  /** Sessions that were open and are not back yet (still to be read, open elsewhere, or of an agent that is not configured), and which was active. */
+  /** Sessions not restored yet (unread, open elsewhere, or of an unconfigured agent), and which one was active. */
   #awaited: { readonly ids: readonly SessionId[]; readonly active?: SessionId } = { ids: [] };
   #looking: NodeJS.Timeout | undefined;
   #ended: Promise<void>[] = [];
@@ -85,7 +84,7 @@ export class Sessions implements SessionHost, Disposable {
     return this.#lists.listen(listener);
   }
 
-  /** Prompts wait for this from now on. */
+  /** Makes all further prompts wait for this. */
   holdPrompts(beforePrompt: BeforePrompt): void {
     this.#beforePrompt = beforePrompt;
   }
@@ -108,7 +107,7 @@ export class Sessions implements SessionHost, Disposable {
     return outcome;
   }
 
-  /** The same, while the active session stays the active one. */
+  /** Like `reopen`, but keeps the active session active. */
   async bringBack(id: SessionId): Promise<'open' | 'elsewhere' | 'gone'> {
     const found = this.#open.has(id) ? 'back' : await this.#load(id);
     if (found === 'elsewhere') return 'elsewhere';
@@ -118,7 +117,7 @@ export class Sessions implements SessionHost, Disposable {
   }
 
   /**
-   * What was open when the window was last closed. Only the active one starts its agent; the others when they are switched to. Resolves with those
+   * Restores the sessions open when the window was last closed. Only the active one starts its agent; the others do on a switch. Resolves with those
    * that another window has open; they come back once it lets go of them.
    */
   async restore(): Promise<readonly SessionId[]> {
@@ -147,7 +146,7 @@ export class Sessions implements SessionHost, Disposable {
     if (this.#awaited.ids.every((id) => !this.#deps.journal.isElsewhere(id))) clearInterval(this.#looking);
   }
 
-  /** Brings back what could not be so far because its agent was not in the settings. The one that was active, when it is among them. */
+  /** Restores sessions whose agent was missing from the settings before. Resolves with the formerly active one, if restored. */
   async restoreAwaited(): Promise<SessionId | undefined> {
     for (const id of this.#awaited.ids) {
       const found = await this.#load(id);
@@ -160,14 +159,14 @@ export class Sessions implements SessionHost, Disposable {
     return active;
   }
 
-  /** A session that was only brought back starts its agent now. */
+  /** Makes a session active; a restored session starts its agent now. */
   switchTo(id: SessionId): void {
     if (!this.#open.has(id)) return;
     this.#activate(id);
     this.#wake(id);
   }
 
-  /** Ends the agent and takes the session off the desk; it stays in the journal. */
+  /** Ends the agent and closes the session; the journal keeps it. */
   async close(id: SessionId): Promise<void> {
     const entry = this.#open.get(id);
     if (!entry) return;
@@ -184,7 +183,7 @@ export class Sessions implements SessionHost, Disposable {
     return entries.filter((entry) => keyOfFile(entry.head.cwd) === keyOfFile(cwd) && !this.#open.has(entry.head.id));
   }
 
-  /** Gives it a title of the user's choice, open or not. False when it cannot be written: another window has it, or it is gone. */
+  /** Sets a title the user chose, open or not. Returns false when it cannot be written: another window has the session, or it is gone. */
   async rename(id: SessionId, title: string): Promise<boolean> {
     const session = this.get(id);
     if (session) {
@@ -218,7 +217,7 @@ export class Sessions implements SessionHost, Disposable {
     await this.#deps.journal.remove(id);
   }
 
-  /** Settles when every agent that was ended is gone. */
+  /** Settles once every ended agent's process has exited. */
   async gone(): Promise<void> {
     await Promise.all(this.#ended);
   }

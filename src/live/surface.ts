@@ -9,9 +9,8 @@ export interface SessionHost {
   readonly active: SessionId | undefined;
   readonly all: readonly SessionId[];
   get(id: SessionId): HostedSession | undefined;
-  /** A session changed. */
   onChange(listener: (id: SessionId, change: Change) => void): Disposable;
-  /** A session came, went, or another one became active. */
+  /** Fires when a session is added or removed, or another one becomes active. */
   onSessions(listener: () => void): Disposable;
 }
 export interface HostedSession {

@@ -45,7 +45,7 @@ export class ToolApproval {
     };
   }
 
-  /** True when the ask was one of ours; it is closed then. */
+  /** Closes the ask and returns true when it is one of ours. */
   answer(id: AskId, answer: Answer): boolean {
     const settle = this.#open.get(id);
     if (!settle) return false;

@@ -14,7 +14,7 @@ export function workspacePathsAt(cwd: string): WorkspacePaths {
       const real = realPathNow(path.resolve(cwd, target));
       const below = pathBelow(root, real);
       if (below === undefined) return undefined;
-      // By both names: an editor reads .vscode/settings.json through whatever link is there.
+      // Checks both names, because an editor reads .vscode/settings.json through any link.
       const guarded = guardReason(below) ?? guardReason(pathBelow(path.resolve(cwd), path.resolve(cwd, target)) ?? '');
       return { path: below, ...(guarded ? { guarded } : {}) };
     },

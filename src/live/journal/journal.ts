@@ -39,9 +39,9 @@ export type OpenedJournal =
       readonly lost: number;
       readonly writer: JournalWriter;
     }
-  /** Another window has it. */
+  /** Another window has the session open. */
   | { readonly kind: 'elsewhere' }
-  /** There is nothing of that name that this build can read. */
+  /** No session with that id that this build can read. */
   | { readonly kind: 'gone' };
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -52,7 +52,7 @@ const MOST_COMPACTED = 20;
 const WORTH_COMPACTING = 256 * 1024;
 const openSessions = z.object({ ids: z.array(z.string()), active: z.optional(z.string()) });
 
-/** Sessions as files of records, one file each. Only one process writes a file at a time. What cannot be read is skipped, never fatal. */
+/** Sessions as files of records, one file each. Only one process writes a file at a time. Skips unreadable records; they are never fatal. */
 export class Journal {
   readonly #folder: string;
   readonly #log: Log;
@@ -64,20 +64,20 @@ export class Journal {
     this.#disk = disk;
   }
 
-  /** For a new session. The file is made with the first write. */
+  /** Creates the writer of a new session. The first write creates the file. */
   create(head: JournalHead): JournalWriter {
     this.#ensureFolder();
     const session = newSession(head.id, head.agent, head.cwd);
     return new JournalWriter({ folder: this.#folder, head, session, seq: 0 }, this.#log, this.#disk);
   }
 
-  /** For a session that exists already, as a recording: it is written whole with the first write. */
+  /** Creates the writer of an existing session, such as a recording; the first write stores it whole. */
   add(head: JournalHead, session: Session): JournalWriter {
     this.#ensureFolder();
     return new JournalWriter({ folder: this.#folder, head, session, seq: 0 }, this.#log, this.#disk);
   }
 
-  /** For an earlier session: its state, and the right to go on with it. */
+  /** Opens an earlier session: its state, and the lock to continue it. */
   async open(id: SessionId): Promise<OpenedJournal> {
     this.#ensureFolder();
     const lock = this.#lock(id);
@@ -130,7 +130,7 @@ export class Journal {
     });
     const stay = new Set([...kept.map((entry) => entry.head.id), ...keep]);
     for (const { head, file, at, bytes: size } of await this.#scan()) {
-      // What this build cannot read may be another build's.
+      // A file that this build cannot read may belong to another build.
       const removable = head ? head.version <= VERSION && !stay.has(head.id) : size === 0;
       if (!removable || now - at <= DAY || (head && this.isElsewhere(head.id))) continue;
       this.#log.info(`${path.basename(file)} is removed: it is empty, or there are more conversations than are kept`);
@@ -155,14 +155,14 @@ export class Journal {
     return { ids: [] };
   }
 
-  /** Two windows may share a key: what another one has open stays in the list. */
+  /** Stores the open sessions. Keeps those of another window, because two windows may share a key. */
   writeOpen(key: string, sessions: OpenSessions): void {
     const others = this.readOpen(key).ids.filter((id) => !sessions.ids.includes(id) && this.isElsewhere(id));
     try {
       this.#ensureFolder();
       const file = this.#openFile(key);
       const fresh = `${file}.${process.pid}.new`;
-      // Whole or not at all: the window may be reloaded in the middle of it.
+      // Writes atomically, because the window may reload midway.
       writeFileSync(fresh, JSON.stringify({ ...sessions, ids: [...sessions.ids, ...others] }), { mode: 0o600 });
       replaceFileSync(fresh, file);
     } catch (error) {
@@ -174,7 +174,7 @@ export class Journal {
     return path.join(this.#folder, `${key}.open.json`);
   }
 
-  /** What is in it was said in confidence. */
+  /** Creates the folder, readable by the user alone because conversations are confidential. */
   #ensureFolder(): void {
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
@@ -217,7 +217,7 @@ export class Journal {
     return migrate ? this.#migrate(legacy, found) : found;
   }
 
-  /** The old file goes when the new one has reached the disk. */
+  /** Deletes the old file once the new one has reached the disk. */
   async #migrate(legacy: string, found: Replayed): Promise<Replayed> {
     const file = journalFile(this.#folder, found.head.id);
     try {
@@ -268,7 +268,7 @@ export class Journal {
   }
 }
 
-/** A file as its ends tell. */
+/** Facts about a file, read from its two ends. */
 interface Scanned {
   readonly file: string;
   readonly at: number;
@@ -293,7 +293,7 @@ async function lastHead(file: string): Promise<HeadRecord | undefined> {
   return replay.head;
 }
 
-/** For a file whose last piece holds no head: what its first piece says. */
+/** Reads the head from the first piece of a file whose last piece holds none. */
 async function firstHead(file: string): Promise<HeadRecord | undefined> {
   const replay = await replayPart(file, 0);
   const session = replay.finish();

@@ -46,7 +46,7 @@ export function replayLegacyText(text: string): Replay {
   return replay;
 }
 
-/** A line that was torn when the window ended has the next window's first event behind it. */
+/** Finds an event inside a torn line: the next window appended its first event to it. */
 function eventIn(line: string): unknown {
   let at = 0;
   for (let tries = 0; tries < MOST_STARTS && at >= 0; tries += 1) {

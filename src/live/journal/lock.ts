@@ -5,12 +5,12 @@ import type { Disposable } from '../../base/lifetime.ts';
 
 /** Milliseconds between the signs that the owner of a lock lives. */
 const HEARTBEAT = 10_000;
-/** Without one for so long, the process of that number is taken for another one that has come to bear it. */
+/** Milliseconds without a heartbeat after which the process id counts as reused by another process. */
 const STALE = 45_000;
-/** A lock without readable words is one that is being written, for so long. */
+/** Milliseconds for which an unreadable lock counts as being written. */
 const BEING_WRITTEN = 5_000;
 
-/** Of several processes that take over a lock at once, each but one has to try again. */
+/** Only one of several processes that take over a lock at once succeeds; the others retry. */
 const MOST_TRIES = 100;
 
 const ownerSchema = z.object({ pid: z.number(), host: z.string(), token: z.string() });
@@ -35,7 +35,7 @@ export class FileLock implements Disposable {
     this.#beat.unref();
   }
 
-  /** The lock, or who has it. Throws when the file system refuses. */
+  /** Returns the lock, or its owner. Throws when the file system refuses. */
   static take(file: string): FileLock | LockOwner {
     const token = crypto.randomUUID();
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -47,7 +47,7 @@ export class FileLock implements Disposable {
     return UNKNOWN;
   }
 
-  /** False once another process has taken over, which happens only to a process that stood still for long. */
+  /** False once another process has taken over, which happens only after this process was suspended for long. */
   get held(): boolean {
     if (Date.now() - this.#seenAt > HEARTBEAT * 1.5) this.#check();
     return !this.#lost;
@@ -73,7 +73,7 @@ export class FileLock implements Disposable {
   }
 }
 
-/** Another process is writing that file. */
+/** True when another process is writing that file. */
 export function isHeld(lockFile: string): boolean {
   const owner = ownerOf(lockFile);
   return owner !== undefined && owner !== 'stale';
@@ -130,7 +130,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Of several that see a stale lock one moves it away; a lock that another one took in between goes back. */
+/** Moves a stale lock away; only one process succeeds. Puts back a lock that another process took in between. */
 function removeStale(file: string): void {
   const aside = `${file}.${crypto.randomUUID()}`;
   try {

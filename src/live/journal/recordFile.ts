@@ -30,7 +30,7 @@ export interface SnapshotSize {
 }
 
 /**
- * A file of records, and the records that belong at its end and are not known to be there. Every write names its position in the file, so one that
+ * A file of records, and the records not yet confirmed at its end. Every write names its position in the file, so one that
  * is repeated, by a synchronous write or after a failure, puts the same bytes in the same place, and the order in which writes arrive does not
  * matter. The file is made and locked with the first write.
  */
@@ -67,7 +67,7 @@ export class RecordFile {
     return this.#unwritten;
   }
 
-  /** Another process writes the file now. */
+  /** True when another process writes the file now. */
   get isTakenOver(): boolean {
     return this.#lock?.held === false;
   }
@@ -105,7 +105,7 @@ export class RecordFile {
     this.#confirm(position + (await this.#tracked(this.#disk.write(fd, this.#piece(), position))));
   }
 
-  /** Has the system put on the disk what was written. That is not possible on every file system, and a failure is no matter: the data are safe from the end of this process. */
+  /** Flushes written data to disk. Ignores failures (not every file system supports it): the data already survive the end of this process. */
   sync(): void {
     if (this.#open) void this.#tracked(syncData(this.#open.fd)).catch(() => {});
   }
@@ -137,14 +137,14 @@ export class RecordFile {
     this.dropUnwritten();
   }
 
-  /** Lets go of the file, once nothing uses it any more. */
+  /** Closes the file once nothing uses it. */
   dispose(): void {
     this.#closed = true;
     this.#lock?.dispose();
     if (this.#inFlight.size === 0) this.#close();
   }
 
-  /** A descriptor that is closed under a write may be another file's by the time the write is made. */
+  /** Tracks pending work: a descriptor closed during a write may belong to another file when the write runs. */
   #tracked<T>(work: Promise<T>): Promise<T> {
     this.#inFlight.add(work);
     const done = () => {
@@ -187,7 +187,7 @@ export class RecordFile {
     this.#tail.splice(0, whole);
   }
 
-  /** The first of what is not written yet. */
+  /** Returns the first unwritten bytes. */
   #piece(): Buffer {
     let bytes = 0;
     let count = 0;

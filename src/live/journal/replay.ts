@@ -34,7 +34,7 @@ export async function replayFile(file: string): Promise<Replayed | undefined> {
     for await (const chunk of chunksOf(handle)) {
       size += chunk.length;
       for (const record of reader.push(chunk)) replay.add(record);
-      // A read that finds its data in memory can come back before anything else has run.
+      // A cached read can resolve before other tasks have run.
       await nextTurn();
     }
     for (const record of reader.end()) replay.add(record);
@@ -83,7 +83,7 @@ export class Replay {
     if (record) this.#take(record);
   }
 
-  /** After the last record. */
+  /** Returns the session after the last record. */
   finish(): Session | undefined {
     this.#closeSnapshot(false);
     return this.#session?.whole;
@@ -118,14 +118,14 @@ export class Replay {
     this.#early = [];
   }
 
-  /** A turn that is damaged itself is not made up from its parts. */
+  /** Adds parts to a turn. Does not rebuild a damaged turn from its parts. */
   #addParts(turnId: string, parts: readonly Part[]): void {
     const turns = this.#snapshot?.turns;
     const last = turns?.at(-1);
     if (turns && last?.id === turnId) turns[turns.length - 1] = { ...last, parts: last.parts.concat(parts) };
   }
 
-  /** A snapshot that broke off counts only where it holds no less than what it was to replace. */
+  /** Accepts a truncated snapshot only when it holds no less than the state it replaces. */
   #closeSnapshot(whole: boolean): void {
     const snapshot = this.#snapshot;
     this.#snapshot = undefined;
@@ -194,7 +194,7 @@ class GrowingSession {
 
   #looksBack(event: SessionEvent): boolean {
     if (TURNLESS.has(event.type)) return false;
-    // What was said into the turn may have become a turn of its own before.
+    // A message steered into the turn may have become a turn of its own before.
     if (event.type === 'turn.ended') return event.clears === true || this.#olderIds.has(event.turnId) || this.#hasPending(event.turnId);
     return !('turnId' in event) || event.turnId === undefined || this.#olderIds.has(event.turnId);
   }
@@ -205,7 +205,7 @@ class GrowingSession {
   }
 }
 
-/** An event of the right shape that the reducer still cannot take changes nothing. */
+/** Returns the session unchanged when the reducer throws on a well-formed event. */
 function applied(session: Session, event: SessionEvent): Session {
   try {
     return reduce(session, event);

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Part, Session, Turn } from '../../session/model.ts';
 
-// What a journal's records must look like before they are replayed. Objects are loose: a field that a later build added stays.
+// Schemas that validate a journal's records before replay. Objects are loose, to keep fields that a later build added.
 
 const text = z.string();
 const number = z.number();
@@ -158,7 +158,7 @@ const command = z.looseObject({
   description: text,
   aliases: list(text),
   hint: optional(text),
-  // A command below a command below a command: nothing recurses further into it.
+  // Limits subcommands to this depth; nothing reads deeper levels.
   children: optional(list(z.looseObject({ name: text, description: text, aliases: list(text) }))),
 });
 const mode = z.looseObject({ current: text, all: list(z.looseObject({ id: text, name: text, description: optional(text) })) });
@@ -254,7 +254,7 @@ const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
 };
 const typed = z.looseObject({ type: text });
 
-/** The event a value is, or undefined. The value itself comes back, so that nothing it holds is lost. */
+/** Returns the value as an event, or undefined. Returns the value itself, to keep unknown fields. */
 export function eventOf(value: unknown): SessionEvent | undefined {
   const found = typed.safeParse(value);
   if (!found.success) return undefined;
@@ -322,7 +322,7 @@ const turn = z.looseObject({
 });
 const parts = z.looseObject({ type: z.literal('journal.parts'), turnId, parts: list(part) });
 
-/** Which conversation a file holds. Written at its beginning and again with every turn, so that it is found wherever the file is damaged. */
+/** Identifies a file's conversation. Written at the beginning and again with every turn, to survive damage anywhere in the file. */
 export interface HeadRecord {
   readonly type: 'journal.head';
   readonly version: number;
@@ -335,11 +335,11 @@ export interface HeadRecord {
   readonly title?: string;
   readonly resumeKey?: string;
   readonly turns: number;
-  /** How many files its turns have changed. */
+  /** Number of files its turns have changed. */
   readonly files?: number;
-  /** Its last turn has failed. */
+  /** True when the last turn failed. */
   readonly failed?: true;
-  /** How large the file was when it was last compacted. */
+  /** Bytes of the file after the last compaction. */
   readonly snapshotBytes?: number;
 }
 /** A snapshot: the state without turns, each turn without parts, the parts in pieces, and its end. */
@@ -358,7 +358,7 @@ const own: Readonly<Record<string, z.ZodMiniType>> = {
   'journal.complete': typed,
 };
 
-/** The record a value is, or undefined. */
+/** Returns the value as a record, or undefined. */
 export function recordOf(value: unknown): KnownRecord | undefined {
   const found = typed.safeParse(value);
   if (!found.success) return undefined;

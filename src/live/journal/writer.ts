@@ -19,18 +19,18 @@ import type { HeadRecord, KnownRecord } from './schema.ts';
 const WRITE_EVERY = 250;
 /** Milliseconds until the next try after a failed write, at most. */
 const LONGEST_RETRY = 10_000;
-/** What cannot be written is kept up to so many bytes; beyond, the state of the session is written in its place. */
+/** Most bytes of unwritten records to keep; beyond that, the writer stores the state of the session instead. */
 const MOST_UNWRITTEN = 32 * 1024 * 1024;
-/** A file is compacted when it has grown by so much, and by three times its last snapshot. */
+/** Bytes of growth that trigger compaction, if the file has also grown by three times its last snapshot. */
 const COMPACT_AFTER = 4 * 1024 * 1024;
-/** Milliseconds that records are made for before others get their turn. One record takes as long as it takes. */
+/** Milliseconds to encode records for before yielding. A single record may take longer. */
 const SLICE = 8;
 /** Characters in an event whose record takes milliseconds. */
 const HEAVY = 256 * 1024;
 /** Bytes of a snapshot that are written at once. */
 const SNAPSHOT_PIECE = 256 * 1024;
 
-/** These reach the operating system before anybody can see them, so that the end of this process does not take them away. */
+/** Events written before surfaces show them, so that a crash of this process cannot lose them. */
 const AT_ONCE: ReadonlySet<SessionEvent['type']> = new Set(['turn.started', 'turn.ended', 'queue.set', 'ask.closed', 'resume.set']);
 
 export interface JournalHead {
@@ -42,10 +42,10 @@ export interface JournalHead {
   readonly at: number;
 }
 export type JournalTrouble =
-  /** Nothing can be written now; it is kept and tried again. */
+  /** Writes fail now; the writer keeps the records and retries. */
   | { readonly kind: 'failing'; readonly reason: string; readonly full: boolean }
   | { readonly kind: 'recovered' }
-  /** Another process has taken over the file; this conversation goes on in a file of its own, under another id. */
+  /** Another process has taken over the file; this conversation continues in a new file under another id. */
   | { readonly kind: 'moved' };
 
 /** Where a writer begins. */
@@ -56,7 +56,7 @@ export interface WriterStart {
   /** Number of the last record in the file; 0 for a new one. */
   readonly seq: number;
   readonly snapshotBytes?: number;
-  /** Held already; a new file is locked when it is made. */
+  /** A lock already held; a new file is locked on creation. */
   readonly lock?: FileLock;
 }
 
@@ -108,9 +108,9 @@ export class JournalWriter implements Disposable {
     const { pending } = this.#recorded;
     if (pending !== 'snapshot') pending.push(event);
     this.#recorded = { session, pending };
-    // Made a record now, it need not be made one together with what comes next.
+    // Encodes a large event now, so that the next flush need not encode it together with others.
     if (weightOf(event, HEAVY) >= HEAVY) this.#encode();
-    // A history that an agent tells can be told again.
+    // The agent can replay its history, so its loss is harmless.
     if (AT_ONCE.has(event.type) && !session.partial && this.#failures === 0) this.flush();
     else this.#schedule(WRITE_EVERY);
   }
@@ -159,7 +159,7 @@ export class JournalWriter implements Disposable {
     }
   }
 
-  /** Writes the rest and lets go of the file. */
+  /** Writes the rest and closes the file. */
   dispose(): void {
     if (this.#closed) return;
     this.flush();
@@ -167,7 +167,7 @@ export class JournalWriter implements Disposable {
     this.#unschedule();
     this.#troubles.dispose();
     const { file } = this.#target;
-    // A write under way may still get through with what the flush could not.
+    // A pending write may still store records that the flush could not.
     if (this.#writing && file.unwritten > 0) void this.#writing.finally(() => file.dispose());
     else file.dispose();
   }
@@ -184,7 +184,7 @@ export class JournalWriter implements Disposable {
     this.#work = NO_WORK;
   }
 
-  /** After a failure the next try comes later and later. */
+  /** Schedules the next write, with a longer delay after each failure. */
   #scheduleNext(): void {
     if (this.#failures > 0) this.#schedule(Math.min(LONGEST_RETRY, WRITE_EVERY * 2 ** this.#failures));
     else if (this.#recorded.pending.length > 0) this.#schedule(WRITE_EVERY);
@@ -263,7 +263,7 @@ export class JournalWriter implements Disposable {
     this.#target.file.dropUnwritten();
   }
 
-  /** Another process writes the file now: everything goes into a new one. */
+  /** Continues in a new file because another process now writes this one. */
   #moveAway(): void {
     const { head, file } = this.#target;
     file.dispose();
@@ -282,11 +282,11 @@ export class JournalWriter implements Disposable {
     this.#failures = 0;
   }
 
-  /** One failure may pass; the second in a row is told. */
+  /** Reports the second failure in a row; a single one may be temporary. */
   #failed(error: unknown): void {
     this.#failures += 1;
     this.#log.error('The session could not be written to its journal', error);
-    // All of it counts against the bound.
+    // Encodes all pending events, because all count against the bound.
     this.#encode();
     if (this.#target.file.unwritten > MOST_UNWRITTEN) this.#writeSnapshotNext();
     if (this.#failures === 2 && !this.#closed) this.#troubles.fire({ kind: 'failing', reason: messageOf(error), full: isFull(error) });
@@ -302,7 +302,7 @@ export class JournalWriter implements Disposable {
     };
   }
 
-  /** Moves the snapshot and what was recorded since into the place of the file. Throws with the old file in use when that fails. */
+  /** Replaces the file with the snapshot and the records since. On failure throws and keeps the old file in use. */
   #replaceWith(fresh: string, written: SnapshotSize): void {
     this.#encode();
     this.#target.file.replaceWith(fresh, written, [...(this.#compaction?.since ?? []), this.#headRecord(written.size)]);
@@ -310,7 +310,7 @@ export class JournalWriter implements Disposable {
   }
 }
 
-/** What a list of sessions shows of one. */
+/** The labels that a session list shows. */
 export function labelsOf(session: Session): Pick<HeadRecord, 'title' | 'resumeKey' | 'turns' | 'files' | 'failed'> {
   const { resumeKey, turns } = session;
   const [title, files] = [titleOf(session), filesChanged(session)];
@@ -356,7 +356,7 @@ function* withHead(head: HeadRecord, session: Session): Generator<KnownRecord> {
   yield* snapshotOf(session);
 }
 
-/** What stands in every head from then on. */
+/** True for events that change the head. */
 function tellsHead(event: SessionEvent, { turns }: Session): boolean {
   if (event.type === 'link.ready') return turns.length > 0;
   return event.type === 'title.set' || event.type === 'resume.set' || (event.type === 'turn.started' && turns.length === 1);

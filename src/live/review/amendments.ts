@@ -85,7 +85,7 @@ export class Amendments implements Disposable {
   }
 
   async #write(id: SessionId, amendments: Waiting['amendments']): Promise<void> {
-    // What the agent wrote is known before it becomes what was agreed.
+    // Records the agent's text before the agreed text replaces it.
     await this.#sets.look(id);
     for (const amendment of amendments) await this.#writeFile(id, amendment);
     await this.#sets.tellAgent(id);

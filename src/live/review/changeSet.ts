@@ -82,7 +82,7 @@ export interface ChangedFile {
   /** Lines that are left to be reviewed, once something of it was decided. */
   readonly left?: LineCounts | undefined;
   readonly reviewed: boolean;
-  /** It was too large to be kept before the change. */
+  /** True when the file was too large to store before the change. */
   readonly unkept: boolean;
 }
 /** How a change set reads and writes files. Text goes through the editor, so that unsaved text stays. */
@@ -101,9 +101,9 @@ export interface FileEffects {
 }
 export interface RestoredFile {
   readonly name: string;
-  /** `unknown`: what was there before is not kept, and the file is left alone. */
+  /** `unknown`: no earlier content is stored, so the file is left alone. */
   readonly how: 'rewrite' | 'create' | 'delete' | 'unknown';
-  /** What the user has changed in it since. */
+  /** Whether the user's own changes since then stay. */
   readonly users?: 'kept' | 'lost';
 }
 /** Unsaved text of the user in a file that the agent has written meanwhile: it has none of that. Texts have \n line ends. */
@@ -125,7 +125,7 @@ export interface RestorePreview {
  */
 export type Explain = (file: string, after: Content, at?: number) => { readonly callId: CallId } | 'other' | undefined;
 
-/** What a change set works with. */
+/** Dependencies of a change set. */
 export interface ReviewDeps {
   readonly store: ContentStore;
   readonly effects: FileEffects;
@@ -141,7 +141,7 @@ const MOST_REASONS = 10;
 /** Longer texts are listed without their lines. */
 const LONGEST_COUNTED = 2 * 1024 * 1024;
 
-/** What the agent of one session has done to the files of its folders, found by comparing them before and after, whoever wrote it and how. */
+/** Changes that one session's agent made to the files of its folders, found by comparing them before and after, regardless of the tool. */
 export class ChangeSet {
   readonly #file: string;
   readonly #deps: ReviewDeps;
@@ -195,7 +195,7 @@ export class ChangeSet {
     return this.#state.checkpoints.at(-1)?.burst.length ?? 0;
   }
 
-  /** The folder holds more than is watched. */
+  /** True when the folder holds more than is watched. */
   get partial(): boolean {
     return this.#scan.partial;
   }
@@ -213,7 +213,7 @@ export class ChangeSet {
     return this.#state.undo.length > 0;
   }
 
-  /** What that prompt changed; undefined for a prompt nobody watched. */
+  /** Returns the files that the prompt changed; undefined for an unwatched prompt. */
   turnFiles(turnId: TurnId): { readonly files: readonly TurnFile[]; readonly unlisted?: UnlistedChanges } | undefined {
     const checkpoint = this.#state.checkpoints.findLast((one) => one.turnId === turnId);
     if (!checkpoint) return undefined;
@@ -237,12 +237,12 @@ export class ChangeSet {
       : { files, unlisted: { files: burst.length, folders: folders.map((name) => shownName(this.#folders, name)) } };
   }
 
-  /** Where a file is now that a prompt has left there. */
+  /** Returns the current path of a file that a prompt left at this one. */
   placeNow(turnId: TurnId, file: string): string {
     return fileOf(this.#folders, nameNow(this.#state, turnId, nameOf(this.#folders, file) ?? ''));
   }
 
-  /** Changes of that file are seen here. */
+  /** True when this change set watches that file. */
   watches(file: string): boolean {
     const name = nameOf(this.#folders, file);
     return name !== undefined && this.#scan.files.has(name);
@@ -255,7 +255,7 @@ export class ChangeSet {
     });
   }
 
-  /** Brings back what an earlier window left; what happened to the files in between was not the agent. */
+  /** Restores the state of an earlier window; file changes in between do not count as the agent's. */
   load(): Promise<void> {
     return this.#run(async () => {
       if (this.#loaded) return;
@@ -379,7 +379,7 @@ export class ChangeSet {
     });
   }
 
-  /** The agent was told. */
+  /** Clears the corrections once the agent has them. */
   told(): Promise<void> {
     return this.#run(async () => {
       if (this.#state.known.size === 0) return;
@@ -484,7 +484,7 @@ export class ChangeSet {
     });
   }
 
-  /** What going back to before that prompt would do to files. Only files that the agent has changed since are touched. */
+  /** Previews the effect of a restore to before that prompt. Touches only files that the agent has changed since. */
   async preview(turnId: TurnId): Promise<RestorePreview | undefined> {
     const steps = await this.#restoreSteps(turnId);
     const files = steps?.map(({ name, how, users }): RestoredFile => {
@@ -553,7 +553,7 @@ export class ChangeSet {
         'restored',
       );
       this.#state = { ...this.#state, undo: undo.filter(({ name }) => !names.has(name)) };
-      // What is under no review was in a burst.
+      // Files outside the review belong to a burst.
       this.#leaveOut(
         done.flatMap(({ name, before }) => (before === undefined ? [name] : [])),
         [],
@@ -676,7 +676,7 @@ export class ChangeSet {
   async #rebase(name: string, found: Tracked, segments: Segments, present: string, after: Content): Promise<void> {
     const base = beforeText(segments);
     await this.#recount(name, present);
-    // That it was moved is still to be reviewed.
+    // The move itself still needs review.
     if (hunksOfSegments(segments).length === 0 && found.from === undefined) {
       this.#state = withoutTracked(this.#state, name, 'by content', after);
       return;
@@ -931,7 +931,7 @@ export class ChangeSet {
     return (await stateOf(fileOf(this.#folders, name), this.#deps.store, this.#scan.files.get(name)))?.content ?? null;
   }
 
-  /** What going back to before that prompt does to each file; undefined when nothing is known of that time. */
+  /** Returns the effect of a restore to before that prompt on each file; undefined when no state of that time is stored. */
   async #restoreSteps(turnId: TurnId): Promise<readonly RestoreStep[] | undefined> {
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
     const checkpoint = this.#state.checkpoints[at];
@@ -953,7 +953,7 @@ export class ChangeSet {
     return steps.map((step) => ({ ...step, how: howOf(step, steps) }));
   }
 
-  /** What the user has changed in a file since stays in it. `changes` are the agent's, oldest first. */
+  /** Keeps the user's changes since then. `changes` are the agent's, oldest first. */
   async #withUsers(step: Omit<RestoreStep, 'how'>, changes: readonly TurnChange[]): Promise<Omit<RestoreStep, 'how'>> {
     const { name, target, present } = step;
     const isAgents = changes.every(({ before }, at) => before === (at === 0 ? target : changes[at - 1]?.after));
@@ -1097,7 +1097,7 @@ interface RestoreStep {
   readonly users?: 'kept' | 'lost';
 }
 
-/** What is not kept is neither written nor deleted, but it can be moved back. */
+/** Files without stored content are neither written nor deleted, but can be moved back. */
 function howOf({ target, present }: Omit<RestoreStep, 'how'>, all: readonly Omit<RestoreStep, 'how'>[]): RestoreStep['how'] {
   if (isText(target) && (target !== null || isText(present))) return target === null ? 'delete' : present === null ? 'create' : 'rewrite';
   const key = movedKey(target ?? present ?? '');

@@ -23,7 +23,7 @@ const LONGEST_LIST = 20_000;
 const MOST_SESSIONS = 50;
 const MOST_BYTES = 1024 * 1024 * 1024;
 
-/** What the review of files tells a session. */
+/** Events that the file review sends to a session. */
 export type ReviewEvent = Extract<SessionEvent, { readonly type: 'turn.files' | 'corrections.set' | 'notice' }>;
 export type PublishEvent = (id: SessionId, event: ReviewEvent) => void;
 
@@ -40,7 +40,7 @@ export class ChangeSets implements Disposable {
   readonly #looks = new Map<SessionId, NodeJS.Timeout>();
   /** Calls that ran since the last look, and when they ended. */
   readonly #calls = new Map<SessionId, Map<CallId, number>>();
-  /** Who made a file what it is, where several sessions work in one folder; keys are absolute paths. */
+  /** The session behind each file's current content, where several sessions share a folder; keys are absolute paths. */
   readonly #claims = new Map<string, { readonly id: SessionId; readonly content: string | null }>();
   readonly #changes = this.#life.own(new Emitter<SessionId>());
   readonly onChange = this.#changes.listen;
@@ -62,14 +62,14 @@ export class ChangeSets implements Disposable {
     return id === undefined ? undefined : this.#sets.get(id);
   }
 
-  /** The change set of a session that is not open, as it was left. */
+  /** Loads the stored change set of a session that is not open. */
   async left(id: SessionId, cwd: string): Promise<ChangeSet> {
     const set = this.#make(id, cwd);
     await set.load();
     return set;
   }
 
-  /** The session with changes in that file to review, the active one first. */
+  /** Returns the session with changes to review in that file, the active one first. */
   reviewing(file: string): ChangeSet | undefined {
     const sets = [this.of(this.#host.active), ...this.#sets.values()];
     return sets.find((set) => set?.files.some((one) => one.path === file));
@@ -102,17 +102,17 @@ export class ChangeSets implements Disposable {
     for (const set of this.#sets.values()) this.#report(set.userSaved(file, text));
   }
 
-  /** Looks now, before something else is written. */
+  /** Scans now, before another write. */
   async look(id: SessionId): Promise<void> {
     await this.#sets.get(id)?.look(this.#explainer(id));
   }
 
-  /** Looks now in all sessions at work: what their agents have written by then is not taken for the user's. */
+  /** Scans all busy sessions now, so that files their agents wrote do not count as the user's. */
   async lookAll(): Promise<void> {
     for (const [id, set] of this.#sets) if (set.inTurn) await this.look(id);
   }
 
-  /** A file that only the agent told of was kept or taken back. */
+  /** Records that a file only the agent reported was kept or undone. */
   reportedSettled(id: SessionId, turnId: TurnId, file: string, how: 'kept' | 'undone'): void {
     const turn = this.#host.get(id)?.store.now.turns.find((one) => one.id === turnId);
     if (!turn) return;
@@ -134,7 +134,7 @@ export class ChangeSets implements Disposable {
       .finally(() => this.tellAgent(id));
   }
 
-  /** Tells the agent with its next prompt which files are not as it knows them by then. */
+  /** Tells the agent with its next prompt which files differ from what it knows. */
   async tellAgent(id: SessionId): Promise<void> {
     const texts = correctionTexts((await this.of(id)?.corrections()) ?? []);
     const { corrections = [] } = this.#host.get(id)?.store.now ?? {};
@@ -146,7 +146,7 @@ export class ChangeSets implements Disposable {
     return this.#store.bytes;
   }
 
-  /** Drops what the oldest sessions left, within both bounds. Never rejects. */
+  /** Drops stored data of the oldest sessions until both bounds hold. Never rejects. */
   async prune(now: number): Promise<void> {
     const names = (await readdir(this.#folder).catch(() => [])).filter((name) => name.endsWith('.json'));
     const files = await Promise.all(
@@ -202,7 +202,7 @@ export class ChangeSets implements Disposable {
     return set.startTurn(turnId, this.#explainer(id), { agentSince: () => agentSince });
   }
 
-  /** A turn runs, or the agent works on after it. */
+  /** True while a turn runs or the agent works on after it. */
   #isBusy(id: SessionId): boolean {
     const session = this.#host.get(id)?.store.now;
     return session !== undefined && (isBusy(session) || worksInBackground(session));
@@ -230,7 +230,7 @@ export class ChangeSets implements Disposable {
     this.#report(set.look(this.#explainer(id), true).then(() => this.#tellSession(id, set)));
   }
 
-  /** Who made a change, judged by the calls that ran since the last look and by what other sessions in the folder do. */
+  /** Attributes a change by the calls that ran since the last scan and by the work of other sessions in the folder. */
   #explainer(id: SessionId): Explain {
     const recent = this.#recentCalls(id);
     const others = [...this.#sets].filter(([other, set]) => other !== id && set.inTurn).map(([other]) => this.#recentCalls(other));
@@ -292,7 +292,7 @@ export class ChangeSets implements Disposable {
     return new ChangeSet(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log });
   }
 
-  /** What the user undid in one session is not the work of another one's agent. */
+  /** Keeps an undo by the user in one session from counting as work of another session's agent. */
   #wroteFor(id: SessionId, file: string): void {
     for (const [other, set] of this.#sets) if (other !== id) this.#report(set.userSaved(file));
   }
@@ -312,7 +312,7 @@ export class ChangeSets implements Disposable {
   }
 }
 
-/** Waits for the work, but no longer than that. */
+/** Waits for the work, at most so long. */
 async function within(milliseconds: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
@@ -365,7 +365,7 @@ function explaining(
   const able = calls.filter((call) => !CHANGES_NOTHING.has(call.kind));
   const named = able.findLast(names);
   if (named) return { named: true, callId: named.id };
-  // An edit that names other files did not do it.
+  // Excludes edits that name other files.
   const isInTime = (call: ToolCall) => call.goesOn === true || at <= (ends.get(call.id) ?? 0) + CLOCK_STEP;
   const [only, ...more] = able.filter((call) => diffsOf(call).length === 0 && isInTime(call));
   if (!only) return undefined;

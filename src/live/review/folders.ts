@@ -17,7 +17,7 @@ export function foldersOf(root: string, others: readonly string[]): Folders {
   return { root, others: chosen };
 }
 
-/** What stands before the names of a folder's files: nothing in the session's own, elsewhere the whole path. */
+/** Prefix of a folder's file names: empty in the session's own folder, elsewhere the whole path. */
 export function prefixOf({ root }: Folders, folder: string): string {
   return folder === root ? '' : `${slashed(folder)}/`;
 }

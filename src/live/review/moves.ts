@@ -8,14 +8,14 @@ export interface Moving {
   readonly text: string | undefined;
 }
 
-/** Of what is in one file of two, the share that both must have to be one file that was moved: half, as for git. */
+/** Least share of common content for two files to count as one moved file: half, as in git. */
 const LEAST_ALIKE = 0.5;
 /** More pairs than these are compared by their whole contents only. */
 const MOST_COMPARED = 2500;
 
 /**
- * Which of the files that are gone is which of the new ones, moved: the same content, or else nearly the same; of several, the one that kept its name,
- * or is most alike. Empty files are no sign of anything.
+ * Pairs deleted files with the new files they moved to: same content, or else nearly the same; of several, the one that kept its name,
+ * or is most similar. Ignores empty files.
  */
 export function findMoves(gone: readonly Moving[], fresh: readonly Moving[]): readonly (readonly [Moving, Moving])[] {
   const left = { gone: new Set(gone.filter(({ text }) => text !== '')), fresh: new Set(fresh.filter(({ text }) => text !== '')) };

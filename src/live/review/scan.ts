@@ -57,7 +57,7 @@ export function isKept(content: string): boolean {
   return !content.startsWith('unkept ');
 }
 
-/** What stays of a content when its file is moved; of one that is not kept, number, size and time of the file. */
+/** Identity of a content that survives a move; for content that is not stored, inode, size and time of the file. */
 export function movedKey(content: string): string {
   const [, written, place] = /^unkept (\S+) \S+ (\d+ \d+)$/.exec(content) ?? [];
   return place === undefined ? content : `${written} ${place}`;
@@ -296,7 +296,7 @@ async function leaveOut({ root, leftOut }: Walked, name: string): Promise<void> 
   if (found) leftOut.set(name, found.mtimeMs);
 }
 
-/** What is behind a link inside is watched at its own place. */
+/** Skips links to inside the folder: their targets are watched at their own paths. */
 async function leaveOutLink({ root, leftOut }: Walked, name: string): Promise<void> {
   if (leftOut.size >= MOST_LEFT_OUT) return;
   const link = path.join(root, name);

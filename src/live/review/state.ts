@@ -27,7 +27,7 @@ export interface LineCounts {
   readonly added: number;
   readonly removed: number;
 }
-/** What one prompt did to one file: its contents before the first and after the last change. */
+/** The change of one file by one prompt: its contents before the first and after the last change. */
 export interface TurnChange {
   readonly name: string;
   readonly before: Content;
@@ -70,7 +70,7 @@ export interface ReviewState {
   readonly checkpoints: readonly Checkpoint[];
   /** The last restore: what it replaced, and the checkpoints as they were. */
   readonly undo: readonly Replaced[];
-  /** What the agent is to be told with its next prompt, by the names of the files. */
+  /** Corrections for the agent's next prompt, by file name. */
   readonly known: ReadonlyMap<string, Known>;
 }
 export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], undo: [], known: new Map() };
@@ -217,7 +217,7 @@ export function withReview(
   return { ...state, checkpoints };
 }
 
-/** What a restore had decided is open again. */
+/** Reopens the decisions that a restore made. */
 export function reopened(state: ReviewState, name: string): ReviewState {
   const names = namesAt(state, name, true);
   const checkpoints = state.checkpoints.map((one, at) => {
@@ -301,7 +301,7 @@ export function withoutBurst(state: ReviewState, names: ReadonlySet<string>): Re
 
 // --- questions
 
-/** What a file was called at each checkpoint, by the moves since. `undone`: those that were undone count, too. */
+/** Returns the name of a file at each checkpoint, by the moves since. `undone`: undone moves count, too. */
 function namesAt({ checkpoints }: ReviewState, name: string, undone = false): readonly string[] {
   let now = name;
   const names = checkpoints.toReversed().map(({ changes }) => {
@@ -313,13 +313,13 @@ function namesAt({ checkpoints }: ReviewState, name: string, undone = false): re
   return names.reverse();
 }
 
-/** What the file is called now that had this name at the end of that prompt. */
+/** Returns the current name of the file that had this name at the end of that prompt. */
 export function nameNow({ checkpoints }: ReviewState, turnId: string, name: string): string {
   const later = checkpoints.slice(checkpoints.findLastIndex((one) => one.turnId === turnId) + 1);
   return later.reduce((now, { changes }) => changes.find((one) => one.from === now && one.review !== 'undone')?.name ?? now, name);
 }
 
-/** What prompts did to a file that is still to be decided. */
+/** Undecided changes that prompts made to a file. */
 export function openChanges(state: ReviewState, name: string): readonly TurnChange[] {
   const names = namesAt(state, name);
   return state.checkpoints.flatMap(({ changes }, at) => changes.filter((change) => isOpen(change, names[at] ?? name)));
