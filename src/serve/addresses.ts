@@ -5,7 +5,7 @@ import { pathOfUri as pathOfFileUri, REMOTE } from '../base/paths.ts';
 import type { Changeset } from '../protocols/ahp/state.ts';
 import type { TurnId } from '../session/model.ts';
 
-/** Which side of which diff of an ask or call. */
+/** One side of one diff of an ask or call. */
 export interface ContentPlace {
   readonly sessionId: string;
   /** The ask or the call. */
@@ -16,7 +16,7 @@ export interface ContentPlace {
 
 const SCHEME = 'parley-content:/';
 
-/** The address a client reads one side of a diff by. It ends with the file's name: a client calls the diff by it (ahp.md §6). */
+/** Returns the address of one side of a diff. It ends with the file's name, which clients show as the diff's title (ahp.md §6). */
 export function contentUri({ sessionId, owner, at, side }: ContentPlace, file: string): string {
   return addressOf(SCHEME, [sessionId, owner, String(at), side], file);
 }
@@ -32,7 +32,7 @@ export interface ChangedTextPlace {
   readonly sessionId: string;
   readonly turnId: string | undefined;
   readonly side: 'before' | 'after';
-  /** Another text has another one. */
+  /** Changes with the text. */
   readonly version: string;
   /** Absolute. */
   readonly file: string;
@@ -55,7 +55,7 @@ function addressOf(scheme: string, parts: readonly string[], file: string): stri
   return scheme + [...parts, name].map(encodeURIComponent).join('/');
 }
 
-/** Empty for an address of another scheme, or one that is off. */
+/** Returns the parts of an address; empty for another scheme or a malformed address. */
 function partsOf(scheme: string, uri: string): readonly string[] {
   if (!uri.startsWith(scheme)) return [];
   try {
@@ -70,8 +70,8 @@ export function fileUri(file: string): string {
 }
 
 /**
- * The path of a file or folder here; undefined for one that lies elsewhere. Attachments come with the address of the window's remote, whose path is
- * one of ours (ahp.md §4).
+ * Returns the path of a local file or folder; undefined for one elsewhere. Attachments carry the address of the window's remote, whose path is
+ * a local one (ahp.md §4).
  */
 export function pathOfUri(uri: string): string | undefined {
   const local = uri.replace(REMOTE, 'file://');
@@ -86,7 +86,7 @@ export function chatUri(sessionId: string): string {
 
 const TERMINAL = 'ahp-terminal:/';
 
-/** The address of a command's output. Agents name their terminals as they like: in letters that no client writes in another way. */
+/** Returns the address of a command's output. Encodes the agent's arbitrary terminal id in letters that no client rewrites. */
 export function terminalUri(sessionId: string, terminalId: string): string {
   return `${TERMINAL}${sessionId}/${Buffer.from(terminalId).toString('base64url')}`;
 }
@@ -99,7 +99,7 @@ export function terminalPlace(uri: string): { readonly sessionId: string; readon
 
 const MIDDLE = '/changeset/';
 
-/** What a session's changesets are called; clients make the address of a turn's by themselves (docs/protocols/ahp.md §8). */
+/** Returns a session's changesets; clients build the address of a turn's themselves (docs/protocols/ahp.md §8). */
 export function changesetsOf(session: string): readonly Changeset[] {
   return [
     { label: 'Changes to Review', uriTemplate: `${session}${MIDDLE}session`, changeKind: 'session', capabilities: { review: {} } },
@@ -107,7 +107,7 @@ export function changesetsOf(session: string): readonly Changeset[] {
   ];
 }
 
-/** The session and the turn that the address of a changeset names. */
+/** Returns the session and the turn that the address of a changeset names. */
 export function changesetPlace(channel: string): { readonly session: string; readonly turnId: TurnId | undefined } | undefined {
   const at = channel.lastIndexOf(MIDDLE);
   const [kind, turnId, ...more] = at < 0 ? [] : channel.slice(at + MIDDLE.length).split('/');

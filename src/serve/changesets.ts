@@ -13,10 +13,10 @@ import { compareTexts } from '../session/segments.ts';
 import { type ChangedTextPlace, changedTextUri, fileUri, pathOfUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
 
-/** Files of one changeset; their texts are read to count lines. */
+/** Most files of one changeset, because counting lines reads their texts. */
 const MOST_FILES = 500;
 
-/** Whose changes: those of a session that wait for review, or all that one turn has made. */
+/** The changes of a changeset: the unreviewed ones of a session, or all of one turn. */
 interface Scope {
   readonly id: SessionId;
   readonly cwd: string;
@@ -34,9 +34,9 @@ export class Changesets implements Disposable {
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #queue = new KeyedQueue();
-  /** Those that a client has asked for, by their channels. */
+  /** Entries that a client has subscribed to, by channel. */
   readonly #held = new Map<string, Held>();
-  /** Of sessions whose agents do not run. */
+  /** Change sets of sessions without a running agent. */
   readonly #left = new Map<SessionId, ChangeSet>();
 
   constructor(sets: ChangeSets, effects: FileEffects, channels: Channels, log: Log) {
@@ -47,7 +47,7 @@ export class Changesets implements Disposable {
     this.#life.own(sets.onChange((id) => this.#changed(id)));
   }
 
-  /** For a client that wants to follow it. */
+  /** Returns the state for a client that subscribes. */
   shown(channel: string, scope: Scope): Promise<ChangesetState> {
     return this.#queue.run(channel, async () => {
       const state = await this.#stateOf(scope);
@@ -56,7 +56,7 @@ export class Changesets implements Disposable {
     });
   }
 
-  /** Keeps or takes back what an operation names. Rejects with a message for the user. */
+  /** Keeps or undoes the target of an operation. Rejects with a message for the user. */
   async invoke(scope: Scope, operation: 'keep' | 'undo', target: string | undefined): Promise<void> {
     const file = target === undefined ? undefined : pathOfUri(target);
     if (target !== undefined && file === undefined) throw new Error('That is no file of this computer.');
@@ -67,7 +67,7 @@ export class Changesets implements Disposable {
     this.#changed(scope.id);
   }
 
-  /** Marks files as reviewed, or takes the marks away. */
+  /** Marks files as reviewed or unreviewed. */
   async mark(channel: string, scope: Scope, action: { readonly files: readonly string[]; readonly reviewed: boolean }, origin: Origin) {
     const set = await this.#setOf(scope);
     const { reviewed } = action;
@@ -82,7 +82,7 @@ export class Changesets implements Disposable {
     });
   }
 
-  /** One side of a file that was changed; undefined for everything else. */
+  /** Returns one side of a changed file; undefined for everything else. */
   async text({ turnId, file, side }: ChangedTextPlace, id: SessionId, cwd: string): Promise<string | undefined> {
     const set = await this.#setOf({ id, cwd, turnId });
     if (turnId !== undefined) return (await set.turnTexts(turnId, file))?.[side] ?? undefined;
@@ -90,7 +90,7 @@ export class Changesets implements Disposable {
     return (side === 'before' ? await set.baseText(file) : await this.#effects.readText(file)) ?? undefined;
   }
 
-  /** The session is gone. */
+  /** Drops the state of a removed session. */
   forget(id: SessionId): void {
     this.#left.delete(id);
     for (const [channel, held] of this.#held) {
@@ -179,7 +179,7 @@ type Text = string | null | undefined;
 interface Change {
   readonly path: string;
   readonly kind: TurnFile['change'];
-  /** Where it was moved from. */
+  /** The path it was moved from. */
   readonly from: string | undefined;
 }
 
@@ -197,7 +197,7 @@ function changesetFile({ id, turnId }: Scope, { path: file, kind, from }: Change
   return { id: fileUri(file), edit };
 }
 
-/** A client keeps what it has read by its address. */
+/** Returns a version for the address, because clients cache a text by its address. */
 function versionOf(text: Text): string {
   return createHash('sha256')
     .update(text ?? '')

@@ -1,22 +1,22 @@
 import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
 
-/** What one client may follow at once. */
+/** Most channels that one client may follow at once. */
 const MOST_SUBSCRIPTIONS = 1000;
-/** Past actions that are kept for clients that come back, and how many UTF-16 units they may take together. */
+/** Most past actions kept for reconnecting clients, and most UTF-16 units of them together. */
 const MOST_KEPT = 20_000;
 const MOST_KEPT_TEXT = 16 * 1024 * 1024;
 
-/** The writing end of one connection. */
+/** The sending side of one connection. */
 export interface Peer {
   notify(method: string, params: object): void;
 }
 export interface Client {
   readonly peer: Peer;
   readonly subscriptions: Set<string>;
-  /** Absent until it has said who it is. */
+  /** Absent until the client has introduced itself. */
   name?: { readonly id: string; readonly shown: string };
 }
-/** Whose action it was. */
+/** The client behind an action. */
 export interface Origin {
   readonly clientId: string;
   readonly clientSeq: number;
@@ -27,7 +27,7 @@ interface Kept {
   readonly text: string;
 }
 
-/** Clients, what they follow, and the numbered actions they are told (docs/protocols/ahp.md §1). One number for the whole host. */
+/** Clients, their subscriptions, and the numbered actions sent to them (docs/protocols/ahp.md §1). One sequence for the whole host. */
 export class Channels {
   readonly #clients = new Set<Client>();
   #seq = 0;
@@ -60,7 +60,7 @@ export class Channels {
     client.subscriptions.delete(keyOf(channel));
   }
 
-  /** Tells all who follow the channel, the one who did it included. */
+  /** Sends to all subscribers of the channel, including the originator. */
   publish(channel: string, action: object, origin?: Origin): void {
     this.#seq += 1;
     const params = { channel, action, serverSeq: this.#seq, ...(origin ? { origin } : {}) };
@@ -72,18 +72,18 @@ export class Channels {
     this.publish(ROOT, action);
   }
 
-  /** Tells the client alone that its action does not count. */
+  /** Tells only the client itself that its action was rejected. */
   refuse(client: Client, channel: string, action: object, origin: Origin, rejectionReason: string): void {
     const params = { channel, action, serverSeq: this.#seq, origin, rejectionReason };
     client.peer.notify('action', params);
   }
 
-  /** For all who follow the root; not numbered and not told again. */
+  /** Notifies all subscribers of the root; not numbered and not replayed. */
   notify(method: string, params: object): void {
     this.#send(ROOT, method, { channel: ROOT, ...params });
   }
 
-  /** What was told on these channels after that number; undefined when not all of it is known any more. */
+  /** Returns the actions on these channels after that number; undefined when some of them are no longer stored. */
   since(seq: number, channels: readonly string[]): readonly unknown[] | undefined {
     const first = this.#kept[0]?.serverSeq ?? this.#seq + 1;
     if (seq > this.#seq || seq < first - 1) return undefined;

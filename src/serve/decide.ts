@@ -7,26 +7,26 @@ import { pathOfUri } from './addresses.ts';
 import { APPROVAL_QUESTION, sideOf } from './translate.ts';
 
 /*
- * What a client's action does. It counts only while it fits what the host holds: clients act on what they saw some time ago, and one that stops a turn
+ * The effect of a client's action. It applies only while it fits the host's state: clients act on stale state, and one that stops a turn
  * sends an approval right behind it (ahp.md §6).
  */
 
 export type Decision =
-  /** Why not, for the user. */
+  /** The reason, for the user. */
   | { readonly kind: 'refused'; readonly why: string }
-  /** What becomes of the state, and what the session is asked. `starts`: it needs its agent. */
+  /** Changes of the state, and intents for the session. `starts`: it needs its agent. */
   | {
       readonly kind: 'taken';
       readonly apply: ChatAction | SessionAction;
       readonly intents: readonly Intent[];
       readonly starts?: true;
-      /** The first of the turns that the next prompt is said instead of. */
+      /** The first of the turns that the next prompt replaces. */
       readonly takesBack?: TurnId;
     }
-  /** Nothing changes and nobody is told. */
+  /** Changes nothing and notifies no client. */
   | { readonly kind: 'ignored' };
 
-/** What a window tells of a tool at most, in UTF-16 units. */
+/** Most UTF-16 units of a tool result from a window. */
 const LONGEST_RESULT = 400_000;
 const text = z.string();
 const attachment = z.looseObject({
@@ -120,13 +120,13 @@ type Completed = Extract<ClientChatAction, { type: 'chat/inputCompleted' }>;
 const refused = (why: string): Decision => ({ kind: 'refused', why });
 const IGNORED: Decision = { kind: 'ignored' };
 
-/** What the host holds of a chat when an action comes for it. */
+/** The host's state of a chat when an action arrives. */
 export interface Held {
   readonly chat: ChatState;
-  /** Absent as long as no agent was started for it. */
+  /** Absent until an agent has started for it. */
   readonly session?: Session;
   readonly takenBack?: TurnId;
-  /** Who sends it, for others to see. */
+  /** The sender, as other clients see it. */
   readonly sender: string;
   readonly clientId: string;
   readonly now: number;
@@ -180,7 +180,7 @@ export function decideChat(said: unknown, held: Held): Decision {
   }
 }
 
-/** Only the window that was asked to run a tool tells its end. */
+/** Accepts a tool's result only from the window that was asked to run it. */
 function ranInWindow({ turnId, toolCallId, result }: RanTool, { chat, clientId }: Held): Decision {
   const call = chat.activeTurn?.responseParts.find((part) => part.kind === 'toolCall' && part.toolCall.toolCallId === toolCallId);
   const isTheirs = call?.kind === 'toolCall' && call.toolCall.status === 'running' && call.toolCall.contributor?.clientId === clientId;
@@ -196,7 +196,7 @@ function ranInWindow({ turnId, toolCallId, result }: RanTool, { chat, clientId }
   return { kind: 'taken', apply: { type: 'chat/toolCallComplete', turnId, toolCallId, result: told }, intents: [] };
 }
 
-/** The agent has begun with the turn that is open here. */
+/** True once the agent has begun the chat's open turn. */
 function isHeard({ chat, session }: Held): boolean {
   return session?.turns.some((turn) => turn.id === chat.activeTurn?.id && turn.status === 'running') ?? false;
 }
@@ -222,7 +222,7 @@ function turnStarted(action: TurnStarted, held: Held): Decision {
   return { kind: 'taken', apply, intents: [...unqueued, ...model, { type: 'prompt', turnId, content, ...replaced(held) }], starts: true };
 }
 
-/** The turns are gone for clients at once, and for the agent with the next prompt: until then nothing is lost. */
+/** Removes the turns for clients at once, but for the agent only with the next prompt: until then nothing is lost. */
 function truncated(turnId: string | undefined, { chat, session, takenBack }: Held): Decision {
   if (chat.activeTurn) return refused('Stop the turn first.');
   const at = turnId === undefined ? -1 : chat.turns.findIndex((turn) => turn.id === turnId);
@@ -249,7 +249,7 @@ function resumed(turnId: string | undefined, { chat, session, now, sender }: Hel
   return { kind: 'taken', apply, intents: [{ type: 'prompt', turnId: again, content: last.prompt, again: last.id }], starts: true };
 }
 
-/** An allowance counts for the call that waits for it now, in a turn that is not being stopped, and takes the option that was named or the narrowest. */
+/** Accepts an approval only for a call now pending, in a turn not being stopped, and uses the named option or the narrowest. */
 function confirmed(action: Confirmed, { chat, session }: Held): Decision {
   const { turnId, toolCallId, approved, selectedOptionId } = action;
   const over = refused('This call is not waiting for an answer.');
@@ -333,7 +333,7 @@ function valuesOf(given: z.infer<typeof answer> | undefined): readonly string[] 
   return [...chosen.filter((one) => one !== ''), ...freeformValues.filter((one) => one.trim() !== '')];
 }
 
-/** Files are named, not read: the agent reads what it needs. */
+/** Sends the names of files, not their content: the agent reads them as needed. */
 function contentOf({ text: said, attachments = [] }: z.infer<typeof message>): readonly Content[] {
   const others = attachments.flatMap((one): readonly Content[] => {
     if (one.type === 'embeddedResource' && one.data !== undefined) {
@@ -354,7 +354,7 @@ function contentOf({ text: said, attachments = [] }: z.infer<typeof message>): r
   return said.trim() === '' ? others : [{ type: 'text', text: said }, ...others];
 }
 
-/** Everybody who follows the chat sees who said it. */
+/** Returns the message with its sender, which all subscribers of the chat see. */
 function plainMessage({ text: said, attachments, model }: z.infer<typeof message>, sender: string) {
   return {
     text: said,
@@ -365,7 +365,7 @@ function plainMessage({ text: said, attachments, model }: z.infer<typeof message
   };
 }
 
-/** A model that the agent offers and does not use now. */
+/** Switches to a model that the agent offers and does not use now. */
 function modelIntent(wanted: string | undefined, session: Session | undefined): readonly Intent[] {
   const option = session?.options?.find((one) => one.about === 'model');
   if (wanted === undefined || option?.kind !== 'choice' || option.current === wanted) return [];
@@ -403,7 +403,7 @@ export function decideSession(said: unknown, state: SessionState, session: Sessi
   }
 }
 
-/** Values that the agent does not offer are none of ours: clients send keys of their own (ahp.md §4). */
+/** Ignores values that the agent does not offer: clients send keys of their own (ahp.md §4). */
 function configChanged(config: Readonly<Record<string, unknown>>, state: SessionState, session: Session | undefined): Decision {
   const properties: SessionConfig['schema']['properties'] = state.config?.schema.properties ?? {};
   const taken: Record<string, string | boolean> = {};

@@ -13,11 +13,11 @@ import { decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
 import { diffsUnder } from './translate.ts';
 
-/** Milliseconds for which changes are gathered before clients are told; the first after a pause waits for nothing. */
+/** Milliseconds to collect changes before sending them to clients; the first change after a pause goes out at once. */
 const GATHER = 16;
 /** Sessions on one page of a list. */
 const PAGE = 200;
-/** Versions whose shapes are these. */
+/** Protocol versions with the supported message shapes. */
 const SPOKEN = /^(?:0\.9|1\.\d+)\.\d+(?:-[\w.]+)?$/;
 
 /** Errors of JSON-RPC and of the protocol (docs/protocols/ahp.md §1). */
@@ -32,7 +32,7 @@ const CODES = {
   notFound: -32008,
 } as const;
 
-/** A request that is answered by an error. */
+/** The error response to a request. */
 export class Refusal extends Error {
   readonly code: number;
   readonly data: object | undefined;
@@ -73,9 +73,9 @@ const shapes = {
   list: z.looseObject({ limit: z.optional(z.number()), cursor: z.optional(z.string()) }),
 };
 
-/** One connection of a client, from its first message to its end. One message is dealt with at a time. */
+/** One connection of a client, from its first message to its end. Handles one message at a time. */
 export interface Connection {
-  /** Rejects with a `Refusal`, or with another error for a fault of ours. */
+  /** Rejects with a `Refusal`, or with another error for an internal fault. */
   asked(method: string, params: unknown): Promise<unknown>;
   /** Never rejects. */
   notified(method: string, params: unknown): Promise<void>;
@@ -84,7 +84,7 @@ export interface Connection {
 
 export interface AgentHost extends Disposable {
   connect(peer: Peer): Connection;
-  /** Brings back what earlier runs have stored. */
+  /** Restores the sessions of earlier runs. */
   restore(): Promise<void>;
 }
 
@@ -105,7 +105,7 @@ export function agentHost(deps: HostDeps): AgentHost {
     deps.sessions.onChange((id, { event }) => {
       const isFirst = hosted.changed(id);
       if (isUrgent(event)) {
-        // A rule may answer it at once: then nobody is asked.
+        // A rule may answer the ask at once, so that no user is asked.
         if (event.type !== 'ask.opened') return tell();
         clearTimeout(timer);
         timer = setTimeout(tell, 0);
@@ -132,12 +132,12 @@ export function agentHost(deps: HostDeps): AgentHost {
   };
 }
 
-/** Clients wait for these; the others come in great numbers. */
+/** True for events that clients wait for; the others come in great numbers. */
 function isUrgent({ type }: SessionEvent): boolean {
   return /^(?:turn\.(?:started|ended)|ask\.|link\.)/.test(type);
 }
 
-/** What one client asks for. */
+/** Handles the requests of one client. */
 class Served {
   readonly #deps: HostDeps;
   readonly #channels: Channels;
@@ -181,7 +181,7 @@ class Served {
       case 'listSessions':
         return this.#list(decoded(shapes.list, params));
       case 'resolveSessionConfig':
-        // What an agent offers is known once one has run, and this must not start one.
+        // An agent's offers are known only after a run, and this request must not start one.
         return this.#config(decoded(shapes.provider, params).provider);
       case 'createSession':
         return this.#create(decoded(shapes.create, params));
@@ -217,14 +217,14 @@ class Served {
     };
   }
 
-  /** After a restart of the host its numbers begin anew, and what the client has seen is of another run. */
+  /** Resumes a client. After a host restart sequence numbers start over, so the client's last number belongs to another run. */
   async #reconnect({ clientId, lastSeenServerSeq, subscriptions }: z.infer<typeof shapes.reconnect>) {
     this.#client.name ??= { id: clientId, shown: clientId };
     this.#deps.windowTools.connected(clientId);
     const actions = this.#channels.since(lastSeenServerSeq, subscriptions);
     const known = subscriptions.filter((channel) => isRoot(channel) || this.#find(channel));
     const gone = subscriptions.filter((channel) => !known.includes(channel));
-    // Sessions in which nothing was said are not kept over a restart; their rows would stay.
+    // Empty sessions do not survive a restart; their rows would stay in the client's list.
     for (const session of gone) this.#client.peer.notify('root/sessionRemoved', { channel: ROOT, session });
     if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known, 'leave out what is gone') };
     for (const channel of known) this.#channels.follow(this.#client, channel);
@@ -260,7 +260,7 @@ class Served {
     return hosted;
   }
 
-  /** The state of a terminal at the moment of the answer; undefined for other channels. */
+  /** Returns the state of a terminal at response time; undefined for other channels. */
   async #printed(channel: string, hosted: Hosted) {
     const place = terminalPlace(channel);
     if (!place) return undefined;
@@ -274,14 +274,14 @@ class Served {
     };
   }
 
-  /** By its own address, its chat's, or one of its changesets' or terminals'. */
+  /** Finds a session by its own address or that of its chat, changesets or terminals. */
   #find(channel: string): Hosted | undefined {
     const terminal = terminalPlace(channel);
     if (terminal) return this.#hosted.byId(terminal.sessionId);
     return this.#hosted.find(changesetPlace(channel)?.session ?? channel);
   }
 
-  /** The changes that a channel of this session is about; undefined for its other channels. */
+  /** Returns the scope of a changeset channel; undefined for the session's other channels. */
   #scope(channel: string, { id, cwd, chat }: Hosted) {
     const place = changesetPlace(channel);
     if (!place) return undefined;
@@ -335,7 +335,7 @@ class Served {
   #dispatch({ channel, clientSeq, action }: z.infer<typeof shapes.dispatch>): null {
     const clientId = this.#client.name?.id ?? '';
     const origin = { clientId, clientSeq };
-    // Settings of the client's own, such as what it would approve by itself: Parley's rules decide.
+    // Ignores the client's own settings, such as its automatic approvals: Parley's rules decide.
     if (isRoot(channel)) return null;
     const hosted = this.#find(channel);
     if (!hosted) {
@@ -367,7 +367,7 @@ class Served {
     return null;
   }
 
-  /** Only what a session shows: this is no way to the files of the computer. */
+  /** Reads only content that a session shows, and no other files of the computer. */
   async #read({ uri, encoding }: z.infer<typeof shapes.read>) {
     const text = (await this.#changedText(uri)) ?? (await this.#shownText(uri));
     if (typeof text !== 'string') throw new Refusal('notFound', 'There is no such content.');
@@ -414,7 +414,7 @@ function decoded<T extends z.ZodMiniType>(shape: T, params: unknown): z.infer<T>
   throw new Refusal('params', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
 }
 
-/** The highest version that both speak. */
+/** Returns the highest version that both sides support. */
 function highest(offered: readonly string[]): string | undefined {
   const numbers = (version: string) => version.split(/[.-]/, 3).map(Number);
   const [best] = offered

@@ -26,7 +26,7 @@ import { Terminals } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
 
-/** A session as clients know it. Its agent is started by the first thing that is asked of it. */
+/** A session as clients know it. The first request for its agent starts the agent. */
 export interface Hosted {
   readonly uri: string;
   readonly id: SessionId;
@@ -38,13 +38,13 @@ export interface Hosted {
   chat: ChatState;
   state: SessionState;
   agent: AgentStart;
-  /** The first of the turns that a client has taken back; the agent forgets them with the next prompt. */
+  /** The first of the turns that a client has removed; the agent forgets them with the next prompt. */
   takenBack?: TurnId;
 }
 export type AgentStart =
-  /** `stored`: the journal has what was said; it is read when somebody wants to see it. */
+  /** `stored`: the journal has the transcript, which is read when a client subscribes. */
   | { readonly kind: 'none'; readonly stored?: 'unread' | 'read' }
-  /** `done` tells why it did not work. */
+  /** `done` resolves with the reason for a failure. */
   | { readonly kind: 'starting'; readonly done: Promise<string | undefined> }
   | { readonly kind: 'live' };
 
@@ -63,7 +63,7 @@ export interface HostedDeps {
 export class HostedSessions {
   readonly #deps: HostedDeps;
   readonly #byUri = new Map<string, Hosted>();
-  /** What agents said they offer when they ran last, by profile: nobody knows before an agent runs. */
+  /** Offers of agents from their last run, by profile; unknown before an agent runs. */
   readonly #offers = new Map<string, { readonly models: AgentInfo['models']; readonly config: SessionConfig }>();
   readonly #dirty = new Set<SessionId>();
   readonly #terminals: Terminals;
@@ -73,7 +73,7 @@ export class HostedSessions {
     this.#terminals = new Terminals(deps.channels);
   }
 
-  /** What was said in earlier runs. */
+  /** Restores the sessions of earlier runs. */
   async restore(): Promise<void> {
     for (const { head, title, at } of await this.#deps.journal.list()) {
       const profile = this.#deps.profiles().find((one) => one.id === head.profile);
@@ -83,7 +83,7 @@ export class HostedSessions {
         stored: 'unread',
       });
       hosted.modifiedAt = at;
-      // A host that was killed had no time to write what the conversation is called.
+      // A killed host had no time to write the title.
       const stored = title === '' ? await this.stored(head.id) : undefined;
       const shown = title || (stored ? chatTitle(stored) : profile.name);
       hosted.state = {
@@ -115,7 +115,7 @@ export class HostedSessions {
     return this.#deps.profiles().find((profile) => providerOf(profile.id) === provider);
   }
 
-  /** By the session's address or its chat's. */
+  /** Finds a session by its address or its chat's. */
   find(uri: string): Hosted | undefined {
     const known = this.#byUri.get(uri);
     if (known) return known;
@@ -134,17 +134,17 @@ export class HostedSessions {
 
   create(uri: string, profile: Profile, cwd: string): Hosted {
     const name = uri.slice(uri.lastIndexOf('/') + 1);
-    // The name becomes one of a file.
+    // The name becomes a file name.
     const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.byId(name);
     const id = isPlain ? name : crypto.randomUUID();
     const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' });
     this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) });
-    // Nothing has to be waited for: the agent starts with the first prompt.
+    // Ready at once: the agent starts with the first prompt.
     this.#tellSession(hosted, { type: 'session/ready' });
     return hosted;
   }
 
-  /** Ends the agent. What was said stays in the journal: a client that closes a session need not mean to delete it. */
+  /** Ends the agent. The journal keeps the transcript, because closing a session need not mean deleting it. */
   async remove(hosted: Hosted): Promise<void> {
     this.#byUri.delete(hosted.uri);
     this.#terminals.forget(hosted.id);
@@ -153,7 +153,7 @@ export class HostedSessions {
     else await this.#deps.sessions.close(hosted.id);
   }
 
-  /** For a client that wants to see it: the state with what the journal has. */
+  /** Returns the state, including the journal's transcript, for a client that subscribes. */
   async shown(hosted: Hosted): Promise<Hosted> {
     if (hosted.agent.kind === 'none' && hosted.agent.stored === 'unread') {
       hosted.agent = { kind: 'none', stored: 'read' };
@@ -164,18 +164,18 @@ export class HostedSessions {
     return hosted;
   }
 
-  /** The output of a command, for a client that wants to follow it. */
+  /** Returns the output of a command for a client that subscribes. */
   terminal({ uri }: Hosted, session: Session, terminalId: string): TerminalState | undefined {
     return this.#terminals.shown(uri, session, terminalId);
   }
 
-  /** What the journal has of a session. What was under way when it was written is over. */
+  /** Reads a session from the journal, with everything that was in progress ended. */
   async stored(id: SessionId): Promise<Session | undefined> {
     const found = await this.#deps.journal.read(id);
     return found && reduce(found.session, { type: 'link.closed', reason: 'Interrupted.', at: this.#deps.now() });
   }
 
-  /** Does what was decided. The agent is started where that needs it. */
+  /** Carries out a decision. Starts the agent if needed. */
   take(hosted: Hosted, { apply, intents, starts, takesBack }: Extract<Decision, { kind: 'taken' }>, origin: Origin): void {
     if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
@@ -209,7 +209,7 @@ export class HostedSessions {
     this.#tellChat(hosted, { type: 'chat/toolCallReady', turnId, toolCallId: callId, ...ready });
   }
 
-  /** A session has changed; clients are told with `flush`. True for the first change since. */
+  /** Marks a session as changed; `flush` notifies clients. True for the first change since. */
   changed(id: SessionId): boolean {
     const isFirst = this.#dirty.size === 0;
     this.#dirty.add(id);
@@ -222,23 +222,23 @@ export class HostedSessions {
     for (const hosted of this.#byUri.values()) if (ids.has(hosted.id)) this.sync(hosted);
   }
 
-  /** Tells what the session has become. */
+  /** Sends clients the current state of the session. */
   sync(hosted: Hosted): void {
     const session = this.session(hosted);
     if (!session || hosted.agent.kind !== 'live') return;
     if (!session.turns.some((turn) => turn.id === hosted.takenBack)) delete hosted.takenBack;
-    // A command has said all before its call is over.
+    // Sends terminal output first: a command's output is complete before its call ends.
     this.#terminals.sync(session);
     const actions = chatActions(hosted.chat, withoutTakenBack(session, hosted.takenBack));
     for (const action of actions) this.#tellChat(hosted, action);
-    // A prompt whose turn is over for everybody must not start with the agent's next.
+    // A prompt whose turn has ended for all clients must not start with the agent's next.
     for (const { turnId, content, held } of session.queue) {
       if (hosted.chat.turns.some((turn) => turn.id === turnId)) this.#send(hosted, [{ type: 'unqueue', turnId }]);
-      // A prompt that came right behind a Stop waits for the user elsewhere. Here the user has begun its turn.
+      // Elsewhere a prompt right after a Stop waits for the user. Here the user has already begun its turn.
       else if (held && hosted.chat.activeTurn?.id === turnId) this.#send(hosted, [{ type: 'prompt', turnId, content }]);
     }
     const config = configOf(session);
-    // No action changes what can be chosen: who follows already learns the values.
+    // No action changes the schema: current subscribers learn only the values.
     if (JSON.stringify(config.schema) !== JSON.stringify(hosted.state.config?.schema))
       hosted.state = { ...hosted.state, config: { ...config, values: hosted.state.config?.values ?? {} } };
     for (const action of sessionActions(hosted, session)) this.#tellSession(hosted, action);
@@ -322,7 +322,7 @@ export class HostedSessions {
       this.#deps.channels.publishRoot({ type: 'root/agentsChanged', agents: this.agents() });
   }
 
-  /** What can be chosen for a session of this agent, as far as it is known. */
+  /** Returns the known configuration choices for a session of this agent. */
   config({ id }: Profile): SessionConfig {
     return this.#offers.get(id)?.config ?? { schema: { type: 'object', properties: {} }, values: {} };
   }
@@ -353,7 +353,7 @@ export class HostedSessions {
   }
 }
 
-/** The agent still knows turns that clients do not have any more. */
+/** Drops turns that clients have removed but the agent still remembers. */
 function withoutTakenBack(session: Session, first: TurnId | undefined): Session {
   const at = session.turns.findIndex((turn) => turn.id === first);
   return at < 0 ? session : { ...session, turns: session.turns.slice(0, at) };
@@ -381,7 +381,7 @@ function summaryOf(hosted: Hosted): SessionSummary {
   };
 }
 
-/** What of the session itself has changed. A start that failed is told where it was asked for: in the turn. */
+/** Returns actions for changes of the session itself. A failed start is reported in the turn that requested it. */
 function sessionActions({ state }: Hosted, session: Session): readonly SessionAction[] {
   const actions: SessionAction[] = [];
   const title = chatTitle(session);
@@ -394,10 +394,10 @@ function sessionActions({ state }: Hosted, session: Session): readonly SessionAc
   return actions;
 }
 
-/** Texts and new calls need nothing of the user, and there may be thousands. */
+/** Excludes texts and new calls, which need no input and may come in thousands. */
 const MAY_NEED_INPUT = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirmed|Complete)|input)/;
 
-/** What the session waits for, as its chat has it. */
+/** Returns actions for the input that the session waits for, according to its chat. */
 function neededActions({ chat, state }: Hosted): readonly SessionAction[] {
   const told = state.inputNeeded ?? [];
   const turn = chat.activeTurn;

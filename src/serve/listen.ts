@@ -12,7 +12,7 @@ import { type AgentHost, Refusal } from './host.ts';
 const MOST_CONNECTIONS = 64;
 /** Why all connections are closed, as a code of the WebSocket protocol (RFC 6455 §7.4). */
 const GOING_AWAY = 1001;
-/** JSON-RPC's error for a fault of ours. */
+/** JSON-RPC's error code for an internal error. */
 const INTERNAL_ERROR = -32603;
 
 export type Place =
@@ -20,11 +20,11 @@ export type Place =
   | { readonly kind: 'socket'; readonly path: string };
 export interface Listening {
   readonly place: Place;
-  /** Tells the clients and takes no more. */
+  /** Notifies the clients and accepts no more. */
   close(): Promise<void>;
 }
 
-/** Serves the host over WebSockets. Only who knows the token gets in, and no web page does: pages of the editor are told by their origin. */
+/** Serves the host over WebSockets. Requires the token and rejects web pages, except the editor's own, which their origin identifies. */
 export async function listen(host: AgentHost, place: Place, token: string, log: Log): Promise<Listening> {
   const server = http.createServer((_request, response) => {
     response.writeHead(426, { 'content-type': 'text/plain' });
@@ -64,7 +64,7 @@ export async function listen(host: AgentHost, place: Place, token: string, log: 
   };
 }
 
-/** Why a request for a connection does not get one. */
+/** Returns the reason to refuse a connection, or undefined. */
 function refusal({ headers, url = '/' }: IncomingMessage, place: Place, token: string): string | undefined {
   const { origin, host = '' } = headers;
   if (origin !== undefined && !/^vscode-(?:webview|file):\/\//.test(origin)) return `the origin ${origin.slice(0, 200)}`;
@@ -78,7 +78,7 @@ export function isLoopback(host: string): boolean {
   return /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/i.test(host);
 }
 
-/** Messages of one client are dealt with one after the other. */
+/** Serves one client; handles its messages one after the other. */
 function serve(host: AgentHost, socket: WebSocket, log: Log): void {
   let last: Promise<unknown> = Promise.resolve();
   const events: LinkEvents = {

@@ -7,27 +7,27 @@ import { findTerminal } from '../session/select.ts';
 import { terminalUri } from './addresses.ts';
 import type { Channels } from './channels.ts';
 
-/** UTF-16 units that a client is told before its copy is cut to what a session keeps. It is cut when the command has ended, too. */
+/** Most UTF-16 units sent to a client before its copy is cut to the session's limit. The end of the command cuts it, too. */
 const MOST_TOLD = 2 * TERMINAL_TAIL;
 
 interface Held {
   readonly sessionId: SessionId;
   readonly state: TerminalState;
-  /** As it was told. */
+  /** The terminal as last sent. */
   readonly terminal: Terminal;
 }
 
-/** What commands of agents print, as channels (docs/protocols/ahp.md §8): told to all who have asked for it. */
+/** Output of agents' commands, as channels (docs/protocols/ahp.md §8), sent to all subscribers. */
 export class Terminals {
   readonly #channels: Channels;
-  /** Those that a client has asked for, by their channels. */
+  /** Entries that a client has subscribed to, by channel. */
   readonly #held = new Map<string, Held>();
 
   constructor(channels: Channels) {
     this.#channels = channels;
   }
 
-  /** For a client that wants to follow it; undefined when the session has no such terminal. */
+  /** Returns the state for a client that subscribes; undefined when the session has no such terminal. */
   shown(uri: string, session: Session, terminalId: string): TerminalState | undefined {
     const channel = terminalUri(session.id, terminalId);
     this.#tell(channel, session);
@@ -43,7 +43,7 @@ export class Terminals {
     for (const [channel, { sessionId }] of this.#held) if (sessionId === session.id) this.#tell(channel, session);
   }
 
-  /** The session is gone. */
+  /** Drops the state of a removed session. */
   forget(id: SessionId): void {
     for (const [channel, { sessionId }] of this.#held) if (sessionId === id) this.#held.delete(channel);
   }
@@ -72,7 +72,7 @@ function stateOf(session: string, { id, command, tail, dropped, exit }: Terminal
   };
 }
 
-/** What was printed since. A terminal that begins anew is told as a whole, and one that has dropped what nobody was told. */
+/** Returns the output since. Resends the whole terminal when it was restarted or has dropped unsent output. */
 function actionsOf({ state, terminal: before }: Held, { tail, dropped, exit }: Terminal): readonly TerminalAction[] {
   const told = terminalText(state);
   const fresh = dropped + tail.length - before.dropped - before.tail.length;
@@ -87,7 +87,7 @@ function actionsOf({ state, terminal: before }: Held, { tail, dropped, exit }: T
   return actions;
 }
 
-/** Unknown for a command that a signal has ended. */
+/** Returns the exit code; absent for a command ended by a signal. */
 export function codeOf({ code }: NonNullable<Terminal['exit']>): { readonly exitCode?: number } {
   return code === null ? {} : { exitCode: code };
 }

@@ -29,14 +29,14 @@ import { contentUri, fileUri, terminalUri } from './addresses.ts';
 import { codeOf } from './terminals.ts';
 
 /*
- * What a client is told so that its chat says what a session says. Only the difference between the two is told, whatever happened in between: the state
- * that a new client is given and the actions that others have had cannot drift apart.
+ * Actions that bring a client's chat in line with a session. Computed only from the difference between the two, regardless of past events: the state
+ * sent to a new client and the actions sent to others cannot drift apart.
  */
 
-/** One text of a result, in UTF-16 units. */
+/** Most UTF-16 units of one text of a result. */
 const LONGEST_TEXT = 64 * 1024;
 
-/** The actions that bring a chat to what its session is now. */
+/** Returns the actions that bring a chat to the current state of its session. */
 export function chatActions(chat: ChatState, session: Session): readonly ChatAction[] {
   const told = new Telling(chat, session);
   told.removedTurns();
@@ -45,7 +45,7 @@ export function chatActions(chat: ChatState, session: Session): readonly ChatAct
   return told.actions;
 }
 
-/** Follows its own actions, as a client does. */
+/** Builds actions and applies each to its own copy of the chat, as a client does. */
 class Telling {
   readonly actions: ChatAction[] = [];
   readonly #session: Session;
@@ -62,7 +62,7 @@ class Telling {
     this.#chat = reduceChat(this.#chat, action);
   }
 
-  /** A turn that has ended here and is gone there was taken back, with all after it. */
+  /** Truncates the chat after turns that the session no longer has: they were rewound. */
   removedTurns(): void {
     const there = new Set(this.#session.turns.map((turn) => turn.id));
     const at = this.#chat.turns.findIndex((turn) => !there.has(turn.id) && !isUnheard(turn));
@@ -71,7 +71,7 @@ class Telling {
     this.#tell({ type: 'chat/truncated', ...(last ? { turnId: last.id } : {}) });
   }
 
-  /** All turns after the last that is over here. What was stopped here may still run there. */
+  /** Returns all turns after the last one ended in the chat. A turn stopped in the chat may still run in the session. */
   untoldTurns(): readonly Turn[] {
     const told = new Set(this.#chat.turns.map((turn) => turn.id));
     return this.#session.turns.slice(this.#session.turns.findLastIndex((turn) => told.has(turn.id)) + 1);
@@ -80,7 +80,7 @@ class Telling {
   turn(turn: Turn): void {
     const { activeTurn } = this.#chat;
     if (activeTurn?.id !== turn.id) {
-      // A turn that begins while another is open here: the client's own waits in the queue.
+      // Another turn began while the client's own is open in the chat; that one waits in the queue.
       if (activeTurn) this.#tell({ type: 'chat/turnCancelled', turnId: activeTurn.id, duration: 0 });
       const isQueued = this.#chat.queuedMessages?.some((one) => one.id === turn.id) ?? false;
       const message = messageOf(turn.prompt);
@@ -103,7 +103,7 @@ class Telling {
     switch (part.kind) {
       case 'text':
       case 'thought':
-        // What a sub-agent says ends in the result of its call.
+        // Text of a sub-agent ends up in the result of its call.
         if (part.parent === undefined) this.#text(turnId, part.kind === 'text' ? 'markdown' : 'reasoning', part.id, part.text);
         return;
       case 'content':
@@ -118,7 +118,7 @@ class Telling {
     }
   }
 
-  /** A text that was said anew, instead of growing, becomes another part. */
+  /** Appends to a text part. A text that was replaced, rather than extended, becomes another part. */
   #text(turnId: string, kind: 'markdown' | 'reasoning', id: string, text: string): void {
     const { count, last } = this.#places.text(this.#parts, kind, id);
     if (last?.content === text) return;
@@ -156,7 +156,7 @@ class Telling {
         if (known.status === 'streaming') this.#input(turnId, call, known.partialInput ?? '');
         return;
       case 'waiting':
-        // The answer is on its way, or the call asks a question of its own.
+        // The answer is pending, or the call asks a question of its own.
         if (known.status === 'pending-confirmation') return;
         return this.#running(turnId, call, known);
       case 'running':
@@ -217,7 +217,7 @@ class Telling {
     const ready = {
       invocationMessage: this.#words(call, 'running'),
       ...(toolInput === undefined ? {} : { toolInput }),
-      // VS Code shows it as a terminal then, whatever its output is, and does not show the answers of a call that asks: only one that runs says so.
+      // VS Code then shows any output as a terminal and hides the options of a call that asks, so only a running call sets it.
       _meta: { ...toMeta({ kind: call.kind }), ...(command === undefined ? {} : { toolKind: 'terminal' }) },
     };
     const told = before?.status === 'running' ? readyOf(before) : undefined;
@@ -270,7 +270,7 @@ class Telling {
     }
   }
 
-  /** Questions, and approvals that belong to no call. */
+  /** Adds questions, and approvals that belong to no call. */
   #questions(turn: Turn): void {
     const asks = this.#session.asks.filter((ask) => ask.turnId === turn.id && !ask.decision && !this.#isCallAsk(ask));
     for (const ask of asks) {
@@ -297,7 +297,7 @@ class Telling {
     return undefined;
   }
 
-  /** What is known of tokens is known of the conversation; the newest turn shows it. */
+  /** Reports token usage on the newest turn, because it is known only for the whole conversation. */
   #usage(turn: Turn): void {
     const { usage } = this.#session;
     if (!usage || turn.status !== 'running') return;
@@ -320,7 +320,7 @@ class Telling {
     this.#tell(failure(turnId, duration, turn.error?.message ?? turn.stop ?? 'The turn failed.', turn.error?.code));
   }
 
-  /** What waits for the turn to end, or for the agent to take it up. */
+  /** Syncs prompts that wait for the end of the turn, or for the agent to accept them. */
   waiting(): void {
     const { activeTurn } = this.#chat;
     const running = this.#session.turns.findLast((turn) => turn.status === 'running');
@@ -329,14 +329,14 @@ class Telling {
     if (told && told.id !== steering?.id) this.#tell({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: told.id });
     if (steering?.kind === 'prompt' && told?.id !== steering.id)
       this.#tell({ type: 'chat/pendingMessageSet', kind: 'steering', id: steering.id, message: messageOf(steering.content) });
-    // The prompt of the turn that is open here waits there for its agent.
+    // The prompt of the chat's open turn may still wait for its agent in the session's queue.
     const queue = this.#session.queue.filter((prompt) => prompt.turnId !== activeTurn?.id);
     for (const one of this.#chat.queuedMessages ?? [])
       if (!queue.some((prompt) => prompt.turnId === one.id)) this.#tell({ type: 'chat/pendingMessageRemoved', kind: 'queued', id: one.id });
     for (const prompt of queue)
       if (!this.#chat.queuedMessages?.some((one) => one.id === prompt.turnId))
         this.#tell({ type: 'chat/pendingMessageSet', kind: 'queued', id: prompt.turnId, message: messageOf(prompt.content) });
-    // A prompt that nobody has taken up, with an agent that is gone, ends here.
+    // Ends a prompt that no agent has accepted and whose agent is gone.
     const { link } = this.#session;
     if (activeTurn && link.state === 'closed' && !this.#session.turns.some((turn) => turn.id === activeTurn.id))
       this.#tell(failure(activeTurn.id, 0, link.detail ? `${link.reason}\n${link.detail}` : link.reason));
@@ -345,10 +345,10 @@ class Telling {
 
 type TextPart = Extract<ResponsePart, { readonly kind: 'markdown' | 'reasoning' }>;
 
-/** Where the parts of the open turn stand: to look for each among all others would cost a turn of thousands too much at every change. */
+/** Index of the parts of the open turn, because a linear search at every change is too slow for thousands of parts. */
 class Places {
   readonly #calls = new Map<string, number>();
-  /** How many parts a text has become, and where the last of them stands. */
+  /** Number of parts that a text has become, and the index of the last one. */
   readonly #texts = new Map<string, { count: number; last: number }>();
   readonly #notes = new Set<unknown>();
   #read = 0;
@@ -374,7 +374,7 @@ class Places {
     return this.#notes.has(id);
   }
 
-  /** Parts are only added at the end of a turn; another turn begins anew. */
+  /** Indexes new parts, which only come at the end of a turn; starts over for another turn. */
   #catchUp(parts: readonly ResponsePart[]): void {
     if (parts.length < this.#read) this.#forget();
     for (; this.#read < parts.length; this.#read++) {
@@ -400,7 +400,7 @@ class Places {
   }
 }
 
-/** A prompt that ended before an agent heard of it stands in no session. */
+/** True for a turn that ended before an agent received its prompt; no session contains it. */
 function isUnheard({ responseParts }: EndedTurn): boolean {
   return responseParts.every((part) => part.kind === 'error');
 }
@@ -419,7 +419,7 @@ function readyOf({ invocationMessage, toolInput, _meta }: Extract<ToolCallState,
   return { invocationMessage, toolInput, _meta };
 }
 
-/** The command line that a call runs. */
+/** Returns the command line that a call runs. */
 function commandOf(call: ToolCall, session: Session): string | undefined {
   const { command } = (call.input ?? {}) as { readonly command?: unknown };
   if (call.kind === 'execute' && typeof command === 'string') return command.slice(0, LONGEST_TEXT);
@@ -462,14 +462,14 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
   };
 }
 
-/** An option of unknown meaning, or one that reaches further than its words, is not offered. */
+/** Returns the side of an option; undefined for one of unknown meaning, or with a wider effect than its label says. */
 export function sideOf(option: Option, ask: Approval): 'approve' | 'deny' | undefined {
   const { effect } = option;
   if (effect === 'allow_once' || effect === 'allow_always') return isTooWide(option, ask) ? undefined : 'approve';
   return effect === 'reject_once' || effect === 'reject_always' ? 'deny' : undefined;
 }
 
-/** What is printed is followed by the address; what was printed goes along when the call is over. */
+/** Refers to live output by its address; includes the output once the call is over. */
 function terminalContent(terminal: Terminal, sessionId: string, call: ToolCall, isOver: boolean): TerminalContent {
   const { id, tail, dropped, exit } = terminal;
   const preview = tail.slice(-LONGEST_TEXT);
@@ -494,7 +494,7 @@ function fileEdit(diff: Diff, sessionId: string, owner: string, at: number): Fil
   };
 }
 
-/** The diffs that the addresses of one ask or call count. */
+/** Returns the diffs of one ask or call, in the order that addresses number them. */
 export function diffsUnder(session: Session, owner: string): readonly (Diff | undefined)[] {
   const ask = session.asks.find((one) => one.id === owner);
   if (ask?.kind === 'approval' && ask.detail.type === 'edit') return ask.detail.diffs;
@@ -553,7 +553,7 @@ function questionOf(field: Field): Question {
   }
 }
 
-/** Mode and options, as far as they can be chosen. */
+/** Returns the mode and options that the user can choose. */
 export function configOf({ mode, options = [] }: Session): SessionConfig {
   const properties: Record<string, ConfigProperty> = {};
   const values: Record<string, string | boolean> = {};
@@ -590,7 +590,7 @@ export function configOf({ mode, options = [] }: Session): SessionConfig {
   return { schema: { type: 'object', properties }, values };
 }
 
-/** A chat without a title is listed by a number that means nothing. */
+/** Returns a title, because clients list an untitled chat by a meaningless number. */
 export function chatTitle(session: Session): string {
   return titleOf(session) || session.agent.name;
 }
@@ -623,7 +623,7 @@ function iso(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** As code, however many backquotes are in it. */
+/** Formats text as Markdown code, whatever backquotes it contains. */
 function asCode(text: string): string {
   const line = text.replace(/\s+/g, ' ').slice(0, 500);
   let longest = 0;

@@ -13,7 +13,7 @@ export interface WindowCall {
   readonly input: string;
 }
 
-/** Tools that windows offer the agents of their sessions, so that an agent in the host has the editor's hands (docs/protocols/ahp.md §8). */
+/** Tools that windows offer the agents of their sessions, so that an agent in the host can use the editor (docs/protocols/ahp.md §8). */
 export class WindowTools {
   readonly #offers = new Map<SessionId, readonly ActiveClient[]>();
   readonly #calls = new Map<string, { readonly clientId: string; readonly settle: (answer: ToolAnswer) => void }>();
@@ -23,7 +23,7 @@ export class WindowTools {
 
   readonly onCall: Listen<WindowCall> = this.#asked.listen;
 
-  /** What the windows of a session offer now. An agent gets the tools that are there when it starts. */
+  /** Sets the current offers of a session's windows. An agent gets the tools offered when it starts. */
   offer(sessionId: SessionId, clients: readonly ActiveClient[]): void {
     this.#offers.set(sessionId, clients);
   }
@@ -32,14 +32,14 @@ export class WindowTools {
     this.#here.add(clientId);
   }
 
-  /** What a window was doing when it went away has failed. */
+  /** Fails the pending calls of a window that disconnected. */
   gone(clientId: string): void {
     this.#here.delete(clientId);
     for (const [callId, call] of this.#calls)
       if (call.clientId === clientId) this.settle(callId, clientId, { ok: false, text: 'The window was closed.' });
   }
 
-  /** False for a call that does not wait, or for another window. */
+  /** Resolves a call. Returns false when it is not pending or belongs to another window. */
   settle(callId: string, clientId: string, answer: ToolAnswer): boolean {
     const call = this.#calls.get(callId);
     if (call?.clientId !== clientId) return false;
@@ -48,7 +48,7 @@ export class WindowTools {
     return true;
   }
 
-  /** A tool of the same name in two windows is one tool. */
+  /** Returns the tools of a session. Tools of the same name in two windows count as one. */
   toolsOf(sessionId: SessionId): readonly Tool[] {
     const byName = new Map<string, Tool>();
     for (const client of this.#offers.get(sessionId) ?? [])
