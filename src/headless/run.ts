@@ -19,11 +19,11 @@ export interface Run {
   readonly log: Log;
   /** Prints the result of a query step: `hints`, `conversations`, `fork`. */
   readonly print: (value: object) => void;
-  /** Everything that is sent to the session, for a recording. */
+  /** Receives every intent sent to the session, for a recording. */
   readonly sent?: (intent: Intent) => void;
 }
 
-/** Walks the steps one after the other. True when every turn ended as it should, the link stayed until it was closed, and what was expected held. */
+/** Runs the steps in order. True when every turn ended as it should, the link stayed up until closed, and all expectations held. */
 export async function runSteps(live: LiveSession, run: Run): Promise<boolean> {
   const player = new Player(live, run);
   try {
@@ -31,7 +31,7 @@ export async function runSteps(live: LiveSession, run: Run): Promise<boolean> {
     await player.finished();
     return player.isFine;
   } catch (error) {
-    // A file that is not there, a conversation that was never copied.
+    // For example a missing file, or a conversation that was never copied.
     run.log.error('The script cannot go on', error);
     return false;
   } finally {
@@ -55,13 +55,13 @@ interface Past {
   readonly ended: Set<TurnId>;
   /** Prompts that left the queue to be sent and have not begun their turn. */
   readonly leaving: Set<TurnId>;
-  /** Turns that words with a rejection begin. */
+  /** Turns that start from the feedback of a rejection. */
   readonly feedback: Set<TurnId>;
-  /** In the last turn. */
+  /** Number of asks in the last turn. */
   asks: number;
   last: Turn | undefined;
   isAsExpected: boolean;
-  /** Turns that failed as they were expected to. */
+  /** Turns that failed as expected. */
   readonly failedAsExpected: Set<TurnId>;
   /** The script has closed the conversation. */
   isClosed: boolean;
@@ -70,7 +70,7 @@ interface Past {
   fork: string | undefined;
 }
 
-/** Plays the user: takes the steps, answers asks from the first moment on, and acts when a moment comes. */
+/** Plays the user: runs the steps, answers asks from the start, and performs actions at their moments. */
 class Player implements Disposable {
   readonly #live: LiveSession;
   readonly #run: Run;
@@ -112,13 +112,13 @@ class Player implements Disposable {
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
-  /** Settles when the agent is ready, or gone and let go of. */
+  /** Settles when the agent is ready, or gone and disposed. */
   async opened(): Promise<void> {
     await this.#past.closing;
     await this.#until((session) => session.link.state !== 'opening');
   }
 
-  /** Settles when nothing runs any more, also of what a step began without waiting. */
+  /** Settles when nothing runs any more, including work that a step began without waiting. */
   async finished(): Promise<void> {
     await this.opened();
     await this.#until((session) => session.link.state === 'closed' || (!runningTurn(session) && this.#waiting(session) === 0));
@@ -126,12 +126,12 @@ class Player implements Disposable {
     if (held > 0) this.#run.log.warn(`Not sent, for the turn before was stopped or failed: ${held} prompt(s)`);
   }
 
-  /** Prompts that will be sent without being asked for once more. */
+  /** Number of queued prompts that will be sent without further action. */
   #waiting(session: Session): number {
     return session.queue.filter((prompt) => !prompt.held).length + this.#past.leaving.size;
   }
 
-  /** False when nothing more can be done. */
+  /** Runs a step. Returns false when the script cannot continue. */
   async play(step: Step): Promise<boolean> {
     if ('setup' in step) return true;
     if ('answers' in step) this.#prepared.answers = [...step.answers];
@@ -192,7 +192,7 @@ class Player implements Disposable {
     return key;
   }
 
-  /** Ends the agent's input, and its process when it does not end then by itself. */
+  /** Ends the agent's input, and its process if that does not exit by itself. */
   #close(): Promise<void> {
     this.#past.isClosed = true;
     this.#past.closing = this.#live.stop().then(() => this.#run.print({ closed: this.#live.store.now.link }));
@@ -217,12 +217,12 @@ class Player implements Disposable {
     [this.#prepared.answers, this.#prepared.planned] = [[], []];
   }
 
-  /** A turn that was there and is not any more is over: some commands clear the conversation. */
+  /** Counts a removed turn as over, because some commands clear the conversation. */
   #isOver(session: Session, turnId: TurnId): boolean {
     if (session.link.state === 'closed' || this.#past.ended.has(turnId)) return true;
     const turn = session.turns.find((one) => one.id === turnId);
     if (turn) return turn.status !== 'running';
-    // It waits behind a turn that did not end well, for a user who says that it still counts.
+    // A prompt held after a turn that failed counts as over until the user releases it.
     if (session.queue.some((prompt) => prompt.turnId === turnId && prompt.held)) return true;
     return this.#past.started.has(turnId) && !session.queue.some((prompt) => prompt.turnId === turnId);
   }
@@ -247,7 +247,7 @@ class Player implements Disposable {
     }
   }
 
-  /** The script does not fit the agent; it goes on, and the run ends with 1. */
+  /** Records a mismatch of script and agent; the script continues, and the run ends with 1. */
   #fail(why: string): void {
     this.#run.log.error(why);
     this.#past.isAsExpected = false;
@@ -271,7 +271,7 @@ class Player implements Disposable {
     else this.#choose(action);
   }
 
-  /** An agent leaves aside what it does not offer, so that is said here. */
+  /** Reports a choice that the agent does not offer, because agents ignore it. */
   #choose(choice: Extract<Action, { mode: unknown } | { option: unknown }>): void {
     const { mode, options = [] } = this.#live.store.now;
     if ('mode' in choice) {
@@ -302,7 +302,7 @@ class Player implements Disposable {
     const moment = momentOf(event);
     if (moment === undefined || !runningTurn(this.#live.store.now)) return;
     const due = this.#prepared.planned.filter((one) => one.on === moment);
-    // An action that was given once runs at the first of its moments.
+    // An action given once runs at the first of its moments.
     this.#prepared.planned = this.#prepared.planned.filter((one) => !due.some((other) => other.do === one.do));
     for (const one of due) this.#later(one.afterMs, () => this.#do(one.do));
   }
@@ -320,7 +320,7 @@ class Player implements Disposable {
     this.#later(isLate ? scripted.afterMs : 0, () => this.#answer(ask, answer));
   }
 
-  /** A form that does not take its values stays open for the user to correct them; a script has no others. */
+  /** Answers an ask. A form that rejects its values stays open for correction, but a script has no other values. */
   #answer(ask: Ask, answer: Answer): void {
     const { store } = this.#live;
     const { length } = store.now.notices;
@@ -331,7 +331,7 @@ class Player implements Disposable {
     this.#send({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } });
   }
 
-  /** An agent that asks again in the turn that the words of its rejection began is rejected without them: it would never end. */
+  /** Rejects without feedback in a turn that feedback itself began; otherwise the run would never end. */
   #saidOnce({ turnId }: Ask, answer: Answer): Answer {
     if (answer.kind !== 'option' || turnId === undefined || !this.#past.feedback.has(turnId)) return answer;
     const { feedback: _, ...rest } = answer;
@@ -406,7 +406,7 @@ class Player implements Disposable {
   }
 }
 
-/** What an ask shows: its title, the command, the files, the words. */
+/** Texts that an ask shows: its title, command, files and other text. */
 function wordsOf(ask: Ask): readonly string[] {
   if (ask.kind === 'question') return [ask.title, ...ask.fields.flatMap((field) => [field.label, field.body ?? ''])];
   const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail): readonly string[] => {
@@ -417,7 +417,7 @@ function wordsOf(ask: Ask): readonly string[] {
   return [ask.title, ...details, ...(ask.paths ?? [])];
 }
 
-/** A recording is passed on, so it holds no secret. */
+/** Removes secrets, because recordings are shared. */
 function withoutSecrets(intent: Intent, asks: readonly Ask[]): Intent {
   if (intent.type !== 'answer' || intent.answer.kind !== 'fields') return intent;
   const ask = asks.find((one) => one.id === intent.askId);
@@ -449,7 +449,7 @@ function momentOf(event: Change['event']): Moment | undefined {
   return event.type === 'part.added' && event.part.kind === 'call' ? 'call' : undefined;
 }
 
-/** Why that is no answer to this ask; undefined when it is one. */
+/** Returns the reason why the answer does not fit this ask; undefined when it does. */
 function misfitOf(ask: Ask, scripted: SimpleAnswer): string | undefined {
   if (ask.kind === 'question') {
     if (typeof scripted === 'string') return undefined;
@@ -479,7 +479,7 @@ function isEdit(scripted: SimpleAnswer): boolean {
   return typeof scripted === 'object' && 'edited' in scripted;
 }
 
-/** The answer that a script gives to this ask; undefined leaves it open. An option the agent does not offer becomes its nearest narrower one. */
+/** Returns the script's answer to this ask; undefined leaves it open. Replaces an option not offered with the nearest narrower one. */
 export function answerOf(ask: Ask, scripted: SimpleAnswer): Answer | undefined {
   if (scripted === 'hold') return undefined;
   if (ask.kind === 'question') return answerQuestion(ask, scripted);

@@ -12,8 +12,8 @@ const simple = z.union([
 ]);
 const scripted = z.union([simple, z.strictObject({ afterMs: z.number().check(z.minimum(0)), answer: simple })]);
 /**
- * All that is named has to match: the id of a call, the name of its tool as the protocol tells it, a text within the title of the ask, a text within
- * what the ask is about (its title, command, files or fields).
+ * All given fields must match: the id of a call, its tool name in the protocol, a text within the title of the ask, a text within
+ * its contents (title, command, files or fields).
  */
 const rule = z.strictObject({
   call: z.optional(z.string()),
@@ -74,7 +74,7 @@ const step = z.union([
   }),
 ]);
 
-/** How to answer one ask: as a rule would, with words, with changed text, by an option's id, or the fields of a question by their id. */
+/** An answer to one ask: like a rule, with feedback, with changed text, by an option's id, or the fields of a question by their id. */
 export type SimpleAnswer = z.infer<typeof simple>;
 export type ScriptedAnswer = z.infer<typeof scripted>;
 export type AnswerRule = z.infer<typeof rule>;
@@ -82,9 +82,9 @@ export type Moment = z.infer<typeof moment>;
 export type Action = z.infer<typeof action>;
 export type ScriptedTool = z.infer<typeof tool>;
 /**
- * One step. `answers`, `cancelOn`, `during` and `steer` are for the next prompt or command; before the first one, `answers` also answer what is asked
- * while the agent starts. `rules` stand until they are replaced. `setup` has to be the first step. `close` ends the agent's input and waits until it is
- * gone; `resume` opens a conversation by its key: one that is known, `$this`, or `$fork` for the copy made last.
+ * One step. `answers`, `cancelOn`, `during` and `steer` apply to the next prompt or command; before the first one, `answers` also apply to asks
+ * while the agent starts. `rules` apply until replaced. `setup` must be the first step. `close` ends the agent's input and waits until it is
+ * gone; `resume` opens a conversation by its key: a known one, `$this`, or `$fork` for the latest copy.
  */
 export type Step = z.infer<typeof step>;
 export type Setup = Extract<Step, { setup: unknown }>['setup'];
@@ -102,7 +102,7 @@ export function readScript(text: string): readonly Step[] {
   });
 }
 
-/** Why that is no step: its name, or the place in it. */
+/** Returns the reason why that is not a step: its name, or the place in it. */
 function misfit(one: unknown): string {
   const text = JSON.stringify(one).slice(0, 200);
   if (typeof one !== 'object' || one === null) return text;

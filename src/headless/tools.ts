@@ -6,7 +6,7 @@ import type { ScriptedTool } from './script.ts';
 
 const openInput = z.object({ path: z.string(), line: z.optional(z.number()) });
 
-/** The editor tools that make sense without an editor: opening is remembered and can be asked for. */
+/** The editor tools that work without an editor: they record opened files and return them on request. */
 export function headlessTools(cwd: string): readonly Tool[] {
   const opened: string[] = [];
   return [

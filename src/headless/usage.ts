@@ -26,14 +26,14 @@ export interface Options {
   readonly prompts: readonly string[];
   readonly script?: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Where what happens is written. */
+  /** The file of the recording. */
   readonly record?: string;
   readonly answer: Reply;
   /** Seconds; 0 is no limit. */
   readonly timeout: number;
 }
 
-/** Throws with a sentence for the user when the arguments are off. */
+/** Throws with a sentence for the user when the arguments are invalid. */
 export function readOptions(argv: readonly string[], cwd: string): Options {
   const { values } = parseArgs({
     args: joined(argv),
