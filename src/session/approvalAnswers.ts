@@ -24,37 +24,37 @@ export interface ApprovalAnswer {
     | { readonly kind: 'always' };
   readonly means: 'once' | 'wider' | 'always' | 'reject' | 'feedback' | 'other';
   readonly label: string;
-  /** How far it reaches, or the agent's own words where ours do not carry them. */
+  /** The scope of the answer, or the agent's own words where our label does not convey them. */
   readonly description?: string;
   readonly letter?: AnswerLetter;
 }
 
-/** How words with a rejection reach the agent: with the answer, or as the next thing it is told. */
+/** How feedback with a rejection reaches the agent: with the answer, or in the next prompt. */
 export type FeedbackWay = 'answer' | 'next';
 
-/** Undefined where no agent asks: a rejection says it all. */
+/** Returns undefined where no agent asks: a rejection needs no feedback then. */
 export function feedbackWay(ask: Approval, agentTakesFeedback: boolean): FeedbackWay | undefined {
   if (ask.wordless) return ask.ours ? undefined : 'next';
   return ask.ours || agentTakesFeedback ? 'answer' : 'next';
 }
 
-/** What a surface shows of an approval besides what is asked. */
+/** The answers of an approval as a surface shows them. */
 export interface ApprovalAnswers {
   readonly dangers: readonly Danger[];
-  /** Nothing that allows has the focus or looks preferred: look first. */
+  /** No answer that allows gets the focus or looks preferred, so that the user looks first. */
   readonly grave: boolean;
   /** In one order for every agent. */
   readonly answers: readonly ApprovalAnswer[];
-  /** The one Accept stands for; absent where no answer clearly means "allow this once". */
+  /** The answer that Accept gives; absent where no answer clearly means "allow this once". */
   readonly once?: ApprovalAnswer;
   readonly reject?: ApprovalAnswer;
 }
 
-/** How many answers stand before what is asked about. */
+/** The number of answers shown ahead of the rest. */
 export const MOST_ANSWERS = 5;
 
 /**
- * The answers in one order: once, wider, always, reject, feedback, then what has no standard meaning. Where the meaning is standard the label is
+ * The answers in one order: once, wider, always, reject, feedback, then those without a standard meaning. Where the meaning is standard the label is
  * ours; the agent's words stand beside it when they say something else. Labels that contradict their effect count as unknown.
  */
 export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd: string; readonly feedback: boolean }): ApprovalAnswers {
@@ -113,13 +113,13 @@ function isChange({ detail, beside = [], toolKind }: Approval): boolean {
 }
 const CHANGING: ReadonlySet<Approval['toolKind']> = new Set(['edit', 'delete', 'move']);
 
-/** The same for an approval of a session, which knows whether its agent takes words with a rejection. */
+/** The answers of an approval in a session, which knows whether its agent accepts feedback with a rejection. */
 export function answersIn(session: Pick<Session, 'cwd' | 'link'>, ask: Approval): ApprovalAnswers {
   const offers = session.link.state === 'ready' ? session.link.offers : {};
   return approvalAnswers(ask, { cwd: session.cwd, feedback: offers.feedback === true });
 }
 
-/** The same is asked, with the same answers: only words changed, or a folder was named that is the session's own. */
+/** True when both ask the same with the same answers: only words changed, or a folder was named that is the session's own. */
 export function sameMeaning(one: Approval, other: Approval, cwd: string): boolean {
   return meaningOf(one, cwd) === meaningOf(other, cwd);
 }
@@ -152,14 +152,14 @@ function answerOf(option: Option, means: ApprovalAnswer['means'], ours: string |
   return { id: `option:${option.id}`, does: { kind: 'option', option }, means, label, ...(description === '' ? {} : { description }) };
 }
 
-/** What holds for later as well is not called by a plain "No" alone. */
+/** Labels a rejection that also applies later, for which a plain "No" says too little. */
 function lastingRejection(option: Option): ApprovalAnswer {
   const answer = answerOf(option, 'reject', undefined);
   if (!isPlainWord(answer.label)) return answer;
   return { ...answer, description: [t('Reject'), t('the agent decides how far')].join(', ') };
 }
 
-/** In the agent's words, with what the agent says beside them that it does. */
+/** An answer in the agent's words, together with the effect that the agent states for it. */
 function contradiction(option: Option): ApprovalAnswer {
   const answer = answerOf(option, 'other', undefined);
   const effect = option.effect === 'allow_once' ? t('Allow once') : option.effect === 'allow_always' ? t('Allow from now on') : t('Reject');
@@ -194,10 +194,10 @@ function withLetters(answers: readonly ApprovalAnswer[]): readonly ApprovalAnswe
   });
 }
 
-/** What is asked is an action of a known kind, so that allowing and rejecting it mean the same with every agent. */
+/** True for an action of a known kind, so that allowing and rejecting it mean the same with every agent. */
 function isStandard({ detail, toolKind, options, ours }: Approval, clear: readonly Option[]): boolean {
   const count = (effect: Option['effect']) => clear.filter((one) => one.effect === effect).length;
-  // Beside answers that mislead, a clear Reject is one.
+  // A clear Reject suffices beside misleading answers.
   if (count('allow_once') !== 1 && !(count('allow_once') === 0 && clear.length < options.length)) return false;
   if (count('reject_once') > 1) return false;
   if (detail.type !== 'text') return true;
@@ -214,17 +214,17 @@ function widerLabel(option: Option): string | undefined {
 export function onlyLasting(option: Option, ask: Approval): string | undefined {
   const misleading = misleadingOptions(ask);
   const allowing = ask.options.filter((one) => !misleading.has(one) && one.effect.startsWith('allow'));
-  // Asks of ours say what they mean.
+  // Our own asks already have accurate labels.
   if (ask.ours || option.effect !== 'allow_always' || allowing.some((one) => one.effect === 'allow_once')) return undefined;
   const label = widerLabel(option) ?? t('Allow from now on');
   const said = optionName(option);
-  // A host of agents that says it already.
+  // The label of a host of agents may already begin with these words.
   if (said.startsWith(label)) return said;
   const words = beyondLabel(said, label);
   return words === '' ? label : `${label}: ${words}`;
 }
 
-/** What the agent's words say beyond a label of ours: without a yes or no in front, and without the session where the label names it. */
+/** The part of the agent's words that our label lacks: without a yes or no in front, and without the session where the label names it. */
 function beyondLabel(said: string, ours: string): string {
   const bare = said.replace(/^(?:yes|ok|no)\b,?\s+(?:and\s+)?/i, '');
   if (isPlainWord(said) || isPlainWord(bare) || said.toLowerCase() === ours.toLowerCase()) return '';
@@ -232,7 +232,7 @@ function beyondLabel(said: string, ours: string): string {
   return `“${isSession ? bare.replace(/\s+(?:during|for|in)\s+(?:this|the)\s+(?:session|conversation)$/i, '') : bare}”`;
 }
 
-/** It names more than the tool at hand: it comes after those that do not. */
+/** True for an option that covers more than the tool at hand; it sorts after those that do not. */
 function isBroad({ label }: Option): boolean {
   return /\b(?:all|any|every\w*|server|user|global(?:ly)?)\b|全部|所有/i.test(label);
 }

@@ -4,17 +4,17 @@ import type { Approval, Diff, Session } from './model.ts';
 import { shownDiffs } from './proposal.ts';
 import { askTitle, byPath, relativePath } from './select.ts';
 
-/** What an approval asks, in one order of words for every agent. */
+/** The action of an approval, in one word order for every agent. */
 export interface ApprovalHeading {
   /** "Run in terminal", "Edit src/main.ts". */
   readonly action: string;
-  /** What exactly, on one line, where the action does not name it: the command. */
+  /** The command on one line, where the action does not name it. */
   readonly subject?: string;
-  /** How much: "12 lines", "+2 −2". */
+  /** The size of the change: "12 lines", "+2 −2". */
   readonly amount?: string;
 }
 
-/** The agent's own title is used only where what is asked does not say it all: a title may differ from what would be done. */
+/** Uses the agent's own title only where the details are incomplete: a title may differ from the action. */
 export function approvalHeading(ask: Approval, session: Pick<Session, 'cwd' | 'turns'>): ApprovalHeading {
   const { detail } = ask;
   switch (detail.type) {
@@ -48,7 +48,7 @@ function editHeading(ask: Approval, diffs: readonly Diff[], session: Pick<Sessio
   return { action: becomes === 'new' ? t('Create {0}', path) : t('Edit {0}', path), ...counted };
 }
 
-/** What becomes of a file, as far as texts show it; diffs that are only a summary in words do not. */
+/** The effect on a file, as far as texts show it; diffs that are only a summary in words do not. */
 export function fileBecomes(diffs: readonly Diff[]): 'new' | 'deleted' | 'changed' {
   const texts = diffs.filter((diff) => !diff.summary);
   if (texts.at(-1)?.after === null) return 'deleted';

@@ -4,23 +4,23 @@ import { isSettled } from './parts.ts';
 import { callTitle, diffsOf, forSession, relativePath } from './select.ts';
 import { coveredBy } from './suggestedRules.ts';
 
-/** A call in plain words: verb, what it is about, and what came of it. The raw name and input stand elsewhere. */
+/** A call in plain words: verb, object and result. The raw name and input are shown elsewhere. */
 export interface CallWords {
   readonly verb: string;
   readonly thing?: string;
   /** The thing is code: a command or a pattern. */
   readonly code?: true;
-  /** Where, after the thing. */
+  /** The location, shown after the thing. */
   readonly place?: string;
-  /** What came of it: "12 matches". */
+  /** The result: "12 matches". */
   readonly result?: string;
-  /** What went wrong, after all else: "exit 1". */
+  /** The error, shown last: "exit 1". */
   readonly problem?: string;
-  /** Who decided. */
+  /** The user or rule that decided. */
   readonly decided?: string;
 }
 
-/** What rows of one kind fold into: "Read 3 files · searched 2". */
+/** The groups that rows of one kind fold into: "Read 3 files · searched 2". */
 export type CallGroup = 'read' | 'search' | 'run';
 
 type Stage = 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
@@ -32,7 +32,7 @@ export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'termin
   return decided === undefined ? named : { ...named, decided };
 }
 
-/** The group a finished call may fold into; undefined for all that stands by itself. */
+/** The group a finished call may fold into; undefined for a call with a row of its own. */
 export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): CallGroup | undefined {
   if (call.status !== 'done' || call.error || isPlan(call) || opens(call)) return undefined;
   if (call.decision?.kind === 'answers' || isRejection(call.decision)) return undefined;
@@ -43,7 +43,7 @@ export function callGroup(call: ToolCall, session: Pick<Session, 'terminals'>): 
   return exit === undefined || exit.code === 0 ? 'run' : undefined;
 }
 
-/** "Read 3 files · searched for foo in src · ran 2 commands", with the first word beginning the line. `sought`: what was searched for, where that is known. */
+/** "Read 3 files · searched for foo in src · ran 2 commands", with the first word beginning the line. `sought`: the known searches. */
 export function groupWords(groups: readonly CallGroup[], sought: readonly string[] = []): string {
   const count = (group: CallGroup) => groups.filter((one) => one === group).length;
   const [read, searched, ran] = [count('read'), count('search'), count('run')];
@@ -62,7 +62,7 @@ export function groupWords(groups: readonly CallGroup[], sought: readonly string
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-/** What a search looked for, where, and what came of it: "foo in src (12 matches)". Undefined for all other calls. */
+/** The query, place and result of a search: "foo in src (12 matches)". Undefined for all other calls. */
 export function soughtText(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): string | undefined {
   if (call.kind !== 'search') return undefined;
   const { thing, place, result } = callWords(call, session);
@@ -111,7 +111,7 @@ function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>,
   }
 }
 
-/** With how many of its steps are done, where the input lists them. */
+/** The words for a plan, with the number of finished steps where the input lists them. */
 function planWords({ status, input }: ToolCall): CallWords {
   if (status === 'failed') return { verb: t('Could not update the plan') };
   const steps = typeof input === 'object' && input !== null ? Object.values(input).find(Array.isArray) : undefined;
@@ -166,7 +166,7 @@ const RUN: Readonly<Record<Stage, () => string>> = {
   cancelled: () => t('Stopped'),
 };
 
-/** Whatever the agent reports of a call that was rejected. */
+/** A rejected call stays rejected, whatever status the agent reports for it. */
 function stageOf({ status, decision }: ToolCall): Stage {
   if (isRejection(decision) && status !== 'running') return 'rejected';
   switch (status) {
@@ -204,7 +204,7 @@ function commandWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'
   return { verb: RUN[stopped](), thing, code: true, ...(problem === undefined ? {} : { problem }) };
 }
 
-/** Agents without a terminal say it in words: in their error, or in the first or last lines of the output. */
+/** Reads the exit code from the text of agents without a terminal: their error, or the first or last lines of the output. */
 function exitCodeIn({ output, error }: ToolCall): number | null {
   const texts = output.flatMap((one) => (one.kind === 'content' && one.content.type === 'text' ? [one.content.text] : []));
   for (const text of [error?.message ?? '', ...texts]) {
@@ -214,7 +214,7 @@ function exitCodeIn({ output, error }: ToolCall): number | null {
   return null;
 }
 const EXIT = /\bexit(?:ed with)?(?: code| status)?[: ]{1,3}(\d{1,3})\b/i;
-/** The text says only how the command ended. */
+/** True for a line that only reports how the command ended. */
 export function isExitLine(text: string): boolean {
   return /^\W{0,3}(?:command )?(?:failed )?(?:with )?exit(?:ed with)?(?: code| status)?[: ]{1,3}\d{1,3}\W{0,3}$/i.test(text.trim());
 }
@@ -226,7 +226,7 @@ function fileWords(call: ToolCall, cwd: string, verb: string): CallWords {
   return { verb, thing: `${relativePath(path, cwd)}${line === undefined || line <= 1 ? '' : `:${line}`}` };
 }
 
-/** A folder is listed, under the names agents have for it. */
+/** True for a call that lists a folder, under any of the names that agents use. */
 function lists({ name, title }: ToolCall): boolean {
   const found = /^(?:list_?dir(?:ectory)?|list_?files|ls)\b/i;
   return found.test(name) || found.test(title);
@@ -264,7 +264,7 @@ function searchWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   return { verb: SEARCH[stage](), thing: pattern, code: true, ...inside, ...result };
 }
 
-/** As the output says it, or else its lines that name a file; undefined when it reads like neither. */
+/** The number of matches that the output states, or else of its lines that name a file; undefined without either. */
 function matchesIn({ output }: ToolCall): number | undefined {
   const text = output.flatMap((one) => (one.kind === 'content' && one.content.type === 'text' ? [one.content.text] : [])).join('\n');
   if (text === '' || text.length > MOST_SEARCHED) return undefined;
@@ -275,7 +275,7 @@ function matchesIn({ output }: ToolCall): number | undefined {
   const lines = text.split('\n').filter((line) => /^(?:[a-z]:)?[^\s:*?"<>|]{1,400}(?::\d+[:-]|$)/i.test(line) && /[./\\]/.test(line));
   return lines.length > 0 ? lines.length : undefined;
 }
-/** A longer output is not counted, in UTF-16 units. */
+/** The longest output in which matches are counted, in UTF-16 units. */
 const MOST_SEARCHED = 200_000;
 
 function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
@@ -308,25 +308,25 @@ function inputText({ input }: ToolCall, ...names: readonly string[]): string | u
   return undefined;
 }
 
-/** The call shows the agent's plan, or a newer state of it. */
+/** True for a call that shows the agent's plan, or a newer state of it. */
 export function isPlan({ name, kind }: ToolCall): boolean {
   return (kind === 'think' || kind === 'other') && /^(?:set_?todo_?list|todo_?write|write_?todos|update_?plan|todowrite)$/i.test(name);
 }
 
-/** One of Parley's own editor tools, whichever way the agent names those of a server; undefined for all others. */
+/** The name of one of Parley's own editor tools, however the agent names the tools of a server; undefined for all others. */
 function ourTool({ name, title }: ToolCall): string | undefined {
   const found =
     /(?:^|__|[./: ])(open_in_ide|show_diff|get_diagnostics|get_selection|get_open_editors|go_to_definition|find_references|document_symbols)(?: \(.{0,80}\))?$/;
   return (found.exec(name) ?? found.exec(title))?.[1];
 }
 
-/** A file or a change is shown in the editor: nothing is read for the agent. */
+/** True for a call that shows a file or a change in the editor and reads nothing for the agent. */
 function opens(call: ToolCall): boolean {
   const tool = ourTool(call);
   return tool === 'open_in_ide' || tool === 'show_diff';
 }
 
-/** What one of our tools that only look was asked for, and in which file. */
+/** The query and file of one of our read-only tools. */
 function lookedAt(call: ToolCall, cwd: string): Pick<CallWords, 'thing' | 'place'> | undefined {
   const thing = subjectOf(ourTool(call));
   if (thing === undefined) return undefined;
@@ -358,7 +358,7 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
   return undefined;
 }
 
-/** Who decided. That it was rejected is said by the verb, unless the agent goes on with it. */
+/** The user or rule that decided. The verb already says "rejected", unless the agent continues with the call. */
 function decisionText({ decision, status }: ToolCall): string | undefined {
   if (decision?.kind !== 'approval') return undefined;
   const { by, effect, rule, label = '', feedback } = decision;
@@ -372,17 +372,17 @@ function decisionText({ decision, status }: ToolCall): string | undefined {
   return `“${label}”`;
 }
 
-/** The user, or a rule of theirs, did not let it happen. */
+/** True when the user, or one of their rules, rejected the call. */
 export function isRejection(decision: Decision | undefined): boolean {
   return decision?.kind === 'approval' && decision.effect.startsWith('reject');
 }
 
-/** The agent has told no more of it than that it wants to do it. */
+/** True for a call that the agent has only announced. */
 function neverBegan({ status, startedAt }: ToolCall): boolean {
   return status === 'pending' || status === 'waiting' || (status === 'cancelled' && startedAt === undefined);
 }
 
-/** It ran, if only for a while. */
+/** True for a call that ran, even if only for a while. */
 export function hasRun(call: ToolCall): boolean {
   return stageOf(call) !== 'rejected' && !neverBegan(call);
 }
@@ -394,7 +394,7 @@ function answersText({ values }: Extract<Decision, { kind: 'answers' }>): string
     .join('; ');
 }
 
-/** How long a finished call ran, in milliseconds. */
+/** The run time of a finished call, in milliseconds. */
 export function ranFor(call: ToolCall): number | undefined {
   if (!isSettled(call) || call.startedAt === undefined || call.endedAt === undefined) return undefined;
   return Math.max(0, call.endedAt - call.startedAt);

@@ -4,7 +4,7 @@ import { relativePath } from './select.ts';
 import { type Dialect, type ShellCommand, type ShellWord, shellCommands } from './shellWords.ts';
 import { HIDDEN } from './visible.ts';
 
-/** What makes an approval worth a second look, the worst first. */
+/** The reasons to give an approval a second look, the worst first. */
 export const DANGER_KINDS = [
   'answers',
   'root',
@@ -32,9 +32,9 @@ export interface Danger {
   readonly kind: DangerKind;
   /** The part of the asked command that shows it, in UTF-16 units; absent where no single part does. */
   readonly at?: { readonly from: number; readonly to: number };
-  /** What takes orders from the file, for `steers`. */
+  /** The consumer that follows the file's instructions, for `steers`. */
   readonly why?: GuardReason;
-  /** It cannot be taken back, or what happens is not to be seen: nothing allows it but a look at it. Some kinds always are. */
+  /** The effect is irreversible or cannot be seen beforehand, so only the user may allow it. Some kinds always are grave. */
   readonly grave?: true;
 }
 
@@ -122,7 +122,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
 ]);
 const SHELL = /^(?:ba|z|da|k|c|tc|fi|a)?sh$/;
 const POWERSHELL = /^(?:powershell|pwsh)$/;
-/** Programs that run a text they are given, and the options that hold it. */
+/** Programs that run a text passed to them, and the options that hold it. */
 const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; readonly sub?: string }[] = [
   { name: /^(?:python|pypy)[\d.]*w?$|^py$/, option: /^-[bBdEiIOqsSuvx]*c/ },
   { name: /^(?:node|nodejs|bun)$/, option: /^-(?:e|p|pe|ep)$|^--(?:eval|print)(?:=|$)/ },
@@ -139,7 +139,7 @@ const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; r
 const STEERING_VARIABLE =
   /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
 
-/** Of a line with more commands, or more files it writes, the rest is not judged. */
+/** The most commands, or written files, of a line that are judged. */
 const MOST_COMMANDS = 1000;
 const MOST_WRITES = 60;
 /** Pieces of a word with substitutions that are looked at. */
@@ -155,7 +155,7 @@ class Judge {
   readonly #start: string;
   readonly #dialect: Dialect;
   readonly #found: Danger[];
-  /** What was fetched in the same line: running it runs what nobody has seen. */
+  /** Files fetched in the same line: running one runs code that nobody has seen. */
   readonly #fetched = new Set<string>();
   /** Where paths begin: another folder than the first only where `cd` must have succeeded. */
   #folder: string;
@@ -236,7 +236,7 @@ class Judge {
     this.#judgePaths(call, scope);
   }
 
-  /** What another account, computer or container is told to run. */
+  /** Judges a command for another account, computer or container. */
   #judgeElsewhere(program: string, args: readonly ShellWord[], scope: Scope): void {
     const inside = { ...scope, wrapped: (scope.wrapped ?? 0) + 1 };
     if (program === 'su' || program === 'runas' || program === 'pkexec' || program === 'script') {
@@ -252,7 +252,7 @@ class Judge {
     }
   }
 
-  /** Paths there are none of this computer: only what is deleted, stopped and the like counts. */
+  /** Judges a remote command. Its paths are not on this computer, so only deleting, stopping and the like counts. */
   #judgeRemote(words: readonly ShellWord[], scope: Scope): void {
     const before = this.#found.length;
     const [first] = words;
@@ -276,21 +276,21 @@ class Judge {
     return words.slice(at);
   }
 
-  /** Only what stands literally behind the last folder names a program. */
+  /** True unless the text behind the last folder is literal and so names the program. */
   #hidesProgram({ expands, substitutes, text }: ShellWord): boolean {
     if (!expands) return false;
     const tail = this.#dialect === 'posix' ? text.slice(text.lastIndexOf('/') + 1) : baseName(text);
     return tail === '' || /[$%`(){}]/.test(tail) || (substitutes && !/[)`"]\/[\w.-]+$/.test(text));
   }
 
-  /** A program that lies elsewhere, or that was fetched by the same line. */
+  /** Judges a program that lies elsewhere, or that the same line fetched. */
   #judgeProgramPath(word: ShellWord, scope: Scope): void {
     if (this.#fetched.has(baseName(word.text)) && /[\\/]/.test(word.text)) this.#at('unsure', word, scope, true);
     if (/^(?:[/~]|\.\.|[A-Za-z]:[\\/]|\\\\)/.test(word.text) && !isPublic(word.text) && this.#isOutside(word.text))
       this.#at('outside', word, scope, true);
   }
 
-  /** Texts that are run: by shells, `eval` and interpreters. */
+  /** Judges texts that shells, `eval` and interpreters run. */
   #judgeTexts(call: Call, first: ShellWord, scope: Scope): void {
     const { program, args, operands } = call;
     if (SHELL.test(program) || POWERSHELL.test(program) || program === 'cmd') return this.#judgeShell(call, first, scope);
@@ -379,7 +379,7 @@ class Judge {
     const base = scope.placeless || word.plainFrom === undefined || text !== word.text ? undefined : word.plainFrom;
     this.judgeText(text, base, scope.depth + 1, dialect);
     if (base !== undefined || scope.placeless) return;
-    // What has no place of its own is shown by the word it stands in.
+    // A danger without a place of its own is shown by the word around it.
     for (const [at, danger] of this.#found.entries())
       if (at >= before && !danger.at) this.#found[at] = { ...danger, at: { from: word.from, to: word.to } };
   }
@@ -425,7 +425,7 @@ class Judge {
     const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
     if (program === 'cd' || program === 'pushd' || program === 'set-location' || program === 'chdir') {
       const [folder] = operands;
-      // Without one it leads home.
+      // `cd` without a folder changes to the home folder.
       if (!folder && program === 'cd' && this.#dialect === 'posix') this.#add('outside', undefined, true);
       if (!folder) return;
       if (!isPublic(folder.text) && this.#isOutside(folder.text)) this.#at('outside', folder, scope, true);
@@ -461,7 +461,7 @@ class Judge {
   }
 
   #judgeRead(word: ShellWord, scope: Scope, path = word.text): void {
-    // What the shell makes of it is not known, but what it makes it of is.
+    // The expanded path is unknown, but its parts are known.
     if (path === word.text && /(?<!\$)\{|`|\$\(/.test(path))
       for (const piece of path.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES)) if (piece !== '') this.#judgeRead(word, scope, piece);
     if (path.length > 400 || /\s\S*\s|\n/.test(path) || isHarmless(path) || isPublic(path)) return;
@@ -481,16 +481,16 @@ class Judge {
   }
 }
 
-/** Where a program stands. */
+/** The context in which a program runs. */
 interface Scope {
-  /** The text was put together: its places are none of what was asked. */
+  /** The text was put together, so its offsets do not apply to the asked command. */
   readonly placeless: boolean;
   readonly depth: number;
   readonly piped: boolean;
   readonly inputs: readonly ShellWord[];
-  /** Another program puts in its last arguments. */
+  /** Another program appends the last arguments. */
   readonly fromXargs?: boolean;
-  /** How many other programs it is run by. */
+  /** The number of programs wrapped around it. */
   readonly wrapped?: number;
 }
 
@@ -513,7 +513,7 @@ const WITHOUT_PATHS = new Set(
 const GIT_WITH_PATHS = new Set('apply clone init worktree archive bundle am'.split(' ').concat('--no-index'));
 /** Programs whose first operand is a pattern or a program. */
 const PATTERN_FIRST = new Set(`grep egrep fgrep zgrep rg ag ack sed awk gawk mawk jq yq select-string sls findstr perl`.split(' '));
-/** Places that hold what is installed, and what many programs put aside; there is nothing of the user's to read. */
+/** Places for installed programs and temporary files, which hold no data of the user. */
 const PUBLIC =
   /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;
 
@@ -553,7 +553,7 @@ function operandsOf(args: readonly ShellWord[]): readonly ShellWord[] {
   return args.filter(({ text }) => !/^-./.test(text) && text !== '--');
 }
 
-/** What a wrapper runs: behind its options, their values, assignments and durations. */
+/** The command that a wrapper runs: the words behind its options, their values, assignments and durations. */
 function afterOptions(args: readonly ShellWord[], withValue: string, program: string): readonly ShellWord[] {
   const values = withValue.split(' ');
   let at = 0;
@@ -588,7 +588,7 @@ function isWindowsFolder(cwd: string): boolean {
   return /^[A-Za-z]:|^\\\\/.test(cwd);
 }
 
-/** By its text alone: what lies outside through a link is found by whoever follows links. */
+/** Judges a path by its text alone; callers that follow links find those that lead outside. */
 export function isOutside(path: string, cwd: string, folder = cwd): boolean {
   const full = isAbsolute(path) || folder === cwd ? path : `${folder}/${path}`;
   const plain = resolved(full.replaceAll('\\', '/'));
@@ -603,7 +603,7 @@ function isAbsolute(path: string): boolean {
   return /^(?:[\\/~$%]|[A-Za-z]:)/.test(path);
 }
 
-/** Without `.` and `..`; undefined when it climbs out of where it begins. */
+/** The path without `.` and `..`; undefined when it climbs above its start. */
 function resolved(path: string): string | undefined {
   const kept: string[] = [];
   for (const name of path.split('/')) {

@@ -7,7 +7,7 @@ export function enclosed(texts: readonly string[]): string {
   return `${OPEN}${texts.join('\n\n')}${CLOSE}`;
 }
 
-/** A prompt without the corrections at its end, and those. */
+/** Splits a prompt into its own content and the corrections at its end. */
 export function withoutCorrections(prompt: readonly Content[]): { readonly prompt: readonly Content[]; readonly corrections?: string } {
   const last = prompt.at(-1);
   if (last?.type !== 'text' || !last.text.endsWith(CLOSE)) return { prompt };

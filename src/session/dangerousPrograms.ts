@@ -8,7 +8,7 @@ export interface Call {
   /** Without folder and ending, in small letters. */
   readonly program: string;
   readonly args: readonly ShellWord[];
-  /** The arguments that are no options. */
+  /** The arguments that are not options. */
   readonly operands: readonly ShellWord[];
   readonly piped: boolean;
 }
@@ -29,7 +29,7 @@ export interface Rule {
     | 'code'
     | 'network'
     | 'unsure';
-  /** It cannot be taken back, or reaches further than the files at hand. */
+  /** The effect is irreversible, or reaches further than the files at hand. */
   readonly grave?: true;
   readonly why?: GuardReason;
   /** Whether the call does it; a word is the last one that shows it. `listed`: another program puts in its last arguments. */
@@ -111,7 +111,7 @@ of('diskutil', {
 of('cipher', { kind: 'overwrites', grave: true, when: (call) => some(call, /^\/w/i) ?? false });
 of('cp mv', { kind: 'overwrites', grave: true, when: (call) => some(call, /^\/dev\/(?:null|zero|sd|nvme|disk)/) ?? false });
 
-// --- Git: what was not committed, what only a name holds, and what others have.
+// --- Git: uncommitted changes, commits that only a name holds, and commits that others have.
 const git = (call: Call): Call => {
   let at = 0;
   while (at < call.args.length && /^-/.test(call.args[at]?.text ?? ''))
@@ -224,7 +224,7 @@ of('hg', {
 });
 of('svn', { kind: 'discards', grave: true, when: (call) => sub(call, /^(?:revert|cleanup)\b/) ?? false });
 
-// --- Programs that publish: what others have got cannot be called back.
+// --- Programs that publish: a published version cannot be recalled.
 const PUBLISH = /^(?:npm )?(?:publish|unpublish|deprecate|dist-tag|owner|access)\b/;
 of('npm pnpm yarn bun', {
   kind: 'publishes',
@@ -311,7 +311,7 @@ of('aws gsutil rclone s3cmd azcopy mc', {
 });
 of('sendmail mail mailx mutt send-mailmessage', { kind: 'sends', grave: true });
 
-// --- Other programs that talk to the network; with ssh what runs, runs elsewhere.
+// --- Other programs that use the network; ssh runs its command elsewhere.
 of(
   `curl wget scp sftp rsync ftp nc ncat netcat telnet http https aria2c invoke-webrequest iwr invoke-restmethod irm start-bitstransfer bitsadmin certutil
   gh glab az aws gcloud kubectl helm terraform apt apt-get dnf yum pacman apk zypper brew choco winget scoop snap port rclone gsutil socat`.replace(
@@ -336,7 +336,7 @@ of('python python3', {
 });
 of('docker podman', { kind: 'network', when: (call) => sub(call, /^(?:compose )?(?:pull|push|run|login|build|up)\b/) ?? false });
 
-// --- What runs by itself later: on a schedule, at the next start or login.
+// --- Commands that run by themselves later: on a schedule, at the next start or login.
 of('crontab', {
   kind: 'steers',
   grave: true,
@@ -425,7 +425,7 @@ of('systemctl loginctl', {
   when: (call) => sub(call, /^(?:reboot|poweroff|halt|suspend|hibernate|kexec|kill|rescue|emergency|terminate-\w+)\b/) ?? false,
 });
 
-// --- Who may read, write and run files.
+// --- Permissions to read, write and run files.
 of('chmod', {
   kind: 'rights',
   grave: true,
@@ -436,7 +436,7 @@ of('chmod', {
 });
 of('chown chgrp setfacl chattr icacls cacls takeown set-acl', { kind: 'rights', grave: true });
 
-// --- Containers that reach the whole computer, and what they keep.
+// --- Containers that reach the whole computer, and the data they keep.
 of(
   'docker podman nerdctl docker-compose',
   {
@@ -521,7 +521,7 @@ of('osascript', { kind: 'code', grave: true });
 of('start-process saps', { kind: 'root', grave: true, when: (call) => some(call, /^runas$/i) ?? false });
 of('sudo doas su pkexec runas gsudo chroot nsenter', { kind: 'root', grave: true });
 
-/** What a text of an interpreter does that is not just computing: it deletes, writes, starts programs, talks to others or hides what it does. */
+/** Calls in an interpreter's text that do more than compute: they delete, write, start programs, use the network or hide their effect. */
 const GRAVE_CODE =
   /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|File\.(?:write|delete|open)|FileUtils|IO\.popen|rename(?:Sync)?|os\.(?:remove|replace|putenv))\b|\bopen\s*\([^)]*,\s*(?:mode\s*=\s*)?['"][wax+]|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
 

@@ -9,7 +9,7 @@ const MOST_FILES = 200;
 /** These use the network in a way that their own words say. */
 const ON_THE_NETWORK: ReadonlySet<DangerKind> = new Set(['publishes', 'sends', 'history']);
 
-/** Asks do not change, and every surface wants the same answer. */
+/** Caches the dangers of each ask: asks do not change, and every surface wants the same answer. */
 const known = new WeakMap<Approval, { readonly cwd: string; readonly dangers: readonly Danger[] }>();
 
 /** Each kind at most once, the worst first. `cwd` is the session's folder. The texts of what is asked are judged, not the file system. */
@@ -26,11 +26,11 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   if (misleadingOptions(ask).size > 0) all.push({ kind: 'answers' });
   for (const detail of [ask.detail, ...(ask.beside ?? [])]) {
     const found = inDetail(detail, cwd);
-    // Places of what stands beside it are none of the command that is shown.
+    // Offsets in the details beside it do not apply to the command that is shown.
     all.push(...(detail === ask.detail ? found : found.map(({ at: _, ...one }) => one)));
   }
   if (ask.outside || (ask.paths ?? []).slice(0, MOST_FILES).some((path) => isOutside(path, cwd))) all.push({ kind: 'outside' });
-  // How much of a folder goes is not to be seen where no text is shown.
+  // Without a text the user cannot see how much of a folder is deleted.
   if (ask.toolKind === 'delete') all.push(ask.detail.type === 'edit' ? { kind: 'deletes' } : { kind: 'deletes', grave: true });
   if (ask.toolKind === 'fetch') all.push({ kind: 'network' });
   const isSaid = all.some(({ kind }) => ON_THE_NETWORK.has(kind));
@@ -143,7 +143,7 @@ function inPath(path: string, cwd: string): readonly Danger[] {
 }
 
 /**
- * Options whose name says something else than their effect, or whose id another one has: nobody knows which of them holds, and nothing chooses them for
+ * Options whose name contradicts their effect, or that share an id with another one: their real effect is unknown, so nothing chooses them for
  * the user.
  */
 export function misleadingOptions({ options }: Pick<Approval, 'options'>): ReadonlySet<Option> {
@@ -153,7 +153,7 @@ export function misleadingOptions({ options }: Pick<Approval, 'options'>): Reado
   return new Set(options.filter((one) => (count.get(one.id) ?? 0) > 1 || isMisleading(one, hasOnce)));
 }
 
-/** What does not show, and signs in front, make no difference. */
+/** True for a label that contradicts its effect. Ignores invisible characters and leading signs. */
 function isMisleading({ label, effect }: Option, hasOnce: boolean): boolean {
   const text = label
     .slice(0, LONGEST_LABEL)
@@ -173,7 +173,7 @@ function isMisleading({ label, effect }: Option, hasOnce: boolean): boolean {
   }
 }
 
-/** UTF-16 units of a label that are read. */
+/** The most UTF-16 units of a label that are read. */
 const LONGEST_LABEL = 10_000;
 const REFUSES =
   /^(?:no(?:pe|t)?\b|reject|deny|decline|refuse|cancel|abort|don['’]?t\b(?! ask)|do not\b(?! ask)|never\b(?! ask)|disallow|disagree|block|stop\b(?! asking)|skip\b|dismiss|forbid|keep me safe|leave\b|quit\b|exit\b|拒绝|否|不(?!再)|取消|停止|跳过)|\b(?:reject|deny|decline|refuse)\b/i;

@@ -13,7 +13,7 @@ export type Located =
 const CHANGED: Located = { ok: false, why: 'changed' };
 
 /**
- * What a proposal would make of a file as it is now. `diffs` are of one path; `present` is its text now, null when there is no such file,
+ * The file that a proposal would produce from the present one. `diffs` are of one path; `present` is its text now, null when there is no such file,
  * undefined when it cannot be read.
  */
 export function pendingSides(diffs: readonly Diff[], present: string | null | undefined): Located {
@@ -27,7 +27,7 @@ export function pendingSides(diffs: readonly Diff[], present: string | null | un
   return typeof after === 'string' ? sides(before, after) : after;
 }
 
-/** What carried-out changes have made of a file: `diffs` oldest first, `present` as above. The after side is the file as it is now. */
+/** Both sides of a file after completed changes: `diffs` oldest first, `present` as above. The after side is the file as it is now. */
 export function doneSides(diffs: readonly Diff[], present: string | null | undefined): Located {
   if (present === undefined) return { ok: false, why: 'unreadable' };
   const after = present === null ? null : plain(present);
@@ -40,7 +40,7 @@ export function doneSides(diffs: readonly Diff[], present: string | null | undef
   return sides(text, after);
 }
 
-/** Among the diffs of a file is one nobody could find the place of: they are shown as they came, and cannot be taken back from here. */
+/** True when a diff of the file could not be located: all are shown as they came, and cannot be reverted here. */
 export function isUnplaced(diffs: readonly Diff[]): boolean {
   return diffs.some((diff) => diff.excerpt?.unplaced);
 }
@@ -103,15 +103,15 @@ function undo(diff: Diff, text: string | null): string | null | undefined {
   return typeof spot === 'object' ? replace(text, spot) : undefined;
 }
 
-/** What the user has changed elsewhere in the file since stays. */
+/** Undoes a change of a whole file and keeps the user's later edits elsewhere in it. */
 function undoWhole(before: string | null, after: string | null, text: string | null): string | null | undefined {
   if (text === after) return before;
-  // A text that is as before was never changed, or is taken back already.
+  // A text equal to `before` was never changed, or is already reverted.
   if (text === null || after === null || before === null || text === before) return undefined;
   return mergedInto(text, after, before);
 }
 
-/** from..to are UTF-16 offsets of what is replaced. */
+/** The UTF-16 offsets from..to of the replaced text. */
 interface Spot {
   readonly from: number;
   readonly to: number;

@@ -49,17 +49,17 @@ export type SessionEvent =
       readonly unreported?: readonly CallId[];
       readonly stop?: string;
       readonly error?: Fault;
-      /** The agent has dropped the turn from what it knows. */
+      /** The agent no longer remembers the turn. */
       readonly forgotten?: true;
-      /** With it the conversation starts over: the view holds nothing of what was said so far, this turn included. */
+      /** The conversation starts over: the view drops everything so far, this turn included. */
       readonly clears?: true;
     }
-  /** That turn and all after it were taken back. */
+  /** Removes that turn and all after it. */
   | { readonly type: 'turns.removed'; readonly from: TurnId }
   | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
   | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
   | { readonly type: 'turn.adapterState'; readonly turnId: TurnId; readonly value: unknown }
-  /** What was found on the disk of that turn; replaces what was found before. */
+  /** The turn's changes found on the disk; replaces earlier findings. */
   | { readonly type: 'turn.files'; readonly turnId: TurnId; readonly files: readonly TurnFile[]; readonly unlisted?: UnlistedChanges }
   /** `at` here and below is set by the live session, not by adapters: milliseconds since the epoch. */
   | { readonly type: 'part.added'; readonly turnId: TurnId; readonly part: Part; readonly at?: number }
@@ -73,10 +73,10 @@ export type SessionEvent =
       readonly text: string;
       readonly at?: number;
     }
-  /** A text that stands there is said anew, whole. */
+  /** Replaces the whole text of an existing part. */
   | { readonly type: 'text.set'; readonly turnId: TurnId; readonly partId: PartId; readonly text: string }
   | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange; readonly at?: number }
-  /** Nobody has told the end of this call; its changes were found on the disk after its turn. */
+  /** The agent never reported the end of this call; its changes were found on the disk after its turn. */
   | { readonly type: 'call.appliedOnDisk'; readonly turnId: TurnId; readonly callId: CallId }
   | { readonly type: 'call.inputDelta'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }
@@ -84,7 +84,7 @@ export type SessionEvent =
   | { readonly type: 'ask.changed'; readonly ask: Ask }
   /** An answer is on its way to the agent. Once the ask closes as answered, its call keeps the decision. */
   | { readonly type: 'ask.decided'; readonly askId: AskId; readonly decision: Decision }
-  /** The user has changed what is proposed; without diffs it is as it was proposed. */
+  /** The user changed the proposal; without diffs the original proposal applies again. */
   | { readonly type: 'ask.revised'; readonly askId: AskId; readonly diffs: readonly Diff[] }
   | { readonly type: 'ask.closed'; readonly askId: AskId; readonly how: 'answered' | 'cancelled' | 'withdrawn' }
   | { readonly type: 'corrections.set'; readonly texts: readonly string[] }
@@ -93,11 +93,11 @@ export type SessionEvent =
   | { readonly type: 'commands.set'; readonly commands: readonly Command[] }
   | { readonly type: 'mode.set'; readonly mode: ModeChoice | null }
   | { readonly type: 'options.set'; readonly options: readonly SessionOption[] }
-  /** `anew`: what it held before is dropped first. */
+  /** `reset`: drops the earlier output first. */
   | { readonly type: 'terminal.changed'; readonly terminal: TerminalChange; readonly delta?: string; readonly reset?: true }
   | { readonly type: 'background.set'; readonly tasks: readonly BackgroundTask[] }
   | { readonly type: 'usage.set'; readonly usage: Usage }
-  /** `copyOf`: the conversation is a copy, and this is what the one it was made of is called. `chosen`: by the user. */
+  /** `copyOf`: the title of the conversation that this one is a copy of. `chosen`: by the user. */
   | { readonly type: 'title.set'; readonly title: string; readonly copyOf?: string; readonly chosen?: true }
   | { readonly type: 'resume.set'; readonly key: string }
   | { readonly type: 'notice'; readonly notice: Notice };

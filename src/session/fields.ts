@@ -1,7 +1,7 @@
 import { t } from '../base/l10n.ts';
 import type { Field } from './model.ts';
 
-/** What is wrong with an answer to a field; undefined when it will do. `pattern` is left to the agent: a regular expression of a stranger is not run here. */
+/** The problem with an answer to a field; undefined for a valid one. The agent checks `pattern`: untrusted regular expressions are not run here. */
 export type FieldProblem =
   | 'missing'
   | 'number'
@@ -42,7 +42,7 @@ export function fieldProblem(field: Field, values: readonly string[]): FieldProb
   }
 }
 
-/** What is wrong with an answer, as a sentence; undefined when it will do. */
+/** The problem with an answer, as a sentence; undefined for a valid one. */
 export function problemText(field: Field, values: readonly string[]): string | undefined {
   const problem = fieldProblem(field, values);
   const { min = 0, max = 0 } = field;
@@ -78,12 +78,12 @@ export function problemText(field: Field, values: readonly string[]): string | u
   }
 }
 
-/** A question is there to be answered; a form may leave out what it does not require. */
+/** True for a field that may stay empty: a form may omit optional fields, a question always needs an answer. */
 function mayBeEmpty(field: Field): boolean {
   return field.kind !== undefined && field.required !== true;
 }
 
-// A scheme and something after it; whoever uses it looks closer.
+// Requires only a scheme and something after it; the code that opens the address checks the rest.
 const URLISH = /^[a-z][a-z0-9+.-]*:\S+$/i;
 
 function between(size: number, field: Field, below: FieldProblem, above: FieldProblem): FieldProblem | undefined {

@@ -1,6 +1,6 @@
 import type { SessionEvent } from './events.ts';
 
-/** Joins growths of one part that are next to each other. Reducing the result gives the same session. */
+/** Joins adjacent deltas of one part. Reducing the result gives the same session. */
 export function joinTextDeltas(events: readonly SessionEvent[]): readonly SessionEvent[] {
   const joined: SessionEvent[] = [];
   for (const event of events) {

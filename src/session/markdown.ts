@@ -2,7 +2,7 @@ import { callWords } from './callWords.ts';
 import type { Content, Part, Session, Turn } from './model.ts';
 import { linesText, relativePath, titleOf } from './select.ts';
 
-/** A conversation as a Markdown document: what was said in full, what was done as one line a call. */
+/** A conversation as a Markdown document: messages in full, each call as one line. */
 export function sessionMarkdown(session: Session): string {
   const head = `# ${titleOf(session, 200) || session.agent.name}\n\n_${session.agent.name}_`;
   return `${[head, ...session.turns.map((turn) => turnMarkdown(turn, session))].join('\n\n')}\n`;
@@ -16,7 +16,7 @@ function turnMarkdown(turn: Turn, session: Session): string {
 }
 
 function partMarkdown(part: Part, session: Session): readonly string[] {
-  // What a sub-agent says is summed up by its call.
+  // The call of a sub-agent summarizes its messages.
   if (part.parent !== undefined) return [];
   switch (part.kind) {
     case 'text':
@@ -36,7 +36,7 @@ function partMarkdown(part: Part, session: Session): readonly string[] {
   }
 }
 
-/** Lines of one list stand together. */
+/** Joins the parts and keeps the lines of one list together. */
 function joinLists(parts: readonly string[]): readonly string[] {
   const joined: string[] = [];
   for (const part of parts) {
@@ -67,7 +67,7 @@ function quoted(text: string): string {
   return text.replace(/^/gm, '> ').replace(/^> $/gm, '>');
 }
 
-/** With a fence that is longer than every run of backticks inside. */
+/** A code span with a fence longer than every run of backticks inside. */
 function codeSpan(text: string): string {
   const longest = Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = '`'.repeat(longest + 1);

@@ -1,13 +1,13 @@
 import { compareLines } from './segments.ts';
 
-/** Lines `from` to `to` of the base, without the latter, are these. */
+/** A replacement of lines `from` to `to` of the base, `to` excluded. */
 interface Change {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];
 }
 
-/** What somebody changed from `base` to `wanted`, made in the present text, line by line; undefined when that overlaps with what changed there meanwhile. */
+/** Applies the change from `base` to `wanted` to the present text, line by line; undefined when it overlaps with a change made there meanwhile. */
 export function mergedInto(present: string, base: string, wanted: string): string | undefined {
   if (present === base) return wanted;
   if (present === wanted) return present;
@@ -24,7 +24,7 @@ export function mergedInto(present: string, base: string, wanted: string): strin
   return [...merged, lines.slice(at)].flat().join('');
 }
 
-/** With their ends. */
+/** The lines with their line ends. */
 function linesOf(text: string): readonly string[] {
   return text.split(/(?<=\n)/);
 }

@@ -1,16 +1,16 @@
 import { diffArrays } from 'diff';
 
-/** Words `from` to `to` of the base, without the latter, are these. */
+/** A replacement of words `from` to `to` of the base, `to` excluded. */
 interface Change {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];
 }
 
-/** More changed words are not compared: that takes time in the square of it. */
+/** The most changed words that are compared: the time grows with their square. */
 const MOST_EDITS = 400;
 
-/** What somebody changed from `base` to `wanted`, made in the present text, word by word; undefined where no word stands between that and what changed there meanwhile, or when there are too many. */
+/** Applies the change from `base` to `wanted` to the present text by words; undefined where no word parts it from another change, or for too many. */
 export function mergedLine(present: string, base: string, wanted: string): string | undefined {
   const words = wordsOf(base);
   const [there, all] = [present, wanted].map((text) => changesOf(words, wordsOf(text)));
@@ -19,14 +19,14 @@ export function mergedLine(present: string, base: string, wanted: string): strin
   return withChanges(words, [...there, ...fresh]);
 }
 
-/** `wanted` is `base` without some of its words, or with other spaces between them: nothing was written. */
+/** True when `wanted` is `base` without some of its words or with other spaces: nothing was written. */
 export function onlyRemoves(base: string, wanted: string): boolean {
   const words = (text: string) => wordsOf(text).flatMap((word) => word.trim() || []);
   const changes = changesOf(words(base), words(wanted));
   return changes?.every(({ lines }) => lines.length === 0) ?? false;
 }
 
-/** Some word of the one text is in the other, or half of its characters are where they were. Signs count where it has no words. */
+/** True when both texts share a word, or half of the characters kept their place. Signs count where there are no words. */
 export function hasSomeOf(one: string, other: string): boolean {
   const words = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? [];
   const signs = (text: string) => text.match(/\S/gu) ?? [];

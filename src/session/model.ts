@@ -1,4 +1,4 @@
-/** What a session is. Data only: JSON-safe, readonly, no methods, no undefined inside arrays. */
+/** The model of a session. Data only: JSON-safe, readonly, no methods, no undefined inside arrays. */
 export type SessionId = string;
 export type TurnId = string;
 export type PartId = string;
@@ -10,38 +10,38 @@ export interface Session {
   readonly title: string;
   /** The user gave it its title; what the agent calls it is ignored. */
   readonly titleChosen?: true;
-  /** What the conversation it is a copy of is called: an agent that calls the copy the same says nothing. */
+  /** The title of the original conversation, for a copy: the same title from the agent is ignored. */
   readonly copyOf?: string;
   readonly agent: AgentInfo;
   readonly cwd: string;
   readonly link: Link;
   readonly turns: readonly Turn[];
   readonly asks: readonly Ask[];
-  /** What the agent is told with the next prompt: where files differ from what it wrote. */
+  /** Corrections to send with the next prompt: the places where files differ from what the agent wrote. */
   readonly corrections?: readonly string[];
   /** Prompts that wait for a turn to end, or for the user, oldest first. */
   readonly queue: readonly QueuedPrompt[];
   readonly plan?: Plan;
   readonly commands: readonly Command[];
   readonly mode?: ModeChoice;
-  /** What else can be chosen for this session: model, depth of thought, switches. In the agent's order. */
+  /** Further options of this session: model, depth of thought, switches. In the agent's order. */
   readonly options?: readonly SessionOption[];
-  /** In the order they were started. A list, for the copy that every piece of output makes costs nothing worth naming. */
+  /** In the order they were started. A list, because copying it for every piece of output costs little. */
   readonly terminals: readonly Terminal[];
-  /** What the agent does beside its turns; it may end with the agent. */
+  /** Tasks that the agent runs beside its turns; they may end with the agent. */
   readonly background?: readonly BackgroundTask[];
   readonly usage?: Usage;
   readonly notices: readonly Notice[];
-  /** The agent's own name for this conversation, to go on with it later. */
+  /** The agent's own name for this conversation, for resuming it later. */
   readonly resumeKey?: string;
-  /** The agent is telling an earlier conversation; until the link is ready the turns may be half of it. */
+  /** The agent is replaying an earlier conversation; until the link is ready the turns may be incomplete. */
   readonly partial?: true;
 }
 export interface AgentInfo {
   readonly protocol: string;
-  /** What the user calls it. */
+  /** The user's name for the agent. */
   readonly name: string;
-  /** What it calls itself, where that is something else. */
+  /** The agent's own name, where it differs. */
   readonly own?: string;
   readonly version?: string;
 }
@@ -50,7 +50,7 @@ export type Link =
   | { readonly state: 'opening'; readonly note?: string; readonly stops?: true; readonly next?: readonly Remedy[] }
   | { readonly state: 'ready'; readonly offers: Offers }
   | { readonly state: 'closed'; readonly reason: string; readonly detail?: string; readonly next?: readonly Remedy[] };
-/** What this agent said it can do. Absent means: do not show the control. */
+/** The capabilities that this agent announced. Absent means: do not show the control. */
 export interface Offers {
   readonly images?: true;
   readonly steer?: true;
@@ -62,7 +62,7 @@ export interface Offers {
   readonly fork?: true;
   /** The user is signed in and can sign out. */
   readonly signOut?: true;
-  /** What was said before can be said differently, and an answer be asked for anew. */
+  /** Earlier prompts can be edited, and an answer can be requested again. */
   readonly edit?: true;
   /** The answer to an approval carries words with a rejection; other agents get them as the next prompt. */
   readonly feedback?: true;
@@ -79,7 +79,7 @@ export interface QueuedPrompt {
   readonly content: readonly Content[];
   /** The turn it is said instead of. */
   readonly replaces?: TurnId;
-  /** What it was to follow was stopped, failed or did not take it: it is sent only when the user says so. */
+  /** The turn before it was stopped, failed or did not accept it: it is sent only when the user says so. */
   readonly held?: true;
   /** The failed turn it tries again. */
   readonly again?: TurnId;
@@ -93,17 +93,17 @@ export interface Turn {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly prompt: readonly Content[];
-  /** What the agent was told beside the user's words: files that are not as it knows them. */
+  /** The corrections sent beside the user's words: files that are not as the agent knows them. */
   readonly corrections?: string;
   readonly parts: readonly Part[];
   readonly status: 'running' | 'done' | 'cancelled' | 'failed';
   readonly stop?: string;
   readonly error?: Fault;
-  /** What it used, as far as the agent says: tokens of the turn, and by how much the price of the conversation grew. */
+  /** The usage, as far as the agent reports it: tokens of the turn, and the growth of the conversation's price. */
   readonly spent?: Pick<Usage, 'input' | 'output' | 'cost'>;
-  /** The agent has dropped it from what it knows. */
+  /** The agent no longer remembers the turn. */
   readonly forgotten?: true;
-  /** What keeps the turn from showing progress just now: a retry, a compaction, servers starting. */
+  /** The reason why the turn shows no progress now: a retry, a compaction, servers starting. */
   readonly activity?: string;
   /** True once the user asked to stop and the agent has not ended the turn yet. */
   readonly stopping?: true;
@@ -111,9 +111,9 @@ export interface Turn {
   readonly cutOff?: true;
   /** The files it has changed, found on the disk at its end; absent as long as nobody has looked. */
   readonly files?: readonly TurnFile[];
-  /** What changed with it and is not among its files. */
+  /** Changes made during the turn that are not among its files. */
   readonly unlisted?: UnlistedChanges;
-  /** What the adapter wants back with `Scene.past` and nobody else reads: a protocol's own record of the turn. The view does not get it. */
+  /** A protocol's own record of the turn, which only the adapter reads, through `Scene.past`. The view does not get it. */
   readonly adapterState?: unknown;
 }
 /** A file that a turn has changed, whoever wrote it. */
@@ -152,7 +152,7 @@ export type Part =
       readonly endedAt?: number;
     }
   | { readonly kind: 'content'; readonly id: PartId; readonly parent?: CallId; readonly content: Content }
-  /** What was said into the turn. `pending`: the agent has not taken it up yet; its id is the turn it would begin if it is sent by itself. */
+  /** A message added to the turn. `pending`: the agent has not accepted it yet; its id is the turn it would begin if it is sent by itself. */
   | {
       readonly kind: 'prompt';
       readonly id: PartId;
@@ -168,7 +168,7 @@ export interface ToolCall {
   readonly name: string;
   readonly title: string;
   readonly kind: ToolKind;
-  /** `ended`: its turn is over, and the agent never said what became of it. */
+  /** `ended`: its turn is over, and the agent never reported its outcome. */
   readonly status: 'pending' | 'waiting' | 'running' | 'done' | 'ended' | 'failed' | 'rejected' | 'cancelled';
   /** The arguments as they stream in; `input` is there once they are whole. */
   readonly inputText: string;
@@ -182,7 +182,7 @@ export interface ToolCall {
   readonly goesOn?: boolean;
   /** It has `ended`, and its changes stand on the disk. */
   readonly appliedOnDisk?: true;
-  /** Who let it happen, or did not. Absent when nobody was asked. */
+  /** The decision to allow or reject it. Absent when nobody was asked. */
   readonly decision?: Decision;
   /** The agent took back its request for approval before anybody answered. */
   readonly withdrawn?: true;
@@ -213,7 +213,7 @@ export type Output =
   | { readonly kind: 'terminal'; readonly terminalId: string }
   | { readonly kind: 'json'; readonly value: unknown };
 /**
- * What an edit does to one file: the whole sides, or one excerpt of them when `excerpt` is there (several of one path are several hunks).
+ * The effect of an edit on one file: the whole sides, or one excerpt of them when `excerpt` is there (several of one path are several hunks).
  * before is null when the file did not exist; after is null when it is deleted. Lines are joined with \n.
  */
 export interface Diff {
@@ -228,7 +228,7 @@ export interface Diff {
 export interface Excerpt {
   readonly beforeLine?: number;
   readonly afterLine?: number;
-  /** The text does not stand in the file, or not only once: nobody here can say what the change makes of it. */
+  /** The text is not in the file, or more than once, so the result of the change is unknown. */
   readonly unplaced?: true;
 }
 /** line is 1-based. */
@@ -250,7 +250,7 @@ export interface AskPlace {
   readonly sessionId: SessionId;
   readonly askId: AskId;
 }
-/** The agent stands still until a user answers. */
+/** A request that blocks the agent until a user answers. */
 export type Ask = Approval | Question;
 export interface Approval {
   readonly kind: 'approval';
@@ -263,7 +263,7 @@ export interface Approval {
   readonly asker?: string;
   readonly toolKind?: ToolKind;
   readonly detail: ApprovalDetail;
-  /** What else is proposed with it, shown below: an allowance is for all of it. */
+  /** Further proposals that come with it, shown below: an allowance covers all of them. */
   readonly beside?: readonly ApprovalDetail[];
   /** All places an allowance is about, as the agent names them; absent when it does not say, and then no rule takes it for harmless. */
   readonly paths?: readonly string[];
@@ -273,7 +273,7 @@ export interface Approval {
   /** The user may change the proposed text before allowing it. */
   readonly editable?: true;
   /**
-   * What they have made of its files so far, whole, by the paths of the proposal. An allowance applies this: where it is not `editable`, after the
+   * The user's versions of its files so far, whole, by the paths of the proposal. An allowance applies them: where it is not `editable`, after the
    * agent has made its edit.
    */
   readonly revised?: readonly Diff[];
@@ -287,11 +287,11 @@ export interface Approval {
   readonly decision?: Decision;
 }
 export type ApprovalDetail =
-  /** `unsure`: what runs may be something else than these words. */
+  /** `unsure`: the command that runs may differ from these words. */
   | { readonly type: 'command'; readonly command: string; readonly cwd?: string; readonly unsure?: true }
   | { readonly type: 'edit'; readonly diffs: readonly Diff[] }
   | { readonly type: 'mcp'; readonly server: string; readonly tool: string; readonly input?: unknown }
-  /** `unknown`: it is not said what an allowance would be for; nothing suggests one. `markdown`: the text is written in it. */
+  /** `unknown`: the agent does not say what an allowance would cover, so nothing suggests one. `markdown`: the text is Markdown. */
   | { readonly type: 'text'; readonly text: string; readonly unknown?: true; readonly markdown?: true };
 export interface Option {
   readonly id: string;
@@ -327,10 +327,10 @@ export interface Field {
   readonly many?: true;
   readonly free?: true;
   readonly freeLabel?: string;
-  /** What the text means; plain text when absent. A boolean is answered by 'true' or 'false'; a secret is never shown or kept. */
+  /** The type of the text; plain text when absent. A boolean is answered by 'true' or 'false'; a secret is never shown or kept. */
   readonly kind?: 'text' | 'number' | 'integer' | 'boolean' | 'secret' | 'email' | 'uri' | 'date' | 'date-time';
   readonly required?: true;
-  /** What is filled in to begin with: labels of choices, or one text. */
+  /** The initial value: labels of choices, or one text. */
   readonly initial?: readonly string[];
   /** Bounds of a number, of the length of a text, or of how many are chosen. */
   readonly min?: number;
@@ -349,7 +349,7 @@ export interface Command {
   readonly name: string;
   readonly description: string;
   readonly aliases: readonly string[];
-  /** What to type after the name. */
+  /** A hint for the text after the name. */
   readonly hint?: string;
   readonly children?: readonly Command[];
 }
@@ -362,7 +362,7 @@ export type SessionOption = {
   readonly id: string;
   readonly name: string;
   readonly description?: string;
-  /** What it is about, for icon and place. */
+  /** The subject of the option, for its icon and place. */
   readonly about?: 'model' | 'thought';
 } & (
   | { readonly kind: 'choice'; readonly current: string; readonly choices: readonly OptionChoice[] }
@@ -387,7 +387,7 @@ export interface Terminal {
 }
 export interface BackgroundTask {
   readonly id: string;
-  /** What it is, in the agent's words. */
+  /** A description in the agent's words. */
   readonly text: string;
 }
 /** Tokens; used and size are of the context window. */
@@ -398,7 +398,7 @@ export interface Usage {
   readonly share?: number;
   readonly input?: number;
   readonly output?: number;
-  /** What the conversation has cost so far. */
+  /** The cost of the conversation so far. */
   readonly cost?: { readonly amount: number; readonly currency: string };
 }
 export interface Notice {
@@ -407,9 +407,9 @@ export interface Notice {
   readonly next?: readonly Remedy[];
   /** The turn it is about; it goes away with the turn's end. */
   readonly turnId?: TurnId;
-  /** It is about what went on just then: what the user says next takes it away. */
+  /** The notice is momentary: the user's next message removes it. */
   readonly passing?: true;
-  /** It is about an agent that is not heard: what is said about that next takes its place, and another start of the agent takes it away. */
+  /** A notice about a silent agent: the next one about that replaces it, and a restart of the agent removes it. */
   readonly about?: 'silence';
 }
 export interface Fault {
@@ -417,5 +417,5 @@ export interface Fault {
   readonly code?: string;
   readonly next?: readonly Remedy[];
 }
-/** What a user can do about a fault; each is a button. */
+/** The actions a user can take on a fault; each is a button. */
 export type Remedy = 'retry' | 'continue' | 'restart' | 'showLog' | 'pickAgent' | 'openSettings' | 'configureModel' | 'signIn';

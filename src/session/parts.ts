@@ -61,7 +61,7 @@ export function changeCall(turn: Turn, id: CallId, change: CallChange, at?: numb
   });
 }
 
-/** What was rejected can still be looked at, whatever the agent reports of the call afterwards. */
+/** Keeps rejected diffs visible, whatever the agent reports of the call afterwards. */
 function withRejected(before: ToolCall, call: ToolCall): ToolCall {
   const isRejected = before.decision?.kind === 'approval' && before.decision.effect.startsWith('reject');
   if (!isRejected || call.output.some((one) => one.kind === 'diff')) return call;

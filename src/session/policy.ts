@@ -13,7 +13,7 @@ export interface ApprovalRule {
   readonly decision: 'allow' | 'reject';
 }
 
-/** Where things of a session's folder really lie. */
+/** The real locations of the files in a session's folder. */
 export interface WorkspacePaths {
   /** How the system reads names. */
   readonly platform: Platform;
@@ -23,7 +23,7 @@ export interface WorkspacePaths {
   readonly below: (path: string) => { readonly path: string; readonly guarded?: GuardReason } | undefined;
 }
 
-/** Characters that do not show, in a name that must be what it reads. */
+/** Invisible characters, which no name may contain that must be what it reads. */
 const HIDDEN = /\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}/u;
 /** More files than this are never allowed without somebody who looks at them. */
 const MOST_FILES = 200;
@@ -32,7 +32,7 @@ const LONGEST_COMMAND = 20_000;
 
 /**
  * The only place an approval is answered without a user. A rejection beats every allowance. Only one-time options are chosen, so no rule can
- * widen what the agent may do later. What is rejected is taken broadly, what is allowed narrowly (acp.md §9, §10.3): plain edits of files that
+ * widen what the agent may do later. Rejections match broadly, allowances narrowly (acp.md §9, §10.3): plain edits of files that
  * lie in the folder and steer nothing, and commands that are known to be what runs, in the folder.
  */
 export function ruledAnswer(
@@ -49,7 +49,7 @@ export function ruledAnswer(
   const [option, another] = ask.options.filter((one) => one.effect === effect);
   // Several ways to allow it once are answers to choose from, not one permission.
   if (rule.decision === 'allow' && another) return undefined;
-  // Nobody knows what an option does whose name says something else, or whose id another one has.
+  // The effect of an option is unknown when its name contradicts it, or when it shares an id with another one.
   if (option && misleadingOptions(ask).has(option)) return undefined;
   return option && { answer: { kind: 'option', optionId: option.id }, rule };
 }
@@ -74,10 +74,10 @@ function rejects(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspa
   }
 }
 
-/** All that is asked must be what the rule is about: an edit beside a command is none of its business. */
+/** True when the rule covers everything that is asked: an edit beside a command is outside it. */
 function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: WorkspacePaths): boolean {
   const all = [ask.detail, ...(ask.beside ?? [])];
-  // What is taken away or to another place nobody allows beforehand.
+  // No rule allows deleting or moving beforehand.
   if (ask.toolKind === 'delete' || ask.toolKind === 'move') return false;
   switch (rule.kind) {
     case 'command':
@@ -114,7 +114,7 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspac
   }
 }
 
-/** What reads files must say which; others may name none. */
+/** True when all paths are inside the folder; a call that reads files must name them, others may name none. */
 function readsInside({ toolKind, paths }: Approval, cwd: string, ground: WorkspacePaths): boolean {
   if (!paths) return toolKind !== 'read' && toolKind !== 'search';
   return paths.length <= MOST_FILES && paths.every((one) => relative(one, cwd, ground) !== undefined && ground.below(one) !== undefined);
@@ -145,7 +145,7 @@ const MORE_THAN_WORDS = /[;&|<>`$(){}]|\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ig
 /** `%NAME%`, `!NAME!` and the escape of cmd. */
 const WINDOWS_EXPANSION = /[%!^]/;
 
-/** Only what every shell ignores around a command; what else does not show there is a part of it. */
+/** Trims only the blanks that every shell ignores; other invisible characters are part of the command. */
 function withoutBlanksAround(command: string): string {
   const blank = (at: number) => ' \t\n'.includes(command.charAt(at));
   let from = 0;

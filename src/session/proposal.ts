@@ -79,7 +79,7 @@ function lineOfUnchanged(present: ReturnType<typeof hunksOfSegments>, from: numb
   return from + shift;
 }
 
-/** What an approval is about, with what the user has made of it. */
+/** The diffs of an approval, with the user's changes to them. */
 export function shownDiffs({ revised = [] }: Pick<Approval, 'revised'>, diffs: readonly Diff[]): readonly Diff[] {
   return [...diffs.filter((diff) => !revised.some((one) => one.path === diff.path)), ...revised];
 }
@@ -97,7 +97,7 @@ export function carriesEdits({ editable, detail }: Pick<Approval, 'editable' | '
   return editable === true && detail.type === 'edit' && new Set(detail.diffs.map(({ path }) => path)).size === 1;
 }
 
-/** What is still to be written once an allowed edit is made: all that its protocol could not carry to the agent. */
+/** The amendments still to be written after an allowed edit: those that its protocol could not carry to the agent. */
 export function amendmentsOf(ask: Approval): readonly Amendment[] {
   if (ask.detail.type !== 'edit' || carriesEdits(ask)) return [];
   const { diffs } = ask.detail;
@@ -126,7 +126,7 @@ const LONGEST_CHANGE = 2000;
 /** Files that the agent is told by their names. */
 const MOST_NAMED = 20;
 
-/** What the agent is told with the next prompt. */
+/** The texts of all corrections, for the agent's next prompt. */
 export function correctionTexts(all: readonly Correction[]): readonly string[] {
   const edited = all.filter(({ how }) => how === 'edited').map((one) => `The user changed your edit of ${one.path}${changedLines(one)}`);
   const restored = all.flatMap(({ how, path }) => (how === 'restored' ? [path] : [])).toSorted();

@@ -35,7 +35,7 @@ import {
 } from './parts.ts';
 import { findAsk } from './select.ts';
 
-/** What a terminal keeps of its output, in UTF-16 units. */
+/** The output that a terminal keeps, in UTF-16 units. */
 export const TERMINAL_TAIL = 64 * 1024;
 /** How many notices a session keeps. */
 export const NOTICES_KEPT = 100;
@@ -148,7 +148,7 @@ type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }
 function openLink(session: Session, { note, stops, next }: EventOf<'link.opening'>): Session {
   return {
     ...session,
-    // What the last agent said of itself does not hold of the next one.
+    // Notices of the last agent do not apply to the next one.
     notices: session.link.state === 'closed' ? [] : withoutSilence(session.notices),
     link: {
       state: 'opening',
@@ -166,7 +166,7 @@ function startTurn(session: Session, { turnId, at, prompt }: EventOf<'turn.start
     ...session,
     turns: [...session.turns, { id: turnId, startedAt: at, ...said, parts: [], status: 'running' }],
     notices: session.partial || prompt.length === 0 ? session.notices : withoutHints(session.notices),
-    // It may have come back from the turn before it.
+    // The prompt may have returned to the queue from the turn before.
     queue: session.queue.filter((one) => one.turnId !== turnId),
   };
 }
@@ -267,7 +267,7 @@ function isPending(part: Part): part is Extract<Part, { kind: 'prompt' }> {
   return part.kind === 'prompt' && part.pending === true;
 }
 
-/** What was said into a turn and not taken up waits for the user, not lost. */
+/** Messages that the turn did not accept, as queued prompts that wait for the user. */
 function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedPrompt[] {
   const turn = turns.find((one) => one.id === turnId);
   return (turn?.parts ?? [])
@@ -276,7 +276,7 @@ function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedP
     .map(({ id, content }) => ({ turnId: id, content, held: true }));
 }
 
-/** What was only told, not warned of, or about what is over was read when the user says the next thing; a turn the agent began by itself takes nothing away. */
+/** Drops information and momentary notices, which the user has read before the next prompt; a turn that the agent begins by itself drops none. */
 function withoutHints(notices: readonly Notice[]): readonly Notice[] {
   const isHint = ({ level, passing }: Notice) => level === 'info' || passing === true;
   return notices.some(isHint) ? notices.filter((one) => !isHint(one)) : notices;
@@ -292,13 +292,13 @@ function withoutTurn(notices: readonly Notice[], turnId: TurnId): readonly Notic
 
 function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.closed' }>): Session {
   if (session.link.state === 'closed') return session;
-  // What helps the link is shown with the link; the turn itself can be said again, or gone on with by an agent that keeps it.
+  // Remedies for the link are shown with the link; the turn itself can be retried, or continued by an agent that keeps it.
   const next: readonly Remedy[] = session.resumeKey === undefined ? ['retry'] : ['retry', 'continue'];
   const error = { message: event.reason, next };
   const running = session.turns.filter((turn) => turn.status === 'running');
   const cut: Session = { ...session, turns: session.turns.map((turn) => cutOff(endGoingOn(turn))) };
   const after = running.reduce(
-    // What the user had stopped already is stopped by that (acp.md §9).
+    // A turn that the user already stopped ends as stopped (acp.md §9).
     (now, turn) =>
       endTurn(now, {
         type: 'turn.ended',
@@ -354,7 +354,7 @@ function reviseAsk(session: Session, id: AskId, diffs: readonly Diff[]): Session
   return { ...session, asks: session.asks.with(at, diffs.length === 0 ? proposed : { ...proposed, revised: diffs }) };
 }
 
-/** What the user made of the proposal so far stays. */
+/** Replaces an ask and keeps the user's changes to the proposal. */
 function changeAsk(session: Session, ask: Ask): Session {
   const at = session.asks.findIndex((open) => open.id === ask.id);
   const open = session.asks[at];

@@ -89,7 +89,7 @@ export function linesUndone({ before, written, after }: Hunk): readonly string[]
 }
 
 /**
- * Settles the chosen hunks: what is kept becomes part of both sides, what is undone is on neither, with what the user wrote into it where that is
+ * Settles the chosen hunks: a kept hunk becomes part of both sides, an undone one is on neither, with what the user wrote into it where that is
  * possible. The order of decisions makes no difference.
  */
 export function settleHunks(segments: Segments, chosen: (hunk: Hunk) => boolean, how: 'keep' | 'undo'): Segments {
@@ -170,7 +170,7 @@ function rewritten(pieces: readonly Piece[], lines: readonly string[]): Segments
   return [same(head.length > 0 ? [] : start), ...change, same(tail.length > 0 ? [] : end)];
 }
 
-/** What the agent has made of `before`, and the user of that: each hunk with the agent's lines, where it holds lines that are not the agent's. */
+/** Compares `before`, the agent's text and the user's: each hunk has the agent's lines, where it holds lines that are not the agent's. */
 function threeWay(before: readonly string[], written: readonly string[], after: readonly string[]): Segments {
   const places = samePlaces(written, after);
   let at = 0;
@@ -194,7 +194,7 @@ function threeWay(before: readonly string[], written: readonly string[], after: 
   });
 }
 
-/** Something of the agent's is left in it. */
+/** True for a hunk that still holds lines of the agent. */
 function isMixed(hunk: Hunk): boolean {
   const text = hunk.after.join('\n');
   return hasSomeOf(writtenLines(hunk).join('\n'), text) && linesUndone(hunk)?.join('\n') !== text;

@@ -36,7 +36,7 @@ export function rejection(ask: Approval): Option | undefined {
   return ask.options.find((one) => one.effect === 'reject_once') ?? ask.options.find((one) => one.effect === 'reject_always');
 }
 
-/** What a row or a button shows of a name that is as long as the agent likes, in characters. */
+/** The most characters of a name that a row or a button shows; agents' names have no limit. */
 const LONGEST_NAME = 120;
 
 /** The words of an answer say that it holds for the session, not longer. */
@@ -44,7 +44,7 @@ export function forSession(words: string): boolean {
   return /\bsession\b|\bconversation\b|会话|对话/i.test(words);
 }
 
-/** What an option is called where it can be chosen, on one line: of a long name the beginning, so that all answers stay in sight. */
+/** The name of an option on one line; a long name is cut, so that all answers stay in sight. */
 export function optionName({ id, label }: Option): string {
   return shortened(oneLine(label || id), LONGEST_NAME);
 }
@@ -169,7 +169,7 @@ export function runningTerminals(session: Session): readonly Terminal[] {
 }
 
 /**
- * What an ask is called: with the file it is about, and never the text of the command that stands below anyway; `running` says in the
+ * The title of an ask: with its file, and never the text of the command, which is shown below anyway; `running` says in the
  * user's language that a command is to be run.
  */
 export function askTitle(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>, running: string): string {
@@ -188,7 +188,7 @@ export function askTitle(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>, runn
   return `${title}: ${relativePath(first, cwd)}${others.length > 0 ? ` +${others.length}` : ''}`;
 }
 
-/** What a call is called: with paths as people read them, and a bare name of a tool with what it works on. */
+/** The title of a call: with paths as people read them, and a bare tool name with its target. */
 export function callTitle(call: ToolCall, cwd: string): string {
   const title = withoutFolder(call.title || call.name, cwd);
   // A name alone, or behind the name of the server it comes from.
@@ -230,7 +230,7 @@ export function relativePath(path: string, cwd: string): string {
   return isWindowsPath(cwd) && path.includes('\\') ? shown.replaceAll('/', '\\') : shown;
 }
 
-/** What to call a session in lists: its title, or the beginning of its first prompt. */
+/** The name of a session in lists: its title, or the beginning of its first prompt. */
 export function titleOf(session: Session, longest = 60): string {
   if (session.title) return session.title;
   for (const content of session.turns[0]?.prompt ?? []) {

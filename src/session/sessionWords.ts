@@ -1,6 +1,6 @@
 import { t } from '../base/l10n.ts';
 
-/** What a list knows of a session. */
+/** The session data that a list shows. */
 export interface ListedSession {
   readonly state: 'opening' | 'ready' | 'busy' | 'closed' | 'past';
   readonly asks: number;
@@ -8,7 +8,7 @@ export interface ListedSession {
   readonly files: number;
 }
 
-/** How a session stands, in two words; undefined for one that rests. One that waits for the user is not at work. */
+/** The state of a session in two words; undefined for an idle one. One that waits for the user is not at work. */
 export function stateWords({ state, asks, failed }: ListedSession): string | undefined {
   if (asks > 0) return t('Waiting for you');
   if (state === 'busy') return t('Working');

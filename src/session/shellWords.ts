@@ -19,9 +19,9 @@ export interface ShellCommand {
   readonly redirections: readonly { readonly op: '<' | '>'; readonly word: ShellWord }[];
   /** Texts it is given by here-documents and here-strings. */
   readonly inputs: readonly ShellWord[];
-  /** It reads the output of the command before it. */
+  /** Reads the output of the command before it. */
   readonly piped: boolean;
-  /** It runs only after the command before it has succeeded, in the same shell. */
+  /** Runs only after the command before it has succeeded, in the same shell. */
   readonly joined: boolean;
 }
 
@@ -50,7 +50,7 @@ interface OpenWord {
   changed: boolean;
 }
 
-/** What ended a command. */
+/** The ways in which a command ends. */
 type Stop = 'next' | 'and' | 'pipe' | 'end';
 
 class Reader {

@@ -11,7 +11,7 @@ export interface Change {
   readonly now: Session;
 }
 
-/** A session, the number of the last event that changed it, and who wants to know. */
+/** A session, the number of the last event that changed it, and its listeners. */
 export class Store implements Disposable {
   #now: Session;
   #seq = 0;

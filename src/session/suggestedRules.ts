@@ -13,7 +13,7 @@ export interface SuggestedRule {
   readonly covers: string;
 }
 
-/** What a rule covers, in plain words; its pattern where there are none for it. */
+/** The scope of a rule in plain words; its pattern where there are none for it. */
 export function coveredBy({ kind, pattern }: { readonly kind: string; readonly pattern?: string }): string {
   if (pattern === undefined) {
     if (kind === 'edit') return t('all edits in this workspace');
@@ -81,7 +81,7 @@ export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRu
   }
 }
 
-/** What is gone or runs anything: only the very command may be allowed again. */
+/** Dangers that delete data or run anything: only the exact command may be allowed again. */
 const NARROW: ReadonlySet<DangerKind> = new Set(['deletes', 'overwrites', 'stops', 'code']);
 
 function commandRules(command: string, ask: Approval, cwd: string): readonly SuggestedRule[] {

@@ -1,5 +1,5 @@
 /**
- * Control, bidirectional and invisible characters: what can make a command or a path read as another one. Tab and line feed are fine, and so is
+ * Control, bidirectional and invisible characters, which can make a command or a path read as another one. Tab and line feed are fine, and so is
  * the joiner within one picture.
  */
 export const HIDDEN =
