@@ -26,7 +26,7 @@ export class Emitter<T> implements Disposable {
   }
 }
 
-/** Something that happens once: who listens after that is called at once. */
+/** An event that happens once: later listeners are called at once. */
 export class Once<T> {
   #value: T | undefined;
   readonly #coming = new Emitter<T>();

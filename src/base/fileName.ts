@@ -28,7 +28,7 @@ export function writtenPlatform(path: string): Platform {
   return /^\/(?:Users|Volumes|private)\//.test(path) ? 'darwin' : 'posix';
 }
 
-/** The same where the system is not known. For lists and for grouping, not for decisions. */
+/** The key of a path whose system is unknown. For lists and for grouping, not for decisions. */
 export function writtenKey(path: string): string {
   const platform = writtenPlatform(path);
   return platform === 'posix' ? path : fileKey(path, platform);
@@ -72,7 +72,7 @@ function windowsKey(file: string): string {
   return foldCase(`${share ? '//' : ''}${names.join('/')}`);
 }
 
-/** With forward slashes, and as `C:/a` or `//server/share/a` where it was written another way. */
+/** The path with forward slashes, and as `C:/a` or `//server/share/a` where it was written another way. */
 function withoutDevicePrefix(file: string): string {
   const plain = file.replaceAll('\\', '/').replace(/^\/\/[?.]\/(?:UNC\/)?/i, (prefix) => (/unc/i.test(prefix) ? '//' : ''));
   // As in the path of a file: address.
@@ -105,7 +105,7 @@ function foldCase(text: string): string {
   return folded;
 }
 
-/** Without dots and blanks at its end; a loop, for an expression would try every run of them. */
+/** The name without dots and blanks at its end; a loop, because an expression would try every run of them. */
 function trimmedEnd(name: string): string {
   let end = name.length;
   while (end > 0 && (name[end - 1] === '.' || name[end - 1] === ' ')) end -= 1;

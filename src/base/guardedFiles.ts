@@ -1,7 +1,7 @@
 import { foldName, isDeceptiveName } from './fileName.ts';
 import { globMatcher } from './glob.ts';
 
-/** Why a change of a file is always shown to the user: what uses the file without being asked. `name` and `user` say it is deceptive, or listed by the user. */
+/** The consumer that uses a file unasked, so that its changes are always shown. `name`: a deceptive name; `user`: listed by the user. */
 export type GuardReason = 'versionControl' | 'editor' | 'agent' | 'shell' | 'automation' | 'build' | 'name' | 'user';
 
 /**

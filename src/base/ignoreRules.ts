@@ -16,7 +16,7 @@ const MOST = 5000;
 export function ignoreRules(text: string): IgnoreRules {
   const rules = text.split(/\r?\n/, MOST).flatMap(ruleOf);
   return (relative, directory) => {
-    // What lies in an ignored folder cannot be taken back in.
+    // No rule can re-include a file in an ignored folder.
     for (let slash = relative.indexOf('/'); slash >= 0; slash = relative.indexOf('/', slash + 1)) {
       if (verdict(rules, relative.slice(0, slash), true)) return true;
     }

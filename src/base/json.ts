@@ -8,8 +8,8 @@ const FREE_MEMBERS = 100;
 const LARGE = 5 * MOST_MEMBERS;
 
 /**
- * JSON.parse for text from outside: what is nested deeper than `DEEPEST`, and members beyond `MOST_MEMBERS`, are replaced by words that say so.
- * Throws on text that is no JSON.
+ * JSON.parse for text from outside: values nested deeper than `DEEPEST`, and members beyond `MOST_MEMBERS`, are replaced by words that say so.
+ * Throws on text that is not JSON.
  */
 export function parseJson(text: string, onCut?: () => void): unknown {
   // So many brackets do not fit into less.
@@ -28,7 +28,7 @@ function shallow(value: unknown, onCut: (() => void) | undefined): unknown {
   return cut(value, DEEPEST);
 }
 
-/** The same value when it is not nested too deeply, otherwise a copy without what is. */
+/** The same value when it is not nested too deeply, otherwise a copy without the deep parts. */
 export function cutDeep<T>(value: T): T {
   return isDeeper(value, DEEPEST) ? (cut(value, DEEPEST) as T) : value;
 }

@@ -1,4 +1,4 @@
-/** Runs what belongs to one key one after the other, in the order it came; other keys do not wait. What fails holds nothing up. */
+/** Runs the tasks of one key one after the other, in the order they came; other keys do not wait. A failure does not block later tasks. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<void>>();
 

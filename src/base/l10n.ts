@@ -20,7 +20,7 @@ export function joinWords(left: string, right: string): string {
 let translate = inEnglish;
 
 /**
- * What rooms without an editor say to a user. The English text is the key of the translation, so it must be a literal; a test holds the
+ * Translates texts of modules without an editor. The English text is the key of the translation, so it must be a literal; a test holds the
  * tables to it.
  */
 export const t: Translate = (english, ...args) => translate(english, ...args);
@@ -30,7 +30,7 @@ export function setTranslator(chosen: Translate): void {
   translate = chosen;
 }
 
-/** What the agent sent cannot be decoded. `detail` is for developers and is not translated. */
+/** The message for undecodable data from the agent. `detail` is for developers and is not translated. */
 export function unreadable(detail: string): string {
   return t('The agent sent something Parley cannot read: {0}', detail);
 }

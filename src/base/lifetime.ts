@@ -14,7 +14,7 @@ export function toDisposable(dispose: () => void): Disposable {
   };
 }
 
-/** Owns disposables; disposes them once, last first. What arrives after the end is disposed at once. */
+/** Owns disposables; disposes them once, last first. Disposables added after the end are disposed at once. */
 export class Lifetime implements Disposable {
   #owned: Disposable[] | undefined = [];
 

@@ -1,4 +1,4 @@
-/** Where rooms write what happened. The editor gives the real one; keys and headers never enter it. */
+/** The log of all modules. The editor provides the real one; keys and headers never enter it. */
 export interface Log {
   trace(message: string): void;
   info(message: string): void;

@@ -5,8 +5,8 @@ type State = 'text' | 'escape' | 'sequence' | 'string' | 'stringEscape';
 const LONGEST_SEQUENCE = 64;
 
 /**
- * Takes from a program's output what a terminal would do besides showing text: titles, the clipboard, links, questions to the terminal, moving over
- * what stands above. Text, line ends, tabs, backspaces, colours and the erasing of a line stay. One for a stream: a sequence may come in pieces.
+ * Removes from a program's output the commands that do more than show text: titles, the clipboard, links, questions to the terminal, moving over
+ * lines above. Text, line ends, tabs, backspaces, colours and the erasing of a line stay. One for a stream: a sequence may come in pieces.
  * Linear, and keeps at most 64 characters.
  */
 export class TerminalFilter {
@@ -27,7 +27,7 @@ export class TerminalFilter {
     return passed + chunk.slice(from);
   }
 
-  /** What is passed on for one unit that is a control, or a part of a sequence. */
+  /** The text to pass on for one unit that is a control, or a part of a sequence. */
   #next(code: number): string {
     // Cancel and substitute end every sequence.
     if (code === 0x18 || code === 0x1a) return this.#to('text');
