@@ -27,7 +27,7 @@ export type ToView =
   | { readonly type: 'focus' }
   /** The caret goes into the composer, if the keys go to the view by now. */
   | { readonly type: 'caret' }
-  /** Which ask is on the screen as a quick-pick; none: it has just left. */
+  /** The ask on the screen as a quick-pick; none: the quick-pick has just closed. */
   | { readonly type: 'pick'; readonly ask?: AskPlace }
   | { readonly type: 'reply'; readonly id: number; readonly result: unknown }
   | { readonly type: 'failed'; readonly id: number; readonly message: string };
@@ -70,7 +70,7 @@ export interface ModelLine {
   /** In and out, for a million tokens: "$3 / $15". */
   readonly price?: string;
 }
-/** What can be put into a prompt after an @. A file, folder or symbol has its place; the rest is gathered when it is chosen. */
+/** A context to mention in a prompt after an @. A file, folder or symbol has its place; the rest is gathered when it is chosen. */
 export type Mention = MentionedPlace | MentionedContext;
 export interface MentionedPlace {
   readonly kind: 'file' | 'folder' | 'symbol';
@@ -83,14 +83,14 @@ export interface MentionedContext {
   readonly kind: ContextKind;
   readonly label: string;
   readonly detail?: string;
-  /** It holds nothing just now: it is listed so that it can be found, and cannot be chosen. */
+  /** The context is empty now: it is listed so that it can be found, but cannot be chosen. */
   readonly empty?: true;
 }
 /** `browse`: files that the user picks in a dialog. */
 export const CONTEXT_KINDS = ['selection', 'problems', 'changes', 'terminal', 'openEditors', 'browse'] as const;
 export type ContextKind = (typeof CONTEXT_KINDS)[number];
 
-/** What a piece of code is, as far as themes tell it apart. */
+/** The role of a piece of code, as far as themes tell it apart. */
 export type TokenRole =
   | 'attribute'
   | 'comment'
@@ -109,13 +109,13 @@ export type TokenRole =
 /** Colours as #rgb, #rgba, #rrggbb or #rrggbbaa. */
 export type TokenColours = { readonly [R in TokenRole]?: string };
 
-/** What is changed before it is allowed is changed in the editor's diff, not in the view. */
+/** The intents of the view. Revising is excluded: the user changes a proposal in the editor's diff. */
 export type ViewIntent = Exclude<Intent, { readonly type: 'revise' }>;
 
 /** view -> host */
 export type FromView =
   | { readonly type: 'ready' }
-  /** The user types in the view just now; said a few times a second at most. */
+  /** The user is typing in the view; sent a few times a second at most. */
   | { readonly type: 'typing' }
   /** The view got the keyboard, or lost it. */
   | { readonly type: 'focused'; readonly on: boolean }
@@ -128,9 +128,9 @@ export type Call = {
 
 /** The questions of the view that need an answer. Paths are absolute; lines 1-based. */
 export interface Calls {
-  /** What fits the text after an @, best first; at most 60. Labels of places are relative to the workspace folder. */
+  /** Finds the mentions for the text after an @, best first; at most 60. Labels of places are relative to the workspace folder. */
   findMentions: { readonly params: { readonly query: string }; readonly result: readonly Mention[] };
-  /** What goes into the prompt for a context that was chosen; empty when there is none any more. */
+  /** Returns the prompt content of a chosen context; empty when it is gone. */
   attach: { readonly params: { readonly kind: ContextKind }; readonly result: readonly Content[] };
   /** The models that the configured endpoint offers; rejects when it cannot be asked. */
   models: { readonly params: Record<string, never>; readonly result: readonly ModelLine[] };
@@ -148,7 +148,7 @@ export interface Calls {
     readonly params: { readonly sessionId: SessionId; readonly path?: string; readonly askId?: string; readonly turnId?: string };
     readonly result: null;
   };
-  /** Keeps or takes back what a turn did to a file, or without a path to all that are open. */
+  /** Keeps or reverts a turn's changes to a file, or without a path to all open files. */
   settleFile: {
     readonly params: { readonly sessionId: SessionId; readonly turnId: string; readonly path?: string; readonly how: 'keep' | 'undo' };
     readonly result: null;
@@ -160,7 +160,7 @@ export interface Calls {
   copySession: { readonly params: { readonly sessionId: SessionId; readonly turnId?: TurnId }; readonly result: null };
   /** The colours of code in the theme with this id; roles that it does not name are absent. */
   tokenColours: { readonly params: { readonly theme: string }; readonly result: TokenColours };
-  /** Which of these paths are files in the workspace. At most 100, absolute. */
+  /** Returns those of the paths that are files in the workspace. At most 100, absolute. */
   existing: { readonly params: { readonly paths: readonly string[] }; readonly result: readonly string[] };
   insertAtCursor: { readonly params: { readonly text: string }; readonly result: null };
   /** Shows a terminal of the session in the editor's terminal panel, to look at. */

@@ -3,13 +3,13 @@ import { joinTextDeltas } from '../session/join.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import type { ToView } from './contract.ts';
 
-/** What the outbox needs of a store. */
+/** The part of a store that the outbox needs. */
 export interface Shown {
   readonly id: SessionId;
   readonly store: { readonly now: Session; readonly seq: number };
 }
 
-/** Where the outbox sends. */
+/** The port to which the outbox sends. */
 export interface ViewPort {
   post(message: ToView): void;
 }
@@ -74,14 +74,14 @@ export class Outbox {
     const { id } = this.#shown;
     const from = this.#sent + 1;
     this.#sent += this.#events.length;
-    // The numbers go on without them: what a turn keeps for its adapter is nothing to see.
+    // Drops adapter state, which the view does not show; the sequence numbers continue.
     const events = joinTextDeltas(this.#events).filter((event) => event.type !== 'turn.adapterState');
     this.#events = [];
     this.#view.post({ type: 'patch', sessionId: id, from, seq: this.#sent, events });
   }
 }
 
-/** Without what turns keep for their adapters. */
+/** The session without the adapter state of its turns. */
 function shownOf(session: Session): Session {
   if (!session.turns.some((turn) => 'adapterState' in turn)) return session;
   return { ...session, turns: session.turns.map(({ adapterState: _, ...turn }) => turn) };
