@@ -25,7 +25,7 @@ import type { Intent } from '../session/intents.ts';
  * `Table`s (state.ts), because ids of agents are arbitrary texts.
  */
 
-/** What happens to a conversation. Names of links, calls and timers are chosen by the machine; ids of requests by the link. */
+/** The events of a conversation. The machine chooses names of links, calls and timers; the link chooses ids of requests. */
 export type Input =
   | { readonly on: 'start' }
   /** The session is left: stop what runs within a grace time, and let go. */
@@ -37,14 +37,14 @@ export type Input =
   | { readonly on: 'asked'; readonly link: string; readonly id: string; readonly method: string; readonly params: unknown }
   /** The agent takes back what it asked. */
   | { readonly on: 'withdrawn'; readonly link: string; readonly id: string }
-  /** Data that is no message of the protocol. */
+  /** Data that is not a message of the protocol. */
   | { readonly on: 'junk'; readonly link: string; readonly text: string }
   | { readonly on: 'closed'; readonly link: string; readonly why: Ending }
   /** The outcome of a `request` or a `port`. */
   | { readonly on: 'reply'; readonly call: string; readonly result?: unknown; readonly error?: Failure }
   | { readonly on: 'timer'; readonly timer: string };
 
-/** What a conversation wants done, in this order. */
+/** The effects that a conversation requests, in this order. */
 export type Effect =
   | { readonly do: 'emit'; readonly event: SessionEvent }
   /**

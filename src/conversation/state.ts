@@ -33,7 +33,7 @@ export interface Conversation {
   readonly seed: string;
   /** How many ids were made. */
   ids: number;
-  /** How many messages came from the agent. Whoever waits for silence compares two counts. */
+  /** The number of messages from the agent. To detect silence, compare two counts. */
   heard: number;
   /** Links that have not closed yet. */
   readonly links: Table<'open' | 'closing'>;
@@ -51,7 +51,7 @@ export interface Prompt {
 /** The turn that runs. Protocols extend it, and say in `L` and `C` what their lanes and calls hold. */
 export interface TurnState<L extends Lane = Lane, C extends Call = Call> {
   readonly id: string;
-  /** Who began it. `record`: the agent tells of an earlier conversation. */
+  /** The initiator of the turn. `record`: the agent replays an earlier conversation. */
   readonly by: 'user' | 'agent' | 'record';
   phase: 'running' | 'stopping';
   /** True while `turn.activity` says why the turn shows no progress. */
@@ -78,14 +78,14 @@ export interface Call<D extends string = string> {
   decision: D;
   ended: boolean;
 }
-/** Something the user is asked, by the agent or by us. */
+/** A question to the user, from the agent or from us. */
 export interface OpenAsk {
   readonly id: string;
   readonly turnId: string | null;
   readonly callId: string | null;
   /** The agent's requests that its answer answers; none when the ask is ours, or when the protocol answers otherwise. */
   readonly requests: string[];
-  /** What it is about, for the protocol that reads the answer. */
+  /** The subject of the ask, for the protocol that reads the answer. */
   readonly about: unknown;
   readonly shown: Ask;
 }
@@ -95,9 +95,9 @@ export interface OpenRequest {
   readonly id: string;
   readonly link: string;
   readonly decline: Decline;
-  /** It belongs to no turn, so stopping a turn leaves it open. */
+  /** The request belongs to no turn, so stopping a turn leaves it open. */
   readonly background: boolean;
-  /** Names of the ports that work at it. They are dropped with it. */
+  /** Names of the ports that work on it. They are dropped with it. */
   readonly ports: string[];
 }
 

@@ -28,7 +28,7 @@ export interface StopLimits {
   readonly offerRestart: number;
   readonly restart: number;
 }
-/** What most steps begin with; never filled. */
+/** The shared empty list with which most steps begin; never filled. */
 const NOTHING: Effect[] = [];
 /** The timers of a stop. */
 export const OFFER_RESTART = 'offer restart';
@@ -47,7 +47,7 @@ export const RESTART = 'restart';
  */
 export abstract class Step<S extends Conversation> {
   readonly state: S;
-  /** What the step wants done so far. */
+  /** The effects of the step so far. */
   effects: Effect[] = NOTHING;
   readonly now: number;
   constructor(state: S, now: number) {
@@ -94,7 +94,7 @@ export abstract class Step<S extends Conversation> {
     this.emit({ type: 'turn.started', turnId: turn.id, at, prompt });
     return turn;
   }
-  /** Ends the turn that runs, if one does. What was asked in it is settled without an answer: the agent has gone on. */
+  /** Ends the running turn, if any. Its open asks are settled without an answer, because the agent has moved on. */
   endTurn(status: TurnStatus, end: TurnEnd = {}): void {
     const { turn } = this.state;
     if (!turn) return;
@@ -233,7 +233,7 @@ export abstract class Step<S extends Conversation> {
     return request;
   }
 
-  // --- asks: what the user is asked, by the agent (requests stand behind it) or by us
+  // --- asks: questions to the user, from the agent (with requests behind them) or from us
 
   ask(shown: Ask, about: unknown, requestId?: string): OpenAsk {
     const ask: OpenAsk = {
@@ -248,7 +248,7 @@ export abstract class Step<S extends Conversation> {
     this.emit({ type: 'ask.opened', ask: shown });
     return ask;
   }
-  /** Asks again under another id when what is asked about has changed: users answer what they see. */
+  /** Asks again under another id when the subject has changed: users answer what they see. */
   replaceAsk(ask: OpenAsk, shown: Ask, about: unknown = ask.about): OpenAsk {
     this.closeAsk(ask, 'withdrawn');
     const again: OpenAsk = { ...ask, id: shown.id, about, shown };
@@ -266,8 +266,8 @@ export abstract class Step<S extends Conversation> {
     this.emit({ type: 'ask.closed', askId: ask.id, how });
   }
   /**
-   * Settles what is asked: in the turn, or everything. `declined`: the agent hears no. `withdrawn`: it hears nothing, because it is gone or has
-   * gone on. Asks of ours that belong to no turn, and background requests, are settled by `everything` only.
+   * Settles asks: those of the turn, or all. `declined`: the agent receives a refusal. `withdrawn`: it receives nothing, because it is gone or has
+   * moved on. Asks of ours that belong to no turn, and background requests, are settled by `everything` only.
    */
   settle(what: 'turn' | 'everything', how: 'declined' | 'withdrawn'): void {
     const { asks, requests } = this.state;
