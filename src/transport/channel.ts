@@ -22,7 +22,7 @@ export interface Closed {
   readonly stderr: string;
 }
 
-/** A channel that could not be made: it refuses what is sent and says why it closed. */
+/** A channel that could not be opened: it rejects every send and reports why it closed. */
 export function closedChannel(closed: Closed): Channel {
   const nothing = toDisposable(() => {});
   return {
@@ -36,7 +36,7 @@ export function closedChannel(closed: Closed): Channel {
   };
 }
 
-/** A channel whose making takes a moment. What is sent until then waits; a failure to make it is its end. */
+/** A channel that is still opening. Lines sent until then wait; a failure to open it closes it. */
 export function lateChannel(coming: Promise<Channel>): Channel {
   const later = (run: (channel: Channel) => Disposable): Disposable => {
     let isOver = false;

@@ -167,8 +167,8 @@ function unsendableOf({ headers = {} }: HttpRequest): string | undefined {
 }
 
 function headersOf(request: HttpRequest): Record<string, string> {
-  // No compression: a compressed event stream is often held back by whoever compresses it.
-  // The connection is to be kept, whoever's agent it is.
+  // No compression: compressing servers and proxies often hold back an event stream.
+  // Keeps the connection alive, with our HTTP agent or the editor's.
   const headers: Record<string, string> = { 'accept-encoding': 'identity', connection: 'keep-alive', ...request.headers };
   if (request.body !== undefined) headers['content-length'] = String(Buffer.byteLength(request.body));
   return headers;
@@ -205,7 +205,7 @@ function redirectOf(answer: HttpAnswer, from: string, method: HttpRequest['metho
   if (target?.origin === new URL(from).origin && mayRepeat) return target.href;
   answer.dispose();
   if (target?.origin === new URL(from).origin) {
-    // What was posted is not sent again.
+    // A posted body is never sent again.
     throw new HttpFailure('redirect', leadsTo(originOf(from), `${target.origin}${target.pathname} (${answer.status})`));
   }
   const where = target ? `${target.origin}${target.pathname}` : location.slice(0, 200);
@@ -217,7 +217,7 @@ export function leadsTo(from: string, where: string): string {
   return t('{0} leads to {1}. If that is right, set it as the address.', from, where);
 }
 
-/** Scheme, host and port: what may be shown and logged of an address. */
+/** Scheme, host and port: the part of an address that may be shown and logged. */
 export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'the address';
 }

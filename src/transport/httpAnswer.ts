@@ -110,7 +110,7 @@ export class HttpAnswer implements Disposable {
   }
 }
 
-/** Some send their body packed although nobody asked for that. What a packer holds back cannot be had earlier. */
+/** Some servers compress the body unasked. Data that a compressor holds back cannot be read earlier. */
 function decoded(response: IncomingMessage, url: string): Readable {
   const coding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding === '' || coding === 'identity') return response;

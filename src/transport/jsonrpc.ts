@@ -30,7 +30,7 @@ export interface RpcOptions {
    * would cost a turn of the event loop each, and the place to keep a request from being answered at all.
    */
   readonly first?: (message: Message) => boolean;
-  /** Answers their requests; what it throws becomes the failure. Without it the connection's own handlers do. */
+  /** Answers their requests; a thrown error becomes the failure. Without it the connection's own handlers do. */
   readonly onRequest?: (method: string, params: unknown) => unknown;
   /** Something arrived that is no message: text that is not JSON, a batch, a number. Never fatal. */
   readonly onJunk?: (text: string, why: 'notJson' | 'notAMessage') => void;
@@ -47,10 +47,10 @@ const SLICE = 8;
 /** Characters. Reading a longer line takes long enough: it is dealt with in a turn of its own. */
 const LONG_LINE = 256 * 1024;
 
-/** What a request handler returns to leave the request without an answer: the other side has settled it already. */
+/** The result of a request handler that leaves the request without an answer: the other side has settled it already. */
 export const unanswered: unique symbol = Symbol('unanswered');
 
-/** What a request handler throws to answer with this failure. */
+/** The error for a request handler to throw, in order to answer with this failure. */
 export function failure(code: number, message: string, data?: unknown): Error {
   return new ResponseError(code, message, data);
 }
@@ -167,7 +167,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   #callback: DataCallback = () => {};
   #queued = false;
   #behind: Message[] = [];
-  /** What of them has gone through already: taking each out of the list would move all the others. */
+  /** The number of messages already passed on: removing each from the list would move all the others. */
   #gone = 0;
   #finished: (() => void) | undefined;
 
@@ -278,7 +278,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
     return said;
   }
 
-  /** What a failure without an id is about shows only when everything before it on the wire has been dealt with. */
+  /** The request behind a failure without an id is known only after everything before it on the wire has been handled. */
   #attribute(failure: ResponseMessage): Message | undefined {
     const only = failure.error ? this.#pending.takeOnly() : undefined;
     if (only !== undefined) return withId(failure, only);

@@ -27,7 +27,7 @@ export class Lines {
   readonly #take: (line: string) => void;
   #held: Buffer[] = [];
   #heldBytes = 0;
-  /** What comes up to the next end of a line belongs to one that is too long. */
+  /** True while the bytes up to the next line end belong to a line that is too long. */
   #passing = false;
 
   constructor(take: (line: string) => void, { limit = LINE_LIMIT, onTooLong }: LineBounds = {}) {

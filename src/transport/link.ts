@@ -12,7 +12,7 @@ export interface Link {
   /** Closes it. `closed` follows, never inside this call. */
   close(): void;
 }
-/** What a link reports, in the order in which it arrived. Nothing comes after `closed`. */
+/** The events of a link, in the order in which they arrived. Nothing comes after `closed`. */
 export interface LinkEvents {
   /** A notification, or a record of a stream. */
   message(method: string, params: unknown): void;
@@ -20,13 +20,13 @@ export interface LinkEvents {
   asked(id: string, method: string, params: unknown): void;
   /** The agent cancelled its request. */
   withdrawn(id: string): void;
-  /** Data that is no message of the protocol. */
+  /** Data that is not a message of the protocol. */
   junk(text: string): void;
   closed(why: Ending): void;
 }
 
 /**
- * Opens a link, at once. What fails later is told by `closed`. `name` is the whole name of the link, for logs. Events may already come while
+ * Opens a link, at once. `closed` reports later failures. `name` is the whole name of the link, for logs. Events may already come while
  * this function runs.
  */
 export type OpenLink = (params: unknown, events: LinkEvents, name: string) => Link;

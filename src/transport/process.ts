@@ -13,7 +13,7 @@ import { commandOf, refuseNetworkFolder } from './programFile.ts';
 import { stdioChannel } from './stdio.ts';
 
 export interface ProcessSpec {
-  /** What a user calls it; its command line where nobody says. */
+  /** The user's name for the program; by default its command line. */
   readonly name?: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -172,7 +172,7 @@ class ProcessChannel implements Channel {
   }
 }
 
-/** What a program started from here inherits, with what is added to it; an undefined value takes a variable away. */
+/** The inherited environment of a program started here, with `added` applied; an undefined value removes a variable. */
 export function environmentWith(added: ProcessSpec['env']): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { ...process.env };
   for (const name of NOT_INHERITED) delete env[name];
@@ -201,7 +201,7 @@ export function programFor({ command, args, env }: Pick<ProcessSpec, 'command' |
   }
 }
 
-/** What was started, as a user would call it. */
+/** The user's name for the started program. */
 function nameOf(spec: ProcessSpec): string {
   return spec.name || commandLine(spec);
 }

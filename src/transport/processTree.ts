@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { systemProgram } from './programFile.ts';
 
-/** By its path: the working folder may hold a program of that name. */
+/** Started by its path, because the working folder may hold a program of that name. */
 const TASKKILL = systemProgram('taskkill.exe');
 
 /**
@@ -31,7 +31,7 @@ export function killTreeNow(pid: number): void {
   else signalTree(pid, 'SIGKILL');
 }
 
-/** Ends what a process that has exited left in its group. On Windows such processes cannot be found any more. */
+/** Kills the processes left in the group of an exited one. On Windows such processes cannot be found any more. */
 export function killLeftBehind(pid: number): void {
   if (process.platform === 'win32') return;
   try {

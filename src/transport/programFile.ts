@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** What may follow the name of a program in its file. */
+/** The file endings that may follow the name of a program. */
 export function endingsOf(command: string, onWindows: boolean): readonly string[] {
   if (!onWindows) return [''];
   return /\.(exe|com|cmd|bat)$/i.test(command) ? [''] : ['.exe', '.com', '.cmd', '.bat'];
@@ -67,7 +67,7 @@ function shimOf(text: string): { readonly script: string; readonly flags: readon
 }
 
 /**
- * What to start for a command: its program by `programOf`, and where that is a batch file that npm made for a script, node with the script. Then no
+ * The program to start for a command, by `programOf`; where that is a batch file that npm made for a script, node with the script. Then no
  * cmd.exe stands between: it would refuse network folders, read the arguments, and leave the script running when this process is killed. Throws ENOENT.
  */
 export function commandOf(

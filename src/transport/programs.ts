@@ -28,7 +28,7 @@ export async function whereIs(command: string, searched: string): Promise<string
   return undefined;
 }
 
-/** What a program calls its version, asked once; undefined when it does not say. Never rejects. */
+/** The version that a program reports, asked once; undefined when it reports none. Never rejects. */
 export function versionOf(file: string, searched: string): Promise<string | undefined> {
   let version = versions.get(file);
   if (!version) {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** Milliseconds between attempts. Virus scanners, indexers and backups hold a file of Windows for some hundred milliseconds. */
 const WAITS = [10, 20, 50, 100, 200, 400];
 
-/** What Windows answers while another program holds the file. */
+/** True for the errors of Windows while another program holds the file. */
 const isHeld = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'EPERM' || code === 'EACCES' || code === 'EBUSY';
@@ -24,7 +24,7 @@ export async function replaceFile(from: string, to: string, move: typeof rename 
   await move(from, to);
 }
 
-/** The same where the caller cannot wait for a promise; blocks the thread while it waits. */
+/** `replaceFile` for callers that cannot wait for a promise; blocks the thread while it waits. */
 export function replaceFileSync(from: string, to: string, move: typeof renameSync = renameSync): void {
   for (const wait of WAITS) {
     try {

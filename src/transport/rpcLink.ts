@@ -97,7 +97,7 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
       if (!answer.none) order.writing(id);
       settle(answer);
     },
-    // Not inside the step that wants it: its end comes as an input of its own.
+    // Closes after the current step, because `closed` is an input of its own.
     close: () => queueMicrotask(() => order.send(() => channel.dispose())),
   };
 }
@@ -120,7 +120,7 @@ function sendRequest(rpc: Rpc, method: string, params: unknown, cancelMethod: st
   return sent;
 }
 
-/** The connection writes an answer some microtasks after it is given, and requests at once. What is sent behind an answer waits here for it. */
+/** The connection writes an answer some microtasks after it is given, and requests at once. Messages sent behind an answer wait here for it. */
 class SendOrder {
   readonly #unwritten = new Set<string>();
   readonly #behind: (() => void)[] = [];

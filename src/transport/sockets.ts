@@ -17,7 +17,7 @@ const TCP_KEEP_ALIVE = 30_000;
 /** Sockets of one conversation, shared with nobody. Idle ones do not keep the process alive. */
 export class Sockets implements Disposable {
   readonly #own: Readonly<Record<Scheme, http.Agent>>;
-  /** What the editor put in the place of ours. */
+  /** The editor's agents that replace ours. */
   readonly #taken: Partial<Record<Scheme, http.Agent>> = {};
   readonly #keep: (socket: Socket) => boolean;
 
@@ -29,7 +29,7 @@ export class Sockets implements Disposable {
     for (const agent of Object.values(this.#own)) Object.assign(agent, { keepSocketAlive: this.#keep });
   }
 
-  /** What to send the next request through. */
+  /** The agent for the next request. */
   agent(scheme: Scheme): http.Agent {
     return this.#taken[scheme] ?? this.#own[scheme];
   }

@@ -21,7 +21,7 @@ export interface SseOptions {
 /** No single event may be longer than this unless the caller says otherwise. */
 export const EVENT_LIMIT = 32 * 1024 * 1024;
 
-/** What stands around the data of a line that has not ended. */
+/** The length of the field name before the data of an unfinished line. */
 const FRAME = 'data: '.length;
 
 /**
@@ -84,13 +84,13 @@ export class SseReader {
     if (rest === '') return;
     this.#parser.feed(rest);
     if (!this.#overflowed) return;
-    // What has arrived of the long event is gone; the rest of it ends with a blank line.
+    // The received part of the long event is dropped; the rest of it ends with a blank line.
     this.#overflowed = false;
     this.#parser.reset();
     this.#skipped = rest.slice(-1);
   }
 
-  /** What follows the blank line that ends the long event. */
+  /** The text after the blank line that ends the long event. */
   #skip(text: string): string {
     const blank = text.indexOf('\n\n');
     this.#skipped = blank < 0 ? text.slice(-1) : undefined;

@@ -12,7 +12,7 @@ export type TextPath = (message: object) => readonly string[] | undefined;
 
 /**
  * Joins floods of lines of JSON that differ in one text and nothing else: such lines carry one text in pieces, so those that arrive together are
- * one message with the whole text. Only the pieces are parsed. What comes out is what the last line says, with the texts of all of them.
+ * one message with the whole text. Only the pieces are parsed. The result is the last line's message, with the texts of all of them.
  */
 export class TextRuns {
   readonly #pathOf: TextPath;

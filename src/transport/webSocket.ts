@@ -6,13 +6,13 @@ import { messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
 import { Pace } from './pace.ts';
 
-/** Bytes of one message of the other end. */
+/** The most bytes of one message of the other end. */
 export const LONGEST_MESSAGE = 32 * 1024 * 1024;
-/** Bytes that wait for an other end that does not read. */
+/** The most bytes that wait for a peer that does not read. */
 const MOST_WAITING = 32 * 1024 * 1024;
 /** Milliseconds until a server must have taken the connection. */
 const CONNECT_WITHIN = 10_000;
-/** Why we close a connection, as a code of the WebSocket protocol (RFC 6455 §7.4). */
+/** The code with which we close a slow connection (RFC 6455 §7.4). */
 const TOO_SLOW = 1013;
 
 /** Opens a WebSocket, one message a line. Failing is a channel that closes. `name` is what the user calls the other end. */
