@@ -4,12 +4,12 @@ import type { News, Task } from './task.ts';
 import { BoundedOutput } from './tools/boundedOutput.ts';
 import type { Outcome } from './tools/tool.ts';
 
-/** What a task may use while it runs. */
+/** The context of a running task. */
 export interface TaskContext {
   readonly id: string;
   readonly signal: AbortSignal;
   output(text: string): void;
-  /** Runs what asks a user, and says meanwhile that the task waits for them. */
+  /** Runs a question to the user; the task shows as waiting meanwhile. */
   asking<T>(ask: () => Promise<T>): Promise<T>;
 }
 interface Running {
@@ -20,7 +20,7 @@ interface Running {
   over: Promise<void>;
 }
 
-/** What goes on beside the turns of one conversation: commands and sub-agents. They end with it. */
+/** Background tasks of one conversation: commands and sub-agents. They end with it. */
 export class Background {
   readonly #tasks = new Map<string, Running>();
   #news: News[] = [];
@@ -43,27 +43,27 @@ export class Background {
     return running.task;
   }
 
-  /** What a task is and has put out so far; undefined when there is none of that id. */
+  /** Returns a task and its output so far; undefined when there is none of that id. */
   look(id: string): { readonly task: Task; readonly output: string; readonly message: string } | undefined {
     const running = this.#tasks.get(id);
     return running && { task: running.task, output: running.output.text, message: running.message };
   }
 
-  /** Settles when the task is over, or when the signal fires. */
+  /** Settles when the task has ended, or when the signal fires. */
   async wait(id: string, signal: AbortSignal): Promise<void> {
     const over = this.#tasks.get(id)?.over;
     if (!over || signal.aborted) return;
     await Promise.race([over, new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))]);
   }
 
-  /** Ends it; settles when it is over. */
+  /** Ends the task; settles once it has ended. */
   async stop(id: string): Promise<void> {
     const running = this.#tasks.get(id);
     running?.stop.abort();
     await running?.over;
   }
 
-  /** What has ended since this was last asked, oldest first. */
+  /** Returns and clears the tasks that ended since the last call, oldest first. */
   takeNews(): readonly News[] {
     return this.#news.splice(0);
   }

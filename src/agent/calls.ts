@@ -79,7 +79,7 @@ function groupsOf(scene: CallContext, calls: readonly Call[]): readonly (readonl
 
 interface Ended {
   readonly outcome: Outcome;
-  /** A user said no: plainly, or with words to go on with. */
+  /** A rejection by the user: plain, or with feedback. */
   readonly no?: 'plain' | 'withFeedback';
 }
 

@@ -13,7 +13,7 @@ export interface Subject {
   readonly commands: Commands;
   readonly planMode: boolean;
   setPlanMode(on: boolean): void;
-  /** Forgets everything said. */
+  /** Clears the conversation. */
   clear(): void;
 }
 export interface CommandContext {
@@ -25,14 +25,14 @@ export interface CommandContext {
   /** Asks and answers beside the conversation. */
   aside(question: string): Promise<void>;
 }
-/** A slash command. What `run` gives back goes to the model as the prompt; nothing means that the turn is over. */
+/** A slash command. The result of `run` goes to the model as the prompt; undefined ends the turn. */
 export interface Command {
   readonly name: string;
   readonly description: string;
   readonly aliases: readonly string[];
-  /** What may stand after the name, in this order; the last one takes the rest. */
+  /** Arguments after the name, in this order; the last one takes the rest. */
   readonly args?: readonly CommandArgument[];
-  /** Hands a long order to the model, which the guide could not follow. */
+  /** True when it sends the model long instructions, which the guide cannot follow. */
   readonly needsModel?: true;
   run(scene: CommandContext): Promise<string | undefined>;
 }

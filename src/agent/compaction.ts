@@ -55,7 +55,7 @@ function cutOf(messages: readonly Message[], most: number): number {
   return messages.length;
 }
 
-/** What stands before the tail, so that the roles take turns. */
+/** Messages before the kept tail, chosen so that the roles alternate. */
 function summaryMessages(summary: string, next: Message['role'] | undefined): readonly Message[] {
   const text = `<summary of the conversation so far>\n${summary}\n</summary>`;
   if (next === 'user') {

@@ -32,11 +32,11 @@ interface ConversationOptions {
   readonly plan?: boolean;
   readonly maxSteps?: number | undefined;
   readonly maxAttempts?: number | undefined;
-  /** What the client adds to the system prompt, as it is now. */
+  /** The client's current addition to the system prompt. */
   readonly instructions?: () => string;
 }
 
-/** What one turn uses in the place of what the conversation is set up with. */
+/** Settings of one turn that override the conversation's. */
 export interface TurnOverride {
   readonly model?: Model;
   /** Which tools the turn may use; absent: all. */
@@ -243,7 +243,7 @@ export class Cancelled extends Error {
 
 const MOST_NOTES = 32_000;
 
-/** What the model is told before everything else: who it is, where it is, and the workspace's own notes. */
+/** The system prompt: the agent's role, its environment, and the workspace's own notes. */
 export async function systemPrompt(workspace: Workspace, more: readonly string[] = []): Promise<string> {
   const parts = [RULES, placeText(workspace), ...more.filter((part) => part !== '')];
   const notes = await notesOf(workspace);
@@ -312,7 +312,7 @@ async function askAside(scene: AsideContext, question: string): Promise<void> {
 const PLANNING =
   'Plan mode is on: nothing may be changed and no command run. Finish the plan, or ask the user to switch plan mode off (/plan off).';
 
-/** What stands before and after every call: plan mode, and the client's hooks. */
+/** Checks before and after every call: plan mode, and the client's hooks. */
 function hookedCalls(frontend: Frontend, planning: () => boolean): CallWatch {
   return {
     before: async (call, input, tool, signal) => {

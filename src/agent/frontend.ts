@@ -73,7 +73,7 @@ export type AgentEvent =
   | { readonly type: 'call.grew'; readonly id: string; readonly text: string }
   /** The input is whole. */
   | { readonly type: 'call.ready'; readonly id: string; readonly name: string; readonly input: string }
-  /** What a running call prints; the result repeats it. */
+  /** Output of a running call; the result repeats it. */
   | { readonly type: 'call.output'; readonly id: string; readonly text: string }
   | { readonly type: 'call.ended'; readonly id: string; readonly name: string; readonly outcome: Outcome }
   | { readonly type: 'status'; readonly contextTokens: number; readonly contextSize: number; readonly usage?: TokenUsage }
@@ -113,7 +113,7 @@ export class Settled {
 
 export interface QuestionRequest {
   readonly callId: string;
-  /** What plan mode asks: whether to begin it, or about the finished plan. A client may ask it as an approval and give one of the labels. */
+  /** A question of plan mode: whether to begin it, or to accept the plan. A client may ask it as an approval and return one of the labels. */
   readonly plan?: { readonly text: string | null; readonly yes: string; readonly no: string };
   readonly questions: readonly Question[];
 }

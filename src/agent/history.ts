@@ -6,7 +6,7 @@ export class History {
   readonly callIds = new Set<string>();
   #messages: Message[];
   readonly #onChange: (change: HistoryChange) => void;
-  /** What the service counted for the first `at` messages. */
+  /** The service's token count for the first `at` messages. */
   #measured = { at: 0, tokens: 0 };
 
   constructor(messages: readonly Message[] = [], onChange: (change: HistoryChange) => void = () => {}) {
@@ -31,7 +31,7 @@ export class History {
     this.#onChange({ type: 'replaced', messages });
   }
 
-  /** Pictures and sounds the model cannot take become words: kept, they would make every later request fail as well. */
+  /** Replaces images and audio that the model cannot read with text: kept, they would make every later request fail as well. */
   forgetMedia(): void {
     const hasMedia = (message: Message): boolean =>
       message.role === 'user' ? message.parts.some((part) => part.type !== 'text') : message.role === 'tool' && message.media !== undefined;

@@ -152,7 +152,7 @@ function serveStructured(options: QwenOptions): void {
     },
     workspace: { cwd, roots: [cwd, ...options.addDirs.map((folder) => path.resolve(folder))] },
     home: sessionHome(process.env),
-    // What is said goes through `print`: the answer to the last line comes when our input has ended already.
+    // Output goes through `print`, because the answer to the last line comes after our input has ended.
     channel: () => stdioChannel(process.stdin, new PassThrough()),
     readAll: () => text(process.stdin),
     print: (words) => void process.stdout.write(words),

@@ -12,7 +12,7 @@ export interface Options {
   readonly session: { readonly id: string } | 'last' | 'new';
   readonly wireVersion: string;
   readonly wireSilent: boolean;
-  /** What commands print is sent while they run. */
+  /** True to send the output of commands while they run. */
   readonly liveOutput: boolean;
   readonly model: string | undefined;
   readonly allowAll: boolean;

@@ -9,7 +9,7 @@ interface Waiting {
   readonly withdraw: AbortController;
 }
 
-/** What a user has allowed for the session, by action, and the requests that wait. One for a conversation, shared with its sub-agents. */
+/** Approvals for the session, by action, and pending requests. One per conversation, shared with its sub-agents. */
 export class Permissions {
   readonly #granted = new Set<string>();
   readonly #waiting = new Set<Waiting>();

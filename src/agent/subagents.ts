@@ -47,9 +47,9 @@ export function agentTool(run: RunSubagent, background?: Background): Tool {
 }
 
 const MOST_STEPS = 50;
-/** What a sub-agent does not get: sub-agents of its own, and the conversation's plan. */
+/** Tools withheld from sub-agents: their own sub-agents, and the conversation's plan. */
 const WITHHELD = new Set(['Agent', 'EnterPlanMode', 'ExitPlanMode', 'SetTodoList', 'TaskList', 'TaskOutput', 'TaskStop']);
-/** What clients do in a turn only: a sub-agent in the background outlives its turn. */
+/** True for tools that clients run only within a turn, which a background sub-agent outlives. */
 const WITH_A_TURN = (tool: Tool): boolean => tool.lent === true || tool.name === 'AskUserQuestion';
 
 const ROLE =

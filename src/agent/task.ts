@@ -1,5 +1,5 @@
 export type TaskStatus = 'running' | 'awaiting_approval' | 'completed' | 'failed' | 'killed';
-/** Something that goes on beside the turns of a conversation: a command or a sub-agent. */
+/** A background task of a conversation: a command or a sub-agent. */
 export interface Task {
   readonly id: string;
   readonly kind: 'bash' | 'agent';

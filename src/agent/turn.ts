@@ -17,7 +17,7 @@ import {
 import type { News } from './task.ts';
 import type { Workspace } from './workspace/paths.ts';
 
-/** What one turn works with. A sub-agent's turn has its own frontend and history and shares the rest. */
+/** The context of one turn. A sub-agent's turn has its own frontend and history and shares the rest. */
 export interface TurnContext extends CallContext {
   readonly frontend: Frontend;
   readonly model: Model;
@@ -26,11 +26,11 @@ export interface TurnContext extends CallContext {
   readonly offers: () => readonly ToolOffer[];
   readonly maxSteps: number;
   readonly maxAttempts: number;
-  /** What the user said while the turn was running, oldest first; taking empties it. */
+  /** Returns and clears the user's messages during the turn, oldest first. */
   readonly takeSteers: () => readonly (readonly UserPart[])[];
-  /** What has ended in the background; taking empties it. */
+  /** Returns and clears the tasks that ended in the background. */
   readonly takeNews: () => readonly News[];
-  /** Asked when the model is done; a text makes it go on with that as its input. */
+  /** Called when the model is done; a returned text becomes its next input. */
   readonly mayStop: () => Promise<string | undefined>;
 }
 
@@ -70,7 +70,7 @@ function takeUpSteers(scene: TurnContext): boolean {
   return steers.length > 0;
 }
 
-/** What ended in the background is told to the client, its hooks and the model. The guide has no use for it: its requests are all its own. */
+/** Reports ended background tasks to the client, its hooks and the model, but not to the guide, which has no use for it. */
 async function tellNews(scene: TurnContext): Promise<void> {
   for (const news of scene.takeNews()) {
     const { task, message } = news;
@@ -201,7 +201,7 @@ class Answer {
   }
 }
 
-/** The pieces until the signal fires: a model that does not mind the signal must not hold up the user who said stop. */
+/** Yields the pieces until the signal fires, so that a model that ignores the signal cannot delay a Stop. */
 async function* untilAborted<T>(pieces: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const source = pieces[Symbol.asyncIterator]();
   let stop: () => void = () => {};
@@ -219,7 +219,7 @@ async function* untilAborted<T>(pieces: AsyncIterable<T>, signal: AbortSignal): 
     }
   } finally {
     signal.removeEventListener('abort', stop);
-    // Not awaited: it may be what hangs.
+    // Not awaited: it may hang.
     source.return?.().then(undefined, () => {});
   }
 }

@@ -6,7 +6,7 @@ import { type Model, ModelError } from './model.ts';
 
 const DEFAULT_CONTEXT = 128_000;
 
-/** The model the environment names, or the offline guide where it names none. One that is only half named answers nothing, and says why. */
+/** Returns the model that the environment names, else the offline guide. An incompletely configured model only reports the problem. */
 export function chooseModel(env: NodeJS.ProcessEnv, sampling?: Sampling): Model {
   const baseUrl = env.PARLEY_MODEL_BASE_URL?.trim() ?? '';
   const name = env.PARLEY_MODEL_NAME?.trim() ?? '';

@@ -1,4 +1,4 @@
-/** Where text comes from. The loop knows models only by this file. */
+/** A language model or the guide. The loop knows models only through this file. */
 export interface Model {
   readonly name: string;
   /** Tokens the model can take in; decides when the history is compacted. */
@@ -38,7 +38,7 @@ export type Message =
   | { readonly role: 'assistant'; readonly text: string; readonly thought?: string; readonly calls: readonly Call[] }
   | ToolMessage;
 
-/** What an edit made of one file: whole texts; `before` is null when the file did not exist. */
+/** The edit of one file as whole texts; `before` is null when the file did not exist. */
 export interface KeptDiff {
   readonly path: string;
   readonly before: string | null;
@@ -61,7 +61,7 @@ export interface ToolMessage {
   readonly media?: readonly UserPart[];
 }
 
-/** `input` is the JSON text as the model wrote it, which may be broken. `meta` is what its service wants to see again with the call. */
+/** `input` is the JSON text as the model wrote it, which may be malformed. `meta` must go back to the service with the call. */
 export interface Call {
   readonly id: string;
   readonly name: string;
@@ -86,7 +86,7 @@ export interface TokenUsage {
 
 export type ModelErrorKind = 'no_model' | 'model_cannot' | 'service' | 'login';
 
-/** What went wrong at the model, in words a user can act on. `retryAfter` in seconds; `retry` says that trying again may help. */
+/** A failure of the model, in words a user can act on. `retryAfter` in seconds; `retry` says that trying again may help. */
 export class ModelError extends Error {
   readonly kind: ModelErrorKind;
   readonly retry: boolean;

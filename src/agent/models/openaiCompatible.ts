@@ -199,7 +199,7 @@ function httpFetch(client: HttpClient): typeof fetch {
 
 const MOST = 500;
 
-/** Whatever the SDK threw, in words a user can act on. */
+/** Converts an error of the SDK to words a user can act on. */
 function modelFailure(error: unknown, endpoint: Endpoint): ModelError {
   if (isModelError(error)) return error;
   const failure = inChain(error, (one) => one instanceof HttpFailure);

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { Frontend } from '../frontend.ts';
 import { defineTool, done, type Tool } from './tool.ts';
 
-/** What the plan tools may do to the conversation. */
+/** Access of the plan tools to the conversation. */
 export interface Planning {
   readonly on: boolean;
   set(on: boolean): void;

@@ -70,7 +70,7 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
         clearTimeout(drained);
         clearTimeout(latest);
         clearTimeout(kill);
-        // What the shell left running ignores the first signal at its own risk.
+        // Kills processes that outlived the shell and may have ignored the first signal.
         if (kill && pid !== undefined) signalTree(pid, 'SIGKILL');
         if (pid !== undefined && !hasLeftBehind(pid)) disownGroup(pid);
         child.stdout.destroy();

@@ -37,7 +37,7 @@ function linearPatterns(re2: typeof RE2JS): CodeOptions['regExp'] & object {
       return { test: () => true };
     }
   };
-  // Names the engine in code written to a file, which nobody asks for.
+  // Names the engine in generated code files, which are not used here.
   return Object.assign(engine, { code: '' });
 }
 

@@ -133,7 +133,7 @@ export const grepTool = defineTool({
       most: input.max_results ?? 200,
     };
     const { hits, more } = (await searchRipgrep(search, scene.signal)) ?? (await searchBuiltIn(search, scene.signal));
-    // What was found under the real path is shown under the path that was asked for.
+    // Shows hits under the requested path instead of the real one.
     const named = (path: string): string => shortPath(scene.workspace, place.path + path.slice(place.real.length));
     const lines = hits.map((hit) => `${named(hit.path)}:${hit.line}:${cut(hit.text)}`);
     const files = new Set(hits.map((hit) => hit.path)).size;

@@ -5,7 +5,7 @@ import type { Workspace } from '../workspace/paths.ts';
 import type { TextFiles } from '../workspace/textFiles.ts';
 import type { CommandEnd, CommandSpec } from './runCommand.ts';
 
-/** What a tool run came to. `text` and `message` go to the model, `shown` to the user. */
+/** The result of a tool run. `text` and `message` go to the model, `shown` to the user. */
 export interface Outcome {
   readonly isError: boolean;
   readonly text: string;
@@ -32,7 +32,7 @@ export interface TodoItem {
   readonly status: 'pending' | 'in_progress' | 'done';
 }
 
-/** What a tool may use while it runs. */
+/** The context of a tool run. */
 export interface ToolRunContext {
   readonly callId: string;
   readonly workspace: Workspace;
@@ -53,16 +53,16 @@ export interface ToolRunContext {
 export interface Tool extends ToolOffer {
   /** Only reads; may run beside others, and is offered while planning. */
   readonly reads: boolean;
-  /** The client runs it and minds what it may do. */
+  /** The client runs it and checks its permissions. */
   readonly lent?: true;
   /** Throws ToolFailure with what is wrong with the input. */
   run(input: unknown, scene: ToolRunContext): Promise<Outcome>;
 }
 
-/** The tool says no, in words for the model. */
+/** A failure of a tool, worded for the model. */
 export class ToolFailure extends Error {}
 
-/** The user says no. Without feedback there is nothing to go on with. */
+/** A rejection by the user. Without feedback the turn cannot continue. */
 export class Rejected extends Error {
   readonly feedback: string | undefined;
   constructor(feedback?: string) {

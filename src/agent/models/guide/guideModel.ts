@@ -11,7 +11,7 @@ import { call, type GuideContext, linesOf, type Move, type Part, type Request, t
 import { connectText, footnote, whoText } from './texts.ts';
 
 /**
- * The offline guide: what answers while no model is configured. Plain rules, the same answer to the same request every time, by calling the
+ * The offline guide, which answers while no model is configured. Plain rules, the same answer to the same request every time, by calling the
  * same tools a language model would.
  */
 export const guideModel: Model = {
@@ -109,7 +109,7 @@ const connectRequest: Request = {
       : undefined,
 };
 
-/** The last resort: a short list of what would be understood here, with names from this workspace. */
+/** The fallback: a short list of supported requests, with names from this workspace. */
 function* notUnderstood(asked: Asked, scene: GuideContext): Script {
   const { say } = scene;
   const shown = asked.text.length > 80 ? `${asked.text.slice(0, 80)}...` : asked.text;
@@ -160,7 +160,7 @@ function* text(answer: string): Script {
   return answer;
 }
 
-/** Everything the guide understands, the particular before the general. */
+/** All requests that the guide understands, specific ones before general ones. */
 const simple: readonly Request[] = [
   helpRequest,
   whoRequest,
@@ -184,7 +184,7 @@ const simple: readonly Request[] = [
 /** Longer than any request, without what is in quotes; a match over more of it could take long. */
 const LONGEST = 1000;
 
-/** The script for a request; one for what is not understood as the last resort. */
+/** Returns the script for a request, or the fallback for one not understood. */
 function requests(asked: Asked, scene: GuideContext): Script {
   if (asked.masked.length > LONGEST) return notUnderstood(asked, scene);
   return planRequest(understood).match(asked, scene) ?? understood(asked, scene) ?? notUnderstood(asked, scene);

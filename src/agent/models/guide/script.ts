@@ -2,7 +2,7 @@ import type { Localize } from '../../locale.ts';
 import type { Message, ToolMessage, ToolOffer } from '../model.ts';
 import type { Asked } from './language.ts';
 
-/** What the guide does next: a text, and calls to wait for. */
+/** The guide's next step: a text, and calls to wait for. */
 export interface Move {
   readonly text: string;
   readonly calls: readonly { readonly name: string; readonly input: object }[];
@@ -40,7 +40,7 @@ export function linesOf(result: ToolMessage): readonly string[] {
   return result.isError || result.text === '' ? [] : result.text.split('\n');
 }
 
-/** What to say when a call did not work out: a rejection, or the tool's own words. */
+/** The answer after a failed call: for a rejection, or with the tool's own message. */
 export function sorry(result: ToolMessage, say: Localize): string {
   if (!result.rejected) return say(`That did not work: ${result.message}`, `没有成功：${result.message}`);
   const words = / The user says: ([\s\S]*)$/.exec(result.message)?.[1];

@@ -15,7 +15,7 @@ export function connectText(say: Localize): string {
   );
 }
 
-/** Said once, at the end of the first answer. */
+/** Shown once, at the end of the first answer. */
 export function footnote(say: Localize): string {
   return say(
     '\n\n---\n*I am the offline guide: fixed rules, not a language model. Ask “how do I connect a model?” for the real thing.*',

@@ -14,10 +14,10 @@ export function decisionIn(part: Part): readonly Decision[] {
   const id = data.tool_call_id ?? data.toolCallId;
   const option = data.selected_option_id ?? data.selectedOptionId;
   if (typeof id !== 'string' || typeof option !== 'string') return [];
-  // Only what was offered is an allowance.
+  // Only an offered option counts as approval.
   if (option !== 'proceed_once' && option !== 'proceed_always') return [{ id, answer: { allow: false } }];
   const edited = editedIn(data);
-  // Whoever changed the proposal did not allow the proposal.
+  // A user who changed the proposal has not approved the original.
   if (edited === unreadable)
     return [{ id, answer: { allow: false, feedback: 'The user changed the proposed text, but the change could not be read.' } }];
   return [{ id, answer: { allow: true, forSession: option === 'proceed_always', ...(edited === undefined ? {} : { edited }) } }];
@@ -25,7 +25,7 @@ export function decisionIn(part: Part): readonly Decision[] {
 
 const unreadable = Symbol('unreadable');
 
-/** What the user made of the file: the oneof has no name in ProtoJSON, but some writers keep its name around it. */
+/** Reads the user's text of the file: the oneof has no name in ProtoJSON, but some writers wrap it in its name. */
 function editedIn(data: Json): string | undefined | typeof unreadable {
   const wrapper = data.modified_details ?? data.modifiedDetails ?? undefined;
   const inside = isRecord(wrapper) && Object.keys(wrapper).length > 0 ? wrapper : undefined;

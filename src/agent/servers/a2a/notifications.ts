@@ -9,7 +9,7 @@ interface Place {
   readonly version: Version;
 }
 
-/** Tells the places that clients named what becomes of their tasks, in order. Nobody hears of a place that does not answer. */
+/** Sends task updates to the addresses that clients named, in order. Ignores addresses that do not answer. */
 export class Notifications {
   readonly #places = new Map<string, Map<string, Place>>();
   readonly #sending = new Map<string, Promise<void>>();

@@ -34,11 +34,11 @@ export class Run {
     this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace });
   }
 
-  /** It works: no other message may take its place. */
+  /** True while it works: no other message may replace it. */
   get works(): boolean {
     return this.#turn !== undefined && !(this.#outlet.isSuspended && !this.#turn.stop.signal.aborted);
   }
-  /** What the user is asked, while the turn stands still for it. */
+  /** The kind of decision that the suspended turn waits for. */
   get waitsFor(): 'shell' | 'action' | undefined {
     return this.#turn && this.#outlet.isSuspended ? this.#frontend.waitsFor : undefined;
   }
@@ -62,12 +62,12 @@ export class Run {
     if (isOurs && this.#outlet.isSuspended) this.#outlet.resume();
     for (const { id, answer } of decisions) isKnown = (isOurs && this.#frontend.answer(id, answer)) || isKnown;
     if (isKnown) return;
-    // Nobody waits for this decision: the state is told, and nothing else happens.
+    // The decision matches no pending approval: only report the state.
     if (isOurs && this.#frontend.waitsFor) this.#outlet.suspend();
     else if (!isOurs) task.tell(task.state === 'submitted' ? 'completed' : task.state, [], {}, true);
   }
 
-  /** Ends the turn that runs; settles when it is over. */
+  /** Ends the running turn; settles once it has ended. */
   async stop(): Promise<void> {
     const turn = this.#turn;
     turn?.stop.abort(new Cancelled());
@@ -131,12 +131,12 @@ class TaskFrontend implements Frontend {
     this.#servers = servers;
   }
 
-  /** Before a turn: what tool servers offer just now. */
+  /** Refreshes the offers of tool servers before a turn. */
   async prepare(): Promise<void> {
     this.#tools = await offersOf(this.#servers);
   }
 
-  /** What the user has to decide about first; undefined: nothing. */
+  /** The kind of the first pending decision; undefined: none. */
   get waitsFor(): 'shell' | 'action' | undefined {
     return this.#asked.values().next().value?.about;
   }
@@ -219,7 +219,7 @@ class TaskFrontend implements Frontend {
     });
   }
 
-  /** False when nobody asked about that call. */
+  /** Returns false when no approval of that call is pending. */
   answer(callId: string, answer: ApprovalAnswer): boolean {
     const asked = this.#asked.get(callId);
     asked?.answer(answer);
@@ -369,7 +369,7 @@ function inputOf(text: string): Json {
 /** Kinds of DevelopmentToolEvent (docs/protocols/a2a.md §6). */
 type Kind = 'TOOL_CALL_CONFIRMATION' | 'TOOL_CALL_UPDATE' | 'TEXT_CONTENT' | 'STATE_CHANGE' | 'THOUGHT';
 
-/** What a turn says goes to the task it runs in, as events of the extension. */
+/** Sends the output of a turn to its task, as events of the extension. */
 class Outlet {
   readonly #model: string;
   #task: Task | undefined;

@@ -65,7 +65,7 @@ async function answerRpc(a2a: A2aServer, request: IncomingMessage, response: Ser
   await sendEvents(response, id, reply.stream);
 }
 
-/** Goes on to its end whether or not anybody listens: the task goes on without its client. */
+/** Runs to its end with or without listeners: the task continues without its client. */
 async function sendEvents(response: ServerResponse, id: unknown, stream: Extract<Reply, { stream: unknown }>['stream']): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   response.flushHeaders();
@@ -110,7 +110,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What parley-agent says of itself, for clients of 0.3 and of 1.0: each reads the members of its version. */
+/** The agent card of parley-agent, for clients of 0.3 and of 1.0: each reads the members of its version. */
 function agentCard(url: string, withToken: boolean): object {
   return {
     name: NAME,

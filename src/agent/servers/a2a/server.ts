@@ -44,7 +44,7 @@ import {
 export interface A2aServerOptions {
   readonly model: Model;
   readonly workspace: Workspace;
-  /** What the editor that started this agent offers. */
+  /** The tool server of the editor that started this agent. */
   readonly editor?: ToolServer;
 }
 /** How the client of one request speaks. */
@@ -148,7 +148,7 @@ export class A2aServer {
     }
     if (known?.isOver) throw taskIsOver(version, known.id, known.state);
     const contextId = known?.contextId ?? message.contextId;
-    // What runs is not ended by a message that comes meanwhile.
+    // Rejects the message, because it must not end running work.
     if (!isDecision && contextId !== undefined && this.#runs.get(contextId)?.works) {
       throw invalidRequest('The agent is working in this context. Cancel its task or wait for the end.');
     }
@@ -361,7 +361,7 @@ function startedAs(waitsFor: 'shell' | 'action' | undefined): string {
   return waitsFor === 'shell' ? 'AWAITING_SHELL_CONFIRMATION' : 'AWAITING_ACTION_CONFIRMATION';
 }
 
-/** What the first message of a conversation may settle (AgentSettings, docs/protocols/a2a.md §6). */
+/** Settings in the first message of a conversation (AgentSettings, docs/protocols/a2a.md §6). */
 interface Settings {
   readonly workspace: Workspace;
   /** MCP servers whose tools the model gets; the document lets clients add such settings. */
@@ -382,7 +382,7 @@ async function settingsOf(started: Workspace, metadata: Json | undefined): Promi
   return { workspace: await workspaceOf(started, workspacePath), servers: serversIn(mcpServers) };
 }
 
-/** The folder has to lie in what this agent was started for. Without one, all of that. */
+/** The folder must lie within the agent's own roots; by default all of them. */
 async function workspaceOf(started: Workspace, given: unknown): Promise<Workspace> {
   if (typeof given !== 'string' || given === '') return started;
   if (!isAbsolute(given)) throw new Error(`The workspace path ${given} is not absolute.`);

@@ -13,21 +13,21 @@ import {
 
 /** Messages of a task; clients take no longer lists. The oldest go first. */
 const MOST_MESSAGES = 10_000;
-/** Tasks that rest; the oldest are forgotten. */
+/** Most idle tasks; the oldest are dropped. */
 const MOST_TASKS = 1000;
 
 export type Listener = (update: StatusUpdate) => void;
 
-/** One task: how it stands, what was said in it, and who listens. It goes on whether or not anybody does. */
+/** One task: its state, history and listeners. It continues with or without listeners. */
 export class Task {
   readonly id = randomUUID();
   readonly contextId: string;
   readonly #history: Message[] = [];
   readonly #listeners = new Set<Listener>();
-  /** Hear everything, and count as nobody. */
+  /** Observers that receive everything but do not count as listeners. */
   readonly #observers = new Set<Listener>();
   #status: Status = { state: 'submitted', timestamp: new Date().toISOString() };
-  /** What was told while nobody listened, since the last final update. */
+  /** Updates without a listener since the last final update. */
   #unheard: StatusUpdate[] = [];
 
   constructor(contextId: string) {
@@ -37,11 +37,11 @@ export class Task {
   get state(): State {
     return this.#status.state;
   }
-  /** It takes no more messages. A completed task goes on with another message, as the extension has it. */
+  /** True when it accepts no more messages. A completed task continues with another message, as the extension defines. */
   get isOver(): boolean {
     return this.state === 'failed' || this.state === 'canceled';
   }
-  /** Nothing comes until somebody says something. */
+  /** True when no update follows until the next message. */
   get isAtRest(): boolean {
     return this.isOver || this.state === 'completed' || this.state === 'input-required';
   }
@@ -66,7 +66,7 @@ export class Task {
     for (const listener of [...this.#observers, ...this.#listeners]) listener(update);
   }
 
-  /** Hears everything from now on, and first what nobody has heard. Gives what ends it. */
+  /** Subscribes to all updates, beginning with the undelivered ones. Returns the subscription's disposer. */
   follow(listener: Listener): () => void {
     for (const update of this.#unheard.splice(0)) listener(update);
     this.#listeners.add(listener);
@@ -79,7 +79,7 @@ export class Task {
 
   #keep(message: Message): void {
     const last = this.#history.at(-1);
-    // What a running call prints comes as a whole each time: the newest says it all.
+    // Each update of a running call repeats its whole output, so only the newest is kept.
     if (last && runningCall(last) !== undefined && runningCall(last) === runningCall(message)) this.#history.pop();
     this.#history.push(message);
     if (this.#history.length > MOST_MESSAGES) this.#history.splice(0, MOST_MESSAGES / 10);

@@ -10,15 +10,15 @@ import { NAME, VERSION } from '../../version.ts';
 
 /** An MCP server: the editor that started this agent, or one that a client named. */
 export interface ToolServer {
-  /** What the user reads where a tool of it wants to be allowed. */
+  /** The name shown to the user in approvals of its tools. */
   readonly name: string;
-  /** Those of this moment; none when the server cannot be reached. */
+  /** The current tools; none when the server cannot be reached. */
   tools(): Promise<readonly ListedTool[]>;
   call(name: string, input: string, signal: AbortSignal): Promise<Outcome>;
 }
 export interface ListedTool {
   readonly offer: ToolOffer;
-  /** A user has to allow it. The editor asks for itself, and tools that only read need nobody. */
+  /** True when a user has to approve it. The editor asks by itself, and tools that only read need no approval. */
   readonly asks: boolean;
 }
 /** A tool as the model sees it; `tool` is its name at the server. */

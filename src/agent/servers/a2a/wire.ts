@@ -246,7 +246,7 @@ function pushConfigIn(given: unknown): PushConfig {
     ...(way !== undefined && typeof credentials === 'string' ? { authentication: { scheme: way, credentials } } : {}),
   };
 }
-/** This agent answers nobody but programs on this machine, and tells nobody else. */
+/** True for an address on this machine: the agent serves and notifies only local programs. */
 function isOnThisMachine(url: unknown): url is string {
   if (typeof url !== 'string' || !URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);

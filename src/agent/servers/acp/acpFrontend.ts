@@ -19,7 +19,7 @@ import type { TextFiles } from '../../workspace/textFiles.ts';
 import { ToolServers } from './toolServers.ts';
 import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './toolWords.ts';
 
-/** What the client said it can do. */
+/** Capabilities that the client declared. */
 export interface ClientCan extends FilesCan {
   readonly terminals: boolean;
   readonly forms: boolean;
@@ -248,7 +248,7 @@ export class AcpFrontend implements Frontend {
     };
   }
 
-  /** A last word for calls that never got one: cut off with their turn, or begun by an attempt of the model that was given up. */
+  /** Closes calls left open: cut off with their turn, or begun by an abandoned attempt of the model. */
   #cutOff(which: (state: 'began' | 'ready') => boolean): readonly object[] {
     const ids = [...this.#open].flatMap(([id, state]) => (which(state) ? [id] : []));
     for (const id of ids) this.#open.delete(id);

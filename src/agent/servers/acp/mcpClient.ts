@@ -22,7 +22,7 @@ export interface ServerTool {
   readonly name: string;
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** It says that it changes nothing. */
+  /** True when it declares that it changes nothing. */
   readonly readOnly: boolean;
 }
 export interface ConnectedServer {

@@ -94,7 +94,7 @@ export class AcpServer {
     this.#sessions.get(id)?.conversation.cancel();
   }
 
-  /** Ends what runs; settles when it is over. */
+  /** Ends the running turn; settles once it has ended. */
   async end(): Promise<void> {
     for (const { conversation } of this.#sessions.values()) conversation.cancel();
     await Promise.allSettled(this.#turns);
@@ -220,7 +220,7 @@ export class AcpServer {
     return this.#open(copy, params);
   }
 
-  /** One that is gone already is no error. */
+  /** A missing session is not an error. */
   async #delete(id: string): Promise<object> {
     if (this.#sessions.has(id)) await this.#close(id);
     deleteSession(this.#options.home, id);
@@ -289,10 +289,10 @@ const block = z.union([
   z.object({ type: z.literal('resource'), resource: z.object({ uri: z.string(), blob: z.string(), mimeType: z.nullish(z.string()) }) }),
 ]);
 
-/** What models take as pictures. */
+/** Image types that models accept. */
 const PICTURE = /^image\/(png|jpe?g|gif|webp)$/i;
 
-/** A block as the loop takes it. What a model cannot be shown is named with its type and size, so that it knows of it. */
+/** Converts a block for the loop. Names content that a model cannot read, with type and size, so that the model knows of it. */
 function partOf(given: z.infer<typeof block>): UserPart {
   switch (given.type) {
     case 'text':

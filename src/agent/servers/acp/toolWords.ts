@@ -24,7 +24,7 @@ export function kindOf(tool: string): string {
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** What a call does, in words a user reads; without its input (it is still being written) only what is known. A tool of the client's keeps its name. */
+/** Describes a call to the user; with its input still incomplete, only the known part. A client's tool keeps its name. */
 export function titleOf(tool: string, input: unknown): string {
   const given = recordOf(input);
   const text = (name: string): string | undefined => (typeof given[name] === 'string' && given[name] !== '' ? given[name] : undefined);

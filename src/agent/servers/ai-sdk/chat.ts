@@ -76,7 +76,7 @@ export class Chat {
     return this.#frontend.result(id, value, isError);
   }
 
-  /** Ends the turn that runs; settles when it is over. */
+  /** Ends the running turn; settles once it has ended. */
   async stop(): Promise<void> {
     this.#conversation.cancel();
     this.#responses.back();

@@ -11,7 +11,7 @@ const CONTEXT = 3;
 const MOST_LINES = 10_000;
 const MOST_EDITS = 1000;
 
-/** What a user is shown, as display blocks. */
+/** Display blocks for the user. */
 export function blocksOf(shown: readonly Shown[], dialect: Dialect): readonly Block[] {
   return shown.flatMap((one) => blocksOfOne(one, dialect));
 }

@@ -21,7 +21,7 @@ export interface WireMessage {
   readonly payload: object;
 }
 
-/** What the loop says, as events of one dialect. Remembers only which call's arguments have been sent in pieces. */
+/** Encodes the loop's output as events of one dialect. Remembers only which call's arguments were streamed. */
 export class Encoder {
   readonly #dialect: Dialect;
   readonly #grown = new Set<string>();
@@ -154,7 +154,7 @@ export function returnValueOf(outcome: Outcome, dialect: Dialect): object {
   return { is_error: isError, output: text, message, display: blocksOf(display, dialect), ...extras };
 }
 
-/** What a client's tool answered; undefined when it is none. Parts that are not text are named in it and go to the model beside it. */
+/** Decodes the answer of a client's tool; undefined when malformed. Names parts that are not text and sends them to the model separately. */
 export function outcomeOf(answer: AnswerResult['ToolCallRequest']): Outcome | undefined {
   const { is_error, output, message, display } = answer.return_value;
   if (typeof output !== 'string' && output.some((part) => part.type === 'unknown')) return undefined;

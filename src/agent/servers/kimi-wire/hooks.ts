@@ -7,7 +7,7 @@ type Subscription = NonNullable<InitializeParams['hooks']>[number];
 
 const DEFAULT_SECONDS = 30;
 
-/** What the client wants to hear of. No answer in time, an error or a bad answer lets the moment pass (wire.md §5.2). */
+/** The client's hooks. A timeout, an error or a malformed answer lets the action proceed (wire.md §5.2). */
 export class Hooks {
   readonly #outlet: Outlet;
   readonly #base: Readonly<Record<string, unknown>>;

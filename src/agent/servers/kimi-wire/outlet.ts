@@ -4,7 +4,7 @@ import type { Recording } from './recording.ts';
 import type { Dialect } from './versions.ts';
 import type { Work } from './work.ts';
 
-/** What goes to the client. During a turn it is kept for a replay, too; approvals only where they always were (wire.md §11). */
+/** Output to the client. Records it during a turn for replay, too; approvals only where versions always did (wire.md §11). */
 export class Outlet {
   readonly #peer: Peer;
   readonly #recording: Recording;
@@ -42,7 +42,7 @@ export class Outlet {
     this.#recording.add(message);
   }
 
-  /** What older versions say later, or not at all, once a turn is cancelled. */
+  /** True for messages that older versions send later, or not at all, once a turn is cancelled. */
   #isHeldBack({ type, payload }: WireMessage): boolean {
     if (type === 'TurnEnd') return !this.#dialect.has('cancelledTurnEnd');
     if (type !== 'ApprovalResponse' || !this.#dialect.has('approvalSource') || this.#dialect.has('promptEcho')) return false;

@@ -12,7 +12,7 @@ export class WireError extends Error {
   }
 }
 
-/** What the client wants done; each is answered once, by its id. */
+/** A request of the client; each is answered once, by its id. */
 export interface ClientCall {
   readonly id: string;
   readonly method: string;

@@ -6,7 +6,7 @@ import type { Dialect } from './versions.ts';
 
 const requestTypes = new Set(['ApprovalRequest', 'ToolCallRequest', 'QuestionRequest', 'HookRequest']);
 
-/** What the client was shown, kept for `replay`: text pieces joined, arguments in their call, one line a message (wire.md §11). */
+/** The recording of client output for `replay`: text pieces joined, arguments in their call, one line per message (wire.md §11). */
 export class Recording {
   readonly #store: SessionStore;
   readonly #dialect: Dialect;

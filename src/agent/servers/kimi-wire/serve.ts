@@ -120,7 +120,7 @@ export class WireServer {
     if (call) void this.#serve(call);
   }
 
-  /** Ends what runs; settles when it is over. */
+  /** Ends the running turn; settles once it has ended. */
   async end(): Promise<void> {
     await this.#work.end();
     await this.#conversation.end();
@@ -274,7 +274,7 @@ class WireFrontend implements Frontend {
     return this.#dialect.has('asides');
   }
 
-  /** What the client offers and can show. Tools and hooks add to those there are; what it leaves out stays. */
+  /** Applies the client's offers and capabilities. Tools and hooks add to existing ones; omitted members stay unchanged. */
   shakeHands({ external_tools, capabilities, hooks }: InitializeParams): HandshakeOutcome {
     const offered = external_tools && external_tools.length > 0 ? this.#external.offer(external_tools) : undefined;
     if (capabilities && this.#dialect.has('questions')) {
@@ -454,7 +454,7 @@ const JOINED_MS = 100;
 /** Of what is printed in that time so much is sent, in UTF-16 units: a command that floods its output must not flood the client. */
 const MOST = 65_536;
 
-/** What running commands print, for the client to show while they run; the result of the call has it whole. */
+/** Output of running commands, for the client to show live; the result of the call repeats all of it. */
 class LiveOutput {
   readonly #send: (callId: string, text: string) => void;
   readonly #waiting = new Map<string, string>();

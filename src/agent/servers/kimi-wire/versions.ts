@@ -1,7 +1,7 @@
 import { atLeast, type Feature, SINCE } from '../../../protocols/kimi-wire/codec.ts';
 import { NEWEST_VERSION } from '../../../protocols/kimi-wire/schema.ts';
 
-/** What a version of Wire has (wire.md §3). Everything the server leaves out for an older client is decided here. */
+/** Features of each Wire version (wire.md §3). Decides everything that the server omits for older clients. */
 export interface Dialect {
   /** As told to the client; 1.0 says "1". */
   readonly name: string;

@@ -69,7 +69,7 @@ export const diagnosticsRequest: Request = {
   },
 };
 
-/** What is selected or open in the editor. */
+/** Shows the selection or the open files of the editor. */
 export const editorsRequest: Request = {
   match: (asked, scene) => {
     if (/\bselect(?:ed|ion)\b|选中|选择的|选区/i.test(asked.masked)) return askEditor(scene, 'get_selection');

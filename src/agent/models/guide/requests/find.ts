@@ -31,7 +31,7 @@ const WHERE: readonly RegExp[] = [
   /^(?<x>.+?)\s*(?:是)?(?:在|定义在|实现在|位于)\s*(?:哪里?|什么地方|哪个文件)(?:里|中)?(?:定义|声明|实现)?(?:的)?$/,
 ];
 
-/** Where something stands: a file by its name, else a definition, else the places it is mentioned. */
+/** Locates something: a file by its name, else a definition, else its mentions. */
 export const whereRequest: Request = {
   match: (asked, scene) => {
     for (const form of WHERE) {
@@ -212,7 +212,7 @@ function* project(scene: GuideContext): Script {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-/** What a name in the code is; undefined when nothing defines it. */
+/** Explains a name in the code; undefined when no definition is found. */
 function* symbol(scene: GuideContext, name: string): Part<string | undefined> {
   const { say } = scene;
   const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 10 }));
@@ -282,7 +282,7 @@ interface Entry {
 
 const MOST = 40;
 
-/** What a file is about: its own opening words, and its headings or declarations with their lines. Markdown. */
+/** The outline of a file: its opening comment, and its headings or declarations with their lines. Markdown. */
 function outlineOf(path: string, lines: readonly string[], say: Localize): string {
   const about = isProse(path) ? '' : opening(lines);
   const entries = isProse(path) ? headings(lines) : declarations(lines);

@@ -32,7 +32,7 @@ export const runRequest: Request = {
   },
 };
 
-/** What git says has changed. */
+/** Shows the changes that git reports. */
 export const changesRequest: Request = {
   match: (asked, scene) =>
     /^(?:what(?:'s|’s| has| have)?(?: i)? changed|git status|show (?:me )?(?:the |my )?changes|(?:有|做了)(?:什么|哪些)(?:改动|更改|变化|变更)|(?:显示|查看)(?:改动|更改|变更))$/i.test(
