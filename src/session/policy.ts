@@ -25,9 +25,9 @@ export interface WorkspacePaths {
 
 /** Invisible characters, which no name may contain that must be what it reads. */
 const HIDDEN = /\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}/u;
-/** More files than this are never allowed without somebody who looks at them. */
+/** The most files that a rule allows without the user. */
 const MOST_FILES = 200;
-/** A longer command, in UTF-16 units, is never allowed by a pattern. */
+/** The longest command, in UTF-16 units, that a pattern allows. */
 const LONGEST_COMMAND = 20_000;
 
 /**
@@ -58,7 +58,7 @@ export function autoAnswer(...asked: Parameters<typeof ruledAnswer>): Answer | u
   return ruledAnswer(...asked)?.answer;
 }
 
-/** Any of what is asked about is enough. */
+/** True when the rule covers any part of the ask. */
 function rejects(rule: ApprovalRule, ask: Approval, cwd: string, ground: WorkspacePaths): boolean {
   const all = [ask.detail, ...(ask.beside ?? [])];
   switch (rule.kind) {
@@ -155,7 +155,7 @@ function withoutBlanksAround(command: string): string {
   return command.slice(from, to);
 }
 
-/** Broadly: the whole command, or any of the commands in it, in whatever case, quoted, escaped, by path or behind a wrapper. */
+/** Matches broadly: the whole command, or any of the commands in it, in any case, quoted, escaped, by path or behind a wrapper. */
 function matchesText(pattern: string, command: string): boolean {
   const whole = command.trim();
   if (pattern === whole || globMatcher(pattern, 'text')(whole)) return true;
@@ -193,7 +193,7 @@ function programName(word: string): string {
   return name.replace(/\.(?:exe|com|cmd|bat|ps1)$/, '');
 }
 
-/** With one blank for every run of them, and without characters that do not show. */
+/** The text with one blank for every run of blanks, and without invisible characters. */
 function foldedBlanks(text: string): string {
   return text
     .replace(/[\p{Default_Ignorable_Code_Point}\u2800]/gu, '')
@@ -205,7 +205,7 @@ function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetai
   return rule.pattern === undefined || globMatcher(rule.pattern, 'path')(`${server}/${tool}`);
 }
 
-/** By the path as it is written and by where it really lies: both must be in the folder and match. A guarded file only a rule of its very name allows. */
+/** Matches the written path and the real one: both must be in the folder and match. Only a rule of its exact name allows a guarded file. */
 function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
   const written = relative(path, cwd, ground);
   const real = ground.below(path);
@@ -217,7 +217,7 @@ function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: Works
   return [written, real.path].every(matches);
 }
 
-/** By any name the file has, folded as broadly as the broadest system folds it. */
+/** Matches any name of the file, folded as broadly as the broadest system folds it. */
 function names(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
   const { pattern } = rule;
   if (pattern === undefined) return true;
@@ -227,14 +227,14 @@ function names(rule: ApprovalRule, path: string, cwd: string, ground: WorkspaceP
   return all.some((one) => one !== undefined && (exact(one) || folded(foldPath(one))));
 }
 
-/** Case counts where it does for the system. */
+/** A matcher of paths that respects case where the system does. */
 function fileMatcher(pattern: string, platform: Platform): (path: string) => boolean {
   if (platform === 'posix') return globMatcher(pattern, 'path');
   const matches = globMatcher(pattern.toLowerCase(), 'path');
   return (path) => matches(path.toLowerCase());
 }
 
-/** Without the name of a stream, which Windows takes for a part of the file. */
+/** The path without the name of a stream, which Windows takes for a part of the file. */
 function foldPath(path: string): string {
   return path
     .split('/')

@@ -205,7 +205,7 @@ function inRunningTurn(session: Session, id: TurnId, change: (turn: Turn) => Tur
   return inTurn(session, id, (turn) => (turn.status === 'running' ? change(turn) : turn));
 }
 
-/** In a turn that runs, or below a sub-agent of an ended one that goes on. */
+/** Changes a running turn, or an ended one for a call of a sub-agent that still works. */
 function inOpenPlace(session: Session, id: TurnId, callId: CallId | undefined, change: (turn: Turn) => Turn): Session {
   return inTurn(session, id, (turn) => (turn.status === 'running' || goesOn(turn.parts, callId) ? change(turn) : turn));
 }
@@ -251,7 +251,7 @@ function endTurn(session: Session, event: TurnEnded): Session {
   return withAsks(left, (ask) => ask.turnId !== event.turnId);
 }
 
-/** A plan is about its turn. */
+/** Drops the plan, which belongs to its turn. */
 function withoutPlan(session: Session): Session {
   if (!session.plan) return session;
   const { plan: _, ...rest } = session;
@@ -322,7 +322,7 @@ function closeLink(session: Session, event: Extract<SessionEvent, { type: 'link.
   };
 }
 
-/** Commands end with the agent that runs them, or nobody hears of them any more. */
+/** Ends all terminals: their commands end with the agent, or no longer report. */
 function endedTerminals(terminals: Session['terminals']): Session['terminals'] {
   if (terminals.every((one) => one.exit)) return terminals;
   const exit = { code: null, signal: null };
@@ -333,7 +333,7 @@ function cutOff(turn: Turn): Turn {
   return turn.status === 'running' ? { ...turn, cutOff: true } : turn;
 }
 
-/** Nothing is taken back while it still happens. */
+/** Removes that turn and all after it, but nothing while a turn runs. */
 function removeTurns(session: Session, from: TurnId): Session {
   const at = session.turns.findIndex((turn) => turn.id === from);
   if (at < 0 || session.turns.some((turn) => turn.status === 'running')) return session;
@@ -402,7 +402,7 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** A running turn counts what is told during it as its own. */
+/** Updates the usage; a running turn counts reports during it as its own. */
 function used(session: Session, usage: Usage): Session {
   const now = { ...session, usage: { ...session.usage, ...usage } };
   const turn = session.turns.at(-1);

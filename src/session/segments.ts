@@ -234,7 +234,7 @@ function presentLines(segment: Segment): readonly string[] {
   return segment.kind === 'same' ? segment.lines : segment.after;
 }
 
-/** The user's lines among those that a hunk took away. */
+/** Segments of the lines that a hunk removed, with the user's lines on both sides. */
 function putBack(before: readonly string[], lines: readonly string[]): Segments {
   return compareLines(before, lines).flatMap((segment): Segments => {
     return segment.kind === 'same' ? [segment] : [{ kind: 'hunk', before: segment.before, after: [] }, same(segment.after)];
@@ -283,7 +283,7 @@ export function withUserEdits(segments: Segments, edits: readonly LineEdit[]): S
   return joined([...left, ...right.reverse()], true);
 }
 
-/** A piece of unchanged lines in two, where that leaves lines on both sides. */
+/** Splits a piece of unchanged lines, where that leaves lines on both sides. */
 function splitAt(segment: Segment, line: number): readonly [Segment, Segment?] {
   if (segment.kind === 'hunk' || line <= 0 || line >= segment.lines.length) return [segment];
   return [same(segment.lines.slice(0, line)), same(segment.lines.slice(line))];
@@ -402,7 +402,7 @@ function anchorsOf(before: readonly string[], after: readonly string[]): readonl
   return longestAscending(pairs.sort((a, b) => a[0] - b[0]));
 }
 
-/** -1 for a line that occurs more than once. */
+/** The place of each line; -1 for a line that occurs more than once. */
 function uniquePlaces(lines: readonly string[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const [at, line] of lines.entries()) places.set(line, places.has(line) ? -1 : at);
@@ -441,7 +441,7 @@ function compareByEdits(before: readonly string[], after: readonly string[]): Se
   });
 }
 
-/** Without empty pieces, and with neighbours of one kind as one. `hunks`: neighbouring hunks are one, too; never so among decisions. */
+/** The segments without empty pieces, and with neighbours of one kind joined. `hunks`: joins neighbouring hunks, too; never among decisions. */
 function joined(segments: Segments, hunks: boolean): Segments {
   const result: Segment[] = [];
   let run: Segment[] = [];
@@ -460,7 +460,7 @@ function joined(segments: Segments, hunks: boolean): Segments {
   return result;
 }
 
-/** Pieces of one kind as one. */
+/** Joins pieces of one kind. */
 function together(run: Segments): Segment | undefined {
   if (run.length === 0) return undefined;
   if (run[0]?.kind === 'same') return { kind: 'same', lines: run.flatMap((one) => (one.kind === 'same' ? one.lines : [])) };
