@@ -76,7 +76,7 @@ export class HttpClient implements Disposable {
   }
 
   /**
-   * Takes leave of every server, so that it hears of it; what still comes is thrown away, and requests that are under way reject within so many
+   * Closes all connections so that the servers notice; drops data that still arrives, and running requests reject within so many
    * milliseconds. True when all had closed their side by then.
    */
   hangUp(within: number): Promise<boolean> {

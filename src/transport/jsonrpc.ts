@@ -34,7 +34,7 @@ export interface RpcOptions {
   readonly onRequest?: (method: string, params: unknown) => unknown;
   /** Something arrived that is no message: text that is not JSON, a batch, a number. Never fatal. */
   readonly onJunk?: (text: string, why: 'notJson' | 'notAMessage') => void;
-  /** A failure without an id that could not be laid at one request's door. */
+  /** A failure without an id that could not be attributed to one request. */
   readonly onStray?: (failure: { readonly code: number; readonly message: string }) => void;
   /** Where notifications carry one text in pieces. Those that arrive together are joined, and told and traced as one with the whole text. */
   readonly textPath?: TextPath;
@@ -69,7 +69,7 @@ export interface Rpc {
   readonly connection: MessageConnection;
   /** How many requests of ours wait for an answer. */
   readonly waiting: number;
-  /** The other side is seen working at what was asked: a failure without an id is not about that. */
+  /** Notes that the other side is working on our requests: a failure without an id is not about those. */
   underWay(): void;
   /** Lets go of the connection; the channel stays. */
   dispose(): void;

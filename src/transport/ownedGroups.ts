@@ -52,7 +52,7 @@ function tell(line: string): void {
   reaper.stdin?.write(line);
 }
 
-/** In a session of its own, and never a reason for this process to stay. */
+/** Starts the shell in a session of its own, without keeping this process alive. */
 function startReaper(): ChildProcess {
   const started = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], cwd: '/', env: {} });
   const gone = () => {

@@ -35,7 +35,7 @@ export class Sockets implements Disposable {
   }
 
   /**
-   * To be told of every request as soon as it is made. For hosts other than this machine the editor sends it through an agent of its own making,
+   * Call this for every request as soon as it is made. For hosts other than this machine the editor sends it through an agent of its own making,
    * one for each request: it knows proxies and certificates, but closes the socket after the answer, or leaves it to an agent all extensions
    * share, which closes it after five seconds. That agent is taken over: it keeps its sockets as ours would, or leaves direct ones to ours, and
    * the editor lets it through when it comes with the next request.
