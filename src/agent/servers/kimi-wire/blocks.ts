@@ -7,7 +7,7 @@ import type { Dialect } from './versions.ts';
 type Block = DisplayBlock | { readonly type: string; readonly data: unknown };
 
 const CONTEXT = 3;
-/** Beyond these a diff is told as a summary (wire.md §6). */
+/** Limits above which a diff is sent as a summary (wire.md §6). */
 const MOST_LINES = 10_000;
 const MOST_EDITS = 1000;
 

@@ -24,7 +24,7 @@ export class Outlet {
     this.#peer.event(message.type, message.payload);
   }
 
-  /** Rejects when the client fails it or the signal fires. `later`: it is shown when the client shakes hands, not now. */
+  /** Rejects when the client fails the request or the signal fires. `later`: sent after the client's handshake, not now. */
   request(message: WireMessage, id: string, signal: AbortSignal, later = false): Promise<unknown> {
     this.#keep(message);
     const answer = this.#peer.expect(id, signal);

@@ -129,7 +129,7 @@ export class Peer {
   }
 
   #send(message: object): void {
-    // A client that has gone shows as the end of our input; there is nobody left to tell.
+    // A disconnected client shows as the end of our input, so there is nothing to report here.
     this.#channel.send(toLine(message)).catch(() => {});
   }
 }

@@ -35,7 +35,7 @@ export class Recording {
     if (open) this.#write(open);
   }
 
-  /** Shows it again, in order. Requests among it are history: nobody waits for their answers. Stops when the signal fires. */
+  /** Replays the recording in order. Its requests are history, so their answers are ignored. Stops when the signal fires. */
   async replay(peer: Peer, signal: AbortSignal): Promise<{ readonly events: number; readonly requests: number }> {
     const count = { events: 0, requests: 0 };
     for (const [at, value] of this.#store.readRecording().entries()) {
@@ -64,7 +64,7 @@ export class Recording {
   }
 }
 
-/** Two messages as one, where the second only goes on with the first. */
+/** Merges two messages where the second only continues the first. */
 function join(open: WireMessage, next: WireMessage): WireMessage | undefined {
   const a: Readonly<Record<string, unknown>> = { ...open.payload };
   const b: Readonly<Record<string, unknown>> = { ...next.payload };

@@ -33,7 +33,7 @@ import { Work } from './work.ts';
 export interface WireOptions {
   readonly channel: Channel;
   readonly dialect: Dialect;
-  /** Methods nobody knows get no answer, as with the oldest servers (wire.md §3). */
+  /** Leaves unknown methods unanswered, as the oldest servers do (wire.md §3). */
   readonly silent: boolean;
   /** The client knows `ToolOutput` (wire.md §5.1). */
   readonly liveOutput?: boolean;
@@ -79,7 +79,7 @@ interface Parts {
   readonly silent: boolean;
 }
 
-/** The version that brought a method; undefined: it was always there. */
+/** The version that introduced a method; undefined: all versions have it. */
 const METHODS: Readonly<Record<string, Feature | undefined>> = {
   initialize: 'initialize',
   prompt: undefined,
@@ -415,7 +415,7 @@ interface Offered {
   readonly rejected: { readonly name: string; readonly reason: string }[];
 }
 
-/** The tools a client lends us. Offering one again replaces it; one that cannot be used is refused with a reason and the others stand. */
+/** Tools that the client offers. Offering one again replaces it; refuses unusable ones with a reason and keeps the others. */
 class ExternalTools {
   readonly #tools = new Map<string, ToolOffer>();
   readonly #taken: ReadonlySet<string>;

@@ -44,13 +44,13 @@ export class Work {
     this.#running.stop();
   }
 
-  /** Stops it, and settles when it is over. */
+  /** Stops the turn; settles once it has ended. */
   async end(): Promise<void> {
     this.#running?.stop();
     await this.over;
   }
 
-  /** Settles when what runs is over, however it ends. */
+  /** Settles once the running work has ended, with any outcome. */
   get over(): Promise<unknown> {
     return this.#running?.over.catch(() => undefined) ?? Promise.resolve();
   }

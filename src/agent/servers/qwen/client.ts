@@ -68,7 +68,7 @@ export class Client {
     return true;
   }
 
-  /** The client hears nothing any more. */
+  /** Fails pending requests, because the client has disconnected. */
   end(): void {
     this.#ended = true;
     for (const { reject } of [...this.#waiting.values()]) reject(new Error('The client is gone.'));

@@ -21,7 +21,7 @@ export class ConversationNames {
     return this.#prompt;
   }
 
-  /** `_new` and no name at all are nobody's. */
+  /** True for the name of another conversation; `_new` and an absent name never are. */
   isForeign(session: unknown): boolean {
     return typeof session === 'string' && session !== '' && session !== '_new' && session !== this.#session && session !== this.#alias;
   }

@@ -29,7 +29,7 @@ export interface EnvelopeLinesOptions {
   readonly client: Client;
   readonly policy: Policy;
 }
-/** A call that the client was told of and that has not ended. */
+/** An open call that the client knows of. */
 interface OpenCall {
   readonly name: string;
   readonly input: Line;
@@ -46,7 +46,7 @@ interface Round {
   text: string;
   thought: string;
   calls: { readonly id: string; readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }[];
-  /** The role was told. */
+  /** True once the role was sent. */
   spoke: boolean;
 }
 /** A command that may yet turn out to be answered by itself, with what it said. */
@@ -144,7 +144,7 @@ export class EnvelopeLines implements DialectLines {
     this.#luggage = waiting;
   }
 
-  /** An answer on the control channel that nobody waits for. */
+  /** Reports an answer on the control channel to no pending request. */
   controlError(error: Line): void {
     const waiting = this.#luggage;
     this.#luggage = { metadata: { control_errors: [error] } };
@@ -322,7 +322,7 @@ export class EnvelopeLines implements DialectLines {
     this.annotate(toolDisplay({ callId, session, status, result, at: Date.now(), ...(confirmation ? { confirmation } : {}) }));
   }
 
-  /** Where nobody is asked before something happens, every command says so. */
+  /** Warns in every command when calls run without approval. */
   #commandResult({ path: words, args, text }: Command, result: Line): void {
     const { write, names, policy } = this.#options;
     const message = `Approvals are off (${policy.mode}): the client cannot look at calls before they run.`;

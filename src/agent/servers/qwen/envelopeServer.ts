@@ -116,7 +116,7 @@ export class EnvelopeServer implements QwenServer {
 
 const PROTOCOL_VERSION = 1;
 const APPROVAL_LIMIT = 600_000;
-/** Milliseconds a client has to say that it lends tools. */
+/** Milliseconds for a client to announce its tools. */
 const TOOLS_LIMIT = 2_000;
 const TOOL_SERVER = 'ide';
 
@@ -190,7 +190,7 @@ class EnvelopeChat {
     void turn.ended.then(() => this.#lines.cancelled(name, id));
   }
 
-  /** An answer that nobody waits for. */
+  /** Handles an answer to no pending request. */
   unknownReply({ request_id: id }: Line): void {
     this.#lines.controlError({ request_id: id ?? null, message: 'No such request is open.' });
   }

@@ -6,7 +6,7 @@ import type { HintRequest } from '../../../protocols/qwen/schema.ts';
 import type { Commands } from '../../commands.ts';
 
 const MOST = 50;
-/** Milliseconds after which the client is told that the answer takes longer. */
+/** Milliseconds after which the client gets a notice of a slow answer. */
 const SOON = 50;
 
 /** The sources of hints. */

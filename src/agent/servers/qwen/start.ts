@@ -31,7 +31,7 @@ export interface QwenOptions {
   /** The session has to exist. */
   readonly resumes: boolean;
   readonly goesOn: boolean;
-  /** A copy of the session is gone on with, under a name of its own. */
+  /** True to continue a copy of the session under a new name. */
   readonly forks: boolean;
   readonly model: string | undefined;
   /** The folder to work in, where it is not the current one, and further ones. */
@@ -190,7 +190,7 @@ function serveQwen(channel: Channel, options: Serving, write: Write): { end(): P
   };
 }
 
-/** Answers one prompt in lines; nobody is there to be asked. Gives the exit code. */
+/** Answers one prompt in lines, without a user to ask. Returns the exit code. */
 async function answerOnce(write: Write, options: Serving, prompt: string): Promise<number> {
   const dialect = dialectFor(options, { type: 'user' });
   let code = 0;
@@ -229,7 +229,7 @@ function dialectFor({ dialect, format, inputFormat }: Serving, first: Line): Dia
   return dialect === 'auto' ? clientDialectOf(first) : dialect;
 }
 
-/** Plain text in, plain text out: one prompt, its answer, the end. Nobody can be asked, so what needs a yes is refused. */
+/** Reads one prompt and writes its answer as plain text. Refuses calls that need approval, because no user can answer. */
 async function answerText(
   prompt: string,
   scene: { readonly model: Model; readonly workspace: Workspace; readonly print: (text: string) => void },
