@@ -201,7 +201,7 @@ class Tail {
   }
 }
 
-/** Drops the bytes of a character whose beginning was cut off. */
+/** Drops leading bytes of a truncated character. */
 function fromCharacter(bytes: Buffer): Buffer {
   let start = 0;
   while (start < 4 && start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1;

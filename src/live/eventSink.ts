@@ -25,7 +25,7 @@ export class EventSink implements Disposable {
   readonly #applied = new Emitter<Applied>();
   readonly onApplied = this.#applied.listen;
   readonly #refused = new Emitter<Ask>();
-  /** An ask beyond the bound of open asks: nobody sees it, so it has to be answered at once. */
+  /** Fires for an ask beyond the bound of open asks; it is not shown, so the listener must answer it at once. */
   readonly onRefused = this.#refused.listen;
   /** True once the user knows that more asks came than can be open. */
   #warned = false;
@@ -34,7 +34,7 @@ export class EventSink implements Disposable {
   constructor(start: Session, journal: JournalWriter | undefined, clock: () => number) {
     this.store = new Store(start);
     this.#clock = clock;
-    // The first listener: an event is in the journal before anybody can see it or answer it.
+    // Registered first, so that an event is in the journal before a surface can show or answer it.
     this.store.onChange(({ event, now }) => {
       // Not recorded: no ask outlives its agent, and a whole file at every pause in typing is too much to write.
       if (event.type !== 'ask.revised') journal?.record(event, now);
@@ -107,7 +107,7 @@ function goesOn(part: Part): boolean {
   );
 }
 
-/** Asks open at a time in a session. Nobody answers more, and to show them would keep the editor from everything else. */
+/** Most open asks in a session. No user answers more, and showing them would block the editor. */
 export const MOST_ASKS = 100;
 
 /** Told once when more is asked. */

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import * as z from 'zod/mini';
 import type { Disposable } from '../../base/lifetime.ts';
 
-/** Milliseconds between the signs that the owner of a lock lives. */
+/** Milliseconds between heartbeats of a lock's owner. */
 const HEARTBEAT = 10_000;
 /** Milliseconds without a heartbeat after which the process id counts as reused by another process. */
 const STALE = 45_000;

@@ -6,7 +6,7 @@ import { newSession, reduce } from '../../session/reduce.ts';
 import { type JournalRecord, RecordReader, weightOf } from './records.ts';
 import { type HeadRecord, type KnownRecord, recordOf, type SnapshotRecord } from './schema.ts';
 
-/** The format that this build writes. Files of a higher one are left alone. */
+/** The format version that this build writes. Leaves files of a higher version alone. */
 export const VERSION = 2;
 /** Bytes that are read and replayed without a pause: some milliseconds of work. */
 const CHUNK = 128 * 1024;

@@ -94,7 +94,7 @@ export interface FileEffects {
    */
   writeText(path: string, text: string, from: string, real?: string): Promise<void>;
   hasUnsaved(path: string): boolean;
-  /** In which encoding the editor reads a file, by its own name of that. */
+  /** Returns the encoding in which the editor reads a file, by the editor's own name. */
   encoding?(path: string): string | undefined;
   /** The other folders of the workspace that a session in this folder may work in. */
   folders(root: string): readonly string[];
@@ -106,7 +106,7 @@ export interface RestoredFile {
   /** Whether the user's own changes since then stay. */
   readonly users?: 'kept' | 'lost';
 }
-/** Unsaved text of the user in a file that the agent has written meanwhile: it has none of that. Texts have \n line ends. */
+/** The user's unsaved text in a file that the agent has written meanwhile; it lacks the agent's changes. Texts have \n line ends. */
 export interface UnsavedBeside {
   /** The file before the agent wrote. */
   readonly base: string;
@@ -158,7 +158,7 @@ export class ChangeSet {
   #unsaved: string | undefined;
   /** The file that a decision is being written into. */
   #writing: string | undefined;
-  /** In a turn, what happens in the folder may be the agent's; it may work on in the background. `starting`: the look before a prompt goes on. */
+  /** Within a turn, changes of the folder may be the agent's; it may work on in the background. `starting`: the scan before a prompt is running. */
   #turn: { readonly inTurn: boolean; readonly starting?: { readonly turnId: TurnId; readonly done: Promise<void> } } = { inTurn: false };
 
   /** `file` is where the state is kept between windows. */
@@ -248,7 +248,7 @@ export class ChangeSet {
     return name !== undefined && this.#scan.files.has(name);
   }
 
-  /** Reads the folder, so that the look at the beginning of a turn is quick. Leaves the rest to that once it is due. */
+  /** Reads the folder in advance, so that the scan at the start of a turn is quick. Leaves the rest to that scan once it is due. */
   prime(): Promise<void> {
     return this.#run(async () => {
       if (this.#scan.files.size === 0) await this.#rescan(this.#folders, { isEnough: () => this.#turn.starting !== undefined });
@@ -297,7 +297,7 @@ export class ChangeSet {
     });
   }
 
-  /** Looks what the agent has done since the last look; `last`: with it the turn is over. */
+  /** Scans for the agent's changes since the last scan; `last`: the turn ends with this scan. */
   look(explain?: Explain, last = false): Promise<void> {
     return this.#run(async () => {
       if (!this.#turn.inTurn || this.#state.checkpoints.length === 0) return;
@@ -400,7 +400,7 @@ export class ChangeSet {
     return change && { before: await this.#textOf(change.before), after: await this.#textOf(change.after) };
   }
 
-  /** The hunks of a file as it is now; undefined when it is not under review, or not text. What the user has typed is none of them. */
+  /** Returns the current hunks of a file, without the user's own edits; undefined when it is not under review, or not text. */
   async segments(file: string): Promise<Segments | undefined> {
     const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');
     if (!found || !isText(found.before) || !isText(found.after)) return undefined;
@@ -451,7 +451,7 @@ export class ChangeSet {
     });
   }
 
-  /** Keeps or undoes everything. Goes on after a file that cannot be undone, and rejects with all reasons. */
+  /** Keeps or undoes everything. Continues after a file that cannot be undone, and rejects with all reasons. */
   settleAll(how: 'keep' | 'undo'): Promise<void> {
     return this.#run(async () => {
       const all = [...this.#state.tracked];
@@ -731,7 +731,7 @@ export class ChangeSet {
     await this.#rebase(name, found, next, inMannerOf(text, present), state ?? found.after);
   }
 
-  /** Text that is not saved yet was typed since the last look: it belongs to both sides. undefined when a side is not text. */
+  /** Adds unsaved text to both sides, because the user typed it since the last scan. undefined when a side is not text. */
   async #segmentsIn(file: string, found: Tracked, present: string | null): Promise<Segments | undefined> {
     const before = await this.#textOf(found.before);
     if (before === undefined) return undefined;
@@ -742,7 +742,7 @@ export class ChangeSet {
     return withUserText(compareTexts(plain(before ?? ''), agents), plain(present ?? ''));
   }
 
-  /** Takes back one file after the other, goes on where that fails, and rejects with all reasons. Can be undone like a restore. */
+  /** Undoes files one after the other, continues on failure, and rejects with all reasons. Can be undone like a restore. */
   async #undoAll(files: readonly (readonly [name: string, takeBack: () => Promise<void>])[]): Promise<void> {
     const undo: Replaced[] = [];
     const reasons: string[] = [];

@@ -14,7 +14,7 @@ import { ChangeSet, type Explain, type FileEffects } from './changeSet.ts';
 import { ContentStore } from './contentStore.ts';
 import { usedBy } from './state.ts';
 
-/** Milliseconds after the end of a call until the folder is looked at; calls come in bursts. */
+/** Milliseconds from the end of a call to the scan of the folder, because calls come in bursts. */
 const LOOK_AFTER = 300;
 /** Milliseconds that a prompt waits for the first look at its folder, and after that for the mere list of its files. */
 const LONGEST_LOOK = 10_000;
@@ -340,7 +340,7 @@ function worksInBackground({ background, turns }: Session): boolean {
   return (background?.length ?? 0) > 0 || turns.some((turn) => callsOf(turn).some((call) => call.goesOn && !isSettled(call)));
 }
 
-/** Calls that ran since the last look, of a session in that folder. */
+/** Calls since the last scan, of a session in that folder. */
 interface RecentCalls {
   readonly calls: readonly ToolCall[];
   /** In milliseconds since the epoch. */

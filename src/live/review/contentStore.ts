@@ -77,7 +77,7 @@ export class ContentStore {
   }
 }
 
-/** The text of a file; undefined for what is no text. `encoding`: in which the editor reads it, by the editor's name of that. */
+/** Returns the text of a file; undefined when it is not text. `encoding`: the editor's encoding of it, by the editor's name. */
 export function decoded(bytes: Uint8Array, encoding: string | undefined): string | undefined {
   const mark = [...bytes.subarray(0, 2)].join(' ');
   if (mark === '255 254') return inLabel(bytes, 'utf-16le');

@@ -7,7 +7,7 @@ import { replaceFile } from '../../transport/replaceFile.ts';
 import type { ContentStore } from './contentStore.ts';
 import { isKept, movedKey } from './scan.ts';
 
-/** The name of a content in the store, or `unkept …` for one that is not there; null: there is no such file. */
+/** The key of a content in the store, or `unkept …` for content not stored; null: no such file. */
 export type Content = string | null;
 
 /** A file under review. `before` leaves out what is still to be reviewed. */
@@ -64,7 +64,7 @@ export interface Known {
   readonly content: Content;
   readonly how: Correction['how'];
 }
-/** Everything of a change set that outlives its window. */
+/** The persistent state of a change set. */
 export interface ReviewState {
   readonly tracked: ReadonlyMap<string, Tracked>;
   readonly checkpoints: readonly Checkpoint[];
@@ -277,7 +277,7 @@ export function withoutMove(state: ReviewState, name: string, from: string): Rev
   return { ...state, tracked, checkpoints: state.checkpoints.with(-1, { ...last, changes }) };
 }
 
-/** The user is about to make other files of these; the first time counts, until the agent is told or writes a file itself. */
+/** Notes files that the user is about to change; the first state counts, until the agent is told or writes a file itself. */
 export function withKnown(state: ReviewState, files: Iterable<readonly [string, Content]>, how: Known['how']): ReviewState {
   const known = new Map(state.known);
   for (const [name, content] of files) known.set(name, { content: known.has(name) ? (known.get(name)?.content ?? null) : content, how });
@@ -335,7 +335,7 @@ export function isOpen(change: TurnChange, name = change.name): boolean {
   return change.name === name && (change.review === 'open' || change.review === 'unkept');
 }
 
-/** As long as nobody has decided. */
+/** True while undecided. */
 export function firstReview(change: Pick<Tracked, 'before' | 'after' | 'from'>): 'open' | 'unkept' {
   return isLost(change) ? 'unkept' : 'open';
 }
