@@ -27,7 +27,7 @@ export interface Snapshot {
   readonly kind: ToolKind;
   readonly status: 'pending' | 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
   readonly input?: unknown;
-  /** What it has printed so far, or what came of it. */
+  /** The call's output so far, or its result. */
   readonly text?: string;
   readonly json?: unknown;
   readonly diff?: Diff;
@@ -35,7 +35,7 @@ export interface Snapshot {
   readonly request?: Request;
 }
 
-/** What a user has to decide before the call may run. */
+/** The approval that a call needs before it may run. */
 export interface Request {
   readonly detail: ApprovalDetail;
   /** What else an allowance is for. */
@@ -48,7 +48,7 @@ export interface Request {
 }
 
 export interface Choice extends Option {
-  /** What is sent when it is chosen. */
+  /** The value to send when the user chooses the option. */
   readonly sends: string;
   /** Remembered for the rest of the conversation by us. */
   readonly remembered?: true;
@@ -204,7 +204,7 @@ function rfcRequest(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<st
   return {
     ...rfcDetails(call, asked, unknown),
     options: choicesOf(offered),
-    // What is told only as a diff cannot be changed.
+    // The user cannot edit a change that came only as a diff.
     ...(edit && (edit.new_content != null || !edit.formatted_diff) ? { proposed: edit.new_content ?? '' } : {}),
   };
 }
@@ -526,7 +526,7 @@ export function shownOf(call: Snapshot, live: string | null): Omit<ToolCall, 'id
 
 type AskOfCall = { readonly [K in Ask['kind']]: Omit<Extract<Ask, { kind: K }>, 'id' | 'turnId' | 'callId'> }[Ask['kind']];
 
-/** What the user is asked about a call; `edited`: the proposal as they changed it. `cwd`: the folder that is worked in. */
+/** The question to the user about a call; `edited`: the proposal as they changed it. `cwd`: the working directory. */
 export function askOf({ title, kind, input, ...call }: Snapshot, request: Request, edited: string | null, cwd: string): AskOfCall {
   const named = edited === null ? title : t('{0} (with your changes)', title);
   const warned = isOutside(request.detail, cwd) ? t('{0} (outside the workspace)', named) : named;
@@ -624,7 +624,7 @@ export function wordsOfAnswers(
   return questions.flatMap(({ id, label }) => (values[id]?.length ? [`${label} ${values[id].join(', ')}`] : [])).join('\n');
 }
 
-/** What a remembered allowance covers: the same tool with the same command, file or question. */
+/** The scope of a remembered allowance: the same tool with the same command, file or question. */
 export function allowanceKey(call: Snapshot): string {
   const detail = call.request?.detail;
   const about =

@@ -16,7 +16,7 @@ export interface Peer {
   /** Commands may be told which conversation they are for. */
   readonly commandContext: boolean;
   readonly dialect: 'rfc' | 'gemini' | 'plain';
-  /** What is good to know about it, one sentence each. */
+  /** Notes about the agent for the user, one sentence each. */
   readonly remarks: readonly string[];
   readonly schemes: NonNullable<Card['securitySchemes']>;
   /** Sets of schemes, any one of which lets in. */

@@ -241,7 +241,7 @@ function mayBeFields(value: unknown): boolean {
   return value == null || isRecord(value);
 }
 
-/** What a part of a record means. */
+/** The meaning of a part of a record. */
 export type Said =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
@@ -260,7 +260,7 @@ export function meaningOf({ parts, metadata }: Incoming, event = eventOf(metadat
 export interface EventFacts {
   readonly kind: (typeof eventKinds)[number] | 'citation';
   readonly model?: string;
-  /** What the user has with the agent's maker: free, paid. */
+  /** The user's plan with the agent's maker: free, paid. */
   readonly tier?: string;
   readonly error?: string;
   readonly retry: boolean;
@@ -487,7 +487,7 @@ export function readCommandAnswer(result: unknown) {
   return { id: id || null, status: member(status, commandStates), message: message ?? '' };
 }
 
-/** What the shipped server answers to a command: text, a message, several of them, or any JSON. */
+/** The shipped server's answer to a command: text, a message, several of them, or any JSON. */
 export function readCommandResult(data: unknown): { readonly failed: boolean; readonly text: string } {
   if (typeof data === 'string') return { failed: false, text: data };
   if (Array.isArray(data)) {

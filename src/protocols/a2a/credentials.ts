@@ -22,7 +22,7 @@ export class Credentials {
   #schemes: { readonly wanted: readonly Wanted[]; readonly isUnsupported: boolean } = { wanted: BEARER, isUnsupported: false };
   /** One for each scheme that is wanted; another edition with every change. */
   #secrets: { readonly values: readonly string[]; readonly edition: number } = { values: [], edition: 0 };
-  /** What the server did not take, or takes no longer. */
+  /** The secrets that the server refused, or no longer accepts. */
   readonly #refused = new Set<string>();
   #asksLeft = ASKS;
   readonly #asks = new Map<AskId, (values: readonly string[] | undefined) => void>();
@@ -122,7 +122,7 @@ export class Credentials {
     while (entered && !this.#canBeSent(entered)) {
       entered = await this.#ask(t('{0} did not accept the key.', this.#origin), words);
     }
-    // Who does not want to is left alone until they do something themselves.
+    // A user who declines is left alone until they act themselves.
     if (!entered) this.#asksLeft = this.#isAbandoned ? this.#asksLeft + 1 : 0;
     return entered !== undefined && this.#change(entered);
   }
@@ -276,7 +276,7 @@ export function tidied(typed: string, way: Way): string {
   if (way.how === 'bearer') return after(bare, 'bearer ');
   const encoded = after(bare, 'basic ');
   if (encoded === bare) return bare;
-  // What stands in a header is encoded already.
+  // Values in a header are already encoded.
   const decoded = Buffer.from(encoded, 'base64').toString('utf8');
   return decoded.includes(':') ? decoded : bare;
 }

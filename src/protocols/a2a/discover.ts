@@ -15,7 +15,7 @@ export async function readPeer(rpc: Rpc, address: string, extensions: readonly s
   return readCard(await fetchCard(rpc, address), address, extensions);
 }
 
-/** What the agent at that address says about itself. */
+/** Reads the card of the agent at that address. */
 async function fetchCard(rpc: Rpc, base: string): Promise<unknown> {
   const direct = /\.json$/.test(base);
   let last: unknown;

@@ -29,7 +29,7 @@ export class StatusError extends Error {
   }
 }
 
-/** What went wrong, in one word that the machine knows (`Problem.kind`). */
+/** The cause of a failure, in one word that the machine knows (`Problem.kind`). */
 export function kindOf(error: unknown): string {
   if (error instanceof RpcError) return 'rpc';
   if (error instanceof StatusError) return 'status';
@@ -83,9 +83,9 @@ interface FetchOptions {
 }
 /** Milliseconds. */
 export interface Limits {
-  /** That an agent has to begin an answer which is there at once, and that it may stop in the middle of one. */
+  /** Time limit for an agent to begin an immediate answer, and for a pause in the middle of one. */
   readonly answer: number;
-  /** That an agent has to show its card: it may have to start first (docs/protocols/a2a.md §1). */
+  /** Time limit for an agent to return its card: it may have to start first (docs/protocols/a2a.md §1). */
   readonly card: number;
 }
 export interface RpcTarget {
@@ -352,7 +352,7 @@ function tooBusy(url: string, wait: number): string {
   return t('{0} is busy and asks to wait {1} s.', originOf(url), Math.ceil(wait / 1000));
 }
 
-/** What a refusal says: the words in its JSON where it is such, or the beginning of the body. */
+/** The reason in a refusal: the words in its JSON if it is JSON, otherwise the beginning of the body. */
 function head(text: string): string {
   const body = parseOrUndefined(text);
   const error = isRecord(body) ? (body.error ?? body) : undefined;

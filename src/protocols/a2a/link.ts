@@ -176,7 +176,7 @@ export class AgentLink implements Link {
     return program.address;
   }
 
-  /** What the user should know of the agent, one notice each. */
+  /** Notices about the agent for the user, one entry each. */
   #noticesOf(peer: Peer): readonly Notice[] {
     const notices: Notice[] = [];
     const { onLoopback = true, hasGit = true } = this.#program ?? {};

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 // Agent cards, A2A 0.3 and 1.0 objects, and both dialects of the development-tool extension (docs/protocols/a2a.md §4, §6, §7). Everything that may be
 // missing is nullish: servers in other languages write null.
 
-/** What is longer is refused: UTF-16 units of texts, members of lists. */
+/** Size limits, in UTF-16 units of texts and members of lists; anything larger is refused. */
 export const LENGTHS = { id: 1024, short: 64 * 1024, long: 16 * 1024 * 1024, parts: 10_000 } as const;
 const id = z.string().check(z.maxLength(LENGTHS.id));
 const short = z.nullish(z.string().check(z.maxLength(LENGTHS.short)));

@@ -36,7 +36,7 @@ const SAID = /(?:Agent Server started on|Listening on)\s+(https?:\/\/\S+)/i;
  */
 const GUARD = `data:text/javascript,${encodeURIComponent(
   "const {default:net}=await import('node:net');const l=net.Server.prototype.listen;net.Server.prototype.listen=function(...a){if(/^\\d+$/.test(String(a[0]))&&typeof a[1]!=='string')a.splice(1,0,'127.0.0.1');return l.apply(this,a)};" +
-    // What it started goes with it.
+    // Its child processes end with it.
     'const kill=(s)=>{try{process.kill(-process.pid,s)}catch{process.kill(process.pid,s)}};' +
     "const gone=()=>{kill('SIGTERM');setTimeout(kill,3000,'SIGKILL')};process.stdin.resume().on('end',gone).on('error',gone).unref?.();",
 )}`;
@@ -231,7 +231,7 @@ export function watched(command: string, args: readonly string[]): { readonly co
   return { command: '/bin/sh', args: ['-c', WATCH, 'sh', command, ...args] };
 }
 
-/** What an agent that is started here finds our tools by (docs/protocols/a2a.md §14): one address, which names no secret in the variable's name. */
+/** The variable by which an agent started here finds our tools (docs/protocols/a2a.md §14): one address, no secret in the variable's name. */
 export const VARIABLE = 'PARLEY_MCP_URL';
 const FOLDER = 'parley-editor-tools';
 

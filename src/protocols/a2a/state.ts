@@ -192,7 +192,7 @@ export interface A2aCall extends Call<Decision> {
   readonly key: string;
   readonly dialect: 'rfc' | 'gemini';
   last: Snapshot;
-  /** What it has printed so far. */
+  /** The output so far. */
   live: string | null;
   /** The call as it was when the user, or an allowance, decided last. */
   asked: Snapshot | null;
