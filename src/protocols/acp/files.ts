@@ -36,7 +36,7 @@ export type FileArgs =
 /** Milliseconds after which a program that writes a file is through with it, or has written more. */
 const WRITE_RESTS_MS = 50;
 const MOST_TRIES = 10;
-/** How much of what was read is remembered. */
+/** The most texts that are remembered after a read, and the longest one. */
 const MOST_TEXTS = 200;
 const LONGEST_TEXT = 1024 * 1024;
 

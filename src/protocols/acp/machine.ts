@@ -1349,7 +1349,7 @@ class AcpStep extends Step<AcpState> {
     const built = this.questionAsk(question, open?.id ?? '');
     if (open && isSameAsk(built, open.shown, this.state.setup.cwd)) {
       if (JSON.stringify(built) === JSON.stringify(open.shown)) return;
-      // It is the same request with more details: the ask keeps its place, and an answer on its way still counts.
+      // The same request came with more details: the ask keeps its place, and an answer on its way still counts.
       put(this.state.asks, open.id, { ...open, shown: built });
       return this.emit({ type: 'ask.changed', ask: built });
     }
