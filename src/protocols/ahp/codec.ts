@@ -304,7 +304,7 @@ function optionsOfCall({ options = [] }: PendingCall): readonly Option[] {
   ];
 }
 
-/** What an answer says of a call. The host takes an allowance without a named option as one for this once. */
+/** Converts an answer about a call. The host takes an allowance without a named option as one for this once. */
 export function confirmationOf(call: PendingCall, turnId: string, answer: Answer): Extract<ChatAction, { type: 'chat/toolCallConfirmed' }> {
   const base = { type: 'chat/toolCallConfirmed', turnId, toolCallId: call.toolCallId } as const;
   if (answer.kind !== 'option') return { ...base, approved: false, reason: 'skipped' };
@@ -355,7 +355,7 @@ function initialOf(value: string | number | boolean | undefined): Pick<Field, 'i
 
 type Answers = Readonly<Record<string, unknown>>;
 
-/** What an answer says of a question; choices go back as the ids of the host. */
+/** Converts an answer to a question; choices go back as the ids of the host. */
 export function completionOf({ id, questions }: InputRequest, answer: Answer): Extract<ChatAction, { type: 'chat/inputCompleted' }> {
   const base = { type: 'chat/inputCompleted', requestId: id } as const;
   const response: InputResponse = answer.kind === 'fields' ? 'accept' : answer.kind === 'option' ? 'decline' : 'cancel';

@@ -85,9 +85,9 @@ export interface AhpState extends Conversation {
   chat: ChatState | null;
   /** Texts of files by their addresses: `null` for one that cannot be read, `wanted` while it is read. */
   readonly contents: Table<FileText>;
-  /** What has come and waits for such texts, in its order. */
+  /** Updates that wait for such texts, in order of arrival. */
   readonly inbox: Update[];
-  /** What was dispatched and not heard of yet, by its number. */
+  /** Dispatched actions that the host has not confirmed yet, by number. */
   readonly dispatched: Table<Dispatched>;
   /** Commands of the running turn whose output is followed, by the addresses of their terminals. */
   readonly terminals: Table<Followed>;
@@ -105,7 +105,7 @@ interface Followed {
 }
 type FileText = { readonly text: string } | 'wanted' | null;
 type Update = { readonly kind: 'action'; readonly action: ChatAction } | { readonly kind: 'chat'; readonly chat: ChatState };
-/** What is undone when the host does not take it. */
+/** The kind of a dispatched action, for undoing it when the host rejects it. */
 type Dispatched =
   | { readonly kind: 'turn'; readonly turnId: string }
   | { readonly kind: 'answer'; readonly askId: string }
@@ -132,7 +132,7 @@ export interface OfferedTool {
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
-/** What each timer waits for, in milliseconds. */
+/** The timeout of each timer, in milliseconds. */
 export interface Limits extends StopLimits {
   /** `silence`: no answer while the session is opened. */
   readonly silence: number;
@@ -142,7 +142,7 @@ export interface Limits extends StopLimits {
   readonly reconnect: readonly number[];
 }
 interface AhpTurn extends TurnState<TurnState['lanes'][string], AhpCall> {
-  /** What of each text was told, in UTF-16 units. */
+  /** The length of each text already emitted, in UTF-16 units. */
   readonly texts: Table<number>;
   /** Calls of our tools that were begun. */
   readonly ran: Table<true>;
@@ -396,7 +396,7 @@ class AhpStep extends Step<AhpState> {
     this.emit({ type: 'text.delta', turnId: turn.id, kind, partId: partIdOf(turn.id, action.partId), text: action.content });
     return true;
   }
-  /** What the host has not taken did not happen. */
+  /** Handles an action that the host rejected. */
   refused(was: Dispatched, reason: string): void {
     const { turn, asks } = this.state;
     if (was.kind === 'turn' && turn?.id === was.turnId && this.state.chat?.activeTurn?.id !== was.turnId)
@@ -484,7 +484,7 @@ class AhpStep extends Step<AhpState> {
       this.advance(state.chat, chat);
       return this.ready();
     }
-    // What the session shows already and nothing can be missing in is not told again.
+    // Content that the session already shows in full is not emitted again.
     const { shown } = setup;
     let same = 0;
     while (same < shown.length && shown[same]?.whole && shown[same]?.id === chat.turns[same]?.id) same += 1;
@@ -670,7 +670,7 @@ class AhpStep extends Step<AhpState> {
     else if (JSON.stringify(requestOf(ask.about)) !== JSON.stringify(asked))
       this.replaceAsk(ask, { ...questionOf(asked, turn.id), id: this.newId() }, about);
   }
-  /** What was said into the turn waits until the agent has taken it up. */
+  /** Messages sent into the turn wait until the agent has taken them up. */
   steeringIs({ steeringMessage: before }: ChatState, { steeringMessage: after }: ChatState): void {
     const { turn } = this.state;
     if (!before || before.id === after?.id || !turn) return;
@@ -918,7 +918,7 @@ function aboutCall(call: PendingCall): About {
 function requestOf(about: unknown): InputRequest | undefined {
   return (about as About).kind === 'input' ? (about as Extract<About, { kind: 'input' }>).request : undefined;
 }
-/** What was answered, as long as the host has not taken it. */
+/** The answer to an ask, until the host has taken it. */
 function sentFor({ about }: OpenAsk): About['sent'] {
   return (about as About).sent;
 }
@@ -931,7 +931,7 @@ function withKnown(shown: Omit<ToolCall, 'id'>, known: Omit<ToolCall, 'id'> | un
   if (!known) return shown;
   const kind = shown.kind === 'other' ? known.kind : shown.kind;
   const locations = shown.locations.length > 0 ? shown.locations : known.locations;
-  // What a call had printed when it was stopped no host says.
+  // No host reports what a call had printed when it was stopped.
   const output = shown.status === 'cancelled' && shown.output.length === 0 ? known.output : shown.output;
   return { ...shown, kind, locations, output };
 }

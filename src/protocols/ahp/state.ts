@@ -35,7 +35,7 @@ export type ResultContent =
   | { readonly type: 'embeddedResource'; readonly data: string; readonly contentType: string }
   | ({ readonly type: 'fileEdit' } & FileEdit)
   | TerminalContent;
-/** What a command prints, as a channel of its own. `result` is there once it has ended. */
+/** The output of a command, as a channel of its own. `result` is there once it has ended. */
 export interface TerminalContent {
   readonly type: 'terminal';
   readonly resource: string;
@@ -54,7 +54,7 @@ export interface ConfirmationOption {
 }
 export type Confirmed = 'not-needed' | 'user-action' | 'setting';
 
-/** What a call asks for, while it waits for the user. */
+/** The request of a call that waits for the user. */
 export interface Confirmation {
   readonly confirmationTitle: Text;
   readonly options?: readonly ConfirmationOption[];
@@ -261,7 +261,7 @@ export interface ClientTool {
   readonly description?: string;
   readonly inputSchema?: Readonly<Record<string, unknown>>;
 }
-/** What a session waits for, for clients that do not follow its chat. */
+/** The pending input of a session, for clients that do not follow its chat. */
 export type InputNeeded =
   | {
       readonly id: string;
