@@ -92,7 +92,7 @@ export function otherProtocol(): string {
 
 // --- Parts as the session shows them
 
-/** What the session keeps of one output, in UTF-16 units. The server still gets the whole. */
+/** The size limit of one output in the session, in UTF-16 units. The server still gets the whole. */
 const OUTPUT_LIMIT = 200_000;
 
 /** The content of parts that are shown as they came; undefined for those that are not shown. */

@@ -24,7 +24,7 @@ export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Me
   const server = new ChatServer(launch, context, known);
   const { past = [] } = context;
   const last = context.resume ? past.at(-1) : undefined;
-  // What fails here has a code: a turn without one ended with its window.
+  // Failures here have a code: a turn without one ended with its window.
   const wasInterrupted = last?.status === 'failed' && last.error?.code === undefined;
   const setup: Setup = {
     name: context.name ?? null,

@@ -4,7 +4,7 @@
  */
 export interface Quirk {
   readonly id: string;
-  /** Who was seen to do it. */
+  /** The servers seen to do it. */
   readonly peers: string;
   readonly what: string;
   readonly case: string;

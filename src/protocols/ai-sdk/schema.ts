@@ -208,7 +208,7 @@ export interface Post {
   readonly continues: boolean;
 }
 
-/** What a turn leaves behind for the next window: more than the session shows, because servers and models check signatures in the history. */
+/** The record a turn leaves for the next window: more than the session shows, because servers and models check signatures in the history. */
 export interface SavedTurn {
   /** Id of the user's message. Its content is in the session. */
   readonly user?: string;
@@ -270,7 +270,7 @@ export interface Settings {
   readonly system: string | null;
 }
 
-/** What conversations have found out about one server. */
+/** The facts that conversations have found out about one server. */
 export interface Learned {
   /** How it takes results. */
   flow: 'unknown' | 'repost' | 'held';
@@ -282,7 +282,7 @@ export interface Learned {
   told: boolean;
 }
 
-/** What a response said about where it can be resumed. */
+/** The resume address that a response named. */
 export interface ResumePoint {
   readonly chatId: string;
   readonly resumableId: string | null;

@@ -18,7 +18,7 @@ import type { Opened, Refused } from './state.ts';
 /* One server: its profile, its responses as links, and the requests beside them. */
 
 export type HttpLaunch = Extract<Launch, { kind: 'http' }>;
-/** What conversations have learned of servers, by address. It lasts as long as the window. */
+/** Facts that conversations have learned about servers, by address. They last as long as the window. */
 export type Memory = Map<string, Learned>;
 
 /** One server as its profile describes it now: its requests, its key, and our tools that run for it. */
@@ -28,7 +28,7 @@ export class ChatServer {
   readonly #memory: Memory;
   #launch: HttpLaunch;
   #read: ReturnType<typeof readSettings>;
-  /** What the user entered for this server, from the editor's secret storage. */
+  /** The key that the user entered for this server, from the editor's secret storage. */
   #key: string | undefined;
 
   constructor(launch: HttpLaunch, context: AdapterContext, memory: Memory) {
@@ -312,7 +312,7 @@ export function stopAddress(settings: Settings, link: string | null): string | n
 
 // --- A chat response
 
-/** Who talks to the server, and with which headers. */
+/** The client that talks to the server, and its headers. */
 export interface Exchange {
   readonly client: HttpClient;
   readonly headers: Readonly<Record<string, string>>;
