@@ -158,7 +158,7 @@ function media(kind: 'image' | 'audio' | 'video', url: string): Content {
   return { type: kind, mime: head[1] ?? `${kind}/*`, data: url.slice(head[0].length) };
 }
 
-/** What a thing nobody knows calls itself. */
+/** Returns the name that an unknown thing gives itself. */
 export function labelOf(value: unknown): string {
   const type = typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined;
   return typeof type === 'string' ? type.slice(0, 100) : 'unknown';
@@ -287,7 +287,7 @@ function entryOf(text: string, status: string): PlanEntry {
   return { text: `${text} (${status})`, status: 'pending' };
 }
 
-/** What a finished call shows: its diffs and notes for the user, then what the model got. A plan is shown elsewhere. */
+/** The content of a finished call: its diffs and notes for the user, then the text the model got. A plan is shown elsewhere. */
 export function outputsOf(blocks: readonly DisplayBlock[], output: string | readonly ContentPart[], message: string): readonly Output[] {
   const shown = blocks.flatMap((block): readonly Output[] => {
     if (block.type === 'todo') return [];
@@ -411,7 +411,7 @@ function detailsOf(request: RequestPayload['ApprovalRequest'], call: AskContext[
   return { detail, ...(beside.length > 0 ? { beside } : {}) };
 }
 
-/** What blocks say that are no command and no diff. */
+/** The text of blocks that are neither a command nor a diff. */
 function textsOf(blocks: readonly DisplayBlock[]): readonly string[] {
   return blocks.flatMap((block) => {
     if (block.type === 'diff' || block.type === 'shell') return [];

@@ -2,7 +2,7 @@ import { t } from '../../base/l10n.ts';
 import type { Ending } from '../../base/outcomes.ts';
 import type { Remedy } from '../../session/model.ts';
 
-/** What is started. `E` is the environment, which may hold what JSON cannot, and stays outside the conversation. */
+/** The process to start. `E` is the environment, which may hold what JSON cannot, and stays outside the conversation. */
 export interface Command<E = unknown> {
   readonly command: string;
   readonly args: readonly string[];

@@ -73,7 +73,7 @@ export interface WireState extends Conversation {
   readonly setup: Setup;
   readonly child: Child;
   handshake: Handshake | null;
-  /** What the handshake came to; null until then. */
+  /** The result of the handshake; null until then. */
   agent: Agent | null;
   turn: WireTurn | null;
   /** The agent repeats its record of an earlier conversation. */
@@ -114,7 +114,7 @@ export interface OfferedTool {
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
-/** What each timer waits for, in milliseconds; `offer restart` and `restart` are those of a stop. */
+/** The timeout of each timer, in milliseconds; `offer restart` and `restart` are those of a stop. */
 export interface Limits extends StopLimits {
   /** `note N`: the handshake takes its time, and the user is told so. */
   readonly notes: readonly number[];
@@ -191,10 +191,10 @@ interface WireCall extends Call<'none' | 'asking' | 'allowed' | 'refused'> {
   inputText: string;
   input: unknown;
   inputIsWhole: boolean;
-  /** What it prints stands in a terminal of its own. */
+  /** The output of the call has a terminal of its own. */
   prints: boolean;
 }
-/** What an ask of the agent is about. */
+/** The subject of an ask of the agent. */
 type Asked =
   | { readonly type: 'ApprovalRequest'; readonly request: RequestPayload['ApprovalRequest'] }
   | { readonly type: 'QuestionRequest'; readonly request: RequestPayload['QuestionRequest'] };
@@ -721,7 +721,7 @@ class WireStep extends Step<WireState> {
         });
     const clears = status === 'done' ? this.finishTurn(turn) : {};
     if (turn.by === 'user') {
-      // What was not taken up leaves the turn and waits for the user. What is still on its way will be refused.
+      // Messages that were not taken up leave the turn and wait for the user. Those still on their way will be refused.
       state.steers = state.steers.filter(({ at }) => at !== 'accepted').map((steer) => ({ ...steer, at: 'gone' }));
     }
     super.endTurn(status, { ...end, ...clears });
@@ -1290,7 +1290,7 @@ class WireStep extends Step<WireState> {
     remove(background, id);
     this.showTasks();
   }
-  /** What the blocks of a result say about background tasks: begun, still at work, or ended. */
+  /** Reads from the blocks of a result which background tasks have begun, are still at work, or have ended. */
   tasksIn(blocks: readonly DisplayBlock[]): void {
     const { background } = this.state;
     let changed = false;
@@ -1316,7 +1316,7 @@ interface Place {
   readonly lane: WireLane;
   readonly depth: number;
 }
-/** What each event of a turn does. One that is left out does not compile. */
+/** The handler for each event of a turn. The compiler reports a missing one. */
 const IN_TURN: { readonly [K in keyof EventPayload]: (step: WireStep, payload: EventPayload[K], place: Place) => void } = {
   TurnBegin: () => {},
   TurnEnd: (step, _payload, { turn, lane }) => step.closeInput(turn, lane),
@@ -1405,7 +1405,7 @@ function reasonAgainst(tool: OfferedTool): string | undefined {
 function renamedTool(name: string): string {
   return `ide_${name}`;
 }
-/** What came of an offer. An agent that says nothing has taken everything. */
+/** The result of an offer. An agent that says nothing has taken everything. */
 function offerOf(names: readonly string[], result: InitializeResult): ToolOffer {
   const rejected = (result.external_tools?.rejected ?? []).map(({ name, reason }) => ({
     name,

@@ -14,7 +14,7 @@ const unknownThing = z.pipe(
 );
 
 const media = z.object({ url: z.string(), id: z.nullish(z.string()) });
-/** What `prompt` and `steer` may carry. Any other type ends some servers, so outgoing parts must be of this type. */
+/** The content that `prompt` and `steer` may carry. Any other type ends some servers, so outgoing parts must be of this type. */
 export const KnownPart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('think'), think: z.string(), encrypted: z.nullish(z.string()) }),
@@ -254,7 +254,7 @@ export const methods = {
 /** The first line of a recording (`wire.jsonl`) and each line after it (wire.md §11). `timestamp` in seconds. */
 export const recordHead = z.object({ type: z.literal('metadata'), protocol_version: z.nullish(z.string()) });
 export const recordLine = z.object({ timestamp: z.nullish(z.number()), message: Envelope });
-/** What `<agent> info --json` prints. */
+/** The output of `<agent> info --json`. */
 export const info = z.object({ kimi_cli_version: z.nullish(z.string()), wire_protocol_version: z.string() });
 
 /** Codes of JSON-RPC failures (wire.md §10). */
