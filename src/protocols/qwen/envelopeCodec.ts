@@ -88,7 +88,7 @@ export function statusIn(word: string | null | undefined): ToolCall['status'] | 
 
 export interface Shown {
   readonly output: readonly Output[];
-  /** What it shows beside the call: a plan. */
+  /** The content shown beside the call: a plan. */
   readonly events: readonly SessionEvent[];
 }
 
@@ -124,7 +124,7 @@ export function shownIn(value: unknown, cwd: string, place?: Place): Shown | und
   }
 }
 
-/** What a `confirmation` says that waits: the command, the change, what a tool is called with; undefined when it says nothing. */
+/** The details of a pending `confirmation`: the command, the change, the tool's input; undefined when it has none. */
 export function waitingFor(value: unknown, cwd: string): Shown | undefined {
   if (typeof value === 'string') return text(visibleText(value));
   const one = confirmation.safeParse(value).data;
@@ -154,7 +154,7 @@ function planText({ turnId, callId }: Place, markdown: string): SessionEvent {
   return { type: 'part.added', turnId, part: { kind: 'text', id: `${callId}:plan`, text: clip(markdown, TEXT_KEPT) } };
 }
 
-/** What a sub-agent does, below the call that began it; told anew with every display. */
+/** The steps of a sub-agent, below the call that began it; every display repeats all of them. */
 function taskEvents(task: z.infer<typeof display>, { turnId, callId: parent }: Place, cwd: string): readonly SessionEvent[] {
   const events = (task.toolCalls ?? []).flatMap((one, at): readonly SessionEvent[] => {
     const name = one.name ?? 'tool';
@@ -335,7 +335,7 @@ function ansiMarks(ansi: NonNullable<TerminalNote['ansi']>): Mark[] {
 }
 // --- results of commands
 
-/** What a user does about `result/command` (docs/protocols/qwen.md §4.5). */
+/** The user's next step after `result/command` (docs/protocols/qwen.md §4.5). */
 export type CommandOutcome =
   | { readonly does: 'say'; readonly level: 'info' | 'warn' | 'error'; readonly text: string }
   /** The command's own answer, as Markdown. */

@@ -31,7 +31,7 @@ const maybe = <T extends z.core.$ZodType>(schema: T) => z.optional(z.nullable(sc
 export interface Prompt {
   readonly text: string;
   readonly images: readonly { readonly mime: string; readonly data: string }[];
-  /** What cannot be said to this agent. */
+  /** The parts of a prompt that this agent cannot receive. */
   readonly left: readonly string[];
 }
 
@@ -93,7 +93,7 @@ export function initializeRequest(peer: Peer, withTools: boolean): object {
   };
 }
 
-/** What going back to before a message would do to files, or did. */
+/** The file changes of a rewind to before a message, planned or done. */
 export const rewound = z.object({
   canRewind: z.boolean(),
   filesChanged: z.optional(z.nullable(z.array(z.string()).check(z.maxLength(10_000)))),
@@ -106,7 +106,7 @@ export const rewound = z.object({
 const TEXT_KEPT = 256 * 1024;
 const blocks = z.array(block).check(z.maxLength(1000));
 
-/** What a message or a tool result holds: text, or blocks of text and images. What else there is is left out. */
+/** The content of a message or a tool result: text, or blocks of text and images. Leaves out everything else. */
 export function contentOf(value: unknown): readonly Content[] {
   if (typeof value === 'string') return value === '' ? [] : [{ type: 'text', text: clip(value, TEXT_KEPT) }];
   const parsed = blocks.safeParse(value);
@@ -126,7 +126,7 @@ function oneContent(one: Block): readonly Content[] {
   }
   return [];
 }
-/** What the agent refused by itself, without asking. */
+/** The message for an action that the agent refused by itself, without asking. */
 export function refusedByRules(what: string): string {
   return t('The agent refused: {0}', what);
 }
@@ -161,13 +161,13 @@ function line(index: number, delta: { readonly text: string } | { readonly think
 }
 // --- system lines
 
-/** What a `system` line changes. */
+/** The changes that a `system` line makes. */
 export interface SystemEffects {
   readonly version?: string | undefined;
   readonly commands?: readonly string[] | undefined;
   readonly mode?: string | undefined;
   readonly model?: string | undefined;
-  /** What the turn is busy with; null when that is over. */
+  /** The activity of the turn; null when it has ended. */
   readonly activity?: string | null;
   /** The model failed, and the agent tries again. */
   readonly fails?: true;
@@ -257,7 +257,7 @@ function textIn(line: SystemLine): string {
 const ERROR_TEXT = 2000;
 const CANCELLED = '[Operation Cancelled]';
 
-/** What Claude Code says of an edit beside the result's text. */
+/** Claude Code's details of an edit, sent beside the result's text. */
 const editResult = z.object({
   filePath: z.string(),
   originalFile: maybe(z.string()),
@@ -279,7 +279,7 @@ const resultMeta = z
   )
   .check(z.maxLength(1000));
 
-/** What Claude Code says beside a result of whether its call ran. */
+/** Claude Code's note beside a result on whether its call ran. */
 export function metaOf(line: UserLine, callId: CallId): z.infer<typeof resultMeta>[number] | undefined {
   const meta = resultMeta.safeParse(line.tool_result_meta);
   return meta.success ? meta.data.find((one) => one.id === callId) : undefined;
@@ -292,7 +292,7 @@ export interface Ending {
   readonly before: FileText;
   readonly refused: boolean;
   readonly stopping: boolean;
-  /** It is read from the agent's record, where only the result tells of a refusal. */
+  /** True when read from the agent's record, where only the result tells of a refusal. */
   readonly recorded?: boolean;
   /** The user wrote another text than was proposed; the agent was told so by a refusal. */
   readonly applied?: Diff;
@@ -331,7 +331,7 @@ function exitIn(words: string): string | undefined {
 /** Claude Code adds words for the model to some results, and marks others for it. */
 const FOR_THE_MODEL =
   /<system-reminder>[\s\S]*?<\/system-reminder>| *\(file state is current in your context[^)]*\)|^<tool_use_error>|<\/tool_use_error>$/g;
-/** What it says of a call that was refused or stopped, unless the user's own words are in it. */
+/** The agent's text about a call that was refused or stopped, unless the user's own words are in it. */
 const NOT_DONE = /The user doesn't want to proceed with this tool use\.(?![\s\S]*the user said:)[\s\S]*$/;
 /** The frame around what a sub-agent reports. */
 const FRAME =
@@ -340,7 +340,7 @@ const FRAME =
 /** Words that we, or an agent, say to the model about a call that was not carried out. */
 const TO_THE_MODEL =
   /(?:Error: )?Request aborted\.?|The user (?:did not allow this|stopped the turn)\.|The turn is over\.|Too late\.|The conversation was ended\.|[^.\n]*\b(?:do not|don't) (?:retry|try again)\b[^.\n]*\.?/gi;
-/** What Qwen Code says of a call that was not carried out, without what is meant for its model. */
+/** Qwen Code's text about a call that was not carried out, without the part for its model. */
 function reasonAlone(text: string): string {
   if (!text.startsWith(CANCELLED)) return text;
   return text
@@ -393,7 +393,7 @@ function diffsOf(line: UserLine, how: Ending, cwd: string): readonly Diff[] {
   return how.use ? proposalOf(how.use, how.before, cwd) : [];
 }
 
-/** What a call that was not carried out would have changed. */
+/** The changes proposed by a call that was not carried out. */
 function proposedBy({ use, before }: Ending, cwd: string): readonly Diff[] {
   return use ? proposalOf(use, before, cwd) : [];
 }
@@ -424,7 +424,7 @@ export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
   const known = reasonWords(reason) ?? reasonWords(line.subtype ?? '');
   if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...(known ? { stop: known } : {}) };
   const told = line.error?.message ?? line.result ?? line.errors?.[0];
-  // That it was aborted is what `cancelled` says.
+  // `cancelled` says that it was aborted.
   if (stopping || reason.startsWith('aborted') || told === 'Operation cancelled.')
     return { status: 'cancelled', ...(known ? { stop: known } : {}) };
   if (LIMITS.some((limit) => limit === line.subtype)) {
@@ -489,7 +489,7 @@ export function contextTokens(usage: TokenUsage | null | undefined): number | un
   return all > 0 ? all : undefined;
 }
 
-/** What the agent has counted in all, and what of it belongs to a conversation that is forgotten. */
+/** The agent's total counts, and their share that belongs to a conversation that is forgotten. */
 export interface Counted {
   total: Usage;
   forgotten: Usage;
@@ -657,7 +657,7 @@ function saidIn({ type, message, toolUseResult }: z.infer<typeof entry>): Said |
   return promptIn(typeof spoken === 'string' ? spoken : spoken.map((one) => one.text ?? '').join('\n'));
 }
 
-/** What the user typed; the agent marks commands, and what it adds itself, by tags. */
+/** The text that the user typed; the agent marks commands, and its own additions, by tags. */
 function promptIn(text: string): Said | undefined {
   if (isInterruption(text)) return { who: 'stop' };
   const command = /<command-name>\/?([^<]+)<\/command-name>/.exec(text)?.[1];

@@ -3,7 +3,7 @@ import type { ModeChoice } from '../../session/model.ts';
 
 /** How one product of the message dialect differs from the others (docs/protocols/qwen.md §1.1, §12). */
 export interface Peer {
-  /** What it calls itself. */
+  /** The name that the product gives itself. */
   readonly name: string;
   /** Flags for the start that are added when the profile does not give them; a `null` value is a flag without one. */
   readonly flags: readonly (readonly [flag: string, value: string | null])[];
@@ -19,7 +19,7 @@ export interface Peer {
   readonly approvalLimit?: number;
   /** Milliseconds it waits for an answer about a tool of ours. */
   readonly toolLimit?: number;
-  /** What the answers to its questions are filed under. */
+  /** The key of the answers to its questions. */
   readonly answersBy: 'index' | 'question';
   readonly modes: () => ModeChoice['all'];
   /** Modes in which nobody is asked any more. */

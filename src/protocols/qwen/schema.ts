@@ -14,7 +14,7 @@ const count = maybe(z.number());
 const suggestion = z.looseObject({ type: word });
 const MOST_SUGGESTIONS = 50;
 
-/** What an agent asks to be allowed. */
+/** The permission that an agent asks for. */
 export const canUseTool = z.object({
   subtype: z.literal('can_use_tool'),
   tool_name: word,
@@ -255,7 +255,7 @@ export const terminal = z.object({
   /** The call that prints it, where the agent says so. */
   tool_call_id: maybe(id),
 });
-/** What a terminal would be sent, colours and all. */
+/** Terminal output, including colors. */
 export const ansi = z.object({ value: z.string() });
 export type TerminalNote = z.infer<typeof terminal>;
 
@@ -269,7 +269,7 @@ export const toolDisplay = z.object({
 });
 export type ToolDisplay = z.infer<typeof toolDisplay>;
 
-/** What waits for a yes: a command, a file's change, a call of a tool server, a plan (docs/protocols/qwen.md §4.3). Both spellings occur. */
+/** The action that waits for approval: a command, a file change, a tool server call, a plan (docs/protocols/qwen.md §4.3). Both spellings occur. */
 export const confirmation = z.object({
   title: maybe(z.string()),
   command: maybe(z.string()),
