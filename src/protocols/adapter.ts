@@ -8,7 +8,7 @@ import type { Ports } from './ports.ts';
 /** One way of talking to agents. All that the rest of the program knows about a protocol is this object. */
 export interface Protocol {
   readonly title: string;
-  /** What its agents are reached by; `either` leaves it to the profile. */
+  /** The transport of its agents; `either` leaves it to the profile. */
   readonly launch: Launch['kind'] | 'either';
   /**
    * Starts at once and never throws for what the agent does: the link's fate comes as `link.*` events. Intents are taken after `link.ready`;
@@ -17,12 +17,12 @@ export interface Protocol {
   open(launch: Launch, scene: AdapterContext): Adapter;
   /** Looks for its agents on this machine, by asking programs what they are; changes nothing and never rejects. */
   readonly discover?: (search: Search, signal: AbortSignal) => Promise<readonly Found[]>;
-  /** What a host runs, without opening any of it. Rejects when it cannot be asked. */
+  /** Lists the conversations a host runs, without opening any of them. Rejects when the host cannot be asked. */
   readonly running?: (launch: Launch, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<readonly Running[]>;
 }
 /** A conversation that goes on in a host of its own. */
 export interface Running extends Past {
-  /** What the host calls the agent, as in the launch's options. */
+  /** The host's name for the agent, as in the launch's options. */
   readonly agent: string;
   readonly cwd: string;
   readonly state: 'idle' | 'busy' | 'asking' | 'failed';
@@ -63,11 +63,11 @@ export type Launch =
 /** Settings of a profile that only its protocol understands. */
 export type LaunchOptions = Readonly<Record<string, string>>;
 
-/** What an adapter is given: a mouth for events, hands for effects, a clock, a source of ids, a signal that says stop. */
+/** The environment of an adapter: event sink, ports, clock, id source, abort signal. */
 export interface AdapterContext {
   readonly emit: (event: SessionEvent) => void;
   readonly ports: Ports;
-  /** What the user calls the agent. */
+  /** The user's name for the agent. */
   readonly name?: string;
   readonly client: { readonly name: string; readonly version: string };
   readonly now: () => number;
@@ -79,7 +79,7 @@ export interface AdapterContext {
   readonly launch?: () => Promise<Launch>;
   /** An earlier conversation to go on with. */
   readonly resume?: Resume;
-  /** What the session shows of this conversation already, for protocols whose agents keep nothing. */
+  /** The part of this conversation that the session already shows, for protocols whose agents keep nothing. */
   readonly past?: readonly Turn[];
 }
 export interface Resume {
@@ -94,9 +94,9 @@ export interface Adapter extends Disposable {
   send(intent: Intent): void;
   /** Settles when the agent is gone: process ended, sockets closed. Called after dispose. */
   readonly ended: Promise<void>;
-  /** What the text could become; a newer question, or one about nothing (an empty text), takes an older one back. Rejects with the agent's reason. */
+  /** Completes the text. A newer request, or one with an empty text, cancels an older one. Rejects with the agent's reason. */
   readonly hints?: (text: string, cursor: number) => Promise<readonly Hint[]>;
-  /** It is given up when the signal fires, where the protocol has a word for that. */
+  /** Stops when the signal fires, where the protocol supports that. */
   readonly history?: (signal?: AbortSignal) => Promise<readonly Past[]>;
   /** Deletes an earlier conversation. */
   readonly forget?: (key: string, signal?: AbortSignal) => Promise<void>;

@@ -2,7 +2,7 @@ import { writtenKey } from '../base/fileName.ts';
 import { DEEPEST } from '../base/json.ts';
 import type { Approval, ApprovalDetail } from '../session/model.ts';
 
-/** What a call's arguments say of the command it runs, and whether that is all of it. */
+/** The command in a call's arguments, and whether the arguments hold anything else. */
 export interface CommandInput {
   readonly command: string;
   readonly cwd?: string;
@@ -177,7 +177,7 @@ function lineOf(command: unknown): string | undefined {
   return scriptOfShell(list) ?? list.join(' ');
 }
 
-/** What a usual shell is told to run, where nothing else of its arguments changes that. */
+/** The command that a usual shell is told to run, where nothing else of its arguments changes that. */
 function scriptOfShell([program = '', ...args]: readonly string[]): string | undefined {
   const script = args.at(-1);
   const [flag = '', ...others] = args.slice(0, -1).reverse();

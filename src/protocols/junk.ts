@@ -3,7 +3,7 @@ import type { SessionEvent } from '../session/events.ts';
 
 const SHOWN = 120;
 
-/** What to say while an agent that is being started prints something else than its protocol, called `label`; `line` is the first of it. */
+/** The message while a starting agent prints something other than its protocol, called `label`; `line` is the first of it. */
 export function junkWhileOpening(line: string, label: string): Extract<SessionEvent, { type: 'link.opening' }> {
   const text = line.replace(/\s+/g, ' ').trim();
   const first = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;

@@ -21,7 +21,7 @@ export interface DoorOptions {
   readonly tools: readonly LentTool[];
   readonly run: (name: string, input: unknown, signal: AbortSignal) => Promise<ToolAnswer>;
   readonly client: { readonly name: string; readonly version: string };
-  /** What a caller has to bring, as a bearer or as the last part of the address. */
+  /** The token that a caller must send, as a bearer or as the last part of the address. */
   readonly token: string;
   readonly onError: (message: string) => void;
   /** An agent has asked for the list of tools. */

@@ -1,6 +1,6 @@
 import type { ApprovalDetail, Output, ToolKind } from '../session/model.ts';
 
-/** What an agent may ask of the editor. The editor implements it; adapters call it. */
+/** The services of the editor for agents. The editor implements it; adapters call it. */
 export interface Ports {
   readonly tools: readonly Tool[];
   /** Tools for agents that cannot reach the files of this machine by themselves: reading, changing, running. */
@@ -11,7 +11,7 @@ export interface Ports {
   readonly openLink?: (url: string) => Promise<boolean>;
   /** Runs a program in a terminal that the user sees and types into, as a login needs; settles with its end. */
   readonly runVisibly?: (program: VisibleProgram) => Promise<Exit>;
-  /** What a user entered for an agent, kept by the editor's own secret storage. */
+  /** Secrets that a user entered for an agent, kept by the editor's own secret storage. */
   readonly secrets?: Secrets;
 }
 export interface VisibleProgram {
@@ -32,7 +32,7 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly parameters: JsonSchema;
-  /** What to show a user before the tool may run with this input; undefined when it need not ask. The live session asks. */
+  /** The text to show a user before the tool may run with this input; undefined when it need not ask. The live session asks. */
   readonly confirm?: (input: unknown) => Confirmation | undefined;
   run(input: unknown, signal: AbortSignal): Promise<ToolAnswer>;
 }
@@ -46,7 +46,7 @@ export interface Confirmation {
 export interface ToolAnswer {
   readonly ok: boolean;
   readonly text: string;
-  /** What the user sees of it, when that is more than the text. */
+  /** The text for the user, when it is more than the model's. */
   readonly shown?: readonly Output[];
 }
 

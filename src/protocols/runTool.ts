@@ -4,7 +4,7 @@ import type { Tool, ToolAnswer } from './ports.ts';
 
 /** Milliseconds one of our tools may take. Time in which a user is being asked does not count: the session limits such a tool itself. */
 export const TOOL_LIMIT = 60_000;
-/** What a tool may tell the model, in UTF-16 units. */
+/** The size limit of a tool's text for the model, in UTF-16 units. */
 const ANSWER_LIMIT = 400_000;
 
 export interface ToolRun {

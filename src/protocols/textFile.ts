@@ -5,7 +5,7 @@ import path from 'node:path';
 import { overwriteReal, PlaceChanged } from '../transport/realFiles.ts';
 import { realPathNow } from './paths.ts';
 
-/** What is read of one file at most, in bytes. */
+/** The most that is read of one file, in bytes. */
 export const LARGEST_TEXT = 64 * 1024 * 1024;
 
 // Opening a pipe to read from waits for its writer, and with it one of the few threads that all file work of the process shares.

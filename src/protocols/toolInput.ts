@@ -5,7 +5,7 @@ import type { Tool } from './ports.ts';
 const PROBLEMS = 3;
 const compiled = new WeakMap<object, ValidateFunction>();
 
-/** What is wrong with the input by the tool's own schema, or undefined. */
+/** Returns the problem with the input by the tool's own schema, or undefined. */
 export function problems(tool: Tool, input: unknown): string | undefined {
   let check = compiled.get(tool.parameters);
   if (!check) {
