@@ -38,7 +38,7 @@ export interface Snapshot {
 /** The approval that a call needs before it may run. */
 export interface Request {
   readonly detail: ApprovalDetail;
-  /** What else an allowance is for. */
+  /** Further details that an allowance covers. */
   readonly beside?: readonly ApprovalDetail[];
   readonly options: readonly Choice[];
   /** The proposed text as the agent wrote it: it may be changed before it is allowed. */
@@ -581,7 +581,7 @@ export function isAnotherCall(call: Snapshot, asked: Snapshot, edited: string | 
   return !isSame(substance(call, cwd), substance(asked, cwd));
 }
 
-/** What is decided. A title counts where it is shown; agents count down in it, so numbers are no news. */
+/** Returns the substance of a decision. A title counts where it is shown; agents count down in it, so numbers are no news. */
 function substance({ name, title, kind, input, diff, request }: Snapshot, cwd: string): unknown {
   const options = request?.options.map(({ id, label, effect, sends }) => [id, label, effect, sends]);
   const { detail } = request ?? {};

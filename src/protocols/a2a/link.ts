@@ -37,7 +37,7 @@ export class AgentLink implements Link {
   readonly #plainText: PlainText;
   readonly #program: AgentProgram | undefined;
   #stage: Stage = { is: 'opening' };
-  /** What is still told to the agent when everything else is closed. */
+  /** Messages that still go to the agent after everything else is closed. */
   #farewell: Promise<void> = Promise.resolve();
 
   constructor(setup: LinkSetup, events: LinkEvents) {

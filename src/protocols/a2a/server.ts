@@ -190,7 +190,7 @@ function found(command: string, search: string): string | undefined {
   return undefined;
 }
 
-/** What the shipped server needs to know of the folder, and an identity for the repository it keeps beside it. */
+/** The variables that tell the shipped server about the folder, and an identity for the repository it keeps beside it. */
 function environmentFor(launch: ProcessLaunch, hasIdentity: boolean): Record<string, string> {
   const home = homeFolder(launch.env);
   const below = path.relative(home, launch.cwd);
