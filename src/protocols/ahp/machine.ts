@@ -858,7 +858,7 @@ class AhpStep extends Step<AhpState> {
     state.inbox.push({ kind: 'chat', chat });
     this.pump();
   }
-  /** What the host may never have heard of: an answer is asked for again, the prompt of the turn that ran here has failed. */
+  /** Repeats asks whose answer the host may never have received, and fails the prompt of the turn that ran here. */
   askAgain(turnId: string | undefined): void {
     const { asks, turn, chat, inbox } = this.state;
     for (const ask of Object.values(asks))
@@ -926,7 +926,7 @@ function unsent({ about }: OpenAsk): unknown {
   const { sent: _lost, ...rest } = about as About;
   return rest;
 }
-/** What a call asked about, it still is about when the host no longer says so. */
+/** Keeps the details of a call that asked when the host no longer sends them. */
 function withKnown(shown: Omit<ToolCall, 'id'>, known: Omit<ToolCall, 'id'> | undefined): Omit<ToolCall, 'id'> {
   if (!known) return shown;
   const kind = shown.kind === 'other' ? known.kind : shown.kind;

@@ -4,7 +4,7 @@
  */
 
 export type Text = string | { readonly markdown: string };
-/** What one end adds for those who know it. */
+/** Additions of one end for those who know them. */
 export type Meta = Readonly<Record<string, unknown>>;
 
 export interface ErrorInfo {
