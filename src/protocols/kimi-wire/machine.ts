@@ -563,7 +563,7 @@ class WireStep extends Step<WireState> {
     this.cutOff();
     this.ready(state.agent);
   }
-  /** What still comes of the record would be taken for the present, so another process goes on with the session. */
+  /** Another process goes on with the session: the rest of the record would be taken for the present. */
   giveUpReplay(): void {
     this.cutOff();
     this.recordCutShort();
@@ -699,7 +699,7 @@ class WireStep extends Step<WireState> {
     };
     this.startTurn(turn, prompt);
   }
-  /** What a prompt of the user does beside its answer. */
+  /** Returns the command in a user's prompt that does more than get an answer. */
   commandIn([first]: Prompt['content']): WireTurn['command'] {
     if (first?.type !== 'text') return null;
     if (turnsAsksOff(first.text)) return 'approvals';
