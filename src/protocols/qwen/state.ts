@@ -72,7 +72,7 @@ export interface Agent {
   dialect: Dialect | null;
   /** Count of lines in the other dialect. */
   foreign: number;
-  /** What follows the end of the process, once decided here. */
+  /** The action after the end of the process, once decided here. */
   ending: Ending | null;
   readonly calls: Table<QwenCall>;
   readonly approvals: Table<Approval>;
@@ -229,7 +229,7 @@ export interface EnvelopeState {
   version: string | number | null;
   /** Time of the last cancelled turn, in milliseconds since the epoch. */
   cancelledAt: number | null;
-  /** What the turn ends with when nothing follows: a message said that it was the last one, or told an error and no more. */
+  /** The outcome of the turn when nothing follows: a message said that it was the last one, or told an error and no more. */
   ending: 'none' | 'done' | Fault;
   /** Calls of the turn that was cancelled last: what comes late about them begins no card in the next turn. */
   cancelledCalls: readonly CallId[];
