@@ -14,7 +14,7 @@ import type { Choice, QuickInputs } from './quickInputs.ts';
 /** Starts a check of an agent. */
 export type StartCheck = (profile: Profile) => AgentCheck;
 
-/** Checks an agent in an empty folder, which is gone with the check. */
+/** Checks an agent in an empty folder that is deleted with the check. */
 export function agentChecks(
   agents: Pick<Agents, 'launch'>,
   { protocols, client, log }: Pick<AgentHostDeps, 'protocols' | 'client' | 'log'>,
@@ -27,7 +27,7 @@ export function agentChecks(
     const check = checkAgent(profile, cwd, { protocol, launch, ports: noPorts, client, log, now: Date.now, newId: randomUUID });
     const end = (): void => {
       check.end();
-      // It may still be the working directory of a program that is ending.
+      // The folder may still be the working directory of a program that is ending.
       rm(cwd, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
     };
     return { ...check, end };
@@ -37,8 +37,8 @@ export function agentChecks(
 type Row = 'start' | 'version' | 'connection' | 'model';
 
 /**
- * Shows what works of an agent that was just installed, each row as it is found out: its version, the connection, the answer of its model. A row
- * that failed says why, and choosing it does what helps. Gives the profile when a session is to be started with it.
+ * Shows the results of checking a newly installed agent, row by row as they arrive: its version, the connection, the answer of its model. A row that
+ * failed says why, and choosing it runs the remedy. Returns the profile when the user wants to start a session with it.
  */
 export async function showCheck(
   profile: Profile,
@@ -78,11 +78,11 @@ export async function showCheck(
 function words(found: Finding): string {
   if (found.ok) return `$(check) ${durationText(found.ms)}`;
   const help = found.next.includes('signIn') ? vscode.l10n.t('Sign in') : vscode.l10n.t('Show log');
-  // Codicons of an agent's words would be drawn.
+  // Escapes `$(`: the editor would draw codicons from an agent's words.
   return `$(error) ${found.reason.replaceAll('$(', '$ (').slice(0, 300)} · ${help}`;
 }
 
-/** A sign-in is done with the agent's own program: its command stands ready in a terminal. */
+/** Opens a terminal with the agent's own sign-in command, ready to run. */
 async function cure(found: Finding, { name, command }: Profile): Promise<void> {
   if (found.ok) return;
   if (!found.next.includes('signIn')) return void (await vscode.commands.executeCommand('parley.showLog'));

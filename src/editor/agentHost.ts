@@ -16,7 +16,7 @@ const REMOTE_HOSTS = 'chat.remoteAgentHosts';
 const NAME = 'Parley';
 /** Milliseconds that a list of sessions waits for the host. */
 const LIST_LIMIT = 2000;
-/** Before the host's name of a session that was not opened here. */
+/** Id prefix of a session that runs in the host and was not opened here. */
 const HOSTED = 'host ';
 
 export interface AgentHostDeps {
@@ -45,20 +45,20 @@ export class AgentHost {
     return sessionsInHost() && profile.protocol !== 'ahp' ? inHost(profile) : profile;
   }
 
-  /** As `Agents.find`, for agents in the host too. */
+  /** Like `Agents.find`, for agents in the host too. */
   find(id: string): Profile | undefined {
     const profile = this.#deps.agents.find(settingsId(id));
     return profile && isHosted(id) ? inHost(profile) : profile;
   }
 
-  /** As `Agents.launch`, for agents in the host too, which is started where none runs. */
+  /** Like `Agents.launch`, for agents in the host too; starts the host unless it runs. */
   async launch(profile: Profile, session: { readonly id: string; readonly cwd: string }): Promise<Launch> {
     if (!isHosted(profile.id)) return this.#deps.agents.launch(profile, session);
     if (!vscode.workspace.isTrusted) throw new Error(vscode.l10n.t('This workspace is not trusted; no agent is started in it.'));
     return this.#launchIn(await this.#start(), profile, session.cwd);
   }
 
-  /** Earlier sessions as the host has them now, and those of the host in this folder that were not opened here yet. */
+  /** Returns earlier sessions as the host has them now, and the host's sessions in this folder that were not opened here yet. */
   async withRunning(cwd: string | undefined, earlier: readonly KnownLine[], openKeys: readonly string[]): Promise<readonly SessionLine[]> {
     const running = cwd === undefined ? [] : await this.#sessions(cwd);
     const byKey = new Map(running.map((one) => [one.key, one]));
@@ -91,7 +91,7 @@ export class AgentHost {
     return undefined;
   }
 
-  /** Agents or rules have changed: a host that runs reads them. */
+  /** Makes a running host read agents and rules again after they changed. */
   async settingsChanged(): Promise<void> {
     if (runningHost(this.#deps.data)) writeHostSettings(this.#deps.data, (await this.#settings()).settings);
   }
@@ -109,7 +109,7 @@ export class AgentHost {
     void vscode.window.showInformationMessage(vscode.l10n.t('The agent host was stopped.'));
   }
 
-  /** Writes the host into VS Code's setting once the user has agreed. Where that is not there, the entry goes to the clipboard. */
+  /** Writes the host into VS Code's setting once the user has agreed. Without that setting, copies the entry to the clipboard. */
   async connectChat(): Promise<void> {
     const { address, token } = await this.#start();
     const entry = { name: NAME, address: address.replace(/^ws:\/\//, ''), connectionToken: token };
@@ -147,7 +147,7 @@ export class AgentHost {
     return startHost({ data, script, settings, env: { ...env, ELECTRON_RUN_AS_NODE: '1' } });
   }
 
-  /** What the host runs in this folder, newest first; nothing where none runs. */
+  /** The sessions that the host runs in this folder, newest first; none when no host runs. */
   async #sessions(cwd: string): Promise<readonly Running[]> {
     const host = runningHost(this.#deps.data);
     const list = this.#deps.protocols().ahp?.running;
@@ -163,7 +163,7 @@ export class AgentHost {
     }
   }
 
-  /** The agent of a session in the host; undefined for one that the settings do not name any more. */
+  /** The agent of a session in the host; undefined when the settings do not name it any more. */
   #profileOf({ agent }: Running): Profile | undefined {
     const profile = this.#deps.agents.all().find((one) => providerOf(one.id) === agent);
     return profile && inHost(profile);

@@ -9,16 +9,16 @@ import { plainLabel } from './approvals/rowText.ts';
 import type { Warn } from './endWork.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
-/** What agents do with conversations they keep themselves; each only where the agent offers it. */
+/** Operations on conversations that agents keep themselves; each only where the agent offers it. */
 
 type Subject = Pick<LiveSession, 'store' | 'send' | 'fork' | 'history' | 'forget' | 'signOut'>;
 
-/** How long agents that were told to stop may take before the user is told that they go on, in milliseconds. */
+/** Milliseconds that agents told to stop may take before the user learns that they are still working. */
 const STOP_LIMIT = 15_000;
 
 const ask: Warn = (text, action) => vscode.window.showWarningMessage(text, { modal: true }, action);
 
-/** Copies the conversation, to go on from here in two ways. The copy, and what the original is called; undefined when there is none. */
+/** Copies the conversation. Returns the copy and the original's name; undefined when there is none. */
 export async function copySession(session: Subject): Promise<(Past & { readonly copyOf: string }) | undefined> {
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.fork) return undefined;
@@ -36,8 +36,8 @@ export interface BranchDeps {
 }
 
 /**
- * Goes on from before a turn in a session of its own, with the message of the turn in the composer; this session stays as it is. Where the agent
- * keeps conversations it makes a copy; where it keeps none, what is here is the conversation. Nothing happens where messages cannot be edited.
+ * Branches from before a turn into a new session, with the message of the turn in the composer; this session stays as it is. An agent that keeps
+ * conversations makes the copy; otherwise the branch is built from the conversation here. Does nothing where messages cannot be edited.
  */
 export async function branchFrom(session: Subject, profile: Profile, turnId: TurnId, { sessions, newId, edit }: BranchDeps): Promise<void> {
   const { now } = session.store;
@@ -54,7 +54,7 @@ export async function branchFrom(session: Subject, profile: Profile, turnId: Tur
   if (turn) await edit(id, turn.id);
 }
 
-/** The conversation up to a turn, as a session of its own. What was decided about files stays with the session that changed them. */
+/** The conversation up to a turn, as a session of its own. Decisions about files stay with the session that changed them. */
 function beginningOf(now: Session, at: number, id: SessionId): Session {
   const { resumeKey: _, plan: __, ...rest } = now;
   const title = vscode.l10n.t('Copy of {0}', titleOf(now) || vscode.l10n.t('Conversation'));
@@ -76,7 +76,7 @@ function whenThere(session: Pick<Subject, 'store'>, at: number): Promise<Turn | 
   });
 }
 
-/** Lets the user choose one of the conversations the agent keeps, and has it deleted there; never one that the `others` with this agent have open. */
+/** Lets the user choose one of the agent's conversations and deletes it there; never one that the `others` with this agent have open. */
 export async function deleteEarlier(
   session: Subject,
   inputs: Pick<QuickInputs, 'pick'>,
@@ -102,14 +102,14 @@ export async function deleteEarlier(
   if (!chosen) return;
   const question = vscode.l10n.t('{0} forgets the conversation "{1}". This cannot be undone.', now.agent.name, chosen.title);
   const action = vscode.l10n.t('Delete');
-  // It may have been opened while the user was asked.
+  // The conversation may have been opened while the dialog was up.
   if ((await confirm(question, action)) !== action || isOpen(chosen.key)) return;
   await withProgress(`${now.agent.name}: ${vscode.l10n.t('Working')}`, (signal) => session.forget(chosen.key, signal));
 }
 
 /**
- * Signs the user out of the agent, after asking: every session with it wants a sign-in again, the `others` that are open too. Those at work
- * are named, and stopped first. Rejects when one of them goes on; then nobody is signed out.
+ * Signs the user out of the agent, after asking: every session with it needs a new sign-in, including the open `others`. Names the sessions at work
+ * and stops them first. Rejects, without signing out, when one of them keeps working.
  */
 export async function signOut(session: Subject, others: readonly Subject[] = [], confirm = ask, limit = STOP_LIMIT): Promise<void> {
   if (!canSignOut(session)) return;
@@ -121,9 +121,9 @@ export async function signOut(session: Subject, others: readonly Subject[] = [],
   const whole = working.length > 0 ? `${question}\n\n${vscode.l10n.t('At work, and stopped first: {0}', names.join(', '))}` : question;
   if ((await confirm(whole, action)) !== action) return;
   const all = [session, ...others].filter(canSignOut);
-  // Meanwhile another one may have begun.
+  // Another turn may have begun meanwhile.
   if (!(await allStopped(working.length > 0 ? all : [], limit))) throw new Error(vscode.l10n.t('The agent is not stopping.'));
-  // Each has a process of its own, which knows the key as long as it runs.
+  // Each session has a process of its own, which knows the key as long as it runs.
   for (const one of all) if (canSignOut(one)) await one.signOut();
   void vscode.window.showInformationMessage(vscode.l10n.t('You are signed out of {0}.', name));
 }
@@ -133,7 +133,7 @@ function canSignOut({ store }: Subject): boolean {
   return link.state === 'ready' && link.offers.signOut === true;
 }
 
-/** Stops what works in these. False when one of them still does after that long, in milliseconds. */
+/** Stops all running turns. Returns false when one still runs after `limit` milliseconds. */
 async function allStopped(sessions: readonly Subject[], limit: number): Promise<boolean> {
   const stops = sessions.map(async (one) => {
     const { store } = one;
@@ -155,14 +155,14 @@ async function allStopped(sessions: readonly Subject[], limit: number): Promise<
   return (await Promise.all(stops)).every(Boolean);
 }
 
-/** Milliseconds after which it is shown that something takes a while. */
+/** Milliseconds after which a progress notification appears. */
 const PATIENCE = 1000;
 
-/** Does it; when it takes a while that is shown, and can be cancelled. Gives undefined when the user did. */
+/** Runs an operation; shows cancellable progress when it takes a while. Returns undefined when the user cancelled. */
 async function withProgress<T>(title: string, run: (signal: AbortSignal) => Promise<T>, patience = PATIENCE): Promise<T | undefined> {
   const stop = new AbortController();
   const cancelled = new Promise<undefined>((resolve) => stop.signal.addEventListener('abort', () => resolve(undefined), { once: true }));
-  // What it says after it was cancelled is nobody's concern.
+  // Ignores the result of an operation that was cancelled.
   const done = Promise.race([run(stop.signal), cancelled]);
   const over = done.then(
     () => {},

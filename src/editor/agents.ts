@@ -17,7 +17,7 @@ import { addAgent, agentsSetting, defaultAgent, modelSettings, openSettings } fr
 
 export const BUNDLED_AGENT = 'parley-agent';
 
-/** Milliseconds that agents on the PATH may take to say their version before the list is shown without. */
+/** Milliseconds that agents on the PATH have to report their version before the list appears without it. */
 const VERSIONS_WAIT = 1500;
 
 export interface AgentsDeps {
@@ -42,7 +42,7 @@ export class Agents {
     return [this.#bundled(), ...profiles.filter((one) => one.id !== BUNDLED_AGENT)];
   }
 
-  /** The agents many people have that are not in the settings yet, and where they are on this computer. */
+  /** The well-known agents that are not in the settings yet, and where they are on this computer. */
   async known(): Promise<readonly FoundAgent[]> {
     const mine = this.all();
     const searched = await loginPath();
@@ -53,13 +53,13 @@ export class Agents {
       (agent) => !names.has(agent.command) && !mine.some((one) => one.id === agent.id || one.command === agent.command),
     );
     return [
-      // One that is in the settings with a protocol it does not speak is offered with the one it does.
+      // An agent configured with a protocol it does not speak is offered with the one it speaks.
       ...asked.filter(({ agent }) => !mine.some((one) => one.command === agent.command && one.protocol === agent.protocol)),
       ...(await findAgents(others, searched, VERSIONS_WAIT)),
     ];
   }
 
-  /** What the program of a profile calls its version: only known agents are asked, another program may do anything at that. Never rejects. */
+  /** The version that the program of a profile reports. Asks known agents only, as another program may do anything then. Never rejects. */
   async version({ command }: Profile): Promise<string | undefined> {
     if (command === undefined || !knownAgents.some((one) => one.command === path.basename(command))) return undefined;
     const searched = await loginPath();
@@ -72,7 +72,7 @@ export class Agents {
     return (await whereIs(command, await loginPath())) !== undefined;
   }
 
-  /** Puts a known agent into the settings, so that its sessions can be gone on with. */
+  /** Adds a known agent to the settings, so that its sessions can be resumed. */
   async add({ name, protocol, command, args, ...agent }: KnownAgent): Promise<Profile> {
     const id = this.find(agent.id) ? `${agent.id}-${protocol}` : agent.id;
     await addAgent({ id, name, protocol, command, args });
@@ -103,7 +103,7 @@ export class Agents {
     if (!vscode.workspace.isTrusted) throw new Error(vscode.l10n.t('This workspace is not trusted; no agent is started in it.'));
     if (profile.id === BUNDLED_AGENT) return this.#launchBundled(session);
     const launch = launchOf(profile, session.cwd);
-    // An editor that was started from a desktop has only a short PATH; what the profile sets itself comes first.
+    // An editor started from a desktop has only a short PATH; the profile's own variables take precedence.
     return launch.kind === 'process'
       ? { ...launch, folders: otherFolders(session.cwd), env: { PATH: await loginPath(), ...launch.env } }
       : launch;
@@ -113,7 +113,7 @@ export class Agents {
     return { id: BUNDLED_AGENT, name: vscode.l10n.t('Parley Agent'), protocol: 'kimi-wire', args: [], env: {}, headers: {} };
   }
 
-  /** The included agent for a process of its own. What it needs to reach the model stands in the environment, not in a file. */
+  /** The bundled agent for a process of its own. Its model settings go into the environment, not into a file. */
   async bundledForHost(): Promise<{ readonly profile: Profile; readonly env: Readonly<Record<string, string | undefined>> }> {
     const profile = {
       ...this.#bundled(),
@@ -124,7 +124,7 @@ export class Agents {
     return { profile, env: await this.#modelEnvironment() };
   }
 
-  /** The editor's own runtime runs it: no node needs to be installed. */
+  /** Runs the bundled agent with the editor's own runtime: no installed node is needed. */
   async #launchBundled({ id, cwd }: { readonly id: SessionId; readonly cwd: string }): Promise<Launch> {
     const folders = otherFolders(cwd).flatMap((folder) => ['--add-dir', folder]);
     return {
@@ -153,7 +153,7 @@ export class Agents {
     };
   }
 
-  /** Once per set of problems: this is read often. */
+  /** Reports each set of problems once, as the settings are read often. */
   #tell(problems: readonly string[]): void {
     const text = problems.join('\n');
     if (text === this.#problems) return;

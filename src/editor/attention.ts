@@ -18,9 +18,9 @@ export interface AttentionDeps {
 }
 
 /**
- * Notifications for a window in the background: an ask, with its answers as links where the text shows all that is asked, and the end of a turn.
- * Extensions have no notifications of the operating system; these are VS Code's. They are notifications of progress, the only kind that an
- * extension can take back: one goes when its ask is settled, or when the user is back.
+ * Notifications for a window in the background: an ask, with its answers as links where the text shows the whole ask, and the end of a turn.
+ * Extensions cannot use notifications of the operating system; these are VS Code's. They are progress notifications, the only kind that an extension
+ * can close: one closes when its ask is settled, or when the user is back.
  */
 export class Attention implements Disposable {
   readonly #deps: AttentionDeps;
@@ -46,7 +46,7 @@ export class Attention implements Disposable {
     if (before.asks !== now.asks) this.#sweep();
   }
 
-  /** Says what waits, unless a rule has answered it or the user is there. */
+  /** Notifies of an ask, unless a rule has answered it or the window has focus. */
   #asked(sessionId: SessionId, askId: AskId): void {
     const session = this.#deps.host.get(sessionId)?.store.now;
     const ask = session?.asks.find((one) => one.id === askId);
@@ -77,7 +77,7 @@ export class Attention implements Disposable {
     for (const id of [...this.#open.keys()]) this.#close(id);
   }
 
-  /** Closes those whose ask or session is gone, and says anew what has changed. */
+  /** Closes notifications whose ask or session is gone, and renews those that changed. */
   #sweep(): void {
     const sessions = this.#deps.host.all.flatMap((id) => this.#deps.host.get(id)?.store.now ?? []);
     for (const [id, shown] of [...this.#open]) {
@@ -126,7 +126,7 @@ function askText(session: Session, ask: Ask): string {
   return [`${name}: ${shown.filter(Boolean).join(' ')}`, ...answerLinks(session, ask), show].join(' · ');
 }
 
-/** The answers, only where nothing is asked but a harmless command that is in the text whole. */
+/** The answers as links, only when the ask is nothing but a harmless command that the text shows whole. */
 function answerLinks(session: Session, ask: Approval): readonly string[] {
   const { grave, once, reject } = answersIn(session, ask);
   const { detail } = ask;
@@ -142,7 +142,7 @@ function link(label: string, command: string, args: readonly unknown[]): string 
   return `[${plainText(label)}](command:${command}?${encodeURIComponent(JSON.stringify(args))})`;
 }
 
-/** Words of an agent in a notification, where brackets would make a link that runs a command. */
+/** An agent's words in a notification, without brackets, which could form a link that runs a command. */
 function plainText(text: string): string {
   return plainLabel(text).replaceAll('[', '［').replaceAll(']', '］');
 }

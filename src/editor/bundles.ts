@@ -5,7 +5,7 @@ import type { protocols } from '../protocols/registry.ts';
 import type { Lsp } from './tools/context.ts';
 import type { sessionTools } from './tools/index.ts';
 
-/** The parts of the program that the first session needs: read from the disk at their first use (build/host.mjs). */
+/** The parts of the program for the first session, read from the disk at their first use (build/host.mjs). */
 interface Loaded {
   readonly protocols: { readonly protocols: typeof protocols };
   /** The editor tools with their schemas. */
@@ -17,7 +17,7 @@ interface Loaded {
 type Bundles = { readonly [B in keyof Loaded]: () => Loaded[B] };
 
 export function bundlesIn(extensionPath: string): Bundles {
-  // Not an import: the bundler must leave it where it is.
+  // Not an import: the bundler must leave this call where it is.
   const load = (name: string): unknown => require(path.join(extensionPath, 'dist', `${name}.js`));
   return {
     protocols: () => load('protocols') as Loaded['protocols'],
@@ -26,7 +26,7 @@ export function bundlesIn(extensionPath: string): Bundles {
   };
 }
 
-/** Ports that reach out of the editor: each is seen by the user. */
+/** Ports that act outside the editor, in the user's sight. */
 export const outsidePorts: Required<Pick<Ports, 'openLink' | 'runVisibly'>> = {
   openLink: async (url) => {
     if (!/^https?:\/\//i.test(url)) return false;

@@ -6,10 +6,10 @@ import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
 import { helloMessage, loadPage, pageOf } from './chatPage.ts';
 
 const CHAT_VIEW = 'parley.chat';
-/** Milliseconds after which the page is taken not to get the keys. */
+/** Milliseconds after which the page counts as not getting the keyboard focus. */
 const FOCUS_LIMIT = 1000;
 
-/** The chat in the side bar: its webview, and the link to the page in it while there is one. The page's content comes as messages. */
+/** The chat in the side bar: its webview, and the link to its page while there is one. The page's content comes as messages. */
 export class Chat implements Disposable {
   readonly #extensionUri: vscode.Uri;
   readonly #log: Log;
@@ -17,7 +17,7 @@ export class Chat implements Disposable {
   #deps: ChatLinkDeps | undefined;
   #open: { readonly view: vscode.WebviewView; readonly link: ChatLink } | undefined;
   #waiting = 0;
-  /** For the view, from before it was ever opened: content for the composer, and whether it gets the keys. */
+  /** Kept for the view before its first opening: content for the composer, and whether it gets the focus. */
   #early: { readonly contents: readonly Content[]; readonly focus: boolean } = { contents: [], focus: false };
 
   constructor(extensionUri: vscode.Uri, log: Log) {
@@ -26,7 +26,7 @@ export class Chat implements Disposable {
     this.#life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.agentsChanged()));
   }
 
-  /** Before the view is shown: `deps` answer its page. */
+  /** Sets what answers the page; call it before the view is shown. */
   serve(deps: Omit<ChatLinkDeps, 'hello' | 'log'>): void {
     this.#deps = { ...deps, hello: helloMessage, log: this.#log };
   }
@@ -73,7 +73,7 @@ export class Chat implements Disposable {
     else this.#early = { ...this.#early, focus: true };
   }
 
-  /** Gives the keys back to the page, unless the user clicks into a text on the way; settles when they have arrived. */
+  /** Returns the focus to the page, unless the user clicks into a text on the way; settles when it has arrived. */
   async goBack(): Promise<void> {
     let clicked = false;
     const clicks = vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
@@ -96,7 +96,7 @@ export class Chat implements Disposable {
     await this.focus();
   }
 
-  /** The message of a turn is in the composer, to be sent in its place. */
+  /** Puts the message of a turn into the composer, to be sent in its place. */
   async edit(sessionId: SessionId, turnId: TurnId): Promise<void> {
     await this.focus();
     this.#open?.link.edit(sessionId, turnId);

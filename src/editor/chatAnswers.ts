@@ -47,7 +47,7 @@ export interface ChatAnswersDeps {
   readonly run: (command: CommandId, argument?: unknown) => unknown;
 }
 
-/** What the chat view may ask. Shapes were checked when the message came in; here it is checked that the things exist and may be touched. */
+/** Answers the calls of the chat view. Message shapes were checked on receipt; this code checks that the things exist and may be touched. */
 export function chatAnswers(deps: ChatAnswersDeps): Answers {
   return { ...sessionAnswers(deps), ...changeAnswers(deps), ...editorAnswers(deps) };
 }
@@ -238,7 +238,7 @@ function absolute(file: string, sessions: Sessions): string {
 }
 
 /** line is 1-based. */
-/** `line`: of its first change, 0-based. */
+/** `line`: of the file's first change, 0-based. */
 async function openAtChange(file: string, line: number | undefined): Promise<void> {
   const selection = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
   await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(file), { preview: true, ...selection });
@@ -252,7 +252,7 @@ async function reveal(file: string, line: number): Promise<void> {
 
 const MOST_AGENTS = 3;
 
-/** What is on this computer that a user without a model could use at once: agents and servers of models. */
+/** Agents and model servers on this computer that a user without a model could use at once. */
 async function findSetups(agents: Pick<Agents, 'all' | 'known'>): Promise<readonly SetupLine[]> {
   const [found, running] = await Promise.all([agents.known().catch(() => []), runningEndpoints()]);
   const own = agents.all().filter(({ command, url }) => command !== undefined || url !== undefined);
@@ -284,7 +284,7 @@ function endpointOf(baseUrl: string) {
   return endpoints(vscode.env.language).find((one) => one.baseUrl === baseUrl);
 }
 
-/** The colours of code in the theme with this id, as the extension that brings it says; nothing of a theme that no extension brings. */
+/** The code colours of the theme with this id, read from the extension that contributes it; none for other themes. */
 async function themeColours(themeId: string): Promise<TokenColours> {
   const custom = vscode.workspace.getConfiguration('editor').get<unknown>('tokenColorCustomizations');
   for (const { extensionUri, packageJSON } of vscode.extensions.all) {

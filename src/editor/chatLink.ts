@@ -11,7 +11,7 @@ import { sessionLine, stateOf } from './sessionLine.ts';
 import type { Typing } from './typing.ts';
 import { readFromView } from './viewMessages.ts';
 
-/** The webview as long as it exists; a new one comes after every time it was closed. */
+/** The webview while it exists; each reopening creates a new one. */
 export interface ChatPage {
   readonly visible: boolean;
   post(message: ToView): void;
@@ -24,7 +24,7 @@ export interface ChatLinkDeps {
   readonly answers: Answers;
   readonly profiles: () => readonly ProfileLine[];
   readonly hello: () => Extract<ToView, { type: 'hello' }>;
-  /** The page is there and listens. */
+  /** The page is loaded and listens. */
   readonly ready: () => void;
   /** Answers an open ask of an open session. */
   readonly answer: (sessionId: SessionId, askId: AskId, answer: Answer) => void;
@@ -33,19 +33,19 @@ export interface ChatLinkDeps {
   /** The text of a file with unsaved changes; undefined for any other. */
   readonly unsaved: (path: string) => string | undefined;
   readonly typing: Pick<Typing, 'noted' | 'over'>;
-  /** The user's keys go to the page from now on. */
+  /** The page has the keyboard focus from now on. */
   readonly focused: () => void;
   readonly log: Log;
 }
 
-/** About two frames, in milliseconds: text flows as smoothly, at half the messages. */
+/** About two frames, in milliseconds: text still flows smoothly, at half the messages. */
 const FRAME = 33;
-/** Calls the view may have open at a time. */
+/** Calls that the view may have open at a time. */
 const MOST_CALLS = 64;
 /** Messages that wait for a page to be ready. */
 const MOST_EARLY = 100;
 
-/** A page that listens knows the list of sessions it was sent last; for one that does not listen yet, messages wait. */
+/** A listening page knows the last list of sessions it was sent; for one that does not listen yet, messages wait. */
 type Greeting = { readonly done: true; readonly list: string } | { readonly done: false; readonly early: readonly ToView[] };
 const UNGREETED: Greeting = { done: false, early: [] };
 
@@ -75,7 +75,7 @@ export class ChatLink implements Disposable {
     this.#life.own(deps.desk.onSessions(() => this.#sessionsChanged()));
   }
 
-  /** Puts something into the composer, as soon as there is one. */
+  /** Puts content into the composer, as soon as there is one. */
   insert(content: Content): void {
     this.#postLater({ type: 'insert', content });
   }
@@ -85,12 +85,12 @@ export class ChatLink implements Disposable {
     this.#postLater({ type: 'edit', sessionId, turnId });
   }
 
-  /** The user's keys go to the page. */
+  /** True while the page has the keyboard focus. */
   get focused(): boolean {
     return this.#focused;
   }
 
-  /** Settles when the user's keys go to the page, or after so many milliseconds. */
+  /** Settles when the page has the keyboard focus, or after `limit` milliseconds. */
   whenFocused(limit: number): Promise<void> {
     if (this.#focused || this.#life.ended) return Promise.resolve();
     return new Promise((resolve) => {
@@ -211,7 +211,7 @@ export class ChatLink implements Disposable {
     return active === undefined ? undefined : this.#deps.desk.get(active);
   }
 
-  /** A hidden page is gone; the one that comes after it says `ready`. */
+  /** A hidden page is gone; its successor sends `ready`. */
   #visibility(): void {
     if (this.#page.visible) return;
     if (this.#greeting.done) this.#greeting = UNGREETED;
@@ -245,12 +245,12 @@ export class ChatLink implements Disposable {
   }
 }
 
-/** What of a session the list shows, to compare. */
+/** The fields of a session that the list shows, as a string to compare. */
 function lineOf(id: SessionId, session: Session): string {
   return [id, session.title, session.turns.length, session.agent.name, stateOf(session), session.asks.length].join('\n');
 }
 
-/** Runs what it is given at most once a frame; the first after a rest runs at once, with what else the same moment brings. */
+/** Runs a function at most once a frame; the first call after a pause runs at once, with everything else from the same moment. */
 function frames(life: Lifetime): Schedule {
   let ranAt = Number.NEGATIVE_INFINITY;
   return (run) => {
@@ -266,12 +266,12 @@ function frames(life: Lifetime): Schedule {
   };
 }
 
-/** A text longer than this is left to the disk, in UTF-16 units. */
+/** UTF-16 units; the agent reads longer texts from the disk. */
 const LONGEST = 1024 * 1024;
 
 /**
- * A prompt with the text of files it names that are not saved: agents read the disk, and would see another text than the user (acp.md §6).
- * `unsaved` gives the text of a file with unsaved changes, undefined for any other.
+ * Adds the text of unsaved files that a prompt names: agents read the disk, and would see another text than the user (acp.md §6). `unsaved` gives the
+ * text of a file with unsaved changes, undefined for any other.
  */
 function withUnsaved<I extends Intent>(intent: I, unsaved: (path: string) => string | undefined): I {
   if (intent.type !== 'prompt' && intent.type !== 'steer') return intent;

@@ -5,14 +5,14 @@ import { type Log, messageOf } from '../base/log.ts';
 import type { ToView } from '../bridge/contract.ts';
 import type { ChatLinkDeps, ChatPage } from './chatLink.ts';
 
-/** A place that holds the chat's page: the view in the side bar, or an editor tab. */
+/** A container of the chat's page: the view in the side bar, or an editor tab. */
 export type PageHost = vscode.WebviewView | vscode.WebviewPanel;
 
 export function helloMessage(): ReturnType<ChatLinkDeps['hello']> {
   return { type: 'hello', strings: vscode.l10n.bundle ?? {}, language: vscode.env.language, trusted: vscode.workspace.isTrusted };
 }
 
-/** The page in a host. It is loaded by `loadPage`, once somebody listens. */
+/** The page in a host. `loadPage` loads it, once there is a listener. */
 export function pageOf(host: PageHost, log: Log): ChatPage {
   const onVisible = (listener: () => void): Disposable =>
     'onDidChangeVisibility' in host ? host.onDidChangeVisibility(listener) : host.onDidChangeViewState(listener);

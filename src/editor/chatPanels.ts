@@ -18,7 +18,7 @@ interface OpenPanel {
   readonly link: ChatLink;
 }
 
-/** Sessions in editor tabs, each with a page of its own that shows one session whatever the view in the side bar shows. */
+/** Sessions in editor tabs; the page of each shows one session, whatever the view in the side bar shows. */
 export class ChatPanels implements Disposable {
   readonly #extensionUri: vscode.Uri;
   readonly #sessions: Sessions;
@@ -36,19 +36,19 @@ export class ChatPanels implements Disposable {
     this.#log = log;
   }
 
-  /** Before a tab is opened: `deps` answer its page. */
+  /** Sets what answers the pages; call it before a tab is opened. */
   serve(deps: Omit<ChatLinkDeps, 'hello' | 'log' | 'focused'>): void {
     this.#deps = { ...deps, hello: helloMessage, log: this.#log, focused: () => {} };
   }
 
-  /** Fills a tab that comes back with the window. */
+  /** Fills a tab that the editor restores with the window. */
   async restore(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
     const id = shownIn(state);
     if (id !== undefined) await this.#sessions.bringBack(id);
     this.#fill(panel, id);
   }
 
-  /** Shows a session in a tab: in the one it has already, or in a new one beside the others. */
+  /** Shows a session in its existing tab, or in a new one beside the others. */
   async open(id: SessionId): Promise<void> {
     const there = [...this.#open].find(({ desk }) => desk.active === id);
     if (there) return there.panel.reveal();
@@ -64,7 +64,7 @@ export class ChatPanels implements Disposable {
     return this.#front?.desk.active;
   }
 
-  /** Gives the keys to the tab in front. False when there is none. */
+  /** Gives the focus to the tab in front. False when there is none. */
   focusFront(): boolean {
     this.#front?.panel.reveal();
     this.#front?.link.focus();
@@ -77,7 +77,7 @@ export class ChatPanels implements Disposable {
     return this.focusFront();
   }
 
-  /** `front` may be another one. */
+  /** Fires when `front` may have changed. */
   onFront(listener: () => void): Disposable {
     return this.#moves.listen(listener);
   }
@@ -145,7 +145,7 @@ export class ChatPanels implements Disposable {
 abstract class Desk implements SessionHost {
   readonly sessions: SessionHost;
   abstract readonly active: SessionId | undefined;
-  /** Tells that another one is the active one. */
+  /** Listens for a change of the active session. */
   protected abstract onActive(listener: () => void): Disposable;
 
   constructor(sessions: SessionHost) {
@@ -169,7 +169,7 @@ abstract class Desk implements SessionHost {
   }
 }
 
-/** The sessions as commands and menus see them: the active one is the one the user was in last, in a tab or in the side bar. */
+/** The sessions as commands and menus see them: active is the one the user was in last, in a tab or in the side bar. */
 export class FrontDesk extends Desk {
   readonly #panels: ChatPanels;
 
@@ -186,7 +186,7 @@ export class FrontDesk extends Desk {
   }
 }
 
-/** The sessions as one tab sees them: the active one is the one it shows. */
+/** The sessions as one tab sees them: active is the one it shows. */
 class PanelDesk extends Desk {
   readonly #changes = new Emitter<void>();
   #shown: SessionId | undefined;
@@ -209,7 +209,7 @@ class PanelDesk extends Desk {
   }
 }
 
-/** What the page of a tab may ask: the same as the view's, but another session is shown in this tab. */
+/** The answers for the page of a tab: like the view's, but another session opens in this tab. */
 function answersIn(desk: PanelDesk, answers: ChatLinkDeps['answers'], sessions: Sessions): ChatLinkDeps['answers'] {
   return {
     ...answers,
@@ -235,7 +235,7 @@ function namesIt(type: string): boolean {
   return type === 'title.set' || type === 'turn.started';
 }
 
-/** The session a page has shown, from what it has kept across a reload. */
+/** The session that a page showed before a reload, from its saved state. */
 function shownIn(state: unknown): SessionId | undefined {
   return typeof state === 'object' && state !== null && 'shown' in state && typeof state.shown === 'string' ? state.shown : undefined;
 }

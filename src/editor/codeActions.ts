@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { Disposable } from '../base/lifetime.ts';
 import { editorActionsOn } from './settings.ts';
 
-/** Lightbulbs on problems and on what is selected, as long as the setting is on. */
+/** Lightbulbs on problems and selections, while the setting is on. */
 export function offerCodeActions(): Disposable {
   return vscode.languages.registerCodeActionsProvider(
     { scheme: 'file' },
@@ -11,7 +11,7 @@ export function offerCodeActions(): Disposable {
   );
 }
 
-/** For a problem to fix and explain it; otherwise for a selection or a word. None while the setting is off. */
+/** For a problem, actions to fix and explain it; otherwise actions for a selection or a word. None while the setting is off. */
 export function codeActions(
   document: vscode.TextDocument,
   range: vscode.Range,

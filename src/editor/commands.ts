@@ -59,7 +59,7 @@ export interface CommandDeps {
 
 type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
-/** Every command of the manifest and what it does. */
+/** Every command of the manifest with its implementation. */
 export function commandTable(deps: CommandDeps) {
   return {
     ...editorCommands({ ...deps, sessions: deps.front, chat: chatInFront(deps) }),
@@ -181,12 +181,12 @@ function approvalCommands(deps: CommandDeps) {
   };
   return {
     'parley.setAside': () => approvals.setAside(),
-    // The links of notifications run it.
+    // Run by the links of notifications.
     'parley.decide': async (sessionId?: unknown, askId?: unknown, how?: unknown) => {
       if (typeof sessionId !== 'string' || typeof askId !== 'string' || (how !== 'accept' && how !== 'reject')) return;
       await approvals.decide(sessionId, askId, how);
     },
-    // A notification names the ask it is about.
+    // A notification passes its own ask.
     'parley.showPending': async (sessionId?: unknown, askId?: unknown) => {
       if (typeof sessionId === 'string' && typeof askId === 'string' && approvals.show(sessionId, askId)) return;
       if (!approvals.showPending()) nothingWaits();
@@ -195,7 +195,7 @@ function approvalCommands(deps: CommandDeps) {
     'parley.rejectAll': () => decideAll('reject'),
     'parley.acceptDiff': (uri?: unknown) => decideDiff('accept', uri),
     'parley.rejectDiff': (uri?: unknown) => decideDiff('reject', uri),
-    // The keys of the answers name their letter.
+    // The keybindings of the answers pass their letter.
     'parley.diffAnswers': (uri?: unknown) => {
       const ask = askInFront(uri);
       if (ask) approvals.show(ask.sessionId, ask.askId, typeof uri === 'string' ? uri : undefined);

@@ -6,12 +6,12 @@ import type { Choice, QuickInputs } from './quickInputs.ts';
 import type { Secrets } from './secrets.ts';
 import { type ModelSettings, modelSettings, setModel } from './settings.ts';
 
-/** What was answered so far. Nothing is stored before the last answer. */
+/** The answers so far. Nothing is stored before the last answer. */
 interface Draft {
   readonly name: string;
   readonly baseUrl: string;
   readonly needsKey: boolean;
-  /** Asked for whether it is needed or not: nobody knows the endpoint. */
+  /** The key is always asked for, as the needs of a custom endpoint are unknown. */
   readonly custom?: true;
   readonly key?: string | undefined;
 }
@@ -20,7 +20,7 @@ const BACK = { kind: 'back' } as const;
 
 export type ConfigureInputs = Pick<QuickInputs, 'pick' | 'input'>;
 
-/** Endpoint, key and model in three steps with a way back; a step that has nothing to ask is left out. `start` is an endpoint chosen already. */
+/** Endpoint, key and model in three steps with a way back; skips a step that has nothing to ask. `start` is an endpoint chosen already. */
 export async function configureModel(
   inputs: ConfigureInputs,
   secrets: Pick<Secrets, 'modelKey' | 'setModelKey'>,
@@ -77,7 +77,7 @@ async function pickEndpoint(inputs: ConfigureInputs, now: ModelSettings): Promis
   }
 }
 
-/** '' is the way back. */
+/** Returns '' when the user goes back. */
 async function askUrl(inputs: ConfigureInputs, value: string): Promise<string | undefined> {
   const text = await inputs.input({
     title: title(),
@@ -91,7 +91,7 @@ async function askUrl(inputs: ConfigureInputs, value: string): Promise<string | 
   return text?.trim().replace(/\/+$/, '');
 }
 
-/** The second and the third step: a key that the endpoint refuses is asked for again. */
+/** The second and the third step; asks again for a key that the endpoint refuses. */
 async function keyAndModel(
   inputs: ConfigureInputs,
   draft: Draft,

@@ -11,7 +11,7 @@ const LONGEST = 256 * 1024;
 const MOST_PROBLEMS = 200;
 const MOST_FILES = 50;
 
-/** What the editor can put into a prompt; contexts that hold nothing just now come last and say so. */
+/** The contexts that the editor can put into a prompt; contexts that are empty now come last and say so. */
 export async function availableContexts(terminal: RecentCommand | undefined): Promise<readonly MentionedContext[]> {
   const selection = selectionContent();
   const problems = problemList().length;
@@ -111,7 +111,7 @@ async function changesText(): Promise<string> {
   return diffs.filter(Boolean).join('\n');
 }
 
-/** What a menu was opened on (several, from the explorer), or else the file in front. What is not on disk is left out. */
+/** The files a menu was opened on (several, from the explorer), or else the file in front. Leaves out files that are not on disk. */
 export async function fileContents(clicked: unknown, selected: unknown): Promise<readonly Content[]> {
   const many = Array.isArray(selected) ? selected.filter((one: unknown) => one instanceof vscode.Uri) : [];
   const one = clicked instanceof vscode.Uri ? clicked : vscode.window.activeTextEditor?.document.uri;

@@ -6,7 +6,7 @@ import type { SessionEvent } from '../session/events.ts';
 import { canStop, openApprovals, turnFiles } from '../session/select.ts';
 import type { Review } from './review/review.ts';
 
-/** Keeps the context keys in step that menus, keybindings and enablements look at. */
+/** Updates the context keys of menus, keybindings and enablements. */
 export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
   const life = new Lifetime();
   const known = new Map<string, unknown>();
@@ -57,7 +57,7 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
   return life;
 }
 
-/** What happens often (text, output, progress of a call) changes none of the keys. */
+/** False for frequent events (text, output, progress of a call), which change none of the keys. */
 function matters(event: SessionEvent): boolean {
   switch (event.type) {
     case 'text.delta':

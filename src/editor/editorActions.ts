@@ -20,7 +20,7 @@ export interface EditorActionDeps {
 const LONGEST = 256 * 1024;
 const MOST_PROBLEMS = 50;
 
-/** What menus and lightbulbs of the editor do: each is one prompt with what it is about attached, or puts that into the composer. */
+/** The commands of editor menus and lightbulbs: each sends one prompt with its subject attached, or puts that into the composer. */
 export function editorCommands(deps: EditorActionDeps) {
   const { chat } = deps;
   const about = async (prompt: string, uri: unknown, range: unknown): Promise<void> => {
@@ -50,7 +50,7 @@ export function editorCommands(deps: EditorActionDeps) {
   } satisfies Readonly<Record<string, (...args: unknown[]) => unknown>>;
 }
 
-/** Sends a prompt to the session in front, or to a new one. The id of its turn and session; undefined when there can be none. */
+/** Sends a prompt to the session in front, or to a new one. Returns the ids of its turn and session; undefined when there can be none. */
 async function send(
   { sessions, starter, chat, newId }: EditorActionDeps,
   text: string,
@@ -68,12 +68,12 @@ async function send(
 interface Place {
   readonly document: vscode.TextDocument;
   readonly range: vscode.Range;
-  /** "src/a.ts:3-9" */
+  /** Such as "src/a.ts:3-9". */
   readonly label: string;
   readonly content: readonly Content[];
 }
 
-/** What a command was called with, or else the editor in front: its selection, or the symbol around its cursor, or its line. */
+/** The arguments of a command, or else the editor in front: its selection, or the symbol around its cursor, or its line. */
 async function placeOf(uri: unknown, range: unknown): Promise<Place | undefined> {
   const editor = vscode.window.activeTextEditor;
   const document = uri instanceof vscode.Uri ? await vscode.workspace.openTextDocument(uri) : editor?.document;
@@ -93,7 +93,7 @@ async function placeOf(uri: unknown, range: unknown): Promise<Place | undefined>
   return { document, range: asked, label, content: [content] };
 }
 
-/** The smallest function, method or class around a position, as the language's own extension tells it. */
+/** The smallest function, method or class around a position, as reported by the language's own extension. */
 async function symbolAround(document: vscode.TextDocument, position: vscode.Position): Promise<vscode.Range | undefined> {
   const told = await vscode.commands.executeCommand<readonly vscode.DocumentSymbol[] | undefined>(
     'vscode.executeDocumentSymbolProvider',
@@ -127,7 +127,7 @@ function attached(name: string, text: string): readonly Content[] {
   return text.trim() === '' ? [] : [{ type: 'file', path: name, text: text.slice(0, LONGEST) }];
 }
 
-/** The editor tells it by the clipboard only, which gets back what it held. */
+/** Reads the terminal's selection through the clipboard, the only way there is, and restores the clipboard. */
 async function terminalSelection(): Promise<string> {
   const held = await vscode.env.clipboard.readText();
   await vscode.commands.executeCommand('workbench.action.terminal.copySelection');
@@ -136,7 +136,7 @@ async function terminalSelection(): Promise<string> {
   return text === held ? '' : text;
 }
 
-/** What the menu of a failed test hands over: the test and one message of it. */
+/** The test and one message of it, from the menu of a failed test. */
 function failureContent(value: unknown): readonly Content[] {
   const { test, message } = (value ?? {}) as { readonly test?: Partial<vscode.TestItem>; readonly message?: Partial<vscode.TestMessage> };
   if (!message) return [];
@@ -152,7 +152,7 @@ function failureContent(value: unknown): readonly Content[] {
   return attached(test?.label ?? vscode.l10n.t('Test failure'), lines.filter(Boolean).join('\n'));
 }
 
-/** The diff of each file that was chosen in the list of changes. */
+/** The diff of each chosen file in the list of changes. */
 async function changeContents(resources: readonly unknown[]): Promise<readonly Content[]> {
   const all = await repositories();
   const uris = resources.flatMap((one) => {
@@ -177,7 +177,7 @@ function repositoryOf(all: readonly GitRepository[], uri: vscode.Uri): GitReposi
     .sort((a, b) => b.rootUri.fsPath.length - a.rootUri.fsPath.length)[0];
 }
 
-/** Asks for a message to what is staged, or else to all changes, and puts the answer into the box of Source Control, unless that was written in meanwhile. */
+/** Asks for a message for the staged changes, or else all changes, and writes it into Source Control's box, unless the user wrote there meanwhile. */
 async function writeCommitMessage(deps: EditorActionDeps, source: unknown): Promise<void> {
   const { rootUri } = (source ?? {}) as { readonly rootUri?: unknown };
   const all = await repositories();
@@ -191,7 +191,7 @@ async function writeCommitMessage(deps: EditorActionDeps, source: unknown): Prom
   if (message && repository.inputBox.value === before) repository.inputBox.value = message;
 }
 
-/** The text of a turn once it is done; undefined when it fails, is stopped or goes away. */
+/** The text of a turn once it is done; undefined when it fails, is cancelled or disappears. */
 function answerOf(sessions: SessionHost, sessionId: string, turnId: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const wait = new Lifetime();
@@ -214,7 +214,7 @@ function answerOf(sessions: SessionHost, sessionId: string, turnId: string): Pro
   });
 }
 
-/** Without the fence that some models put around it. */
+/** Removes the fence that some models put around the message. */
 export function messageIn(answer: string): string {
   return (/^\s*```\w*\n(.*?)\n```\s*$/s.exec(answer)?.[1] ?? answer).trim();
 }

@@ -4,17 +4,17 @@ import type { Sessions } from '../live/sessions.ts';
 import type { HostedSession } from '../live/surface.ts';
 import { isBusy, runningTurn } from '../session/select.ts';
 
-/** Shows a sentence with one button; answers with the button's text when it was pressed. */
+/** Shows a sentence with one button; returns the button's text when the user pressed it. */
 export type Warn = (text: string, action: string) => PromiseLike<string | undefined>;
 
 const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, action);
 
-/** Ends the agent and closes the session. While it works the user is asked first. */
+/** Ends the agent and closes the session. Asks the user first while it works. */
 export async function closeSession(sessions: Pick<Sessions, 'close'>, session: HostedSession, ask = warn): Promise<void> {
   if (await mayEnd(session, vscode.l10n.t('Close Session'), ask)) await sessions.close(session.id);
 }
 
-/** Starts the agent again. While it works the user is asked first, unless they have stopped it already and it goes on. */
+/** Restarts the agent. Asks the user first while it works, unless they have stopped it already and it keeps working. */
 export async function restartAgent(session: HostedSession & Pick<LiveSession, 'restart'>, ask = warn): Promise<void> {
   const stopped = runningTurn(session.store.now)?.stopping === true;
   if (stopped || (await mayEnd(session, vscode.l10n.t('Restart agent'), ask))) await session.restart();

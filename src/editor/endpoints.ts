@@ -1,7 +1,7 @@
 import type { ModelLine } from '../bridge/contract.ts';
 import { listModels } from './models.ts';
 
-/** An OpenAI-compatible endpoint that many people have. */
+/** A widely used OpenAI-compatible endpoint. */
 export interface Endpoint {
   readonly name: string;
   readonly baseUrl: string;
@@ -18,7 +18,7 @@ const LOCAL: readonly Endpoint[] = [
   { name: 'vLLM', baseUrl: 'http://localhost:8000/v1', needsKey: false },
 ];
 
-/** Those on this computer first. In China two services have addresses of their own. */
+/** Known endpoints, those on this computer first. In China two services have addresses of their own. */
 export function endpoints(language: string): readonly Endpoint[] {
   const isChina = /^zh-(?:cn|hans)/i.test(language);
   const hosted: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ export function endpoints(language: string): readonly Endpoint[] {
   return [...LOCAL, ...Object.entries(hosted).map(([name, baseUrl]) => ({ name, baseUrl, needsKey: true }))];
 }
 
-/** The models of a server on this computer; undefined when none answers there. */
+/** The models of a server on this computer; undefined when none responds. */
 export async function runningEndpoint({ baseUrl }: Endpoint): Promise<readonly ModelLine[] | undefined> {
   return listModels(baseUrl, undefined, PROBE_LIMIT).catch(() => undefined);
 }

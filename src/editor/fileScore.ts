@@ -1,4 +1,4 @@
-/** 0 means that it does not fit: all characters of the query, in order. */
+/** Scores a match of all characters of the query, in order; 0 means no match. */
 export function scoreOf(label: string, query: string, open: boolean): number {
   const text = label.toLowerCase();
   const wanted = query.trim().toLowerCase().replaceAll('\\', '/');

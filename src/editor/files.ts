@@ -12,21 +12,21 @@ import { mergedInto } from '../session/merge.ts';
 import { PlaceChanged } from '../transport/realFiles.ts';
 import { smallestChange } from './textChange.ts';
 
-/** Writing takes steps, and agents do not wait for one write before the next. */
+/** Queues writes: each takes several steps, and agents do not wait for one write before the next. */
 const inTurn = new KeyedQueue();
 
-/** Files that are saved for an agent at the moment, by their keys. */
+/** Keys of the files being saved for an agent at the moment. */
 const saving = new Set<string>();
 const typed = new Emitter<{ readonly file: string; readonly text: string }>();
-/** An agent is about to save a file in which the user has typed that text. */
+/** Fires before an agent saves a file in which the user has typed that text. */
 export const onSavesTyped = typed.listen;
 
-/** True while a file is saved for an agent or by Parley, and not by the user. */
+/** True while a file is being saved for an agent or by Parley, and not by the user. */
 export function isSavedForAgent(file: string): boolean {
   return saving.has(keyOfFile(realPathNow(file)));
 }
 
-/** The files port: unsaved text first; writing goes through the open document, so that undo works and nothing of the user's is overwritten unseen. */
+/** The files port: unsaved text first; writes go through the open document, so that undo works and the user's text is never overwritten unseen. */
 export const editorFiles: Files = {
   async read(file) {
     return inTurn.run(await keyOf(file), () => textNow(file));
@@ -43,8 +43,7 @@ export const editorFiles: Files = {
 };
 
 /**
- * What is saved is read from the disk: an open document may not have followed what an agent wrote there. Only the editor reads other encodings than
- * UTF-8.
+ * Reads saved text from the disk: an open document may not have followed an agent's write there. Only the editor reads other encodings than UTF-8.
  */
 async function textNow(file: string): Promise<string> {
   const document = openDocument(file);
@@ -83,8 +82,8 @@ export async function presentText(file: string): Promise<string | null | undefin
 }
 
 /**
- * The open document of a file, under whichever of its names it is open: agents name files as links lead. Addresses are compared as the editor does it,
- * not as text: drive letters have no case.
+ * The open document of a file, under whichever of its names it is open: agents name files as links lead. Compares addresses as the editor does, not
+ * as text: drive letters have no case.
  */
 export function openDocument(file: string): vscode.TextDocument | undefined {
   const open = vscode.workspace.textDocuments.filter((document) => !document.isClosed);
@@ -100,12 +99,12 @@ export function unsavedText(file: string): string | undefined {
   return document?.isDirty ? document.getText() : undefined;
 }
 
-/** One file, by whichever of its names. */
+/** The key of a file, the same for each of its names. */
 async function keyOf(file: string): Promise<string> {
   return keyOfFile(await realpath(file).catch(() => path.resolve(file)));
 }
 
-/** undefined when there is no such file. */
+/** The text on disk; undefined when there is no such file. */
 async function textOnDisk(file: string): Promise<string | undefined> {
   try {
     return await readTextFile(file);
@@ -119,22 +118,22 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Milliseconds a step is tried for, while the user types in the same text and each key makes it too late. */
+/** Milliseconds to retry a step while the user types in the same text and each key outdates it. */
 const PATIENCE_MS = 20_000;
 const BETWEEN_SAVES_MS = 50;
-/** Saves the active editor, and nothing is done to its text. There is none for another. */
+/** Saves the active editor without changing its text. No such command exists for other editors. */
 const SAVE_AS_IT_IS = 'workbench.action.files.saveWithoutFormatting';
-/** Milliseconds the editor has to take over what is on disk. */
+/** Milliseconds the editor has to pick up the text on disk. */
 const TAKE_OVER_MS = 3000;
 
 const BETWEEN_LOOKS_MS = 200;
-/** Another program writes the file again and again: so often it is tried to get in between. */
+/** Retries when another program keeps writing the file. */
 const MOST_TRIES = 5;
 
 /**
- * Makes an open document and its file say `text`. `from` is what the text was made of: what the user has typed since stays; where that overlaps, it
- * throws. What extensions and settings do to a text that is saved does not count: the agent has to find what it has written (acp.md §10.2).
- * `real` is the real path that was checked: it throws when the file's path leads elsewhere by now.
+ * Writes `text` to an open document and its file. `from` is the text it was made from: text the user has typed since stays; throws where the two
+ * overlap. Undoes changes that extensions and settings make on save: the agent has to find what it has written (acp.md §10.2). `real` is the real
+ * path that was checked: throws when the file's path leads elsewhere by now.
  */
 async function writeDocument(document: vscode.TextDocument, text: string, from?: string, real?: string): Promise<void> {
   const wantedOf = (now: string): string => {
@@ -143,7 +142,7 @@ async function writeDocument(document: vscode.TextDocument, text: string, from?:
     return wanted;
   };
   for (let tries = 1; ; tries += 1) {
-    // In a large folder, or while much is written, the editor hears late of what was written to the disk.
+    // In a large folder, or during many writes, the editor learns late of changes on the disk.
     if (!document.isDirty && !(await hasFollowed(document))) {
       if (await writtenBeneath(document, wantedOf, real)) return;
     }
@@ -152,14 +151,14 @@ async function writeDocument(document: vscode.TextDocument, text: string, from?:
       return await writeThrough(document, wantedOf, real);
     } catch (error) {
       const isTakenBack = clean !== undefined && (await takenBack(document, clean));
-      // Another refusal than that the file has changed meanwhile would come again.
+      // Only a refusal because the file has changed meanwhile is worth another try.
       if (!isTakenBack || document.getText() === clean || tries === MOST_TRIES) throw error;
     }
   }
 }
 
 async function writeThrough(document: vscode.TextDocument, wantedOf: (now: string) => string, real: string | undefined): Promise<void> {
-  // A save runs formatters, and the editor may save a changed document by itself at any moment: unchanged ones are written on disk alone.
+  // A save runs formatters, and the editor may save a changed document at any moment: unchanged documents are written on disk only.
   if (await overwritten(document, wantedOf(plain(document.getText())), real)) return;
   let before: string;
   let wanted: string;
@@ -177,18 +176,18 @@ async function writeThrough(document: vscode.TextDocument, wantedOf: (now: strin
   try {
     await save(document);
   } catch (error) {
-    // What was not written does not stand in the editor either.
+    // Removes text from the editor that could not be saved.
     const back = mergedInto(plain(document.getText()), wanted, before);
     if (back !== undefined) await replaced(document, back);
     throw error;
   } finally {
     hand.dispose();
   }
-  // What differs now was changed by the save, or typed: then it is the user's.
+  // A difference now comes from the save, or from typing: then it is the user's.
   if (!typed && plain(document.getText()) !== wanted) await overwritten(document, wanted, real);
 }
 
-/** Whether the document says what its file says, after a while at the latest. True where the editor alone can read the file. */
+/** Waits a limited time for the document to match its file. True also where only the editor can read the file. */
 async function hasFollowed(document: vscode.TextDocument): Promise<boolean> {
   for (const end = performance.now() + TAKE_OVER_MS; ; ) {
     const there = await readTextFile(document.fileName).catch(() => undefined);
@@ -199,12 +198,12 @@ async function hasFollowed(document: vscode.TextDocument): Promise<boolean> {
   }
 }
 
-/** Lines end in one way in a document, whatever they do in its file. */
+/** Normalizes line ends, which are uniform in a document but not in its file. */
 function oneLineEnd(text: string): string {
   return text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
 }
 
-/** Writes the file below a document that has not followed it; the editor takes over both changes at once. */
+/** Writes the file below a document that has not followed it; the editor picks up both changes at once. */
 async function writtenBeneath(
   document: vscode.TextDocument,
   wantedOf: (now: string) => string,
@@ -221,7 +220,7 @@ async function writtenBeneath(
 }
 
 /**
- * A save was refused because the file had changed: makes the document what its file says, and with that takes back what the editor tells of it. False
+ * After a save was refused because the file had changed: makes the document match its file, which also clears the editor's message about it. False
  * where the user has typed.
  */
 async function takenBack(document: vscode.TextDocument, clean: string): Promise<boolean> {
@@ -230,7 +229,7 @@ async function takenBack(document: vscode.TextDocument, clean: string): Promise<
   return !document.isDirty;
 }
 
-/** Only what differs is replaced: cursors and breakpoints stay. False when the document has changed meanwhile. */
+/** Replaces only the difference: cursors and breakpoints stay. False when the document has changed meanwhile. */
 async function replaced(document: vscode.TextDocument, wanted: string): Promise<boolean> {
   const text = document.eol === vscode.EndOfLine.CRLF ? wanted.replace(/\n/g, '\r\n') : wanted;
   const change = smallestChange(document.getText(), text);
@@ -240,7 +239,7 @@ async function replaced(document: vscode.TextDocument, wanted: string): Promise<
   return vscode.workspace.applyEdit(edit);
 }
 
-/** Settles when what the document says now is on disk, although the user may have typed more by then. */
+/** Settles when the document's present text is on disk, although the user may have typed more by then. */
 async function save(document: vscode.TextDocument): Promise<void> {
   let saved = false;
   const saves = vscode.workspace.onDidSaveTextDocument((one) => {
@@ -251,7 +250,7 @@ async function save(document: vscode.TextDocument): Promise<void> {
       const { version } = document;
       if (isActive(document)) await vscode.commands.executeCommand(SAVE_AS_IT_IS);
       if (saved || !document.isDirty || (await document.save()) || saved) return;
-      // Nobody typed into it: another try ends as this one.
+      // Nobody typed into it: another try would end the same way.
       if (document.version === version) break;
       await pause(BETWEEN_SAVES_MS);
     }
@@ -262,14 +261,14 @@ async function save(document: vscode.TextDocument): Promise<void> {
   throw new Error(`${document.fileName} could not be saved: it holds unsaved changes and has changed on disk, too`);
 }
 
-/** The user may type into it at any moment. */
+/** True for the active document, into which the user may type at any moment. */
 function isActive(document: vscode.TextDocument): boolean {
   return vscode.window.activeTextEditor?.document === document;
 }
 
 /**
- * Writes the file on disk, where no formatter stands in between, and waits until the editor has taken it over. False when that is not safe: the
- * document has unsaved changes, is in front of the user, differs from the file, or lies where the editor watches no files.
+ * Writes the file on disk, bypassing formatters, and waits until the editor has picked it up. False when that is not safe: the document has unsaved
+ * changes, is in front of the user, differs from the file, or lies where the editor watches no files.
  */
 async function overwritten(document: vscode.TextDocument, wanted: string, real?: string): Promise<boolean> {
   const quiet = () => !document.isDirty && !document.isClosed && !isActive(document);
@@ -283,7 +282,7 @@ async function overwritten(document: vscode.TextDocument, wanted: string, real?:
   return plain(document.getText()) === wanted;
 }
 
-/** Settles when the document changes, or after so many milliseconds. */
+/** Settles when the document changes, or after `most` milliseconds. */
 async function nextChange(document: vscode.TextDocument, most: number): Promise<void> {
   let changes: vscode.Disposable | undefined;
   let timer: NodeJS.Timeout | undefined;

@@ -20,7 +20,7 @@ interface Scored {
   readonly score: number;
 }
 
-/** What fits the text after an @: contexts of the editor first, then files and folders of the workspace by how well they fit, then symbols. */
+/** Finds matches for the text after an @: contexts of the editor, then files and folders of the workspace by score, then symbols. */
 export class MentionFinder {
   readonly #terminals: RecentCommands;
   #list: { readonly at: number; readonly files: Promise<readonly vscode.Uri[]> } | undefined;
@@ -80,13 +80,13 @@ function foldersOf(files: readonly vscode.Uri[], query: string): readonly Scored
   return [...folders].flatMap((folder): readonly Scored[] => {
     const label = folderLabel(folder);
     if (label.startsWith('/') || label === './' || vscode.workspace.workspaceFolders?.some(({ uri }) => uri.fsPath === folder)) return [];
-    // A slash at the end asks for a folder.
+    // A slash at the end selects a folder.
     const score = scoreOf(label.slice(0, -1), query.replace(/\/$/, ''), query.endsWith('/'));
     return score > 0 ? [{ mention: { kind: 'folder', path: `${folder}${path.sep}`, label }, score }] : [];
   });
 }
 
-/** Symbols that the workspace's language services know by this name; none when they take too long. */
+/** Symbols with this name from the workspace's language services; none when they take too long. */
 async function symbolsOf(query: string): Promise<readonly MentionedPlace[]> {
   const asked = vscode.commands.executeCommand<readonly vscode.SymbolInformation[] | undefined>(
     'vscode.executeWorkspaceSymbolProvider',

@@ -5,7 +5,7 @@ export interface FlatCommand {
   readonly command: Command;
 }
 
-/** A command and those below it, in order. One that has children is listed itself too: agents may take it alone. */
+/** A command and its subcommands, in order. A command with children is listed itself too: agents may accept it alone. */
 export function flatCommands(commands: readonly Command[], above: readonly string[] = []): readonly FlatCommand[] {
   return commands.flatMap((command) => {
     const path = [...above, command.name];

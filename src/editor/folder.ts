@@ -17,7 +17,7 @@ export async function sessionFolder(inputs: QuickInputs, ask: boolean): Promise<
   return folders[0]?.uri.fsPath;
 }
 
-/** Explains what is missing, with the way on. */
+/** Explains what is missing and offers a remedy. */
 export async function explainNoFolder(): Promise<void> {
   const open = vscode.l10n.t('Open Folder…');
   const choice = await vscode.window.showInformationMessage(vscode.l10n.t('An agent works in a folder. Open one first.'), open);

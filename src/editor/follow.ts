@@ -19,10 +19,10 @@ export interface FollowDeps {
   readonly log: Log;
 }
 
-/** Milliseconds between two files, so that a quick agent does not make the screen flicker. */
+/** Milliseconds between two files, so that a fast agent does not make the screen flicker. */
 const DWELL = 400;
 
-/** Shows the file and the line where the agent of the active session works, when that is turned on. The focus and the cursor stay where they are. */
+/** Shows the file and the line where the agent of the active session works, when that is on. The focus and the cursor stay where they are. */
 export function follow(deps: FollowDeps): Surface {
   return (desk) => new Follower(desk, deps);
 }
@@ -44,7 +44,7 @@ class Follower implements Disposable {
   #showing = false;
   /** The key of the place that was shown last. */
   #shown = '';
-  /** A place that could not be shown because there is no such file yet. */
+  /** A place that could not be shown because the file does not exist yet. */
   #missing: Wanted | undefined;
   #column: number | undefined;
 
@@ -119,7 +119,7 @@ class Follower implements Disposable {
     }, ms);
   }
 
-  /** Nothing while it is off, and nothing while the agent waits for the user: what they decide about stays in front. */
+  /** Undefined while following is off, or while the agent waits for the user, so that the subject of the decision stays in front. */
   #wanted(): Wanted | undefined {
     if (!this.#deps.on()) return undefined;
     const { active } = this.#desk;
@@ -128,19 +128,19 @@ class Follower implements Disposable {
     const location = locationToFollow(session);
     const since = runningTurn(session)?.startedAt;
     if (!location || since === undefined) return undefined;
-    // Who goes elsewhere in the middle of a turn is not fetched back before the next one, or before they turn this on again (acp.md §8.4).
+    // A user who goes elsewhere during a turn stays there until the next turn, or until they turn this on again (acp.md §8.4).
     if ((this.#activity.jumpedAt ?? Number.NEGATIVE_INFINITY) > since) return undefined;
     const file = path.resolve(session.cwd, location.path);
     return { location, file, cwd: session.cwd, since, key: `${session.id}\n${since}\n${file}\n${location.line ?? ''}` };
   }
 
-  /** A file that was waited for is looked for once more when its call has ended. */
+  /** The missing file to look for once more when its call has ended. */
   #made(): Wanted | undefined {
     const waited = this.#missing;
     return waited && this.#fits(waited) ? waited : undefined;
   }
 
-  /** Nothing has come between: the same turn goes on, the user has not gone elsewhere, and the agent works nowhere else by now. */
+  /** True when nothing has intervened: the same turn runs, the user has not gone elsewhere, and the agent works nowhere else by now. */
   #still(wanted: Wanted): boolean {
     const works = this.#wanted();
     return !this.#life.ended && (works ? works.key === wanted.key : this.#fits(wanted));
@@ -153,8 +153,8 @@ class Follower implements Disposable {
   }
 
   /**
-   * Milliseconds to wait when the user is in the way, or when it is not wanted any more; undefined when it is done, or never will be; 'missing'
-   * when there is no such file, which the call may yet make (acp.md §8.4).
+   * Milliseconds to wait when the user is in the way, or when the place is not wanted any more; undefined when it is shown, or never will be;
+   * 'missing' when there is no such file, which the call may yet create (acp.md §8.4).
    */
   async #show(wanted: Wanted): Promise<number | 'missing' | undefined> {
     const { location, file, cwd, since } = wanted;
@@ -218,7 +218,7 @@ function isBelow(folder: string, file: string): boolean {
   return Boolean(pathBelow(folder, file));
 }
 
-/** What may change where the agent works. Growing text does not. */
+/** True for events that may change where the agent works. Growing text does not. */
 function matters(event: SessionEvent): boolean {
   switch (event.type) {
     case 'part.added':

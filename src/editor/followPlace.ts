@@ -6,19 +6,19 @@ export const BESIDE = -2;
 
 /** Files whose last touch is remembered. */
 const MOST_FILES = 200;
-/** Milliseconds in which a scroll of an editor that we have just shown something in is taken for our own. */
+/** Milliseconds in which a scroll of an editor where we just showed something counts as our own. */
 const OWN_SCROLL = 1000;
 
-/** What the user has done in the editors, by the addresses of their files; times in milliseconds. What we show there ourselves does not count. */
+/** The user's activity in the editors, by file address; times in milliseconds. Our own actions do not count. */
 export interface UserActivity {
-  /** When the editor of a file last moved. */
+  /** When the editor of a file last scrolled. */
   readonly moved: ReadonlyMap<string, number>;
   /** When the user last typed, clicked or went there. */
   readonly worked: ReadonlyMap<string, number>;
   readonly visible: ReadonlySet<string>;
-  /** Files that came on the screen by somebody else's doing, and are still there. */
+  /** Files on the screen that something other than us opened. */
   readonly appeared: ReadonlySet<string>;
-  /** The active editor is one of our diffs. */
+  /** True when the active editor is one of our diffs. */
   readonly inReview: boolean;
   /** The editor the user went to last. */
   readonly chosen?: string | undefined;
@@ -52,7 +52,7 @@ export function afterEvent(activity: UserActivity, event: EditorEvent): UserActi
       const { uri, inReview = activity.inReview, at } = event;
       const next = { ...activity, inReview, chosen: undefined };
       if (uri === undefined) return next;
-      // An editor that comes up because one of our diffs went away was not chosen by the user.
+      // An editor that appears because one of our diffs closed was not chosen by the user.
       if (activity.inReview || inReview || uri === activity.own?.uri) return { ...next, appeared: without(activity.appeared, uri) };
       return jumped({ ...next, chosen: uri, worked: noted(activity.worked, uri, at) }, at);
     }
@@ -67,7 +67,7 @@ export function afterEvent(activity: UserActivity, event: EditorEvent): UserActi
   }
 }
 
-/** The editor's events about what is active and what is visible come in either order: a jump is both. */
+/** Detects a jump, whose active and visible events the editor sends in either order. */
 function jumped(activity: UserActivity, at: number): UserActivity {
   const { chosen, appeared } = activity;
   if (chosen === undefined || !appeared.has(chosen)) return activity;
@@ -93,16 +93,16 @@ export interface Scene {
   /** All columns, also those without a text editor in front. */
   readonly columns: readonly number[];
   readonly active: number;
-  /** Where a file was shown last. */
+  /** The column where a file was shown last. */
   readonly own: number | undefined;
   readonly activity: UserActivity;
-  /** When the turn began: the editor that was worked in since is where the user is. */
+  /** When the turn began: the user is in the editor they used since. */
   readonly since: number;
   readonly now: number;
 }
 export type Place = { readonly column: number } | { readonly waitMs: number };
 
-/** Where to show a file without getting in the way: never over an editor the user works in, and never scrolling one that was just touched. */
+/** Where to show a file without disturbing: never over an editor the user works in, and never scrolling one that was just touched. */
 export function placeFor(uri: string, scene: Scene): Place {
   const { visible, columns, active, own, activity, since, now } = scene;
   const touchedAt = (file: string) => Math.max(activity.moved.get(file) ?? LONG_AGO, activity.worked.get(file) ?? LONG_AGO);
@@ -111,7 +111,7 @@ export function placeFor(uri: string, scene: Scene): Place {
   const shown = visible.filter((one) => one.uri === uri);
   const there = shown.find((one) => one.column === own) ?? shown[0];
   if (there) return restsIn(there) > 0 ? { waitMs: restsIn(there) } : { column: there.column };
-  // The keys go to the active column: it is taken only while the user has done nothing there since they set the agent going.
+  // The active column receives the keys: it is used only while the user has done nothing there since they started the agent.
   const worksIn = (column: number) => {
     const one = column === active ? inFront(column) : undefined;
     return one !== undefined && (activity.worked.get(one.uri) ?? LONG_AGO) >= since;

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-/** What is used of the API of the editor's git extension. */
+/** The part of the git extension's API that Parley uses. */
 export interface GitRepository {
   readonly rootUri: vscode.Uri;
   readonly inputBox: { value: string };
@@ -9,7 +9,7 @@ export interface GitRepository {
   diffWithHEAD(path: string): Promise<string>;
 }
 
-/** The repositories that the editor has open; none where git is switched off. */
+/** The repositories that the editor has open; none where git is disabled. */
 export async function repositories(): Promise<readonly GitRepository[]> {
   type Git = { readonly enabled: boolean; getAPI(version: 1): { readonly repositories: readonly GitRepository[] } };
   const extension = vscode.extensions.getExtension<Git>('vscode.git');

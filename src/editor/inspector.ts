@@ -44,14 +44,14 @@ export class Inspector implements Disposable {
   }
 }
 
-/** Sends a page the rows it does not have yet, and what it asks for. */
+/** Sends a page the rows it does not have yet, and answers its requests. */
 function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, id: SessionId): Disposable {
   const life = new Lifetime();
   let sent = 0;
   let timer: NodeJS.Timeout | undefined;
   const update = () => {
     timer = undefined;
-    // The last one may have got events since.
+    // The last row may have got events since.
     const rows = traffic.rows(id).filter(({ number }) => number >= sent);
     sent = rows.at(-1)?.number ?? sent;
     void webview.postMessage({ type: 'rows', rows: rows.map(({ json: _, ...row }) => row), strings: vscode.l10n.bundle ?? {} });
@@ -77,7 +77,7 @@ function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, id: Ses
   return life;
 }
 
-/** What is saved can be imported as a session, and replayed without an editor. */
+/** Saves a recording that can be imported as a session and replayed without an editor. */
 async function save(recording: string): Promise<void> {
   const uri = await vscode.window.showSaveDialog({ filters: { JSONL: ['jsonl'] } });
   if (uri) await writeFile(uri.fsPath, recording, { mode: 0o600 });

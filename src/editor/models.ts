@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { ModelLine } from '../bridge/contract.ts';
 import { whyFailed } from '../transport/httpFailure.ts';
 
-/** Milliseconds for the list of models, and models shown of it. */
+/** Milliseconds that the list of models may take, and the number of models shown. */
 const LIST_LIMIT = 5000;
 const MOST = 1000;
 
@@ -16,7 +16,7 @@ const listed = z.object({
   ),
 });
 
-/** The models of an OpenAI-compatible endpoint. Rejects with a short reason: a code, an HTTP status or what was wrong with the answer. */
+/** The models of an OpenAI-compatible endpoint. Rejects with a short reason: a code, an HTTP status or the error in the response. */
 export async function listModels(baseUrl: string, key: string | undefined, limit = LIST_LIMIT): Promise<readonly ModelLine[]> {
   const response = await fetch(`${baseUrl}/models`, {
     headers: headersFor(baseUrl, key),
@@ -33,7 +33,7 @@ export async function listModels(baseUrl: string, key: string | undefined, limit
   });
 }
 
-/** Anthropic's endpoint takes chats with a bearer token like the others, and lists its models only with headers of its own. */
+/** Anthropic's endpoint accepts chats with a bearer token like the others, but lists its models only with headers of its own. */
 function headersFor(baseUrl: string, key: string | undefined): Record<string, string> {
   if (!key) return {};
   const own = new URL(baseUrl).host === 'api.anthropic.com' ? { 'x-api-key': key, 'anthropic-version': '2023-06-01' } : {};
@@ -48,7 +48,7 @@ export function priceText({ prompt, completion }: { readonly prompt: string; rea
   return input === 0 && output === 0 ? '$0' : `${dollars(input)} / ${dollars(output)}`;
 }
 
-/** `fetch` hides what the system said behind an error of its own. */
+/** Unwraps the system's error, which `fetch` hides behind its own. */
 function cause(error: unknown): Error {
   const hidden = error instanceof Error ? (error.cause ?? error) : error;
   return hidden instanceof Error ? hidden : new Error(String(hidden));

@@ -5,7 +5,7 @@ import type { SessionId } from '../session/model.ts';
 import { traceLine } from './redact.ts';
 import { traceOn } from './settings.ts';
 
-/** The log channel, and the protocol log, which has a channel of its own once it is asked for. */
+/** The log channel, and the protocol log, which gets its own channel on first use. */
 export class Output implements Disposable {
   readonly #channel = vscode.window.createOutputChannel('Parley', { log: true });
   readonly log = logTo(this.#channel);

@@ -8,13 +8,13 @@ import { plainLabel } from './approvals/rowText.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 import { openSettings } from './settings.ts';
 
-/** The agents there are, and the way to add one. */
+/** The available agents, and the way to add one. */
 type PickFrom = Pick<Agents, 'all' | 'known' | 'default' | 'add' | 'version' | 'installed'>;
 type Picked = { readonly profile: Profile } | { readonly known: FoundAgent } | 'settings';
 
 /**
- * Quick-pick of the agents: at once those of the settings, then those found on this computer, and known ones that are not here. Undefined when
- * none was chosen, when the user went to the settings, or when the chosen one was not installed.
+ * Quick-pick of the agents: first those of the settings, then those found on this computer, and known ones that are not here. Undefined when none was
+ * chosen, when the user went to the settings, or when the chosen one was not installed.
  */
 export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pick'>, check: StartCheck): Promise<Profile | undefined> {
   const settings: Choice<Picked> = { label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' };
@@ -55,7 +55,7 @@ function ownChoices(agents: PickFrom): readonly Choice<Picked>[] {
   });
 }
 
-/** With its arguments where another agent has the same command. */
+/** The command, with its arguments where another agent has the same command. */
 function commandLine({ id, command, args }: Profile, all: readonly Profile[]): string | undefined {
   if (command === undefined || !all.some((other) => other.id !== id && other.command === command)) return command;
   return [command, ...args].join(' ').slice(0, 300);
@@ -85,12 +85,12 @@ function installLine({ agent }: FoundAgent): string {
   return `npm install -g ${agent.npm}`;
 }
 
-/** Milliseconds between looks whether the program is there, for terminals that do not tell when a command has ended. */
+/** Milliseconds between checks for the program, for terminals that do not report the end of a command. */
 const LOOK_EVERY = 2000;
 
 /**
- * Installs an agent in a terminal, in the user's sight, once they have agreed; it goes into the settings when its program is there. Undefined when
- * they did not agree, or it is not there in the end.
+ * Installs an agent in a visible terminal, once the user has agreed; adds it to the settings when its program exists. Undefined when the user did not
+ * agree, or the program is still missing at the end.
  */
 async function install(known: FoundAgent, agents: PickFrom): Promise<Profile | undefined> {
   const line = installLine(known);
@@ -111,7 +111,7 @@ async function install(known: FoundAgent, agents: PickFrom): Promise<Profile | u
   return undefined;
 }
 
-/** True as soon as the program is there; false when the command has ended, the terminal was closed or the user has had enough, and it is not. */
+/** True as soon as the program exists; false when it is missing after the command ended, the terminal was closed or the user cancelled. */
 async function whenInstalled(
   { agent }: FoundAgent,
   agents: PickFrom,

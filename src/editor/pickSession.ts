@@ -17,10 +17,10 @@ type Switch =
   | { readonly kind: 'remembered'; readonly past: Past }
   | { readonly kind: 'new' };
 
-/** Milliseconds an agent has to list what it remembers. */
+/** Milliseconds an agent has to list its conversations. */
 const LIST_LIMIT = 2000;
 
-/** Quick-pick of all sessions of this folder, by day; goes to the chosen one. Undefined when nothing was chosen. */
+/** Quick-pick of all sessions of this folder, by day; opens the chosen one. Undefined when nothing was chosen. */
 export async function switchSession(
   sessions: Sessions,
   list: SessionList,

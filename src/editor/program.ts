@@ -43,23 +43,23 @@ import { Traffic } from './traffic.ts';
 import { Typing } from './typing.ts';
 import { warnOfUnsaved } from './unsaved.ts';
 
-/** Milliseconds that settings which are written one after another are gathered. */
+/** Milliseconds in which consecutive settings changes are gathered. */
 const SETTINGS_REST = 400;
 
-/** What the editor opens or runs, done by the whole program. */
+/** The entry points of the running program, for everything the editor opens or runs. */
 export interface Program {
   showChat(view: vscode.WebviewView): void;
-  /** The list of changes is on the screen: what was open in this window comes back, as it does with the chat. */
+  /** Restores this window's sessions when the list of changes is on the screen, as the chat does. */
   showChanges(): Promise<void>;
-  /** Fills a tab that comes back with the window. */
+  /** Fills a tab that the editor restores with the window. */
   restorePanel(panel: vscode.WebviewPanel, state: unknown): Promise<void>;
   /** Runs a command of the manifest. Never rejects: errors are logged and shown. */
   run(command: string, args: readonly unknown[]): Promise<void>;
-  /** Settles when the agents have ended; they begin to when `life` ends. */
+  /** Settles when the agents have ended; they start ending when `life` ends. */
   gone(): Promise<void>;
 }
 
-/** Builds everything once, in order, into one Lifetime: what a part needs is built above it. */
+/** Builds everything once, in order, into one Lifetime: each part after the parts it needs. */
 export function startProgram(context: vscode.ExtensionContext, life: Lifetime, documents: ReviewDocuments): Program {
   const core = buildSessions(context, life, documents);
   const surfaces = buildSurfaces(context, life, core);
@@ -88,7 +88,7 @@ export function startProgram(context: vscode.ExtensionContext, life: Lifetime, d
 type Core = ReturnType<typeof buildSessions>;
 type Surfaces = ReturnType<typeof buildSurfaces>;
 
-/** The sessions, with all that their agents may use of the editor. */
+/** The sessions, with everything their agents may use of the editor. */
 function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documents: ReviewDocuments) {
   const translate = vscode.l10n.t;
   setTranslator((english, ...args) => translate(english, ...args));
@@ -142,7 +142,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
   return { output, traffic, log, documents, secrets, rules, agents, agentHost, protocols, client, sessions, changeSets };
 }
 
-/** What shows the sessions and sends what the user wants of them. */
+/** The parts that show the sessions and send the user's requests to them. */
 function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, agentHost, log, ...core }: Core) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const inputs = life.own(new QuickInputs());
@@ -180,7 +180,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
         panels.showPick(ask);
         void vscode.commands.executeCommand('setContext', 'parley.approvalShown', ask !== undefined);
       },
-      // A command of the editor's own is run behind all that it was told before.
+      // The editor runs one of its own commands after everything it received before.
       drawn: async () => void (await vscode.commands.executeCommand('setContext', 'parley.approvalShown', true)),
     }),
   );
@@ -201,7 +201,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   return { inputs, rules, review, changes, starter, typing, chat, panels, front, list, approvals, inspector };
 }
 
-/** What the pages of the chat may ask, and the commands, which are loaded when the first one runs. */
+/** The answers for the chat's pages, and the commands, which load when the first one runs. */
 function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, surfaces: Surfaces): () => Promise<CommandTable> {
   const { sessions, agents, log } = core;
   const { approvals, chat, panels, starter, typing } = surfaces;
@@ -248,7 +248,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
   return commandsLoaded;
 }
 
-/** Settings, the model's key and the trust of the workspace take effect as they change. */
+/** Applies changes of the settings, the model's key and the trust of the workspace. */
 function applySettings(life: Lifetime, { log, output, secrets, agentHost }: Core, { chat, panels, starter }: Surfaces): void {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   let rest: NodeJS.Timeout | undefined;
@@ -276,7 +276,7 @@ function applySettings(life: Lifetime, { log, output, secrets, agentHost }: Core
   life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => void starter.chatShown().catch(failed('Sessions could not be restored'))));
 }
 
-/** The same window after a reload, whichever way it was opened: by the folders it shows. */
+/** A key that stays the same across reloads, however the window was opened: the folders it shows. */
 function windowKey(): string {
   const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.toString());
   return createHash('sha256').update(folders.sort().join('\n')).digest('hex').slice(0, 16);

@@ -4,7 +4,7 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 
 export interface Choice<T> extends vscode.QuickPickItem {
   readonly value: T;
-  /** A description that comes while the list is open; undefined when none comes. */
+  /** A description that arrives while the list is open; undefined when there is none. */
   readonly late?: Promise<string | undefined>;
 }
 export interface PickOptions {
@@ -12,22 +12,22 @@ export interface PickOptions {
   readonly placeholder?: string;
   readonly signal?: AbortSignal;
 }
-/** A place in a row of three inputs; `back` is what the answer is when the user goes back. */
+/** A place in a sequence of three inputs; `back` is the result when the user goes back. */
 export interface StepOptions<T> {
   readonly step?: 1 | 2 | 3;
   readonly back?: T;
 }
 export interface ListOptions<T> extends PickOptions, StepOptions<T> {
-  /** The whole list, which begins with what is shown at first: nothing moves under the hand that chooses. Never rejects. */
+  /** The whole list; it begins with the rows shown first, so that nothing moves while the user chooses. Never rejects. */
   readonly whole?: Promise<readonly Choice<T>[]>;
 }
 export interface InputOptions extends PickOptions, StepOptions<string> {
   readonly value?: string;
   readonly prompt?: string;
   readonly password?: boolean;
-  /** A sentence when the text will not do. */
+  /** Returns an error message for unacceptable text. */
   readonly check?: (text: string) => string | undefined;
-  /** A sentence about the text as it is. */
+  /** Returns a hint about the current text. */
   readonly hint?: (text: string) => string | undefined;
 }
 
@@ -37,7 +37,7 @@ type StepInput = vscode.QuickInput & {
   readonly onDidTriggerButton: vscode.Event<vscode.QuickInputButton>;
 };
 
-/** Our own quick inputs. The editor shows one at a time, so those that appear by themselves wait until `busy` is over. */
+/** Parley's own quick inputs. The editor shows one at a time, so those that appear by themselves wait until `busy` is false. */
 export class QuickInputs implements Disposable {
   readonly #life = new Lifetime();
   readonly #free = this.#life.own(new Emitter<void>());
@@ -104,7 +104,7 @@ export class QuickInputs implements Disposable {
       input.onDidAccept(() => {
         answer = take();
         if (answer === undefined) return;
-        // The answer does not wait until it is hidden: keys typed before a next input is there would go into the text behind.
+        // The result does not wait for the hide event: keys typed before the next input opens would go into the text behind.
         input.hide();
         resolve(answer);
       });
@@ -119,7 +119,7 @@ export class QuickInputs implements Disposable {
         signal?.removeEventListener('abort', hide);
         input.dispose();
         resolve(answer);
-        // The next one of ours, if there is one, is opened by whoever awaits this.
+        // The caller that awaits this result opens our next input, if there is one.
         setTimeout(() => {
           if (!this.busy && !this.#life.ended) this.#free.fire();
         }, 0);
@@ -135,7 +135,7 @@ export class QuickInputs implements Disposable {
   }
 }
 
-/** Descriptions that come late take their places while the list is open; what is active stays so. */
+/** Fills in late descriptions while the list is open; the active row stays active. */
 function fillIn<T>(pick: vscode.QuickPick<Choice<T>>, choices: readonly Choice<T>[]): void {
   const isOpen = openness(pick);
   for (const choice of choices) {
@@ -149,7 +149,7 @@ function fillIn<T>(pick: vscode.QuickPick<Choice<T>>, choices: readonly Choice<T
   }
 }
 
-/** The whole list takes the place of what was shown at first; what is active stays so. */
+/** Replaces the rows shown first with the whole list; the active row stays active. */
 function replaceLater<T>(pick: vscode.QuickPick<Choice<T>>, whole: Promise<readonly Choice<T>[]>): void {
   const isOpen = openness(pick);
   pick.busy = true;

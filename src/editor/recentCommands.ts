@@ -8,10 +8,10 @@ export interface RecentCommand {
   readonly exit?: number;
 }
 
-/** UTF-16 units of the end of a command's output that are remembered. */
+/** UTF-16 units kept from the end of a command's output. */
 const LONGEST = 32 * 1024;
 
-/** The last command of each terminal and what it put out, for terminals with shell integration. */
+/** The last command of each terminal and its output, for terminals with shell integration. */
 export class RecentCommands implements Disposable {
   readonly #life = new Lifetime();
   readonly #commands = new WeakMap<vscode.Terminal, RecentCommand>();
@@ -26,7 +26,7 @@ export class RecentCommands implements Disposable {
     );
   }
 
-  /** Of the terminal in front. */
+  /** The last command of the active terminal. */
   get last(): RecentCommand | undefined {
     const terminal = vscode.window.activeTerminal;
     const last = terminal && this.#commands.get(terminal);
@@ -52,7 +52,7 @@ export class RecentCommands implements Disposable {
   }
 }
 
-/** Without colours, and with the last state of lines that were written over. */
+/** The output without colours, with the last state of overwritten lines. */
 function plainText(text: string): string {
   const lines = text.replace(/\u001b\[[0-9;:]{0,64}[mK]/g, '').split('\n');
   return lines

@@ -1,8 +1,8 @@
 const OUT = '[left out]';
-/** Members whose text is a secret, whatever the words are joined with. */
+/** Members whose text is a secret, however the words of the name are joined. */
 const SECRET_NAME =
   /(?:api|access|private|secret|signing|encryption|master|account|shared)[-_ ]?key|tokens?$|tokens?[-_ ]?(?:value|secret)|secret|passw(?:or)?d|passphrase|passcode|^(?:pass|pwd|pin|otp|totp|mfa|jwt|sas|sig|dsn|auth|bearer|code|nonce)$|authoriz|authentic|cookie|credential|connection[-_]?string|code[-_]?verifier|webhook|signature|private|signed[-_]?url/i;
-/** Members that hold many of them: left out whole. */
+/** Members that hold many secrets: left out whole. */
 const SECRET_GROUP = /^(?:headers?|env|environment|environment[-_]?variables|variables|cookies|credentials|secrets|auth|authorization)$/i;
 /**
  * Secrets in running text, by the marks their issuers give them, by the word in front of them, or by their place in an address. Every repetition is
@@ -23,7 +23,7 @@ const SECRET_TEXT: readonly RegExp[] = [
   /hooks\.slack\.com\/(?:services|workflows)\/[\w/]{8,200}/g,
   /discord(?:app)?\.com\/api\/webhooks\/[\w/-]{8,200}/g,
 ];
-/** The word in front stays. */
+/** Patterns that keep the word in front of the secret. */
 const AFTER_WORD: readonly RegExp[] = [
   /\b(Bearer)(\s{1,9}|%20)[\w.~+/=:-]{8,8000}/gi,
   /\b(Basic|Digest|Token|ApiKey)(\s{1,9}|%20)(?=[\w.~+/:-]{0,200}[\d=])[\w.~+/=:-]{8,8000}/gi,
@@ -37,12 +37,12 @@ const AFTER_WORD: readonly RegExp[] = [
 const IN_ADDRESS = /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'\\]{1,400}@/gi;
 
 const LONGEST = 16 * 1024;
-/** A text is searched for secrets this far: what begins before the cut is found whole. */
+/** UTF-16 units searched for secrets, so that one that begins before the cut is found whole. */
 const SEARCHED = LONGEST + 8 * 1024;
 
 /**
- * One message as one line of JSON for the protocol log: values under secret names, headers and environments are left out, and so is what reads like a
- * secret in texts. SECURITY.md says what this promises: it is a net, not a proof.
+ * One message as one line of JSON for the protocol log, without values under secret names, headers, environments and texts that look like a secret.
+ * SECURITY.md states the promise: it is a net, not a proof.
  */
 export function traceLine(message: unknown): string {
   const text = JSON.stringify(message, replaced) ?? String(message);
@@ -58,7 +58,7 @@ export function redactedJson(message: unknown): { readonly json: string; readonl
   return { json: text.length > LONGEST ? `${plain.slice(0, LONGEST)}…` : plain, size: text.length };
 }
 
-/** A text without what reads like a secret. */
+/** A text without the parts that look like a secret. */
 export function redacted(text: string): string {
   let plain = text.replace(IN_ADDRESS, `$1${OUT}@`);
   for (const pattern of SECRET_TEXT) plain = plain.replace(pattern, OUT);
@@ -71,7 +71,7 @@ function replaced(name: string, value: unknown): unknown {
   if (!SECRET_NAME.test(name)) return value;
   // Codes of errors are short, those of sign-ins long.
   if (typeof value === 'string') return value === '' || (/^code$/i.test(name) && value.length < 16) ? value : OUT;
-  // A list of them, or one with what is known of it. Numbers are counts of tokens.
+  // A list of secrets, or an object about one. Numbers are counts of tokens.
   const counts = /tokens$/i.test(name) && !Array.isArray(value);
   return typeof value === 'object' && value !== null && !counts ? OUT : value;
 }

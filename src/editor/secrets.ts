@@ -20,7 +20,7 @@ export class Secrets {
     else await this.#storage.delete(MODEL_KEY);
   }
 
-  /** What a user entered for one agent, apart from what others know. */
+  /** The secrets a user entered for one agent, separate from those of others. */
   forAgent(profile: string): AgentSecrets {
     const nameOf = (name: string) => `parley.agent.${JSON.stringify([profile, name])}`;
     return {

@@ -21,7 +21,7 @@ export async function switchMode(session: HostedSession, inputs: Pick<QuickInput
   if (modeId !== undefined) session.send({ type: 'setMode', modeId });
 }
 
-/** Quick-pick of what can be chosen for the session (model, depth of thought, switches), then of its values. A switch is turned at once. */
+/** Quick-pick of the session's options (model, depth of thought, switches), then of the option's values. A switch toggles at once. */
 export async function changeOptions(session: HostedSession, inputs: Pick<QuickInputs, 'pick'>): Promise<void> {
   const { options = [], agent } = session.store.now;
   const choices: Choice<SessionOption>[] = options.map((option) => ({
@@ -68,7 +68,7 @@ function iconOf(option: SessionOption): string {
   return option.about === 'model' ? 'chip' : option.about === 'thought' ? 'lightbulb' : 'settings';
 }
 
-/** Quick-pick of the session's commands, then the arguments. True when one was sent. */
+/** Quick-pick of the session's commands, then the arguments. True when a command was sent. */
 export async function runSlashCommand(session: HostedSession, inputs: QuickInputs, newId: () => string): Promise<boolean> {
   const all = flatCommands(session.store.now.commands);
   const title = vscode.l10n.t('Run Slash Command');

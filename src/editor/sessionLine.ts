@@ -4,7 +4,7 @@ import type { HostedSession } from '../live/surface.ts';
 import type { Session } from '../session/model.ts';
 import { filesChanged, isBusy, titleOf } from '../session/select.ts';
 
-/** What lists show of an open session. */
+/** The list entry of an open session. */
 export function sessionLine({ id, store, profile }: HostedSession): SessionLine {
   const { now } = store;
   return {

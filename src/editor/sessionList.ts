@@ -18,7 +18,7 @@ const PINS = 'parley.pinnedSessions';
 const MOST = 500;
 const LARGEST_RECORDING = 256 * 1024 * 1024;
 
-/** The sessions of this window and the earlier ones of its folder, and what a user does with them besides talking. */
+/** The sessions of this window and earlier ones of its folder, with the user's actions on them other than chatting. */
 export class SessionList {
   readonly #sessions: Sessions;
   readonly #host: Pick<AgentHost, 'withRunning' | 'running'>;
@@ -32,7 +32,7 @@ export class SessionList {
     this.#search = new SessionSearch(sessions.read.bind(sessions), now);
   }
 
-  /** Those that fit, newest first, the pinned ones before all others. */
+  /** The matching sessions, newest first, pinned ones before all others. */
   async find(query: string, cwd: string | undefined): Promise<readonly SessionLine[]> {
     const pinned = this.#pinned();
     const open = this.#sessions.all.flatMap((id) => this.#sessions.get(id) ?? []).map((session) => sessionLine(session));
@@ -68,7 +68,7 @@ export class SessionList {
     await this.#pins.update(PINS, on ? [...others, id].slice(-MOST) : others);
   }
 
-  /** Asks first: what is deleted is gone. */
+  /** Deletes a session for good, after asking. */
   async remove(id: SessionId): Promise<void> {
     const session = await this.#sessions.read(id);
     const remove = vscode.l10n.t('Delete');
@@ -81,7 +81,7 @@ export class SessionList {
     await this.#sessions.forget(id);
   }
 
-  /** Opens the conversation as a Markdown document, to look at and to save. */
+  /** Opens the conversation as a Markdown document, to read and to save. */
   async exportMarkdown(id: SessionId): Promise<void> {
     const session = await this.#sessions.read(id);
     if (!session) throw new Error(unavailable());
@@ -101,7 +101,7 @@ export class SessionList {
     return true;
   }
 
-  /** Shows a session, brought back from the journal if need be. */
+  /** Shows a session, restored from the journal if necessary. */
   async show(id: SessionId): Promise<void> {
     const there = await this.#host.running(id);
     if (there) return void this.#sessions.open(there.profile, there.cwd, there);

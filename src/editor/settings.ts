@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import type { ApprovalRule } from '../session/policy.ts';
 import type { QuickInputs } from './quickInputs.ts';
 
-/** Typed reading of the configuration; nobody else calls getConfiguration. A value of the wrong type counts as not set. */
+/** Typed access to the configuration; nothing else calls getConfiguration. A value of the wrong type counts as not set. */
 
 export interface ModelSettings {
   readonly baseUrl: string;
@@ -19,12 +19,12 @@ const rule = z.object({
   agent: z.optional(z.string().check(z.minLength(1))),
 });
 
-/** A rule as it is kept: `agent` is the id of the only profile it is for. */
+/** A stored rule: `agent` is the id of the only profile it applies to. */
 export interface StoredRule extends ApprovalRule {
   readonly agent?: string;
 }
 
-/** The list as it is written in the user settings; `readProfiles` checks it. */
+/** The raw list of the user settings; `readProfiles` checks it. */
 export function agentsSetting(): unknown {
   return personal('agents');
 }
@@ -41,7 +41,7 @@ export function editorActionsOn(): boolean {
   return vscode.workspace.getConfiguration('parley').get('editorActions') !== false;
 }
 
-/** Pixels of a line in text editors, as the editor works it out from the settings; rather too few. */
+/** Pixels of a line in text editors, computed from the settings as the editor does; rather too few. */
 export function editorLineHeight(): number {
   const editor = vscode.workspace.getConfiguration('editor');
   const [size, height]: readonly unknown[] = [editor.get('fontSize'), editor.get('lineHeight')];
@@ -80,7 +80,7 @@ export async function setApprovalRules(rules: readonly StoredRule[]): Promise<vo
   await vscode.workspace.getConfiguration('parley').update('approvals.rules', rules, vscode.ConfigurationTarget.Global);
 }
 
-/** The rules in a value from outside; entries that are none are left out. */
+/** The rules in an external value; leaves out invalid entries. */
 export function readRules(value: unknown): readonly StoredRule[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((one: unknown) => {
@@ -91,20 +91,20 @@ export function readRules(value: unknown): readonly StoredRule[] {
   });
 }
 
-/** Globs of files whose changes the user always wants to be asked about. Never from a workspace. */
+/** Globs of files whose changes always need the user's approval. Never from a workspace. */
 export function guardedFiles(): readonly string[] {
   const value = personal('approvals.guardedFiles');
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string' && one !== '') : [];
 }
 
-/** Which asks come up by themselves. Earlier versions had a switch: true and false are still understood. */
+/** Which asks come up by themselves. Earlier versions used a boolean; true and false are still accepted. */
 export function approvalsPopUp(): 'always' | 'whenNoDiff' | 'never' {
   const value: unknown = vscode.workspace.getConfiguration('parley').get('approvals.popUp');
   if (value === 'whenNoDiff') return value;
   return value === 'never' || value === false ? 'never' : 'always';
 }
 
-/** What the user is told of while the window is in the background. */
+/** True when this kind of event notifies the user while the window is in the background. */
 export function notifies(of: 'approvals' | 'questions' | 'finishedTurns'): boolean {
   return vscode.workspace.getConfiguration('parley').get(`notifications.${of}`) !== false;
 }
@@ -113,7 +113,7 @@ export function approvalsOpenDiff(): boolean {
   return vscode.workspace.getConfiguration('parley').get('approvals.openDiff') !== false;
 }
 
-/** Whether new sessions run in the agent host, so that they go on when the window is closed. */
+/** Whether new sessions run in the agent host, so that they survive closing the window. */
 export function sessionsInHost(): boolean {
   return personal('agentHost.newSessions') === true;
 }
@@ -146,7 +146,7 @@ export function onSettings(section: string, listener: () => void): vscode.Dispos
   });
 }
 
-/** What the user set for themselves. The scope in the manifest says the same; a workspace that tries anyway is not heard. */
+/** A user-level setting. The manifest's scope says the same; values from a workspace are ignored. */
 function personal(key: string): unknown {
   return vscode.workspace.getConfiguration('parley').inspect(key)?.globalValue;
 }
@@ -155,7 +155,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
-/** In a remote window the settings stand on two pages: those of the machine that agents run on, and the user's own. */
+/** Opens all settings. In a remote window they are on two pages: those of the machine that agents run on, and the user's own. */
 export async function openAllSettings(inputs: Pick<QuickInputs, 'pick'>, extensionId: string): Promise<void> {
   const query = `@ext:${extensionId}`;
   if (vscode.env.remoteName === undefined) return openSettings(query);
@@ -171,8 +171,8 @@ export async function openAllSettings(inputs: Pick<QuickInputs, 'pick'>, extensi
 }
 
 /**
- * Opens the settings where they count: what is kept per machine is set on the machine the window works on, so a remote window has its own page
- * for it, and the page of the user's own settings would show none of ours.
+ * Opens the settings page that applies: machine-scoped settings belong to the machine the window works on, so a remote window has a page of its own
+ * for them, and the user's settings page would show none of ours.
  */
 export async function openSettings(query: string): Promise<void> {
   if (vscode.env.remoteName === undefined) await vscode.commands.executeCommand('workbench.action.openSettings', query);

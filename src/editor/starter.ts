@@ -9,10 +9,10 @@ import { type Agents, BUNDLED_AGENT } from './agents.ts';
 import { explainNoFolder, hasFolder, sessionFolder } from './folder.ts';
 import type { QuickInputs } from './quickInputs.ts';
 
-/** Which agent a session is started with, and where. */
+/** Selects the agent and the place for a new session. */
 export type StartedAgents = Pick<Agents, 'default'> & Pick<AgentHost, 'placeOf'>;
 
-/** Starts sessions, where that may be done: in a trusted workspace with a folder. */
+/** Starts sessions where allowed: in a trusted workspace with a folder. */
 export class Starter {
   readonly #sessions: Sessions;
   readonly #agents: StartedAgents;
@@ -20,7 +20,7 @@ export class Starter {
   readonly #log: Log;
   #restored: Promise<void> | undefined;
   #applied: Promise<void> = Promise.resolve();
-  /** The session that was begun because the chat came to the screen, until the user types: nobody has chosen its agent. */
+  /** The session started because the chat appeared, until the user types: the user has not chosen its agent. */
   #offered: SessionId | undefined;
 
   constructor(sessions: Sessions, agents: StartedAgents, inputs: QuickInputs, log: Log) {
@@ -30,7 +30,7 @@ export class Starter {
     this.#log = log;
   }
 
-  /** What was open in this window comes back, once. */
+  /** Restores this window's sessions, once. */
   restore(): Promise<void> {
     if (!vscode.workspace.isTrusted) return Promise.resolve();
     this.#restored ??= this.#sessions
@@ -39,24 +39,24 @@ export class Starter {
     return this.#restored;
   }
 
-  /** The chat is on the screen: there should be something to type into. */
+  /** The chat is on the screen: it needs a session to type into. */
   async chatShown(): Promise<void> {
     await this.restore();
     if (this.#sessions.all.length > 0 || !vscode.workspace.isTrusted || !hasFolder()) return;
     this.#offered = await this.start(this.#agents.default(), false);
-    // The settings may have come in between.
+    // The settings may have arrived meanwhile.
     await this.agentsChanged();
   }
 
-  /** The user types in the chat: what is on the screen is what they want to talk to. */
+  /** The user types in the chat: the visible session is the one they want. */
   typed(): void {
     this.#offered = undefined;
   }
 
   /**
-   * The agents or the default among them changed. The settings of a remote computer come while the window is already there: sessions whose agent
-   * was not known yet come back now, and the session that was begun unasked, as long as it is untouched, gives way to the one that was active, or
-   * to one with the right agent.
+   * Reacts to a change of the agents or of the default agent. The settings of a remote computer arrive after the window opened: sessions whose agent
+   * was unknown are restored now, and the session started unasked, while untouched, gives way to the one that was active, or to one with the right
+   * agent.
    */
   agentsChanged(): Promise<void> {
     const apply = () => this.#applyAgents();
@@ -98,7 +98,7 @@ export class Starter {
     return empty;
   }
 
-  /** A session of the same agent in which nothing was said yet: one is enough. */
+  /** An empty session of the same agent: one is enough. */
   #emptySession(profile: Profile, cwd: string): SessionId | undefined {
     return this.#sessions.all.find((id) => {
       const session = this.#sessions.get(id);
@@ -108,7 +108,7 @@ export class Starter {
     });
   }
 
-  /** Settings of the bundled agent's model changed: sessions at rest start it again, for the others the user decides. */
+  /** Applies a change of the bundled agent's model settings: idle sessions restart it, for the others the user decides. */
   async modelChanged(): Promise<void> {
     const mine = this.#sessions.all.flatMap((id) => this.#sessions.get(id) ?? []).filter((one) => one.profile === BUNDLED_AGENT);
     const running = mine.filter((one) => one.store.now.link.state !== 'closed');

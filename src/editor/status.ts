@@ -8,7 +8,7 @@ import { plainLabel } from './approvals/rowText.ts';
 /** UTF-16 units that the status bar has room for. */
 const LONGEST = 60;
 
-/** Status bar: agent, state, how many asks wait. A click goes to what waits, or to the chat. Calls `waiting` with the number of open asks. */
+/** Status bar: agent, state, number of pending asks. A click opens the asks, or the chat. Calls `waiting` with the number of open asks. */
 export function showStatus(desk: SessionHost, waiting: (count: number) => void): Disposable {
   const life = new Lifetime();
   const item = life.own(vscode.window.createStatusBarItem('parley.status', vscode.StatusBarAlignment.Right, 100));
@@ -42,7 +42,7 @@ export function showStatus(desk: SessionHost, waiting: (count: number) => void):
   return life;
 }
 
-/** Who waits for the user, in whichever session; undefined when nobody does. */
+/** Describes the sessions that wait for the user; undefined when none does. */
 function describeWaiting(sessions: readonly Session[]): string | undefined {
   const asks = sessions.flatMap((session) => session.asks);
   if (asks.length === 0) return undefined;
@@ -67,7 +67,7 @@ function shortened(text: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 }
 
-/** What of a session the status bar shows, to compare. */
+/** The fields of a session that the status bar shows, as a string to compare. */
 function markOf(session: Session): string {
   const turn = session.turns.at(-1);
   const { link } = session;

@@ -10,7 +10,7 @@ import { plainLabel } from './approvals/rowText.ts';
 const LONGEST_NAME = 60;
 const RESET = '\u001b[0m';
 
-/** Terminals of agents in the editor's own terminal panel: what they have put out and what comes. Only for looking; closing one ends nothing. */
+/** Agents' terminals in the editor's terminal panel: past and coming output. Read-only; closing one ends nothing. */
 export class TerminalPanel implements Disposable {
   readonly #desk: SessionHost;
   readonly #life = new Lifetime();
@@ -28,7 +28,7 @@ export class TerminalPanel implements Disposable {
     });
   }
 
-  /** Shows it, once however often it is asked for. False when the session has no such terminal. */
+  /** Shows a terminal, once however often requested. False when the session has no such terminal. */
   show(sessionId: SessionId, terminalId: string): boolean {
     const key = `${sessionId}\n${terminalId}`;
     const terminal = this.#find(sessionId, terminalId);
@@ -56,7 +56,7 @@ export class TerminalPanel implements Disposable {
     return session && findTerminal(session, terminalId);
   }
 
-  /** What is typed goes nowhere. */
+  /** A pseudoterminal that discards input. */
   #pty(sessionId: SessionId, terminalId: string): vscode.Pseudoterminal {
     const life = new Lifetime();
     const written = life.own(new vscode.EventEmitter<string>());
@@ -67,7 +67,7 @@ export class TerminalPanel implements Disposable {
     const end = (terminal: Terminal | undefined) => {
       if (ended || (terminal && !terminal.exit)) return;
       ended = true;
-      // What the output left switched on must not reach what Parley says.
+      // Resets modes the output left on, before Parley writes its own line.
       write(`${RESET}${faint(`\r\n${exitText(terminal)}`)}`);
     };
     return {
@@ -98,7 +98,7 @@ function nameOf({ command }: Terminal): string {
   return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
 }
 
-/** A pipe ends lines with \n only; a terminal wants to be told to go back to the margin. */
+/** A pipe ends lines with \n only; a terminal also needs a carriage return. */
 function withCarriageReturns(text: string): string {
   return text.replace(/\r?\n/g, '\r\n');
 }

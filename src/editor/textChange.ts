@@ -1,4 +1,4 @@
-/** What is between the common beginning and the common end. */
+/** The change between the common prefix and the common suffix; undefined for equal texts. */
 export function smallestChange(
   before: string,
   after: string,

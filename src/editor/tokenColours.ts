@@ -1,8 +1,8 @@
 import type { TokenColours, TokenRole } from '../bridge/contract.ts';
 
 /**
- * The colours that a theme gives to code, read as the editor reads them: theme files in JSON with comments, their `include`s, and the user's own
- * `editor.tokenColorCustomizations`. Selectors with parents are left out: the chat knows single words, not the scopes around them.
+ * A theme's code colours, read as the editor reads them: theme files in JSON with comments, their `include`s, and the user's own
+ * `editor.tokenColorCustomizations`. Leaves out selectors with parents: the chat knows single words, not the scopes around them.
  */
 
 /** The scope by which each role is looked up, as grammars name it. */
@@ -22,7 +22,7 @@ const SCOPES: Readonly<Record<TokenRole, string>> = {
   type: 'entity.name.type.class',
   variable: 'variable.other.readwrite',
 };
-/** Groups of `editor.tokenColorCustomizations` that stand for scopes. */
+/** Groups of `editor.tokenColorCustomizations` that represent scopes. */
 const GROUPS: Readonly<Record<string, string>> = {
   comments: 'comment',
   functions: 'entity.name.function',
@@ -35,7 +35,7 @@ const GROUPS: Readonly<Record<string, string>> = {
 /** Files in a chain of includes. */
 const MOST_FILES = 8;
 const LONGEST_FILE = 2 * 1024 * 1024;
-/** Rules of a theme that are looked at, over all its files. */
+/** Rules of a theme that are read, over all its files. */
 const MOST_RULES = 5_000;
 
 interface Rule {
@@ -101,7 +101,7 @@ function rulesIn(value: unknown): readonly Rule[] {
   });
 }
 
-/** The rule that names most of the scope; of two that name the same, the later. */
+/** The colour of the rule that matches most of the scope; of equal matches, the later. */
 function colourOf(scope: string, rules: readonly Rule[]): string | undefined {
   let best: Rule | undefined;
   for (const rule of rules) {
@@ -119,7 +119,7 @@ function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 }
 
-/** JSON with comments and commas before an end; undefined for what is neither. */
+/** Parses JSON with comments and trailing commas; undefined for anything else. */
 function parseCommented(text: string): unknown {
   const plain = text.replace(
     /("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\//g,
@@ -133,7 +133,7 @@ function parseCommented(text: string): unknown {
   }
 }
 
-/** A path beside a file, with forward slashes. Leaving the theme's folder upwards is for the reader to refuse. */
+/** A path beside a file, with forward slashes. The reader must refuse paths that leave the theme's folder upwards. */
 function joined(file: string, other: string): string {
   const parts = file.split('/').slice(0, -1);
   for (const part of other.replaceAll('\\', '/').split('/')) {

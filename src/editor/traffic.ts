@@ -4,13 +4,13 @@ import type { SessionEvent } from '../session/events.ts';
 import type { SessionId } from '../session/model.ts';
 import { redactedJson } from './redact.ts';
 
-/** One message between Parley and an agent, without secrets, and the events that came of it before the next one. */
+/** One message between Parley and an agent, without secrets, and the events it caused before the next one. */
 export interface TrafficRow {
   readonly number: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly way: 'in' | 'out';
-  /** The name that the message gives itself: its method or type. */
+  /** The message's own method or type. */
   readonly kind: string;
   /** Characters of JSON. */
   readonly size: number;
@@ -18,9 +18,9 @@ export interface TrafficRow {
   readonly events: readonly string[];
 }
 
-/** Messages that are kept of each session while somebody looks, the latest. */
+/** Latest messages kept of each session while the inspector watches it. */
 const MOST_ROWS = 2_000;
-/** Messages that are kept of each session before anybody looks, the latest, as they are: they are read when somebody does. */
+/** Latest raw messages kept of each session before the inspector opens; they are read when it does. */
 const MOST_UNSEEN = 200;
 
 interface Unseen {
@@ -30,7 +30,7 @@ interface Unseen {
   readonly events: string[];
 }
 
-/** Events that are named beside one message. */
+/** Events listed beside one message. */
 const MOST_EVENTS = 20;
 
 interface Watched {
@@ -40,7 +40,7 @@ interface Watched {
   count: number;
 }
 
-/** The traffic of the sessions that somebody looks at, and of the others the last messages, unread. */
+/** The traffic of watched sessions, and the last raw messages of the others. */
 export class Traffic {
   readonly #now: () => number;
   readonly #watched = new Map<SessionId, Watched>();
@@ -51,7 +51,7 @@ export class Traffic {
     this.#now = now;
   }
 
-  /** Keeps the traffic of a session from now on, and its last messages from before; what is returned ends that and forgets it. */
+  /** Keeps the traffic of a session from now on, and its last messages from before; disposing the result ends that and forgets it. */
   watch(id: SessionId, changed: () => void): Disposable {
     if (!this.#watched.has(id)) {
       const watched: Watched = { rows: [], recording: [], count: 0 };
@@ -68,7 +68,7 @@ export class Traffic {
     };
   }
 
-  /** Forgets the sessions that are no more. */
+  /** Forgets all sessions but these. */
   keepOnly(ids: readonly SessionId[]): void {
     for (const id of this.#unseen.keys()) if (!ids.includes(id)) this.#unseen.delete(id);
   }
@@ -77,7 +77,7 @@ export class Traffic {
     return this.#watched.get(id)?.rows ?? [];
   }
 
-  /** One JSON object a line, as the headless host records and replays a session, with the messages between the events. */
+  /** One JSON object a line, in the format that the headless host records and replays, with the messages between the events. */
   recording(id: SessionId): string {
     return (this.#watched.get(id)?.recording ?? []).map((line) => `${line}\n`).join('');
   }
@@ -115,13 +115,13 @@ function add(watched: Watched, { at, way, message }: Omit<Unseen, 'events'>, eve
   push(watched.recording, JSON.stringify({ message: { at, way, json } }), 4 * MOST_ROWS);
 }
 
-/** The oldest leave a tenth at a time. */
+/** Appends to a bounded list; drops the oldest tenth when it is full. */
 function push<T>(list: T[], one: T, most: number): void {
   list.push(one);
   if (list.length > most) list.splice(0, Math.ceil(most / 10));
 }
 
-/** Undefined for an event that is too long to be kept whole. */
+/** The event without secrets; undefined when it is too long to keep whole. */
 function redactedEvent(event: SessionEvent): unknown {
   try {
     return JSON.parse(redactedJson(event).json);

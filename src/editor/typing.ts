@@ -1,7 +1,7 @@
-/** Milliseconds without a key after which nothing is typed any more. */
+/** Milliseconds without a key after which the user counts as not typing. */
 const REST = 1000;
 
-/** Whether the user is typing just now, in an editor or in the chat: what would take the keys away from them waits that long. */
+/** Whether the user is typing in an editor or in the chat: anything that would take the focus waits that long. */
 export class Typing {
   readonly #now: () => number;
   #last = Number.NEGATIVE_INFINITY;
@@ -14,12 +14,12 @@ export class Typing {
     this.#last = this.#now();
   }
 
-  /** What was typed has been sent. */
+  /** Ends typing when the text has been sent. */
   over(): void {
     this.#last = Number.NEGATIVE_INFINITY;
   }
 
-  /** Milliseconds until the user rests; 0 when they do. */
+  /** Milliseconds until the user has stopped typing; 0 when they have. */
   idleIn(): number {
     return Math.max(0, this.#last + REST - this.#now());
   }

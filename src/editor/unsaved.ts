@@ -8,8 +8,8 @@ import type { Warn } from './endWork.ts';
 const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, action);
 
 /**
- * Says so when an agent wants to change a file that has unsaved text in the editor: most agents change the file on disk, and the two would part
- * without a word. One button saves; whatever the user does, the ask stays as it is.
+ * Warns when an agent wants to change a file with unsaved text in the editor: most agents change the file on disk, and the two would silently
+ * diverge. One button saves; the ask stays open in any case.
  */
 export function warnOfUnsaved(desk: SessionHost, ask = warn): Disposable {
   return desk.onChange((_, { event, now }) => {

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { CONTEXT_KINDS, type FromView } from '../bridge/contract.ts';
 
-/** What the webview may say. It is not trusted: everything is checked and bounded before anything else looks at it. */
+/** The messages that the webview may send. It is not trusted: everything is checked and bounded before any other code reads it. */
 
 const LONGEST_TEXT = 2 * 1024 * 1024;
 const LARGEST_IMAGE = 16 * 1024 * 1024;
@@ -89,7 +89,7 @@ const message = z.union([
 
 export type ReadMessage = { readonly message: FromView } | { readonly problem: string; readonly callId?: number };
 
-/** A call that is off names its number, so that the view can be told. */
+/** Validates a message. A malformed call returns its number, so that the view can be told. */
 export function readFromView(value: unknown): ReadMessage {
   const parsed = message.safeParse(value);
   // zod types an absent field as `| undefined`; a strict object that came as JSON has no such field.

@@ -4,12 +4,12 @@ import { keyOfFile, pathBelow } from '../protocols/paths.ts';
 import type { Session } from '../session/model.ts';
 import { diffsOf } from '../session/select.ts';
 
-/** True for a file below one of the workspace's folders. */
+/** True for a file inside one of the workspace's folders. */
 export function inWorkspace(file: string): boolean {
   return vscode.workspace.getWorkspaceFolder(vscode.Uri.file(path.resolve(file))) !== undefined;
 }
 
-/** True for a file that is there, below one of the workspace's folders. */
+/** True for an existing file inside one of the workspace's folders. */
 export async function isWorkspaceFile(file: string): Promise<boolean> {
   if (!path.isAbsolute(file) || !inWorkspace(file)) return false;
   try {
@@ -19,7 +19,7 @@ export async function isWorkspaceFile(file: string): Promise<boolean> {
   }
 }
 
-/** True for a file that a session works on: below its folder, or named by one of its calls or asks. */
+/** True for a file that a session works on: inside its folder, or named by one of its calls or asks. */
 export function isNamedBy(session: Session, file: string): boolean {
   const wanted = path.resolve(session.cwd, file);
   if (pathBelow(session.cwd, wanted)) return true;

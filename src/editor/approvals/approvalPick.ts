@@ -18,9 +18,9 @@ import { commandRows, plainLabel, ROW_WIDTH } from './rowText.ts';
 import { linesUnderPick } from './underPick.ts';
 
 export interface ApprovalPickPorts {
-  /** It has just taken the place of another: what is pressed was meant for that. */
+  /** True while this ask has just replaced another, which presses were meant for. */
   isNew(): boolean;
-  /** Settles when the editor has drawn what it was told before. */
+  /** Settles when the editor has drawn all earlier changes. */
   drawn(): Promise<void>;
   openDiff(path?: string): void;
   manageRules(): void;
@@ -45,7 +45,7 @@ interface Row extends vscode.QuickPickItem {
   readonly action?: Action;
   readonly letter?: string;
 }
-/** What the rows are made of. */
+/** The input from which the rows are built. */
 interface Shown extends Pick<ApprovalPickSetting, 'cwd' | 'feedback' | 'lineHeight'> {
   readonly ask: Approval;
   readonly title: string;
@@ -53,19 +53,19 @@ interface Shown extends Pick<ApprovalPickSetting, 'cwd' | 'feedback' | 'lineHeig
   readonly openFile: string | undefined;
 }
 
-/** Characters of the question in a title, which wraps; a longer one stands in rows as well. */
+/** Characters of the question in a title, which wraps; a longer question also goes into rows. */
 export const LONGEST_TITLE = 300;
 /** Files with a row of their own. */
 const MOST_FILES = 50;
 /** Lines of a text shown under the answers. */
 const MOST_LINES = 8;
-/** Dangerous parts of a long command that are shown apart. */
+/** Dangerous parts of a long command that get rows of their own. */
 const MOST_EXCERPTS = 4;
 
 /**
- * One approval as a quick-pick: the question is the title, the answers come first, what is asked about stands below them and answers nothing. The
- * safest answer has the focus, or for what is dangerous a row that only opens it. A letter moves the focus, Enter decides. Whatever closes the
- * pick without a chosen answer is a dismissal.
+ * One approval as a quick-pick: the question is the title, the answers come first, the details follow and answer nothing. The focus is on the safest
+ * answer, or, for a dangerous action, on a row that only opens it. A letter moves the focus, Enter decides. Closing the pick without a chosen answer
+ * dismisses it.
  */
 export class ApprovalPick implements AskPick {
   readonly outcome: Promise<PickOutcome>;
@@ -99,7 +99,7 @@ export class ApprovalPick implements AskPick {
     this.#life.own(pick.onDidAccept(() => this.#accepted()));
     this.#life.own(pick.onDidTriggerButton((button) => this.#pressed(button)));
     this.#life.own(pick.onDidHide(() => this.#leave({ how: 'dismissed' })));
-    // The editor draws the icons of rows for the theme of that moment.
+    // Redraws, as the editor draws the icons of rows for the theme active at that moment.
     this.#life.own(vscode.window.onDidChangeActiveColorTheme(() => this.#draw()));
     pick.show();
     this.#guardUntilSeen();
@@ -129,7 +129,7 @@ export class ApprovalPick implements AskPick {
     return { ask: this.#ask, title: this.#pick.title ?? '', cwd, feedback, lineHeight, openFile: this.#openFile };
   }
 
-  /** No key counts before what is asked is drawn, and for a moment then; the hint comes when they do. */
+  /** Ignores keys until the ask is drawn, and for a moment after; the hint appears when keys count. */
   #guardUntilSeen(): void {
     const { guard } = this.#setting;
     guard.stop();
@@ -143,7 +143,7 @@ export class ApprovalPick implements AskPick {
     });
   }
 
-  /** The rows anew; the one that was active stays so. */
+  /** Rebuilds the rows; the active row stays active. */
   #draw(): void {
     const pick = this.#pick;
     const items = rowsOf(this.#shown());
@@ -163,7 +163,7 @@ export class ApprovalPick implements AskPick {
     const { guard } = this.#setting;
     this.#pick.value = '';
     const row = this.#pick.items.find((one) => one.letter === value.toUpperCase());
-    // What is no letter of an answer was meant for elsewhere.
+    // A character that is no answer's letter was meant for elsewhere.
     if (!row) return guard.restart();
     if (guard.press() && !this.#ports.isNew()) this.#pick.activeItems = [row];
   }
@@ -199,7 +199,7 @@ export class ApprovalPick implements AskPick {
   }
 }
 
-/** A heading may read as one of its rows, and takes no focus. */
+/** Compares kinds too: a separator may have the label of a row, and takes no focus. */
 function sameRow(one: Row, other: Row): boolean {
   const isSameAction = JSON.stringify(one.action) === JSON.stringify(other.action);
   return one.kind === other.kind && one.answer?.id === other.answer?.id && one.label === other.label && isSameAction;
@@ -209,7 +209,7 @@ function hasDiff({ detail }: Approval): boolean {
   return detail.type === 'edit' && detail.diffs.length > 0;
 }
 
-/** What is asked as one text, with the place of it that is dangerous. */
+/** The ask as one text, with the offset of its dangerous part. */
 function lookedAt(ask: Approval, cwd: string): NonNullable<Look['text']> {
   const { detail } = ask;
   const text = visibleText(wholeText(ask));
@@ -223,7 +223,7 @@ function rowsOf(shown: Shown): readonly Row[] {
   const { ask } = shown;
   const { grave, once, answers } = approvalAnswers(ask, shown);
   const { first, more } = firstAnswers(answers);
-  // Enter allows nothing that is not in sight.
+  // Enter must not allow anything that is out of sight.
   const looksFirst = grave || !once || answers[0] !== once || isCut(shown);
   const above = [...(looksFirst ? [lookRow()] : []), ...first.map(answerRow)];
   const lines = above.length + above.filter((row) => row.detail !== undefined).length;
@@ -256,7 +256,7 @@ function answerRow(answer: ApprovalAnswer): Row {
   };
 }
 
-/** Where the words about an answer stand: beside its label, where that is too short on a line of their own, cut only where that is, too. */
+/** Places an answer's text: beside its label, on a line of its own where that is too short, and cut only where both are. */
 function wordsOf({ label, description }: ApprovalAnswer): {
   readonly description?: string;
   readonly detail?: string;
@@ -270,7 +270,7 @@ function wordsOf({ label, description }: ApprovalAnswer): {
   return line === words ? { detail: words } : { detail: `${line.trimEnd()}…`, isCut: true };
 }
 
-/** The agent's own words about its answers, whole, where no row holds them. */
+/** The agent's own answer texts in full, where no row holds them. */
 function wordRows(answers: readonly ApprovalAnswer[], ask: Approval): readonly Row[] {
   const cut = answers.filter((one) => wordsOf(one).isCut);
   const words = [...cut.map(({ label, description }) => `${label}: ${description}`), ...longNames(ask)];
@@ -294,7 +294,7 @@ function titleButtons({ detail }: Approval, diffOpen: boolean): readonly (readon
   ];
 }
 
-/** The title: the warnings first, for no row can stand above the answers without taking keys. */
+/** The title: the warnings first, as no row can stand above the answers without taking keys. */
 export function pickTitle(ask: Approval, cwd: string, heading: string): string {
   const { dangers } = approvalAnswers(ask, { cwd, feedback: false });
   return dangers.length === 0 ? heading : `⚠ ${dangers.map(dangerText).join('; ')} — ${heading}`;
@@ -317,7 +317,7 @@ function textOf(detail: ApprovalDetail): string {
   }
 }
 
-/** The agent's title is all that says what is asked, and is longer than a title of ours. */
+/** True when the agent's title alone says what is asked, and is longer than our titles. */
 function isTitleCut({ title, detail, toolKind }: Approval): boolean {
   return (
     title.length > LONGEST_TITLE &&
@@ -325,7 +325,7 @@ function isTitleCut({ title, detail, toolKind }: Approval): boolean {
   );
 }
 
-/** More is asked than the pick and the diff beside it show. */
+/** True when the ask is longer than the pick and the diff beside it show. */
 function isCut({ ask, openFile }: Shown): boolean {
   const isLong = (text: string) => commandRows(text, MOST_LINES).more > 0;
   if (isTitleCut(ask)) return true;
@@ -346,7 +346,7 @@ function isCut({ ask, openFile }: Shown): boolean {
   });
 }
 
-/** The dangerous parts of a command that its rows do not begin with, each on a row. */
+/** The dangerous parts of a command that its rows do not begin with, each in a row. */
 function excerptRows({ ask, cwd }: Shown): readonly Row[] {
   const { detail } = ask;
   if (detail.type !== 'command' || fitsTitle(detail.command) || commandRows(detail.command, MOST_LINES).more === 0) return [];
@@ -357,7 +357,7 @@ function excerptRows({ ask, cwd }: Shown): readonly Row[] {
     : [separator(''), ...[...parts].map((part) => ({ ...plainRow(part), iconPath: new vscode.ThemeIcon('warning') }))];
 }
 
-/** What exactly is asked, as far as the title does not say it. `above`: rows that stand above, those of two lines twice. */
+/** The details of an ask that the title does not show. `above`: number of rows above, two-line rows counted twice. */
 function detailRows(shown: Shown, detail: ApprovalDetail, above: number): readonly Row[] {
   const { ask, cwd, openFile } = shown;
   switch (detail.type) {
@@ -388,7 +388,7 @@ function detailRows(shown: Shown, detail: ApprovalDetail, above: number): readon
   }
 }
 
-/** What a title shows whole: titles wrap. */
+/** True for a command short enough to be shown whole in a title, which wraps. */
 export function fitsTitle(command: string): boolean {
   const text = command.trim();
   return text.length <= 160 && !text.includes('\n');
@@ -420,7 +420,7 @@ function moreFiles(files: readonly ChangedFile[]): readonly Row[] {
   return [{ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action }];
 }
 
-/** The changed lines of one file that its diff does not show for certain, because there is none or because the pick (`over`) lies over them. */
+/** The changed lines of a file that its diff may not show, because there is none or because the pick (`over`) lies over them. */
 function changeRows({ path, diffs }: ChangedFile, over: Shown | undefined, heading: string, above: number): readonly Row[] {
   const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
@@ -453,12 +453,12 @@ function changedLines(diffs: readonly Diff[]): readonly DiffLine[] {
     .filter((line) => line.sign !== ' ');
 }
 
-/** A row that says something and does nothing. */
+/** A row that only shows text. */
 function plainRow(text: string): Row {
   return { label: plainLabel(text), iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true };
 }
 
-/** A file that comes or goes is told in words: lines alone do not say so. */
+/** Says in words that a file is created or deleted, as lines alone do not show it. */
 function fate(diffs: readonly Diff[]): string {
   const becomes = fileBecomes(diffs);
   if (becomes === 'changed') return '';

@@ -33,24 +33,24 @@ export interface ApprovalsDeps {
   /** Whether the diff of a proposed edit opens with the ask. */
   readonly openDiffToo: () => boolean;
   readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
-  /** The same, with the keyboard in the diff. */
+  /** Opens the same diff, with the keyboard in it. */
   readonly enterDiff: (sessionId: SessionId, askId: AskId) => void;
-  /** Shows what is asked with the keyboard in it, and closes it once it is answered. */
+  /** Shows the ask with the keyboard in it, and closes it once it is answered. */
   readonly look: (sessionId: SessionId, askId: AskId, at: Look) => void;
   /** Pixels of a line in text editors. */
   readonly lineHeight: () => number;
-  /** Milliseconds until the user does not type any more; an ask that appears by itself waits for it. */
+  /** Milliseconds until the user has stopped typing; an ask that appears by itself waits for that. */
   readonly idleIn: () => number;
   readonly openText: (title: string, text: string) => void;
-  /** Back to where the keyboard is now, from a quick-pick: the editor itself goes back to its own parts only, never to a webview. Settles when the keyboard is there. */
+  /** Returns a way back to the keyboard's present place: after a quick-pick the editor never returns to a webview. Settles on arrival. */
   readonly restoreFocus: () => (() => Promise<void>) | undefined;
-  /** Which ask a pick on the screen asks, which Esc therefore sets aside; undefined when it has left. */
+  /** Reports the ask that a pick shows and Esc therefore sets aside; undefined when the pick has left. */
   readonly shown: (ask: AskPlace | undefined) => void;
-  /** Settles when the editor has drawn what it was told before. */
+  /** Settles when the editor has drawn all earlier changes. */
   readonly drawn: () => Promise<void>;
-  /** What the user made of the proposed text, when they changed it in the diff. */
+  /** The proposed text as the user edited it in the diff; undefined when unedited. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
-  /** A rule of ours that holds until the session is closed. */
+  /** Adds a Parley rule that holds until the session is closed. */
   readonly addSessionRule: (sessionId: SessionId, rule: ApprovalRule) => void;
   /** Lets the user make a rule that would allow this. True when one was made. */
   readonly makeRule: (sessionId: SessionId, ask: Approval) => Promise<boolean>;
@@ -59,7 +59,7 @@ export interface ApprovalsDeps {
   readonly quiet?: number;
 }
 
-/** Open asks as native quick-picks, one after another. The asks live in the sessions; only what is on the screen is known here. */
+/** Shows open asks as native quick-picks, one after another. The sessions own the asks; this class knows only the one on the screen. */
 export class Approvals implements Disposable {
   readonly #deps: ApprovalsDeps;
   readonly #life = new Lifetime();
@@ -69,9 +69,9 @@ export class Approvals implements Disposable {
   readonly #progress = new Map<AskKey, QuestionProgress>();
   #timer: NodeJS.Timeout | undefined;
   #view: { readonly key: AskKey; readonly place: AskPlace; readonly pick: AskPick } | undefined;
-  /** The edit whose diff has come up in the place of a pick, and the way back from it. */
+  /** The edit whose diff came up in place of a pick, and the way back from it. */
   #inDiff: InDiff | undefined;
-  /** Feedback is being typed for this one; its pick is away meanwhile. */
+  /** The ask whose feedback the user is typing; its pick is hidden meanwhile. */
   #feedback: { readonly key: AskKey; readonly stop: AbortController } | undefined;
 
   constructor(deps: ApprovalsDeps) {
@@ -85,12 +85,12 @@ export class Approvals implements Disposable {
     this.refresh();
   }
 
-  /** What the pick on the screen asks. */
+  /** The ask that the pick on the screen shows. */
   get asking(): AskPlace | undefined {
     return this.#view?.place;
   }
 
-  /** Shows this ask again, the answer with that letter in focus. False when it is not open any more. */
+  /** Shows this ask again with that letter's answer in focus. False when it is not open any more. */
   show(sessionId: SessionId, askId: AskId, letter?: string): boolean {
     this.refresh();
     const key = keyOf(sessionId, askId);
@@ -101,7 +101,7 @@ export class Approvals implements Disposable {
     return found;
   }
 
-  /** Shows what waits, beginning with the oldest. False when nothing waits. */
+  /** Shows the pending asks, oldest first. False when there are none. */
   showPending(): boolean {
     this.refresh();
     const found = this.#queue.wantAll();
@@ -109,22 +109,22 @@ export class Approvals implements Disposable {
     return found;
   }
 
-  /** An answer given elsewhere, in the chat: what the user changed in the diff goes with it too. */
+  /** Sends an answer given in the chat, with the user's edits in the diff. */
   answer(sessionId: SessionId, askId: AskId, answer: Answer): void {
     const found = this.#find(sessionId, askId);
     if (found && this.#counts(found)) void this.#answer(found, answer);
   }
 
-  /** Esc has closed the pick: the user continues where they were, not in the text that was opened beside it. */
+  /** Handles Esc closing the pick: the user continues where they were, not in the text that was opened beside it. */
   async setAside(): Promise<void> {
-    // The end of the pick arrives with this command, and what became of it is settled a moment later.
+    // The pick hides with this command; its outcome settles a moment later.
     await new Promise((resolve) => setImmediate(resolve));
     if (this.#view || this.#life.ended) return;
     await this.#focus.goBack('aside');
     this.refresh();
   }
 
-  /** Answers one approval as its Accept or Reject button says. False when it offers no such option for this once. */
+  /** Answers one approval as its Accept or Reject button does. False when it has no one-time option of that kind. */
   async decide(sessionId: SessionId, askId: AskId, how: 'accept' | 'reject'): Promise<boolean> {
     const found = this.#find(sessionId, askId);
     if (found?.ask.kind !== 'approval' || !this.#counts(found)) return false;
@@ -137,7 +137,7 @@ export class Approvals implements Disposable {
     return true;
   }
 
-  /** Asks for feedback and rejects with it. False where it would reach nobody. */
+  /** Asks for feedback and rejects with it. False where the agent takes none. */
   async rejectWithFeedback(sessionId: SessionId, askId: AskId): Promise<boolean> {
     const found = this.#find(sessionId, askId);
     if (found?.ask.kind !== 'approval') return false;
@@ -150,13 +150,13 @@ export class Approvals implements Disposable {
     return true;
   }
 
-  /** Opens the rule editor for an open approval; a rule that was made answers it too. */
+  /** Opens the rule editor for an open approval; a new rule answers it too. */
   async alwaysAllow(sessionId: SessionId, askId: AskId): Promise<void> {
     const found = this.#find(sessionId, askId);
     if (found?.ask.kind === 'approval') await this.#makeRule(found, found.ask);
   }
 
-  /** Allows an open approval once, and what its suggested rule covers for the rest of the session. */
+  /** Allows an open approval once, and everything its suggested rule covers for the rest of the session. */
   async allowForSession(sessionId: SessionId, askId: AskId): Promise<void> {
     const found = this.#find(sessionId, askId);
     if (found?.ask.kind !== 'approval' || !this.#counts(found)) return;
@@ -164,7 +164,7 @@ export class Approvals implements Disposable {
     if (answer) await this.#choose(found, found.ask, answer);
   }
 
-  /** How many approvals of a session were answered so. What is dangerous is allowed one by one. */
+  /** Answers all approvals of a session and returns how many. Dangerous ones must be allowed one by one. */
   async decideAll(sessionId: SessionId, how: 'accept' | 'reject'): Promise<number> {
     const isMeant = ({ ask }: OpenAsk) => ask.kind === 'approval' && (how === 'reject' || !this.#answersTo(sessionId, ask).grave);
     const waiting = this.#openAsks().filter((one) => one.sessionId === sessionId && isMeant(one));
@@ -187,7 +187,7 @@ export class Approvals implements Disposable {
     if (this.#view && this.#view.key !== key) this.#takeDown();
     if (!next || !key) return;
     if (this.#view) return this.#view.pick.update(next.ask, this.#titleOf(next));
-    // One of our own inputs is open: this one waits, it does not close what the user is doing.
+    // One of our own inputs is open: the ask waits instead of closing it.
     if (this.#deps.inputs.busy || this.#focus.returning) return;
     const rest = this.#queue.isWanted(next) ? 0 : this.#deps.idleIn();
     if (rest > 0) this.#later(rest);
@@ -206,12 +206,12 @@ export class Approvals implements Disposable {
   #changed(sessionId: SessionId, { event, before, now }: Change): void {
     this.#clicks.heard(sessionId, event);
     if (before.asks === now.asks && event.type !== 'title.set') return;
-    // A rule answers right after the ask has opened: what it answers never comes up.
+    // A rule answers right after the ask has opened; such an ask never appears.
     if (event.type === 'ask.opened') setImmediate(() => this.refresh());
     else this.refresh();
   }
 
-  /** False while a press was meant for the question that stood in its place. */
+  /** False while a press was meant for the question that this one replaced. */
   #counts(one: OpenAsk): boolean {
     return !this.#clicks.has(keyOfOpen(one));
   }
@@ -223,7 +223,7 @@ export class Approvals implements Disposable {
     view?.pick.dispose();
   }
 
-  /** The pick is not on the screen any more. */
+  /** Records that the pick has left the screen. */
   #left(): void {
     this.#view = undefined;
     this.#deps.shown(undefined);
@@ -274,8 +274,8 @@ export class Approvals implements Disposable {
   }
 
   /**
-   * An edit opens as a diff, with its answers in the editor's title and the keyboard in it; only what has no diff comes as a pick. One after the
-   * other: a key that was meant for one diff must not find another. `back`: from the diff before.
+   * Opens an edit as a diff with its answers in the editor's title and the keyboard in it; only asks without a diff come as picks. One after the
+   * other: a key meant for one diff must not reach another. `back`: from the diff before.
    */
   #openDiffInstead(back: (() => Promise<void>) | undefined): void {
     const isNext = (one: OpenAsk) => this.#opensDiff(one.ask) && !this.#queue.isWanted(one) && this.#queue.shown !== keyOfOpen(one);
@@ -289,7 +289,7 @@ export class Approvals implements Disposable {
     this.#deps.enterDiff(next.sessionId, next.ask.id);
   }
 
-  /** After an answer in a diff that came up by itself the user continues where they were, unless the next one is there. */
+  /** Returns the user to where they were after an answer in a diff that came up by itself, unless the next diff is there. */
   async #leaveDiff(left: InDiff | undefined): Promise<void> {
     if (left && !this.#view && (!this.#inDiff || this.#inDiff === left)) await left.back?.();
   }
@@ -316,7 +316,7 @@ export class Approvals implements Disposable {
     }
   }
 
-  /** The rule that was made is about the next ones; this one was meant, too. */
+  /** Lets the user make a rule for later asks; the rule answers this one too. */
   async #makeRule(one: OpenAsk, ask: Approval): Promise<void> {
     this.#queue.putAside(keyOfOpen(one));
     if (await this.#deps.makeRule(one.sessionId, ask)) await this.decide(one.sessionId, ask.id, 'accept');
@@ -342,7 +342,7 @@ export class Approvals implements Disposable {
     else await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
   }
 
-  /** After an answer in a pick the user continues where they were, unless the next pick is there. */
+  /** Returns the user to where they were after an answer in a pick, unless the next pick is there. */
   async #goBack(): Promise<void> {
     if (this.#view || this.#life.ended) return;
     await this.#focus.goBack('pick');
@@ -354,7 +354,7 @@ export class Approvals implements Disposable {
     this.#queue.answered(keyOfOpen(one));
     this.#progress.delete(keyOfOpen(one));
     const edited = ask.kind === 'approval' ? await this.#editedFor(sessionId, ask, answer) : undefined;
-    // Of two answers that were given at once, the first counts.
+    // The first of two simultaneous answers counts.
     if (!this.#find(sessionId, ask.id)) return;
     const whole = edited === undefined ? answer : { ...answer, edited };
     this.#deps.host.get(sessionId)?.send({ type: 'answer', askId: ask.id, answer: whole });
@@ -403,7 +403,7 @@ export class Approvals implements Disposable {
     return of > 1 ? vscode.l10n.t('{0} ({1} of {2})', text, place, of) : text;
   }
 
-  /** The whole question on one line; the agent stands in front only where several could be meant. */
+  /** The whole question on one line, prefixed with the agent only where several could be meant. */
   #headingOf(session: HostedSession | undefined, ask: Ask): string {
     const asker = askerOf(session, ask, this.#deps.host.all.length > 1);
     if (!session || ask.kind === 'question') return [asker, shortened(plainLabel(ask.title), LONGEST_TITLE)].filter(Boolean).join(': ');
@@ -414,7 +414,7 @@ export class Approvals implements Disposable {
   }
 }
 
-/** A rule has answered; the agent has not taken it yet. */
+/** True when a rule has answered and the agent has not taken the answer yet. */
 function isRuled({ decision }: Ask): boolean {
   return decision?.kind === 'approval' && decision.by === 'rule';
 }

@@ -8,26 +8,26 @@ export type PickOutcome =
   | { readonly how: 'answered'; readonly answer: Answer }
   /** `ask`: as it was on the screen when the answer was chosen. */
   | { readonly how: 'chosen'; readonly ask: Approval; readonly answer: ApprovalAnswer }
-  /** The user wants to see it without the pick over it: the diff of a file, or a text. */
+  /** The user wants to see the diff of a file, or a text, without the pick over it. */
   | { readonly how: 'look'; readonly at: Look }
   | { readonly how: 'dismissed' }
   | { readonly how: 'takenDown' };
 
-/** What is looked at before an answer. */
+/** The content that the user looks at before answering. */
 export interface Look {
-  /** The file, of an edit. */
+  /** The file of an edit. */
   readonly path?: string;
-  /** What is asked, whole; `at`: the place of it that is dangerous, in UTF-16 units. */
+  /** The whole ask; `at`: the offset of its dangerous part, in UTF-16 units. */
   readonly text?: { readonly name: string; readonly text: string; readonly at?: number };
 }
 
 /** One ask on the screen. */
 export interface AskPick extends Disposable {
-  /** Settles once, when it has left the screen. */
+  /** Settles once, when the pick has left the screen. */
   readonly outcome: Promise<PickOutcome>;
-  /** The same ask, as it is by now. */
+  /** Shows the current state of the same ask. */
   update(ask: Ask, title: string): void;
-  /** Moves the focus to the answer with that letter; nothing where there is none. */
+  /** Moves the focus to the answer with that letter, if there is one. */
   focus?(letter: string): void;
 }
 

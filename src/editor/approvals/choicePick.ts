@@ -9,7 +9,7 @@ import { plainLabel } from './rowText.ts';
 export type ChoiceEvent =
   /** Answers the field. */
   | { readonly type: 'take'; readonly values: readonly string[] }
-  /** Something was typed; going away must not lose it. */
+  /** Text was typed; dismissing the pick must not lose it. */
   | { readonly type: 'draft'; readonly text: string }
   /** The user wants a box of its own for an answer in their own words. */
   | { readonly type: 'other' }
@@ -20,12 +20,12 @@ interface Row extends vscode.QuickPickItem {
   readonly event?: ChoiceEvent;
 }
 
-/** Milliseconds in which the row that answers with what is typed may not have become the active one yet. */
+/** Milliseconds that the row for typed text may take to become active. */
 const SETTLES = 150;
 
 /**
- * One field with choices. Its first row, or what was chosen before, is active; an Enter meant for elsewhere does not count (`KeyGuard`). Typing
- * finds a choice, and where other answers are taken, what is typed is the active row: Enter answers with it.
+ * One field with choices. Its first row, or the previous choice, is active; an Enter meant for elsewhere does not count (`KeyGuard`). Typing finds a
+ * choice; where other answers are allowed, the typed text is the active row and Enter answers with it.
  */
 export class ChoicePick implements Disposable {
   readonly input: vscode.QuickPick<Row>;
@@ -74,7 +74,7 @@ export class ChoicePick implements Disposable {
     this.#life.dispose();
   }
 
-  /** The rows for what is typed. */
+  /** Builds the rows for the typed text. */
   #draw(value: string): void {
     const pick = this.input;
     const { many, free } = this.#field;
@@ -119,7 +119,7 @@ function otherRow(field: Field): Row {
   return { label: `$(edit) ${plainLabel(field.freeLabel ?? vscode.l10n.t('Other…'))}`, event: { type: 'other' } };
 }
 
-/** What does not fit the title, below the answers: an arrow up from the input is at its last line. */
+/** The text that does not fit the title, below the answers: an arrow up from the input reaches its last line. */
 function textRows(field: Field): readonly Row[] {
   const { rows, more } = questionRows(field);
   if (rows.length === 0) return [];
@@ -137,7 +137,7 @@ interface FieldChoice {
   readonly description?: string;
 }
 
-/** What a field offers to choose from; nothing for one that is answered by text alone. */
+/** The choices of a field; none for a field answered by text alone. */
 export function choicesOf(field: Field): readonly FieldChoice[] {
   if (field.kind !== 'boolean') return (field.choices ?? []).map((choice) => ({ ...choice, value: choice.label }));
   return [

@@ -2,12 +2,12 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { SessionId } from '../../session/model.ts';
 import { type AskKey, keyOf } from './queue.ts';
 
-/** Milliseconds within which a question takes the place of one that was withdrawn. */
+/** Milliseconds within which a question counts as the replacement of a withdrawn one. */
 const IN_ITS_PLACE = 300;
-/** Milliseconds in which a press on it was meant for the other. */
+/** Milliseconds in which a press on the replacement was meant for the withdrawn one. */
 const UNREAD = 500;
 
-/** Questions that have just taken the place of another that nobody answered: what is pressed at that moment was not meant for them. */
+/** Tracks questions that just replaced an unanswered one: a press at that moment was not meant for them. */
 export class ClickGuard {
   readonly #goneAt = new Map<SessionId, number>();
   readonly #until = new Map<AskKey, number>();

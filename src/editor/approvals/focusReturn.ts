@@ -1,41 +1,41 @@
 type WayBack = () => Promise<void>;
 
-/** Where the keyboard was before a pick took it. The editor itself returns to its own parts only, never to a webview. */
+/** Remembers where the keyboard was before a pick took it. The editor itself returns to its own parts only, never to a webview. */
 export class FocusReturn {
   #state:
     | { readonly at: 'home' }
-    /** A pick has the keyboard, or an answer is under way. */
+    /** A pick has the keyboard, or an answer is being sent. */
     | { readonly at: 'pick'; readonly back: WayBack | undefined }
     /** The pick has left without an answer; only Esc leads back from there. */
     | { readonly at: 'aside'; readonly back: WayBack | undefined }
-    /** On its way: a pick that came up now would lose the keyboard. */
+    /** The keyboard is returning: a pick that came up now would lose it. */
     | { readonly at: 'returning' } = { at: 'home' };
 
   get returning(): boolean {
     return this.#state.at === 'returning';
   }
 
-  /** A pick has the keyboard, or it is on its way back from one. */
+  /** True while a pick has the keyboard, or the keyboard is returning from one. */
   get away(): boolean {
     return this.#state.at === 'pick' || this.#state.at === 'returning';
   }
 
-  /** A pick comes up. `origin` says where the keyboard is, unless a pick before it has taken it from there. */
+  /** A pick comes up. `origin` tells where the keyboard is, unless an earlier pick has taken it from there. */
   leave(origin: () => WayBack | undefined): void {
     if (this.#state.at !== 'pick' || !this.#state.back) this.#state = { at: 'pick', back: origin() };
   }
 
-  /** The pick has left without an answer: who opened something else over it is there by now. */
+  /** The pick has left without an answer; a user who opened something else over it is there by now. */
   setAside(): void {
     if (this.#state.at === 'pick') this.#state = { at: 'aside', back: this.#state.back };
   }
 
-  /** The pick was taken away: the keyboard stays where it is. */
+  /** The pick was removed: the keyboard stays where it is. */
   forget(): void {
     if (this.#state.at === 'pick') this.#state = { at: 'home' };
   }
 
-  /** Goes back from where the keyboard is: after an answer, or after Esc. Settles when it is there. */
+  /** Returns the keyboard after an answer, or after Esc. Settles when it has arrived. */
   async goBack(from: 'pick' | 'aside'): Promise<void> {
     if (this.#state.at !== from) return;
     const { back } = this.#state;

@@ -1,11 +1,11 @@
-/** Milliseconds without a key after which what is pressed is meant for what is on the screen. */
+/** Milliseconds without a key after which presses are meant for the pick on the screen. */
 const QUIET = 700;
 
-/** Keys that were meant for whatever had the focus before do not count: each one starts the wait anew. None counts before `begin`. */
+/** Ignores keys that were meant for whatever had the focus before: each one restarts the wait. None counts before `begin`. */
 export class KeyGuard {
   readonly #now: () => number;
   readonly #quiet: number;
-  /** When the last stray key came, or it began; undefined before. */
+  /** Time of the last stray key or of `begin`; undefined before. */
   #last: number | undefined;
 
   constructor(quiet = QUIET, now: () => number = () => performance.now()) {
@@ -13,17 +13,17 @@ export class KeyGuard {
     this.#quiet = quiet;
   }
 
-  /** What is asked is on the screen. */
+  /** The ask is on the screen. */
   begin(): void {
     this.#last = this.#now();
   }
 
-  /** Something else is asked, which is not on the screen yet. */
+  /** Another ask follows, which is not on the screen yet. */
   stop(): void {
     this.#last = undefined;
   }
 
-  /** A key came. True when it counts. */
+  /** Handles a key. True when it counts. */
   press(): boolean {
     if (this.#last === undefined) return false;
     const rested = this.#now() - this.#last >= this.#quiet;
@@ -31,7 +31,7 @@ export class KeyGuard {
     return rested;
   }
 
-  /** A stray key came: the wait begins anew. */
+  /** Restarts the wait after a stray key. */
   restart(): void {
     if (this.#last !== undefined) this.#last = this.#now();
   }

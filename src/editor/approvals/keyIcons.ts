@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 
 const made = new Map<string, { readonly light: vscode.Uri; readonly dark: vscode.Uri }>();
 
-/** A key cap with this letter, as the icon of a row. */
+/** A key cap with this letter, as a row's icon. */
 export function keyIcon(letter: string): { readonly light: vscode.Uri; readonly dark: vscode.Uri } {
   let icon = made.get(letter);
   if (!icon) {

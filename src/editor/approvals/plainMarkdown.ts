@@ -1,4 +1,4 @@
-/** Markdown as lines that read well without being drawn: no marks of emphasis, headings, code or links. What is in code stands as it is. */
+/** Converts Markdown to readable plain lines: no marks of emphasis, headings, code or links. Text in code stays unchanged. */
 export function plainMarkdown(text: string): string {
   let inCode = false;
   const lines = text.split('\n').flatMap((line) => {

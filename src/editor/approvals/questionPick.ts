@@ -9,23 +9,23 @@ import type { KeyGuard } from './keyGuard.ts';
 import { questionRows, withoutMarks } from './questionText.ts';
 import { plainLabel } from './rowText.ts';
 
-/** What has been answered so far; outlives a dismissal, so that nothing typed is lost. */
+/** The answers so far; outlives a dismissal, so that typed text is not lost. */
 export interface QuestionProgress {
   step: number;
   readonly values: Map<string, readonly string[]>;
-  /** Free text under way, per field. */
+  /** Unfinished free text, per field. */
   readonly drafts: Map<string, string>;
 }
 export interface QuestionPorts {
   /** Shows a long text whole. */
   readonly openText: (title: string, text: string) => void;
-  /** Settles when the editor has drawn what it was told before. */
+  /** Settles when the editor has drawn all earlier changes. */
   readonly drawn: () => Promise<void>;
   readonly guard: KeyGuard;
 }
 type Input = vscode.QuickPick<vscode.QuickPickItem> | vscode.InputBox;
 
-/** A question as native inputs, one field after another with a way back. Closing one of them answers nothing. */
+/** A question as native inputs, one field after another with a way back. Closing an input answers nothing. */
 export class QuestionPick implements AskPick {
   readonly outcome: Promise<PickOutcome>;
   readonly #ask: Question;
@@ -40,7 +40,7 @@ export class QuestionPick implements AskPick {
   constructor(ask: Question, title: string, progress: QuestionProgress, ports: QuestionPorts) {
     this.outcome = this.#settled.promise;
     this.#ask = ask;
-    // A question without fields is one to continue from; it is not answered for the user.
+    // A question without fields asks only to continue; the user confirms it.
     this.#fields = ask.fields.length > 0 ? ask.fields : [{ id: '', label: ask.title, choices: [{ label: vscode.l10n.t('Continue') }] }];
     this.#progress = progress;
     this.#ports = ports;
@@ -97,7 +97,7 @@ export class QuestionPick implements AskPick {
     );
   }
 
-  /** No key counts before the field is drawn, and for a moment then; the hint comes when they do. */
+  /** Ignores keys until the field is drawn, and for a moment after; the hint appears when keys count. */
   #guardUntilSeen(input: Input, life: Lifetime, hint = vscode.l10n.t('Enter decides. Esc decides nothing.')): void {
     const { guard, drawn } = this.#ports;
     guard.stop();
@@ -125,7 +125,7 @@ export class QuestionPick implements AskPick {
     this.#go(this.#progress.step + 1);
   }
 
-  /** Buttons of the title: the way back, and the ways out that are no answer to the field. */
+  /** Title buttons: the way back, and the exits that do not answer the field. */
   #addButtons(field: Field, life: Lifetime, input: Input, back: (() => void) | undefined): void {
     const actions = new Map<vscode.QuickInputButton, () => void>();
     const add = (icon: string, tooltip: string, run: () => void) => actions.set({ iconPath: new vscode.ThemeIcon(icon), tooltip }, run);
@@ -156,7 +156,7 @@ export class QuestionPick implements AskPick {
     );
     life.own(
       box.onDidAccept(() => {
-        // What was typed here was meant for it.
+        // An Enter after typing here was meant for this box.
         if (!touched && !this.#ports.guard.press()) return;
         const given = box.value === '' ? [] : [box.value];
         const problem = asOther ? problemText({ id: field.id, label: field.label }, [box.value]) : problemText(field, given);

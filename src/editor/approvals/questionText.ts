@@ -1,10 +1,10 @@
 import type { Field } from '../../session/model.ts';
 import { plainLabel } from './rowText.ts';
 
-/** What a title shows of a question, in characters; a longer one stands in rows as well. */
+/** Characters of a question that a title shows; a longer question also goes into rows. */
 const TITLE = 70;
 
-/** A question that a title does not hold, in rows of whole words; `more` counts the rows that did not fit. */
+/** A question too long for a title, in rows of whole words; `more` counts the rows that did not fit. */
 export function questionRows(
   { label, body }: Pick<Field, 'label' | 'body'>,
   most = 8,
@@ -19,7 +19,7 @@ export function questionRows(
   return { rows: rows.slice(0, most), more: Math.max(0, rows.length - most) };
 }
 
-/** Markdown as a label: a row shows no markup. A link is its words and where it leads. */
+/** Markdown as a label without markup, which a row would not draw. A link becomes its text and its address. */
 export function withoutMarks(markdown: string): string {
   return markdown
     .replace(/^```.*$/gm, '')

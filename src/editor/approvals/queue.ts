@@ -1,6 +1,6 @@
 import type { Ask, AskId, SessionId } from '../../session/model.ts';
 
-/** One open ask and whose it is. */
+/** One open ask and its session. */
 export interface OpenAsk {
   readonly sessionId: SessionId;
   readonly ask: Ask;
@@ -12,8 +12,8 @@ export function keyOf(sessionId: SessionId, askId: AskId): AskKey {
 }
 
 /**
- * Which open ask is shown, one after another, oldest first. It holds no facts of its own about asks: `update` tells it what is open. Being set aside
- * is not an answer; an ask that was set aside or answered comes back only when the user asks for it.
+ * Picks which open ask is shown, one after another, oldest first. It stores no facts about asks: `update` passes the open ones. Setting an ask aside
+ * is not an answer; an ask that was set aside or answered comes back only when the user requests it.
  */
 export class AskQueue {
   #open: readonly OpenAsk[] = [];
@@ -25,12 +25,12 @@ export class AskQueue {
     return this.#open;
   }
 
-  /** The open ones that were not set aside, oldest first. */
+  /** The open asks that were not set aside, oldest first. */
   get waiting(): readonly OpenAsk[] {
     return this.#open.filter((one) => !this.#aside.has(keyOfOpen(one)));
   }
 
-  /** This one does not come up by itself any more; the others do. */
+  /** Keeps this ask from coming up by itself; the others still do. */
   putAside(key: AskKey): void {
     if (this.#shown === key) this.#shown = undefined;
     this.#aside.add(key);
@@ -40,7 +40,7 @@ export class AskQueue {
     return this.#shown;
   }
 
-  /** The open asks now, in any order; those that were known before come first. What is gone is forgotten. */
+  /** Takes the asks open now, in any order; known ones come first. Forgets the ones that are gone. */
   update(open: readonly OpenAsk[]): void {
     const keys = new Set(open.map(keyOfOpen));
     const known = new Map(this.#open.map((one, at) => [keyOfOpen(one), at]));
@@ -51,27 +51,27 @@ export class AskQueue {
     if (this.#wanted !== undefined && !keys.has(this.#wanted)) this.#wanted = undefined;
   }
 
-  /** The ask to show now: what was asked for, otherwise the first that comes up by itself. */
+  /** The ask to show now: the requested one, otherwise the first that comes up by itself. */
   next(comesUp: (one: OpenAsk) => boolean): OpenAsk | undefined {
     if (this.#wanted !== undefined) return this.#find(this.#wanted);
     if (this.#shown !== undefined) return this.#find(this.#shown);
     return this.waiting.find(comesUp);
   }
 
-  /** True when the user asked for this one; otherwise it appears by itself. */
+  /** True when the user requested this ask; otherwise it appears by itself. */
   isWanted(one: OpenAsk): boolean {
     return keyOfOpen(one) === this.#wanted;
   }
 
-  /** It is on the screen from now on. */
+  /** Marks this ask as the one on the screen. */
   show(one: OpenAsk): void {
     this.#shown = keyOfOpen(one);
     this.#wanted = undefined;
   }
 
   /**
-   * The shown one left the screen without an answer. All that wait are set aside with it: showing the next one at once would close whatever the
-   * user has just opened instead.
+   * The shown ask left the screen without an answer. Sets all waiting asks aside with it: showing the next one at once would close whatever the user
+   * has just opened instead.
    */
   dismissed(): void {
     this.#shown = undefined;
@@ -83,14 +83,14 @@ export class AskQueue {
     this.putAside(key);
   }
 
-  /** The user wants to see this one, now. False when it is not open any more. */
+  /** Requests this ask now. False when it is not open any more. */
   want(key: AskKey): boolean {
     if (!this.#find(key)) return false;
     this.#wanted = key;
     return true;
   }
 
-  /** The user wants to see what waits, beginning with the oldest. False when nothing waits. */
+  /** Requests all pending asks, oldest first. False when there are none. */
   wantAll(): boolean {
     this.#aside.clear();
     const first = this.#open[0];
@@ -98,7 +98,7 @@ export class AskQueue {
     return first !== undefined;
   }
 
-  /** 1-based place among the open ones. */
+  /** The 1-based position among the open asks. */
   placeOf(key: AskKey): { readonly place: number; readonly of: number } {
     return { place: this.#open.findIndex((one) => keyOfOpen(one) === key) + 1, of: this.#open.length };
   }

@@ -1,6 +1,6 @@
 import { visibleText, writtenOut } from '../../session/visible.ts';
 
-/** One line of an agent's words: `$(name)` would be drawn as an icon, and what cannot be seen is written out. */
+/** One line of an agent's words: escapes `$(name)`, which would be drawn as an icon, and writes out invisible characters. */
 export function plainLabel(text: string): string {
   return exact(text.replace(/\s+/g, ' ').trim());
 }
@@ -10,8 +10,8 @@ function exact(text: string): string {
 }
 
 /**
- * A command in rows as wide as `width` small letters at most, nothing left out within them; `more` counts the rows that did not fit, of a very long
- * command about.
+ * Splits a command into rows of at most `width` small letters, leaving nothing out within them; `more` counts the rows that did not fit,
+ * approximately for a very long command.
  */
 export function commandRows(command: string, most = 8, width = ROW_WIDTH): { readonly rows: readonly string[]; readonly more: number } {
   const lines = command.slice(0, LAID_OUT).replace(/\r\n/g, '\n').split('\n');
@@ -21,18 +21,18 @@ export function commandRows(command: string, most = 8, width = ROW_WIDTH): { rea
   return { rows: rows.slice(0, most), more: Math.max(0, rows.length - most) + rest };
 }
 
-/** UTF-16 units that are laid out: many times what is shown. */
+/** UTF-16 units that are laid out: many times the visible amount. */
 const LAID_OUT = 20_000;
 
-/** What a quick-pick of 600 pixels shows of a row before it cuts its end, in small letters of the editor's font. */
+/** Small letters of the editor's font that fit a row of a 600-pixel quick-pick before its end is cut. */
 export const ROW_WIDTH = 64;
 
-/** Says that a row goes on from the one before: a line of the text would begin without it. */
+/** Marks a row that continues the one before; a new line of the text begins without it. */
 const GOES_ON = '↪ ';
-/** How far back from the end of a row a blank may stand for the row to end there. */
+/** Characters before the end of a row in which a blank may end it. */
 const LOOK_BACK = 24;
 
-/** Rows end at a blank where there is one near their end; nothing of the line is left out. */
+/** Splits a line into rows, at a blank where there is one near the end; leaves nothing out. */
 function cut(line: string, width: number): readonly string[] {
   const characters = [...line];
   const rows: string[] = [];
@@ -53,13 +53,13 @@ function cut(line: string, width: number): readonly string[] {
   return rows;
 }
 
-/** The place after the last blank in front of `end`, no sooner than `least`; undefined where there is none. */
+/** The position after the last blank before `end`, at least `least`; undefined where there is none. */
 function blankBefore(characters: readonly string[], end: number, least: number): number | undefined {
   for (let at = end; at > least; at--) if (characters[at - 1] === ' ') return at;
   return undefined;
 }
 
-/** The font is proportional: rather too wide than too narrow. */
+/** Estimates the width in a proportional font, rather too wide than too narrow. */
 function widthOf(character: string): number {
   if (character > '\u024f' || /[MW@%mw—]/.test(character)) return 2;
   return /[A-Z&#]/.test(character) ? 1.4 : 1;

@@ -12,18 +12,18 @@ import type { Choice, QuickInputs } from '../quickInputs.ts';
 import { approvalRules, readRules, type StoredRule, setApprovalRules } from '../settings.ts';
 import { plainLabel } from './rowText.ts';
 
-/** Approvals that are remembered for the preview of a rule. */
+/** Recent approvals kept for the preview of a rule. */
 const RECENT = 50;
 
 type Scope = 'session' | 'workspace' | 'everywhere';
 interface KnownRule {
   readonly rule: StoredRule;
   readonly scope: Scope;
-  /** Whose rule it is, for scope `session`. */
+  /** The session of a rule with scope `session`. */
   readonly sessionId?: SessionId;
 }
 
-/** Where the rules of this workspace are kept: in the editor's own storage, for a rule that comes with a repository would be nobody's decision. */
+/** Storage key for the rules of this workspace: in the editor's own storage, because nobody decided on a rule that comes with a repository. */
 const WORKSPACE_KEY = 'approvals.rules';
 
 /** The user's approval rules of every scope, as sessions read them. */
@@ -35,7 +35,7 @@ export class RuleStore {
     this.#workspace = workspace;
   }
 
-  /** All rules that hold for an agent in a session; without a session, those that hold in every one of this workspace. */
+  /** All rules that apply to an agent in a session; without a session, those for every session of this workspace. */
   of(profile: string | undefined, sessionId?: SessionId): readonly ApprovalRule[] {
     const all = [...approvalRules(), ...this.#ofWorkspace(), ...this.#ofSession(sessionId)];
     return all.filter(({ agent }) => agent === undefined || agent === profile);
@@ -78,13 +78,13 @@ export class RuleStore {
   }
 }
 
-/** The rules as the user sees them: made from an approval, listed, tried and removed. */
+/** The rules in the user interface: made from an approval, listed, tried and removed. */
 export class Rules implements Disposable {
   readonly #store: RuleStore;
   readonly #host: SessionHost;
   readonly #inputs: QuickInputs;
   readonly #life = new Lifetime();
-  /** Latest approvals of each session's agents, for what a rule would have covered. */
+  /** Latest approvals of each session's agents, to preview what a rule would have covered. */
   #recent: readonly { readonly sessionId: SessionId; readonly ask: Approval }[] = [];
 
   constructor(store: RuleStore, host: SessionHost, inputs: QuickInputs) {
@@ -135,7 +135,7 @@ export class Rules implements Disposable {
     return true;
   }
 
-  /** Lists every rule; choosing one removes it after a question, and a command can be tried. */
+  /** Lists every rule; choosing one removes it after a confirmation. Commands can be tried here too. */
   async manage(): Promise<void> {
     type Row = KnownRule | 'try' | 'settings' | 'agents';
     const known = this.#store.all();
@@ -164,14 +164,14 @@ export class Rules implements Disposable {
     await this.manage();
   }
 
-  /** Says below the command which rule would decide; Enter goes back to the list. */
+  /** Shows below the command which rule would decide; Enter goes back to the list. */
   async #tryCommand(): Promise<void> {
     const title = vscode.l10n.t('Try a command…');
     const hint = (command: string) => (command.trim() === '' ? undefined : this.#verdict(command));
     if ((await this.#inputs.input({ title, hint })) !== undefined) await this.manage();
   }
 
-  /** What the rules of the active session would do with a command, in a sentence. */
+  /** A sentence that says how the rules of the active session would decide a command. */
   #verdict(command: string): string {
     const active = this.#host.active === undefined ? undefined : this.#host.get(this.#host.active);
     const cwd = active?.store.now.cwd ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
@@ -194,7 +194,7 @@ export class Rules implements Disposable {
     return vscode.l10n.t('Decided without asking, by the rule “{0}”.', ruleText(deciding));
   }
 
-  /** Other recent approvals that the rule would have answered, in short. */
+  /** Short list of other recent approvals that the rule would have answered. */
   #coveredBy(rule: ApprovalRule, but: Approval): string {
     const covered = this.#recent.flatMap(({ sessionId, ask }) => {
       const session = this.#host.get(sessionId)?.store.now;
@@ -205,7 +205,7 @@ export class Rules implements Disposable {
     return [...new Set(covered)].slice(0, 4).join(' · ');
   }
 
-  /** What the user allowed an agent beyond one time, as far as the open sessions tell. */
+  /** Permissions beyond one time that the user gave an agent, as far as the open sessions report them. */
   #byAgents(): readonly string[] {
     const told = this.#host.all.flatMap((id) => {
       const session = this.#host.get(id)?.store.now;
@@ -220,7 +220,7 @@ export class Rules implements Disposable {
     return [...new Set(told)].slice(0, 50);
   }
 
-  /** The name of an agent by its profile, where a session has it. */
+  /** The name of a profile's agent, if a session has it. */
   #nameOf(profile: string): string {
     const known = this.#host.all.map((id) => this.#host.get(id)).find((session) => session?.profile === profile);
     return known?.store.now.agent.name ?? profile;

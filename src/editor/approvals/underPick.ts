@@ -5,14 +5,14 @@ const ROW = 22;
 const TITLE_LINE = 18;
 /** Characters of a title's line, at least. */
 const TITLE_WIDTH = 60;
-/** Pixels of the pick's title and input that lie lower than where an editor without tabs and breadcrumbs begins. */
+/** Pixels of the pick's title and input below the top edge of an editor without tabs and breadcrumbs. */
 const HEAD = 72;
 /** The editor gives a pick no more than 40 % of a window; more rows than this scroll in it. */
 const MOST_ROWS = 30;
 
 /**
- * How many of the changed lines, in their order, the pick has to show itself, because it may lie over them and no editor scrolls above its first
- * line. Rows that show them make the pick longer. `above`: its rows without them. `lineHeight`: pixels of a line in editors.
+ * The number of changed lines, from the first, that the pick must show itself, because it may cover them and no editor scrolls above its first line.
+ * Rows that show them make the pick longer. `above`: its rows without them. `lineHeight`: pixels of a line in editors.
  */
 export function linesUnderPick(
   lines: readonly Pick<DiffLine, 'before' | 'after'>[],

@@ -14,12 +14,12 @@ import { ReviewDocuments } from './documents.ts';
 import { covers, FileHunks, takesTyped } from './fileHunks.ts';
 import { noChangeHere } from './review.ts';
 
-/** Texts before the changes under review. */
+/** Scheme of the texts before the changes under review. */
 export const BASE_SCHEME = 'parley-review-base';
 const VIEW = 'parley.changes';
 /** Files whose diffs a preview opens. */
 const MOST_PREVIEWED = 100;
-/** Files that a question names. */
+/** Files that a confirmation lists. */
 const MOST_LISTED = 20;
 
 export const fileEffects: FileEffects = {
@@ -34,7 +34,7 @@ export const fileEffects: FileEffects = {
   folders: otherFolders,
 };
 
-/** A notebook's cells are documents of their own: its file is not among the open texts. */
+/** The open notebook of a file; a notebook's cells are documents of their own, so its file is not among the open texts. */
 function openNotebook(file: string): vscode.NotebookDocument | undefined {
   return vscode.workspace.notebookDocuments.find(({ uri, isClosed }) => !isClosed && uri.scheme === 'file' && uri.fsPath === file);
 }
@@ -42,11 +42,11 @@ function openNotebook(file: string): vscode.NotebookDocument | undefined {
 export interface Restored {
   readonly sessionId: SessionId;
   readonly turnId: TurnId;
-  /** The conversation is to go back, too. */
+  /** True when the conversation goes back too. */
   readonly conversation: boolean;
 }
 
-/** Changes that wait for review, as a list, and what the user can do with them. Methods reject with a message for the user. */
+/** The changes under review, as a list, and the user's actions on them. Methods reject with a message for the user. */
 export class Changes implements Disposable {
   readonly #host: SessionHost;
   readonly #sets: ChangeSets;
@@ -71,7 +71,7 @@ export class Changes implements Disposable {
     this.#update();
   }
 
-  /** What was open in this window comes back once the list is on the screen, as it does with the chat. */
+  /** Restores this window's sessions once the list is on the screen, as the chat does. */
   restoreWhenShown(restore: () => Promise<void>): void {
     const shown = () => this.#view.visible && void restore();
     this.#life.own(this.#view.onDidChangeVisibility(shown));
@@ -82,7 +82,7 @@ export class Changes implements Disposable {
     this.#life.dispose();
   }
 
-  /** Keeps or undoes the hunk at that line of the file, or at the cursor. The editor's quick diff hands over its changes and which one it shows. */
+  /** Keeps or undoes the hunk at that line of the file, or at the cursor. The editor's quick diff passes its changes and the shown one's index. */
   async settleHunk(how: 'keep' | 'undo', uri?: unknown, place?: unknown, index?: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const reviewed = this.#hunks.of(uri instanceof vscode.Uri ? uri : editor?.document.uri);
@@ -144,12 +144,12 @@ export class Changes implements Disposable {
     await vscode.commands.executeCommand('vscode.diff', ...sides, title, { preview: true, ...selection });
   }
 
-  /** Where the first change to review of a file is; 0-based, undefined where there is none. */
+  /** The 0-based line of a file's first change under review; undefined where there is none. */
   firstLine(file: string): Promise<number | undefined> {
     return this.#hunks.firstLine(file);
   }
 
-  /** Opens everything that waits for review in one editor. */
+  /** Opens all changes under review in one editor. */
   async openAll(): Promise<void> {
     const files = this.#sets.of(this.#host.active)?.files ?? [];
     const opened = await Promise.all(files.map(async (file) => [file, await this.#sides(file)] as const));
@@ -158,8 +158,8 @@ export class Changes implements Disposable {
   }
 
   /**
-   * Puts the files back to before a prompt, after showing what that changes. Without a turn the user chooses one. `conversation`: they want it to go
-   * back, too; undefined when nothing was done.
+   * Restores the files to before a prompt, after showing the effect. Without a turn the user chooses one. `conversation`: whether the user wants it
+   * to go back too. Undefined when nothing was done.
    */
   async restoreFiles(id = this.#host.active, turnId?: TurnId): Promise<Restored | undefined> {
     const set = this.#sets.of(id);
@@ -192,7 +192,7 @@ export class Changes implements Disposable {
 
   async #restoreTo(session: Session, turnId: TurnId): Promise<Restored | undefined> {
     const set = this.#sets.of(session.id);
-    // What the agent has done by now is part of it.
+    // Includes the agent's latest changes.
     await this.#sets.lookAll();
     const preview = await set?.preview(turnId);
     if (!preview) throw new Error(vscode.l10n.t('The files before this prompt are not known any more.'));
@@ -209,7 +209,7 @@ export class Changes implements Disposable {
     return { sessionId: session.id, turnId, conversation: answer === 'both' };
   }
 
-  /** What would happen to each file, and, when the user wants to see it first, the diffs. */
+  /** Asks with the effect on each file, and shows the diffs when the user wants to see them first. */
   async #askRestore(session: Session, turnId: TurnId, preview: readonly RestoredFile[]): Promise<'files' | 'both' | undefined> {
     const files = vscode.l10n.t('Restore Files');
     const both = vscode.l10n.t('Restore Files and Conversation');
@@ -295,20 +295,20 @@ function partlyWatched(): string {
   return vscode.l10n.t('This folder is large: not all of its files are watched.');
 }
 
-/** The file of the tab in front, and whether that compares it with what it was. */
+/** The file of the active tab, and whether the tab is a diff against its earlier text. */
 function inFront(): { readonly current: string; readonly inDiff: boolean } {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   if (input instanceof vscode.TabInputTextDiff) return { current: input.modified.fsPath, inDiff: input.modified.scheme === 'file' };
   return { current: input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom ? input.uri.fsPath : '', inDiff: false };
 }
 
-/** Lines of a question, bounded. */
+/** Lines of a confirmation, bounded. */
 function listed(names: readonly string[]): string {
   const more = names.length > MOST_LISTED ? [`… +${names.length - MOST_LISTED}`] : [];
   return [...names.slice(0, MOST_LISTED), ...more].join('\n');
 }
 
-/** What concerns the user's own text comes first. */
+/** Sort weight: files with the user's own text come first. */
 function weightOf({ how, users }: RestoredFile): number {
   return users === 'lost' ? 4 : how === 'unknown' ? 3 : users === 'kept' ? 2 : how === 'delete' ? 1 : 0;
 }
@@ -325,13 +325,13 @@ function outcomeOf({ name, how, users }: RestoredFile): string {
   return `${name} — ${[kinds[how], users ? own[users] : ''].filter(Boolean).join(', ')}`;
 }
 
-/** The agent can take back what began with that prompt. */
+/** True when the agent can take back the conversation from that prompt on. */
 function canGoBack({ link, turns }: Session, turnId: TurnId): boolean {
   const turn = turns.find((one) => one.id === turnId);
   return link.state === 'ready' && link.offers.edit === true && turns.at(-1)?.status !== 'running' && (turn?.prompt.length ?? 0) > 0;
 }
 
-/** The line of the change that the editor's quick diff shows; of lines that were taken away, the one below them. */
+/** The line of the change that the editor's quick diff shows; for removed lines, the line below them. */
 function quickDiffLine(changes: unknown, index: unknown): number | undefined {
   const change = Array.isArray(changes) && typeof index === 'number' ? (changes[index] as unknown) : undefined;
   if (typeof change !== 'object' || change === null) return undefined;

@@ -7,9 +7,9 @@ import { rowName, titleOf } from '../../session/select.ts';
 export interface FileRow {
   readonly kind: 'file';
   readonly file: ChangedFile;
-  /** What a prompt did to it, with lines, where they are known. */
+  /** The effect of a prompt on the file, with lines, where known. */
   readonly change?: TurnFile;
-  /** Below a prompt the row is about that. */
+  /** The prompt that the row is listed under. */
   readonly turnId?: TurnId;
 }
 export interface TurnRow {
@@ -58,7 +58,7 @@ function rowsOf(set: ChangeSet, session: Session | undefined): readonly Row[] {
     });
     return rows.length === 0 ? [] : [{ kind: 'turn', turnId, label: session ? promptLabel(session, turnId) : turnId, rows }];
   });
-  // A prompt that the conversation has gone back behind has no words any more.
+  // A prompt removed by going back in the conversation has no text any more.
   const isThere = ({ turnId }: TurnRow) => session?.turns.some((turn) => turn.id === turnId) === true;
   if (turns.length > 1)
     return turns.map((turn) => withOwnCounts(turn, turns)).flatMap((row): readonly Row[] => (isThere(row) ? [row] : row.rows));
@@ -66,7 +66,7 @@ function rowsOf(set: ChangeSet, session: Session | undefined): readonly Row[] {
   return set.files.map((file) => ({ kind: 'file', file, ...changeIn(known, file) }));
 }
 
-/** What is left of a file belongs to a prompt only where no other one has changed it. */
+/** Drops the counts of a file's remaining changes where several prompts changed it. */
 function withOwnCounts(turn: TurnRow, all: readonly TurnRow[]): TurnRow {
   const others = new Set(all.filter((one) => one !== turn).flatMap(({ rows }) => rows.map(({ file }) => file.path)));
   const rows = turn.rows.map((row) => (others.has(row.file.path) ? { ...row, file: { ...row.file, left: undefined } } : row));

@@ -9,7 +9,7 @@ interface Entry {
   mtime: number;
 }
 
-/** Texts that are nowhere on disk: sides of diffs and long texts. Read-only, unless a side may be edited before it is accepted. */
+/** Texts that are not on disk: sides of diffs and long texts. Read-only, unless a side may be edited before it is accepted. */
 export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
   readonly #entries = new Map<string, Entry>();
   readonly #changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
@@ -17,13 +17,13 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
   readonly #scheme: string;
   readonly #registration: vscode.Disposable;
 
-  /** The editor takes one provider per scheme; another one's begins with `REVIEW_SCHEME` too. */
+  /** The editor takes one provider per scheme; the scheme of another one begins with `REVIEW_SCHEME` too. */
   constructor(scheme = REVIEW_SCHEME) {
     this.#scheme = scheme;
     this.#registration = vscode.workspace.registerFileSystemProvider(scheme, this, { isCaseSensitive: true });
   }
 
-  /** Where the text of that key is, or would be. */
+  /** The address of the text with that key, whether it exists or not. */
   address(key: string, path: string): vscode.Uri {
     return vscode.Uri.from({
       scheme: this.#scheme,
@@ -43,7 +43,7 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     return uri;
   }
 
-  /** One of these documents, whether its text is still there or not. */
+  /** True for these documents, whether the text still exists or not. */
   owns(uri: vscode.Uri): boolean {
     return uri.scheme === this.#scheme;
   }

@@ -9,10 +9,10 @@ import { isSavedForAgent, onSavesTyped } from '../files.ts';
 import type { ReviewDocuments } from './documents.ts';
 import { mergedUnsaved, mergeUnsaved } from './mergeUnsaved.ts';
 
-/** Milliseconds that typing rests before hunks are found anew. */
+/** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;
 
-/** Only CodeLenses run it. */
+/** Command id that only CodeLenses run. */
 const SHOW_REMOVED = 'parley.showRemoved';
 const MERGE_UNSAVED = 'parley.mergeUnsaved';
 
@@ -21,7 +21,7 @@ export interface Reviewed {
   readonly file: string;
   readonly segments: Segments;
   readonly hunks: readonly PlacedHunk[];
-  /** The file on the disk has changes that the text on the screen has not. */
+  /** Changes of the file on disk that the text on the screen does not have. */
   readonly beside?: UnsavedBeside | undefined;
 }
 
@@ -35,7 +35,7 @@ export class FileHunks implements Disposable {
   readonly #added = decoration({
     backgroundColor: new vscode.ThemeColor('diffEditor.insertedLineBackground'),
     isWholeLine: true,
-    // High contrast has no backgrounds; the other themes have no such border.
+    // High-contrast themes have no backgrounds; the other themes have no such border.
     borderWidth: '0 0 0 3px',
     borderStyle: 'solid',
     borderColor: new vscode.ThemeColor('diffEditor.insertedTextBorder'),
@@ -46,7 +46,7 @@ export class FileHunks implements Disposable {
     borderStyle: 'dashed',
     borderColor: new vscode.ThemeColor('editorGutter.deletedBackground'),
   });
-  /** By address; of documents that lenses were made for, too. */
+  /** By address; includes documents that only have lenses. */
   #shown = new Map<string, Reviewed>();
   #resting: NodeJS.Timeout | undefined;
   #quickDiff: vscode.SourceControl | undefined;
@@ -81,7 +81,7 @@ export class FileHunks implements Disposable {
     this.#findHunks().catch((error: unknown) => this.#log.error('Changes could not be shown', error));
   }
 
-  /** Goes to the next or previous hunk of the file in front; false where there is none on that side of the cursor. */
+  /** Goes to the next or previous hunk of the file in front; false where there is none in that direction. */
   go(way: 1 | -1): boolean {
     const editor = vscode.window.activeTextEditor;
     const { line } = editor?.selection.active ?? { line: 0 };
@@ -97,7 +97,7 @@ export class FileHunks implements Disposable {
     return segments && hunksOfSegments(segments)[0]?.afterLine;
   }
 
-  /** After a decision by key: to the hunk below the cursor, if there is one. */
+  /** Goes to the hunk below the cursor after a decision by key, if there is one. */
   async goOn(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (!editor) return;
@@ -106,7 +106,7 @@ export class FileHunks implements Disposable {
     if (next) reveal(editor, next.afterLine);
   }
 
-  /** Goes to the first hunk of the file in front, or, on the way back, to its last. */
+  /** Goes to the first hunk of the file in front, or, going backwards, to its last. */
   async goToEnd(way: 1 | -1): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const hunks = editor && (await this.#reviewedIn(editor.document))?.hunks;
@@ -117,7 +117,7 @@ export class FileHunks implements Disposable {
   #typed(document: vscode.TextDocument): void {
     const reviewed = this.#shown.get(document.uri.toString());
     if (!reviewed) return;
-    // An arrow of the editor's own diff takes a hunk back like Undo does, and leaves the file unsaved.
+    // An arrow of the editor's own diff reverts a hunk like Undo does, and leaves the file unsaved.
     const byHand = document.isDirty && !isSavedForAgent(document.uri.fsPath);
     if (byHand && isWithoutOneHunk(reviewed.segments, plain(document.getText()))) void document.save();
     clearTimeout(this.#resting);
@@ -167,7 +167,7 @@ export class FileHunks implements Disposable {
     void vscode.commands.executeCommand('setContext', 'parley.fileHasHunks', count > 0);
   }
 
-  /** The gutter shows the changes under review only while there are some: a source control has a place in the editor's own views. */
+  /** Shows the changes under review in the gutter, only while there are some: a source control takes a place in the editor's own views. */
   #setQuickDiff(on: boolean): void {
     if (!on) {
       this.#quickDiff?.dispose();
@@ -187,14 +187,14 @@ export class FileHunks implements Disposable {
 
   async #lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const { uri } = document;
-    // In an editor of many diffs a document is not among the visible ones.
+    // The visible editors do not include documents of a multi-diff editor.
     const reviewed = this.of(uri) ?? (await this.#reviewedIn(document));
     if (reviewed) this.#shown.set(uri.toString(), reviewed);
     const decisions = (reviewed?.hunks ?? []).flatMap((one, at) => {
       const range = rangeOf(one, document);
       const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [uri, one.afterLine] });
       const gone = one.hunk.before.length;
-      // A diff shows them itself.
+      // A diff shows the removed lines itself.
       const peek = gone > 0 && isPlainTab(uri) ? [lens(vscode.l10n.t('Show removed ({0})', gone), SHOW_REMOVED)] : [];
       const edited = one.hunk.written ? [lens(vscode.l10n.t('edited by you'), '')] : [];
       const place = reviewed && reviewed.hunks.length > 1 ? [lens(`${at + 1}/${reviewed.hunks.length}`, '')] : [];
@@ -204,7 +204,7 @@ export class FileHunks implements Disposable {
   }
 }
 
-/** What the agent has written to the disk is not in the unsaved text: its places, and the ways to bring the two together. */
+/** Lenses for agent changes on disk that the unsaved text lacks: their places, and the ways to merge the two. */
 function besideLenses({ uri, lineCount }: vscode.TextDocument, beside: UnsavedBeside | undefined): readonly vscode.CodeLens[] {
   return [...new Set(beside?.lines)].flatMap((line) => {
     const range = new vscode.Range(Math.min(line, lineCount - 1), 0, Math.min(line, lineCount - 1), 0);
@@ -217,7 +217,7 @@ function besideLenses({ uri, lineCount }: vscode.TextDocument, beside: UnsavedBe
   });
 }
 
-/** Opens the editor's quick diff at that line: it shows what stood there before, with Keep and Undo. */
+/** Opens the editor's quick diff at that line: it shows the previous text, with Keep and Undo. */
 async function showRemoved(uri: unknown, line: unknown): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (!(uri instanceof vscode.Uri) || typeof line !== 'number' || editor?.document.uri.toString() !== uri.toString()) return;
@@ -240,7 +240,7 @@ export function covers({ hunk, afterLine }: PlacedHunk, line: number): boolean {
   return line >= afterLine && line <= afterLine + Math.max(0, hunk.after.length - 1);
 }
 
-/** Undoing it takes away what the user has written into it, too. */
+/** True when undoing the hunk also removes text the user has written into it. */
 export function takesTyped({ hunk }: PlacedHunk): boolean {
   return linesUndone(hunk) === undefined;
 }
@@ -249,7 +249,7 @@ function isSavedByUser(uri: vscode.Uri): boolean {
   return uri.scheme === 'file' && !isSavedForAgent(uri.fsPath);
 }
 
-/** The file itself is on the screen, not only in a diff. */
+/** True when the file itself is on the screen, not only a diff. */
 function isPlainTab(uri: vscode.Uri): boolean {
   const inFront = vscode.window.tabGroups.all.map((group) => group.activeTab?.input);
   return inFront.some((input) => input instanceof vscode.TabInputText && input.uri.toString() === uri.toString());
@@ -263,7 +263,7 @@ function decoration(options: vscode.DecorationRenderOptions): vscode.TextEditorD
   });
 }
 
-/** The lines of a hunk; of lines that were taken away, the one below them. */
+/** The lines of a hunk; for removed lines, the line below them. */
 function rangeOf({ hunk, afterLine }: PlacedHunk, document: vscode.TextDocument): vscode.Range {
   const last = document.lineCount - 1;
   const from = Math.min(afterLine, last);

@@ -5,15 +5,12 @@ import { readTextFile, writeTextFile } from '../../protocols/textFile.ts';
 import { inMannerOf, plain } from '../../session/diffs.ts';
 import { mergedInto } from '../../session/merge.ts';
 
-/** The text with both; undefined where the user and the agent have changed the same lines. */
+/** The merged text; undefined where the user and the agent have changed the same lines. */
 export function mergedUnsaved({ base, disk, unsaved }: UnsavedBeside): string | undefined {
   return mergedInto(unsaved, base, disk);
 }
 
-/**
- * Writes unsaved text and what an agent wrote to the same file meanwhile as one text. Rejects with a message for the user when either has changed by
- * then.
- */
+/** Merges unsaved text with an agent's write to the same file. Rejects with a message for the user when either has changed meanwhile. */
 export async function mergeUnsaved(document: vscode.TextDocument, beside: UnsavedBeside): Promise<void> {
   const file = document.uri.fsPath;
   const merged = mergedUnsaved(beside);
@@ -22,7 +19,7 @@ export async function mergeUnsaved(document: vscode.TextDocument, beside: Unsave
   const isAsRead = plain(there) === beside.disk && plain(document.getText()) === beside.unsaved;
   if (merged === undefined || !isAsRead)
     throw new Error(vscode.l10n.t('{0} has changed in the meantime. Look at the change again.', path.basename(file)));
-  // The editor saves no text over a newer file: the file is written, and the editor takes it over.
+  // The editor refuses to save over a newer file: the file is written first, and the editor picks it up.
   await writeTextFile(file, inMannerOf(merged, there));
   if (plain(document.getText()) === beside.unsaved) await vscode.commands.executeCommand('workbench.action.files.revert');
 }

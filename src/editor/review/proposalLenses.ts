@@ -9,7 +9,7 @@ import { byPath, findAsk } from '../../session/select.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import type { Review } from './review.ts';
 
-/** The answers to a pending edit over each of its changes, in the proposed side of its diff. */
+/** Shows the answers to a pending edit above each of its changes, in the proposed side of its diff. */
 export function showProposalLenses(host: SessionHost, review: Review, scheme = REVIEW_SCHEME): Disposable {
   const life = new Lifetime();
   const changed = life.own(new vscode.EventEmitter<void>());
@@ -63,7 +63,7 @@ function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined,
   ];
 }
 
-/** An allowance is for all that is proposed, wherever it is given: the words over one change say how much that is. */
+/** Accepting applies the whole proposal wherever it is pressed: the label over one change says how much that is. */
 function acceptLabel(once: string, { detail }: Approval, hunks: readonly { readonly isIn: boolean }[]): string {
   const files = detail.type === 'edit' ? byPath(detail.diffs).length : 1;
   if (files > 1) return `${once} (${vscode.l10n.t('{0} files', files)})`;

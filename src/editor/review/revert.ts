@@ -8,7 +8,7 @@ import { changedFiles, turnFiles } from '../../session/select.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
 import { mergedFiles } from './review.ts';
 
-/** Keeps or takes back what a turn did to one file, whoever wrote it. Rejects with a sentence for the user when that would take away something else. */
+/** Keeps or reverts a turn's changes to one file, whoever wrote it. Rejects with a message for the user when that would remove something else. */
 export async function settleTurnFile(
   session: Session,
   turnId: TurnId,
@@ -24,7 +24,7 @@ export async function settleTurnFile(
   sets?.reportedSettled(session.id, turnId, file, how === 'keep' ? 'kept' : 'undone');
 }
 
-/** Takes back what the agent told of: nothing watches the place of the file. */
+/** Reverts a change that only the agent reported, in a place that nothing watches. */
 async function revertReported(session: Session, turnId: TurnId, wanted: string): Promise<void> {
   const turn = session.turns.find((one) => one.id === turnId);
   const changed = turn && mergedFiles(session, changedFiles(turn)).find((one) => one.path === wanted);

@@ -14,25 +14,25 @@ import { smallestChange } from '../textChange.ts';
 import type { ReviewDocuments } from './documents.ts';
 import { ASKED_TEXT, activeReview, closeReviews, isOpenTab, reviewSides } from './tabs.ts';
 
-/** What an open diff is about: an ask that waits, or a file that a turn has changed. */
+/** The subject of an open diff: a pending ask, or a file that a turn has changed. */
 export type Subject =
   | {
       readonly kind: 'ask';
       readonly sessionId: SessionId;
       readonly askId: AskId;
       readonly file: string;
-      /** The file as the agent names it. */
+      /** The file as named by the agent. */
       readonly named: string;
-      /** `carried`: the agent gets the edited text. `afterwards`: it is written once the agent has made its own edit. */
+      /** `carried`: the agent gets the edited text. `afterwards`: Parley writes it once the agent has made its own edit. */
       readonly editable: 'carried' | 'afterwards' | false;
       /** The whole sides as they were proposed. */
       readonly proposed: Sides;
     }
-  /** What is asked as a text, where there is no diff of it. */
+  /** An ask shown as text, where there is no diff of it. */
   | { readonly kind: 'text'; readonly sessionId: SessionId; readonly askId: AskId }
   | { readonly kind: 'turn'; readonly sessionId: SessionId; readonly turnId: TurnId; readonly file: string };
 
-/** What is asked, whole; `at`: the place of it that is dangerous, in UTF-16 units. */
+/** The whole ask; `at`: the offset of its dangerous part, in UTF-16 units. */
 interface AskedText {
   readonly name: string;
   readonly text: string;
@@ -45,12 +45,12 @@ interface Shown {
   readonly right: vscode.Uri;
 }
 
-/** Milliseconds that typing rests before the asks show what it made. */
+/** Milliseconds without typing before the asks show the edited text. */
 const TYPING_RESTS = 200;
-/** Diffs of turns that can be reverted from their editor. */
+/** Diffs of turns that keep a Revert action in their editor. */
 const MOST_TURN_DIFFS = 500;
 
-/** Opens the native diff of what is proposed or was done, and knows which diff is about what. */
+/** Opens the native diff of a proposal or a finished change, and knows the subject of each diff. */
 export class Review implements Disposable {
   readonly #desk: SessionHost;
   readonly #sets: Pick<ChangeSets, 'of'> | undefined;
@@ -58,13 +58,13 @@ export class Review implements Disposable {
   readonly #log: Log;
   readonly #life = new Lifetime();
   readonly #shown = new Map<string, Shown>();
-  /** Diffs of asks that are over, open for what the user has made of them. */
+  /** Diffs of settled asks that stay open for the user's edits. */
   readonly #kept = new Set<string>();
   #typing: NodeJS.Timeout | undefined;
-  /** The edit whose diff was in front when it was allowed. */
+  /** The edit whose diff was in front when the user allowed it. */
   #allowed: { readonly sessionId: SessionId; readonly callId: CallId; readonly file: string } | undefined;
   readonly #opened = this.#life.own(new Emitter<void>());
-  /** A diff has come to the front. */
+  /** Fires when a diff has come to the front. */
   readonly onOpened = this.#opened.listen;
 
   constructor(desk: SessionHost, documents: ReviewDocuments, log: Log, sets?: Pick<ChangeSets, 'of'>) {
@@ -86,17 +86,17 @@ export class Review implements Disposable {
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#changed(uri)));
     this.#life.onEnd(() => clearTimeout(this.#typing));
-    // Tabs that the editor brought back after a reload: their texts are gone.
+    // Tabs that the editor restored after a reload have lost their texts.
     closeReviews(() => true).catch((error: unknown) => log.error('A diff of an earlier window could not be closed', error));
   }
 
-  /** What the diff in front is about, as long as that is still so. */
+  /** The subject of the diff in front, while it is current. */
   get active(): Subject | undefined {
     const sides = activeReview();
     return sides && this.#shown.get(idOf(sides.left, sides.right))?.subject;
   }
 
-  /** What the diff of that right side is about; the one in front when no address is given. */
+  /** The subject of the diff with that right side, or of the one in front when no address is given. */
   subjectOf(uri: unknown): Subject | undefined {
     if (!(uri instanceof vscode.Uri)) return this.active;
     const front = this.active;
@@ -106,8 +106,8 @@ export class Review implements Disposable {
   }
 
   /**
-   * Opens what a pending edit proposes: one file of it, or the first. The focus stays where it is, unless asked for. Never as a preview: that would
-   * take the place of the user's own.
+   * Opens the diff of a pending edit: one file of it, or the first. The focus stays where it is, unless `focus` is set. Never as a preview: that
+   * would replace the user's own.
    */
   async openAsk(sessionId: SessionId, askId: AskId, file?: string, focus = false): Promise<void> {
     const session = this.#desk.get(sessionId)?.store.now;
@@ -126,7 +126,7 @@ export class Review implements Disposable {
     const left = this.#documents.put(`${key}/before`, name, sides.before ?? '');
     const id = idOf(left, this.#documents.address(`${key}/after`, name));
     const known = this.#shown.get(id)?.subject;
-    // Opened once more, it is as the user left it.
+    // Opened again, the diff is as the user left it.
     const kept = editable && known?.kind === 'ask' && known.editable && known.proposed.after === sides.after;
     const right = kept
       ? this.#documents.address(`${key}/after`, name)
@@ -136,13 +136,13 @@ export class Review implements Disposable {
     this.#remember({ subject, left, right });
     const at = known ? undefined : firstChange(sides);
     await this.#open(left, right, title, { preserveFocus: !focus, preview: false, ...(at ? { selection: at } : {}) });
-    // A quick-pick may lie over the upper part.
+    // A quick-pick may cover the upper part.
     if (at) revealLow(right, at);
   }
 
   /**
-   * Shows what is asked before it is answered, with the keyboard in it: the diff of an edit, or a text. In a diff that can be edited the keyboard is in
-   * the side that cannot: letters there choose answers.
+   * Shows the ask before it is answered, with the keyboard in it: the diff of an edit, or a text. In an editable diff the keyboard is in the
+   * read-only side: letters there choose answers.
    */
   async look(sessionId: SessionId, askId: AskId, at: { readonly path?: string; readonly text?: AskedText }): Promise<void> {
     const { path: file, text } = at;
@@ -160,7 +160,7 @@ export class Review implements Disposable {
     this.#opened.fire();
   }
 
-  /** Opens what a turn did: one file, or all of them in one editor. */
+  /** Opens the changes of a turn: one file, or all of them in one editor. */
   async openTurn(sessionId: SessionId, turnId: TurnId, file?: string): Promise<void> {
     const session = this.#desk.get(sessionId)?.store.now;
     const turn = session?.turns.find((one) => one.id === turnId);
@@ -180,7 +180,7 @@ export class Review implements Disposable {
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Changes'), resources);
   }
 
-  /** The text of an editable proposal after the user has changed it; undefined when it is as it was proposed. */
+  /** The text of an editable proposal after the user has changed it; undefined when unchanged. */
   async edited(sessionId: SessionId, askId: AskId): Promise<string | undefined> {
     for (const shown of this.#shown.values()) {
       const { subject } = shown;
@@ -214,7 +214,7 @@ export class Review implements Disposable {
     this.#opened.fire();
   }
 
-  /** undefined for a file that is not text. */
+  /** The sides of a turn's file; undefined for a file that is not text. */
   async #turnSides(session: Session, turn: Turn, row: TurnFile) {
     const file = row.path;
     const present = await presentText(file);
@@ -228,7 +228,7 @@ export class Review implements Disposable {
     const key = `${session.id}/${turn.id}`;
     const name = located.ok ? file : excerptName(file);
     const left = this.#documents.put(`${key}/before`, located.ok ? (row.from ?? file) : name, sides.before ?? '');
-    // The file itself, where nothing was changed since.
+    // Uses the file itself where nothing was changed since.
     const isPresent = located.ok && typeof present === 'string' && plain(present) === plain(sides.after ?? '');
     const right = isPresent
       ? (openDocument(file)?.uri ?? vscode.Uri.file(file))
@@ -240,7 +240,7 @@ export class Review implements Disposable {
     return { subject, left, right, title: rowName(vscode.workspace.asRelativePath(file), from) + note, at: firstChange(sides) };
   }
 
-  /** The text of a right side after the user has changed it; undefined when it is as it was proposed. */
+  /** The text of a right side after the user has changed it; undefined when unchanged. */
   #made({ subject, right }: Pick<Shown, 'subject' | 'right'>): string | undefined {
     if (subject.kind !== 'ask') return undefined;
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right.toString() && !one.isClosed);
@@ -248,7 +248,7 @@ export class Review implements Disposable {
     return text === plain(subject.proposed.after ?? '') ? undefined : text;
   }
 
-  /** Something was typed, saved or dropped in a diff: the asks are told once that rests. */
+  /** Handles typing, saving or discarding in a diff: updates the asks once typing rests. */
   #changed(uri: vscode.Uri): void {
     const wanted = uri.toString();
     if (![...this.#shown.values()].some(({ subject, right }) => isEditable(subject) && right.toString() === wanted)) return;
@@ -279,7 +279,7 @@ export class Review implements Disposable {
     return [{ shown, diff: { path: subject.named, before: subject.proposed.before, after } }];
   }
 
-  /** Keys may go astray: the user is told that the proposal is not the agent's any more, and takes that back with one press. */
+  /** Tells the user that the proposal is no longer the agent's, with one button to undo: keys may have been typed by mistake. */
   async #tellOfChange({ subject, right }: Shown): Promise<void> {
     if (subject.kind !== 'ask') return;
     const back = vscode.l10n.t('Put back');
@@ -291,7 +291,7 @@ export class Review implements Disposable {
     await replaceText(right, subject.proposed.after ?? '');
   }
 
-  /** The changes of a pending edit that can be edited, in its proposed side as it is now; undefined for any other document. */
+  /** The changes of a pending editable edit, in the current text of its proposed side; undefined for any other document. */
   hunksOf(document: vscode.TextDocument): readonly ProposalHunk[] | undefined {
     const subject = this.subjectOf(document.uri);
     if (!subject || !isEditable(subject) || !this.#documents.owns(document.uri)) return undefined;
@@ -299,7 +299,7 @@ export class Review implements Disposable {
     return proposalHunks(plain(before ?? ''), plain(after ?? ''), plain(document.getText()));
   }
 
-  /** Leaves a change of a pending edit out, or puts it back: at that line of the proposed side, or at the cursor. */
+  /** Excludes a change of a pending edit, or includes it again: at that line of the proposed side, or at the cursor. */
   async toggleHunk(uri?: unknown, line?: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     const wanted = uri instanceof vscode.Uri ? uri : editor?.document.uri;
@@ -323,7 +323,7 @@ export class Review implements Disposable {
     return session !== undefined && findAsk(session, askId) !== undefined;
   }
 
-  /** The diff in front is answered: in its place the file opens, once the agent has written it. */
+  /** Remembers an allowed diff in front: the file opens in its place, once the agent has written it. */
   #noteAllowed(sessionId: SessionId, ask: Ask | undefined): void {
     const { active } = this;
     if (ask?.callId === undefined || active?.kind !== 'ask' || active.askId !== ask.id || active.proposed.after === null) return;
@@ -343,7 +343,7 @@ export class Review implements Disposable {
     });
   }
 
-  /** Tabs of asks that are settled go; what they showed is forgotten. Only what the user has made of a proposal and not given with an answer stays. */
+  /** Closes tabs of settled asks and forgets their texts. Keeps only user edits of a proposal that no answer carried. */
   #settle(answered?: AskId): void {
     const over = [...this.#shown].filter(
       ([, { subject }]) => subject.kind !== 'turn' && !this.#stillOpen(subject.sessionId, subject.askId),
@@ -375,7 +375,7 @@ export class Review implements Disposable {
     for (const uri of uris) if (this.#documents.owns(uri)) this.#documents.remove(uri);
   }
 
-  /** A diff may come up when its ask is over already: it would show nothing. */
+  /** Closes a diff that came up after its ask was settled: it would show nothing. */
   #tabsChanged({ opened, changed, closed }: vscode.TabChangeEvent): void {
     const stray = new Map<string, Pick<Shown, 'left' | 'right'>>();
     for (const tab of [...opened, ...changed]) {
@@ -405,7 +405,7 @@ export class Review implements Disposable {
   }
 }
 
-/** Where the right side begins to differ. */
+/** The range where the right side begins to differ. */
 function firstChange({ before, after }: Sides): vscode.Range | undefined {
   const [from, to] = [plain(before ?? ''), plain(after ?? '')];
   const change = smallestChange(from, to);
@@ -414,7 +414,7 @@ function firstChange({ before, after }: Sides): vscode.Range | undefined {
   return new vscode.Range(line, 0, line, 0);
 }
 
-/** In the lower third: an approval's pick may lie over the upper part of a window, whatever its size. */
+/** Scrolls the range to the lower third: an approval's pick may cover the upper part of a window of any size. */
 function revealLow(uri: vscode.Uri, range: vscode.Range): void {
   const shown = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === uri.toString());
   const lines = shown?.visibleRanges.reduce((sum, { start, end }) => sum + end.line - start.line, 0) ?? 0;
@@ -426,14 +426,14 @@ function isEditable(subject: Subject): subject is Extract<Subject, { kind: 'ask'
   return subject.kind === 'ask' && subject.editable !== false;
 }
 
-/** Where the protocol takes no edited text, or takes one for a single file only, what the user wants is written afterwards. */
+/** How an edited proposal reaches the file: written afterwards where the protocol takes no edited text, or only for a single file. */
 function editableAs(ask: Approval, located: Located): 'carried' | 'afterwards' | false {
   if (!located.ok || located.sides.after === null || ask.toolKind === 'move') return false;
   if (carriesEdits(ask)) return 'carried';
   return ask.turnId === undefined || ask.ours ? false : 'afterwards';
 }
 
-/** Only what differs is replaced, so that the editor's own undo takes it back. */
+/** Replaces only the difference, so that the editor's own undo reverts it. */
 async function replaceText(uri: vscode.Uri, text: string): Promise<void> {
   const document = await vscode.workspace.openTextDocument(uri);
   const wanted = document.eol === vscode.EndOfLine.CRLF ? text.replace(/\n/g, '\r\n') : text;
@@ -461,7 +461,7 @@ function byFile(session: Session, diffs: readonly Diff[]): ReadonlyMap<string, r
   return files;
 }
 
-/** Absolute paths; one path written in two ways is one file. */
+/** Merges files by absolute path, so that a path written in two ways is one file. */
 export function mergedFiles(session: Session, files: readonly ChangedFile[]): readonly ChangedFile[] {
   const all = byFile(
     session,
@@ -470,7 +470,7 @@ export function mergedFiles(session: Session, files: readonly ChangedFile[]): re
   return [...all].map(([file, diffs]) => ({ path: file, diffs }));
 }
 
-/** Pieces of a file are no file of its language: checked as one, they would be full of errors. */
+/** A name without the language's extension: excerpts checked as a whole file would be full of errors. */
 function excerptName(file: string): string {
   return `${file}.txt`;
 }

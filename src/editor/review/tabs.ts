@@ -5,10 +5,10 @@ function isOurs(uri: vscode.Uri): boolean {
   return uri.scheme.startsWith(REVIEW_SCHEME);
 }
 
-/** How the address of a text ends that shows what is asked. */
+/** End of the address of a text that shows an ask. */
 export const ASKED_TEXT = '/asked';
 
-/** The sides of a diff tab that shows one of our documents, both the same for a text that is asked about; undefined for every other tab. */
+/** The sides of a diff tab that shows one of our documents, both the same for an ask's text; undefined for every other tab. */
 export function reviewSides(tab: vscode.Tab | undefined): { readonly left: vscode.Uri; readonly right: vscode.Uri } | undefined {
   const input = tab?.input;
   if (input instanceof vscode.TabInputText && isOurs(input.uri) && input.uri.query.endsWith(ASKED_TEXT))
@@ -22,7 +22,7 @@ export function activeReview(): ReturnType<typeof reviewSides> {
   return reviewSides(vscode.window.tabGroups.activeTabGroup.activeTab);
 }
 
-/** Closes diff tabs of ours; tabs of the user are never touched. Changed text in them is saved into memory first, so that nothing asks. */
+/** Closes our diff tabs, never the user's tabs. Saves changed text in them to memory first, so that the editor does not ask. */
 export async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readonly right: vscode.Uri }) => boolean): Promise<void> {
   const closing = vscode.window.tabGroups.all
     .flatMap((group) => group.tabs)

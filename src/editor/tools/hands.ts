@@ -15,12 +15,12 @@ const text = z.string().check(z.maxLength(1024 * 1024));
 
 export interface HandToolsContext {
   readonly cwd: string;
-  /** The one object through which the host writes: writes of one file are made one after the other. */
+  /** The only object through which the host writes: it serializes writes of one file. */
   readonly files: Files;
   readonly terminals: Terminals;
 }
 
-/** Hands for agents that have none here, as a server elsewhere that only talks: they read as they like, and ask before they change or run anything. */
+/** File and terminal tools for agents without local access, such as remote chat servers: reading is free, changing or running anything asks first. */
 export function handTools({ cwd, files, terminals }: HandToolsContext): readonly Tool[] {
   return [
     toolOf({
@@ -81,14 +81,14 @@ function editTool(cwd: string, files: Files): Tool {
     input: edit,
     run: (input) => apply(input),
   });
-  /** Inputs that the user was asked about, and where their files really lay: nothing else is written, whatever the file has become since. */
+  /** Inputs that the user was asked about, with the real paths of their files: nothing else is written, whatever the file has become since. */
   const asked = new WeakMap<object, string>();
   return {
     ...tool,
     confirm: (given) => {
       const parsed = edit.safeParse(given);
       const diff = parsed.success ? changeOf(cwd, parsed.data) : '';
-      // What cannot be done is not asked about: the tool says why.
+      // An impossible edit needs no approval: the tool returns the reason.
       if (!parsed.success || typeof diff === 'string' || typeof given !== 'object' || given === null) return undefined;
       asked.set(given, realPathNow(diff.path));
       const { path: file } = parsed.data;
@@ -106,7 +106,7 @@ function editTool(cwd: string, files: Files): Tool {
   };
 }
 
-/** The change as whole files, or why it cannot be made. */
+/** The change as whole files, or why it is impossible. */
 function changeOf(cwd: string, { path: file, old_text, new_text }: z.output<typeof edit>): (Diff & { after: string }) | string {
   const target = resolved(cwd, file);
   const present = textNow(target);
@@ -123,7 +123,7 @@ function changeOf(cwd: string, { path: file, old_text, new_text }: z.output<type
     : { path: target, before, after: before.slice(0, at) + fresh + before.slice(at + old.length) };
 }
 
-/** The text as the user has it now, read at once: null when there is no such file, undefined when it cannot be read. */
+/** Reads the user's current text synchronously: null when there is no such file, undefined when it cannot be read. */
 function textNow(file: string): string | null | undefined {
   try {
     return openDocument(file)?.getText() ?? readTextFileSync(file).replace(/^\uFEFF/, '');
@@ -166,7 +166,7 @@ function commandTool(cwd: string, terminals: Terminals): Tool {
   };
 }
 
-/** What leads out of the workspace says so in its title. */
+/** Adds a warning to the title for paths outside the workspace. */
 function confirmation(title: string, kind: ToolKind, detail: Confirmation['detail'], outside: Confirmation | undefined): Confirmation {
   return { title: outside ? `${outside.title}: ${title}` : title, kind, detail };
 }

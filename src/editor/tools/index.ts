@@ -8,7 +8,7 @@ import { type HandToolsContext, handTools } from './hands.ts';
 import { languageTools } from './language.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
 
-/** The list of editor tools: one is offered to agents if and only if it is here. */
+/** The list of editor tools: an agent is offered exactly these. */
 export function editorTools(context: ToolContext): readonly Tool[] {
   return [...showingTools(context), ...lookingTools(context), ...languageTools(context)];
 }
@@ -79,7 +79,7 @@ function linesOf(document: vscode.TextDocument, line: number, endLine: number | 
 const LONGEST_SELECTION = 32 * 1024;
 const MOST_EDITORS = 200;
 
-/** Tools that tell what the user has before them. */
+/** Tools that report what the user has in view. */
 function lookingTools({ cwd, lsp }: ToolContext): readonly Tool[] {
   return [
     toolOf({

@@ -7,7 +7,7 @@ import { wordAt } from './wordAt.ts';
 
 const MOST_DIAGNOSTICS = 200;
 const MOST_LOCATIONS = 200;
-/** Milliseconds for a language server to say something about a file that was not open. */
+/** Milliseconds for a language server to report on a file that was not open. */
 const FIRST_LOOK = 5000;
 const QUIET = 1000;
 const POSITIONS = 'Input lines and columns are 1-based. Positions in the answer are LSP: 0-based lines and characters.';
@@ -110,7 +110,7 @@ async function located(
   return fine({ count: all.length, locations: all.slice(0, MOST_LOCATIONS), ...(all.length > MOST_LOCATIONS ? { cut: true } : {}) });
 }
 
-/** Where nothing is known of a file, its language server is given a moment: it may just have been opened or changed. */
+/** Waits a moment for the language server when nothing is known of a file: it may just have been opened or changed. */
 async function diagnosticsOf(cwd: string, path: string, signal: AbortSignal): Promise<[vscode.Uri, vscode.Diagnostic[]]> {
   const { uri } = await documentAt(cwd, path);
   if (vscode.languages.getDiagnostics(uri).length === 0) await firstDiagnostics(uri, signal);
@@ -124,7 +124,7 @@ function inTab(file: string): boolean {
   );
 }
 
-/** Servers report in pieces, the first often empty: something found is enough, otherwise a moment of silence after the last report. */
+/** Servers report in pieces, the first often empty: a finding is enough, otherwise a moment of silence after the last report. */
 function firstDiagnostics(uri: vscode.Uri, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     let quiet: NodeJS.Timeout | undefined;

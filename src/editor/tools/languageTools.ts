@@ -3,7 +3,7 @@ import { LanguageClient } from 'vscode-languageclient/node';
 
 /** The part of the editor tools that speaks LSP: a bundle of its own, loaded at the first call of a language tool. All positions are 0-based. */
 
-// The converters hang on a client; this one is never started.
+// The converters depend on a client; this one is never started.
 const { code2ProtocolConverter: converter } = new LanguageClient('parley-converters', 'Parley', { command: '' }, {});
 
 interface Symbols {

@@ -8,10 +8,10 @@ import type { ToolKind } from '../../session/model.ts';
 import { openDocument } from '../files.ts';
 import { inWorkspace } from '../workspaceFiles.ts';
 
-/** Characters of an answer at most; models pay for every one. */
+/** Characters of an answer at most; models charge for every one. */
 const LONGEST = 64 * 1024;
 
-/** Fields that several tools take, always said in the same words. */
+/** Fields that several tools take, with the same description. */
 export const pathField = z
   .string()
   .check(z.minLength(1), z.maxLength(4096), z.describe('Path of the file, absolute or relative to the workspace folder.'));
@@ -27,7 +27,7 @@ export interface ToolShape<S extends z.ZodMiniType> {
   run(input: z.output<S>, signal: AbortSignal): Promise<ToolAnswer>;
 }
 
-/** A tool whose JSON Schema and check are one thing. A `path` that leads out of the workspace, links followed, asks first. */
+/** Builds a tool whose JSON Schema and check are one definition. A `path` that leads out of the workspace, links followed, asks first. */
 export function toolOf<S extends z.ZodMiniType>(shape: ToolShape<S>): Tool {
   const { $schema: _, ...parameters } = toJSONSchema(shape.input, { io: 'input' });
   return {
@@ -53,7 +53,7 @@ export function resolved(cwd: string, file: string): string {
 export async function documentAt(cwd: string, file: string): Promise<vscode.TextDocument> {
   try {
     const uri = vscode.Uri.file(resolved(cwd, file));
-    // The editor itself would wait for a pipe to be written to.
+    // The editor itself would wait for data from a pipe.
     if (!openDocument(uri.fsPath) && ((await vscode.workspace.fs.stat(uri)).type & vscode.FileType.File) === 0)
       throw new Error('Not a file');
     return await vscode.workspace.openTextDocument(uri);

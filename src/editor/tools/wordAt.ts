@@ -1,4 +1,4 @@
-/** 0-based column of the name, as a word of its own where there is one. */
+/** 0-based column of the name, preferably as a whole word. */
 export function wordAt(line: string, name: string): number {
   const edge = (character: string | undefined) => character === undefined || !/[\p{L}\p{N}_$]/u.test(character);
   for (let at = line.indexOf(name); at >= 0; at = line.indexOf(name, at + 1)) {
