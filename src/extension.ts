@@ -6,14 +6,14 @@ import { ReviewDocuments } from './editor/review/documents.ts';
 
 let running: { readonly life: Lifetime; program?: Promise<Program> } | undefined;
 
-/** Registers what the editor opens or runs. The program behind it is loaded and started when the first of these is used. */
+/** Registers everything the editor opens or runs. The program behind it is loaded and started at the first use. */
 export function activate(context: vscode.ExtensionContext): void {
   const life = new Lifetime();
   context.subscriptions.push(life);
   const documents = life.own(new ReviewDocuments());
   const here: typeof running = { life };
   running = here;
-  // Only a list that is on the screen is asked for its rows; the program puts its own in this place.
+  // The editor requests rows only for a list on the screen; the program then registers its own provider.
   const early = vscode.window.registerTreeDataProvider('parley.changes', {
     getChildren: () => withProgram((program) => program.showChanges()).then(() => []),
     getTreeItem: (row: vscode.TreeItem) => row,
@@ -48,7 +48,7 @@ export function activate(context: vscode.ExtensionContext): void {
   }
 }
 
-/** The editor waits for this: agents end with the window. */
+/** The editor awaits this: agents end with the window. */
 export async function deactivate(): Promise<void> {
   const ending = running;
   running = undefined;
