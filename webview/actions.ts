@@ -6,11 +6,11 @@ import { saidIn } from './parts/retryActions.ts';
 import { t } from './strings.ts';
 import { type Act, COMPOSER_ID } from './view.ts';
 
-/** So long after the page opened the host may start or bring back a session by itself. */
+/** Milliseconds after the page opened in which the host may start or restore a session by itself. */
 const STARTS_BY_ITSELF_MS = 3000;
 const openedAt = performance.now();
 
-/** What templates may set going, for whichever session is shown when it happens. */
+/** The actions of templates, applied to the session shown when they run. */
 export function actions(page: Page): Act {
   const { host, mirror, ui } = page;
   const fail = (error: unknown) => page.say(messageOf(error), 'error');
@@ -45,7 +45,7 @@ export function actions(page: Page): Act {
       }, fail);
     },
     loadModels: () => {
-      // Without the list there is still the model that is configured, and the way to set up another, which says what is wrong.
+      // Without the list, the configured model remains, and the entry for another one, which reports the error.
       const listed = (models: readonly ModelLine[]) => page.now.popup?.kind === 'picker' && show({ ...page.now.popup, models });
       host.call('models', {}).then(listed, () => {});
     },
@@ -101,7 +101,7 @@ export function editMessage(page: Page, sessionId: string, turnId: string): void
   document.getElementById(COMPOSER_ID)?.focus();
 }
 
-/** What is done with sessions in the list of them. */
+/** The actions of the list of sessions. */
 function sessionActions(
   page: Page,
   show: Act['show'],
@@ -112,12 +112,12 @@ function sessionActions(
     const { popup } = page.now;
     if (popup?.kind === 'sessions') show({ ...popup, query });
     host.call('findSessions', { query }).then((found) => {
-      // The answer to an earlier query comes too late.
+      // Drops the answer to an earlier query.
       const { popup: now } = page.now;
       if (now?.kind === 'sessions' && now.query === query) show({ ...now, found });
     }, fail);
   };
-  /** Changes something in the list, which is then asked for again. */
+  /** Changes something in the list, then requests the list again. */
   const relist = <M extends 'renameSession' | 'pinSession' | 'deleteSession'>(method: M, params: Calls[M]['params']) => {
     const again = () => page.now.popup?.kind === 'sessions' && findSessions(page.now.popup.query);
     host.call(method, params).then(again, fail);
@@ -137,7 +137,7 @@ function sessionActions(
   };
 }
 
-/** Kept for the session that the host may be starting by itself; after a while one is begun for it. */
+/** Keeps the content for a session that the host may be starting by itself; starts one after a while. */
 function sendLater(page: Page, content: readonly Content[]): void {
   page.update({ unsent: content });
   const begin = () => {

@@ -4,12 +4,12 @@ import type { Ask, Session } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
 
-/** What a screen reader should hear of a patch; undefined for all that only shows. Never the text that streams in. */
+/** The text a screen reader announces for a patch; undefined for changes that are only visual. Never the text that streams in. */
 export function announcement(
   events: readonly SessionEvent[],
   session: Pick<Session, 'agent' | 'cwd' | 'turns' | 'partial'>,
 ): string | undefined {
-  // What ended before the link was ready is an earlier conversation that is told.
+  // Turns that ended before the link was ready belong to an earlier conversation being replayed.
   const told = session.partial ? events.length : events.findLastIndex((event) => event.type === 'link.ready');
   const said = events.flatMap((event, at) => {
     switch (event.type) {
@@ -22,7 +22,7 @@ export function announcement(
       case 'link.ready':
         return [t('{0} is ready.', session.agent.name)];
       case 'link.closed':
-        // The turn that broke off with it has said why.
+        // The failed turn has already announced the reason.
         return events.some((one) => one.type === 'turn.ended' && one.error?.message === event.reason) ? [] : [event.reason];
       case 'notice':
         return event.notice.level === 'info' ? [] : [event.notice.text];
@@ -30,7 +30,7 @@ export function announcement(
         return [];
     }
   });
-  // Heard as it is seen: with the marks that turn the reading direction written out.
+  // Announced as displayed: with the marks that change the reading direction written out.
   return said.length > 0 ? visibleText(said.join(' ').slice(0, 500)) : undefined;
 }
 

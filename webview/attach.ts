@@ -1,11 +1,11 @@
 import { pathOfUri, REMOTE } from '../src/base/paths.ts';
 import type { Content } from '../src/session/model.ts';
 
-/** Larger pictures are not taken, in bytes. */
+/** Largest accepted picture, in bytes. */
 export const LARGEST_PICTURE = 8 * 1024 * 1024;
 const LARGEST_TEXT = 256 * 1024;
 
-/** Files named by what was dropped from the editor's explorer or tabs. */
+/** The files dropped from the editor's explorer or tabs. */
 export function droppedPaths(data: DataTransfer): readonly Content[] {
   const lists = ['application/vnd.code.uri-list', 'text/uri-list'].map((type) => data.getData(type));
   const list = lists.find((text) => text !== '') ?? '';
@@ -21,7 +21,7 @@ function pathOf(uri: string): string | undefined {
   return path === local ? undefined : path;
 }
 
-/** Pictures, when the agent takes them, and small text files; undefined for what cannot be attached. */
+/** The content of a picture, when the agent supports them, or of a small text file; undefined for other files. */
 export async function contentOf(file: File, images: boolean): Promise<Content | undefined> {
   if (file.type.startsWith('image/')) {
     if (!images || file.size > LARGEST_PICTURE) return undefined;

@@ -9,7 +9,7 @@ import { COMPOSER_ID, type View } from './view.ts';
 /** UTF-16 units of a text that the preview shows. */
 const LONGEST_PREVIEW = 20_000;
 
-/** What goes along with the prompt, as chips with a preview: what was attached, and what is named in the text. */
+/** The attachments of the prompt, as chips with a preview: attached content, and content named in the text. */
 export function attachmentsView(
   view: View,
   named: readonly { readonly label: string; readonly content: Content }[],

@@ -1,7 +1,7 @@
 import { AsyncDirective, directive } from 'lit/async-directive.js';
 import { durationText } from '../src/session/callWords.ts';
 
-/** How long ago something began, once a second, for as long as it is on the page. `text` makes words of the milliseconds. */
+/** The time since something began, updated every second while it is on the page. `text` formats the milliseconds. */
 class Clock extends AsyncDirective {
   #since = 0;
   #text: (elapsed: number) => unknown = shown;

@@ -4,10 +4,10 @@ import { icon } from './icons.ts';
 import { onDemand } from './onDemand.ts';
 import { t } from './strings.ts';
 
-/** Lines in one contained piece: the browser lays out the last piece only, however long the code is. */
+/** Lines in one contained piece: the browser lays out only the last piece, however long the code is. */
 const LINES = 100;
 
-/** A block of code that grows at its end. Its text only ever gets longer. */
+/** A block of code that grows at its end. Its text never changes otherwise. */
 export class CodeBlock {
   readonly box: HTMLElement;
   readonly #code: HTMLElement;
@@ -52,13 +52,13 @@ export class CodeBlock {
     }
   }
 
-  /** No more text comes: it may be coloured, or drawn. */
+  /** Marks the text complete: it may be coloured, or drawn. */
   finish(): void {
     if (this.#language.toLowerCase() === 'mermaid') this.#draw();
     if (this.#language) highlightLater(this.#code, this.#code.textContent ?? '', this.#language.toLowerCase());
   }
 
-  /** The diagram stands in front of its text, which a button brings back. */
+  /** Shows the diagram in place of its text, which a button brings back. */
   #draw(): void {
     const place = document.createElement('div');
     place.className = 'diagram';
@@ -70,7 +70,7 @@ export class CodeBlock {
       this.box.classList.add('drawn');
       this.box.querySelector('.code-bar')?.append(button('source', t('Show text or diagram')));
     };
-    // The box is put on the page after it is finished.
+    // The box is added to the page after it is finished.
     requestAnimationFrame(() => void drawn());
     followTheme();
   }
@@ -96,19 +96,19 @@ function button(action: 'copy' | 'wrap' | 'insert' | 'source', label: string): H
   return made;
 }
 
-/** What is used of mermaid, which puts itself on the page. */
+/** The part of mermaid's API in use; mermaid puts itself on the page. */
 interface Mermaid {
   initialize(config: object): void;
   render(id: string, text: string): Promise<{ readonly svg: string }>;
 }
 const page = globalThis as typeof globalThis & { readonly mermaid?: Mermaid };
 
-/** Longer texts stay code, in UTF-16 units. */
+/** Longest text drawn as a diagram, in UTF-16 units; longer ones stay code. */
 const LONGEST = 20_000;
-/** One after the other: the library draws into the page while it measures. */
+/** Serializes drawing: the library draws into the page while it measures. */
 let last: Promise<void> = Promise.resolve();
 
-/** Puts the diagram that a finished block describes into `place`. False, and nothing, when the text is no diagram. */
+/** Draws the diagram of a finished block into `place`. Returns false and adds nothing when the text is no diagram. */
 function drawDiagram(text: string, place: HTMLElement): Promise<boolean> {
   const drawn = last.then(() => draw(text, place)).catch(() => false);
   last = drawn.then(() => undefined);
@@ -124,7 +124,7 @@ async function draw(text: string, place: HTMLElement): Promise<boolean> {
   return true;
 }
 
-/** Dark or light, as the diagrams on the page are drawn; undefined before the first. */
+/** Whether the diagrams on the page are drawn dark; undefined before the first. */
 let drawnDark: boolean | undefined;
 
 /** Draws all diagrams again when the editor goes from dark to light or back. */
@@ -141,7 +141,7 @@ function followTheme(): void {
 
 let drawings = 0;
 
-/** Rejects when the text is not a diagram. Links and scripts in it are left out by mermaid itself. */
+/** Rejects when the text is not a diagram. mermaid itself removes links and scripts. */
 async function svgOf(text: string): Promise<string> {
   const { mermaid } = page;
   if (!mermaid) throw new Error('mermaid did not load');
@@ -166,7 +166,7 @@ function isDark(): boolean {
   return !classList.contains('vscode-light') && !classList.contains('vscode-high-contrast-light');
 }
 
-/** The page's policy takes no styles from strings: rules go into a sheet of a shadow tree, attributes into the object model. */
+/** The page's policy refuses inline styles: rules go into a sheet of a shadow tree, attributes into the object model. */
 function show(svg: string, place: HTMLElement, nonce: string): void {
   const drawn = DOMPurify.sanitize(readable(svg, nonce), {
     USE_PROFILES: { svg: true, svgFilters: true },
@@ -191,17 +191,17 @@ function show(svg: string, place: HTMLElement, nonce: string): void {
   root.replaceChildren(drawn);
 }
 
-/** The same markup in a way that the page's policy reads without complaint. */
+/** The same markup in a form that the page's policy accepts without warnings. */
 function readable(markup: string, nonce: string): string {
   return markup.replace(/ style="/g, ' data-style="').replace(/<style(?=[\s>])/g, `<style nonce="${nonce}"`);
 }
 
-/** Nothing is fetched. What a sheet would import, it drops itself. */
+/** Removes addresses, so that nothing is fetched. Sheets drop their imports themselves. */
 function withoutAddresses(rules: string): string {
   return rules.replace(/url\((?!["']?#)[^)]*\)/gi, 'none');
 }
 
-/** While `work` runs, the styles that it makes are let in: elements get the nonce of the page, attributes go the way of the object model. */
+/** Allows the styles created while `work` runs: elements get the page's nonce, attributes go through the object model. */
 async function withStyles<T>(nonce: string, work: () => Promise<T>): Promise<T> {
   const { createElement, createElementNS } = document;
   const { setAttribute } = Element.prototype;

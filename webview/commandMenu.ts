@@ -3,7 +3,7 @@ import type { Menu, MenuItem } from './menu.ts';
 
 const MOST = 50;
 
-/** The menu for a text that begins with a slash, and the hint of the command that is already whole. */
+/** The menu for a text that begins with a slash, and the hint of a completely typed command. */
 export function commandMenu(text: string, caret: number, commands: readonly Command[]): Menu | undefined {
   const typed = text.slice(0, caret);
   if (!typed.startsWith('/') || typed.includes('\n')) return undefined;
@@ -25,7 +25,7 @@ export function commandMenu(text: string, caret: number, commands: readonly Comm
   return items.length > 0 ? { kind: 'command', items, from, to: caret } : undefined;
 }
 
-/** What to type after the command at the beginning of the text, while nothing is typed there yet. */
+/** The input hint of the command at the beginning of the text, while nothing is typed after it yet. */
 export function commandHint(text: string, commands: readonly Command[]): string | undefined {
   const found = /^\/(\S+(?: \S+)*) ?$/.exec(text);
   const words = found?.[1]?.split(' ') ?? [];
@@ -55,7 +55,7 @@ export function best<T>(query: string, things: readonly T[], names: (thing: T) =
     .map(({ thing }) => thing);
 }
 
-/** Higher is better: beginning, then whole run inside, then scattered letters; -Infinity when letters are missing. */
+/** Higher is better: prefix, then whole run inside, then scattered letters; -Infinity when letters are missing. */
 function scoreOf(query: string, name: string): number {
   if (query === '') return 0;
   const at = name.indexOf(query);

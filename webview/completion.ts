@@ -5,10 +5,10 @@ import type { Menu, MenuItem } from './menu.ts';
 import type { Page } from './page.ts';
 
 const HINTS_AFTER_MS = 80;
-/** Milliseconds without an answer after which it is said that the agent is looking. */
+/** Milliseconds without an answer after which the menu shows that the agent is looking. */
 const LOOKING_AFTER_MS = 250;
 
-/** Which menu belongs to what is being typed. Answers of the host that come too late are dropped. */
+/** Selects the menu for the text being typed. Drops late answers of the host. */
 export class Completion {
   readonly #page: Page;
   menu: Menu | undefined;
@@ -22,13 +22,13 @@ export class Completion {
     this.#page = page;
   }
 
-  /** Looks at the text before the caret and opens, changes or closes the menu. */
+  /** Reads the text before the caret and opens, changes or closes the menu. */
   look(session: Session, text: string, caret: number): void {
     this.#asked += 1;
     clearTimeout(this.#timer);
     const commands = commandMenu(text, caret, session.commands);
     const mention = mentionAt(text, caret);
-    // What we know ourselves stands until the agent's own suggestions come, and where it has none.
+    // Our own commands are shown until the agent's suggestions arrive, and where it has none.
     if (commands) this.#show(commands);
     else if (mention) void this.#mentions(mention, this.#asked);
     else this.close();
@@ -75,7 +75,7 @@ export class Completion {
       return { label, insert: 'path' in mention ? `@${label} ` : '', mention, ...(detail ? { hint: detail } : {}) };
     });
     const { looking, problem } = this.menu ?? {};
-    // What is known of the agent's own search stands above ours, whatever ours has found.
+    // The state of the agent's own search is shown above our items, whatever we found.
     const told = { ...(looking ? { looking } : {}), ...(problem === undefined ? {} : { problem }) };
     if (items.length > 0 || looking || problem !== undefined) return this.#show({ kind: 'mention', items, from, to, ...told });
     if (!this.menu) return;
@@ -105,7 +105,7 @@ export class Completion {
     }
   }
 
-  /** Our own list stands: the agent is not looking any more, and may have said why it has nothing. */
+  /** Keeps our own list: the agent has stopped looking, and may have said why it has nothing. */
   #own(text = '', problem?: string): void {
     const { looking: _, problem: __, ...menu } = this.menu ?? nothingYet(text);
     if (problem !== undefined) return this.#show({ ...menu, problem });
@@ -114,7 +114,7 @@ export class Completion {
     this.#page.changed();
   }
 
-  /** Nobody wants the suggestions any more: the agent is told. */
+  /** Tells the agent that its suggestions are not needed any more. */
   #withdraw(): void {
     const sessionId = this.#looking;
     this.#looking = undefined;
@@ -122,7 +122,7 @@ export class Completion {
   }
 }
 
-/** A menu for what only the agent may know. */
+/** An empty menu for suggestions that only the agent may have. */
 function nothingYet(text: string): Menu {
   return { kind: 'hint', items: [], from: 0, to: text.length };
 }

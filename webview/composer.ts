@@ -20,12 +20,12 @@ import { pickerView, pillView } from './picker.ts';
 import { t } from './strings.ts';
 import { COMPOSER_ID, type View } from './view.ts';
 
-/** The input box: text, attachments, menus, history. What is typed lives in the view's memory, so that it outlives a reload. */
+/** The input box: text, attachments, menus, history. The view's memory holds the draft, so that it outlives a reload. */
 export class Composer {
   readonly #completion: Completion;
   readonly #ref: Ref<HTMLTextAreaElement> = createRef();
   #view: View | undefined;
-  /** How far back in the history; 0 is what is being typed, which waits in #typed. */
+  /** Position in the history; 0 is the draft, which waits in #typed. */
   #back = 0;
   #typed = '';
   /** False after an answer, until the user does something else in the page: Esc was meant for the question. */
@@ -79,12 +79,12 @@ export class Composer {
     </div>`;
   }
 
-  /** A question has left the screen. */
+  /** Ignores Esc, because a question has just left the screen. */
   ignoreEscape(): void {
     this.#escapeStops = false;
   }
 
-  /** The user does something in the page. */
+  /** Heeds Esc again, because the user acts in the page. */
   heedEscape(): void {
     this.#escapeStops = true;
   }
@@ -93,7 +93,7 @@ export class Composer {
     this.#ref.value?.focus();
   }
 
-  /** Text goes in at the caret, anything else becomes an attachment. */
+  /** Inserts text at the caret; anything else becomes an attachment. */
   insert(content: Content): void {
     const view = this.#view;
     if (!view) return;
@@ -104,7 +104,7 @@ export class Composer {
     this.#write(draft.slice(0, from) + content.text + draft.slice(area?.selectionEnd ?? from), from + content.text.length);
   }
 
-  /** Writes the draft and puts the caret, at once: keys may follow before the next frame. */
+  /** Writes the draft and puts the caret at once, as keys may follow before the next frame. */
   #write(draft: string, caret: number): void {
     const area = this.#ref.value;
     if (area) {
@@ -121,7 +121,7 @@ export class Composer {
     this.#look(area);
   };
 
-  /** The agent's commands have changed: what is typed already may be one. */
+  /** Updates the menu after the agent's commands changed: the typed text may be one. */
   commandsChanged(): void {
     const area = this.#ref.value;
     if (area && area === document.activeElement && area.value.startsWith('/')) this.#look(area);
@@ -144,7 +144,7 @@ export class Composer {
   }
 
   readonly #key = (event: KeyboardEvent): void => {
-    // While an input method composes, every key belongs to it; 229 is what some of them send for Enter.
+    // While an input method composes, every key belongs to it; some of them send 229 for Enter.
     if (event.isComposing || event.keyCode === 229) return;
     const area = event.target as HTMLTextAreaElement;
     if (this.#completion.menu && this.#menuKey(event, area)) return;
@@ -164,7 +164,7 @@ export class Composer {
     }
   };
 
-  /** True when the key was the menu's. */
+  /** Handles a key of the menu. True when the menu used it. */
   #menuKey(event: KeyboardEvent, area: HTMLTextAreaElement): boolean {
     const completion = this.#completion;
     if (completion.menu?.items.length === 0 && event.key !== 'Escape') return false;
@@ -172,7 +172,7 @@ export class Composer {
     else if (event.key === 'Escape') completion.close();
     else if ((event.key === 'Enter' && !event.shiftKey) || (event.key === 'Tab' && !event.shiftKey)) {
       const item = completion.menu?.items[completion.at];
-      // A command that is already whole is sent, not completed.
+      // Sends a completely typed command instead of completing it.
       if (
         event.key === 'Enter' &&
         item &&
@@ -228,7 +228,7 @@ export class Composer {
     this.#back = 0;
     this.#completion.close();
     const replaces = replacedTurn(view);
-    // A key that comes before the next frame begins a new text, it does not go on with the one that is sent.
+    // A key before the next frame begins a new text instead of extending the sent one.
     this.#write('', 0);
     view.act.remember({ attachments: [], mentions: {}, replaces: undefined });
     view.act.send(content, how, replaces);
@@ -274,21 +274,21 @@ export class Composer {
   }
 }
 
-/** Escape stops a turn, but where the agent waits for an answer it would be one. */
+/** True when Escape may stop the turn; where the agent waits for an answer, it would be one. */
 function stopsAt(session: Session): boolean {
   if (readsHistory(session)) return true;
   const turn = runningTurn(session);
   return turn !== undefined && (turn.stopping === true || session.asks.length === 0);
 }
 
-/** Something that the session asked the user is not open any more. What a rule answers never came up. */
+/** True when an ask has closed that was shown. Asks that a rule answers never appear. */
 function hasSettled(before: Session, now: Session): boolean {
   if (before.id !== now.id || before.asks === now.asks) return false;
   const open = new Set(now.asks.map(({ id }) => id));
   return before.asks.some(({ id, decision }) => !open.has(id) && !(decision?.kind === 'approval' && decision.by === 'rule'));
 }
 
-/** What the user said before, oldest first. */
+/** The user's earlier messages, oldest first. */
 function historyOf(view: View | undefined): readonly string[] {
   const prompts = [
     ...(view?.session.turns ?? []).map((turn) => turn.prompt),
@@ -300,12 +300,12 @@ function historyOf(view: View | undefined): readonly string[] {
   });
 }
 
-/** A folder ends with a slash; a symbol is its line. */
+/** The content of a mention: a path that ends with a slash is a folder; a symbol is its line. */
 function placeContent({ path, line }: MentionedPlace): Content {
   return { type: 'file', path, ...(line === undefined ? {} : { lines: [line, line] }) };
 }
 
-/** The keys that send into a running turn, as the keyboards of that system name them. */
+/** The keys that send into a running turn, in the system's keyboard names. */
 export function steerKey(userAgent: string): string {
   return /\bMac(?:intosh| OS X)\b/.test(userAgent) ? '⌘↩' : 'Ctrl+Enter';
 }
@@ -344,7 +344,7 @@ function small(icon: 'send' | 'edit' | 'cross', label: string, act: () => void):
   return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${act}>${iconOf(icon)}</button>`;
 }
 
-/** What runs beside the turns; it may end with the agent. */
+/** Background work beside the turns; it may end with the agent. */
 function backgroundView(view: View): TemplateResult | typeof nothing {
   const tasks = view.session.background ?? [];
   if (tasks.length === 0) return nothing;
@@ -353,7 +353,7 @@ function backgroundView(view: View): TemplateResult | typeof nothing {
   return html`<span class="usage" title=${`${text}\n${names}`}><span class="spinner" aria-hidden="true"></span><span class="sr-only">${text}</span><span class="usage-count" aria-hidden="true">${tasks.length}</span><span class="usage-words" aria-hidden="true">${text}</span></span>`;
 }
 
-/** How full the context window is, as a ring with its number, or how many tokens were used; and the cost. In full in the tooltip. */
+/** Usage of the context window as a ring with its number, or the tokens used; and the cost. The tooltip has the details. */
 function usageView(view: View): TemplateResult | typeof nothing {
   const { usage } = view.session;
   if (!usage) return nothing;

@@ -13,7 +13,7 @@ import { isUnfolded, type View } from './view.ts';
 
 const NOTICES_SHOWN = 3;
 
-/** What the agent waits for, always in sight, above the composer: one card, with a way to the others. */
+/** The agent's open asks, always in sight above the composer: one card, with a way to the others. */
 export function asksView(view: View): TemplateResult | typeof nothing {
   const { asks } = view.session;
   const at = Math.max(
@@ -29,7 +29,7 @@ export function asksView(view: View): TemplateResult | typeof nothing {
   </div>`;
 }
 
-/** How the connection stands, when there is something to say about it. */
+/** The state of the connection, when it needs attention. */
 export function linkView(view: View): TemplateResult | typeof nothing {
   const { link, agent } = view.session;
   switch (link.state) {
@@ -46,7 +46,7 @@ export function linkView(view: View): TemplateResult | typeof nothing {
 
 function closedView(view: View, link: Extract<Link, { state: 'closed' }>): TemplateResult {
   const { detail } = link;
-  // The turn that broke off with it says why, and goes on saying so when another agent is there.
+  // The failed turn shows the reason, even after another agent has connected.
   const told = view.session.turns.at(-1)?.error?.message === link.reason;
   return html`<section class="banner closed" aria-label=${t('Connection')}>
     <p>${told ? t('The agent is gone.') : visibleText(link.reason)}</p>
@@ -55,7 +55,7 @@ function closedView(view: View, link: Extract<Link, { state: 'closed' }>): Templ
   </section>`;
 }
 
-/** The latest notices that were not put away. */
+/** The latest notices that were not dismissed. */
 export function noticesView(view: View): TemplateResult | typeof nothing {
   const open = view.session.notices.filter((notice) => !isUnfolded(view.memory, keyOf(notice), false)).slice(-NOTICES_SHOWN);
   if (open.length === 0) return nothing;

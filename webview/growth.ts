@@ -1,13 +1,13 @@
 import type { SessionEvent } from '../src/session/events.ts';
 
 /**
- * What has been added to texts since they were last drawn. A growing text is a chain of pieces inside the engine: comparing or cutting it copies
- * all of it, which every frame would pay for again.
+ * Tracks text added since the last draw. A growing text is a chain of pieces inside the engine: comparing or cutting it copies all of it, in every
+ * frame.
  */
 export class Growth {
   readonly #pieces = new Map<string, string[]>();
 
-  /** Events of a patch, or undefined when everything may be new. */
+  /** Records the events of a patch, or undefined when everything may be new. */
   take(events: readonly SessionEvent[] | undefined): void {
     if (!events) return this.#pieces.clear();
     for (const event of events) {
@@ -21,7 +21,7 @@ export class Growth {
     }
   }
 
-  /** What was added to the part since this was asked last; undefined when that is not known. */
+  /** Returns the text added to the part since the last call; undefined when that is not known. */
   of(turnId: string, partId: string): string | undefined {
     const key = `${turnId}/${partId}`;
     const pieces = this.#pieces.get(key);

@@ -2,7 +2,7 @@ import { loaded, onDemand } from './onDemand.ts';
 import type { Styled } from './sgr.ts';
 import { isDrawnNow } from './sight.ts';
 
-/** Longer code stays plain, in UTF-16 units. */
+/** Longest code that is coloured, in UTF-16 units. */
 const LONGEST = 60_000;
 
 interface Job {
@@ -12,7 +12,7 @@ interface Job {
 }
 const jobs: Job[] = [];
 
-/** Colours a finished piece of code when it is in sight and the view has nothing else to do. Unknown languages stay plain. */
+/** Colours a finished piece of code when it is in sight and the view is idle. Unknown languages stay plain. */
 export function highlightLater(code: HTMLElement, text: string, language: string): void {
   if (text.length <= LONGEST) begin({ code, text, language });
 }
@@ -26,7 +26,7 @@ function begin(job: Job): void {
   );
 }
 
-/** Lines of a text in the looks of its language; undefined while the highlighter is not there, and for what it does not know. */
+/** Lines of a text styled for its language; undefined while the highlighter is not loaded, and for unknown languages. */
 export function highlightedLines(text: string, language: string): readonly (readonly Styled[])[] | undefined {
   const html = text.length > LONGEST ? undefined : loaded('highlight')?.highlight(text, language);
   return html === undefined ? undefined : runsOf(html);
@@ -53,7 +53,7 @@ function whenIdle(run: (deadline?: IdleDeadline) => void): void {
   else setTimeout(run, 0);
 }
 
-/** The highlighter writes nothing but spans with a class and text with five entities. The innermost span gives the look. */
+/** Parses the highlighter's output, which is only spans with a class and text with five entities. The innermost span gives the look. */
 function runsOf(html: string): readonly (readonly Styled[])[] {
   const lines: Styled[][] = [[]];
   const looks: string[] = [];

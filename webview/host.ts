@@ -1,6 +1,6 @@
 import type { Call, Calls, FromView, ToView } from '../src/bridge/contract.ts';
 
-/** What the editor gives a webview; handed out once per page. */
+/** The API that the editor gives a webview, once per page. */
 export interface EditorApi {
   postMessage(message: unknown): void;
   getState(): unknown;
@@ -39,7 +39,7 @@ export class Host {
     return answer as Promise<Calls[M]['result']>;
   }
 
-  /** Every message but the answers to calls, which go to whoever called. */
+  /** Listens to every message but the answers to calls, which go to the caller. */
   onMessage(listener: (message: ToView) => void): void {
     this.#source.addEventListener('message', (event) => {
       const message = (event as MessageEvent<ToView>).data;

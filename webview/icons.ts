@@ -56,7 +56,7 @@ export type IconName = keyof typeof shapes;
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** An icon as an element, for places that no template reaches. Hidden from screen readers, as all icons are. */
+/** An icon as an element, for code outside templates. Hidden from screen readers, as all icons are. */
 export function icon(name: IconName): SVGElement {
   const svg = document.createElementNS(SVG, 'svg');
   svg.setAttribute('class', 'icon');

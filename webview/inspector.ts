@@ -17,7 +17,7 @@ type Message =
   | { readonly type: 'detail'; readonly number: number; readonly json: string };
 declare function acquireVsCodeApi(): EditorApi;
 
-/** Rows that are drawn at most, the latest; the filter reaches all. */
+/** Most rows drawn, the latest; the filter searches all. */
 const SHOWN = 500;
 const api = acquireVsCodeApi();
 const root = document.createElement('main');
@@ -75,7 +75,7 @@ function rowView(row: Row): TemplateResult {
     ${open ? html`<tr><td colspan="5"><pre tabindex="0">${pretty(detail?.json ?? '')}</pre></td></tr>` : nothing}`;
 }
 
-/** "text.delta ×3, call.changed" */
+/** Such as "text.delta ×3, call.changed". */
 function summary(events: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const event of events) counts.set(event, (counts.get(event) ?? 0) + 1);

@@ -31,7 +31,7 @@ function fileTarget(address: string): Target | undefined {
   return line > 0 ? { kind: 'file', path, line } : { kind: 'file', path };
 }
 
-/** A target when a piece of inline code reads like the path of a file: it has a folder and an ending, or an ending and a line. No network folders. */
+/** The target of inline code that looks like a path: it has a folder and an extension, or an extension and a line. No network folders. */
 export function pathInCode(text: string): Target | undefined {
   if (text.length > 200) return undefined;
   const isPath =
@@ -40,7 +40,7 @@ export function pathInCode(text: string): Target | undefined {
   return isPath || hasLine ? fileTarget(text) : undefined;
 }
 
-/** The path as the host wants it: absolute, with the session's folder in front of a relative one. */
+/** The absolute path that the host expects; a relative one is joined to the session's folder. */
 export function absolute(path: string, cwd: string): string {
   if (/^(?:[a-z]:)?[\\/]/i.test(path)) return path;
   const separator = cwd.includes('\\') && !cwd.includes('/') ? '\\' : '/';

@@ -6,7 +6,7 @@ import { keepTokenColours } from './tokenColours.ts';
 import { reportTyping } from './typing.ts';
 import './style.css';
 
-// The only place that knows the toolkit: makes its elements known to the page.
+// The only file that uses the toolkit: registers its elements with the page.
 provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeTextArea());
 const root = document.createElement('div');
 root.className = 'app';

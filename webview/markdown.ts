@@ -4,7 +4,7 @@ import { CodeBlock } from './codeBlock.ts';
 import { pathInCode, type Target, targetOf } from './links.ts';
 import { mathExtensions } from './math.ts';
 
-/** Tags that may be written as HTML inside a paragraph; all other HTML is shown as the text it is. */
+/** Tags that may be written as HTML inside a paragraph; all other HTML is shown as text. */
 const PLAIN_TAG = /^<\/?(?:br|kbd|sub|sup|b|i|em|strong|code|del|ins|mark|small)\s*\/?>$/i;
 
 const marked = new Marked({
@@ -14,7 +14,7 @@ const marked = new Marked({
     html({ text }) {
       return PLAIN_TAG.test(text.trim()) ? text : escaped(text);
     },
-    // No picture is fetched: it would tell a stranger that the answer was read.
+    // No picture is fetched: that would tell a stranger that the answer was read.
     image({ href, text }) {
       return `<a href="${escaped(href)}">${escaped(text || href)}</a>`;
     },
@@ -27,7 +27,7 @@ const marked = new Marked({
   },
 });
 
-/** Link definitions seen so far: label -> where it leads. */
+/** Link definitions seen so far: label -> address. */
 export type Definitions = TokensList['links'];
 
 /** Splits markdown into blocks; their `raw` joined is the text. Line ends must be \n. */
@@ -37,7 +37,7 @@ export function blocksOf(text: string, definitions: Definitions): readonly Token
   return lexer.lex(text);
 }
 
-/** Blocks as nodes that can do nothing but be read, and links that only this view follows. */
+/** Blocks as inert nodes, with links that only this view follows. */
 export function drawBlocks(blocks: readonly Token[]): DocumentFragment {
   const fragment = DOMPurify.sanitize(marked.parser([...blocks]), {
     RETURN_DOM_FRAGMENT: true,
@@ -70,7 +70,7 @@ export function dressCode(drawn: ParentNode): readonly CodeBlock[] {
 
 const targets = new WeakMap<Element, Target>();
 
-/** Where a link inside drawn markdown leads. */
+/** The target of a link inside drawn markdown. */
 export function targetAt(element: Element): Target | undefined {
   const link = element.closest('a');
   return link ? targets.get(link) : undefined;
@@ -80,7 +80,7 @@ function aim(link: HTMLAnchorElement): void {
   const target = targetOf(link.getAttribute('href') ?? '');
   if (!target) return link.replaceWith(...link.childNodes);
   targets.set(link, target);
-  // What is shown may say something else than where it leads.
+  // The link's text may differ from its target.
   link.title = target.kind === 'web' ? target.uri : `${target.path}${target.line === undefined ? '' : `:${target.line}`}`;
   link.setAttribute('href', target.kind === 'web' ? target.uri : '#');
 }
@@ -90,7 +90,7 @@ function offerPath(code: HTMLElement): void {
   if (target) linkTo(target, code);
 }
 
-/** Puts what is on the page into a link. */
+/** Wraps a node of the page in a link. */
 export function linkTo(target: Target, shown: ChildNode): void {
   const link = document.createElement('a');
   link.setAttribute('href', '#');
@@ -99,7 +99,7 @@ export function linkTo(target: Target, shown: ChildNode): void {
   link.append(shown);
 }
 
-/** The box of a task stands where other items have their mark. */
+/** Puts the checkbox of a task where other items have their mark. */
 function markTask(item: HTMLElement): void {
   if (/^\s*[☑☐] /.test(item.textContent ?? '')) item.classList.add('task');
 }
@@ -116,14 +116,14 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** With more `*` and `_` than this in one paragraph, heading, cell or list line they stay what they are: pairing them takes quadratic time. */
+/** Limit of `*` and `_` in one paragraph, heading, cell or list line; beyond it they stay literal, as pairing them takes quadratic time. */
 const MOST_MARKS = 200;
-/** Quotes and lists inside one another; what lies deeper is a paragraph. Each level is a call within a call. */
+/** Limit of nested quotes and lists; deeper content is a paragraph. Each level is a nested call. */
 const DEEPEST = 50;
 
-/** Reads markdown in a time that grows with its length, and without running out of stack, whatever it is made of. */
+/** Reads markdown in linear time and without stack overflow, whatever the input. */
 class SafeLexer extends Lexer {
-  /** The text being read has too many marks to pair them. */
+  /** True when the text being read has too many marks to pair them. */
   crowded = false;
 
   constructor(options: MarkedOptions) {
@@ -144,7 +144,7 @@ class SafeLexer extends Lexer {
 class BoundTokenizer extends Tokenizer {
   #depth = 0;
 
-  /** The first rule that is tried; a word with its marks is taken at once, as every other rule would look through the rest of it again. */
+  /** Runs as the first rule and takes a word with its marks at once, as every other rule would scan the rest again. */
   override escape(src: string): ReturnType<Tokenizer['escape']> {
     const marks = this.lexer instanceof SafeLexer && this.lexer.crowded ? /^[*_][\w*]*/.exec(src)?.[0] : undefined;
     return marks === undefined ? super.escape(src) : { type: 'escape', raw: marks, text: marks };
@@ -169,7 +169,7 @@ class BoundTokenizer extends Tokenizer {
   }
 }
 
-/** Those in code are no marks. */
+/** Counts the marks outside code. */
 function marksIn(src: string): number {
   return src.replace(/`[^`]*`/g, '').match(/[*_]/g)?.length ?? 0;
 }

@@ -9,34 +9,34 @@ interface Box {
   readonly element: HTMLElement;
   readonly codes: readonly CodeBlock[];
 }
-/** A top-level fence that has opened and not closed. Its lines never see the lexer. */
+/** A top-level fence that has opened and not closed. The lexer never reads its lines. */
 interface OpenFence {
   readonly mark: string;
   readonly code: CodeBlock;
-  /** How much of the line under way is drawn. */
+  /** UTF-16 units of the current line that are drawn. */
   drawn: number;
 }
 
-/** An unfinished block longer than this is read again only when it has grown by a sixteenth, so that its cost stays linear. */
+/** UTF-16 units from which an unfinished block is read again only after growing by a sixteenth, so that its cost stays linear. */
 const LONG_BLOCK = 16 * 1024;
 const CATCH_UP_MS = 200;
-/** So many blocks share a box that the browser leaves alone while it is out of sight. */
+/** Blocks in one box, which the browser skips while it is out of sight. */
 const BLOCKS_TOGETHER = 40;
-/** Text that piled up is drawn so many UTF-16 units a frame. */
+/** UTF-16 units of accumulated text drawn per frame. */
 const A_FRAME = 4_000;
-/** A label in brackets that nothing in round ones follows: it may be defined later. */
+/** A label in brackets without a following parenthesis: it may be defined later. */
 const MAY_LINK = /\[[^\]]+\](?!\()/;
 
 /**
- * Markdown that grows. What is drawn depends on the text only, not on the pieces it came in; a finished block is never read or drawn again
- * (but for a link definition that comes later than the link).
+ * Markdown that grows. The result depends on the text only, not on the pieces it came in; a finished block is never read or drawn again (except for a
+ * link definition that comes later than the link).
  */
 export class MarkdownView {
   readonly #root: HTMLElement;
   #drawing: Drawing;
   #text = '';
   #done = false;
-  /** What has come and is not drawn yet. */
+  /** Text received and not drawn yet. */
   #waiting = '';
   #frame = 0;
 
@@ -45,7 +45,7 @@ export class MarkdownView {
     this.#drawing = new Drawing(root);
   }
 
-  /** `done`: no more is expected, so draw everything and colour an open fence. `added`: the end of the text that is new, where it is known. */
+  /** `done`: the text is complete, so draw everything and colour an open fence. `added`: the new end of the text, where known. */
   show(text: string, done: boolean, added?: string): void {
     if (text.length === this.#text.length && text === this.#text && (this.#done || !done)) return;
     const grown = this.#grownBy(text, added);
@@ -53,7 +53,7 @@ export class MarkdownView {
     this.#done ||= done;
     this.#waiting += grown ?? text;
     this.#text = text;
-    // While a frame is waited for, it draws what has come meanwhile too.
+    // A pending frame also draws text that arrives meanwhile.
     if (this.#frame === 0 || this.#done) this.#work();
   }
 
@@ -63,7 +63,7 @@ export class MarkdownView {
     this.#drawing.stop();
   }
 
-  /** Undefined when the text is another one. */
+  /** The added text; undefined when the text was replaced. */
   #grownBy(text: string, added: string | undefined): string | undefined {
     if (!this.#done && added !== undefined && text.length === this.#text.length + added.length) return added;
     return text.startsWith(this.#text) && (!this.#done || text === this.#text) ? text.slice(this.#text.length) : undefined;
@@ -77,7 +77,7 @@ export class MarkdownView {
     this.#waiting = '';
   }
 
-  /** Draws what has come, of much only a beginning for now. */
+  /** Draws received text; of a long one only a beginning for now. */
   #work(): void {
     const whole = this.#done || this.#waiting.length <= A_FRAME;
     const now = whole ? this.#waiting : this.#waiting.slice(0, A_FRAME);
@@ -92,17 +92,17 @@ export class MarkdownView {
   }
 }
 
-/** One text as it is drawn, from its beginning. */
+/** The drawing of one text, from its beginning. */
 class Drawing {
   readonly #chunks: Chunks;
   readonly #links = new LateLinks();
-  /** What is not finished: blocks that may still change, or what the open fence has not got yet. */
+  /** Unfinished text: blocks that may still change, or text that the open fence has not received yet. */
   #tail = '';
-  /** The first half of what may be one end of a line. */
+  /** The first half of a possible two-character line end. */
   #heldBack = '';
   #growing: (Box | undefined)[] = [];
   #fence: OpenFence | undefined;
-  /** How much of the tail has been read. */
+  /** UTF-16 units of the tail that have been read. */
   #read = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
   #done = false;
@@ -156,7 +156,7 @@ class Drawing {
     return true;
   }
 
-  /** Draws what is new; the first `keep` blocks are finished and leave the tail. */
+  /** Draws the new blocks; the first `keep` blocks are finished and leave the tail. */
   #paint(blocks: readonly Token[], keep: number): void {
     const boxes = blocks.map((block, index) => (isDrawn(block) ? boxOf(block, this.#growing[index]) : undefined));
     this.#chunks.show(boxes.flatMap((box) => box?.element ?? []));
@@ -173,7 +173,7 @@ class Drawing {
     this.#links.define(blocks.slice(0, keep));
   }
 
-  /** Gives the fence what has come of it. True when it has closed and the tail goes on after it. */
+  /** Adds received text to the fence. True when it has closed and the tail continues after it. */
   #fill(fence: OpenFence): boolean {
     let line = 0;
     for (let end = this.#tail.indexOf('\n'); end >= 0; end = this.#tail.indexOf('\n', line)) {
@@ -200,21 +200,21 @@ class Drawing {
   }
 }
 
-/** Drawn blocks in their order, forty to a box. */
+/** Drawn blocks in order, forty to a box. */
 class Chunks {
   readonly #root: HTMLElement;
   readonly #chunks: HTMLElement[] = [];
-  /** How many blocks are finished, and the last of them. */
+  /** Number of finished blocks, and the last of them. */
   #count = 0;
   #last: Element | undefined;
-  /** What stands after them. */
+  /** The blocks after the finished ones. */
   #growing: readonly HTMLElement[] = [];
 
   constructor(root: HTMLElement) {
     this.#root = root;
   }
 
-  /** Puts these, and nothing else, after the finished blocks. */
+  /** Puts exactly these blocks after the finished ones. */
   show(blocks: readonly HTMLElement[]): void {
     for (const old of this.#growing) if (!blocks.includes(old)) old.remove();
     let last = this.#last;
@@ -226,7 +226,7 @@ class Chunks {
     while ((this.#chunks.length - 1) * BLOCKS_TOGETHER >= this.#count + blocks.length) this.#chunks.pop()?.remove();
   }
 
-  /** The first so many of those shown stay as they are. */
+  /** Marks the first `count` shown blocks as finished. */
   finish(count: number): void {
     this.#last = this.#growing[count - 1] ?? this.#last;
     this.#count += count;
@@ -260,7 +260,7 @@ class LateLinks {
     if (MAY_LINK.test(box.raw) && box.element.classList.contains('block')) this.#open.push(box);
   }
 
-  /** Takes the definitions among the blocks, and draws the links that waited for them. */
+  /** Records the definitions among the blocks, and draws the links that waited for them. */
   define(blocks: readonly Token[]): void {
     const defined: string[] = [];
     for (const block of blocks) {
@@ -280,7 +280,7 @@ class LateLinks {
   }
 }
 
-/** A block as it is drawn, in the box it has already where that fits. */
+/** The box of a drawn block; reuses the old box where it fits. */
 function boxOf(block: Token, old: Box | undefined): Box {
   if (old?.raw === block.raw) return old;
   const { raw } = block;
@@ -304,7 +304,7 @@ function finishBox({ element, codes }: Box): void {
   linkPathsLater(element);
 }
 
-/** The last two blocks may still change, and all of a formula that has begun. */
+/** Number of blocks that cannot change any more: not the last two, nor an open formula. */
 function finishedCount(blocks: readonly Token[]): number {
   const most = Math.max(0, blocks.length - 2);
   const open = blocks.findLastIndex(({ raw, type }) => type === 'paragraph' && opensMath(raw));
@@ -322,7 +322,7 @@ interface Opening {
   readonly body: string;
 }
 
-/** The last block, when it is a fence at the left edge whose first line is whole and whose end has not come. */
+/** The last block, when it is an unclosed fence at the left edge whose first line is complete. */
 function openFence(block: Token | undefined): Opening | undefined {
   const found = block?.type === 'code' ? /^(`{3,}|~{3,})([^\n]*)\n/.exec(block.raw) : null;
   if (!block || !found) return undefined;

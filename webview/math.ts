@@ -2,14 +2,14 @@ import DOMPurify from 'dompurify';
 import type { TokenizerAndRendererExtension, Tokens } from 'marked';
 import { loaded, onDemand } from './onDemand.ts';
 
-/** TeX in markdown: `$…$` and `\(…\)` in a line, `$$…$$` and `\[…\]` by itself. It reads as code until the bundle that draws it is there. */
+/** TeX in markdown: `$…$` and `\(…\)` in a line, `$$…$$` and `\[…\]` as blocks. Shown as code until the bundle that draws it is loaded. */
 
-/** Longer formulas stay as they are written, in UTF-16 units. */
+/** Longest formula drawn, in UTF-16 units; longer ones stay as written. */
 const LONGEST = 4_000;
 const IN_LINE = /^(?:\$(?![\s$])((?:\\[^\n]|[^\\$\n]){1,1000}?)(?<!\s)\$(?![\w$])|\\\(((?:\\(?!\))[^\n]|[^\\\n]){1,1000}?)\\\))/;
 const BY_ITSELF =
   /^(?:\$\$((?:[^$\n]|\n(?!\s*\n)|\\\$){1,4000}?)\$\$|\\\[((?:[^\\\n]|\\[^\]\n]|\\?\n(?!\s*\n)){1,4000}?)\\\])[ \t]*(?:\n+|$)/;
-/** Marks, in the title of a code element, formulas among what the markdown parser draws. */
+/** Titles of code elements that mark formulas in the markdown parser's output. */
 const TITLES = { inline: 'math', block: 'math block' } as const;
 
 interface MathToken extends Tokens.Generic {
@@ -36,7 +36,7 @@ export const mathExtensions: readonly TokenizerAndRendererExtension[] = [
   },
 ];
 
-/** The parser asks this for each of its tokens: only what the next one can reach is searched. */
+/** The parser calls this for each of its tokens: searches only as far as the next one can reach. */
 function startIn(text: string, beginning: RegExp): number | undefined {
   return /[$\\]/.test(text) ? beginning.exec(text)?.index : undefined;
 }
@@ -51,12 +51,12 @@ function tokenOf(type: string, found: RegExpExecArray | null): MathToken | undef
   return found && text !== '' ? { type, raw: found[0], text } : undefined;
 }
 
-/** True while a formula has begun that may still end: what follows may belong to it. */
+/** True while an open formula may still end: the following text may belong to it. */
 export function opensMath(raw: string): boolean {
   return /^(?:\$\$|\\\[)/.test(raw) && raw.length <= LONGEST && !/\n\s*\n/.test(raw);
 }
 
-/** Draws the formulas of a block, now or as soon as it can be done. */
+/** Draws the formulas of a block, now or once the bundle is loaded. */
 export function drawMath(block: ParentNode): void {
   const formulas = [...block.querySelectorAll<HTMLElement>('code[title^="math"]')];
   if (formulas.length === 0) return;

@@ -7,7 +7,7 @@ export function mentionAt(text: string, caret: number): { readonly query: string
   return query === undefined ? undefined : { query, from: caret - query.length - 1, to: caret };
 }
 
-/** What is still named in the text, under its name there. */
+/** The mentions whose names are still in the text. */
 export function named(
   text: string,
   mentions: Readonly<Record<string, Content>>,

@@ -8,11 +8,11 @@ import { t } from './strings.ts';
 export interface MenuItem {
   readonly label: string;
   readonly detail?: string;
-  /** What comes after the label, in a fainter voice. */
+  /** Text after the label, shown fainter. */
   readonly hint?: string;
-  /** What stands in the text in place of `from`..`to` once the item is chosen. */
+  /** The text that replaces `from`..`to` once the item is chosen. */
   readonly insert: string;
-  /** What it names, after an @. */
+  /** The mention behind the item, after an @. */
   readonly mention?: Mention;
 }
 export interface Menu {
@@ -20,9 +20,9 @@ export interface Menu {
   readonly items: readonly MenuItem[];
   readonly from: number;
   readonly to: number;
-  /** The agent is still looking for suggestions; what stands here is from before, or our own. */
+  /** The agent is still looking for suggestions; the items are earlier ones, or our own. */
   readonly looking?: true;
-  /** Why the agent has no suggestions; what stands here is our own. */
+  /** Why the agent has no suggestions; the items are our own. */
   readonly problem?: string;
 }
 
@@ -31,7 +31,7 @@ export function optionId(index: number): string {
 }
 export const MENU_ID = 'composer-menu';
 
-/** The list above the composer. Focus stays in the composer; the chosen line is told through aria-activedescendant. */
+/** The list above the composer. Focus stays in the composer; aria-activedescendant names the active line. */
 export function menuView(menu: Menu, at: number, choose: (index: number) => void): TemplateResult {
   const label = menu.kind === 'command' ? t('Commands') : t('Suggestions');
   return html`<div class="menu">
@@ -50,7 +50,7 @@ export function menuView(menu: Menu, at: number, choose: (index: number) => void
   </div>`;
 }
 
-/** It names what holds nothing just now, and cannot be chosen. */
+/** True for an item whose context is empty now; it cannot be chosen. */
 export function isEmpty({ mention }: MenuItem): boolean {
   return mention !== undefined && 'empty' in mention && mention.empty === true;
 }

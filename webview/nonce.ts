@@ -1,4 +1,4 @@
-/** The toolkit tries a style element of its own when it loads; it looks for its nonce here. Must be imported before it. */
+/** The toolkit tries a style element when it loads and reads its nonce here. Must be imported before it. */
 const nonce = document.currentScript?.nonce;
 if (nonce) {
   const meta = document.createElement('meta');

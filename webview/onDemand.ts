@@ -1,26 +1,26 @@
-/** Bundles beside the view's own. Each is a script that is loaded at its first use and puts what it exports on the page. */
+/** Bundles beside the view's own. Each is a script that is loaded at its first use and publishes its exports on the page. */
 export interface Bundles {
   readonly highlight: Pick<typeof import('./bundles/highlight.ts'), 'highlight'>;
   readonly math: Pick<typeof import('./bundles/math.ts'), 'math'>;
 }
 type Provided = { [B in keyof Bundles]?: Bundles[B] };
 
-/** A script that is not ours puts its own name on the page. */
+/** A third-party script that sets its own global name. */
 type ScriptName = keyof Bundles | 'mermaid';
 
-/** Where the scripts find each other: each sets its own member, and this file reads it. */
+/** The registry through which the scripts find each other: each sets its own member, and this file reads it. */
 const page = globalThis as typeof globalThis & { parleyBundles?: Provided };
-// Known only while the view's own script runs for the first time.
+// Available only while the view's own script runs for the first time.
 const own = document.currentScript;
 const [address, nonce] = own && 'src' in own ? [own.src, own.nonce ?? ''] : ['', ''];
 const asked = new Map<ScriptName, Promise<void>>();
 
-/** What a bundle exports, if it is there already. */
+/** The exports of a bundle; undefined when it is not loaded yet. */
 export function loaded<B extends keyof Bundles>(name: B): Bundles[B] | undefined {
   return page.parleyBundles?.[name];
 }
 
-/** Settles when the bundle is there; rejects when it cannot be loaded. Loads it once. */
+/** Loads a script once. Settles when it is available; rejects when it cannot be loaded. */
 export function onDemand(name: ScriptName): Promise<void> {
   const under = asked.get(name) ?? (page.parleyBundles && name in page.parleyBundles ? Promise.resolve() : load(name));
   asked.set(name, under);
@@ -39,7 +39,7 @@ function load(name: string): Promise<void> {
   });
 }
 
-/** For the entry of a bundle. */
+/** Publishes the exports of a bundle; called by its entry. */
 export function provide(parts: Provided): void {
   page.parleyBundles = { ...page.parleyBundles, ...parts };
 }

@@ -11,7 +11,7 @@ import type { Popup } from './view.ts';
 
 const SAID_FOR_MS = 6000;
 
-/** What the page knows besides its sessions. Replaced, never changed in place. */
+/** The page's state besides its sessions. Replaced, never changed in place. */
 export interface PageState {
   /** Whether the workspace is trusted; undefined until the host has said hello. */
   readonly trusted: boolean | undefined;
@@ -20,17 +20,17 @@ export interface PageState {
   readonly said: { readonly text: string; readonly level: 'info' | 'error' } | undefined;
   /** The last text for screen readers. */
   readonly announced: string;
-  /** When the session last changed: while a turn runs, a sign of its agent. */
+  /** When the session last changed: during a turn, a sign that its agent is active. */
   readonly heardAt: number;
-  /** What was sent while there was no session; goes to the next one. */
+  /** Content sent while there was no session; goes to the next one. */
   readonly unsent: readonly Content[] | undefined;
-  /** The ask that a quick-pick of the editor shows just now. */
+  /** The ask that a quick-pick of the editor shows now. */
   readonly pick: AskPlace | undefined;
-  /** How many messages the user has sent from here. */
+  /** Number of messages the user has sent from this page. */
   readonly sent: number;
 }
 
-/** Everything the page shows is drawn from this: the mirrored sessions, the view's memory, and the page's own state. */
+/** The source of everything drawn: the mirrored sessions, the view's memory, and the page's own state. */
 export class Page {
   readonly host: Host;
   readonly mirror: Mirror;
@@ -62,7 +62,7 @@ export class Page {
     return this.#state;
   }
 
-  /** `now`: what has changed has to be on the screen when this returns; otherwise it is drawn with the next frame. */
+  /** `now`: the change must be on the screen when this returns; otherwise the next frame draws it. */
   onChange(listener: (when: 'now' | 'later') => void): void {
     this.#listeners.add(listener);
   }
@@ -76,7 +76,7 @@ export class Page {
     for (const listener of this.#listeners) listener(when);
   }
 
-  /** Tells the user something, in sight and aloud. */
+  /** Shows the user a message and announces it. */
   say(text: string, level: 'info' | 'error'): void {
     clearTimeout(this.#saidTimer);
     this.update({ said: { text, level }, announced: text });
@@ -89,7 +89,7 @@ export class Page {
     return this.mirror.profiles.find((one) => one.id === line?.profile);
   }
 
-  /** Messages that only change what is known. */
+  /** Handles messages that only change state. */
   take(message: ToView): void {
     if (message.type === 'hello') {
       setStrings(message.strings);
@@ -100,7 +100,7 @@ export class Page {
     if (message.type === 'sessions') this.#lookForSetups();
   }
 
-  /** Once, and only where the user has no model yet. */
+  /** Runs once, and only where the user has no model yet. */
   #lookForSetups(): void {
     if (this.#asked || this.#state.trusted !== true || !this.mirror.profiles.some(({ model }) => model === '')) return;
     this.#asked = true;
@@ -114,7 +114,7 @@ export class Page {
     this.growth.take(events);
     const { session } = this.mirror;
     const text = events && session && announcement(events, session);
-    // What was said of the turn before is no longer so.
+    // Clears the announcement of the turn before.
     const begins = events?.some(({ type }) => type === 'turn.started');
     this.update({ heardAt: Date.now(), ...(text || begins ? { announced: text ?? '' } : {}) });
   }

@@ -12,7 +12,7 @@ const LIST_ID = 'picker-list';
 
 type PickerState = Extract<Popup, { kind: 'picker' }>;
 
-/** A line of the picker: a value of a setting, a switch, or a way to something else. */
+/** A line of the picker: a value of a setting, a switch, or a link to something else. */
 interface Row {
   readonly name: string;
   readonly detail?: string | undefined;
@@ -25,7 +25,7 @@ interface Group {
   readonly rows: readonly Row[];
 }
 
-/** The one control for agent, model, mode and what else the session lets choose: says what is chosen, and opens the picker. */
+/** The one control for agent, model, mode and the session's other options: shows the current choice, and opens the picker. */
 export function pillView(view: View): TemplateResult | typeof nothing {
   const { session, profile, popup } = view;
   if (session.id === '') return nothing;
@@ -44,7 +44,7 @@ export function pillView(view: View): TemplateResult | typeof nothing {
   </button>${profile?.model === '' && !open ? html`<span class="sr-only">${t('No model')}</span>` : nothing}`;
 }
 
-/** What the session's model is called; undefined where the agent does not say. */
+/** The display name of the session's model; undefined where the agent does not report it. */
 function modelName({ session, profile }: View): string | undefined {
   if (profile?.model !== undefined) return profile.model === '' ? t('No model') : profile.model;
   const names = (session.options ?? []).flatMap((option) =>
@@ -65,7 +65,7 @@ export function openPicker(view: View): void {
   if (view.profile?.model) view.act.loadModels();
 }
 
-/** The picker, above the composer: a search field, and below it everything that can be chosen. */
+/** The picker, above the composer: a search field, and all choices below it. */
 export function pickerView(view: View): TemplateResult | typeof nothing {
   const { popup } = view;
   if (popup?.kind !== 'picker') return nothing;
@@ -108,7 +108,7 @@ function leave({ relatedTarget, currentTarget }: FocusEvent, view: View): void {
   if (!inside && !pill && document.hasFocus()) view.act.show(undefined);
 }
 
-/** Several keys may come before the next frame: each reads what the one before it has left. */
+/** Several keys may come before the next frame: each reads the state left by the one before. */
 function key(event: KeyboardEvent, view: View, choose: (row: Row | undefined) => void): void {
   const { popup } = view;
   if (popup?.kind !== 'picker' || event.isComposing || event.keyCode === 229) return;
@@ -126,7 +126,7 @@ function key(event: KeyboardEvent, view: View, choose: (row: Row | undefined) =>
   event.stopPropagation();
 }
 
-/** What is chosen now, until the user moves on. */
+/** The active row: the current choice, until the user moves on. */
 function activeRow({ at }: PickerState, rows: readonly Row[]): number {
   return Math.min(
     at ??
@@ -198,7 +198,7 @@ function groupsOf(view: View, { query, models }: PickerState): readonly Group[] 
   return groups.map(({ label, rows }) => ({ label, rows: best(query, rows, ({ name }) => [name]) })).filter(({ rows }) => rows.length > 0);
 }
 
-/** The configured model, the others of its endpoint, and the way to another endpoint. */
+/** The configured model, the others of its endpoint, and a link to another endpoint. */
 function modelRows({ act }: View, current: string, models: readonly ModelLine[] = []): readonly Row[] {
   const known = current === '' || models.some(({ name }) => name === current) ? models : [{ name: current }, ...models];
   return [

@@ -4,19 +4,19 @@ import { absolute, pathInCode, type Target } from './links.ts';
 import { linkTo } from './markdown.ts';
 import { isDrawnNow } from './sight.ts';
 
-/** Paths in one question to the host. */
+/** Paths in one request to the host. */
 const AT_ONCE = 100;
-/** Blocks that wait for their turn; of more, the oldest stay as they are. */
+/** Most blocks that wait; beyond that, the oldest stay unlinked. */
 const MOST_WAITING = 2_000;
-/** Milliseconds of reading at a stretch. */
+/** Milliseconds of reading without a pause. */
 const STRETCH = 6;
-/** Longer words are no paths. */
+/** Longest word that may be a path. */
 const LONGEST_WORD = 300;
 
 const waiting: Element[] = [];
 let wake: (() => void) | undefined;
 
-/** Paths of files in the words of a finished block become links once the host has said which of them exist. */
+/** Links the file paths in a finished block once the host has confirmed which of them exist. */
 export function linkPathsLater(block: Element): void {
   if (!wake || !/\.\w/.test(block.textContent ?? '')) return;
   waiting.push(block);
@@ -24,7 +24,7 @@ export function linkPathsLater(block: Element): void {
   wake();
 }
 
-/** From now on the host is asked about the paths in the session that is shown. */
+/** Lets the host check paths in the session that is shown, from now on. */
 export function answerPaths(host: Host, mirror: Mirror): void {
   let working = false;
   const work = async (): Promise<void> => {
@@ -46,7 +46,7 @@ export function answerPaths(host: Host, mirror: Mirror): void {
   };
 }
 
-/** Words of the blocks that have waited longest, as many as there is time for now. */
+/** Words of the longest-waiting blocks, as many as there is time for now. */
 function nextWords(): readonly Word[] {
   const words: Word[] = [];
   const end = performance.now() + STRETCH;
@@ -64,7 +64,7 @@ interface Word {
   readonly target: Extract<Target, { kind: 'file' }>;
 }
 
-/** In the order of the text; what is code or a link already is left out. */
+/** The words in text order, without code and existing links. */
 function wordsIn(block: Element): readonly Word[] {
   const words: Word[] = [];
   const walk = document.createTreeWalker(block, 4);
@@ -80,7 +80,7 @@ function wordsIn(block: Element): readonly Word[] {
   return words;
 }
 
-/** From the last word to the first: a node that is cut keeps its beginning. */
+/** Links one word. Callers go from the last word to the first: a node that is cut keeps its beginning. */
 function link({ node, from, to, target }: Word): void {
   if (!node.isConnected || node.data.length < to) return;
   node.splitText(to);

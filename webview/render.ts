@@ -21,7 +21,7 @@ import { t } from './strings.ts';
 import type { Act, View } from './view.ts';
 import { welcomeView } from './welcome.ts';
 
-/** Stands in for a session while there is none, so that one can type before one begins. */
+/** A placeholder while there is no session, so that the user can type before one begins. */
 const NOBODY: Session = {
   id: '',
   title: '',
@@ -36,17 +36,17 @@ const NOBODY: Session = {
   notices: [],
 };
 
-/** What was drawn last. */
+/** The state of the last draw. */
 interface Shown {
   readonly sessionId: SessionId;
-  /** So many turns, counted from the end. */
+  /** Number of turns drawn, counted from the end. */
   readonly turns: number;
   readonly commands: readonly Command[];
-  /** How many messages the user had sent: one more leads to the end. */
+  /** Messages the user had sent: one more scrolls to the end. */
   readonly sent: number;
 }
 
-/** Draws the page: at most once a frame the whole, from what the page knows. */
+/** Draws the whole page from its state, at most once a frame. */
 export class Chat {
   readonly #root: HTMLElement;
   readonly #page: Page;
@@ -57,7 +57,7 @@ export class Chat {
   #frame = 0;
   readonly #onScroll = () => void (this.#scroller?.scrolled() && this.#moved());
   readonly #onResize = () => this.#scroller?.resized();
-  /** Something in the page was pressed since the keys last went elsewhere: they are where the user wants them. */
+  /** True when the user pressed something in the page since it last lost the focus: the focus is where they want it. */
   #pressed = false;
 
   constructor(host: Host, root: HTMLElement) {
@@ -74,7 +74,7 @@ export class Chat {
     window.addEventListener('blur', () => {
       this.#pressed = false;
     });
-    // The keys have come to the page and nothing in it has them: they are for the composer.
+    // The page got the focus and nothing in it has it: the composer gets it.
     window.addEventListener('focus', () => {
       if (!this.#pressed && document.activeElement === document.body) this.#composer.focus();
     });
@@ -96,7 +96,7 @@ export class Chat {
     if (session.id !== this.#shown.sessionId) this.#switch(session);
     const view: View = {
       session,
-      // As it is when it is asked for: a key may follow another before the next frame.
+      // Read at access time: a key may follow another before the next frame.
       get memory() {
         return page.ui.memory(session.id);
       },
@@ -145,7 +145,7 @@ export class Chat {
     const { turns, id } = view.session;
     if (turns.length > 0) return feedView(view, this.#shown.turns, () => this.#earlier());
     const { mirror, now } = this.#page;
-    // While a session is on its way, nothing is said instead of the wrong thing.
+    // While a session is on its way, shows nothing instead of the wrong thing.
     if (now.trusted === undefined || (mirror.active !== undefined && id === '')) return nothing;
     return welcomeView(view, mirror.profiles, now.trusted);
   }
@@ -162,14 +162,14 @@ export class Chat {
       case 'pick':
         return this.#picked(message.ask);
       case 'caret':
-        // Something else may have taken the keys meanwhile, here or elsewhere.
+        // Something else may have taken the focus meanwhile, here or elsewhere.
         return document.hasFocus() && !this.#pressed ? this.#composer.focus() : undefined;
       default:
         return this.#page.take(message);
     }
   }
 
-  /** The card shows what the quick-pick asks. The Esc that closes a pick must not stop a turn when it is pressed once more. */
+  /** Shows the quick-pick's ask as a card. The Esc that closes a pick must not stop a turn when pressed once more. */
   #picked(ask: AskPlace | undefined): void {
     const { ui } = this.#page;
     if (ask) ui.change(ask.sessionId, { ask: ask.askId });
@@ -189,15 +189,15 @@ export class Chat {
     ui.show(session.id);
     this.#scroller = undefined;
     const { unsent } = now;
-    // What was announced last was said of another session.
+    // The last announcement belongs to another session.
     this.#page.update({ popup: undefined, unsent: undefined, ...(isFirst ? {} : { announced: '' }) });
     if (unsent && session.id !== '') this.#act.send(unsent, 'prompt');
   }
 
-  /** After the first paint of a session: the scroller belongs to its elements. */
+  /** Creates the scroller after the first paint of a session, as it belongs to its elements. */
   #watch(): void {
     const turns = this.#page.mirror.session?.turns ?? [];
-    // The welcome begins at its top.
+    // The welcome page starts at its top.
     if (this.#scroller || turns.length === 0) return;
     const box = this.#root.querySelector<HTMLElement>('.scroller');
     if (!box) return;
@@ -219,7 +219,7 @@ export class Chat {
     this.#moved();
   }
 
-  /** The place in the transcript, or whether it is its end, may have changed. */
+  /** Handles a possible change of the place in the transcript, or of being at its end. */
   #moved(): void {
     const scroller = this.#scroller;
     if (!scroller) return;
@@ -239,7 +239,7 @@ export class Chat {
   }
 }
 
-/** Which session this is, and how many requests wait in others; both lead to the list of sessions. */
+/** The name of this session, and the number of asks in others; both open the list of sessions. */
 function headerView({ session, sessions, active }: Mirror, act: Act): TemplateResult {
   const waiting = sessions.filter((line) => line.id !== active).reduce((sum, line) => sum + line.asks, 0);
   return html`<header class="header">
@@ -251,7 +251,7 @@ function headerView({ session, sessions, active }: Mirror, act: Act): TemplateRe
   </header>`;
 }
 
-/** Presses on links and code buttons inside drawn markdown. Nothing in there acts by itself. */
+/** Handles presses on links and code buttons inside drawn markdown, which is inert. */
 function followLinks(root: HTMLElement, act: Act): void {
   root.addEventListener('click', (event) => {
     const pressed = event.target;

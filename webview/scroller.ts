@@ -2,7 +2,7 @@ import { AsyncDirective, directive } from 'lit/async-directive.js';
 import { type ElementPart, type PartInfo, PartType } from 'lit/directive.js';
 import { noChange } from 'lit/html.js';
 
-/** How near the end still counts as the end, in pixels. */
+/** Pixels from the end that still count as the end. */
 const NEAR = 24;
 
 export interface Place {
@@ -10,7 +10,7 @@ export interface Place {
   readonly offset: number;
 }
 
-/** Where the user is in a box that grows: at its end, and then it stays there, or at a turn that was scrolled up to. */
+/** Keeps the user's place in a growing box: pinned to its end, or at a turn they scrolled up to. */
 export class Scroller {
   readonly #box: HTMLElement;
   #pinned = true;
@@ -28,24 +28,24 @@ export class Scroller {
     return this.#box.scrollTop < 200;
   }
 
-  /** Goes to the end and stays there. */
+  /** Scrolls to the end and stays there. */
   pin(): void {
     this.#pinned = true;
     this.resized();
   }
 
-  /** The box or what is in it has another size. */
+  /** Handles a changed size of the box or its content. */
   resized(): void {
     if (!this.#pinned) return;
     this.#box.scrollTop = this.#box.scrollHeight;
     this.#top = this.#box.scrollTop;
   }
 
-  /** True when that may have changed the place or the pin. */
+  /** Handles a scroll. True when it may have changed the place or the pin. */
   scrolled(): boolean {
     const { scrollTop, scrollHeight, clientHeight } = this.#box;
     const was = this.#pinned;
-    // Growth moves the end away without scrolling; only going up is the user's wish.
+    // Growth moves the end away without scrolling; only scrolling up is the user's wish.
     if (scrollHeight - scrollTop - clientHeight <= NEAR) this.#pinned = true;
     else if (scrollTop < this.#top - 1) this.#pinned = false;
     this.#top = scrollTop;
@@ -109,5 +109,5 @@ class Resized extends AsyncDirective {
   }
 }
 
-/** On an element: calls the function when its size has changed, once however many elements it stands on. */
+/** Element directive: calls the function when its size has changed, once however many elements use it. */
 export const resized = directive(Resized);

@@ -26,7 +26,7 @@ function close(act: Act): void {
   act.focus(TITLE_ID);
 }
 
-/** All sessions of the folder, by day, over the chat: to go to, to search, and to rename, pin, export or delete. */
+/** All sessions of the folder, by day, over the chat: to open, search, rename, pin, export or delete. */
 export function sessionsView(mirror: Mirror, act: Act, popup: Popup | undefined): TemplateResult | typeof nothing {
   if (popup?.kind !== 'sessions') return nothing;
   const lines = linesOf(mirror, popup);
@@ -60,7 +60,7 @@ export function sessionsView(mirror: Mirror, act: Act, popup: Popup | undefined)
   </div>`;
 }
 
-/** What the host has found, with open sessions as they are by now; before it has answered, the open ones. */
+/** The sessions that the host found, with the current state of open ones; before it has answered, the open ones. */
 function linesOf(mirror: Mirror, { found, query }: SheetState): readonly SessionLine[] {
   const open = new Map(mirror.sessions.map((line) => [line.id, line]));
   if (!found) return query === '' ? mirror.sessions.toSorted((a, b) => (b.at || Number.MAX_VALUE) - (a.at || Number.MAX_VALUE)) : [];
@@ -133,7 +133,7 @@ function renameView(line: SessionLine, act: Act, popup: SheetState): TemplateRes
     act.show(rest);
     act.focus(SEARCH_ID);
   };
-  // A new name is typed at once, over the old one.
+  // Selects the old name, so that typing replaces it.
   const arrived = (event: Event) => (event.target as HTMLInputElement).select();
   return html`<li class="session-line">${keyed(
     line.id,
@@ -141,7 +141,7 @@ function renameView(line: SessionLine, act: Act, popup: SheetState): TemplateRes
   )}</li>`;
 }
 
-/** The arrows go from row to row, Escape closes. */
+/** Moves between rows with the arrows; Escape closes. */
 function key(event: KeyboardEvent, act: Act): void {
   if (event.isComposing || event.keyCode === 229) return;
   if (event.key === 'Escape') {

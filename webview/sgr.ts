@@ -9,7 +9,7 @@ export interface Styled {
 const SGR = /\u001b\[([0-9;]*)m/;
 const NAMES = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
 
-/** Terminal output as lines of styled text: colours in the editor's own palette, bold, dim, italic and underlined; everything else of a terminal is dropped. */
+/** Terminal output as lines of styled text: colours in the editor's palette, bold, dim, italic and underlined; drops everything else. */
 export function styledLines(raw: string): readonly (readonly Styled[])[] {
   if (!raw.includes('\u001b[')) return plainOutput(raw).split('\n').map(plainLine);
   let look = '';
@@ -25,12 +25,12 @@ export function styledLines(raw: string): readonly (readonly Styled[])[] {
           if (text !== '') styled.push({ text, look });
         }
       }
-      // What is written over itself is shown as it ends up, without colours.
+      // Shows an overwritten line in its final state, without colours.
       return /[\b\r]/.test(line) ? plainLine(plainOutput(line)) : styled;
     });
 }
 
-/** Carriage returns at the end of a line belong to its end. */
+/** Removes carriage returns at the end of a line, which belong to its line end. */
 function withoutReturns(line: string): string {
   let end = line.length;
   while (end > 0 && line[end - 1] === '\r') end -= 1;
@@ -41,7 +41,7 @@ function plainLine(text: string): readonly Styled[] {
   return text === '' ? [] : [{ text, look: '' }];
 }
 
-/** What a code turns on besides colours, and the code that turns it off. */
+/** The look that a code turns on besides colours, and the code that turns it off. */
 const MARKS: Readonly<Record<number, readonly [look: string, off: number]>> = {
   1: ['ansi-bold', 22],
   2: ['ansi-dim', 22],
@@ -84,7 +84,7 @@ function rgbOf(index: number): readonly number[] {
   return [step(Math.floor((index - 16) / 36)), step(Math.floor((index - 16) / 6) % 6), step((index - 16) % 6)];
 }
 
-/** The name of the palette's colour with these parts, so that it is legible in every theme. */
+/** The closest palette colour, so that it is legible in every theme. */
 function nearest([red = 0, green = 0, blue = 0]: readonly number[]): string {
   const most = Math.max(red, green, blue);
   if (most < 64) return 'ansi-black';

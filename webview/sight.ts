@@ -1,8 +1,8 @@
-/** Elements the browser leaves out as they are out of sight, and what is to be done to each once it draws them. */
+/** Elements that the browser skips out of sight, and the work to do for each once it draws them. */
 const unseen = new Map<Element, () => void>();
 
 /**
- * True when the element is being drawn. Otherwise `later` runs once it may be: a change to what is left out costs the browser time in every frame
+ * True when the element is being drawn. Otherwise `later` runs once it may be: a change to a skipped element costs the browser time in every frame
  * from then on.
  */
 export function isDrawnNow(element: Element, later: () => void): boolean {

@@ -5,7 +5,7 @@ let table: Readonly<Record<string, string>> = {};
 /** Takes the translations that came with `hello`: English text -> text in the user's language. */
 export function setStrings(strings: Readonly<Record<string, string>>): void {
   table = strings;
-  // Texts that both ends show are made in shared code.
+  // Shared code makes the texts that both ends show.
   setTranslator(t);
 }
 

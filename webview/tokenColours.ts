@@ -1,6 +1,6 @@
 import type { Host } from './host.ts';
 
-/** Gives the page the colours that the active theme has for code, now and whenever another one is chosen. */
+/** Applies the active theme's code colours to the page, now and after each theme change. */
 export function keepTokenColours(host: Host): void {
   const { body, documentElement } = document;
   let shown = '';

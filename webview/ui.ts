@@ -1,17 +1,17 @@
 import type { Content, SessionId } from '../src/session/model.ts';
 import type { Host } from './host.ts';
 
-/** What the view itself remembers of a session; never facts of the session. Replaced, never changed in place. */
+/** The view's own memory of a session; never facts of the session. Replaced, never changed in place. */
 export interface SessionMemory {
   readonly draft: string;
   readonly attachments: readonly Content[];
-  /** The turn the draft is meant to be said instead of. */
+  /** The turn that the draft replaces. */
   readonly replaces?: string | undefined;
-  /** Name in the draft -> what it stands for, of everything that was chosen after an @. */
+  /** Name in the draft -> its content, of everything chosen after an @. */
   readonly mentions: Readonly<Record<string, Content>>;
   /** Key of a foldable thing -> open or not, where the user chose. */
   readonly unfolded: Readonly<Record<string, boolean>>;
-  /** Half-given answers: ask id -> field id -> values. */
+  /** Unsent answers: ask id -> field id -> values. */
   readonly answers: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   /** Which of several open asks is shown; the oldest when absent or gone. */
   readonly ask?: string;
@@ -22,7 +22,7 @@ const EMPTY: SessionMemory = { draft: '', attachments: [], mentions: {}, unfolde
 
 const SESSIONS_KEPT = 20;
 const SAVE_AFTER_MS = 300;
-/** Larger attachments are not kept across a reload, in characters of JSON. */
+/** Characters of JSON; larger attachments are not kept across a reload. */
 const LARGEST_SAVED = 500_000;
 
 /** The memory of the view, kept across reloads by the editor. */
@@ -37,7 +37,7 @@ export class Ui {
     this.#memories = new Map(read(host.saved));
   }
 
-  /** '' is the place of what is typed while there is no session. */
+  /** '' holds the draft while there is no session. */
   memory(id: SessionId): SessionMemory {
     return this.#memories.get(id) ?? EMPTY;
   }
@@ -49,7 +49,7 @@ export class Ui {
     this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
   }
 
-  /** What was typed while there was no session goes on in the one that came, unless something is under way there. */
+  /** Moves the draft typed without a session into the new session, unless that has one already. */
   adopt(id: SessionId): void {
     const { draft, attachments, mentions } = this.memory('');
     const there = this.memory(id);
@@ -58,7 +58,7 @@ export class Ui {
     this.change(id, { draft, attachments, mentions });
   }
 
-  /** An editor tab shows that session again after a reload. */
+  /** Remembers the session, so that an editor tab shows it again after a reload. */
   show(id: SessionId): void {
     this.#shown = id;
     this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
@@ -90,7 +90,7 @@ function read(saved: unknown): [SessionId, SessionMemory][] {
   });
 }
 
-/** An earlier version kept paths. */
+/** Converts the paths that an earlier version stored. */
 function contentsOf(mentions: Readonly<Record<string, Content | string>>): SessionMemory['mentions'] {
   return Object.fromEntries(
     Object.entries(mentions).map(([name, one]) => [name, typeof one === 'string' ? { type: 'file', path: one } : one]),

@@ -2,19 +2,19 @@ import type { Calls, ContextKind, ModelLine, ProfileLine, SessionLine, SetupLine
 import type { Content, Remedy, Session } from '../src/session/model.ts';
 import type { SessionMemory } from './ui.ts';
 
-/** The field the user writes to the agent in. */
+/** The id of the input field for messages to the agent. */
 export const COMPOSER_ID = 'composer';
-/** The button that opens the picker of model and mode. */
+/** The id of the button that opens the picker of model and mode. */
 export const PICKER_ID = 'picker';
 
-/** What is open over the chat; one thing at a time. `at` is the active row, once the user has moved. */
+/** The popup over the chat; one at a time. `at` is the active row, once the user has moved. */
 export type Popup =
   | { readonly kind: 'picker'; readonly query: string; readonly at?: number; readonly models?: readonly ModelLine[] }
-  /** `found`: what the host has found for the query; absent until it has answered the first time. */
+  /** `found`: the host's results for the query; absent until its first answer. */
   | { readonly kind: 'sessions'; readonly query: string; readonly found?: readonly SessionLine[]; readonly renaming?: string }
   | { readonly kind: 'preview'; readonly content: Content };
 
-/** What a template may look at besides its own piece of the session, and what it may set going. */
+/** A template's access beyond its own piece of the session: state to read, and actions. */
 export interface View {
   readonly session: Session;
   readonly memory: SessionMemory;
@@ -23,28 +23,28 @@ export interface View {
   readonly popup: Popup | undefined;
   readonly setups: readonly SetupLine[];
   readonly act: Act;
-  /** What was added to a text since it was drawn last; undefined when that is not known. */
+  /** The text added since the last draw; undefined when that is not known. */
   grown(turnId: string, partId: string): string | undefined;
 }
 
-/** What the user can set going. Stays the same object for as long as the page lives, so that templates may keep it. */
+/** The user's actions. The same object for the lifetime of the page, so that templates may keep it. */
 export interface Act {
   intent(intent: ViewIntent): void;
   /** Paths may be relative to the session's folder. */
   open(path: string, line?: number): void;
   openLink(uri: string): void;
   review(what: Omit<Calls['review']['params'], 'sessionId'>): void;
-  /** Without a path, all files of the turn that are open. */
+  /** Without a path, settles all open files of the turn. */
   settleFile(turnId: string, path: string | undefined, how: 'keep' | 'undo'): void;
-  /** Brings back the files as they were before a turn; the user is asked first. */
+  /** Restores the files from before a turn, after asking the user. */
   restoreFiles(turnId: string): void;
   /** Puts the message of a turn into the composer, to be sent in its place. */
   editMessage(turnId: string): void;
-  /** Opens a copy of the session, where the agent can copy it; with a turn one that goes on from before it, with its message in the composer. */
+  /** Opens a copy of the session, where the agent can copy it; with a turn, one from before that turn, with its message in the composer. */
   copySession(turnId?: string): void;
   remedy(remedy: Remedy): void;
   openTerminal(terminalId: string): void;
-  /** `session`: allows this and the like of it for the session. `always`: opens the rule editor, whose rule answers this too. */
+  /** `session`: allows this and similar calls for the session. `always`: opens the rule editor, whose rule answers this too. */
   allowMore(askId: string, how: 'session' | 'always'): void;
   /** Shows the card of that ask, and its quick-pick where one is on the screen. */
   showAsk(askId: string): void;
@@ -54,24 +54,24 @@ export interface Act {
   unfold(key: string, open: boolean): void;
   /** Changes what the view remembers of this session. */
   remember(change: Partial<SessionMemory>): void;
-  /** Draws what has changed and gives the element of that id the focus, at once: a key may follow before the next frame. */
+  /** Draws the changes and focuses the element with that id, at once: a key may follow before the next frame. */
   focus(id: string): void;
-  /** Draws at once, and scrolls the element of that id into sight. */
+  /** Draws at once, and scrolls the element with that id into sight. */
   reveal(id: string): void;
   show(popup: Popup | undefined): void;
-  /** Gathers a context of the editor and attaches it. */
+  /** Collects a context of the editor and attaches it. */
   attach(kind: ContextKind): void;
   /** Fetches the models of the configured endpoint for the open picker. */
   loadModels(): void;
   useModel(name: string): void;
-  /** Tells the user what did not work, or something else in passing. */
+  /** Tells the user about a failure, or shows a short note. */
   say(text: string, level?: 'info'): void;
-  /** Gives the content to the agent: as a prompt, or into the running turn. */
+  /** Sends the content to the agent: as a prompt, or into the running turn. */
   send(content: readonly Content[], how: 'prompt' | 'steer', replaces?: string): void;
   useSetup(setup: SetupLine): void;
   newSession(how: Calls['newSession']['params']): void;
   switchSession(id: string): void;
-  /** Looks for sessions, for the open list of them. */
+  /** Searches sessions, for the open list of them. */
   findSessions(query: string): void;
   renameSession(id: string, title: string): void;
   pinSession(id: string, on: boolean): void;

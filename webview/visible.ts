@@ -1,7 +1,7 @@
 import { html, type TemplateResult } from 'lit/html.js';
 import { HIDDEN, writtenOut } from '../src/session/visible.ts';
 
-/** The text for a template, with hidden characters written out: those stand out. */
+/** The text for a template, with hidden characters written out and highlighted. */
 export function visible(text: string): readonly (string | TemplateResult)[] {
   const pieces: (string | TemplateResult)[] = [];
   let from = 0;

@@ -4,7 +4,7 @@ import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
 import type { Act, View } from './view.ts';
 
-/** What is shown while nothing has been said: the way to an agent or a model where there is none, and examples that work. */
+/** The page before the first message: a way to an agent or a model where there is none, and examples that work. */
 export function welcomeView(view: View, profiles: readonly ProfileLine[], trusted: boolean): TemplateResult {
   const { session, profile, act } = view;
   if (!trusted) return html`<div class="welcome">${untrusted(act)}</div>`;
@@ -30,7 +30,7 @@ function untrusted(act: Act): TemplateResult {
   </div>`;
 }
 
-/** For the bundled agent without a model: what is on this computer, then a key, then other agents. */
+/** For the bundled agent without a model: options found on this computer, then a key, then other agents. */
 function connectView({ setups, act }: View): TemplateResult {
   const row = (name: string, detail: string, action: string, run: () => void, first = false) =>
     html`<li class="setup">
@@ -58,6 +58,6 @@ function startersView(profiles: readonly ProfileLine[], act: Act): TemplateResul
   </div></section>`;
 }
 
-/** What the bundled agent understands without a model, in either language. */
+/** Prompts that the bundled agent understands without a model, in either language. */
 const guideExamples = () => [t('What is in this workspace?'), t('Find TODO'), t('Run npm test')];
 const examples = () => [t('What is in this workspace?'), t('Review my uncommitted changes'), t('Run npm test')];

@@ -61,11 +61,11 @@ const languages: Readonly<Record<string, LanguageFn>> = {
 };
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language);
 
-/** Words that themes colour as what declares something, and highlight.js as all other keywords. */
+/** Keywords that themes colour as declarations, while highlight.js treats them as all others. */
 const DECLARING =
   /<span class="hljs-keyword">(abstract|async|class|const|def|enum|extends|fn|func|fun|function|implements|interface|let|mut|namespace|private|protected|public|readonly|record|static|struct|trait|type|val|var)<\/span>/g;
 
-/** The code as HTML with hljs classes; undefined for a language that is unknown here. */
+/** The code as HTML with hljs classes; undefined for an unknown language. */
 export function highlight(text: string, language: string): string | undefined {
   if (!hljs.getLanguage(language)) return undefined;
   return hljs.highlight(text, { language, ignoreIllegals: true }).value.replace(DECLARING, '<span class="hljs-storage">$1</span>');

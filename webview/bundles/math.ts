@@ -1,8 +1,8 @@
 import temml from 'temml';
 
-/** TeX as MathML, which the browser draws itself. Nothing of it can load, link or run; what is wrong in it is shown in red. */
+/** TeX as MathML, which the browser draws itself. It can load, link or run nothing; errors are shown in red. */
 export function math(tex: string, block: boolean): string {
-  // The page's policy refuses styles in strings; what they would do is spacing.
+  // The page's policy refuses inline styles, which would only set spacing.
   const mathml = temml.renderToString(tex, {
     displayMode: block,
     throwOnError: false,

@@ -23,20 +23,20 @@ import { type Paging, pagingView } from './paging.ts';
 import { plainText } from './plainText.ts';
 import { textView } from './text.ts';
 
-/** Fields of a half-given answer to an approval. */
+/** Field name of unsent feedback on an approval. */
 const FEEDBACK = 'feedback';
 const EDITED = 'edited';
-/** What the heading and a tooltip show of a long text, in characters: the whole of it stands in the part that scrolls. */
+/** Characters of a long text in the heading and the tooltip: the scrolling part has the whole text. */
 const HEADING = 300;
-/** Lines of a command before the rest is folded away. */
+/** Lines of a command before the rest is folded. */
 const LINES_SHOWN = 8;
-/** UTF-16 units of a command that a narrow card shows without scrolling; of a longer one the dangerous parts are shown apart. */
+/** UTF-16 units of a command that a narrow card shows without scrolling; a longer one gets its dangerous parts shown separately. */
 const IN_SIGHT = 200;
 const EXCERPT = 60;
-/** Answers in words of the agent that stand as buttons before the others fold into the menu. */
+/** Answers in the agent's words that are buttons before the others fold into the menu. */
 const MOST_BUTTONS = 4;
 
-/** Something the agent may only do when the user says so. Only a press on an answer answers it; letters move the focus to their answer. */
+/** An action that needs the user's approval. Only a press on an answer decides; letters move the focus to their answer. */
 export function approvalView(view: View, ask: Approval, paging?: Paging): TemplateResult {
   const { session, memory } = view;
   const answers = answersIn(session, ask);
@@ -76,7 +76,7 @@ function risksView(dangers: readonly Danger[], { detail }: Approval): TemplateRe
   return html`<ul class="risks" aria-label=${t('Risks')}>${dangers.map((one) => html`<li>${iconOf('warning')}<span>${dangerText(one)}${part(one)}</span></li>`)}</ul>`;
 }
 
-/** What the heading and the buttons show only the beginning of, whole. */
+/** The full texts that the heading and the buttons truncate. */
 function cutTexts(view: View, ask: Approval, title: string): TemplateResult {
   const names = longNames(ask).map((one) => visibleText(one));
   return html`${shortened(title, HEADING) === title ? nothing : plainText(view, `ask:${ask.id}:title`, visibleText(title))}${
@@ -177,7 +177,7 @@ function commandEditor(view: View, ask: Approval, value: string): TemplateResult
     <textarea class="text-field" rows="1" .value=${value} @input=${(event: Event) => keep(view, ask, EDITED, (event.target as HTMLTextAreaElement).value)}></textarea></label>`;
 }
 
-/** One row: allow, the wider scopes behind an arrow, reject, feedback. Where the meaning is the agent's own, its answers in its words. */
+/** One row: allow, wider scopes behind an arrow, reject, feedback. Where the agent defines the meaning, its answers in its words. */
 function answersView(view: View, ask: Approval, { once, reject, grave, answers }: ApprovalAnswers): TemplateResult {
   const menuKey = `${ask.id}:menu`;
   const menuOpen = isUnfolded(view.memory, menuKey, false);
@@ -217,7 +217,7 @@ function feedbackButton(view: View, ask: Approval, one: ApprovalAnswer): Templat
     <span class="narrow-only">${iconOf('note')}</span><span class="wide-only">${withLetter(t('Feedback'), one.letter)}</span></button>`;
 }
 
-/** The letter is underlined while the card has the focus: only then it works. */
+/** Underlines the letter while the card has the focus, as it works only then. */
 function withLetter(label: string, letter: string | undefined): unknown {
   const at = letter === undefined ? -1 : label.toUpperCase().indexOf(letter);
   if (at < 0) return visible(label);
@@ -259,7 +259,7 @@ function optionIdOf({ does }: ApprovalAnswer): string | undefined {
   return does.kind === 'option' ? does.option.id : undefined;
 }
 
-/** Letters do the same as in the quick-pick: the focus goes to their answer, and Enter decides. */
+/** Handles letters as in the quick-pick: the focus moves to their answer, and Enter decides. */
 function letterPressed(view: View, ask: Approval, event: KeyboardEvent): void {
   if (
     event.isComposing ||
@@ -336,7 +336,7 @@ function toggleWords(view: View, ask: Approval, open: boolean): void {
   view.act.focus(open ? wordsId(ask) : openerId(ask));
 }
 
-/** Words for the agent, in the place of the answers; what is asked about stays in sight. */
+/** Feedback input in place of the answers; the details stay in sight. */
 function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, value: string): TemplateResult {
   const does = answers.find((one) => one.means === 'feedback')?.does;
   const { option, way } = does?.kind === 'feedback' ? does : {};
@@ -357,22 +357,22 @@ function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, valu
     </div>`;
 }
 
-/** Less than this below the edge is a border, not a line, in pixels. */
+/** Pixels below the edge that count as a border, not as a line. */
 const SLACK = 4;
 
-/** A box that scrolls by itself. While more lies below its edge, a button under it says so and leads there. */
+/** A scrolling box. While more lies below its edge, a button under it says so and scrolls there. */
 function scrollBox(content: unknown): TemplateResult {
   return html`<div class="ask-detail" ${ref(watch)}>${content}</div>
     <button class="text-button more-below" type="button" @click=${goDown}>${iconOf('arrowDown')}${t('More below')}</button>`;
 }
 
-/** How far the box goes down at once: most of what is seen of it, so that the line one was at stays in sight. */
+/** Scrolls down by most of the visible height, so that the current line stays in sight. */
 function goDown(event: Event): void {
   const box = (event.currentTarget as HTMLElement).previousElementSibling;
   if (box) box.scrollTop += box.clientHeight * 0.8;
 }
 
-/** The box is marked `cut` as long as there is more below; listeners go with it. */
+/** Marks the box `cut` while there is more below; its listeners go with it. */
 function watch(box: Element | undefined): void {
   if (!box) return;
   const look = () => {
@@ -382,7 +382,7 @@ function watch(box: Element | undefined): void {
   if (typeof ResizeObserver !== 'function') return look();
   const sizes = new ResizeObserver(look);
   sizes.observe(box);
-  // What is in it is drawn after it, and may change later.
+  // The content is drawn after the box, and may change later.
   const follow = () => {
     for (const one of box.children) sizes.observe(one);
     look();

@@ -21,15 +21,15 @@ import { fold } from './fold.ts';
 import { showMoreButton, shownCount } from './overflow.ts';
 import { plainText } from './plainText.ts';
 
-/** What a sub-agent did under its call. */
+/** The steps of a sub-agent under its call. */
 export interface Inside {
   readonly steps: number;
-  /** What it does just now. */
+  /** The current step. */
   readonly latest?: ToolCall;
   readonly draw: () => unknown;
 }
 
-/** A tool call as one row of words; what it did and its raw input open below it. */
+/** A tool call as one row of words; its effects and its raw input open below it. */
 export function callView(view: View, turnId: string, call: ToolCall, running: boolean, { steps, latest, draw }: Inside): TemplateResult {
   const key = `${turnId}/${call.id}`;
   const empty =
@@ -83,7 +83,7 @@ function answersView({ decision }: ToolCall): unknown {
 /** Characters of an agent's words in a row. */
 const IN_ROW = 400;
 
-/** What a row says: of words as long as a page the beginning. */
+/** The words of a row, truncated when the agent sends very long ones. */
 function rowWords(call: ToolCall, { session }: View): CallWords {
   const { verb, thing, place, ...rest } = callWords(call, session);
   const cut = (name: 'thing' | 'place', text: string | undefined) => (text === undefined ? {} : { [name]: shortened(text, IN_ROW) });
@@ -101,7 +101,7 @@ function wordsView({ verb, thing, code, place }: CallWords): TemplateResult {
   return html`<span class="call-title"><bdi>${visible(verb)}</bdi>${shown}${place === undefined ? nothing : html` <bdi>${visible(place)}</bdi>`}</span>`;
 }
 
-/** Where the words name one file, how many of its lines came and went. */
+/** Numbers of added and removed lines, where the words name one file. */
 function countsOf(call: ToolCall, { thing }: CallWords): unknown {
   const diffs = call.kind === 'edit' || call.kind === 'delete' ? diffsOf(call) : [];
   return thing === undefined || diffs.length === 0 ? nothing : html` ${counts(diffs)}`;
@@ -114,13 +114,13 @@ function timeView(call: ToolCall, status: ToolCall['status']): unknown {
   return took === undefined ? nothing : html`<span class="num">${durationText(took)}</span>`;
 }
 
-/** The output says what the error says. */
+/** True when the output repeats the error. */
 function saysError({ error, output }: ToolCall): boolean {
   const message = error?.message.trim() ?? '';
   return output.some((one) => one.kind === 'content' && one.content.type === 'text' && one.content.text.includes(message));
 }
 
-/** The editor's own views of what the row shows: its diff, its terminal. */
+/** Buttons for the editor's own views of the row's content: its diff, its terminal. */
 function openersOf(view: View, turnId: string, call: ToolCall): readonly TemplateResult[] {
   const files = byPath(diffsOf(call));
   const [file] = files;
@@ -138,26 +138,26 @@ function stopView(view: View, callId: string, title: string): TemplateResult {
     @click=${() => view.act.intent({ type: 'stopCall', callId })}>${iconOf('stop')}</button>`;
 }
 
-/** Open by itself: work under way, what went wrong, and changes until their turn is over. */
+/** True for rows that open by themselves: work under way, failures, and changes until their turn ends. */
 function usuallyOpen(view: View, call: ToolCall, running: boolean): boolean {
   if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
   if (call.status === 'waiting' || call.status === 'rejected' || isRejection(call.decision)) return false;
   if (call.error || (call.status === 'failed' && call.output.length > 0)) return true;
   if (call.output.some((output) => output.kind === 'diff')) return running;
-  // A call without an input is there only for what it shows.
+  // A call without an input exists only for its output.
   if (call.input === undefined && call.inputText === '' && call.output.some((output) => output.kind === 'terminal')) return true;
   return !isSettled(call) && (call.kind === 'execute' ? call.output.length > 0 : call.output.some((output) => output.kind === 'terminal'));
 }
 
-/** The call is over for the agent, but the command it shows is not. */
+/** True when the call has ended for the agent, but its command still runs. */
 function runsOn(view: View, call: ToolCall): boolean {
   if (call.status !== 'done' && call.status !== 'ended') return false;
   const commands = call.output.flatMap((output) => (output.kind === 'terminal' ? [findTerminal(view.session, output.terminalId)] : []));
-  // Only of those that can be stopped is it certain that their end is heard of.
+  // Only commands that can be stopped are certain to report their end.
   return commands.some((terminal) => terminal?.stops && !terminal.exit);
 }
 
-/** The agent's own name of the call and what it was given, for those who want to know exactly. */
+/** The agent's own name of the call and its input, for users who want the details. */
 function rawView(view: View, key: string, call: ToolCall): TemplateResult | typeof nothing {
   if (call.inputText === '' && call.input === undefined) return nothing;
   return fold(view, {
@@ -167,7 +167,7 @@ function rawView(view: View, key: string, call: ToolCall): TemplateResult | type
   });
 }
 
-/** All a call does to a file stands where it does it first. */
+/** Draws everything a call does to a file at its first change. */
 function outputsView(view: View, turnId: string, key: string, call: ToolCall): TemplateResult {
   const files = byPath(diffsOf(call));
   const begun = new Map(files.slice(0, shownCount(view, key)).map((file) => [file.diffs[0], file]));
@@ -177,7 +177,7 @@ function outputsView(view: View, turnId: string, key: string, call: ToolCall): T
     ${showMoreButton(view, key, files.length, (left) => t('{0} more', left))}`;
 }
 
-/** Agents tell a failure to the model and to the user, often in one wording. */
+/** Agents report a failure to the model and to the user, often in the same words. */
 function saysTheSame(before: Output | undefined, output: Output): boolean {
   const [one, other] = [before, output].map((some) =>
     some?.kind === 'content' && some.content.type === 'text' ? some.content.text.trim() : '',
@@ -216,9 +216,9 @@ function outputView(
   }
 }
 
-/** What a command printed, from an agent that tells it as text: as in a terminal, in colours, its end first. */
+/** A command's output from an agent that sends it as text: as in a terminal, in colours, its end first. */
 function printedView(view: View, key: string, call: ToolCall, text: string): TemplateResult | typeof nothing {
-  // The row says how it ended.
+  // The row already says how the command ended.
   if (call.status === 'failed' && isExitLine(text)) return nothing;
   const fenced = /^\s*(?:```|~~~)(?:console|shell|bash|sh|text)?\n([\s\S]*?)\n?(?:```|~~~)\s*$/.exec(text)?.[1];
   if (fenced === undefined && /^(?:```|~~~)/m.test(text)) return contentView(view, key, { type: 'text', text }, isSettled(call));
@@ -226,7 +226,7 @@ function printedView(view: View, key: string, call: ToolCall, text: string): Tem
   return terminalView(view, key, { id: key, command: '', tail, dropped: (fenced ?? text).length - tail.length }, '');
 }
 
-/** Of a longer output only the end is shown, in UTF-16 units. */
+/** UTF-16 units; of a longer output only the end is shown. */
 const MOST_PRINTED = 400_000;
 
 /** The row names the file when there is only one. */
@@ -237,7 +237,7 @@ function diffView(view: View, turnId: string, key: string, file: ChangedFile | u
 }
 
 function places(view: View, call: ToolCall): TemplateResult | typeof nothing {
-  // A failed call names its file already, and there may be none to open.
+  // A failed call names its file already, which may not exist.
   if (call.locations.length === 0 || call.status === 'failed' || call.output.some((output) => output.kind === 'diff')) return nothing;
   return html`<div class="chips">
     ${call.locations.slice(0, 20).map(
@@ -252,7 +252,7 @@ function places(view: View, call: ToolCall): TemplateResult | typeof nothing {
 const TAIL = 4000;
 const LINES = 15;
 
-/** A terminal the agent runs: the end of its output and how it ended; its command where nothing around it names it. */
+/** An agent's terminal: the end of its output and how it ended; its command where nothing around it names it. */
 function terminalView(view: View, key: string, terminal: Terminal | undefined, named?: string): TemplateResult {
   if (!terminal) return html`<p class="faint">${t('The terminal is gone.')}</p>`;
   const whole = isUnfolded(view.memory, `${key}:whole`, false);
@@ -289,7 +289,7 @@ function stopCommandView(view: View, { id }: Terminal): TemplateResult {
     @click=${() => view.act.intent({ type: 'stopTerminal', terminalId: id })}>${iconOf('stop')}</button>`;
 }
 
-/** The row of a call that names the command tells how it ended. */
+/** Says how the command ended, unless the row of its call does. */
 function exitText({ exit }: Terminal, named: string | undefined): string {
   if (!exit) return named === undefined ? t('Running') : '';
   if (named !== undefined) return '';

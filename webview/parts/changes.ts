@@ -10,7 +10,7 @@ import { visible } from '../visible.ts';
 import { counts, lineCounts } from './diffCard.ts';
 import { showMoreButton, shownCount } from './overflow.ts';
 
-/** Characters of a call's title that stand above its files. */
+/** Characters of a call's title shown above its files. */
 const LONGEST_CALL = 60;
 
 /** The files a turn changed, whoever wrote them, each with Keep and Undo until it is decided. */
@@ -60,7 +60,7 @@ function markView(file: TurnFile): TemplateResult | typeof nothing {
   return html`<span class="tag">${change === 'created' ? t('new') : change === 'deleted' ? t('deleted') : t('moved')}</span>`;
 }
 
-/** No line of it is another one. */
+/** True for a move that changed no lines. */
 function isPureMove({ from, added, removed }: TurnFile): boolean {
   return from !== undefined && added === 0 && removed === 0;
 }
@@ -73,7 +73,7 @@ function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | ty
   return review === 'unkept' ? nothing : html`<span class="faint">${t('binary, large or not UTF-8')}</span>`;
 }
 
-/** Files by what made their changes, where the calls of the turn do not say it themselves. */
+/** Groups files by what changed them, where the turn's calls do not show it themselves. */
 function byOrigin(view: View, turn: Turn, files: readonly TurnFile[]): readonly (readonly [string, readonly TurnFile[]])[] {
   const groups = new Map<string, TurnFile[]>([['', []]]);
   for (const file of files) {
@@ -84,7 +84,7 @@ function byOrigin(view: View, turn: Turn, files: readonly TurnFile[]): readonly 
 }
 
 function originOf(view: View, turn: Turn, { path, review, callId }: TurnFile): string {
-  // Why it has no hunks in its editor.
+  // Explains why the file has no hunks in its editor.
   if (review === 'reported')
     return turn.files ? t('Not watched: {0}', visibleText(shortened(relativePath(path, view.session.cwd), LONGEST_CALL))) : '';
   if (callId === undefined) return t('Changed on disk');
@@ -120,7 +120,7 @@ function settleButtons(view: View, turnId: string, path: string, shown: string):
     html`<button class="icon-button" type="button" id=${id} title=${label} aria-label=${label} @click=${run}>${iconOf(icon)}</button>`;
   const ask = () => {
     view.act.unfold(key, true);
-    // The question stands where the button was that had the focus.
+    // The confirmation replaces the button that had the focus.
     view.act.focus(key);
   };
   return html`${button('check', `${key}:keep`, `${t('Keep')}: ${shown}`, () => view.act.settleFile(turnId, path, 'keep'))}

@@ -47,7 +47,7 @@ function unknownView(view: View, key: string, label: string, value: unknown): Te
   });
 }
 
-/** A short stand-in for an attachment: opens what it names. */
+/** A compact attachment that opens its target. */
 export function chip(view: View, content: Content): TemplateResult {
   const label = chipLabel(content, view.session.cwd);
   const text = html`<bdi class="chip-text">${visible(label)}</bdi>`;
@@ -71,7 +71,7 @@ export function chip(view: View, content: Content): TemplateResult {
   }
 }
 
-/** What an attachment is called. */
+/** The display name of an attachment. */
 export function chipLabel(content: Content, cwd: string): string {
   switch (content.type) {
     case 'text':
@@ -89,7 +89,7 @@ export function chipLabel(content: Content, cwd: string): string {
   }
 }
 
-/** A value as people read it. */
+/** A value formatted for people. */
 export function pretty(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
 }

@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { clock } from '../clock.ts';
 import { t } from '../strings.ts';
 
-/** How long an answer is waited for, where the agent gives up by itself. Read out once, not every second. */
+/** The time left to answer, where the agent times out. Read out once, not every second. */
 export function countdownView(until: number | undefined): TemplateResult | typeof nothing {
   if (until === undefined) return nothing;
   const time = new Date(until).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
@@ -12,7 +12,7 @@ export function countdownView(until: number | undefined): TemplateResult | typeo
   </p>`;
 }
 
-/** What is left of some milliseconds, in words. */
+/** Formats the remaining milliseconds in words. */
 export function leftText(left: number): string {
   const seconds = Math.max(0, Math.ceil(left / 1000));
   return t('Counts as refused in {0}', `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`);

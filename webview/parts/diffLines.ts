@@ -14,10 +14,10 @@ import { showMoreButton, shownCount } from './overflow.ts';
 import { plainText } from './plainText.ts';
 
 const LINES_SHOWN = 40;
-/** Longer lines are compared as a whole, in UTF-16 units. */
+/** Longest line compared by words, in UTF-16 units; longer ones are compared as a whole. */
 const LONGEST_COMPARED = 2_000;
 
-/** The changed lines of one file with what is around them, and the changed words in them marked. */
+/** The changed lines of one file with their surroundings; marks the changed words in them. */
 export function diffLines(view: View, key: string, diffs: readonly Diff[]): TemplateResult {
   return html`${diffs
     .slice(0, shownCount(view, key))
@@ -57,7 +57,7 @@ function linesOf(view: View, key: string, diff: Diff): TemplateResult {
   }</div>`;
 }
 
-/** Only the lines right beside a change, empty ones left out: the editor's own diff shows the rest. */
+/** Only the lines directly beside a change, without empty ones: the editor's own diff shows the rest. */
 function closeTo(hunk: readonly DiffLine[]): readonly (readonly DiffLine[])[] {
   const isChanged = (at: number) => hunk[at] !== undefined && hunk[at].sign !== ' ';
   const isNear = (at: number) => isChanged(at) || (hunk[at]?.text.trim() !== '' && (isChanged(at - 1) || isChanged(at + 1)));
@@ -70,7 +70,7 @@ function closeTo(hunk: readonly DiffLine[]): readonly (readonly DiffLine[])[] {
   return pieces;
 }
 
-/** Coloured as soon as the highlighter is there. */
+/** Draws a hunk, coloured once the highlighter is loaded. */
 function hunkView(lines: readonly DiffLine[], language: string): unknown {
   const draw = () => {
     const partners = partnersOf(lines);
@@ -89,7 +89,7 @@ function languageOf(path: string): string {
   return (/[^./\\]+$/.exec(path)?.[0] ?? '').toLowerCase();
 }
 
-/** Each side is read as one text, so that what spans lines keeps its look. */
+/** Colours each side as one text, so that constructs spanning lines keep their look. */
 function looksOf(lines: readonly DiffLine[], language: string): ReadonlyMap<DiffLine, readonly Styled[]> {
   const looks = new Map<DiffLine, readonly Styled[]>();
   for (const left of ['+', '-']) {
@@ -116,7 +116,7 @@ interface Range {
   readonly to: number;
 }
 
-/** The runs, with what has changed in a mark of its own for each place. */
+/** The runs, with each changed place in a mark of its own. */
 function withMark(looks: readonly Styled[], changed: readonly Range[] | undefined): unknown {
   if (!changed) return looks.map(runView);
   const drawn: unknown[] = [];
@@ -128,7 +128,7 @@ function withMark(looks: readonly Styled[], changed: readonly Range[] | undefine
   return [drawn, cutRuns(looks, at, Number.POSITIVE_INFINITY).map(runView)];
 }
 
-/** What stands between two places of the line. */
+/** The runs between two positions of the line. */
 function cutRuns(looks: readonly Styled[], from: number, to: number): readonly Styled[] {
   let start = 0;
   return looks.flatMap(({ text, look }) => {
@@ -142,7 +142,7 @@ function runView({ text, look }: Styled): unknown {
   return look === '' ? visible(text) : html`<span class=${look}>${visible(text)}</span>`;
 }
 
-/** Removed lines and the added ones in their place, by their place in the list: the text each is compared with. */
+/** Pairs removed lines with the added ones that replace them: index -> text to compare with. */
 function partnersOf(lines: readonly DiffLine[]): ReadonlyMap<number, string> {
   const partners = new Map<number, string>();
   for (let at = 0; at < lines.length; ) {
@@ -162,12 +162,12 @@ function partnersOf(lines: readonly DiffLine[]): ReadonlyMap<number, string> {
   return partners;
 }
 
-/** Words, runs of blanks and single signs, each with its place. */
+/** Words, runs of blanks and single signs, each with its position. */
 const WORDS = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
-/** Of longer changes only the beginning and the end that are alike are left out, in words. */
+/** Words; longer changes exclude only their common beginning and end. */
 const MOST_WORDS = 200;
 
-/** What of the text the other has not, word by word; nothing where little is alike. */
+/** The ranges of the text that the other lacks, word by word; undefined where little is alike. */
 function changedIn(text: string, other: string): readonly Range[] | undefined {
   const [mine, theirs] = [wordsOf(text), wordsOf(other)];
   const most = Math.min(mine.length, theirs.length);
@@ -198,7 +198,7 @@ function wordsOf(text: string): readonly string[] {
   return text.match(WORDS) ?? [];
 }
 
-/** Places in `mine` of the longest sequence of words that both have; none when there are too many to compare. */
+/** Positions in `mine` of the longest common sequence of words; none when there are too many to compare. */
 function keptOf(mine: readonly string[], theirs: readonly string[]): ReadonlySet<number> {
   const kept = new Set<number>();
   if (mine.length > MOST_WORDS || theirs.length > MOST_WORDS) return kept;

@@ -7,7 +7,7 @@ import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { plainText } from './plainText.ts';
 
-/** Buttons for what can be done about it. */
+/** Buttons for the available remedies. */
 export function remedies(view: View, next: readonly Remedy[] | undefined): TemplateResult | typeof nothing {
   if (!next || next.length === 0) return nothing;
   return html`<div class="actions">
@@ -39,7 +39,7 @@ function remedyLabel(remedy: Remedy): string {
   }
 }
 
-/** Why a turn ended as it did: a failure, or a limit it came to. */
+/** Why a turn ended: a failure, or a limit. */
 export function faultView(
   view: View,
   key: string,
@@ -57,7 +57,7 @@ export function faultView(
   </div>`;
 }
 
-/** A number of JSON-RPC: it tells nobody anything that the message does not. */
+/** True for a bare JSON-RPC error number, which adds nothing to the message. */
 function isBareNumber(code: string): boolean {
   return /^-\d+$/.test(code);
 }

@@ -2,16 +2,16 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnfolded, type View } from '../view.ts';
 
 export interface FoldOptions {
-  /** Stays the same for the same thing, across reloads. */
+  /** Identifies the same thing across reloads. */
   readonly key: string;
   readonly summary: unknown;
   readonly body: () => unknown;
-  /** Open until the user says otherwise. */
+  /** Open until the user changes it. */
   readonly open?: boolean;
   readonly look?: string;
 }
 
-/** Something folded. Its body does not exist while it is closed. */
+/** A foldable section. Its body does not exist while it is closed. */
 export function fold(view: View, { key, summary, body, open: usually = false, look = '' }: FoldOptions): TemplateResult {
   const open = isUnfolded(view.memory, key, usually);
   const toggled = (event: Event) => {

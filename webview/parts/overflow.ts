@@ -1,17 +1,17 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnfolded, type View } from '../view.ts';
 
-/** So many are drawn at first, and as many again with each press: a list of thousands would keep the view from drawing anything else. */
+/** Items drawn at first, and added with each press: a list of thousands would keep the view from drawing anything else. */
 const AT_ONCE = 50;
 
-/** How many of a list with this key are drawn by now. */
+/** Number of items drawn so far of the list with this key. */
 export function shownCount(view: View, key: string): number {
   let drawn = AT_ONCE;
   while (isUnfolded(view.memory, `${key}:past${drawn}`, false)) drawn += AT_ONCE;
   return drawn;
 }
 
-/** Under a list that goes on: a button that says how many more there are, and draws some of them. */
+/** A button below a truncated list that says how many more items there are, and draws some of them. */
 export function showMoreButton(view: View, key: string, total: number, text: (left: number) => string): TemplateResult | typeof nothing {
   const drawn = shownCount(view, key);
   if (total <= drawn) return nothing;

@@ -4,7 +4,7 @@ import { isUnfolded, type View } from '../view.ts';
 
 const LINES = 20;
 const CHARACTERS = 4000;
-/** More than this is never put into the page, in UTF-16 units. */
+/** Most UTF-16 units put into the page. */
 const LONGEST = 400_000;
 
 /** Text that keeps its line breaks; a long one shows its beginning first. `key` remembers which ones are shown whole. */

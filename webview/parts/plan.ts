@@ -9,10 +9,10 @@ import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { waitsFor } from './turn.ts';
 
-/** After so long without a sign of the agent the strip says so and offers to restart it. Milliseconds. */
+/** Milliseconds without a sign of the agent after which the strip says so and offers to restart it. */
 const SILENT = 30_000;
 
-/** What the turn is at, on one line: the plan's step or the activity, and a clock. Opens to the plan's steps; gone with the turn. */
+/** The progress of the turn on one line: the plan's step or the activity, and a clock. Opens to the plan's steps; hidden after the turn. */
 export function stripView(view: View, heardAt: number): TemplateResult | typeof nothing {
   const turn = runningTurn(view.session);
   if (!turn) return nothing;
@@ -20,7 +20,7 @@ export function stripView(view: View, heardAt: number): TemplateResult | typeof 
   const entries = plan?.entries ?? [];
   const open = entries.length > 0 && isUnfolded(view.memory, 'plan', false);
   const waits = waitsFor(view.session, turn) && !turn.stopping;
-  // The card says what is waited for.
+  // The card already says what the agent waits for.
   if (waits && entries.length === 0) return nothing;
   const words =
     entries.length > 0 && !turn.stopping && turn.activity === undefined ? planWords(entries, open) : html`<bdi>${stateText(turn)}</bdi>`;

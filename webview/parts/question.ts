@@ -12,7 +12,7 @@ import { countdownView } from './countdown.ts';
 import { type Paging, pagingView } from './paging.ts';
 import { textView } from './text.ts';
 
-/** Secrets while they are typed: ask and field -> text. They never go where the view's memory is kept. */
+/** Secrets while they are typed: ask and field -> text. They never enter the view's memory. */
 const secrets = new Map<string, string>();
 
 function secretKey(ask: Question, field: Field): string {
@@ -26,7 +26,7 @@ export function questionView(view: View, ask: Question, paging?: Paging): Templa
   const { refusal } = ask;
   const send = (event: Event) => {
     event.preventDefault();
-    // What was typed since the last frame counts, too.
+    // Validates again to include text typed since the last frame.
     if (problemsOf(view, ask).size > 0) return;
     const values = Object.fromEntries(ask.fields.map((field) => [field.id, answerTo(view, ask, field)]));
     for (const field of ask.fields) secrets.delete(secretKey(ask, field));
@@ -57,13 +57,13 @@ export function questionView(view: View, ask: Question, paging?: Paging): Templa
   </form>`;
 }
 
-/** What would be sent for a field, as it stands when it is asked for. */
+/** The current answer to a field, secrets included. */
 function answerTo(view: View, ask: Question, field: Field): readonly string[] {
   const secret = field.kind === 'secret' ? secrets.get(secretKey(ask, field)) : undefined;
   return secret ? [secret] : valuesOf(field, view.memory.answers[ask.id] ?? {});
 }
 
-/** Field -> what is wrong with its answer. */
+/** Field -> problem with its answer. */
 function problemsOf(view: View, ask: Question): ReadonlyMap<string, string> {
   return new Map(
     ask.fields.flatMap((field) => {
@@ -124,7 +124,7 @@ const INPUTS: Readonly<Partial<Record<NonNullable<Field['kind']>, string>>> = {
 };
 
 function freeView(view: View, ask: Question, field: Field, given: Given): TemplateResult {
-  // Those who hear it are told which field it is; in sight the field's name stands above.
+  // Screen readers announce which field it is; visually, the field's name is above it.
   const words = field.freeLabel ?? (field.choices ? t('Another answer') : undefined);
   const spoken = words === undefined ? field.label : `${field.label}: ${words}`;
   const label = html`<span class="sr-only">${visibleText(spoken)}</span>`;
@@ -150,7 +150,7 @@ function freeView(view: View, ask: Question, field: Field, given: Given): Templa
 /** Half-given answers: key -> values. */
 type Given = Readonly<Record<string, readonly string[]>>;
 
-/** Where free text is kept while it is typed. */
+/** The key of free text while it is typed. */
 function freeKey(field: Field): string {
   return `${field.id}\u0000free`;
 }
@@ -159,7 +159,7 @@ function takesText(field: Field): boolean {
   return field.free === true || ((field.choices ?? []).length === 0 && field.kind !== 'boolean');
 }
 
-/** What is chosen, before the user has chosen anything: what the agent filled in. */
+/** The chosen values; before the user chooses, the agent's defaults. */
 function chosenOf(field: Field, given: Given): readonly string[] {
   return given[field.id] ?? (takesText(field) && !field.choices ? [] : (field.initial ?? []));
 }
@@ -168,12 +168,12 @@ function freeOf(field: Field, given: Given): string {
   return given[freeKey(field)]?.[0] ?? (field.choices || field.kind === 'boolean' ? '' : (field.initial?.[0] ?? ''));
 }
 
-/** What would be sent for a field. */
+/** The values to send for a field. */
 function valuesOf(field: Field, given: Given): readonly string[] {
   const chosen = chosenOf(field, given);
   const free = takesText(field) ? freeOf(field, given).trim() : '';
   if (free === '') return chosen;
-  // The browser's field for it knows no time zone; what is sent names one.
+  // The browser's date-time field has no time zone; the sent value names one.
   if (field.kind === 'date-time' && !Number.isNaN(Date.parse(free))) return [new Date(free).toISOString()];
   return field.many ? [...chosen, free] : [free];
 }

@@ -14,19 +14,19 @@ export function mayEdit({ link, turns }: Session): boolean {
   return link.state === 'ready' && link.offers.edit === true && turns.at(-1)?.status !== 'running';
 }
 
-/** How an earlier message is said differently: in its place, once more after all others, or in neither way before the running turn has ended. */
+/** How an earlier message can be edited: in its place, appended after all others, or not before the running turn has ended. */
 export function wayToEdit(session: Session): 'replace' | 'append' | 'later' {
   const { link } = session;
   if (link.state !== 'ready' || link.offers.edit !== true) return 'append';
   return mayEdit(session) ? 'replace' : 'later';
 }
 
-/** Whether files of the turn can be put back: once they were looked for, all but those of which only the agent told. */
+/** Whether files of the turn can be restored: once they were examined, all but those that only the agent reported. */
 function hasRestorable(turn: Turn): boolean {
   return turn.unlisted !== undefined || turnFiles(turn).some(({ review }) => !turn.files || review !== 'reported');
 }
 
-/** At a message: copy it, say it differently, in its place where the agent can take back what came after, and bring back the files from before it. */
+/** Actions at a message: copy it, edit it, in its place where the agent can rewind, and restore the files from before it. */
 export function retryActionsView(view: View, turn: Turn): TemplateResult | typeof nothing {
   const { draft } = saidIn(turn);
   const { turns } = view.session;
@@ -41,7 +41,7 @@ export function retryActionsView(view: View, turn: Turn): TemplateResult | typeo
   </div>`;
 }
 
-/** Below a finished turn: what it took, its answer to copy, its message to send again; below the last one also a copy to go on in. */
+/** Below a finished turn: its usage, buttons to copy its answer and to resend its message; below the last one also a copy to continue in. */
 export function summaryView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.status === 'running') return nothing;
   const { session } = view;
@@ -67,7 +67,7 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
   </div>`;
 }
 
-/** Time, commands, what nobody was asked about, tokens and price, each where it is known. */
+/** Time, commands, automatic approvals, tokens and price, each where known. */
 function spentText(turn: Turn): string {
   const { endedAt, startedAt, spent } = turn;
   const commands = turn.parts.filter((part) => part.kind === 'call' && part.call.kind === 'execute' && hasRun(part.call)).length;
@@ -84,7 +84,7 @@ function spentText(turn: Turn): string {
     .join(' · ');
 }
 
-/** The words as they are drawn, without those of sub-agents. */
+/** The text as drawn, without that of sub-agents. */
 function plainAnswer(event: Event): string {
   const answer = (event.currentTarget as HTMLElement).closest('.answer');
   const texts = [...(answer?.querySelectorAll<HTMLElement>(':scope > .markdown') ?? [])];
@@ -92,14 +92,14 @@ function plainAnswer(event: Event): string {
   return texts.map((one) => one.innerText.trim()).join('\n\n');
 }
 
-/** Earlier times are none: conversations that agents tell again may have no dates. */
+/** Earlier times are invalid: conversations that agents replay may have no dates. */
 const SINCE = Date.UTC(2020, 0);
 
 function small(icon: IconName, label: string, run: (event: Event) => void): TemplateResult {
   return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${run}>${iconOf(icon)}</button>`;
 }
 
-/** What the user said to begin a turn, as the composer takes it. */
+/** The user's message that began a turn, in the composer's format. */
 export function saidIn({ prompt }: Turn): Pick<SessionMemory, 'draft' | 'attachments'> {
   return {
     draft: prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n'),
@@ -107,7 +107,7 @@ export function saidIn({ prompt }: Turn): Pick<SessionMemory, 'draft' | 'attachm
   };
 }
 
-/** What was said in the turn, with its attachments, back into the composer, after what is written there. */
+/** Puts the turn's message and attachments back into the composer, after the present draft. */
 function putBack(view: View, turn: Turn): void {
   const { memory } = view;
   const said = saidIn(turn);
@@ -118,18 +118,18 @@ function putBack(view: View, turn: Turn): void {
   view.act.focus(COMPOSER_ID);
 }
 
-/** Its error card puts the message back. */
+/** True when the turn's error card offers to put the message back. */
 function isLastFailed({ session }: View, turn: Turn): boolean {
   return turn.status === 'failed' && turn === session.turns.at(-1);
 }
 
-/** For a turn that failed: its message to edit. */
+/** A button that puts the message of a failed turn back to edit it. */
 export function backView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.prompt.length === 0) return nothing;
   return html`<button class="text-button" type="button" @click=${() => putBack(view, turn)}>${iconOf('edit')}${t('Put my message back to edit it')}</button>`;
 }
 
-/** The turn that is being edited. One that is gone was edited already, or taken back: a reload may bring back what was typed before that. */
+/** The turn being edited. A missing turn was edited already, or taken back: a reload may restore a draft from before that. */
 export function replacedTurn({ session, memory }: View): string | undefined {
   return session.turns.find((turn) => turn.id === memory.replaces)?.id;
 }

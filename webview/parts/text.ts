@@ -27,10 +27,10 @@ class Markdown extends AsyncDirective {
   }
 }
 
-/** Draws markdown into the element it stands on. The element's content belongs to it. */
+/** Draws markdown into its element and owns the element's content. */
 const markdown = directive(Markdown);
 
-/** Markdown from an agent; `done` once no more of it is expected, `added` what is new at its end where that is known. */
+/** Markdown from an agent; `done` once it is complete, `added` is the new text at its end where known. */
 export function textView(text: string, done: boolean, added?: string): TemplateResult {
   return html`<div class="markdown" dir="auto" ${markdown(text, done, added)}></div>`;
 }

@@ -17,7 +17,7 @@ import { plainText } from './plainText.ts';
 import { backView, retryActionsView, summaryView, wayToEdit } from './retryActions.ts';
 import { textView } from './text.ts';
 
-/** A turn: what the user said, what the agent did in its order, how it ended. */
+/** A turn: the user's message, the agent's actions in order, how it ended. */
 export function turnView(view: View, turn: Turn, index: number, total: number): TemplateResult {
   const family = familyOf(turn);
   const running = turn.status === 'running';
@@ -49,9 +49,9 @@ function familyOf(turn: Turn): Family {
   family = new Map();
   const calls = new Set(turn.parts.flatMap((part) => (part.kind === 'call' ? [part.id] : [])));
   for (const part of turn.parts) {
-    // It has no place among the others yet.
+    // A pending prompt has no place among the other parts yet.
     if (part.kind === 'prompt' && part.pending) continue;
-    // A part whose call is not in the turn is shown, not lost.
+    // Shows a part whose call is not in the turn instead of losing it.
     const parent = part.parent !== undefined && part.parent !== part.id && calls.has(part.parent) ? part.parent : undefined;
     const siblings = family.get(parent);
     if (siblings) siblings.push(part);
@@ -84,17 +84,17 @@ function partsView(view: View, turn: Turn, family: Family, parent: string | unde
   );
 }
 
-/** While a card asks about a call, its row would say the same. */
+/** True while a card asks about the call: its row would repeat the card. */
 function asksAbout(session: Session, part: Part, family: Family): boolean {
   return part.kind === 'call' && !family.has(part.id) && session.asks.some((ask) => ask.callId === part.id);
 }
 
-/** A plan that a later one of the turn has replaced. */
+/** True for a plan that a later one of the turn has replaced. */
 function isEarlierPlan(part: Part): boolean {
   return part.kind === 'call' && isPlan(part.call) && part.call.status === 'done' && !part.call.error;
 }
 
-/** Neighbours that only looked around stand together; commands that went well join them once the turn is over. */
+/** Folds neighbouring calls that only read; successful commands join them once the turn ends. */
 function foldedRuns(session: Session, parts: readonly Part[], family: Family, running: boolean): readonly (readonly Part[])[] {
   const runs: Part[][] = [];
   let open = false;
@@ -144,7 +144,7 @@ function partView(view: View, turn: Turn, family: Family, part: Part, growing: b
   }
 }
 
-/** What the output of its call repeats is not drawn twice. */
+/** Leaves out texts that the output of the call repeats. */
 function insideOf(view: View, turn: Turn, family: Family, call: ToolCall): Inside {
   const parts = family.get(call.id) ?? [];
   const report = call.output.flatMap((one) => (one.kind === 'content' && one.content.type === 'text' ? [one.content.text.trim()] : []));
@@ -157,7 +157,7 @@ function insideOf(view: View, turn: Turn, family: Family, call: ToolCall): Insid
   };
 }
 
-/** What was said into the turn and waits to be taken up. */
+/** A message sent into the turn that the agent has not taken up yet. */
 function pendingView(view: View, turn: Turn, part: Part): TemplateResult | typeof nothing {
   if (part.kind !== 'prompt' || !part.pending) return nothing;
   return html`<div class="pending">
@@ -166,17 +166,17 @@ function pendingView(view: View, turn: Turn, part: Part): TemplateResult | typeo
   </div>`;
 }
 
-/** True while the agent stands still in this turn until the user answers. */
+/** True while the agent waits in this turn for the user's answer. */
 export function waitsFor(session: Session, turn: Turn): boolean {
   return session.asks.some((ask) => ask.turnId === turn.id);
 }
 
-/** What is tried again is the last turn; in an earlier one there is nothing left to try. */
+/** Removes the retry remedy: only the last turn can be retried. */
 function notAgain(error: Fault): Fault {
   return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry') } : error;
 }
 
-/** The last row says that it was stopped. */
+/** True when the last row already says that it was stopped. */
 function endsInStopped({ parts }: Turn): boolean {
   const last = parts.at(-1);
   return last?.kind === 'call' && last.call.kind === 'execute' && last.call.status === 'cancelled';
@@ -193,7 +193,7 @@ function endView(view: View, turn: Turn): unknown {
     ${changesView(view, turn)} ${summaryView(view, turn)}`;
 }
 
-/** What the user said: the text as it was typed, and what was attached to it. */
+/** The user's message: the text as typed, and its attachments. */
 function promptView(view: View, key: string, content: readonly Content[], label: string = t('You')): TemplateResult {
   const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
   const attached = content.filter((one) => one.type !== 'text');
@@ -204,7 +204,7 @@ function promptView(view: View, key: string, content: readonly Content[], label:
   </div>`;
 }
 
-/** What the agent has told a sub-agent to do: its own words, folded, for its card says them in short. */
+/** The agent's task for a sub-agent, in its own words; folded, as the card has a short version. */
 function taskView(view: View, key: string, content: readonly Content[]): TemplateResult {
   const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
   return fold(view, {
@@ -214,7 +214,7 @@ function taskView(view: View, key: string, content: readonly Content[]): Templat
   });
 }
 
-/** What the agent thought, folded. `growing` while it still thinks. */
+/** The agent's thought, folded. `growing` while it is still thinking. */
 function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>, growing: boolean, done: boolean): TemplateResult {
   return fold(view, {
     key: part.id,
@@ -229,7 +229,7 @@ function took({ startedAt, endedAt }: Extract<Part, { kind: 'thought' }>): strin
   return seconds > 0 ? t('Thought for {0}', durationText(seconds * 1000)) : t('Thought');
 }
 
-/** So many turns are drawn at first, and so many more each time earlier ones are wanted. */
+/** Turns drawn at first, and added each time the user wants earlier ones. */
 export const TURNS_AT_ONCE = 20;
 
 /** The turns, oldest first; `shown` of them, counted from the end. */
@@ -263,7 +263,7 @@ export function feedView(view: View, shown: number, earlier: () => void): Templa
 
 const withTerminals = new WeakMap<Turn, boolean>();
 
-/** The session's terminals, for a turn that shows some; all others do not change with them. */
+/** The session's terminals, for a turn that shows some; other turns need no redraw when terminals change. */
 function terminalsShownIn(session: Session, turn: Turn): Session['terminals'] | undefined {
   let shows = withTerminals.get(turn);
   if (shows === undefined) {
