@@ -34,14 +34,15 @@ export const MENU_ID = 'composer-menu';
 /** The list above the composer. Focus stays in the composer; aria-activedescendant names the active line. */
 export function menuView(menu: Menu, at: number, choose: (index: number) => void): TemplateResult {
   const label = menu.kind === 'command' ? t('Commands') : t('Suggestions');
-  return html`<div class="menu">
+  // Long lists scroll, also by keys for who moves into them; the mouse leaves the focus in the composer.
+  return html`<div class="menu" tabindex="0" @mousedown=${(event: Event) => event.preventDefault()}>
     ${menu.looking ? html`<div class="menu-note faint" role="status"><span class="menu-looking" aria-hidden="true"></span>${t('The agent is looking for suggestions…')}</div>` : nothing}
     ${menu.problem === undefined ? nothing : html`<div class="menu-note" role="status">${t('No suggestions from the agent: {0}', visibleText(menu.problem))}</div>`}
     <div role="listbox" id=${MENU_ID} aria-label=${label}>
     ${menu.items.map(
       (item, index) =>
         html`<div class="menu-item" role="option" id=${optionId(index)} aria-selected=${index === at ? 'true' : 'false'} aria-disabled=${isEmpty(item) ? 'true' : nothing}
-          @mousedown=${(event: Event) => event.preventDefault()} @click=${() => choose(index)}>
+          @click=${() => choose(index)}>
           <span class="menu-label">${item.mention ? iconOf(icons[item.mention.kind]) : nothing}<bdi>${item.label}</bdi>${item.hint ? html` <span class="menu-hint">${item.hint}</span>` : nothing}</span>
           ${item.detail ? html`<span class="menu-detail"><bdi>${item.detail}</bdi></span>` : nothing}
         </div>`,
