@@ -23,8 +23,8 @@ test(
     await toast.locator('a', { hasText: 'Allow once' }).click();
     assert.deepEqual((await answer).result, chosen('once'));
     await toast.waitFor({ state: 'hidden' });
-    const second = ask(run('2', 'npm publish'));
-    await window.toast('npm publish').locator('a', { hasText: 'Reject' }).click();
+    const second = ask(run('2', 'npm run build'));
+    await window.toast('npm run build').locator('a', { hasText: 'Reject' }).click();
     assert.deepEqual((await second).result, chosen('no'));
   }),
 );

@@ -132,7 +132,7 @@ test(
       await page.keyboard.press('End');
       await page.keyboard.type(', as I like it');
       await chat.frame.getByText('edited by you').waitFor();
-      await window.command('Parley: Accept Proposed Change');
+      await window.command('Parley: Accept Proposal');
       await chat.settled(chat.lastTurn);
       await untilFile(inFolder(name), /line three\n.*line twenty-six, as I like it\n/s);
       await window.pictures(`review/large-${how}`);

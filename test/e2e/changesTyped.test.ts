@@ -156,7 +156,7 @@ test(
     await page.keyboard.press('Control+k');
     await page.keyboard.press('Shift+j');
     await window.cursor(3).waitFor();
-    await window.command('Parley: Reject Proposed Change');
+    await window.command('Parley: Reject Proposal');
     await chat.settled(chat.lastTurn);
   }),
 );

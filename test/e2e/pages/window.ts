@@ -117,13 +117,24 @@ export class Window {
     return this.page.locator('.notification-toast', { hasText: text });
   }
 
-  /** The window loses the focus of the desktop, or has it again, as far as the page is told. */
+  /** The window loses the focus of the desktop, or has it again, as far as page and extension are told. */
   async goBehind(on: boolean): Promise<void> {
     await this.page.evaluate(
       `Object.defineProperty(document, 'hasFocus', { value: () => ${!on}, configurable: true });
        window.dispatchEvent(new Event('${on ? 'blur' : 'focus'}'));
        document.dispatchEvent(new Event('visibilitychange'));`,
     );
+    if (on) await this.#answered();
+  }
+
+  /** Settles once the extension has answered, and so knows what happened before. */
+  async #answered(): Promise<void> {
+    const draft = await this.chat.composer.inputValue();
+    await this.chat.composer.fill('');
+    await this.chat.composer.pressSequentially('@src');
+    await this.chat.menu.filter({ hasText: 'main.ts' }).first().waitFor();
+    await this.chat.composer.fill(draft);
+    await this.chat.menu.first().waitFor({ state: 'hidden' });
   }
 
   async theme(theme: Theme): Promise<void> {
