@@ -73,9 +73,13 @@ export class QuickPick {
     await this.row(text).first().waitFor();
     await this.readable();
     for (let step = 0; step < 30; step += 1) {
-      const focused = (await this.box.locator('.monaco-list-row.focused').allTextContents()).join();
-      if (focused.includes(text)) return this.#page.keyboard.press('Enter');
+      const focused = this.box.locator('.monaco-list-row.focused');
+      const words = (await focused.allTextContents()).join();
+      if (words.includes(text)) return this.#page.keyboard.press('Enter');
       await this.#page.keyboard.press('ArrowDown');
+      // A key that is still on its way would move on from the row that Enter is meant for. A list of one row stays as it is.
+      const moved = words === '' ? focused : focused.filter({ hasNotText: words });
+      await moved.waitFor({ timeout: 1000 }).catch(() => {});
     }
     throw new Error(`no row '${text}' among ${(await this.labels()).join(' | ')}`);
   }
