@@ -1,11 +1,5 @@
+import { type Change, isSame, withChanges } from './mergeWords.ts';
 import { compareLines } from './segments.ts';
-
-/** A replacement of lines `from` to `to` of the base, `to` excluded. */
-interface Change {
-  readonly from: number;
-  readonly to: number;
-  readonly lines: readonly string[];
-}
 
 /** Applies the change from `base` to `wanted` to the present text, line by line; undefined when it overlaps with a change made there meanwhile. */
 export function mergedInto(present: string, base: string, wanted: string): string | undefined {
@@ -15,13 +9,7 @@ export function mergedInto(present: string, base: string, wanted: string): strin
   const there = changesOf(lines, linesOf(present));
   const fresh = changesOf(lines, linesOf(wanted)).filter((one) => !there.some((other) => isSame(one, other)));
   if (fresh.some((one) => there.some((other) => overlap(one, other)))) return undefined;
-  const merged: (readonly string[])[] = [];
-  let at = 0;
-  for (const change of [...there, ...fresh].sort((a, b) => a.from - b.from || a.to - b.to)) {
-    merged.push(lines.slice(at, change.from), change.lines);
-    at = change.to;
-  }
-  return [...merged, lines.slice(at)].flat().join('');
+  return withChanges(lines, [...there, ...fresh]);
 }
 
 /** The lines with their line ends. */
@@ -38,10 +26,6 @@ function changesOf(base: readonly string[], other: readonly string[]): readonly 
     if (segment.kind === 'hunk') changes.push({ from, to: at, lines: segment.after });
   }
   return changes;
-}
-
-function isSame(a: Change, b: Change): boolean {
-  return a.from === b.from && a.to === b.to && a.lines.join('') === b.lines.join('');
 }
 
 /** Two insertions at one place overlap, too: nobody knows which comes first. */

@@ -1,7 +1,7 @@
 import { diffArrays } from 'diff';
 
-/** A replacement of words `from` to `to` of the base, `to` excluded. */
-interface Change {
+/** A replacement of lines or words `from` to `to` of the base, `to` excluded. */
+export interface Change {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];
@@ -40,14 +40,15 @@ export function hasSomeOf(one: string, other: string): boolean {
   return same * 2 >= one.length;
 }
 
-function withChanges(base: readonly string[], changes: readonly Change[]): string {
-  const merged: string[] = [];
+/** Returns the base with changes that do not overlap. */
+export function withChanges(base: readonly string[], changes: readonly Change[]): string {
+  const merged: (readonly string[])[] = [];
   let at = 0;
   for (const change of [...changes].sort((a, b) => a.from - b.from || a.to - b.to)) {
-    merged.push(...base.slice(at, change.from), ...change.lines);
+    merged.push(base.slice(at, change.from), change.lines);
     at = change.to;
   }
-  return [...merged, ...base.slice(at)].join('');
+  return [...merged, base.slice(at)].flat().join('');
 }
 
 /** Words and signs, each with the spaces behind it, and line ends. */
@@ -75,7 +76,7 @@ function changesOf(base: readonly string[], other: readonly string[]): readonly 
   return changes;
 }
 
-function isSame(a: Change, b: Change): boolean {
+export function isSame(a: Change, b: Change): boolean {
   return a.from === b.from && a.to === b.to && a.lines.join('') === b.lines.join('');
 }
 
