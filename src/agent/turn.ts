@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type CallContext, runCalls } from './calls.ts';
-import { compactWhenNear } from './compaction.ts';
+import { type CompactionContext, compactWhenNear } from './compaction.ts';
 import type { Frontend } from './frontend.ts';
 import type { History } from './history.ts';
 import {
@@ -15,7 +15,6 @@ import {
   type UserPart,
 } from './models/model.ts';
 import type { News } from './task.ts';
-import type { Workspace } from './workspace/paths.ts';
 
 /** The context of one turn. A sub-agent's turn has its own frontend and history and shares the rest. */
 export interface TurnContext extends CallContext {
@@ -82,14 +81,7 @@ async function tellNews(scene: TurnContext): Promise<void> {
   }
 }
 
-interface StepContext {
-  readonly frontend: Frontend;
-  readonly model: Model;
-  readonly history: History;
-  readonly signal: AbortSignal;
-  readonly workspace: Workspace;
-  readonly system: () => Promise<string>;
-  readonly offers: () => readonly ToolOffer[];
+interface StepContext extends CompactionContext {
   readonly maxAttempts: number;
 }
 
