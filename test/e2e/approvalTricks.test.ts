@@ -57,8 +57,9 @@ test(
     await scene.window.pictures('tricks/hidden', themes);
     await page.keyboard.press('Enter');
     await pick.gone();
-    const text = page.locator('.editor-instance .view-lines', { hasText: '⟨U+202E⟩safe⟨U+200B⟩' });
+    const text = page.locator('.editor-instance .monaco-editor.focused .view-lines', { hasText: '⟨U+202E⟩safe⟨U+200B⟩' });
     await text.waitFor();
+    await page.locator('.codelens-decoration', { hasText: 'Reject' }).waitFor();
     await page.keyboard.press('r');
     await rejected(scene, answer);
     await text.waitFor({ state: 'detached' });

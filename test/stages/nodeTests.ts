@@ -18,21 +18,45 @@ export interface NodeTestRun {
   readonly limitMs: number;
   /** How long all of it may take; what still runs then is ended. */
   readonly totalMs: number;
+  /** Run a file with failures once more, in a fresh window; what passes then is named at the end of the run. */
+  readonly secondAttempt?: true;
 }
 
 /** Bundles test files and runs them with node's own runner, one process per file. A file without a test, and a skipped test, count as failed. */
 export async function runNodeTests(tally: Tally, spec: NodeTestRun): Promise<void> {
-  const { stage, files, name, concurrency, limitMs } = spec;
+  const { stage, files } = spec;
   if (files.length === 0) return;
   const outdir = path.join('out', stage);
   const bundled = await tally.step(`bundle ${stage} tests`, () => bundleTests([...files, ...(spec.programs ?? [])], outdir));
   if (!bundled) return;
-  const targets = new Map(files.map((file) => [path.resolve(outdir, file.replace(/\.ts$/, '.mjs')), file]));
-  // Some versions of node name the source by its source map, some the bundle.
-  const sources = new Map([...targets, ...files.map((file) => [path.resolve(file), file] as const)]);
-  const counts = new Map<string, number>();
   const signal = AbortSignal.timeout(spec.totalMs);
   setMaxListeners(0, signal); // the runner adds one per file
+  const results = await runFiles(spec, files, signal);
+  const failed = spec.secondAttempt ? files.filter((file) => results.get(file)?.some(({ failure }) => failure !== undefined)) : [];
+  if (failed.length > 0 && !signal.aborted) {
+    for (const { title, failure } of failed.flatMap((file) => results.get(file) ?? []))
+      if (failure !== undefined) tally.unsteady(title, failure);
+    for (const [file, second] of await runFiles(spec, failed, signal)) results.set(file, second);
+  }
+  for (const { title, failure } of [...results.values()].flat()) {
+    if (failure === undefined) tally.pass();
+    else tally.fail(title, failure);
+  }
+  console.log(`        ${stage}: ${[...results.values()].flat().length} tests in ${files.length} files`);
+}
+
+interface Result {
+  readonly title: string;
+  readonly failure?: string;
+}
+
+/** Runs bundled files; the results of each, of which a file has at least one unless tests are chosen by name. */
+async function runFiles(spec: NodeTestRun, files: readonly string[], signal: AbortSignal): Promise<Map<string, Result[]>> {
+  const { name, concurrency, limitMs } = spec;
+  const targets = new Map(files.map((file) => [path.resolve('out', spec.stage, file.replace(/\.ts$/, '.mjs')), file]));
+  // Some versions of node name the source by its source map, some the bundle.
+  const sources = new Map([...targets, ...files.map((file) => [path.resolve(file), file] as const)]);
+  const results = new Map<string, Result[]>(files.map((file) => [file, []]));
   const patterns = name === undefined ? {} : { testNamePatterns: [new RegExp(name)] };
   for await (const event of run({ files: [...targets.keys()], concurrency, timeout: limitMs, signal, ...patterns })) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') process.stdout.write(event.data.message);
@@ -40,18 +64,19 @@ export async function runNodeTests(tally: Tally, spec: NodeTestRun): Promise<voi
     const { data } = event;
     const file = sources.get(data.file ?? data.name) ?? targets.get(data.name) ?? '?';
     const title = `${file}: ${data.name}`;
+    const ofFile = results.get(file) ?? [];
+    results.set(file, ofFile);
     if (event.type === 'test:fail') {
       const error = event.data.details.error as Failure;
-      counts.set(file, (counts.get(file) ?? 0) + 1);
-      if (error.failureType !== 'subtestsFailed') tally.fail(targets.has(data.name) ? file : title, explain(error));
+      if (error.failureType !== 'subtestsFailed') ofFile.push({ title: targets.has(data.name) ? file : title, failure: explain(error) });
     } else if (event.data.details.type !== 'suite' && !targets.has(data.name)) {
-      counts.set(file, (counts.get(file) ?? 0) + 1);
-      if (data.skip === undefined && data.todo === undefined) tally.pass();
-      else if (name === undefined) tally.fail(title, 'skipped');
+      if (data.skip === undefined && data.todo === undefined) ofFile.push({ title });
+      else if (name === undefined) ofFile.push({ title, failure: 'skipped' });
     }
   }
-  for (const file of files) if (!counts.has(file) && name === undefined) tally.fail(file, 'no test reported anything');
-  console.log(`        ${stage}: ${[...counts.values()].reduce((sum, n) => sum + n, 0)} tests in ${files.length} files`);
+  if (name === undefined)
+    for (const [file, ofFile] of results) if (ofFile.length === 0) ofFile.push({ title: file, failure: 'no test reported anything' });
+  return results;
 }
 
 interface Failure {

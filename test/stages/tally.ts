@@ -2,6 +2,7 @@
 export class Tally {
   #passed = 0;
   readonly #failed: string[] = [];
+  readonly #unsteady: string[] = [];
 
   get passed(): number {
     return this.#passed;
@@ -21,6 +22,13 @@ export class Tally {
     if (detail) console.log(detail.trimEnd().replaceAll(/^/gm, '        '));
   }
 
+  /** A test that failed and is run a second time, which decides; it is named at the end either way. */
+  unsteady(name: string, detail: string): void {
+    this.#unsteady.push(name);
+    console.log(`again   ${name}`);
+    console.log(detail.trimEnd().replaceAll(/^/gm, '        '));
+  }
+
   /** Runs one step that counts as a test of its own. False when it threw. */
   async step(name: string, run: () => Promise<unknown> | unknown): Promise<boolean> {
     const began = performance.now();
@@ -37,6 +45,9 @@ export class Tally {
 
   /** Prints what failed and, as the very last line, the sum. The exit code. */
   close(): number {
+    const passedThen = this.#unsteady.filter((name) => !this.#failed.includes(name));
+    if (passedThen.length > 0)
+      console.log(`\nFailed at first, passed when run again:\n${passedThen.map((name) => `  ${name}`).join('\n')}`);
     if (this.#failed.length > 0) console.log(`\nFailed:\n${this.#failed.map((name) => `  ${name}`).join('\n')}`);
     if (this.#passed + this.#failed.length === 0) this.fail('no test ran');
     console.log(`${this.#passed} passed, ${this.#failed.length} failed`);
