@@ -114,8 +114,8 @@ export function amendmentsOf(ask: Approval): readonly Amendment[] {
 /** A file that is not as the agent knows it, because of what the user has decided. */
 export interface Correction {
   readonly path: string;
-  /** The user has allowed the agent's edit with changes, or has put the file back. */
-  readonly how: 'edited' | 'restored';
+  /** The user has allowed the agent's edit with changes, has undone some or all of it, or has put the file back to an earlier prompt. */
+  readonly how: 'edited' | 'undone' | 'restored';
   /** As the agent knows it, and as it is now: null when there is no file, undefined when it is not text. */
   readonly known: string | null | undefined;
   readonly present: string | null | undefined;
@@ -123,17 +123,37 @@ export interface Correction {
 
 /** Characters of a file's changed lines that the agent is told; of more it is told to read the file. */
 const LONGEST_CHANGE = 2000;
+/** Characters that the agent is told of all files whose lines it is told. */
+const LONGEST_TOLD = 8000;
 /** Files that the agent is told by their names. */
 const MOST_NAMED = 20;
+const LEADS = { edited: 'The user changed your edit of', undone: 'The user undid changes that you made in' } as const;
 
 /** The texts of all corrections, for the agent's next prompt. */
 export function correctionTexts(all: readonly Correction[]): readonly string[] {
-  const edited = all.filter(({ how }) => how === 'edited').map((one) => `The user changed your edit of ${one.path}${changedLines(one)}`);
-  const restored = all.flatMap(({ how, path }) => (how === 'restored' ? [path] : [])).toSorted();
-  const more = restored.length > MOST_NAMED ? [`and ${restored.length - MOST_NAMED} more`] : [];
-  const names = [...restored.slice(0, MOST_NAMED), ...more].join(', ');
-  if (restored.length === 0) return edited;
-  return [...edited, `The user restored another state of these files. Read them again before you change them: ${names}.`];
+  const texts: string[] = [];
+  const named = { edited: [] as string[], undone: [] as string[], restored: [] as string[] };
+  let room = LONGEST_TOLD;
+  for (const one of all) {
+    const text = one.how === 'restored' ? undefined : `${LEADS[one.how]} ${one.path}${changedLines(one)}`;
+    if (text !== undefined && text.length <= room && texts.length < MOST_NAMED) {
+      texts.push(text);
+      room -= text.length;
+    } else named[one.how].push(one.path);
+  }
+  const rereads = [
+    reread(`${LEADS.edited} these files`, named.edited),
+    reread(`${LEADS.undone} these files`, named.undone),
+    reread('The user restored another state of these files', named.restored),
+  ];
+  return [...texts, ...rereads.flat()];
+}
+
+function reread(what: string, paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return [];
+  const more = paths.length > MOST_NAMED ? [`and ${paths.length - MOST_NAMED} more`] : [];
+  const names = [...paths.toSorted().slice(0, MOST_NAMED), ...more].join(', ');
+  return [`${what}. Read them again before you change them: ${names}.`];
 }
 
 function changedLines({ known, present }: Correction): string {

@@ -96,3 +96,15 @@ test('the agent is told the lines that differ, shortly, and of restored files th
   assert.match(told[0] ?? '', /: f10, f11, .*f29, and 60 more\.$/);
   assert.deepEqual(correctionTexts([]), []);
 });
+
+test('what the user undid is told with its lines, as long as they are few; of the rest the agent reads the files again', () => {
+  const one = { path: 'a', how: 'undone' as const, known: 'one\nTWO\nthree\n', present: 'one\ntwo\nthree\n' };
+  assert.deepEqual(correctionTexts([one]), ['The user undid changes that you made in a:\n-TWO\n+two']);
+  assert.deepEqual(correctionTexts([{ ...one, present: null }]), [
+    'The user undid changes that you made in a. It does not exist any more.',
+  ]);
+  const many = Array.from({ length: 300 }, (_, at) => ({ ...one, path: `f${at}`, known: `${'x'.repeat(900)}\n`, present: `${at}\n` }));
+  const told = correctionTexts(many);
+  assert.ok(told.join('\n').length < 10_000, `${told.join('\n').length}`);
+  assert.match(told.at(-1) ?? '', /^The user undid changes that you made in these files\. Read them again .*and 272 more\.$/);
+});

@@ -372,7 +372,7 @@ export class ChangeSet {
       for (const [name, { content, how }] of this.#state.known) {
         const present = this.#scan.files.get(name)?.content ?? (await this.#present(name));
         if (present === content) continue;
-        const texts = how === 'edited' ? [await this.#textOf(content), await this.#textOf(present)] : [];
+        const texts = how === 'restored' ? [] : [await this.#textOf(content), await this.#textOf(present)];
         found.push({ path: shownName(this.#folders, name), how, known: texts[0], present: texts[1] });
       }
       return found;
@@ -725,7 +725,11 @@ export class ChangeSet {
     const next = settleHunks(segments, (hunk) => chosen.has(hunk), how);
     const text = afterText(next);
     if (found.before === null && text === '' && how === 'undo') return this.#undoAll([[name, () => this.#undoFile(name)]]);
-    if (how === 'undo') await this.#write(name, text, present);
+    const known = await this.#present(name);
+    if (how === 'undo') {
+      await this.#write(name, text, present);
+      this.#state = withKnown(this.#state, [[name, known]], 'undone');
+    }
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
     const state = isTyped ? await this.#deps.store.put(Buffer.from(present)) : await this.#refresh(name);
     await this.#rebase(name, found, next, inMannerOf(text, present), state ?? found.after);
@@ -746,10 +750,12 @@ export class ChangeSet {
   async #undoAll(files: readonly (readonly [name: string, takeBack: () => Promise<void>])[]): Promise<void> {
     const undo: Replaced[] = [];
     const reasons: string[] = [];
+    const known = new Map<string, Content>();
     for (const [name, takeBack] of files) {
       let replaced: readonly Replaced[] = [];
       try {
         replaced = await this.#replaced(name);
+        for (const one of replaced) known.set(one.name, await this.#present(one.name));
         await takeBack();
         undo.push(...replaced);
       } catch (error) {
@@ -759,6 +765,12 @@ export class ChangeSet {
         if (last && last.present !== (await this.#present(name))) undo.push(...replaced);
       }
     }
+    const undone = new Set(undo.map(({ name }) => name));
+    this.#state = withKnown(
+      this.#state,
+      [...known].filter(([name]) => undone.has(name)),
+      'undone',
+    );
     if (undo.length > 0) this.#state = { ...this.#state, undo };
     if (reasons.length > 0) throw new Error(oneMessage(reasons));
   }

@@ -112,7 +112,7 @@ const stored = z.object({
   undo: z.array(
     z.object({ name: z.string(), present: content, before: optional(content), written: optional(content), from: optional(z.string()) }),
   ),
-  known: optional(z.array(z.tuple([z.string(), z.object({ content, how: z.enum(['edited', 'restored']) })]))),
+  known: optional(z.array(z.tuple([z.string(), z.object({ content, how: z.enum(['edited', 'undone', 'restored']) })]))),
 });
 const listed = z.array(z.tuple([z.string(), content]));
 

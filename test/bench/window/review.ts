@@ -15,6 +15,8 @@ export interface WindowFigures {
   readonly opened: { readonly ms: number; readonly longestTask: number };
   /** The same file without changes to review, until its text is there. */
   readonly openedPlain: { readonly ms: number; readonly longestTask: number };
+  /** In that file: from Undo of one hunk to the lenses of the others, and from undoing all of them to the text without any. */
+  readonly undone: Readonly<Record<'one' | 'all', { readonly ms: number; readonly longestTask: number }>>;
   /** From the end of the agent's write and its report of it to the hunk in the open editor; median of ten. */
   readonly visible: number;
   /** CPU of processes while 8,000 files come into node_modules: with a turn running, and without. */
@@ -84,6 +86,17 @@ async function measure(window: Window, agent: FakeAgent, folder: string, server:
     await open('large.txt');
     await keep.waitFor();
   });
+  const lens = (name: string | RegExp) => page.locator('.codelens-decoration a', { hasText: name }).first();
+  const one = await timed(page, async () => {
+    await lens('Undo').click();
+    await lens('1/499').waitFor();
+  });
+  await page.locator('.view-lines').first().click();
+  await window.command('Parley: Undo All Changes');
+  const all = await timed(page, async () => {
+    await page.getByRole('button', { name: 'Undo all' }).click();
+    await keep.waitFor({ state: 'hidden' });
+  });
   await window.command('View: Close All Editors');
   const visible = await lastByte(window, agent, folder, (next) => {
     act = next;
@@ -96,7 +109,7 @@ async function measure(window: Window, agent: FakeAgent, folder: string, server:
     install.turn = await installing(server, folder, 'turn');
   };
   await chat.exchange('install');
-  return { opened, openedPlain, visible, install };
+  return { opened, openedPlain, undone: { one, all }, visible, install };
 }
 
 /** How long something takes, and the longest task of the page meanwhile. */

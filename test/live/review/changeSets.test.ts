@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
+import { hunksOfSegments } from '../../../src/session/segments.ts';
 import { Desk } from './desk.ts';
 
-const effects = { readText: async () => null, writeText: async () => {}, hasUnsaved: () => false, folders: () => [] };
+const effects = {
+  readText: async (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : null),
+  writeText: async (file: string, text: string) => writeFileSync(file, text),
+  hasUnsaved: () => false,
+  folders: () => [],
+};
 
 function withDesk(ids: readonly string[], run: (desk: Desk) => Promise<void>): () => Promise<void> {
   return async () => {
@@ -156,6 +162,35 @@ test(
     assert.deepEqual(readFileSync(desk.path('x'), 'utf8'), 'a e\n');
     assert.equal(told(), undefined, 'it is again as the agent knows it');
     assert.deepEqual(desk.rows('a'), ['x open e']);
+  }),
+);
+
+test(
+  'hunks and files that the user undoes are told to the agent with its next prompt; what comes back is not',
+  withDesk(['a'], async (desk) => {
+    const set = desk.sets.of('a');
+    const lines = Array.from({ length: 12 }, (_, at) => `line ${at}`);
+    const told = async () => {
+      await desk.sets.tellAgent('a');
+      return desk.get('a')?.store.now.corrections ?? [];
+    };
+    desk.write('x', lines.join('\n'));
+    await desk.start('a');
+    desk.edit('a', 'x', 'e');
+    desk.write('x', lines.with(1, 'ONE').with(8, 'EIGHT').join('\n'));
+    desk.write('y', 'agent\n');
+    desk.end('a');
+    await desk.until(() => desk.rows('a') !== undefined);
+    const [, second] = hunksOfSegments((await set?.segments(desk.path('x'))) ?? []);
+    assert.ok(set && second);
+    await set.settle(desk.path('x'), 'undo', [second]);
+    assert.deepEqual(await told(), ['The user undid changes that you made in x:\n-EIGHT\n+line 8']);
+    await set.settle(desk.path('y'), 'undo');
+    assert.deepEqual((await told())[1], 'The user undid changes that you made in y. It does not exist any more.');
+    await desk.sets.undoRestore('a');
+    assert.equal((await told()).length, 1, 'the new file is there again');
+    await set.settle(desk.path('x'), 'keep');
+    assert.equal((await told()).length, 1, 'what is kept is as the agent knows it');
   }),
 );
 
