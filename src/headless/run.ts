@@ -121,9 +121,14 @@ class Player implements Disposable {
   /** Settles when nothing runs any more, including work that a step began without waiting. */
   async finished(): Promise<void> {
     await this.opened();
-    await this.#until((session) => session.link.state === 'closed' || (!runningTurn(session) && this.#waiting(session) === 0));
+    await this.#idle();
     const held = this.#live.store.now.queue.length;
     if (held > 0) this.#run.log.warn(`Not sent, for the turn before was stopped or failed: ${held} prompt(s)`);
+  }
+
+  /** Settles when no turn runs and no queued prompt will start one. */
+  #idle(): Promise<void> {
+    return this.#until((session) => session.link.state === 'closed' || (!runningTurn(session) && this.#waiting(session) === 0));
   }
 
   /** Number of queued prompts that will be sent without further action. */
@@ -213,8 +218,13 @@ class Player implements Disposable {
     await this.#until((session) => [turnId, ...this.#past.feedback].every((one) => this.#isOver(session, one)));
     if (this.#live.store.now.queue.some((prompt) => prompt.turnId === turnId))
       this.#fail(`Not sent, for the turn before was stopped or failed: ${JSON.stringify(step).slice(0, 200)}`);
-    this.#past.last = this.#live.store.now.turns.find((turn) => turn.id === turnId) ?? this.#past.last;
+    const { asks } = this.#past;
+    const ended = this.#live.store.now.turns.find((turn) => turn.id === turnId);
     [this.#prepared.answers, this.#prepared.planned] = [[], []];
+    // What `during` has sent runs before the next step, and is no part of what `expect` checks.
+    await this.#idle();
+    this.#past.last = ended ?? this.#past.last;
+    this.#past.asks = asks;
   }
 
   /** Counts a removed turn as over, because some commands clear the conversation. */
@@ -271,6 +281,12 @@ class Player implements Disposable {
     else this.#choose(action);
   }
 
+  /** Skips an action whose turn is over: it would act on the next one. */
+  #inTurn(turnId: TurnId, action: Action): void {
+    if (runningTurn(this.#live.store.now)?.id === turnId) return this.#do(action);
+    this.#run.log.warn(`Not done, for its turn was over: ${JSON.stringify(action).slice(0, 200)}`);
+  }
+
   /** Reports a choice that the agent does not offer, because agents ignore it. */
   #choose(choice: Extract<Action, { mode: unknown } | { option: unknown }>): void {
     const { mode, options = [] } = this.#live.store.now;
@@ -300,11 +316,12 @@ class Player implements Disposable {
     if (event.type === 'link.closed') this.#past.leaving.clear();
     if (event.type === 'ask.opened') this.#asked(event.ask);
     const moment = momentOf(event);
-    if (moment === undefined || !runningTurn(this.#live.store.now)) return;
+    const turn = runningTurn(this.#live.store.now);
+    if (moment === undefined || !turn) return;
     const due = this.#prepared.planned.filter((one) => one.on === moment);
     // An action given once runs at the first of its moments.
     this.#prepared.planned = this.#prepared.planned.filter((one) => !due.some((other) => other.do === one.do));
-    for (const one of due) this.#later(one.afterMs, () => this.#do(one.do));
+    for (const one of due) this.#later(one.afterMs, () => this.#inTurn(turn.id, one.do));
   }
 
   #asked(ask: Ask): void {

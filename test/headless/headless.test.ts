@@ -478,6 +478,40 @@ test('messages that come into a turn, two steers and a prompt, are waited for: o
   }
 });
 
+test('what `during` has sent is over before the next step, and `expect` checks the turn of the step', async (t) => {
+  const script = scriptOf(
+    t,
+    { during: [{ on: 'ask', do: { prompt: 'help' } }] },
+    { answers: ['reject'] },
+    { prompt: 'run echo hi' },
+    { expect: { status: 'done', asks: 1, calls: [{ status: 'rejected' }] } },
+    { close: true },
+  );
+  const { code, session, stderr } = await headless('--protocol', 'acp', '--cwd', folder(t), ...script);
+  assert.deepEqual([code, session?.turns.map((turn) => turn.status)], [0, ['done', 'done']], stderr);
+});
+
+test('an action whose turn is over does nothing in the next one, and is named', async (t) => {
+  const script = scriptOf(
+    t,
+    { during: [{ on: 'text', afterMs: 500, do: { prompt: 'late' } }] },
+    { prompt: 'help' },
+    { waitMs: 600 },
+    { prompt: 'list files' },
+  );
+  const agent = program(
+    t,
+    `${answering}
+    const prompt = (m) => {
+      event('TurnBegin', { user_input: 'x' }); event('ContentPart', { type: 'text', text: 'a' }); event('TurnEnd', {});
+      say({ id: m.id, result: { status: 'finished' } });
+    };`,
+  );
+  const { code, session, stderr } = await headless('--protocol', 'kimi-wire', ...agent, '--cwd', folder(t), ...script);
+  assert.deepEqual([code, session?.turns.length], [0, 2], stderr);
+  assert.match(stderr, /Not done, for its turn was over: \{"prompt":"late"\}/);
+});
+
 test('a prompt behind a turn that was stopped is said not to be sent, and nobody waits for it', async (t) => {
   const during = [
     { on: 'ask', do: { prompt: 'help' } },
