@@ -210,3 +210,29 @@ test('what a running command prints stands once in the task, not once for each t
   const [task] = await ask('tasks/get', { id: first.ids.taskId });
   assert.equal([...JSON.stringify(task).matchAll(/"status":"EXECUTING"/g)].length, 1);
 });
+
+test('the sample flow of the document, event by event, each under the address of the extension', async (t) => {
+  const { cwd, prompt, say } = await served(t, [{ calls: [['WriteFile', { path: 'a.txt', content: 'x' }]] }, 'Written.']);
+  const asked = await prompt('write', { metadata: { [EXTENSION]: { workspace_path: cwd } } });
+  const allowed = await say(decision(asked.calls.at(-1)?.tool_call_id, 'proceed_once'), asked.ids);
+  const flow = ({ records }: { readonly records: readonly Json[] }) =>
+    records.map((one) => {
+      const { state, message } = one.status as { state: string; message?: { parts: readonly { text?: string; data?: Json }[] } };
+      const [part] = message?.parts ?? [];
+      const { kind } = ((one.metadata ?? {}) as Record<string, Json>)[EXTENSION] ?? {};
+      return [one.kind, kind, state, one.final, part?.data?.status ?? part?.text, part?.data?.confirmation_request !== undefined].join(' ');
+    });
+  assert.deepEqual(flow(asked), [
+    'task  submitted   false',
+    'status-update STATE_CHANGE working false  false',
+    'status-update TOOL_CALL_UPDATE working false PENDING false',
+    'status-update TOOL_CALL_CONFIRMATION working false PENDING true',
+    'status-update STATE_CHANGE input-required true  false',
+  ]);
+  assert.deepEqual(flow(allowed), [
+    'status-update TOOL_CALL_UPDATE working false EXECUTING false',
+    'status-update TOOL_CALL_UPDATE working false SUCCEEDED false',
+    'status-update TEXT_CONTENT working false Written. false',
+    'status-update STATE_CHANGE completed true  false',
+  ]);
+});

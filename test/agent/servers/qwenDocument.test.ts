@@ -134,12 +134,21 @@ test('envelope: a tool of the client may be answered by a tool response in the p
   await agent.line((line) => Object(line.message).method === 'tools/call');
   const parts = [{ type: 'function_response', function_response: { name: 'open_in_ide', response: { output: 'It is open.' } } }];
   const more = { session_id: '', prompt_id: 'p1', continuation: true };
-  agent.say({ ...more, tool_call_id: 'c1', input: { origin: 'tool_response', parts } });
+  agent.say({ ...more, tool_request: { callId: 'c1', name: 'open_in_ide' }, input: { origin: 'tool_response', parts } });
   await agent.line(finished);
   assert.match(JSON.stringify(service.bodies[1]?.messages), /It is open\./);
   agent.say({ ...more, input: { origin: 'tool_response', parts } });
   const late = await agent.line((line) => metadata(line).error !== undefined);
   assert.match(Object(metadata(late).error).message, /needs its tool_call_id/);
+});
+
+test('envelope: a text of the system is a prompt, marked as such, and never a command', async (t) => {
+  const service = await startService(t, [{ text: 'Noted.' }]);
+  const agent = servedWith(t, { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'm' }, ...ENVELOPE);
+  agent.say({ ...request([], { prompt_id: 'p1' }), input: { origin: 'system', parts: text('/clear was pressed') } });
+  await lendNothing(agent);
+  await agent.line(finished);
+  assert.match(JSON.stringify(service.bodies[0]?.messages), /<system-reminder>\\n\/clear was pressed/);
 });
 
 test('envelope: commands say when nobody can look at calls before they run; one that becomes a prompt says that', async (t) => {

@@ -365,7 +365,10 @@ function readChat(request: ChatRequest, lent: readonly string[]): Chat {
     }
     texts.push(text);
   }
-  return { does: 'prompt', text: asCommand(withReferences(texts.join('\n'), command)), command: undefined, overrides };
+  const said = texts.join('\n');
+  // Only a user's text can be a command.
+  const text = input.origin === 'system' ? `<system-reminder>\n${said}\n</system-reminder>` : asCommand(withReferences(said, command));
+  return { does: 'prompt', text, command: undefined, overrides };
 }
 
 /** The result of a tool that the client ran by itself. */
