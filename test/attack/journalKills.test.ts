@@ -8,18 +8,20 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inFolder, wholeTurns } from '../live/journalTurns.ts';
 
-/** Random kills; `npm run attack -- --kills N` sets how many. */
+/** Sessions that are cut off; `npm run attack -- --kills N` sets how many. */
 const KILLS = Number(process.env.PARLEY_ATTACK_KILLS ?? 60);
-/** A conversation is killed so often before the next begins. */
+/** Sessions that one process writes at once, and that each of its kills cuts off. */
+const SESSIONS = ['s0', 's1', 's2', 's3'];
+/** So many processes that write the same sessions are killed before new sessions begin. */
 const KILLS_EACH = 30;
-/** Conversations that are written, and killed, side by side. */
+/** Processes that write, and are killed, side by side. */
 const LANES = 2 * availableParallelism();
 const program = fileURLToPath(new URL('../fakes/journalWriter.mjs', import.meta.url));
 
 const start = (...args: readonly string[]): ChildProcess =>
   spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
 
-/** The turns a writer said were over before it was killed after `ms` from its first one. */
+/** The lines of a writer that was killed `ms` after its first one. */
 async function killed(child: ChildProcess, ms: number): Promise<readonly string[]> {
   let out = '';
   const closed = once(child, 'close');
@@ -31,24 +33,23 @@ async function killed(child: ChildProcess, ms: number): Promise<readonly string[
   return out.split('\n').slice(0, -1);
 }
 
-/** One conversation after the other is killed until `kills` gives out; resolves with the number of turns that were settled. */
+/** Kills processes until `kills` gives out; resolves with the number of turns that were settled. */
 async function lane(kills: { left: number }): Promise<number> {
   let settledTurns = 0;
   while (kills.left > 0) {
     await inFolder(async (folder, journal) => {
       const settled: string[] = [];
       for (let time = 0; time < KILLS_EACH && kills.left > 0; time += 1) {
-        kills.left -= 1;
-        const turns = await killed(start(folder, 's', String(1000 * time)), Math.random() * 30);
-        settled.push(...turns);
-        const read = await journal.read('s');
-        const found = new Set(wholeTurns(read?.session));
-        assert.deepEqual(
-          settled.filter((turn) => !found.has(turn)),
-          [],
-          `kill ${time} of a conversation`,
-        );
-        assert.equal(read?.lost, 0, `kill ${time} of a conversation`);
+        kills.left -= SESSIONS.length;
+        settled.push(...(await killed(start(folder, String(1000 * time), ...SESSIONS), Math.random() * 15 * SESSIONS.length)));
+        for (const id of SESSIONS) {
+          const read = await journal.read(id);
+          const found = new Set(wholeTurns(read?.session).map((turn) => `${id} ${turn}`));
+          const lost = settled.filter((turn) => turn.startsWith(`${id} `) && !found.has(turn));
+          assert.deepEqual(lost, [], `kill ${time} of a session`);
+          // A process may be killed before it creates its last session.
+          assert.equal(read?.lost ?? 0, 0, `kill ${time} of a session`);
+        }
       }
       settledTurns += settled.length;
     })();
@@ -59,20 +60,22 @@ async function lane(kills: { left: number }): Promise<number> {
 test(`nothing that was settled is lost by ${KILLS} kills at random moments`, async () => {
   const kills = { left: KILLS };
   const settled = await Promise.all(Array.from({ length: LANES }, () => lane(kills)));
-  console.log(`        ${KILLS} kills, ${settled.reduce((sum, turns) => sum + turns, 0)} settled turns, 0 lost`);
+  console.log(
+    `        ${KILLS} sessions cut off, ${SESSIONS.length} by each kill; ${settled.reduce((sum, turns) => sum + turns, 0)} settled turns, 0 lost`,
+  );
 });
 
 test(
   'of several processes that find the lock of a dead one, exactly one takes it over',
   inFolder(async (folder) => {
-    await killed(start(folder, 's', '0'), 5);
-    const dead = start('/', '', 'once');
+    await killed(start(folder, '0', 's'), 5);
+    const dead = start('/', 'once');
     dead.kill('SIGKILL');
     await once(dead, 'close');
     const lock = path.join(folder, 's.journal.lock');
     writeFileSync(lock, JSON.stringify({ pid: dead.pid, host: hostname(), token: 'dead' }));
     utimesSync(lock, new Date(), new Date());
-    const children = Array.from({ length: 6 }, () => start(folder, 's', 'once'));
+    const children = Array.from({ length: 6 }, () => start(folder, 'once', 's'));
     const said = await Promise.all(children.map(async (child) => String((await once(child.stdout ?? child, 'data'))[0]).trim()));
     for (const child of children) child.stdin?.end();
     await Promise.all(children.map((child) => once(child, 'close')));
