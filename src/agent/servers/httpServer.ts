@@ -1,5 +1,6 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { parseJson } from '../../base/json.ts';
 import { messageOf } from '../../base/log.ts';
 import { isLocalHostHeader, isSameSecret } from '../../transport/httpAccess.ts';
 
@@ -121,7 +122,7 @@ export async function bodyJson(request: IncomingMessage): Promise<unknown> {
     throw new HttpError(415, 'The body must be application/json.');
   const text = await bodyText(request);
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     throw new HttpError(400, 'The body is not JSON.');
   }

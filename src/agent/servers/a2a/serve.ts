@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { COMMAND_CONTEXT, EXTENSION } from '../../../protocols/a2a/schema.ts';
+import { parseJson } from '../../../base/json.ts';
+import { COMMAND_CONTEXT, EXTENSION, LENGTHS } from '../../../protocols/a2a/schema.ts';
 import { NAME, VERSION } from '../../version.ts';
 import { bodyText, HttpError, listenHttp, sendJson } from '../httpServer.ts';
 import { A2aServer, type A2aServerOptions, type Caller, type Reply } from './server.ts';
@@ -21,6 +22,8 @@ export interface Served {
 const CARD = '/.well-known/agent-card.json';
 /** Milliseconds between comments on a stream that is silent. */
 const KEEP_ALIVE = 15_000;
+/** Bytes that may wait for a client that does not read, besides the longest event. It can subscribe to its task again. */
+const MOST_UNREAD = 32 * 1024 * 1024;
 
 /** Serves A2A 0.3 and 1.0 with the development-tool extension on the loopback interface. */
 export async function serveA2a({ port, token, origins = [], ...options }: ServeOptions): Promise<Served> {
@@ -71,17 +74,23 @@ async function sendEvents(response: ServerResponse, id: unknown, stream: Extract
   response.flushHeaders();
   response.on('error', () => {});
   const beat = setInterval(() => response.write(': keep-alive\n\n'), KEEP_ALIVE);
-  await stream((result) => {
-    if (!response.destroyed) response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
-  });
-  clearInterval(beat);
+  let longest = 0;
+  const send = (result: unknown): void => {
+    if (response.destroyed) return;
+    if (response.writableLength > MOST_UNREAD + longest) return void response.destroy();
+    const event = `data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`;
+    longest = Math.max(longest, event.length);
+    response.write(event);
+  };
+  await stream(send).finally(() => clearInterval(beat));
   response.end();
 }
 
 /** Throws -32600 for what is no request of JSON-RPC; batches are none in A2A. */
 function requestIn(body: unknown): { readonly id: unknown; readonly method: string; readonly params: unknown } {
   const { jsonrpc, id = null, method, params } = isRecord(body) ? body : ({} as Json);
-  const hasId = id === null || typeof id === 'string' || Number.isInteger(id);
+  // Every event of a stream repeats it.
+  const hasId = id === null || (typeof id === 'string' && id.length <= LENGTHS.id) || Number.isInteger(id);
   if (jsonrpc !== '2.0' || !hasId || typeof method !== 'string' || method === '') {
     throw invalidRequest('The body is no request of JSON-RPC 2.0.');
   }
@@ -104,7 +113,7 @@ function headerOf(request: IncomingMessage, name: string): string {
 /** undefined for text that is no JSON. */
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

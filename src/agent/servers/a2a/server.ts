@@ -4,12 +4,12 @@ import { isAbsolute } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
-import { EXTENSION } from '../../../protocols/a2a/schema.ts';
+import { EXTENSION, LENGTHS } from '../../../protocols/a2a/schema.ts';
 import { type Command, type Commands, commandsOf } from '../../commands.ts';
 import type { Model } from '../../models/model.ts';
 import { findSkills, skillCommands } from '../../skills.ts';
 import { placeOf, type Workspace } from '../../workspace/paths.ts';
-import { decisionIn } from './decision.ts';
+import { decisionsIn } from './decision.ts';
 import { Notifications } from './notifications.ts';
 import { Run } from './run.ts';
 import { type Task, Tasks } from './tasks.ts';
@@ -139,7 +139,7 @@ export class A2aServer {
 
   /** The task that a message is for; refuses one that cannot be taken now. */
   #admit(message: Message, params: Json, version: Version): { readonly task: Task; readonly isNew: boolean } {
-    const isDecision = message.parts.some((part) => decisionIn(part).length > 0);
+    const isDecision = decisionsIn(message.parts).length > 0;
     if (!isDecision && textOf(message) === '') throw invalidParams('The message holds no text and no decision.');
     const push = isRecord(params.configuration) ? pushInMessage(version, params.configuration) : undefined;
     const known = message.taskId === undefined ? undefined : this.#task(message.taskId);
@@ -152,18 +152,27 @@ export class A2aServer {
     if (!isDecision && contextId !== undefined && this.#runs.get(contextId)?.works) {
       throw invalidRequest('The agent is working in this context. Cancel its task or wait for the end.');
     }
-    const task = known ?? this.#tasks.begin(contextId ?? randomUUID());
+    const task = known ?? this.#begun(contextId ?? randomUUID());
     task.take(message);
     if (push) this.#notifications.set(task, push, version);
     if (push && !known) this.#notifications.announce(task);
     return { task, isNew: !known };
   }
 
+  #begun(contextId: string): Task {
+    const { task, dropped } = this.#tasks.begin(contextId);
+    if (dropped) {
+      this.#notifications.forget(dropped.id);
+      if (!this.#tasks.all.some((one) => one.contextId === dropped.contextId)) this.#runs.delete(dropped.contextId);
+    }
+    return task;
+  }
+
   /** Never rejects: what goes wrong is told in the task. */
   async #begin(task: Task, message: Message): Promise<void> {
     try {
       const run = await this.#runOf(task.contextId, message);
-      const decisions = message.parts.flatMap(decisionIn);
+      const decisions = decisionsIn(message.parts);
       if (decisions.length > 0) run.decide(task, decisions);
       else await run.prompt(task, textOf(message));
     } catch (error) {
@@ -320,7 +329,7 @@ const text = z.nullish(z.string());
 const command = z.object({
   command_path: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
   args: text,
-  contextId: text,
+  contextId: z.nullish(z.string().check(z.maxLength(LENGTHS.id))),
   metadata: z.nullish(z.record(z.string(), z.unknown())),
 });
 

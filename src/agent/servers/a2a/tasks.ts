@@ -104,13 +104,17 @@ export class Tasks {
     return typeof id === 'string' ? this.#tasks.get(id) : undefined;
   }
 
-  begin(contextId: string): Task {
+  /** A new task, and the one that is dropped for it. */
+  begin(contextId: string): { readonly task: Task; readonly dropped: Task | undefined } {
     const task = new Task(contextId);
     this.#tasks.set(task.id, task);
-    if (this.#tasks.size > MOST_TASKS) {
-      const oldest = this.all.find((one) => one.isAtRest && one.state !== 'input-required');
-      if (oldest) this.#tasks.delete(oldest.id);
-    }
-    return task;
+    const dropped = this.#tasks.size > MOST_TASKS ? this.#oldestIdle() : undefined;
+    if (dropped) this.#tasks.delete(dropped.id);
+    return { task, dropped };
+  }
+
+  #oldestIdle(): Task | undefined {
+    for (const task of this.#tasks.values()) if (task.isAtRest && task.state !== 'input-required') return task;
+    return undefined;
   }
 }
