@@ -1,4 +1,5 @@
 import { parseJson } from '../../base/json.ts';
+import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { Command, Content } from '../../session/model.ts';
 import { isConfirmation, readGeminiCall, readRfcCall, type Snapshot } from './calls.ts';
 import type { Peer } from './card.ts';
@@ -364,7 +365,8 @@ function textOfContent(content: Content): string {
       return content.text;
     case 'file': {
       const lines = content.lines ? `:${content.lines[0]}-${content.lines[1]}` : '';
-      return content.text === undefined ? `@${content.path}${lines}` : `${content.path}${lines}\n\`\`\`\n${content.text}\n\`\`\``;
+      const place = `${inOneLine(content.path)}${lines}`;
+      return content.text === undefined ? `@${place}` : `${place}\n${fenced(content.text)}`;
     }
     case 'link':
       return content.title ? `${content.title}: ${content.uri}` : content.uri;

@@ -3,6 +3,7 @@ import { parseJson } from '../../base/json.ts';
 import { t, unreadable } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
+import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Content, Fault } from '../../session/model.ts';
@@ -215,12 +216,12 @@ export function toBlocks(prompt: readonly Content[], accepts: Accepts): readonly
 
 function fileBlock(content: Extract<Content, { type: 'file' }>, accepts: Accepts): ContentBlock {
   const uri = uriOfPath(content.path);
-  if (content.text === undefined) return { type: 'resource_link', uri, name: content.path.split(/[\\/]/).at(-1) || content.path };
+  if (content.text === undefined)
+    return { type: 'resource_link', uri, name: inOneLine(content.path.split(/[\\/]/).at(-1) || content.path) };
   const lines = content.lines ? `#L${content.lines[0]}-L${content.lines[1]}` : '';
   if (accepts.embedded) return { type: 'resource', resource: { uri: `${uri}${lines}`, text: content.text } };
   const place = content.lines ? `${content.path}:${content.lines[0]}-${content.lines[1]}` : content.path;
-  const fence = '`'.repeat(Math.max(3, ...[...content.text.matchAll(/`+/g)].map((run) => run[0].length + 1)));
-  return { type: 'text', text: `${place}\n${fence}\n${content.text}\n${fence}\n` };
+  return { type: 'text', text: `${inOneLine(place)}\n${fenced(content.text)}\n` };
 }
 
 /** True of a note to the model: text that is one block in tags, or a placeholder for a call's result (Gemini CLI's record). */

@@ -1,5 +1,6 @@
 import { parseJson } from '../../base/json.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
+import { inOneLine } from '../../base/promptText.ts';
 import type { Answer } from '../../session/intents.ts';
 import type {
   Approval,
@@ -91,7 +92,7 @@ export function toMessage(content: readonly Content[], model: string | null): Me
   const attachments = content.flatMap((one): readonly object[] => {
     switch (one.type) {
       case 'file':
-        return [{ type: 'resource', uri: uriOfPath(one.path), label: one.path.split(/[\\/]/).at(-1) ?? one.path }];
+        return [{ type: 'resource', uri: uriOfPath(one.path), label: inOneLine(one.path.split(/[\\/]/).at(-1) ?? one.path) }];
       case 'link':
         return [{ type: 'resource', uri: one.uri, label: one.title ?? one.uri }];
       case 'image':

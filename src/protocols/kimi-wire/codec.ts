@@ -1,6 +1,7 @@
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
 import { resolvePath } from '../../base/paths.ts';
+import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { Answer } from '../../session/intents.ts';
 import type {
   Approval,
@@ -142,10 +143,8 @@ function toPart(content: Content): KnownPart {
 }
 
 function fileText({ path, text, lines }: Extract<Content, { type: 'file' }>): string {
-  const where = lines ? `@${path}:${lines[0]}-${lines[1]}` : `@${path}`;
-  if (text === undefined) return where;
-  const fence = '`'.repeat(Math.max(3, ...(text.match(/`+/g) ?? []).map((run) => run.length + 1)));
-  return `${where}\n${fence}\n${text}\n${fence}`;
+  const where = `@${inOneLine(path)}${lines ? `:${lines[0]}-${lines[1]}` : ''}`;
+  return text === undefined ? where : `${where}\n${fenced(text)}`;
 }
 
 function dataUri({ mime, data }: { readonly mime: string; readonly data: string }): string {

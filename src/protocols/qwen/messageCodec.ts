@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
 import { pathInside } from '../../base/paths.ts';
+import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Command, Content, Diff, Fault, Output, ToolCall, TurnId, Usage } from '../../session/model.ts';
 import { errorText, isRecord, type Line } from './codec.ts';
@@ -70,10 +71,12 @@ export function userContent(prompt: Prompt): unknown {
 
 function reference(file: Extract<Content, { type: 'file' }>, cwd: string): string {
   const name = pathInside(cwd, file.path) || file.path;
-  const at = `@${name.replaceAll('\\', '/').replaceAll(/([\s\\])/g, '\\$1')}`;
+  const slashed = /^(?:[a-z]:|\\\\)/i.test(file.path) ? name.replaceAll('\\', '/') : name;
+  // Agents end a name at such a character, and look for the next @ behind it.
+  const at = `@${inOneLine(slashed).replaceAll(/[\s\\,;!?()[\]{}]/g, '\\$&')}`;
   const [from, to] = file.lines ?? [];
   const lines = from === undefined ? '' : ` (lines ${from}-${to})`;
-  return file.text === undefined ? `${at}${lines}` : `${at}${lines}:\n${file.text}`;
+  return file.text === undefined ? `${at}${lines}` : `${at}${lines}:\n${fenced(file.text)}`;
 }
 
 /** The id of our `initialize`, which is sent before anything is known of the agent. */

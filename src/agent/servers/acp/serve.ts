@@ -5,6 +5,7 @@ import { type MessageConnection, ResponseError } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
 import { Emitter } from '../../../base/emitter.ts';
 import { messageOf } from '../../../base/log.ts';
+import { fenced, inOneLine } from '../../../base/promptText.ts';
 import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND } from '../../../protocols/acp/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { openRpc } from '../../../transport/jsonrpc.ts';
@@ -309,7 +310,7 @@ function partOf(given: z.infer<typeof block>): UserPart {
 type Resource = Extract<z.infer<typeof block>, { type: 'resource' }>['resource'];
 
 function resourcePart(resource: Resource): UserPart {
-  if ('text' in resource) return { type: 'text', text: `${resource.uri}\n\`\`\`\n${resource.text}\n\`\`\`` };
+  if ('text' in resource) return { type: 'text', text: `${inOneLine(resource.uri)}\n${fenced(resource.text)}` };
   const { uri, blob, mimeType } = resource;
   if (mimeType != null && PICTURE.test(mimeType)) return { type: 'image', url: `data:${mimeType};base64,${blob}` };
   const bytes = Buffer.byteLength(blob, 'base64');
