@@ -13,7 +13,7 @@ import { decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
 import { diffsUnder } from './translate.ts';
 
-/** Milliseconds to collect changes before sending them to clients; the first change after a pause goes out at once. */
+/** Milliseconds to collect changes before sending them to clients; the first change after a pause, or of a turn, goes out at once. */
 const GATHER = 16;
 /** Sessions on one page of a list. */
 const PAGE = 200;
@@ -98,8 +98,11 @@ export function agentHost(deps: HostDeps): AgentHost {
   let toldAt = -GATHER;
   const tell = () => {
     clearTimeout(timer);
-    toldAt = performance.now();
     hosted.flush();
+  };
+  const tellGathered = () => {
+    toldAt = performance.now();
+    tell();
   };
   life.own(
     deps.sessions.onChange((id, { event }) => {
@@ -109,7 +112,7 @@ export function agentHost(deps: HostDeps): AgentHost {
         if (event.type !== 'ask.opened') return tell();
         clearTimeout(timer);
         timer = setTimeout(tell, 0);
-      } else if (isFirst) timer = setTimeout(tell, performance.now() - toldAt < GATHER ? GATHER : 0);
+      } else if (isFirst) timer = setTimeout(tellGathered, performance.now() - toldAt < GATHER ? GATHER : 0);
     }),
   );
   life.own({ dispose: () => clearTimeout(timer) });

@@ -115,6 +115,27 @@ test('a prompt starts the agent, which answers in the turn that the client named
   );
 });
 
+test('the first text of a turn is told at once, what follows close behind it is gathered', async (t) => {
+  let clock = 1000;
+  t.mock.method(performance, 'now', () => clock);
+  const { client, chat, conversations, last, ...rest } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun({ ...rest, conversations });
+  clock = 2000;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  last().ready();
+  const say = (text: string) => last().say({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text });
+  say('a');
+  t.mock.timers.tick(1);
+  const told = () => JSON.stringify(chat().activeTurn?.responseParts);
+  assert.match(told(), /"a"/);
+  say('b');
+  t.mock.timers.tick(1);
+  assert.match(told(), /"a"/);
+  t.mock.timers.tick(20);
+  assert.match(told(), /"ab"/);
+});
+
 test("an approval is asked with the agent's own answers, and what is chosen reaches the agent", async (t) => {
   const { client, chat, answers } = await asked(t);
   const asking = callIn(chat());
