@@ -40,6 +40,7 @@ async function openDesktop(code: string): Promise<number> {
 }
 
 async function serve(port: number): Promise<number> {
+  const orphaned = orphan();
   const workbench = await installWorkbench('current');
   console.log('Building Parley …');
   await npm('run', '-s', 'package');
@@ -60,11 +61,25 @@ async function serve(port: number): Promise<number> {
   const asked = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
-  const gone = await Promise.race([asked.then(() => false), server.ended.then(() => true)]);
+  const gone = await Promise.race([asked.then(() => false), orphaned.then(() => false), server.ended.then(() => true)]);
   if (gone) console.error(`VS Code ended by itself.\n${server.log()}`);
   await server.stop();
   rmSync(temp, { recursive: true, force: true });
   return gone ? 1 : 0;
+}
+
+/** Settles when npm has gone: ended by a signal, npm ends the shell between it and this process, and that shell passes nothing on. */
+function orphan(): Promise<void> {
+  if (process.env.npm_lifecycle_event === undefined) return new Promise(() => {});
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      resolve();
+    }, 500);
+    timer.unref();
+  });
 }
 
 /** A copy, so that what an agent does to it does no harm. */
