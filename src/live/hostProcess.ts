@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import type { ApprovalRule } from '../session/policy.ts';
 import { killTreeNow } from '../transport/processTree.ts';
@@ -20,6 +23,11 @@ const entry = z.object({ pid: z.number(), address: z.string(), token: z.string()
 const line = z.object({ address: z.string(), token: z.string() });
 /** Milliseconds a host may take to say where it listens. */
 const START_WITHIN = 20_000;
+const LOOK_EVERY = 100;
+/** What a host says when another one has its folder. */
+export const TAKEN = 'Another host uses';
+/** Bytes. */
+const LONGEST_LOG = 1024 * 1024;
 
 /** The host that keeps its conversations in this folder; undefined when none runs. */
 export function runningHost(data: string): RunningHost | undefined {
@@ -62,35 +70,62 @@ export function writeHostSettings(data: string, { profiles, ...rules }: HostSett
   return files;
 }
 
-/** Starts a host that outlives this process. Rejects with the host's output when it ends at once. */
+/**
+ * Starts a host that outlives this process. Where another window was faster, that window's host is the one. Rejects with what it said when it ended
+ * at once; one that does not say where it is does not stay.
+ */
 export async function startHost({ data, script, settings, env }: HostStart): Promise<RunningHost> {
   const { agents, rules } = writeHostSettings(data, settings);
+  // A file takes what it says when this process is gone, too.
+  const logFile = path.join(data, 'host.log');
+  const log = openSync(logFile, 'a', 0o600);
+  if (fstatSync(log).size > LONGEST_LOG) ftruncateSync(log);
+  const { size } = fstatSync(log);
   const child = spawn(process.execPath, [script, 'serve', '--data', data, '--profile', agents, '--rules', rules], {
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', log],
     env: { ...process.env, ...env },
     windowsHide: true,
   });
-  let said = '';
-  child.stderr.on('data', (text) => {
-    said = (said + String(text)).slice(-2000);
-  });
+  closeSync(log);
   const timer = setTimeout(() => child.kill(), START_WITHIN);
   try {
-    for await (const text of createInterface({ input: child.stdout })) {
-      const { address, token } = line.parse(JSON.parse(text));
-      if (child.pid !== undefined) return { pid: child.pid, address, token };
-    }
-    throw new Error(said.trim() || 'The host ended at once.');
+    const ended = once(child, 'exit');
+    const first = await Promise.race([firstLine(child.stdout), ended.then(() => undefined)]);
+    if (first !== undefined && child.pid !== undefined) return { pid: child.pid, ...line.parse(JSON.parse(first)) };
+    await ended;
+    const said = readFileSync(logFile).subarray(size).toString().slice(-2000).trim();
+    const other = said.includes(TAKEN) ? await announced(data) : undefined;
+    if (other) return other;
+    throw new Error(said || 'The host ended at once.');
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
   } finally {
     clearTimeout(timer);
-    child.stdout.destroy();
-    child.stderr.destroy();
+    child.stdout?.destroy();
     child.unref();
   }
 }
 
-/** Asks a host to end. The next host restores its sessions. */
+/** The host that has just begun in this folder. */
+async function announced(data: string): Promise<RunningHost | undefined> {
+  for (let waited = 0; waited < START_WITHIN; waited += LOOK_EVERY) {
+    const host = runningHost(data);
+    if (host) return host;
+    await pause(LOOK_EVERY);
+  }
+  return undefined;
+}
+
+/** Undefined when there is none. */
+async function firstLine(stream: Readable | null): Promise<string | undefined> {
+  if (!stream) return undefined;
+  for await (const text of createInterface({ input: stream })) return text;
+  return undefined;
+}
+
+/** Asks a host to end. Its sessions come back with the next. */
 export function stopHost({ pid }: RunningHost): void {
   // Windows has no such signal: it would end the host alone and leave its agents running.
   if (process.platform === 'win32') killTreeNow(pid);
