@@ -8,15 +8,18 @@ import { setGuardedFiles } from './base/guardedFiles.ts';
 import { type Log, messageOf } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { diskEffects, diskFiles } from './live/diskFiles.ts';
+import { TAKEN } from './live/hostProcess.ts';
 import { Journal } from './live/journal/journal.ts';
 import { FileLock } from './live/journal/lock.ts';
 import { launchOf, type Profile, readProfiles } from './live/profiles.ts';
 import { ChangeSets, type PublishEvent } from './live/review/changeSets.ts';
 import { Sessions } from './live/sessions.ts';
+import type { Launch } from './protocols/adapter.ts';
 import { protocols } from './protocols/registry.ts';
 import { agentHost } from './serve/host.ts';
 import { isLoopback, listen, type Place } from './serve/listen.ts';
 import { WindowTools } from './serve/windowTools.ts';
+import { isBusy } from './session/select.ts';
 
 /** `parley serve`: the sessions of this process for VS Code's own chat and other clients of the Agent Host Protocol (docs/servers.md). */
 
@@ -156,17 +159,18 @@ async function main(): Promise<number> {
   mkdirSync(data, { recursive: true, mode: 0o700 });
   const lock = FileLock.take(path.join(data, 'host.lock'));
   if (!(lock instanceof FileLock)) {
-    log.error(`Another host uses ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`);
+    log.error(`${TAKEN} ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`);
     return 1;
   }
   const version = versionOf();
   const journal = new Journal(path.join(data, 'sessions'), log);
   const find = (id: string) => profiles().find((one) => one.id === id);
   const windowTools = new WindowTools();
+  const environments = new Map<string, Environment>();
   const sessions = new Sessions({
     protocols: () => protocols,
     profile: find,
-    launch: async (profile, { cwd }) => launchOf(profile, profile.cwd ?? cwd),
+    launch: async (profile, { cwd }) => withEnvironment(launchOf(profile, profile.cwd ?? cwd), environments.get(profile.id)),
     ports: ({ id, cwd }) => ({
       tools: windowTools.toolsOf(id),
       files: diskFiles,
@@ -185,7 +189,26 @@ async function main(): Promise<number> {
   const changeSets = new ChangeSets(sessions, path.join(data, 'review'), diskEffects, publish, log);
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now());
-  const host = agentHost({ sessions, journal, windowTools, changeSets, effects: diskEffects, profiles, log, now: Date.now, version });
+  const environment = (id: string, env: Environment) => {
+    const before = environments.get(id) ?? Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+    environments.set(id, env);
+    if (JSON.stringify(before) === JSON.stringify(env)) return;
+    const running = sessions.all.flatMap((one) => sessions.get(one) ?? []).filter((one) => one.profile === id);
+    // Those at work start with it the next time.
+    for (const one of running) if (one.store.now.link.state === 'ready' && !isBusy(one.store.now)) void one.restart();
+  };
+  const host = agentHost({
+    sessions,
+    journal,
+    windowTools,
+    changeSets,
+    effects: diskEffects,
+    profiles,
+    log,
+    now: Date.now,
+    version,
+    environment,
+  });
   await host.restore();
   const listening = await listen(host, place, token, log)
     .catch((error: unknown) =>
@@ -217,6 +240,13 @@ async function main(): Promise<number> {
   rmSync(file, { force: true });
   lock.dispose();
   return 0;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a window has said of the environment counts more than what the host was started with. */
+function withEnvironment(launch: Launch, env: Environment | undefined): Launch {
+  return env && launch.kind === 'process' ? { ...launch, env: { ...launch.env, ...env } } : launch;
 }
 
 /** A new file each time: one that is there keeps its mode, and may be a link. */

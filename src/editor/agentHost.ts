@@ -6,7 +6,7 @@ import { inHost, isHosted, settingsId } from '../live/hostedAgents.ts';
 import { type HostSettings, type RunningHost, runningHost, startHost, stopHost, writeHostSettings } from '../live/hostProcess.ts';
 import { loginPath } from '../live/loginPath.ts';
 import { launchOf, type Profile, providerOf } from '../live/profiles.ts';
-import type { Launch, Protocol, Running } from '../protocols/adapter.ts';
+import type { HostOrder, Launch, Protocol, Running } from '../protocols/adapter.ts';
 import { keyOfFile } from '../protocols/paths.ts';
 import type { Agents } from './agents.ts';
 import { approvalRules, guardedFiles, sessionsInHost } from './settings.ts';
@@ -35,6 +35,7 @@ export type KnownLine = SessionLine & { readonly resumeKey?: string };
 /** The agent host of this user: a process that runs sessions and outlives the window. */
 export class AgentHost {
   readonly #deps: AgentHostDeps;
+  #starting: Promise<RunningHost> | undefined;
 
   constructor(deps: AgentHostDeps) {
     this.#deps = deps;
@@ -91,9 +92,34 @@ export class AgentHost {
     return undefined;
   }
 
-  /** Makes a running host read agents and rules again after they changed. */
+  /** The same name when the host that runs has a session of it; undefined otherwise. */
+  async keyOf(resumeKey: string | undefined): Promise<string | undefined> {
+    if (resumeKey === undefined) return undefined;
+    const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => this.#sessions(uri.fsPath));
+    return (await Promise.all(folders)).flat().find(({ key }) => key === resumeKey)?.key;
+  }
+
+  /** Has the host that runs do it. Rejects in its words. */
+  async order(order: HostOrder, host = runningHost(this.#deps.data)): Promise<void> {
+    const { client, log, protocols } = this.#deps;
+    if (!host) return;
+    const launch = this.#launchIn(host, { options: {} }, '');
+    await protocols().ahp?.order?.(launch, order, { client, log, signal: AbortSignal.timeout(LIST_LIMIT) });
+  }
+
+  /** Agents, rules or the included agent's model have changed: a host that runs learns them. */
   async settingsChanged(): Promise<void> {
-    if (runningHost(this.#deps.data)) writeHostSettings(this.#deps.data, (await this.#settings()).settings);
+    const host = runningHost(this.#deps.data);
+    if (host) await this.#tellSettings(host);
+  }
+
+  async #tellSettings(host: RunningHost): Promise<RunningHost> {
+    const { settings, env, bundled } = await this.#settings();
+    writeHostSettings(this.#deps.data, settings);
+    await this.order({ kind: 'environment', agent: providerOf(bundled), env }, host).catch((error: unknown) =>
+      this.#deps.log.warn(`The agent host was not told of the model: ${String(error)}`),
+    );
+    return host;
   }
 
   async tellStarted(): Promise<void> {
@@ -135,14 +161,18 @@ export class AgentHost {
   }
 
   /** Starts the host unless one runs. It outlives the window. */
-  async #start(): Promise<RunningHost> {
+  #start(): Promise<RunningHost> {
+    this.#starting ??= this.#startOne().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #startOne(): Promise<RunningHost> {
     const { data, extensionPath } = this.#deps;
-    const { settings, env } = await this.#settings();
     const running = runningHost(data);
-    if (running) {
-      writeHostSettings(data, settings);
-      return running;
-    }
+    if (running) return this.#tellSettings(running);
+    const { settings, env } = await this.#settings();
     const script = path.join(extensionPath, 'dist', 'parley.js');
     return startHost({ data, script, settings, env: { ...env, ELECTRON_RUN_AS_NODE: '1' } });
   }
@@ -169,7 +199,11 @@ export class AgentHost {
     return profile && inHost(profile);
   }
 
-  async #settings(): Promise<{ readonly settings: HostSettings; readonly env: Readonly<Record<string, string | undefined>> }> {
+  async #settings(): Promise<{
+    readonly settings: HostSettings;
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly bundled: string;
+  }> {
     const { agents } = this.#deps;
     const { profile: bundled, env } = await agents.bundledForHost();
     const PATH = await loginPath();
@@ -177,7 +211,7 @@ export class AgentHost {
       if (profile.id === bundled.id || profile.protocol === 'ahp') return [];
       return [profile.command === undefined ? profile : { ...profile, env: { PATH, ...profile.env } }];
     });
-    return { settings: { profiles: [bundled, ...others], rules: approvalRules(), guardedFiles: guardedFiles() }, env };
+    return { settings: { profiles: [bundled, ...others], rules: approvalRules(), guardedFiles: guardedFiles() }, env, bundled: bundled.id };
   }
 
   #launchIn({ address, token }: RunningHost, { options }: Pick<Profile, 'options'>, cwd: string): Launch {

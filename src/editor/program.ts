@@ -251,17 +251,20 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
 /** Applies changes of the settings, the model's key and the trust of the workspace. */
 function applySettings(life: Lifetime, { log, output, secrets, agentHost }: Core, { chat, panels, starter }: Surfaces): void {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
+  const hostSettings = () => void agentHost.settingsChanged().catch(failed('The agent host was not told of the settings'));
   let rest: NodeJS.Timeout | undefined;
   const modelChanged = () => {
     chat.agentsChanged();
     panels.agentsChanged();
     clearTimeout(rest);
-    rest = setTimeout(() => void starter.modelChanged().catch(failed('The model settings could not be applied')), SETTINGS_REST);
+    rest = setTimeout(() => {
+      hostSettings();
+      void starter.modelChanged().catch(failed('The model settings could not be applied'));
+    }, SETTINGS_REST);
   };
   life.onEnd(() => clearTimeout(rest));
   life.own(onSettings('parley.model', modelChanged));
   life.own(secrets.onModelKey(modelChanged));
-  const hostSettings = () => void agentHost.settingsChanged().catch(failed('The agent host was not told of the settings'));
   for (const section of ['parley.agents', 'parley.approvals.rules', 'parley.approvals.guardedFiles'])
     life.own(onSettings(section, hostSettings));
   life.own(onSettings('parley.approvals.guardedFiles', () => setGuardedFiles(guardedFiles())));

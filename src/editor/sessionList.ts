@@ -18,14 +18,16 @@ const PINS = 'parley.pinnedSessions';
 const MOST = 500;
 const LARGEST_RECORDING = 256 * 1024 * 1024;
 
-/** The sessions of this window and earlier ones of its folder, with the user's actions on them other than chatting. */
+type Host = Pick<AgentHost, 'withRunning' | 'running' | 'keyOf' | 'order'>;
+
+/** The sessions of this window and the earlier ones of its folder, and what a user does with them besides talking. */
 export class SessionList {
   readonly #sessions: Sessions;
-  readonly #host: Pick<AgentHost, 'withRunning' | 'running'>;
+  readonly #host: Host;
   readonly #pins: vscode.Memento;
   readonly #search: SessionSearch;
 
-  constructor(sessions: Sessions, host: Pick<AgentHost, 'withRunning' | 'running'>, pins: vscode.Memento, now: () => number) {
+  constructor(sessions: Sessions, host: Host, pins: vscode.Memento, now: () => number) {
     this.#sessions = sessions;
     this.#host = host;
     this.#pins = pins;
@@ -60,7 +62,9 @@ export class SessionList {
   }
 
   async rename(id: SessionId, title: string): Promise<void> {
-    if (!(await this.#sessions.rename(id, title))) throw new Error(unavailable());
+    const { key, isOnlyThere } = await this.#inHost(id);
+    if (key !== undefined) await this.#host.order({ kind: 'rename', key, title });
+    if (!isOnlyThere && !(await this.#sessions.rename(id, title))) throw new Error(unavailable());
   }
 
   async pin(id: SessionId, on: boolean): Promise<void> {
@@ -70,15 +74,22 @@ export class SessionList {
 
   /** Deletes a session for good, after asking. */
   async remove(id: SessionId): Promise<void> {
-    const session = await this.#sessions.read(id);
+    const { key, isOnlyThere, title } = await this.#inHost(id);
     const remove = vscode.l10n.t('Delete');
-    const text = vscode.l10n.t(
-      'Delete “{0}”? Files it changed stay as they are.',
-      (session && titleOf(session)) || vscode.l10n.t('New session'),
-    );
+    const text = vscode.l10n.t('Delete “{0}”? Files it changed stay as they are.', title || vscode.l10n.t('New session'));
     if ((await vscode.window.showWarningMessage(text, { modal: true }, remove)) !== remove) return;
     await this.pin(id, false);
-    await this.#sessions.forget(id);
+    if (key !== undefined) await this.#host.order({ kind: 'delete', key });
+    if (!isOnlyThere) await this.#sessions.forget(id);
+  }
+
+  /** What the agent host calls the session, if it has it, and whether this window has none of it yet. */
+  async #inHost(id: SessionId): Promise<{ readonly key: string | undefined; readonly isOnlyThere: boolean; readonly title: string }> {
+    const there = await this.#host.running(id);
+    if (there) return { key: there.key, isOnlyThere: true, title: there.title };
+    const session = await this.#sessions.read(id);
+    const key = await this.#host.keyOf(session?.resumeKey);
+    return { key, isOnlyThere: false, title: session ? titleOf(session) : '' };
   }
 
   /** Opens the conversation as a Markdown document, to read and to save. */

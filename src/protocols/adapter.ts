@@ -19,7 +19,14 @@ export interface Protocol {
   readonly discover?: (search: Search, signal: AbortSignal) => Promise<readonly Found[]>;
   /** Lists the conversations a host runs, without opening any of them. Rejects when the host cannot be asked. */
   readonly running?: (launch: Launch, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<readonly Running[]>;
+  /** Has a host do something about a conversation or an agent, without opening any. Rejects in the host's words when it does not. */
+  readonly order?: (launch: Launch, order: HostOrder, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<void>;
 }
+/** `environment`: variables for an agent's next start; an undefined value takes one away. */
+export type HostOrder =
+  | { readonly kind: 'rename'; readonly key: string; readonly title: string }
+  | { readonly kind: 'delete'; readonly key: string }
+  | { readonly kind: 'environment'; readonly agent: string; readonly env: Readonly<Record<string, string | undefined>> };
 /** A conversation that goes on in a host of its own. */
 export interface Running extends Past {
   /** The host's name for the agent, as in the launch's options. */

@@ -72,8 +72,9 @@ export class Changesets implements Disposable {
     const set = await this.#setOf(scope);
     const { reviewed } = action;
     const files = action.files.slice(0, MOST_FILES);
-    for (const one of files) await set.mark(pathOfUri(one) ?? '', reviewed);
+    // The review tells of each mark, and is heard once all are told: then nothing is left to tell.
     await this.#queue.run(channel, async () => {
+      for (const one of files) await set.mark(pathOfUri(one) ?? '', reviewed);
       const held = this.#held.get(channel);
       if (!held) return;
       const told: ChangesetAction = { type: 'changeset/filesReviewChanged', files, reviewed };
@@ -140,7 +141,7 @@ export class Changesets implements Disposable {
     for (const { path: file, kind, reviewed, from } of set.files.slice(0, MOST_FILES)) {
       const [before, after] = [await set.baseText(file), await this.#effects.readText(file)];
       const moved = from === undefined ? undefined : path.resolve(set.root, from);
-      files.push({ ...changesetFile(scope, { path: file, kind, from: moved }, before, after), ...(reviewed ? { reviewed } : {}) });
+      files.push({ ...changesetFile(scope, { path: file, kind, from: moved }, before, after), reviewed: reviewed === true });
     }
     return files;
   }

@@ -48,6 +48,14 @@ export class Channels {
     this.#clients.delete(client);
   }
 
+  isHere(clientId: string): boolean {
+    return [...this.#clients].some(({ name }) => name?.id === clientId);
+  }
+
+  isFollowed(channel: string): boolean {
+    return [...this.#clients].some(({ subscriptions }) => subscriptions.has(keyOf(channel)));
+  }
+
   /** False when the client follows too much already. */
   follow(client: Client, channel: string): boolean {
     const key = keyOf(channel);

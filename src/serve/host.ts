@@ -15,10 +15,15 @@ import { diffsUnder } from './translate.ts';
 
 /** Milliseconds to collect changes before sending them to clients; the first change after a pause, or of a turn, goes out at once. */
 const GATHER = 16;
+/** Milliseconds after which a client whose connection was lost does not come back. */
+const COMES_BACK_WITHIN = 60_000;
 /** Sessions on one page of a list. */
 const PAGE = 200;
 /** Protocol versions with the supported message shapes. */
 const SPOKEN = /^(?:0\.9|1\.\d+)\.\d+(?:-[\w.]+)?$/;
+
+/** Of the included agent (docs/servers.md). */
+const MODEL_VARIABLE = /^PARLEY_(?:LOCALE|MODEL_[A-Z_]+)$/;
 
 /** Errors of JSON-RPC and of the protocol (docs/protocols/ahp.md §1). */
 const CODES = {
@@ -48,6 +53,8 @@ export interface HostDeps extends Omit<HostedDeps, 'channels'> {
   readonly changeSets: ChangeSets;
   readonly effects: FileEffects;
   readonly version: string;
+  /** Variables for agents of that profile that start from now on. */
+  readonly environment: (profileId: string, env: Readonly<Record<string, string | undefined>>) => void;
 }
 
 const shapes = {
@@ -70,6 +77,7 @@ const shapes = {
     target: z.optional(z.looseObject({ kind: z.literal('resource'), resource: z.string() })),
   }),
   reviewed: z.looseObject({ files: z.array(z.string()), reviewed: z.boolean() }),
+  environment: z.looseObject({ agent: z.string(), env: z.record(z.string(), z.nullable(z.string())) }),
   list: z.looseObject({ limit: z.optional(z.number()), cursor: z.optional(z.string()) }),
 };
 
@@ -126,7 +134,14 @@ export function agentHost(deps: HostDeps): AgentHost {
         notified: (method, params) => served.notified(method, params),
         closed: () => {
           channels.remove(client);
-          if (client.name) deps.windowTools.gone(client.name.id);
+          const { name } = client;
+          if (!name) return;
+          deps.windowTools.gone(name.id);
+          const late = () => (channels.isHere(name.id) ? undefined : hosted.left(name.id));
+          setTimeout(
+            () => void late()?.catch((error: unknown) => deps.log.error('An empty session stays', error)),
+            COMES_BACK_WITHIN,
+          ).unref();
         },
       };
     },
@@ -196,6 +211,8 @@ class Served {
         return this.#read(decoded(shapes.read, params));
       case 'completions':
         return this.#completions(decoded(shapes.completions, params));
+      case 'parley/environment':
+        return this.#environment(decoded(shapes.environment, params));
       case 'authenticate':
       case 'fetchTurns':
         return {};
@@ -331,11 +348,20 @@ class Served {
     if (channel.length > 500) throw new Refusal('params', 'The name is too long.');
     const cwd = profile.cwd ?? pathOfUri(workingDirectories[0] ?? '');
     if (cwd === undefined) throw new Refusal('params', 'A session needs a folder of this computer.');
-    this.#hosted.create(channel, profile, cwd);
+    this.#hosted.create(channel, profile, cwd, this.#client.name?.id ?? '');
     return null;
   }
 
-  #dispatch({ channel, clientSeq, action }: z.infer<typeof shapes.dispatch>): null {
+  /** A window of Parley tells which model its user has chosen for the included agent, with the key, which is in no file. */
+  #environment({ agent, env }: z.infer<typeof shapes.environment>): null {
+    const profile = this.#hosted.profileOf(agent);
+    if (!profile) throw new Refusal('noProvider', `There is no agent "${agent}".`);
+    const known = Object.entries(env).flatMap(([name, value]) => (MODEL_VARIABLE.test(name) ? [[name, value ?? undefined] as const] : []));
+    this.#deps.environment(profile.id, Object.fromEntries(known));
+    return null;
+  }
+
+  async #dispatch({ channel, clientSeq, action }: z.infer<typeof shapes.dispatch>): Promise<null> {
     const clientId = this.#client.name?.id ?? '';
     const origin = { clientId, clientSeq };
     // Ignores the client's own settings, such as its automatic approvals: Parley's rules decide.
@@ -355,6 +381,7 @@ class Served {
     const decision = isChat ? decideChat(action, held) : decideSession(action, hosted.state, session);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);
+    await this.#hosted.renamed;
     return null;
   }
 

@@ -34,6 +34,8 @@ export interface Hosted {
   readonly cwd: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
+  /** The client that made it in this run of the host. */
+  readonly maker?: string;
   modifiedAt: number;
   chat: ChatState;
   state: SessionState;
@@ -67,6 +69,7 @@ export class HostedSessions {
   readonly #offers = new Map<string, { readonly models: AgentInfo['models']; readonly config: SessionConfig }>();
   readonly #dirty = new Set<SessionId>();
   readonly #terminals: Terminals;
+  #renamed: Promise<void> = Promise.resolve();
 
   constructor(deps: HostedDeps) {
     this.#deps = deps;
@@ -132,25 +135,34 @@ export class HostedSessions {
     return [...this.#byUri.values()].toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(summaryOf);
   }
 
-  create(uri: string, profile: Profile, cwd: string): Hosted {
+  create(uri: string, profile: Profile, cwd: string, maker: string): Hosted {
     const name = uri.slice(uri.lastIndexOf('/') + 1);
     // The name becomes a file name.
     const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.byId(name);
     const id = isPlain ? name : crypto.randomUUID();
-    const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' });
+    const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' }, maker);
     this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) });
     // Ready at once: the agent starts with the first prompt.
     this.#tellSession(hosted, { type: 'session/ready' });
     return hosted;
   }
 
-  /** Ends the agent. The journal keeps the transcript, because closing a session need not mean deleting it. */
+  /** A window makes a session before it has anything to say in it. What it leaves behind like that nobody else wants. */
+  async left(clientId: string): Promise<void> {
+    const { channels } = this.#deps;
+    for (const hosted of this.#byUri.values()) {
+      const { uri, chat, agent, maker } = hosted;
+      const isEmpty = agent.kind === 'none' && agent.stored === undefined && chat.turns.length === 0 && !chat.activeTurn;
+      if (maker === clientId && isEmpty && !channels.isFollowed(uri) && !channels.isFollowed(chat.resource)) await this.remove(hosted);
+    }
+  }
+
+  /** Ends the agent and deletes what was said: clients do this once their user has said so. */
   async remove(hosted: Hosted): Promise<void> {
     this.#byUri.delete(hosted.uri);
     this.#terminals.forget(hosted.id);
     this.#deps.channels.notify('root/sessionRemoved', { session: hosted.uri });
-    if (hosted.chat.turns.length === 0 && hosted.agent.kind === 'none' && !hosted.agent.stored) await this.#deps.sessions.forget(hosted.id);
-    else await this.#deps.sessions.close(hosted.id);
+    await this.#deps.sessions.forget(hosted.id);
   }
 
   /** Returns the state, including the journal's transcript, for a client that subscribes. */
@@ -181,6 +193,7 @@ export class HostedSessions {
     if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
     else this.#tellSession(hosted, apply as SessionAction, origin);
     this.#summaryChanged(hosted);
+    if (apply.type === 'session/titleChanged') this.#rename(hosted, apply.title);
     if (apply.type === 'session/activeClientSet' || apply.type === 'session/activeClientRemoved')
       this.#deps.windowTools.offer(hosted.id, hosted.state.activeClients);
     if (apply.type === 'chat/toolCallComplete') {
@@ -193,6 +206,23 @@ export class HostedSessions {
     if (starts) void this.#start(hosted, intents);
     else if (hosted.agent.kind === 'starting')
       void hosted.agent.done.then((why) => (why === undefined ? this.#send(hosted, intents) : undefined));
+  }
+
+  /** One that has said nothing yet takes its name when its agent starts. */
+  #rename({ id, agent }: Hosted, title: string): void {
+    if (agent.kind === 'none' && agent.stored === undefined) return;
+    const { sessions, log } = this.#deps;
+    this.#renamed = this.#renamed
+      .then(() => sessions.rename(id, title))
+      .then(
+        (isDone) => (isDone ? undefined : log.warn('A session could not be renamed')),
+        (error: unknown) => log.error('A session could not be renamed', error),
+      );
+  }
+
+  /** Settles when all names that were given are stored. */
+  get renamed(): Promise<void> {
+    return this.#renamed;
   }
 
   /** Asks a window to run one of its tools; its answer comes as an action. */
@@ -252,6 +282,7 @@ export class HostedSessions {
       const isStored = agent.kind === 'none' && agent.stored !== undefined;
       if (!isStored) this.#deps.sessions.open(hosted.profile, hosted.cwd, undefined, hosted.id);
       hosted.agent = { kind: 'starting', done: isStored ? this.#reopen(hosted) : Promise.resolve(undefined) };
+      if (!isStored && hosted.state.title !== hosted.profile.name) this.#rename(hosted, hosted.state.title);
     }
     if (hosted.agent.kind !== 'starting') return;
     const why = await hosted.agent.done;
@@ -268,6 +299,8 @@ export class HostedSessions {
 
   async #reopen({ id }: Hosted): Promise<string | undefined> {
     try {
+      // It may be open for that.
+      await this.#renamed;
       const how = await this.#deps.sessions.reopen(id);
       if (how === 'elsewhere') return 'This conversation is open in another window.';
       return how === 'gone' ? 'This conversation cannot be read any more.' : undefined;
@@ -332,7 +365,7 @@ export class HostedSessions {
     return undefined;
   }
 
-  #add(uri: string, id: SessionId, profile: Profile, cwd: string, createdAt: number, agent: AgentStart): Hosted {
+  #add(uri: string, id: SessionId, profile: Profile, cwd: string, createdAt: number, agent: AgentStart, maker?: string): Hosted {
     const provider = providerOf(profile.id);
     const chat: ChatState = { ...summaryOfChat(id, profile.name, createdAt), turns: [] };
     const state: SessionState = {
@@ -347,7 +380,18 @@ export class HostedSessions {
       config: this.config(profile),
       changesets: changesetsOf(uri),
     };
-    const hosted: Hosted = { uri, id, profile, cwd, createdAt, modifiedAt: createdAt, chat, state, agent };
+    const hosted: Hosted = {
+      uri,
+      id,
+      profile,
+      cwd,
+      createdAt,
+      modifiedAt: createdAt,
+      chat,
+      state,
+      agent,
+      ...(maker === undefined ? {} : { maker }),
+    };
     this.#byUri.set(uri, hosted);
     return hosted;
   }

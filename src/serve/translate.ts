@@ -433,6 +433,8 @@ function inputOf({ input }: ToolCall): string | undefined {
 
 function confirmationOf(ask: Approval, session: Session): Confirmation {
   const title = askTitle(ask, session, 'Run in terminal');
+  // The command itself stands below.
+  const shown = ask.detail.type === 'command' ? 'Run in terminal' : title.replace(/\s+/g, ' ');
   const options = ask.options.flatMap((option): readonly ConfirmationOption[] => {
     const kind = sideOf(option, ask);
     return kind === undefined
@@ -450,8 +452,10 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
   const diffs = ask.detail.type === 'edit' ? ask.detail.diffs : [];
   const items = diffs.map((diff, at) => fileEdit(diff, session.id, ask.id, at));
   return {
-    confirmationTitle: title,
+    // A client reads it as markdown, which would take signs of a command away.
+    confirmationTitle: { markdown: escaped(shown) },
     _meta: toMeta({
+      title,
       kind: ask.toolKind ?? 'other',
       ...(ask.detail.type === 'command' && ask.detail.cwd !== undefined ? { cwd: ask.detail.cwd } : {}),
       ...(ask.detail.type === 'command' && ask.detail.unsure ? { unsure: true } : {}),

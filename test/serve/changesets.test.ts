@@ -163,6 +163,14 @@ test('files are marked as reviewed for all clients, and what waits for review is
   await other.subscribe(CHANGES);
   await client.dispatch(CHANGES, { type: 'changeset/filesReviewChanged', files: [uri('created.txt')], reviewed: true });
   await until(() => files(other).some(({ reviewed }) => reviewed));
+  const marks = (reviewed: boolean) => ({ type: 'changeset/filesReviewChanged', files: [uri('created.txt')], reviewed });
+  await client.dispatch(CHANGES, marks(false));
+  await client.dispatch(CHANGES, marks(true));
+  await until(() => other.envelopes.filter(({ channel }) => channel === CHANGES).length >= 3);
+  // What the review has to say of it is in this answer.
+  await other.subscribe(CHANGES);
+  const told = other.envelopes.filter(({ channel }) => channel === CHANGES).map(({ action }) => action);
+  assert.deepEqual(told, [marks(true), marks(false), marks(true)], 'each mark is told once');
   const before = shown(other.changesets.get(CHANGES));
   await end();
   const again = serving(t, folder);

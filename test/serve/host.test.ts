@@ -371,7 +371,7 @@ test('the sessions come back after a restart, and go on with their agent', async
   );
 });
 
-test('a session that a client disposes ends its agent, and what was said is there again after a restart', async (t) => {
+test('a session that a client disposes ends its agent, and is not there after a restart either', async (t) => {
   const first = await opened(t);
   await first.client.dispatch(CHAT, prompt('t1'));
   await begun(first);
@@ -385,11 +385,70 @@ test('a session that a client disposes ends its agent, and what was said is ther
   await second.host.restore();
   const client = new AhpClient(second.host);
   await client.open();
-  const { items } = (await client.ask('listSessions')) as { items: readonly { resource: string }[] };
-  assert.deepEqual(
-    items.map(({ resource }) => resource),
-    [SESSION],
-  );
+  assert.deepEqual(await client.ask('listSessions'), { items: [] });
+});
+
+test('a session keeps the name that a client gives it, before and after its agent runs and after a restart', async (t) => {
+  const first = await opened(t);
+  const titles = async (client: AhpClient) => {
+    const { items } = (await client.ask('listSessions')) as { items: readonly { title: string }[] };
+    return items.map(({ title }) => title);
+  };
+  const name = (title: string) => first.client.dispatch(SESSION, { type: 'session/titleChanged', title });
+  await name('Early');
+  await first.client.dispatch(CHAT, prompt('t1', 'Some prompt'));
+  await begun(first);
+  first.last().ready();
+  first.last().say({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'x' });
+  first.last().endTurn();
+  assert.deepEqual([await titles(first.client), first.client.sessions.get(SESSION)?.title], [['Early'], 'Early']);
+  await name('Late');
+  first.last().say({ type: 'title.set', title: "The agent's own" });
+  await until(() => first.client.sessions.get(SESSION)?.title === 'Late');
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const client = new AhpClient(second.host);
+  await client.open();
+  assert.deepEqual(await titles(client), ['Late']);
+  await client.subscribe(SESSION);
+  await client.dispatch(SESSION, { type: 'session/titleChanged', title: 'Unopened' });
+  await second.end();
+  const third = hosting(t, first.folder);
+  await third.host.restore();
+  const last = new AhpClient(third.host);
+  await last.open();
+  assert.deepEqual(await titles(last), ['Unopened']);
+});
+
+test('an empty session goes a while after the window that made it; one that somebody follows, or in which something was said, stays', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const all = hosting(t);
+  const client = new AhpClient(all.host);
+  await client.open();
+  const session = (at: number) => `fake:/0f1d2c3b-4a59-6877-8695-00000000000${at}`;
+  for (const at of [1, 2]) {
+    const channel = session(at);
+    await client.ask('createSession', { channel, provider: 'fake', workingDirectories: [pathToFileURL(all.folder).href] });
+  }
+  const other = new AhpClient(all.host);
+  await other.open('window-2');
+  await other.subscribe(session(2));
+  client.disconnect();
+  const listed = async () =>
+    ((await other.ask('listSessions')) as { items: readonly { resource: string }[] }).items.map(({ resource }) => resource);
+  assert.equal((await listed()).length, 2, 'it may come back');
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(await listed(), [session(2)]);
+});
+
+test('a window of Parley tells which model the included agent is to use, and nothing else of its environment', async (t) => {
+  const { client, environments } = await opened(t);
+  const env = { PARLEY_MODEL_NAME: 'm', PARLEY_MODEL_API_KEY: null, PATH: '/evil', LD_PRELOAD: 'x', NODE_OPTIONS: '--require x' };
+  await client.ask('parley/environment', { agent: 'fake', env });
+  assert.deepEqual(environments, [['fake', { PARLEY_MODEL_NAME: 'm', PARLEY_MODEL_API_KEY: undefined }]]);
+  await assert.rejects(client.ask('parley/environment', { agent: 'other', env }), /-32002/);
+  await assert.rejects(client.ask('parley/environment', { agent: 'fake', env: { PARLEY_MODEL_NAME: 1 } }), /-32602/);
 });
 
 test('a client that comes back after a restart is told which sessions are gone', async (t) => {

@@ -23,6 +23,7 @@ export function hosting(folder: string, now: () => number, newId: () => string) 
   const scripted = scriptedProtocol();
   const journal = new Journal(path.join(folder, 'sessions'), silentLog);
   const windowTools = new WindowTools();
+  const environments: (readonly [string, Readonly<Record<string, string | undefined>>])[] = [];
   const sessions = new Sessions({
     protocols: () => ({ scripted: scripted.protocol }),
     profile: (id) => (id === profile.id ? profile : undefined),
@@ -54,6 +55,7 @@ export function hosting(folder: string, now: () => number, newId: () => string) 
     log: silentLog,
     now,
     version: '0',
+    environment: (id, env) => void environments.push([id, env]),
   });
   const end = async () => {
     host.dispose();
@@ -61,5 +63,5 @@ export function hosting(folder: string, now: () => number, newId: () => string) 
     sessions.dispose();
     await sessions.gone();
   };
-  return { host, sessions, changeSets, end, last: scripted.last, conversations: scripted.conversations };
+  return { host, sessions, changeSets, environments, end, last: scripted.last, conversations: scripted.conversations };
 }

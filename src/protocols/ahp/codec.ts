@@ -58,6 +58,8 @@ export interface Told {
   readonly cwd?: string;
   readonly unsure?: true;
   readonly paths?: readonly string[];
+  /** Of a call that asks: its title as it is, without markdown. */
+  readonly title?: string;
   /** Of a tool of the window: the window asks before it runs it. */
   readonly asks?: true;
   /** Of a terminal: UTF-16 units that were printed before what is told. */
@@ -68,12 +70,13 @@ export function toMeta(told: Told): Meta {
 }
 const KINDS: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other'];
 export function fromMeta(meta: Meta | undefined): Told {
-  const { kind, cwd, unsure, paths, asks, dropped } = (meta?.parley ?? {}) as Readonly<Record<keyof Told, unknown>>;
+  const { kind, cwd, unsure, paths, title, asks, dropped } = (meta?.parley ?? {}) as Readonly<Record<keyof Told, unknown>>;
   const known = KINDS.find((one) => one === kind) ?? (meta?.toolKind === 'terminal' ? 'execute' : undefined);
   return {
     ...(known === undefined ? {} : { kind: known }),
     ...(typeof cwd === 'string' ? { cwd } : {}),
     ...(unsure === true ? { unsure } : {}),
+    ...(typeof title === 'string' ? { title } : {}),
     ...(asks === true ? { asks } : {}),
     ...(typeof dropped === 'number' ? { dropped } : {}),
     ...(Array.isArray(paths) && paths.every((one) => typeof one === 'string') ? { paths } : {}),
@@ -258,13 +261,13 @@ export type PendingCall = Extract<ToolCallState, { readonly status: 'pending-con
  * breadth, and the plain answers stand before it.
  */
 export function approvalOf(call: PendingCall, ids: { readonly id: string; readonly turnId: string }, contents: Contents): Approval {
-  const { kind, cwd, unsure, paths } = fromMeta(call._meta);
+  const { kind, cwd, unsure, paths, title } = fromMeta(call._meta);
   const toolKind = kind ?? (hasEdits(call) ? 'edit' : undefined);
   return {
     kind: 'approval',
     ...ids,
     callId: call.toolCallId,
-    title: plain(call.confirmationTitle) || call.displayName || call.toolName,
+    title: title ?? (plain(call.confirmationTitle) || call.displayName || call.toolName),
     ...(toolKind === undefined ? {} : { toolKind }),
     detail: detailOf(call, toolKind, { ...(cwd === undefined ? {} : { cwd }), ...(unsure ? { unsure } : {}) }, contents),
     ...(paths === undefined ? {} : { paths }),

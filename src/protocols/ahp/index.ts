@@ -5,13 +5,13 @@ import { type Channel, closedChannel, lateChannel } from '../../transport/channe
 import { isLocalHostHeader } from '../../transport/httpAccess.ts';
 import type { LinkEvents } from '../../transport/link.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
-import type { Adapter, AdapterContext, Hint, Launch, Past, Protocol, Running } from '../adapter.ts';
+import type { Adapter, AdapterContext, Hint, HostOrder, Launch, Past, Protocol, Running } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { keyOfFile } from '../paths.ts';
 import { runTool } from '../runTool.ts';
 import { ROOT } from './codec.ts';
 import { type AhpState, ahpMachine, type Limits, newAhp, type Setup, VERSIONS } from './machine.ts';
-import { answers, type ListedSession } from './schema.ts';
+import { answers, type ListedSession, readEnvelope } from './schema.ts';
 import { STATUS } from './state.ts';
 
 /** The Agent Host Protocol 0.9 and 1.x: sessions of `parley serve`, of VS Code's own host, or of another one (ahp.md §9). */
@@ -23,6 +23,7 @@ export const ahp: Protocol = {
     return new AhpAdapter(place, context, { connect: () => connect(place, context.name), limits: LIMITS });
   },
   running: (launch, context) => running(connect(hostLaunch(launch)), context),
+  order: (launch, wanted, context) => order(connect(hostLaunch(launch)), wanted, context),
 };
 
 function hostLaunch(launch: Launch): HostLaunch {
@@ -164,6 +165,36 @@ async function running(
     await ask('initialize', { protocolVersions: VERSIONS, clientId: crypto.randomUUID(), clientInfo: client });
     const found = await listed((params) => ask('listSessions', params));
     return found.map(runningOf);
+  } finally {
+    link.close();
+  }
+}
+
+/** Resolves when the host has done it. */
+async function order(
+  channel: Channel,
+  wanted: HostOrder,
+  { client, log, signal }: Pick<AdapterContext, 'client' | 'log' | 'signal'>,
+): Promise<void> {
+  let refusal: string | undefined;
+  const message = (_method: string, params: unknown) => {
+    refusal ??= readEnvelope(params)?.rejectionReason;
+  };
+  const link = rpcLink(channel, { ...NOBODY, message }, { log });
+  const ask = (method: string, params: object) => link.request(method, { channel: ROOT, ...params }, signal);
+  try {
+    await ask('initialize', { protocolVersions: VERSIONS, clientId: crypto.randomUUID(), clientInfo: client });
+    if (wanted.kind === 'delete') await ask('disposeSession', { channel: wanted.key });
+    else if (wanted.kind === 'rename') {
+      const action = { type: 'session/titleChanged', title: wanted.title };
+      link.notify('dispatchAction', { channel: wanted.key, clientSeq: 1, action });
+      // Messages are dealt with in their order.
+      await ask('ping', {});
+    } else {
+      const env = Object.fromEntries(Object.entries(wanted.env).map(([name, value]) => [name, value ?? null]));
+      await ask('parley/environment', { agent: wanted.agent, env });
+    }
+    if (refusal !== undefined) throw new Error(refusal);
   } finally {
     link.close();
   }

@@ -365,6 +365,33 @@ test('what a host runs is listed without opening it, with what it waits for', as
   assert.equal((await list())[0]?.state, 'asking');
 });
 
+test('a session of the host is renamed and deleted without opening it; what the host refuses is said', async (t) => {
+  const all = await opened(t);
+  await begun(all, 't');
+  const launch: Launch = {
+    kind: 'http',
+    url: `http://127.0.0.1:${all.host.port}`,
+    headers: { authorization: `Bearer ${TOKEN}` },
+    cwd: all.folder,
+  };
+  const context = { client: { name: 'Parley', version: '0' }, log: silentLog, signal: AbortSignal.timeout(10_000) };
+  const { resumeKey: key = '' } = all.window.now();
+  await ahp.order?.(launch, { kind: 'rename', key, title: 'Mine' }, context);
+  await all.window.until(({ title }) => title === 'Mine');
+  assert.deepEqual(
+    (await ahp.running?.(launch, context))?.map(({ title }) => title),
+    ['Mine'],
+  );
+  await assert.rejects(
+    ahp.order?.(launch, { kind: 'rename', key: 'fake:/none', title: 'x' }, context) ?? Promise.resolve(),
+    /no such session/,
+  );
+  await ahp.order?.(launch, { kind: 'delete', key }, context);
+  assert.deepEqual(await ahp.running?.(launch, context), []);
+  const over = await all.window.until(({ link }) => link.state === 'closed');
+  assert.match(over.link.state === 'closed' ? over.link.reason : '', /does not know this conversation/);
+});
+
 test('a wrong token and a host that is not there are said in words', async (t) => {
   const all = await opened(t);
   const wrong = windowOn(t, all.host.port, all.folder, undefined, 'wrong');
