@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -19,7 +20,6 @@ import { protocols } from './protocols/registry.ts';
 import { agentHost } from './serve/host.ts';
 import { isLoopback, listen, type Place } from './serve/listen.ts';
 import { WindowTools } from './serve/windowTools.ts';
-import { isBusy } from './session/select.ts';
 
 /** `parley serve`: the sessions of this process for VS Code's own chat and other clients of the Agent Host Protocol (docs/servers.md). */
 
@@ -190,12 +190,9 @@ async function main(): Promise<number> {
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now());
   const environment = (id: string, env: Environment) => {
-    const before = environments.get(id) ?? Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+    const before = environments.get(id);
     environments.set(id, env);
-    if (JSON.stringify(before) === JSON.stringify(env)) return;
-    const running = sessions.all.flatMap((one) => sessions.get(one) ?? []).filter((one) => one.profile === id);
-    // Those at work start with it the next time.
-    for (const one of running) if (one.store.now.link.state === 'ready' && !isBusy(one.store.now)) void one.restart();
+    if (isNews(before, env)) sessions.restartAtRest(id);
   };
   const host = agentHost({
     sessions,
@@ -243,6 +240,12 @@ async function main(): Promise<number> {
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Nothing was said yet: it is what this process was started with. */
+function isNews(before: Environment | undefined, env: Environment): boolean {
+  const known = before ?? Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+  return JSON.stringify(known) !== JSON.stringify(env);
+}
 
 /** What a window has said of the environment counts more than what the host was started with. */
 function withEnvironment(launch: Launch, env: Environment | undefined): Launch {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { after, before, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, BrowserContext } from 'playwright-core';
+import { runningHost } from '../../src/live/hostProcess.ts';
 import { openBrowser } from '../workbench/browser.ts';
 import { addressOf, type Server, startServer } from '../workbench/server.ts';
 import { pictures, Window } from './pages/window.ts';
@@ -83,6 +84,9 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     await browser?.close();
     const agents = scene?.running(prepared?.agents ?? 'parley-agent') ?? [];
     await server?.stop();
+    // An agent host outlives its window, and a test that failed has not stopped it.
+    const host = scene && runningHost(path.join(scene.storage, 'host'));
+    if (host) process.kill(host.pid, 'SIGKILL');
     rmSync(temp, { recursive: true, force: true });
     for (let wait = 0; wait < 50 && agents.some(alive); wait += 1) await pause(100);
     await prepared?.end();
