@@ -1,9 +1,9 @@
 import { toMeta } from '../protocols/ahp/codec.ts';
 import { reduceTerminal, terminalText } from '../protocols/ahp/reduce.ts';
 import type { TerminalAction, TerminalState } from '../protocols/ahp/state.ts';
-import type { Session, SessionId, Terminal } from '../session/model.ts';
+import type { Session, SessionId, Terminal, ToolCall } from '../session/model.ts';
 import { TERMINAL_TAIL } from '../session/reduce.ts';
-import { findTerminal } from '../session/select.ts';
+import { findCall, findTerminal } from '../session/select.ts';
 import { terminalUri } from './addresses.ts';
 import type { Channels } from './channels.ts';
 
@@ -32,7 +32,7 @@ export class Terminals {
     const channel = terminalUri(session.id, terminalId);
     this.#tell(channel, session);
     const known = this.#held.get(channel);
-    const terminal = findTerminal(session, terminalId);
+    const terminal = terminalIn(session, terminalId);
     if (known || !terminal) return known?.state;
     const state = stateOf(uri, terminal);
     this.#held.set(channel, { sessionId: session.id, terminal, state });
@@ -50,7 +50,7 @@ export class Terminals {
 
   #tell(channel: string, session: Session): void {
     const held = this.#held.get(channel);
-    const terminal = held && findTerminal(session, held.terminal.id);
+    const terminal = held && terminalIn(session, held.terminal.id);
     if (!terminal || terminal === held.terminal) return;
     let { state } = held;
     for (const action of actionsOf(held, terminal)) {
@@ -59,6 +59,44 @@ export class Terminals {
     }
     this.#held.set(channel, { ...held, state, terminal });
   }
+}
+
+const OF_CALL = 'call ';
+
+/** A terminal of the session, or what an agent that runs its commands by itself says of one. */
+function terminalIn(session: Session, id: string): Terminal | undefined {
+  if (!id.startsWith(OF_CALL)) return findTerminal(session, id);
+  const call = findCall(session, id.slice(OF_CALL.length));
+  return call && printedTerminal(call, session);
+}
+
+/** The command of a call, and what the agent has told of its output as text; undefined for other calls, and those with terminals. */
+export function printedTerminal(call: ToolCall, session: Session): Terminal | undefined {
+  const command = commandOf(call, session);
+  if (command === undefined || call.output.length === 0) return undefined;
+  const texts = call.output.map((output) =>
+    output.kind === 'content' && output.content.type === 'text' ? output.content.text : undefined,
+  );
+  if (texts.includes(undefined)) return undefined;
+  const text = texts.join('\n');
+  const tail = text.slice(-TERMINAL_TAIL);
+  const isOver = call.status !== 'pending' && call.status !== 'waiting' && call.status !== 'running';
+  const exit = isOver ? { exit: { code: null, signal: null } } : {};
+  return { id: OF_CALL + call.id, command, tail, dropped: text.length - tail.length, ...exit };
+}
+
+/** What a call is given that runs a command; agents that do not say what their tools do give these names to it. */
+const OF_COMMANDS = new Set(['command', 'description', 'timeout', 'cwd', 'workdir', 'run_in_background']);
+/** In UTF-16 units. */
+const LONGEST_COMMAND = 64 * 1024;
+
+/** The command line that a call runs. */
+export function commandOf(call: ToolCall, session: Session): string | undefined {
+  const input = (call.input ?? {}) as { readonly command?: unknown };
+  const isCommand = call.kind === 'execute' || (call.kind === 'other' && Object.keys(input).every((name) => OF_COMMANDS.has(name)));
+  if (isCommand && typeof input.command === 'string') return input.command.slice(0, LONGEST_COMMAND);
+  const shown = call.output.find((output) => output.kind === 'terminal');
+  return (shown && findTerminal(session, shown.terminalId)?.command.slice(0, LONGEST_COMMAND)) || undefined;
 }
 
 function stateOf(session: string, { id, command, tail, dropped, exit }: Terminal): TerminalState {

@@ -26,7 +26,7 @@ import { hunksOf } from '../session/hunks.ts';
 import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, Terminal, ToolCall, Turn } from '../session/model.ts';
 import { askTitle, findTerminal, titleOf } from '../session/select.ts';
 import { contentUri, fileUri, terminalUri } from './addresses.ts';
-import { codeOf } from './terminals.ts';
+import { codeOf, commandOf, printedTerminal } from './terminals.ts';
 
 /*
  * Actions that bring a client's chat in line with a session. Computed only from the difference between the two, regardless of past events: the state
@@ -246,6 +246,8 @@ class Telling {
   }
 
   #content(call: ToolCall, isOver: boolean): readonly ResultContent[] {
+    const printed = printedTerminal(call, this.#session);
+    if (printed) return [terminalContent(printed, this.#session.id, call, isOver)];
     return call.output.flatMap((output, at): readonly ResultContent[] => {
       const found = this.#output(call, output, at, isOver);
       return found ? [found] : [];
@@ -417,14 +419,6 @@ function confirmedBy({ decision }: ToolCall): Confirmed {
 
 function readyOf({ invocationMessage, toolInput, _meta }: Extract<ToolCallState, { readonly status: 'running' }>) {
   return { invocationMessage, toolInput, _meta };
-}
-
-/** Returns the command line that a call runs. */
-function commandOf(call: ToolCall, session: Session): string | undefined {
-  const { command } = (call.input ?? {}) as { readonly command?: unknown };
-  if (call.kind === 'execute' && typeof command === 'string') return command.slice(0, LONGEST_TEXT);
-  const shown = call.output.find((output) => output.kind === 'terminal');
-  return (shown && findTerminal(session, shown.terminalId)?.command.slice(0, LONGEST_TEXT)) || undefined;
 }
 
 function inputOf({ input }: ToolCall): string | undefined {

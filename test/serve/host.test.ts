@@ -521,6 +521,36 @@ test('what a command prints is a channel: coloured while it runs, bounded, with 
   await assert.rejects(client.ask('subscribe', { channel: 'ahp-terminal:/other/dGVybQ' }), /-32001/);
 });
 
+test('what an agent tells of its own command as a text is a terminal, too', async (t) => {
+  const { client, chat, last } = await asked(t);
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  const prints = (text: string, status: ToolCall['status'] = 'running') => {
+    const change = {
+      status,
+      kind: 'other',
+      input: { command: 'npm test', timeout: 5 },
+      output: [{ kind: 'content', content: { type: 'text', text } }],
+    } as const;
+    last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change });
+  };
+  prints('one\n');
+  await until(() => JSON.stringify(callIn(chat())).includes('ahp-terminal:'));
+  const running = callIn(chat());
+  assert.ok(running?.status === 'running' && running.content?.[0]?.type === 'terminal');
+  const { resource } = running.content[0];
+  await client.subscribe(resource);
+  const state = () => client.terminals.get(resource) as TerminalState;
+  assert.deepEqual([running.toolInput, terminalText(state())], ['npm test', 'one\n']);
+  prints('one\ntwo\n');
+  await until(() => terminalText(state()) === 'one\ntwo\n');
+  prints('one\ntwo\nthree\n', 'done');
+  await until(() => callIn(chat())?.status === 'completed');
+  const ended = callIn(chat());
+  assert.ok(ended?.status === 'completed' && ended.content?.[0]?.type === 'terminal');
+  assert.deepEqual([ended.content.length, ended.content[0].result], [1, { preview: 'one\ntwo\nthree\n', truncated: false }]);
+  assert.deepEqual([terminalText(state()), state().lifecycle], ['one\ntwo\nthree\n', { status: 'exited' }]);
+});
+
 test('snapshot and actions are the same state after every message, however often the connection is lost', async (t) => {
   for (let seed = 1; seed <= 20; seed += 1) await randomRun(t, seed);
 });

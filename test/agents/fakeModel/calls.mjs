@@ -56,7 +56,7 @@ const CAND = {
   fetch: ['web_fetch', 'WebFetch', 'webfetch', 'FetchURL'],
   plan_exit: ['exit_plan_mode', 'ExitPlanMode'],
   agent: ['agent', 'Agent', 'Task', 'task'],
-  ask: ['ask_user', 'ask_user_question', 'AskUserQuestion', 'question', 'AskUser', 'request_user_input'],
+  ask: ['ask_user', 'ask_person', 'ask_user_question', 'AskUserQuestion', 'question', 'AskUser', 'request_user_input'],
 };
 const P = {
   path: ['file_path', 'filePath', 'path', 'absolute_path', 'filename', 'target_file', 'dir_path', 'directory'],
@@ -174,7 +174,7 @@ export function resolveCall(c, tools, cwd) {
       if ('multi_select' in qp) q.multi_select = false;
       if ('multiple' in qp) q.multiple = false;
       args.questions = [q];
-    } else Object.assign(args, { question: c.question });
+    } else Object.assign(args, { question: c.question, ...('options' in props ? { options: c.options } : {}) });
   }
   if (c.do === 'plan_exit') {
     const k = ['plan', 'plan_path', 'plan_filename'].find((n) => n in props);
