@@ -166,11 +166,11 @@ async function main(): Promise<number> {
   const journal = new Journal(path.join(data, 'sessions'), log);
   const find = (id: string) => profiles().find((one) => one.id === id);
   const windowTools = new WindowTools();
-  const environments = new Map<string, Environment>();
+  const environments = new Environments((id) => sessions.all.flatMap((one) => sessions.get(one) ?? []).filter((one) => one.profile === id));
   const sessions = new Sessions({
     protocols: () => protocols,
     profile: find,
-    launch: async (profile, { cwd }) => withEnvironment(launchOf(profile, profile.cwd ?? cwd), environments.get(profile.id)),
+    launch: async (profile, { cwd }) => environments.with(launchOf(profile, profile.cwd ?? cwd), profile.id),
     ports: ({ id, cwd }) => ({
       tools: windowTools.toolsOf(id),
       files: diskFiles,
@@ -189,11 +189,6 @@ async function main(): Promise<number> {
   const changeSets = new ChangeSets(sessions, path.join(data, 'review'), diskEffects, publish, log);
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now());
-  const environment = (id: string, env: Environment) => {
-    const before = environments.get(id);
-    environments.set(id, env);
-    if (isNews(before, env)) sessions.restartAtRest(id);
-  };
   const host = agentHost({
     sessions,
     journal,
@@ -204,7 +199,7 @@ async function main(): Promise<number> {
     log,
     now: Date.now,
     version,
-    environment,
+    environment: (id, env) => environments.set(id, env),
   });
   await host.restore();
   const listening = await listen(host, place, token, log)
@@ -217,15 +212,7 @@ async function main(): Promise<number> {
     lock.dispose();
     return 1;
   }
-  const { place: at } = listening;
-  const address = at.kind === 'socket' ? at.path : `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
-  if (at.kind === 'port' && !isLoopback(at.host))
-    log.warn(`Other computers reach ${address}. Without encryption, anybody on the way reads along.`);
-  const access = { token, ...(at.kind === 'port' ? { port: at.port } : {}) };
-  writeSecret(path.join(data, 'access.json'), access);
-  const file = path.join(data, 'host.json');
-  writeSecret(file, { pid: process.pid, address, token });
-  process.stdout.write(`${JSON.stringify({ address, token })}\n`);
+  const file = announce(listening.place, data, token);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
@@ -239,17 +226,40 @@ async function main(): Promise<number> {
   return 0;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Nothing was said yet: it is what this process was started with. */
-function isNews(before: Environment | undefined, env: Environment): boolean {
-  const known = before ?? Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
-  return JSON.stringify(known) !== JSON.stringify(env);
+/** Says where the host is, and writes it where other programs of the user find it; the file that goes with the host. */
+function announce(at: Place, data: string, token: string): string {
+  const address = at.kind === 'socket' ? at.path : `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
+  if (at.kind === 'port' && !isLoopback(at.host))
+    log.warn(`Other computers reach ${address}. Without encryption, anybody on the way reads along.`);
+  const access = { token, ...(at.kind === 'port' ? { port: at.port } : {}) };
+  writeSecret(path.join(data, 'access.json'), access);
+  const file = path.join(data, 'host.json');
+  writeSecret(file, { pid: process.pid, address, token });
+  process.stdout.write(`${JSON.stringify({ address, token })}\n`);
+  return file;
 }
 
-/** What a window has said of the environment counts more than what the host was started with. */
-function withEnvironment(launch: Launch, env: Environment | undefined): Launch {
-  return env && launch.kind === 'process' ? { ...launch, env: { ...launch.env, ...env } } : launch;
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What windows have said of the environment of agents: it counts more than what this process was started with. */
+class Environments {
+  readonly #told = new Map<string, Environment>();
+  readonly #running: (profile: string) => readonly { restartAtRest(): void }[];
+
+  constructor(running: (profile: string) => readonly { restartAtRest(): void }[]) {
+    this.#running = running;
+  }
+
+  set(profile: string, env: Environment): void {
+    const before = this.#told.get(profile) ?? Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+    this.#told.set(profile, env);
+    if (JSON.stringify(before) !== JSON.stringify(env)) for (const one of this.#running(profile)) one.restartAtRest();
+  }
+
+  with(launch: Launch, profile: string): Launch {
+    const env = this.#told.get(profile);
+    return env && launch.kind === 'process' ? { ...launch, env: { ...launch.env, ...env } } : launch;
+  }
 }
 
 /** A new file each time: one that is there keeps its mode, and may be a link. */

@@ -11,7 +11,7 @@ import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, CallId, Command, Content, Decision, Notice, QueuedPrompt, Session, SessionId, Turn, TurnId } from '../session/model.ts';
 import { type ApprovalRule, ruledAnswer } from '../session/policy.ts';
-import { byPath, type ChangedFile, callsOf, diffsOf, findAsk, isChange, readsHistory, runningTurn } from '../session/select.ts';
+import { byPath, type ChangedFile, callsOf, diffsOf, findAsk, isBusy, isChange, readsHistory, runningTurn } from '../session/select.ts';
 import type { Store } from '../session/store.ts';
 import { type Applied, AT_A_TIME, EventSink, MOST_PARTS, surplusParts } from './eventSink.ts';
 import type { JournalTrouble, JournalWriter } from './journal/writer.ts';
@@ -136,6 +136,11 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   /** Ends the agent and starts it again on the same conversation; the transcript stays. */
+  /** What its agent is launched with has changed. One at work learns it with its next start. */
+  restartAtRest(): void {
+    if (this.store.now.link.state === 'ready' && !isBusy(this.store.now)) void this.restart();
+  }
+
   async restart(): Promise<void> {
     this.#end(interrupted());
     const { resumeKey: key, partial, turns } = this.store.now;

@@ -7,7 +7,6 @@ import type { Ports } from '../protocols/ports.ts';
 import type { Session, SessionId, TurnId } from '../session/model.ts';
 import type { ApprovalRule } from '../session/policy.ts';
 import { newSession, reduce } from '../session/reduce.ts';
-import { isBusy } from '../session/select.ts';
 import type { Change } from '../session/store.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { JournalWriter } from './journal/writer.ts';
@@ -197,12 +196,6 @@ export class Sessions implements SessionHost, Disposable {
     found.writer.record(event, reduce(found.session, event));
     found.writer.dispose();
     return true;
-  }
-
-  /** Starts the agents of a profile anew that have nothing to do. Those at work start anew with their next start. */
-  restartAtRest(profile: string): void {
-    for (const { session } of this.#open.values())
-      if (session.profile === profile && session.store.now.link.state === 'ready' && !isBusy(session.store.now)) void session.restart();
   }
 
   /** The state of a session, open or not. */

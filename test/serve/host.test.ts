@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { WebSocket } from 'ws';
+import { silentLog } from '../../src/base/log.ts';
 import { needsInput, terminalText } from '../../src/protocols/ahp/reduce.ts';
 import { type ChatState, STATUS, type TerminalState } from '../../src/protocols/ahp/state.ts';
 import { terminalUri } from '../../src/serve/addresses.ts';
+import { listen } from '../../src/serve/listen.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
 import { AhpClient } from './ahpClient.ts';
 import { hosting as hostOver } from './hosting.ts';
@@ -549,6 +553,48 @@ test('what an agent tells of its own command as a text is a terminal, too', asyn
   assert.ok(ended?.status === 'completed' && ended.content?.[0]?.type === 'terminal');
   assert.deepEqual([ended.content.length, ended.content[0].result], [1, { preview: 'one\ntwo\nthree\n', truncated: false }]);
   assert.deepEqual([terminalText(state()), state().lifecycle], ['one\ntwo\nthree\n', { status: 'exited' }]);
+});
+
+test('an agent at rest starts anew when what it is launched with has changed; one at work goes on', async (t) => {
+  const { client, last, conversations, sessions } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun({ conversations });
+  last().ready();
+  const session = sessions.get(SESSION.split('/')[1] ?? '');
+  session?.restartAtRest();
+  assert.equal(last().disposed, 0);
+  last().endTurn();
+  session?.restartAtRest();
+  await begun({ conversations }, 2);
+});
+
+test('attack: a client that never reads is let go of; the others hear everything', async (t) => {
+  const { client, chat, last, host, ...rest } = await opened(t);
+  const listening = await listen(host, { kind: 'port', host: '127.0.0.1', port: 0 }, 'a-token-of-the-test', silentLog);
+  t.after(() => listening.close());
+  const port = listening.place.kind === 'port' ? listening.place.port : 0;
+  const deaf = new WebSocket(`ws://127.0.0.1:${port}/?tkn=a-token-of-the-test`);
+  t.after(() => deaf.terminate());
+  await once(deaf, 'open');
+  const ask = (id: number, method: string, params: object) => deaf.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+  ask(1, 'initialize', { channel: 'ahp-root://', protocolVersions: ['0.9.0'], clientId: 'deaf' });
+  ask(2, 'subscribe', { channel: CHAT });
+  await once(deaf, 'message');
+  await once(deaf, 'message');
+  deaf.pause();
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun({ ...rest });
+  last().ready();
+  const piece = 'x'.repeat(1024 * 1024);
+  for (let at = 0; at < 60; at += 1) {
+    last().say({ type: 'text.delta', turnId: 't1', kind: 'text', partId: `p${at}`, text: piece });
+    await until(() => chat().activeTurn?.responseParts.length === at + 1);
+  }
+  last().endTurn();
+  assert.equal(chat().turns.at(-1)?.responseParts.length, 60);
+  const closed = once(deaf, 'close');
+  deaf.resume();
+  assert.equal((await closed)[0], 1013);
 });
 
 test('snapshot and actions are the same state after every message, however often the connection is lost', async (t) => {
