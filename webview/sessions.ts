@@ -103,11 +103,17 @@ function lineView(line: SessionLine, active: boolean, { act, popup, now, languag
       }
       <span class="session-agent">${state === undefined ? nothing : html`<span class=${line.asks > 0 ? 'waits' : line.failed ? 'bad' : ''}>${state}</span> · `}<bdi>${visibleText(details)}</bdi></span>
     </button>
-    <span class="session-actions" ?hidden=${line.hosted === true}>
-      ${action('pin', t('Pinned'), () => act.pinSession(line.id, !line.pinned), line.pinned === true)}
+    <span class="session-actions">
+      ${line.hosted ? nothing : action('pin', t('Pinned'), () => act.pinSession(line.id, !line.pinned), line.pinned === true)}
       ${action('edit', t('Rename'), rename)}
-      ${action('insert', t('Export as Markdown'), () => act.exportSession(line.id))}
-      ${action('openInEditor', t('Open in editor'), () => act.openInEditor(line.id))}
+      ${
+        line.hosted
+          ? nothing
+          : [
+              action('insert', t('Export as Markdown'), () => act.exportSession(line.id)),
+              action('openInEditor', t('Open in editor'), () => act.openInEditor(line.id)),
+            ]
+      }
       ${action('delete', t('Delete'), () => act.deleteSession(line.id))}
     </span>
   </li>`;

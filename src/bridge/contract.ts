@@ -47,7 +47,7 @@ export interface SessionLine {
   /** Its last turn has failed. */
   readonly failed?: true;
   readonly pinned?: true;
-  /** It runs in the agent host and was not opened in this window yet: it can be opened. */
+  /** It runs in the agent host and was not opened in this window yet: it can be opened, renamed and deleted. */
   readonly hosted?: true;
 }
 export interface ProfileLine {

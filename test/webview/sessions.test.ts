@@ -130,6 +130,22 @@ test('a session is renamed, pinned, exported, opened in a tab and deleted from i
   assert.deepEqual(stage.calls('openInEditor'), [{ sessionId: 's3' }]);
 });
 
+test('a session of the agent host that was not opened here is renamed and deleted from its row, and nothing else', async () => {
+  const stage = await sheet();
+  await answer(stage, 'findSessions', [line('host kimi:/1', { title: 'There', state: 'past', hosted: true })]);
+  const labels = stage.all('.session-actions button').map((one) => one.getAttribute('aria-label'));
+  assert.deepEqual(labels, ['Rename: There', 'Delete: There']);
+  await stage.press('Rename: There');
+  const field = stage.find<HTMLInputElement>('.session-line input');
+  assert.equal(document.activeElement, field);
+  field.value = 'Mine';
+  field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+  await stage.settle();
+  await stage.press('Delete: There');
+  assert.deepEqual(stage.calls('renameSession'), [{ sessionId: 'host kimi:/1', title: 'Mine' }]);
+  assert.deepEqual(stage.calls('deleteSession'), [{ sessionId: 'host kimi:/1' }]);
+});
+
 test('Escape leaves a name unchanged, then closes the list and gives the focus back', async () => {
   const stage = await sheet();
   await answer(stage, 'findSessions', past);
