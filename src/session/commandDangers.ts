@@ -1,3 +1,4 @@
+import { pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
 import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
 import { type Call, codeIsGrave, RULES, type Rule } from './dangerousPrograms.ts';
 import { relativePath } from './select.ts';
@@ -58,8 +59,9 @@ export function commandDangers(whole: string, cwd: string, folder = cwd): readon
   const found: Danger[] = [];
   const command = whole.slice(0, LOOKED_AT);
   if (whole.length > LOOKED_AT) found.push({ kind: 'unsure', grave: true });
-  const dialects: readonly Dialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell'] : ['posix'];
-  for (const dialect of dialects) new Judge(cwd, isOutside(folder, cwd) ? cwd : folder, dialect, found).judgeText(command, 0, 0);
+  // On Windows many agents run their commands in Git Bash.
+  const dialects: readonly Dialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell', 'posix'] : ['posix'];
+  for (const dialect of dialects) new Judge(command, cwd, isOutside(folder, cwd) ? cwd : folder, dialect, found).judgeText(command, 0, 0);
   // The pattern is global: search() keeps no place in it.
   const hidden = whole.search(HIDDEN);
   if (hidden >= 0) found.push({ kind: 'hidden', at: { from: hidden, to: hidden + 1 } });
@@ -151,6 +153,8 @@ const MOST_WRAPPERS = 12;
 
 /** Reads commands and adds what it finds in them. */
 class Judge {
+  /** All of what was asked. */
+  readonly #text: string;
   readonly #cwd: string;
   readonly #start: string;
   readonly #dialect: Dialect;
@@ -162,7 +166,8 @@ class Judge {
   #goesTo: string | undefined;
   #writes = 0;
 
-  constructor(cwd: string, folder: string, dialect: Dialect, found: Danger[]) {
+  constructor(text: string, cwd: string, folder: string, dialect: Dialect, found: Danger[]) {
+    this.#text = text;
     this.#cwd = cwd;
     this.#start = folder;
     this.#folder = folder;
@@ -175,9 +180,20 @@ class Judge {
     if (depth > DEEPEST) return this.#add('unsure', undefined, true);
     const { commands, complete } = shellCommands(text, dialect);
     if (!complete) this.#add('unsure', undefined, true);
+    if (dialect === 'powershell') this.#judgeExpressions(text, base);
     if (commands.length > MOST_COMMANDS) this.#add('unsure', undefined, true);
     for (const command of commands.slice(0, MOST_COMMANDS))
       this.#judgeCommand(base === undefined ? command : movedBy(command, base), base === undefined, depth);
+  }
+
+  /** Judges what PowerShell runs without naming a program: the methods of .NET, and programs whose names are put together. */
+  #judgeExpressions(text: string, base: number | undefined): void {
+    for (const { index, 0: part } of text.matchAll(EXPRESSION)) {
+      const [, type] = /^\[([^\]]*)\]/.exec(part) ?? [];
+      if (type !== undefined && HARMLESS_TYPE.test(type)) continue;
+      const at = base === undefined ? undefined : { from: base + index, to: base + index + part.length };
+      this.#add(/^[&.]\s*[($]/.test(part) ? 'unsure' : 'code', at, true);
+    }
   }
 
   #judgeCommand(command: ShellCommand, placeless: boolean, depth: number): void {
@@ -206,7 +222,10 @@ class Judge {
     if ((scope.wrapped ?? 0) > MOST_WRAPPERS) return this.#at('unsure', first, scope, true);
     // `env -S "…"`, `watch "…"`: a whole line as one word.
     if (scope.wrapped && /\s/.test(first.text)) return this.#judgeInner(first, first.text, scope);
+    if (this.#isVariable(first, args)) return this.#judgeVariable(first, args, scope);
     if (this.#hidesProgram(first)) return this.#at('unsure', first, scope, true);
+    const apart = this.#dialect === 'cmd' ? partsOfName(first) : undefined;
+    if (apart) this.#judgeWords([...apart, ...args], { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
     this.#judgeProgramPath(first, scope);
     const wrapped = WRAPPERS.get(program);
     if (wrapped !== undefined) {
@@ -221,11 +240,15 @@ class Judge {
         ),
         scope,
       );
-      return this.#judgeWords(afterOptions(args, wrapped, program), {
+      const inside = {
         ...scope,
         wrapped: (scope.wrapped ?? 0) + 1,
         ...(program === 'xargs' || program === 'parallel' ? { fromXargs: true } : {}),
-      });
+      };
+      const behind = afterOptions(args, wrapped, program);
+      // For cmd.exe a first word in quotes is the title of the window.
+      const hasTitle = program === 'start' && this.#dialect === 'cmd' && behind[0] && behind[0].plainFrom !== behind[0].from;
+      return this.#judgeWords(hasTitle ? afterOptions(behind.slice(1), wrapped, program) : behind, inside);
     }
     if (/^(?:npm|pnpm|yarn|bun)$/.test(program) && /^(?:exec|x|dlx)$/.test(args[0]?.text ?? ''))
       this.#judgeWords(afterOptions(args.slice(1), '-p --package -c --call', 'npx'), { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
@@ -276,6 +299,39 @@ class Judge {
     return words.slice(at);
   }
 
+  /**
+   * True for a variable of PowerShell, which runs nothing by itself: a call of it is found with the other expressions. The same line may be for
+   * bash, where the variables of the system are in large letters, and others have to be set before.
+   */
+  #isVariable({ text, substitutes }: ShellWord, args: readonly ShellWord[]): boolean {
+    if (this.#dialect === 'cmd' || substitutes || !isWindowsFolder(this.#cwd)) return false;
+    const [, name, rest = ''] = /^\$(\w+)(.*)$/s.exec(text) ?? [];
+    if (name === undefined) return false;
+    if (this.#dialect === 'powershell') return true;
+    if (name === 'env' && rest.startsWith(':')) return true;
+    if (rest.startsWith('.') && !/\.(?:exe|com|cmd|bat|sh)$/i.test(rest)) return true;
+    return rest === '' && /[a-z]/.test(name) && /^(?:[-+*/]?=|[-+*/.]|-\w+|in)$/.test(args[0]?.text ?? '') && !this.#isSet(name);
+  }
+
+  /** True when a POSIX shell may have set the variable in this text. */
+  #isSet(name: string): boolean {
+    return SETS_VARIABLES.test(this.#text) || this.#text.includes(`${name}=`) || this.#text.includes(`${name}+=`);
+  }
+
+  /** Judges the command whose output a variable takes, and a variable that decides what other programs run. */
+  #judgeVariable(first: ShellWord, args: readonly ShellWord[], scope: Scope): void {
+    const [, name = '', value = ''] = /^\$(?:env:)?(\w+)[-+*/]?=(.*)$/is.exec(first.text) ?? [];
+    const isApart = name === '' && /^[-+*/]?=$/.test(args[0]?.text ?? '');
+    const takes = isApart || name !== '';
+    const variable = isApart ? first.text.replace(/^\$(?:env:)?/i, '') : name;
+    if (takes && STEERING_VARIABLE.test(variable.toUpperCase())) this.#at('unsure', first, scope, true);
+    if (!takes) this.#judgeRead(first, scope);
+    const behind = takes || this.#dialect === 'posix' ? args.slice(isApart ? 1 : 0) : [];
+    const words = value === '' ? behind : [{ ...first, text: value, expands: value.includes('$') }, ...behind];
+    if (words.length > 0) this.#judgeWords(words, { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
+    for (const word of args) this.#judgeRead(word, scope);
+  }
+
   /** True unless the text behind the last folder is literal and so names the program. */
   #hidesProgram({ expands, substitutes, text }: ShellWord): boolean {
     if (!expands) return false;
@@ -286,8 +342,8 @@ class Judge {
   /** Judges a program that lies elsewhere, or that the same line fetched. */
   #judgeProgramPath(word: ShellWord, scope: Scope): void {
     if (this.#fetched.has(baseName(word.text)) && /[\\/]/.test(word.text)) this.#at('unsure', word, scope, true);
-    if (/^(?:[/~]|\.\.|[A-Za-z]:[\\/]|\\\\)/.test(word.text) && !isPublic(word.text) && this.#isOutside(word.text))
-      this.#at('outside', word, scope, true);
+    const isElsewhere = /^(?:[/~]|\.\.|[A-Za-z]:[\\/]|\\\\)/.test(word.text) || this.#isOnDrive(word.text);
+    if (isElsewhere && !isPublic(word.text) && this.#isOutside(word.text)) this.#at('outside', word, scope, true);
   }
 
   /** Judges texts that shells, `eval` and interpreters run. */
@@ -310,12 +366,12 @@ class Judge {
     if (interpreter) this.#judgeInterpreter(interpreter, call, first, scope);
   }
 
-  #judgeShell({ program, args, operands }: Call, first: ShellWord, scope: Scope): void {
+  #judgeShell(call: Call, first: ShellWord, scope: Scope): void {
+    const { program, args, operands } = call;
+    if (program === 'cmd' && args.some(({ text }) => CMD_RUNS.test(text))) return this.#judgeCmd(args, scope);
     const isOption = POWERSHELL.test(program)
       ? (text: string) => /^[-/]c(?:o(?:m(?:m(?:a(?:n(?:d)?)?)?)?)?)?$/i.test(text)
-      : program === 'cmd'
-        ? (text: string) => /^\/[ckr]$/i.test(text)
-        : (text: string) => /^-\w*c$/.test(text);
+      : (text: string) => /^-\w*c$/.test(text);
     const encoded = args.find(({ text }) => POWERSHELL.test(program) && /^[-/]e(?:nc?|ncoded\w*|c)?$/i.test(text));
     if (encoded) this.#at('unsure', encoded, scope, true);
     const at = args.findIndex(({ text }) => isOption(text));
@@ -326,15 +382,41 @@ class Judge {
       if (script.substitutes) return this.#at('pipe', script, scope, true);
       if (scope.fromXargs && /\{\}|\$[@\d*]/.test(script.text)) return this.#at('pipe', script, scope, true);
       const joined = SHELL.test(program) ? script.text : rest.map(({ text }) => text).join(' ');
-      const dialect: Dialect = SHELL.test(program) ? 'posix' : program === 'cmd' ? 'cmd' : 'powershell';
-      return this.#judgeInner(script, joined, scope, dialect);
+      return this.#judgeInner(script, joined, scope, SHELL.test(program) ? 'posix' : 'powershell');
     }
+    if (POWERSHELL.test(program) && !encoded) this.#judgeOperandsOfPowerShell(args, scope);
     const [file] = operands;
     if (file?.substitutes) this.#at('pipe', file, scope, true);
     else if (!file || file.text === '-') {
       if (scope.piped || scope.fromXargs) this.#at('pipe', first, scope, true);
     } else if (file.expands || this.#fetched.has(baseName(file.text))) this.#at('unsure', file, scope, true);
     else if (scope.piped && args.some(({ text }) => text === '-s')) this.#at('pipe', first, scope, true);
+  }
+
+  /** Everything behind `/c` runs, also when no blank follows it. */
+  #judgeCmd(args: readonly ShellWord[], scope: Scope): void {
+    const at = args.findIndex(({ text }) => CMD_RUNS.test(text));
+    const option = args[at];
+    const glued = option?.text.replace(CMD_RUNS, '') ?? '';
+    const rest = args.slice(at + 1);
+    const script = glued === '' ? rest[0] : option;
+    if (!script) return;
+    if (script.substitutes) return this.#at('pipe', script, scope, true);
+    const joined = [...(glued === '' ? [] : [glued]), ...rest.map(({ text }) => text)].join(' ');
+    // Delayed expansion: `!NAME!` is put in when the line runs.
+    const isDelayed = args.slice(0, at + 1).some(({ text }) => /\/v/i.test(text));
+    if (isDelayed && joined.includes('!')) this.#at('unsure', script, scope, true);
+    this.#judgeInner(script, joined, scope, 'cmd');
+  }
+
+  /** Windows PowerShell runs its first operand as a command, version 7 as a script. */
+  #judgeOperandsOfPowerShell(args: readonly ShellWord[], scope: Scope): void {
+    const isOption = (text: string) => /^[-/][a-z]+$/i.test(text);
+    const at = args.findIndex(({ text }, index) => !isOption(text) && !POWERSHELL_VALUE.test(args[index - 1]?.text ?? ''));
+    const [script] = at < 0 ? [] : args.slice(at);
+    if (!script || script.text === '-' || /\.ps1$/i.test(script.text)) return;
+    const rest = args.slice(at).map(({ text }) => text);
+    this.#judgeInner(script, rest.join(' '), scope, 'powershell');
   }
 
   #judgeEval({ args }: Call, first: ShellWord, scope: Scope): void {
@@ -424,7 +506,7 @@ class Judge {
     const writes = WRITERS.has(program);
     const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
     if (program === 'cd' || program === 'pushd' || program === 'set-location' || program === 'chdir') {
-      const [folder] = operands;
+      const [folder] = operands.length > 1 ? operands.filter(({ text }) => !/^\/d$/i.test(text)) : operands;
       // `cd` without a folder changes to the home folder.
       if (!folder && program === 'cd' && this.#dialect === 'posix') this.#add('outside', undefined, true);
       if (!folder) return;
@@ -448,7 +530,7 @@ class Judge {
 
   #judgeWrite(word: ShellWord, scope: Scope, path = word.text): void {
     if (isHarmless(path) || /^\w+:\/\//.test(path)) return;
-    if (looksOutside(path) && this.#isOutside(path)) this.#at('outside', word, scope, true);
+    if (this.#looksOutside(path) && this.#isOutside(path)) this.#at('outside', word, scope, true);
     this.#writes += 1;
     if (this.#writes > MOST_WRITES) {
       if (this.#writes === MOST_WRITES + 1) this.#add('unsure', undefined, true);
@@ -457,7 +539,8 @@ class Judge {
     const why = guardReason(relativePath(path, this.#cwd));
     if (why && why !== 'name')
       this.#found.push({ kind: 'steers', why, ...(scope.placeless ? {} : { at: { from: word.from, to: word.to } }) });
-    else if (why === 'name' && path.search(HIDDEN) < 0 && !/[*?"<>|]/.test(path)) this.#at('hidden', word, scope, true);
+    else if (why === 'name' && path.search(HIDDEN) < 0 && !/[*?"<>|]/.test(path) && !this.#isCollapsed(path))
+      this.#at('hidden', word, scope, true);
   }
 
   #judgeRead(word: ShellWord, scope: Scope, path = word.text): void {
@@ -465,7 +548,23 @@ class Judge {
     if (path === word.text && /(?<!\$)\{|`|\$\(/.test(path))
       for (const piece of path.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES)) if (piece !== '') this.#judgeRead(word, scope, piece);
     if (path.length > 400 || /\s\S*\s|\n/.test(path) || isHarmless(path) || isPublic(path)) return;
-    if (looksOutside(path) && this.#isOutside(path)) this.#at('outside', word, scope, true);
+    if (this.#looksOutside(path) && this.#isOutside(path)) this.#at('outside', word, scope, true);
+  }
+
+  #looksOutside(path: string): boolean {
+    // A switch.
+    if (isWindowsFolder(this.#cwd) && /^\/[\w?-]+(?::[^\\/]*)?$/.test(path)) return false;
+    return looksOutside(path) || this.#isOnDrive(path);
+  }
+
+  /** A path that begins at the root of this drive, or in the folder of another one: `\a`, `D:a`. A POSIX shell takes the backslashes away. */
+  #isOnDrive(path: string): boolean {
+    return this.#dialect !== 'posix' && /^(?:\\|[A-Za-z]:(?![A-Za-z]:))/.test(path);
+  }
+
+  /** True for a path of Windows whose backslashes a POSIX shell has taken away. */
+  #isCollapsed(path: string): boolean {
+    return this.#dialect === 'posix' && /^[A-Za-z]:(?![\\/])/.test(path) && isWindowsFolder(this.#cwd);
   }
 
   #isOutside(path: string): boolean {
@@ -493,6 +592,18 @@ interface Scope {
   /** The number of programs wrapped around it. */
   readonly wrapped?: number;
 }
+
+/** Options of cmd.exe up to the one that runs the rest of the line. */
+const CMD_RUNS = /^(?:\/[a-z](?::\w*)?)*?\/[ckr]/i;
+/** Options of PowerShell that take a value, also cut. */
+const POWERSHELL_VALUE = /^[-/](?:ex\w*|ep|f(?:i\w*)?|v\w*|ver\w*|wi\w*|w|wd|wor\w*|in\w*|i?f|o\w*|psc\w*|conf\w*|settings\w*|custom\w*)$/i;
+/** A call of .NET, of a method that reaches beyond the value it belongs to, or of a program whose name is put together. */
+const EXPRESSION =
+  /\[[\w.`]{1,200}\]\s{0,9}::\s{0,9}\w{1,100}|\.(?:Download\w*|Upload\w*|OpenRead|Delete|MoveTo|CopyTo|Kill|Invoke\w*|Run|Exec|ShellExecute\w*|WriteAll\w*)\s{0,9}\(|(?<![&\w.)\]'"])[&.]\s{0,9}(?:\(|\$\w)/gi;
+/** Words by which a POSIX shell sets variables, besides `=`. */
+const SETS_VARIABLES = /\b(?:for|read|readarray|mapfile|getopts|printf|declare|typeset|local|select|eval|let)\b/;
+const HARMLESS_TYPE =
+  /^(?:System\.)?(?:math|string|char|int\w*|long|double|decimal|bool\w*|datetime\w*|timespan|guid|version|uri|regex|convert|text\.\w+|text\.regularexpressions\.\w+|io\.path|globalization\.\w+|stringcomparison|stringsplitoptions)$/i;
 
 const FETCHES = /^(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|http|base64|xxd|openssl|certutil)$/;
 
@@ -528,7 +639,7 @@ function isHarmless(word: string): boolean {
 }
 
 function looksOutside(path: string): boolean {
-  return /^(?:[/~]|\\\\|[A-Za-z]:[\\/]|\$\{?HOME|\$env:|%\w+%)|(?:^|[\\/])\.\.(?:[\\/]|$)/i.test(path);
+  return /^(?:[/~]|\\\\|[A-Za-z]:[\\/]|\$\{?HOME|\$\{?env:|%[^%]+%)|(?:^|[\\/:])\.\.(?:[\\/]|$)/i.test(path);
 }
 
 /** Paths in the quotes of a program's text. */
@@ -555,17 +666,44 @@ function operandsOf(args: readonly ShellWord[]): readonly ShellWord[] {
 
 /** The command that a wrapper runs: the words behind its options, their values, assignments and durations. */
 function afterOptions(args: readonly ShellWord[], withValue: string, program: string): readonly ShellWord[] {
-  const values = withValue.split(' ');
-  let at = 0;
+  const values = withValue.split(' ').filter(Boolean);
+  let at = program === 'if' ? conditionOfCmd(args) : 0;
   while (at < args.length) {
     const text = args[at]?.text ?? '';
     if (values.includes(text)) at += 2;
     else if (/^-/.test(text) || /^\w+=/.test(text) || (program !== 'npx' && /^\d+(?:\.\d+)?[smhd]?$/.test(text))) at += 1;
+    else if (program === 'timeout' && /^\/\w+$/.test(text)) at += 1;
     else if ((program === 'flock' || program === 'chroot') && at === 0) at += 1;
+    else if (program === 'start' && /^\/(?:d|node|affinity)$/i.test(text)) at += 2;
     else if (program === 'start' && (text === '' || /^\/\w+$/.test(text))) at += 1;
     else break;
   }
   return args.slice(at);
+}
+
+/** The words of a condition of cmd.exe: `not exist a`, `a==b`, `a equ b`; none where it is the command of a POSIX shell. */
+function conditionOfCmd(args: readonly ShellWord[]): number {
+  let at = 0;
+  while (/^(?:\/i|not)$/i.test(args[at]?.text ?? '')) at += 1;
+  if (/^(?:exist|defined|errorlevel|cmdextversion)$/i.test(args[at]?.text ?? '')) return at + 2;
+  if (/^(?:equ|neq|lss|leq|gtr|geq|==)$/i.test(args[at + 1]?.text ?? '')) return at + 3;
+  return /==/.test(args[at]?.text ?? '') ? at + 1 : at;
+}
+
+/** The words of a name that cmd.exe ends at the first of these signs: `del/s/q`, `rd,/s`. Undefined where the name is none that matters. */
+function partsOfName(word: ShellWord): readonly ShellWord[] | undefined {
+  const [, name = '', rest = ''] = /^([^\\/,;=]+)([/,;=].*)$/s.exec(word.text) ?? [];
+  const program = nameOf(name);
+  if (
+    !RULES.has(program) &&
+    !WRAPPERS.has(program) &&
+    !WRITERS.has(program) &&
+    !SHELL.test(program) &&
+    !/^(?:cmd|powershell|pwsh)$/.test(program)
+  )
+    return undefined;
+  const options = rest.match(/\/[^/,;=]*|[^/,;=]+/g) ?? [];
+  return [name, ...options].map((text): ShellWord => ({ text, from: word.from, to: word.to, expands: word.expands, substitutes: false }));
 }
 
 function movedBy(command: ShellCommand, base: number): ShellCommand {
@@ -590,13 +728,26 @@ function isWindowsFolder(cwd: string): boolean {
 
 /** Judges a path by its text alone; callers that follow links find those that lead outside. */
 export function isOutside(path: string, cwd: string, folder = cwd): boolean {
+  if (isWindowsFolder(cwd)) return isOutsideOnWindows(path, cwd, folder);
   const full = isAbsolute(path) || folder === cwd ? path : `${folder}/${path}`;
   const plain = resolved(full.replaceAll('\\', '/'));
-  const root = cwd.replaceAll('\\', '/').replace(/\/$/, '');
   if (plain === undefined) return true;
-  const [a, b] = /^[A-Za-z]:/.test(root) ? [plain.toLowerCase(), root.toLowerCase()] : [plain, root];
-  if (a === b || a.startsWith(`${b}/`)) return false;
+  const system = [cwd, plain].some((one) => writtenPlatform(one) === 'darwin') ? 'darwin' : 'posix';
+  if (plain.startsWith('/') && pathBelowFolder(cwd, plain, system) !== undefined) return false;
   return /^(?:\/|~|\$|%|[A-Za-z]:\/)/.test(plain);
+}
+
+function isOutsideOnWindows(path: string, cwd: string, folder: string): boolean {
+  // As Git Bash writes a drive: /c/a.
+  const plain = path.replaceAll('\\', '/').replace(/^\/([A-Za-z])(?=\/|$)/, '$1:');
+  if (/^[~$%]/.test(plain)) return true;
+  const own = /^[A-Za-z]:/.exec(cwd)?.[0] ?? '';
+  const [drive] = /^[A-Za-z]:(?!\/)/.exec(plain) ?? [];
+  if (drive !== undefined && drive.toLowerCase() !== own.toLowerCase()) return true;
+  // Counts from the current folder of its drive.
+  const rest = drive === undefined ? plain : plain.slice(drive.length);
+  const full = /^(?:\/\/|\/?[A-Za-z]:\/)/.test(rest) ? rest : rest.startsWith('/') ? `${own}${rest}` : `${folder}/${rest}`;
+  return pathBelowFolder(cwd, full, 'win32') === undefined;
 }
 
 function isAbsolute(path: string): boolean {

@@ -93,6 +93,8 @@ of(
 of('find fd', { kind: 'deletes', grave: true, when: (call) => some(call, /^-delete$/) ?? false });
 of('rsync', { kind: 'deletes', grave: true, when: (call) => some(call, /^--(?:del|remove-source)/) ?? false });
 of('robocopy', { kind: 'deletes', grave: true, when: (call) => winSwitch(call, '/mir', '/purge', '/move') ?? false });
+of('wevtutil', { kind: 'deletes', grave: true, when: (call) => sub(call, /^(?:cl|clear-log)\b/) ?? false });
+of('vssadmin wbadmin', { kind: 'deletes', grave: true, when: (call) => sub(call, /^delete\b/) ?? false });
 of('clear-recyclebin', { kind: 'deletes', grave: true });
 
 // --- Contents that are written over.
@@ -508,6 +510,10 @@ of(
 );
 
 // --- Programs that start something else than they say.
+of('set-alias sal new-alias nal', { kind: 'unsure', grave: true });
+of('add-type', { kind: 'code', grave: true });
+of('new-object', { kind: 'code', grave: true, when: (call) => some(call, /^-com\w*$/i) ?? false });
+of('% foreach-object foreach', { kind: 'code', grave: true, when: (call) => some(call, /^(?:delete|kill|moveto|invoke\w*)$/i) ?? false });
 of('mshta rundll32 wscript cscript msiexec installutil regasm forfiles wmic', { kind: 'unsure', grave: true });
 of('awk gawk mawk', {
   kind: 'code',

@@ -169,7 +169,7 @@ function matchesText(pattern: string, command: string): boolean {
 
 /** Programs that run what follows them. */
 const WRAPPER =
-  /^(?:sudo|doas|runas|env|exec|command|builtin|eval|xargs|nohup|time|timeout|nice|stdbuf|setsid|watch|then|do|else|if|!|call|start|start-process|saps|iex|invoke-expression|invoke-command|icm|cmd|powershell|pwsh|wsl|(?:ba|z|da|k|c|tc|fi|a)?sh|busybox|npx|bunx)$/;
+  /^(?:sudo|doas|runas|env|exec|command|builtin|eval|xargs|nohup|time|timeout|nice|stdbuf|setsid|watch|then|do|else|if|!|call|start|start-process|saps|iex|invoke-expression|invoke-command|icm|cmd|%comspec%|powershell|pwsh|wsl|(?:ba|z|da|k|c|tc|fi|a)?sh|busybox|npx|bunx)$/;
 /** Words behind a wrapper at which the command it runs may begin. */
 const MOST_STARTS = 12;
 
@@ -178,7 +178,9 @@ function spellings(command: string): readonly string[] {
   // A caret escapes on Windows, and a backslash elsewhere, where Windows parts folders by it.
   const plain = command.replace(/["'^]/g, '');
   const inFolder = command.replace(/(["'])[^"']*[\\/]([^"'\\/]*)\1/g, '$2').replace(/["'^]/g, '');
-  return [...new Set([plain, inFolder, plain.replaceAll('\\', '')])].flatMap((one) => {
+  // cmd.exe ends a name at these signs.
+  const apart = plain.replace(/^([@\w.]+)(?=[/,;=])[,;=]?/, '$1 ');
+  return [...new Set([plain, inFolder, plain.replaceAll('\\', ''), apart])].flatMap((one) => {
     const words = one.trim().split(/ +/);
     let first = 0;
     while (first < words.length && /^(?:[.&@]$|\w+=)/.test(words[first] ?? '')) first += 1;
@@ -222,9 +224,10 @@ function names(rule: ApprovalRule, path: string, cwd: string, ground: WorkspaceP
   const { pattern } = rule;
   if (pattern === undefined) return true;
   const exact = globMatcher(pattern, 'path');
-  const folded = globMatcher(foldPath(pattern), 'path');
+  const fold = (path: string) => foldPath(path, ground.platform);
+  const folded = globMatcher(fold(pattern), 'path');
   const all = [relative(path, cwd, ground), ground.below(path)?.path, path.replaceAll('\\', '/')];
-  return all.some((one) => one !== undefined && (exact(one) || folded(foldPath(one))));
+  return all.some((one) => one !== undefined && (exact(one) || folded(fold(one))));
 }
 
 /** A matcher of paths that respects case where the system does. */
@@ -235,10 +238,11 @@ function fileMatcher(pattern: string, platform: Platform): (path: string) => boo
 }
 
 /** The path without the name of a stream, which Windows takes for a part of the file. */
-function foldPath(path: string): string {
+function foldPath(path: string, platform: Platform): string {
+  const stream = platform === 'win32' ? ':' : '::';
   return path
     .split('/')
-    .map((name) => foldName(name.split('::', 1)[0] ?? ''))
+    .map((name) => foldName(name.split(stream, 1)[0] ?? ''))
     .join('/');
 }
 

@@ -59,6 +59,8 @@ class Reader {
   readonly #text: string;
   readonly #escape: string;
   readonly #dialect: Dialect;
+  /** Two percent signs: cmd.exe may put in what a variable holds. */
+  readonly #hasVariables: boolean;
   #at = 0;
   /** Here-documents whose text begins with the next line. */
   #awaited: { readonly end: string; readonly quoted: boolean; readonly inputs: ShellWord[] }[] = [];
@@ -66,6 +68,7 @@ class Reader {
   constructor(text: string, dialect: Dialect) {
     this.#text = text;
     this.#dialect = dialect;
+    this.#hasVariables = text.indexOf('%') !== text.lastIndexOf('%');
     this.#escape = { posix: '\\', powershell: '`', cmd: '^' }[dialect];
   }
 
@@ -210,7 +213,8 @@ class Reader {
     }
     // A sign that begins no word: it is passed over.
     if (this.#at === from) this.#at += 1;
-    if (this.#dialect === 'cmd' && /%[^%\s]+%/.test(word.text)) word.expands = true;
+    // What stands between two of them may hold blanks: `%OS:a=b c%`.
+    if (this.#dialect === 'cmd' && this.#hasVariables && word.text.includes('%')) word.expands = true;
     const { text, expands, substitutes } = word;
     const at = word.changed ? this.#plainPlace(from, text) : from;
     return { text, from, to: Math.min(this.#at, this.#text.length), expands, substitutes, ...(at === undefined ? {} : { plainFrom: at }) };

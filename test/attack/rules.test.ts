@@ -155,6 +155,9 @@ test('the case of a drive or a folder does not take a file out of its rule', () 
     assert.equal(answered(edit(file), [allow('edit', 'src/**')], 'win32', 'c:\\ws'), 'once', file);
     assert.equal(answered(edit(file), [allow('edit', '**'), reject('edit', 'src/**')], 'win32', 'c:\\ws'), 'no', file);
   }
+  // The same folder and file by the names of their streams.
+  for (const file of ['src::$INDEX_ALLOCATION\\a.ts', 'src:$I30:$INDEX_ALLOCATION\\a.ts', 'src\\a.ts:x', 'src. \\a.ts'])
+    assert.equal(answered(edit(`c:\\ws\\${file}`), [allow('edit'), reject('edit', 'src/*.ts')], 'win32', 'c:\\ws'), 'no', file);
   assert.equal(answered(edit('D:\\ws\\src\\a.ts'), [allow('edit', 'src/**')], 'win32', 'c:\\ws'), undefined);
 });
 
@@ -298,7 +301,17 @@ test('a rule that rejects a command sees it by every name of its program', () =>
     assert.equal(answered(command(text), [allow('command'), reject('command', 'git push*')], 'win32'), 'no', text);
     assert.equal(answered(command(text), [allow('command'), reject('command', 'Git push*')]), 'no', text);
   }
-  for (const text of ['DEL a.txt', 'del.exe a', 'cmd /c DEL /q a', 'Del a', 'd^el a'])
+  for (const text of [
+    'DEL a.txt',
+    'del.exe a',
+    'cmd /c DEL /q a',
+    'Del a',
+    'd^el a',
+    'del/q a',
+    'DEL,a',
+    '%ComSpec% /c del a',
+    'cmd/c del a',
+  ])
     assert.equal(answered(command(text), [allow('command'), reject('command', 'del *')], 'win32'), 'no', text);
   for (const text of ['echo "git push"', 'git pull', 'gitx push', 'npm run git push'])
     assert.equal(answered(command(text), [allow('command'), reject('command', 'git push*')], 'win32'), 'once', text);
