@@ -36,6 +36,8 @@ export class MarkdownView {
   #drawing: Drawing;
   #text = '';
   #done = false;
+  /** The text grew after it seemed complete; it is not taken for complete again until it is. */
+  #resumed = false;
   /** Text received and not drawn yet. */
   #waiting = '';
   #frame = 0;
@@ -45,12 +47,19 @@ export class MarkdownView {
     this.#drawing = new Drawing(root);
   }
 
-  /** `done`: the text is complete, so draw everything and colour an open fence. `added`: the new end of the text, where known. */
-  show(text: string, done: boolean, added?: string): void {
+  /**
+   * `complete`: no more text comes, so draw everything and colour an open fence; `seemingly` when other parts follow and it grows only as an exception.
+   * `added`: the new end of the text, where known.
+   */
+  show(text: string, complete: boolean | 'seemingly', added?: string): void {
+    const done = complete === true || (complete === 'seemingly' && !this.#resumed);
     if (text.length === this.#text.length && text === this.#text && (this.#done || !done)) return;
     const grown = this.#grownBy(text, added);
-    if (grown === undefined) this.#restart();
-    this.#done ||= done;
+    if (grown === undefined) {
+      this.#resumed ||= this.#done;
+      this.#restart();
+    }
+    this.#done ||= complete === true || (done && !this.#resumed);
     this.#waiting += grown ?? text;
     this.#text = text;
     // A pending frame also draws text that arrives meanwhile.

@@ -519,6 +519,31 @@ test('the line above the composer has a clock, tells silence from work, and offe
   assert.equal(stage.text('.strip-line'), 'Working 0:47');
 });
 
+test('a running command is no silence: its row has a clock of its own', async (t) => {
+  const now = 1_800_000_000_000;
+  t.mock.timers.enable({ apis: ['Date', 'setInterval'], now });
+  const running = callPart({ kind: 'execute', status: 'running', input: { command: 'npm test' }, startedAt: now });
+  const stage = await Stage.open(session({ turns: [turn({ status: 'running', startedAt: now, parts: [running] })] }));
+  t.mock.timers.tick(40_000);
+  assert.equal(stage.text('.strip-line'), 'Working 0:40');
+});
+
+test('a failed command whose only error is its exit code says it once', async () => {
+  const failed = callPart({ kind: 'execute', status: 'failed', input: { command: 'npm test' }, error: { message: 'exit 1' } });
+  const stage = await Stage.open(session({ turns: [turn({ parts: [failed] })] }));
+  assert.equal(stage.text('.call .words'), 'Ran npm test · exit 1');
+  assert.equal(stage.all('.call .fault').length, 0);
+});
+
+test('an edit of one file without a certain place names the file once, and says why it is an excerpt', async () => {
+  const diff = { path: '/code/sample/a.ts', before: 'a', after: 'b', excerpt: { unplaced: true } } as const;
+  const stage = await Stage.open(
+    session({ turns: [turn({ status: 'running', parts: [callPart({ kind: 'edit', output: [{ kind: 'diff', diff }] })] })] }),
+  );
+  assert.equal(stage.all('.diff-head').length, 0);
+  assert.match(stage.text('.call-body'), /cannot be previewed exactly/);
+});
+
 test('paths in running words become links once the host has said that the file exists', async () => {
   const text = 'It is in src/a.ts:12, not in src/gone.ts. Nor in `x y` or https://host.test/a/b.ts.\n\n- see (test/b.test.ts)\n\nEnd.';
   const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'text', id: 'p', text }] })] }));

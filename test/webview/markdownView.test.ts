@@ -219,6 +219,22 @@ test('what is said to be new counts only when the lengths agree', () => {
   assert.equal(root.textContent?.trim(), 'another');
 });
 
+test('a text with others behind it is taken for complete, until it grows', () => {
+  const root = document.createElement('div');
+  const view = new MarkdownView(root);
+  const isFinished = () => [...root.querySelectorAll('.block')].at(-1)?.classList.contains('finished');
+  view.show('One.\n\nTwo.\n', false);
+  assert.equal(isFinished(), false);
+  view.show('One.\n\nTwo.\n', 'seemingly');
+  assert.equal(isFinished(), true);
+  view.show('One.\n\nTwo.\n\nThree.\n', 'seemingly', '\nThree.\n');
+  assert.equal(isFinished(), false, 'it has turned out to grow');
+  view.show('One.\n\nTwo.\n\nThree. More.\n', 'seemingly');
+  assert.equal(isFinished(), false);
+  view.show('One.\n\nTwo.\n\nThree. More.\n', true);
+  assert.equal(root.innerHTML, oneShot('One.\n\nTwo.\n\nThree. More.\n'));
+});
+
 test('a diagram is drawn again when the editor goes from dark to light', async () => {
   const host = globalThis as { parleyBundles?: object; mermaid?: object };
   let theme = '';

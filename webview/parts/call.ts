@@ -14,7 +14,7 @@ import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { contentView, pretty } from './content.ts';
-import { counts, diffCard } from './diffCard.ts';
+import { counts, diffCard, unplacedNote } from './diffCard.ts';
 import { diffLines } from './diffLines.ts';
 import { faultView } from './fault.ts';
 import { fold } from './fold.ts';
@@ -64,7 +64,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
       open
         ? html`<div class="call-body">
             ${answersView(call)} ${steps > 0 ? html`<div class="inside">${draw()}</div>` : nothing}
-            ${outputsView(view, turnId, key, call)} ${call.error && !saysError(call) ? faultView(view, key, call.error) : nothing}
+            ${outputsView(view, turnId, key, call)} ${call.error && !saysError(call, words) ? faultView(view, key, call.error) : nothing}
             ${places(view, call)} ${rawView(view, key, call)}
           </div>`
         : latest && !isSettled(call)
@@ -114,9 +114,10 @@ function timeView(call: ToolCall, status: ToolCall['status']): unknown {
   return took === undefined ? nothing : html`<span class="num">${durationText(took)}</span>`;
 }
 
-/** True when the output repeats the error. */
-function saysError({ error, output }: ToolCall): boolean {
+/** True when the row or the output repeats the error. */
+function saysError({ error, output }: ToolCall, { problem }: CallWords): boolean {
   const message = error?.message.trim() ?? '';
+  if (problem !== undefined && isExitLine(message)) return true;
   return output.some((one) => one.kind === 'content' && one.content.type === 'text' && one.content.text.includes(message));
 }
 
@@ -232,7 +233,7 @@ const MOST_PRINTED = 400_000;
 /** The row names the file when there is only one. */
 function diffView(view: View, turnId: string, key: string, file: ChangedFile | undefined, alone: boolean): TemplateResult | typeof nothing {
   if (!file) return nothing;
-  if (alone && !isUnplaced(file.diffs)) return diffLines(view, key, file.diffs);
+  if (alone) return html`${isUnplaced(file.diffs) ? unplacedNote() : nothing}${diffLines(view, key, file.diffs)}`;
   return diffCard(view, key, file, () => view.act.review({ turnId, path: file.path }));
 }
 

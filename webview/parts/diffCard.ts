@@ -24,9 +24,14 @@ export function diffCard(view: View, key: string, { path: file, diffs }: Changed
       ${mark === undefined ? nothing : html`<span class="tag">${mark}</span>`}
       <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>
     </div>
-    ${isUnplaced(diffs) ? html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>` : nothing}
+    ${isUnplaced(diffs) ? unplacedNote() : nothing}
     ${diffLines(view, key, diffs)}
   </div>`;
+}
+
+/** Says that a change is an excerpt without a certain place in the file. */
+export function unplacedNote(): TemplateResult {
+  return html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>`;
 }
 
 /** `+N −M` over all diffs of one file. */

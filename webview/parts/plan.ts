@@ -20,16 +20,16 @@ export function stripView(view: View, heardAt: number): TemplateResult | typeof 
   const entries = plan?.entries ?? [];
   const open = entries.length > 0 && isUnfolded(view.memory, 'plan', false);
   const waits = waitsFor(view.session, turn) && !turn.stopping;
+  const isSilent = (elapsed: number) => elapsed >= SILENT && !waits && !isAtWork(turn);
   // The card already says what the agent waits for.
   if (waits && entries.length === 0) return nothing;
   const words =
     entries.length > 0 && !turn.stopping && turn.activity === undefined ? planWords(entries, open) : html`<bdi>${stateText(turn)}</bdi>`;
   const restart = (elapsed: number) =>
-    elapsed >= SILENT && !waits
+    isSilent(elapsed)
       ? html`<button class="ghost small" type="button" @click=${() => view.act.remedy('restart')}>${t('Restart agent')}</button>`
       : nothing;
-  const state = (elapsed: number) =>
-    elapsed >= SILENT && !waits ? t('Silent for {0}', durationText(Math.floor(elapsed / 1000) * 1000)) : words;
+  const state = (elapsed: number) => (isSilent(elapsed) ? t('Silent for {0}', durationText(Math.floor(elapsed / 1000) * 1000)) : words);
   const line = html`<span class="words">${clock(heardAt, state)}</span>
     <span class="num">${waits ? nothing : html`<span class="spinner" aria-hidden="true"></span>`}${clock(turn.startedAt)}</span>`;
   return html`<div class="strip-line" role="group" aria-label=${t('Progress')}>
@@ -40,6 +40,12 @@ export function stripView(view: View, heardAt: number): TemplateResult | typeof 
       }${clock(heardAt, restart)}
     </div>
     ${open ? html`<ol class="plan-entries">${entries.map(entryView)}</ol>` : nothing}`;
+}
+
+/** True while the latest call runs: its row has a clock of its own. */
+function isAtWork({ parts }: Turn): boolean {
+  const last = parts.findLast((part) => part.kind === 'call');
+  return last?.call.status === 'running';
 }
 
 function planWords(entries: Plan['entries'], open: boolean): TemplateResult {

@@ -12,13 +12,13 @@ class Markdown extends AsyncDirective {
     if (info.type !== PartType.ELEMENT) throw new Error('markdown() belongs on an element');
   }
 
-  override update(part: ElementPart, [text, done, added]: [text: string, done: boolean, added?: string]): typeof noChange {
+  override update(part: ElementPart, [text, complete, added]: Parameters<MarkdownView['show']>): typeof noChange {
     this.#view ??= new MarkdownView(part.element as HTMLElement);
-    this.#view.show(text, done, added);
+    this.#view.show(text, complete, added);
     return noChange;
   }
 
-  render(_text: string, _done: boolean, _added?: string): typeof noChange {
+  render(..._given: Parameters<MarkdownView['show']>): typeof noChange {
     return noChange;
   }
 
@@ -30,7 +30,7 @@ class Markdown extends AsyncDirective {
 /** Draws markdown into its element and owns the element's content. */
 const markdown = directive(Markdown);
 
-/** Markdown from an agent; `done` once it is complete, `added` is the new text at its end where known. */
-export function textView(text: string, done: boolean, added?: string): TemplateResult {
-  return html`<div class="markdown" dir="auto" ${markdown(text, done, added)}></div>`;
+/** Markdown from an agent; see `MarkdownView.show`. */
+export function textView(...given: Parameters<MarkdownView['show']>): TemplateResult {
+  return html`<div class="markdown" dir="auto" ${markdown(...given)}></div>`;
 }

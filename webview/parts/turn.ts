@@ -130,7 +130,7 @@ function partView(view: View, turn: Turn, family: Family, part: Part, growing: b
   const key = `${turn.id}/${part.id}`;
   switch (part.kind) {
     case 'text':
-      return textView(part.text, done, view.grown(turn.id, part.id));
+      return textView(part.text, done || (growing ? false : 'seemingly'), view.grown(turn.id, part.id));
     case 'thought':
       return thoughtView(view, part, growing, done);
     case 'content':

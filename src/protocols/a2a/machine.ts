@@ -547,7 +547,6 @@ class A2aStep extends Step<A2aState> {
     }
   }
   heard(turn: A2aTurn): void {
-    if (this.now - turn.heardAt >= this.state.setup.timing.silence) this.clearActivity(turn);
     turn.heardAt = this.now;
   }
   restElapsed(turn: A2aTurn, stream: Stream): void {
@@ -1215,9 +1214,6 @@ class A2aStep extends Step<A2aState> {
     // An open turn connection is the only way to stop a running command later; a decision may have gone beside it.
     if (this.has('turnHangsOnConnection') && (waits || isStreaming(turn))) this.tell('keepAlive');
     if (waits) turn.heardAt = this.now;
-    const silent = this.now - turn.heardAt;
-    if (isOffline(turn) || silent < timing.silence) return;
-    this.showActivity(turn, t('Nothing heard from the agent for {0} s', Math.round(silent / 1000)));
   }
 
   // --- notifications: hints that there is news

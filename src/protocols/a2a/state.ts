@@ -22,10 +22,8 @@ import { type Checkpoint, checkpoint } from './schema.ts';
 // --- timers, in milliseconds
 
 export interface Timing {
-  /** `tick`: between looks at what waits: keeping the turn's connection, telling of silence, asking about changed calls. */
+  /** `tick`: between looks at what waits: keeping the turn's connection, asking about changed calls. */
   readonly ping: number;
-  /** Silence until the user sees that the agent is silent. */
-  readonly silence: number;
   /** `stop`: until an agent must answer a cancel and end its stream. */
   readonly patience: number;
   /** `rest N`: how long a stream may stay open after the agent said that it waits, without saying for what. */
@@ -47,7 +45,6 @@ export interface Timing {
 }
 export const TIMING: Timing = {
   ping: 2000,
-  silence: 10_000,
   patience: 5000,
   lastWords: 1000,
   answer: 15_000,

@@ -249,7 +249,7 @@ class AcpStep extends Step<AcpState> {
     for (const id of Object.values(this.state.requests).map((one) => one.id)) this.refuse(LINK, id, INTERNAL, 'The session has ended.');
     this.port(null, 'terminals end', 'terminal', { do: 'end' });
     this.port(null, 'tools end', 'server', { do: 'end' });
-    for (const timer of ['initialize', 'session', 'quiet', 'silence', 'stopping', 'minute']) this.timer(timer, null);
+    for (const timer of ['initialize', 'session', 'quiet', 'stopping', 'minute']) this.timer(timer, null);
   }
   leave(): void {
     const { state } = this;
@@ -635,7 +635,6 @@ class AcpStep extends Step<AcpState> {
     state.startedAt ??= this.now;
     state.stopped = false;
     state.signedIn = false;
-    this.timer('silence', this.limits.look);
     this.sendPrompt();
   }
   /** Sends the prompt of the turn; in a new process the session is opened first. */
@@ -722,16 +721,6 @@ class AcpStep extends Step<AcpState> {
     this.cancelAsks();
     for (const id of keys(this.state.terminals)) if (find(this.state.terminals, id)?.turnId === turn.id) this.stopCommand(id);
   }
-  isSilent(): void {
-    const { turn, heard, asks } = this.state;
-    if (turn?.by !== 'user') return;
-    this.timer('silence', this.limits.look);
-    const isHeard = heard !== turn.heardBefore || Object.keys(asks).length > 0;
-    turn.heardBefore = heard;
-    turn.silent = isHeard ? 0 : turn.silent + this.limits.look;
-    if (turn.silent < this.limits.silence) this.clearActivity(turn);
-    else this.showActivity(turn, t('Nothing heard from the agent for {0} s', Math.floor(turn.silent / 1000)));
-  }
   doesNotStop(): void {
     const { turn } = this.state;
     if (!turn) return;
@@ -747,7 +736,6 @@ class AcpStep extends Step<AcpState> {
     if (!turn) return;
     if (turn.by === 'user') {
       state.stopped = turn.phase === 'stopping';
-      this.timer('silence', null);
       this.timer('stopping', null);
       this.cancelAsks();
     }
@@ -1756,8 +1744,6 @@ class AcpStep extends Step<AcpState> {
         return this.minuteOver();
       case 'quiet':
         return this.settleQuiet();
-      case 'silence':
-        return this.isSilent();
       case 'stopping':
         return this.doesNotStop();
       case 'close':

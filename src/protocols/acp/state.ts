@@ -31,9 +31,6 @@ export interface Limits {
   readonly record: number;
   /** The same for what the agent does unasked. */
   readonly background: number;
-  /** A turn is looked at this often for silence, and told about after `silence`. */
-  readonly look: number;
-  readonly silence: number;
   /** Stopping may take this long before a way out is offered. */
   readonly stopping: number;
   /** A command may go this long without a call that shows it: agents announce it when they have its id. */
@@ -46,8 +43,6 @@ export const LIMITS: Limits = {
   answer: 30_000,
   record: 300,
   background: 2000,
-  look: 5000,
-  silence: 30_000,
   stopping: 10_000,
   unseen: 500,
   close: 300,
@@ -167,9 +162,6 @@ export interface AcpTurn extends TurnState<AcpLane, AcpCall> {
   /** The agent's own terminals that it showed in this turn and whose end it has not told. */
   readonly shownTerminals: Table<true>;
   readonly decided: Decided;
-  /** `heard` when silence was looked for last, and how often it was the same. */
-  heardBefore: number;
-  silent: number;
 }
 export interface PromptState {
   readonly blocks: readonly ContentBlock[];
@@ -348,8 +340,6 @@ export function acpTurn(id: string, by: AcpTurn['by'], promptText: string, promp
     stoppedTerminals: [],
     shownTerminals: {},
     decided: nothingDecided(),
-    heardBefore: 0,
-    silent: 0,
   };
 }
 

@@ -97,7 +97,7 @@ export function newMessageState(): MessageState {
     tasks: {},
     counted: { total: {}, forgotten: {} },
     unknown: [],
-    silence: { since: 0, lookAt: 0, probedAt: null, missed: 0, failure: null, said: 'nothing' },
+    silence: { since: 0, lookAt: 0, probedAt: null, missed: 0, said: 'nothing' },
   };
 }
 
@@ -612,8 +612,8 @@ export class MessageStep extends QwenStep {
     const effects = systemEffects(line);
     if (line.subtype === 'init') talk.announced = true;
     this.learn(effects);
-    if (effects.activity !== undefined) this.activity(effects.activity);
-    if (effects.fails) talk.silence.failure = effects.activity ?? null;
+    if (effects.fails && effects.activity != null) this.sayWaiting(effects.activity);
+    else if (effects.activity !== undefined) this.activity(effects.activity);
     const call = this.call(line.tool_use_id);
     if (line.subtype === 'task_started' && call) this.runs(call.id);
     if (this.isOfBackgroundAgent(line) || !this.tellsOfTask(line, call)) return;
@@ -945,7 +945,7 @@ export class MessageStep extends QwenStep {
 
   startSilence(): void {
     const { silence } = this.talk;
-    Object.assign(silence, { since: this.now, probedAt: null, failure: null });
+    Object.assign(silence, { since: this.now, probedAt: null });
     if (silence.said === 'waiting') silence.said = 'nothing';
     this.lookAfter(LIMITS.silence);
   }
@@ -956,7 +956,6 @@ export class MessageStep extends QwenStep {
   stopSilence(): void {
     const { silence } = this.talk;
     if (this.state.turn) this.timer('silence', null);
-    silence.failure = null;
     if (silence.said === 'waiting') silence.said = 'nothing';
   }
   /** A line came. */
@@ -965,7 +964,6 @@ export class MessageStep extends QwenStep {
     silence.since = this.now;
     silence.missed = 0;
     silence.probedAt = null;
-    silence.failure = null;
     if (silence.said === 'nothing') return;
     if (silence.said === 'dead') return this.isAlive();
     silence.said = 'nothing';
@@ -979,7 +977,7 @@ export class MessageStep extends QwenStep {
     this.activity(null);
     if (this.state.turn) this.startSilence();
   }
-  /** Nothing has come for a while: says so, and finds out whether the agent is still there. */
+  /** Nothing has come for a while: finds out whether the agent is still there. */
   lookAtSilence(): void {
     const { silence } = this.talk;
     if (!this.state.turn) return;
@@ -988,9 +986,7 @@ export class MessageStep extends QwenStep {
       Object.assign(silence, { since: this.now, probedAt: null });
     const quiet = this.now - silence.since;
     if (quiet < LIMITS.silence) return this.lookAfter(LIMITS.silence - quiet);
-    const open = this.openCalls();
-    const inSubAgent = open.some((call) => call.parent !== null);
-    if (open.length === 0) this.sayWaiting(waitingText(silence.failure, Math.floor(quiet / 1000)));
+    const inSubAgent = this.openCalls().some((call) => call.parent !== null);
     if (inSubAgent && quiet >= LIMITS.silenceInSubAgent) {
       this.sayWaiting(t('The sub-agent is silent; it may be waiting for an approval it cannot ask for. Stop ends it.'));
     }
@@ -1072,10 +1068,6 @@ export function commandText({ path, args }: { readonly path: readonly string[]; 
 }
 function startedOver(): string {
   return t('The conversation starts over; what was said before is forgotten.');
-}
-function waitingText(failure: string | null, seconds: number): string {
-  const waiting = t('Nothing heard from the agent for {0} s', seconds);
-  return failure === null ? waiting : `${failure} — ${waiting}`;
 }
 
 function kindOf(type: string): Blocks['blocks'][number]['kind'] | undefined {

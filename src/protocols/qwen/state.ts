@@ -209,8 +209,6 @@ export interface Silence {
   probedAt: number | null;
   /** Count of probes without an answer. */
   missed: number;
-  /** The failure of the model that the agent reported last. */
-  failure: string | null;
   said: 'nothing' | 'waiting' | 'dead';
 }
 export interface Blocks {

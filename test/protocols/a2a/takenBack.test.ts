@@ -85,9 +85,9 @@ test('Stop does not wait for what a busy server asked to wait', async (t) => {
   assert.deepEqual([status, parts.filter((part) => part.kind === 'notice'), agent.heard], ['cancelled', [], []]);
 });
 
-test('silence while a decision waits for a busy server is not the agent’s: it is not said to be waited for', async (t) => {
+test('a decision that waits for a busy server is said to wait, and nothing else', async (t) => {
   const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(503, { 'retry-after': '2' }).end('busy')));
-  const session = talk(t, agent.url, { timing: { ...SOON, silence: 200 } });
+  const session = talk(t, agent.url, { timing: SOON });
   const { turnId } = await allow(session);
   await held(session);
   const said: string[] = [];

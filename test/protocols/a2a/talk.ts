@@ -14,7 +14,6 @@ import { newSession } from '../../../src/session/reduce.ts';
 
 export const FAST: Timing = {
   ping: 50,
-  silence: 60_000,
   patience: 300,
   lastWords: 100,
   answer: 5000,
