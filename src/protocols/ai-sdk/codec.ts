@@ -4,6 +4,7 @@ import { t } from '../../base/l10n.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Content, Field, Output, ToolCall, Usage } from '../../session/model.ts';
+import { kindOf } from '../toolKinds.ts';
 import { toolNameOf } from './message.ts';
 import {
   type Chunk,
@@ -144,7 +145,7 @@ function linkContent(url: string, title: unknown): Content {
 
 export function callOf(id: string, part: ToolPart): ToolCall {
   const name = toolNameOf(part);
-  return { id, name, title: part.title ?? name, kind: 'other', status: 'pending', inputText: '', output: [], locations: [] };
+  return { id, name, title: part.title ?? name, kind: kindOf(name), status: 'pending', inputText: '', output: [], locations: [] };
 }
 
 /** Everything the session shows of a call, as its part stands now. */

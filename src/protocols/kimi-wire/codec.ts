@@ -16,11 +16,11 @@ import type {
   Plan,
   PlanEntry,
   Question,
-  ToolKind,
   TurnId,
 } from '../../session/model.ts';
 import { commandInput, otherArguments } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
+import { kindOf } from '../toolKinds.ts';
 import type {
   AnswerResult,
   ContentPart,
@@ -165,37 +165,7 @@ export function labelOf(value: unknown): string {
 
 // --- calls
 
-/** Built-in tools of the servers in the field; others are judged by their name. */
-const KINDS: Readonly<Record<string, ToolKind>> = {
-  Shell: 'execute',
-  Bash: 'execute',
-  CMD: 'execute',
-  ReadFile: 'read',
-  ReadMediaFile: 'read',
-  ListDirectory: 'read',
-  Glob: 'search',
-  Grep: 'search',
-  WriteFile: 'edit',
-  StrReplaceFile: 'edit',
-  SearchWeb: 'fetch',
-  FetchURL: 'fetch',
-  Think: 'think',
-  SetTodoList: 'think',
-};
-const BY_NAME: readonly (readonly [RegExp, ToolKind])[] = [
-  [/^(run|exec|shell|bash|command)/i, 'execute'],
-  [/^(read|list|ls|view|cat)(_|$|[A-Z])/, 'read'],
-  [/^(glob|grep|search|find)(_|$|[A-Z])/, 'search'],
-  [/^(edit|write|create|replace|patch|apply)(_|$|[A-Z])/, 'edit'],
-  [/^(delete|remove)(_|$|[A-Z])/, 'delete'],
-  [/^(move|rename)(_|$|[A-Z])/, 'move'],
-  [/^(fetch|download)(_|$|[A-Z])/, 'fetch'],
-];
 const TITLE_LENGTH = 200;
-
-export function kindOf(tool: string): ToolKind {
-  return (Object.hasOwn(KINDS, tool) ? KINDS[tool] : BY_NAME.find(([pattern]) => pattern.test(tool))?.[1]) ?? 'other';
-}
 
 /** The tool and the one argument that says most: a command, a path, a question. */
 export function titleOf(tool: string, input: unknown): string {

@@ -22,6 +22,7 @@ import { machineOf, OFFER_RESTART, RESTART, Step, type StopLimits, type TurnEnd,
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Command, Fault, Offers, Part, Question, Remedy, ToolCall, ToolOffer } from '../../session/model.ts';
 import { junkWhileOpening } from '../junk.ts';
+import { kindOf } from '../toolKinds.ts';
 import {
   approvalAnswer,
   approvalOf,
@@ -31,7 +32,6 @@ import {
   fromUserInput,
   isBackground,
   isNewer,
-  kindOf,
   LEGACY,
   locationsOf,
   modeChoice,
