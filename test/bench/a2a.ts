@@ -13,6 +13,7 @@ import { TIMING } from '../../src/protocols/a2a/state.ts';
 import type { Adapter, AdapterContext } from '../../src/protocols/adapter.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
+import { inTurns, isSide, type Sides } from './timing/apart.ts';
 import { quietScene } from './timing/quietScene.ts';
 import { median, stopwatch, type Took } from './timing/stopwatch.ts';
 
@@ -220,39 +221,40 @@ async function newer(url: string): Promise<Took> {
   return read();
 }
 
-const { child, url } = await startPlayer();
-// A conversation that stays open, as in the editor: without one, the engine forgets the shapes of its objects between rounds.
-const kept = await open(`${url}/0.3`, () => {});
-const sides = {
-  'ours, 0.3': () => ours(`${url}/0.3`),
-  'ours to the records, 0.3': () => records(url, '0.3'),
-  '@a2a-js/sdk 0.3': () => older(`${url}/0.3`),
-  'ours, 1.0': () => ours(`${url}/1.0`),
-  'ours to the records, 1.0': () => records(url, '1.0'),
-  '@a2a-js/sdk 1.x': () => newer(`${url}/1.0`),
-} as const;
-const took = Object.fromEntries(Object.keys(sides).map((name) => [name, [] as Took[]]));
-// In turns, so that what else the machine does falls on all; the first round is cold.
-for (let n = 0; n <= ROUNDS; n += 1) {
-  for (const [name, run] of Object.entries(sides)) {
-    const one = await run();
-    if (n > 0) took[name]?.push(one);
-  }
+/** Conversations that stay open, as in the editor: without one, the engine forgets the shapes of its objects between rounds. */
+const kept = new Map<string, Adapter>();
+async function oursBesideKept(url: string): Promise<Took> {
+  if (!kept.has(url)) kept.set(url, await open(url, () => {}));
+  return ours(url);
 }
-kept.dispose();
-child.kill();
-for (const by of ['clock', 'processor'] as const) {
-  console.log(`${RECORDS} events from the socket to the session, by the ${by} (median of ${ROUNDS}):`);
-  const of = (name: keyof typeof sides) => median((took[name] ?? []).map((one) => one[by]));
-  for (const name of Object.keys(sides) as (keyof typeof sides)[]) {
-    console.log(`  ${name}: ${Math.round(RECORDS / (of(name) / 1000)).toLocaleString('en')} events/s (${Math.round(of(name))} ms)`);
+const sides: Sides<string> = {
+  'ours, 0.3': (url) => oursBesideKept(`${url}/0.3`),
+  'ours to the records, 0.3': (url) => records(url, '0.3'),
+  '@a2a-js/sdk 0.3': (url) => older(`${url}/0.3`),
+  'ours, 1.0': (url) => oursBesideKept(`${url}/1.0`),
+  'ours to the records, 1.0': (url) => records(url, '1.0'),
+  '@a2a-js/sdk 1.x': (url) => newer(`${url}/1.0`),
+};
+
+async function main(): Promise<void> {
+  const { child, url } = await startPlayer();
+  const took = await inTurns(sides, url, ROUNDS);
+  child.kill();
+  for (const by of ['clock', 'processor'] as const) {
+    console.log(`${RECORDS} events from the socket to the session, by the ${by} (median of ${ROUNDS}):`);
+    const of = (name: string) => median(took(name).map((one) => one[by]));
+    for (const name of Object.keys(sides)) {
+      console.log(`  ${name}: ${Math.round(RECORDS / (of(name) / 1000)).toLocaleString('en')} events/s (${Math.round(of(name))} ms)`);
+    }
+    const times = (how: 'ours' | 'ours to the records') =>
+      `${(of('@a2a-js/sdk 0.3') / of(`${how}, 0.3`)).toFixed(2)} times as fast in 0.3, ${(of('@a2a-js/sdk 1.x') / of(`${how}, 1.0`)).toFixed(2)} in 1.0`;
+    console.log(`  ours to the session beside the SDK's events: ${times('ours')}`);
+    console.log(`  the same work, to events that are checked: ${times('ours to the records')}`);
   }
-  const times = (how: 'ours' | 'ours to the records') =>
-    `${(of('@a2a-js/sdk 0.3') / of(`${how}, 0.3`)).toFixed(2)} times as fast in 0.3, ${(of('@a2a-js/sdk 1.x') / of(`${how}, 1.0`)).toFixed(2)} in 1.0`;
-  console.log(`  ours to the session beside the SDK's events: ${times('ours')}`);
-  console.log(`  the same work, to events that are checked: ${times('ours to the records')}`);
+  const cuts: number[] = [];
+  for (let n = 0; n < CUTS; n += 1) cuts.push(await recovery());
+  console.log(`from a cut to the first new words: ${median(cuts).toFixed(1)} ms (median of ${CUTS})`);
+  process.exit(0);
 }
-const cuts: number[] = [];
-for (let n = 0; n < CUTS; n += 1) cuts.push(await recovery());
-console.log(`from a cut to the first new words: ${median(cuts).toFixed(1)} ms (median of ${CUTS})`);
-process.exit(0);
+
+if (!isSide(sides)) await main();

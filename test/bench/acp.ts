@@ -11,6 +11,7 @@ import { LiveSession } from '../../src/live/liveSession.ts';
 import { acp } from '../../src/protocols/acp/index.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
 import { newSession } from '../../src/session/reduce.ts';
+import { inTurns, isSide, type Sides } from './timing/apart.ts';
 import { median, stopwatch, type Took } from './timing/stopwatch.ts';
 
 /**
@@ -40,22 +41,22 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (t
 process.stdin.on('end', () => process.exit(0));
 `;
 
-const base = mkdtempSync(path.join(tmpdir(), 'parley-bench-acp-'));
-// The agent worked in /w: its edits are inside the session's folder here as well.
-const recording = readFileSync(path.resolve('test/bench/acp/claude.jsonl'), 'utf8').replaceAll('/w/', `${base}/`).trim().split('\n');
-const program = path.join(base, 'player.cjs');
-const played = path.join(base, 'played.jsonl');
-writeFileSync(program, player);
+interface Given {
+  readonly base: string;
+  readonly updates: number;
+}
+const programIn = (base: string) => path.join(base, 'player.cjs');
+const playedIn = (base: string) => path.join(base, 'played.jsonl');
 const ports: Ports = {
   tools: [],
   files: { read: async () => '{\n  "name": "sample",\n  "debug": false\n}\n', write: async () => {} },
   terminals: { create: () => Promise.reject(new Error('none')) },
 };
 
-async function ours(): Promise<Took> {
+async function ours({ base }: Given): Promise<Took> {
   const live = new LiveSession(newSession('s', { protocol: 'acp', name: '' }, base), 'bench', {
     protocol: acp,
-    launch: async () => ({ kind: 'process', command: process.execPath, args: [program, played], env: {}, cwd: base }),
+    launch: async () => ({ kind: 'process', command: process.execPath, args: [programIn(base), playedIn(base)], env: {}, cwd: base }),
     ports,
     rules: () => [],
     client: { name: 'bench', version: '0' },
@@ -87,8 +88,8 @@ async function ours(): Promise<Took> {
   return took;
 }
 
-async function theirs(): Promise<Took> {
-  const child: ChildProcess = spawn(process.execPath, [program, played], { stdio: ['pipe', 'pipe', 'inherit'] });
+async function theirs({ base, updates }: Given): Promise<Took> {
+  const child: ChildProcess = spawn(process.execPath, [programIn(base), playedIn(base)], { stdio: ['pipe', 'pipe', 'inherit'] });
   if (!child.stdin || !child.stdout) throw new Error('no pipes');
   let seen = 0;
   let took: Took = { clock: 0, processor: 0 };
@@ -108,30 +109,20 @@ async function theirs(): Promise<Took> {
       took = read();
     });
   child.kill();
-  if (seen !== expected) throw new Error(`the official client told of ${seen} of ${expected} updates`);
+  if (seen !== updates) throw new Error(`the official client told of ${seen} of ${updates} updates`);
   return took;
 }
 
-let expected = 0;
+const sides: Sides<Given> = { ours, theirs };
 
-/** Conversations of either side that are not measured: an editor's process has long been warm when an agent floods it. */
-const WARM_UP = 2;
-
-/** In turns, so that what else the machine does falls on both. */
-async function beside(what: string, updates: readonly string[]): Promise<void> {
-  writeFileSync(played, updates.join('\n'));
-  expected = updates.length * TURNS * ROUNDS;
-  const took = { ours: [] as Took[], theirs: [] as Took[] };
-  for (let n = 0; n < WARM_UP + 7; n += 1) {
-    const [mine, official] = [await ours(), await theirs()];
-    if (n < WARM_UP) continue;
-    took.ours.push(mine);
-    took.theirs.push(official);
-  }
-  console.log(`${what}, ${expected} updates:`);
+async function beside(base: string, what: string, lines: readonly string[]): Promise<void> {
+  writeFileSync(playedIn(base), lines.join('\n'));
+  const updates = lines.length * TURNS * ROUNDS;
+  const took = await inTurns(sides, { base, updates }, 7);
+  console.log(`${what}, ${updates} updates:`);
   for (const by of ['clock', 'processor'] as const) {
-    const [mine, official] = [median(took.ours.map((one) => one[by])), median(took.theirs.map((one) => one[by]))];
-    const perSecond = (ms: number) => `${Math.round(expected / (ms / 1000)).toLocaleString('en')} updates/s (${Math.round(ms)} ms)`;
+    const [mine, official] = [median(took('ours').map((one) => one[by])), median(took('theirs').map((one) => one[by]))];
+    const perSecond = (ms: number) => `${Math.round(updates / (ms / 1000)).toLocaleString('en')} updates/s (${Math.round(ms)} ms)`;
     console.log(`  by the ${by}: ours ${perSecond(mine)}, official client ${perSecond(official)}: ${(official / mine).toFixed(1)} times`);
   }
 }
@@ -163,11 +154,16 @@ async function bytes(): Promise<void> {
   console.log(`ACP adds ${((all - rest) / 1000).toFixed(1)} kB minified to the bundle of all protocols (${(all / 1000).toFixed(1)} kB)`);
 }
 
-await beside('a whole conversation', recording);
-await beside(
-  'text only',
-  recording.filter((update) => update.includes('_chunk"')),
-);
-await bytes();
-rmSync(base, { recursive: true, force: true });
-process.exit(0);
+async function main(): Promise<void> {
+  const base = mkdtempSync(path.join(tmpdir(), 'parley-bench-acp-'));
+  writeFileSync(programIn(base), player);
+  // The agent worked in /w: its edits are inside the session's folder here as well.
+  const recording = readFileSync(path.resolve('test/bench/acp/claude.jsonl'), 'utf8').replaceAll('/w/', `${base}/`).trim().split('\n');
+  await beside(base, 'a whole conversation', recording);
+  const text = recording.filter((update) => update.includes('_chunk"'));
+  await beside(base, 'text only', text);
+  await bytes();
+  rmSync(base, { recursive: true, force: true });
+}
+
+if (!isSide(sides)) await main();
