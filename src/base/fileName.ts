@@ -46,6 +46,22 @@ export function pathBelowFolder(folder: string, file: string, platform: Platform
   return names.slice(-depth).join('/');
 }
 
+/** True for a path in a network folder, or of a device, that none of these folders is in: it is not looked at before somebody has allowed that. */
+export function isOnOtherServer(target: string, folders: readonly string[], platform: Platform): boolean {
+  const share = shareOf(target, platform);
+  return share !== undefined && folders.every((folder) => shareOf(folder, platform) !== share);
+}
+
+/**
+ * The network folder (`//server/share`) or the device that a path of Windows is in; undefined for a path on a drive. To look at one, Windows connects
+ * to the server, tells it who the user is, and may wait for half a minute.
+ */
+function shareOf(file: string, platform: Platform): string | undefined {
+  if (platform !== 'win32' || !/^[\\/]{2}/.test(file)) return undefined;
+  const key = fileKey(file, platform);
+  return /^[a-z]:/.test(key) ? undefined : key.split('/', 4).join('/');
+}
+
 /** A name folded as broadly as the broadest system folds it: case, compatibility forms, invisible characters, trailing dots and blanks. */
 export function foldName(name: string): string {
   const plain = name.normalize('NFKC').replace(INVISIBLE, '');

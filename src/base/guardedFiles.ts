@@ -32,7 +32,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     .tmux.conf .psqlrc .sqliterc .my.cnf .mylogin.cnf .gdbinit .lldbinit .irbrc .pryrc .pythonrc .pythonstartup .pdbrc .rprofile .renviron .rprofile.site
     .octaverc .ghci .guile .erlang .iex.exs .jupyter .ipython .mise.toml mise.toml .mise mise.*.toml .mise.*.toml .tool-versions .asdfrc .autoenv
     .autoenv.zsh .rvmrc .ruby-version .nvmrc .sdkmanrc .direnv .direnvrc *_profile.ps1 profile.ps1 *.psd1 autorun.inf desktop.ini *.desktop *.lnk *.url
-    *.scf *.command *.terminal .hushlogin .forward .procmailrc .crontab crontab .lessfilter .nanorc .ackrc
+    *.scf *.library-ms *.searchconnector-ms *.command *.terminal .hushlogin .forward .procmailrc .crontab crontab .lessfilter .nanorc .ackrc
     .ripgreprc authorized_keys `,
   // Servers and services run these on the next push, on a schedule or when a package is deployed.
   automation: `.github .gitlab .gitlab-ci.yml .gitlab-ci .circleci .travis.yml azure-pipelines* .azure-pipelines .azuredevops jenkinsfile* .jenkins
@@ -62,7 +62,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     pom.xml *.pom build.gradle* settings.gradle* *.gradle *.gradle.kts init.gradle* gradle.properties gradle-wrapper.* gradlew* .gradle mvnw* .mvn
     build.xml ivy.xml build.sbt *.sbt .sbtopts .jvmopts .jvmprofile .scalafix.conf build.sc build.mill .mill* project.clj deps.edn
     bb.edn shadow-cljs.edn build.boot profiles.clj *.csproj *.fsproj *.vbproj *.vcxproj* *.sln *.slnx *.slnf *.proj *.projitems *.props *.targets
-    *.tasks *.rsp nuget.config packages.config packages.lock.json global.json dotnet-tools.json directory.*.props directory.*.targets cake.config *.cake     omnisharp.json *.xcodeproj *.xcworkspace *.xcconfig *.pbxproj *.xcscheme package.swift package.resolved     .swiftpm mix.exs mix.lock .formatter.exs .credo.exs rebar.config* rebar.lock erlang.mk dune dune-project dune-workspace *.opam     stack.yaml* cabal.project* *.cabal package.yaml setup.hs setup.lhs .hlint.yaml build.zig build.zig.zon zls.json makefile.pl build.pl cpanfile*
+    *.tasks *.rsp nuget.config packages.config packages.lock.json global.json dotnet-tools.json directory.*.props directory.*.targets cake.config *.cake *proj.user *.suo     omnisharp.json *.xcodeproj *.xcworkspace *.xcconfig *.pbxproj *.xcscheme package.swift package.resolved     .swiftpm mix.exs mix.lock .formatter.exs .credo.exs rebar.config* rebar.lock erlang.mk dune dune-project dune-workspace *.opam     stack.yaml* cabal.project* *.cabal package.yaml setup.hs setup.lhs .hlint.yaml build.zig build.zig.zon zls.json makefile.pl build.pl cpanfile*
     dist.ini .perltidyrc .perlcriticrc *.nimble nim.cfg *.nims config.nims project.toml renv.lock .lintr .luacheckrc .luarc.json
     *.rockspec .busted shard.yml shard.lock dub.json dub.sdl pubspec.yaml pubspec.lock analysis_options.yaml build.yaml melos.yaml elm.json
     spago.* bsconfig.json rescript.json foundry.toml hardhat.config* truffle-config* remappings.txt brownie-config* anchor.toml .tflint.hcl

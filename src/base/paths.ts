@@ -8,8 +8,18 @@ export function isAbsolutePath(path: string): boolean {
 
 /** Like `path.resolve` of two arguments, the first of them absolute. */
 export function resolvePath(from: string, to: string): string {
-  if (isWindowsPath(from) || isWindowsPath(to)) return resolveWindows(from, to);
+  if (isWindowsPath(from)) return resolveWindows(from, asWindowsPath(from, to));
+  if (isWindowsPath(to)) return resolveWindows(from, to);
   return `/${normalize((to.startsWith('/') ? to : `${from}/${to}`).split('/')).join('/')}`;
+}
+/** What only Windows takes for a path with a drive or a share: `//server/share`, `/c:/a` of an address, `c:a` in the current folder of a drive. */
+function asWindowsPath(from: string, to: string): string {
+  if (/^\/\/[^/]/.test(to)) return to.replaceAll('/', '\\');
+  if (/^\/[A-Za-z]:\//.test(to)) return to.slice(1);
+  const [drive] = /^[A-Za-z]:(?![\\/])/.exec(to) ?? [];
+  if (drive === undefined) return to;
+  const rest = to.slice(drive.length);
+  return drive.toLowerCase() === from.slice(0, 2).toLowerCase() ? rest : `${drive}\\${rest}`;
 }
 function resolveWindows(from: string, to: string): string {
   const root = /^[A-Za-z]:|^[\\/]{2}[^\\/]+[\\/][^\\/]+/.exec(isWindowsPath(to) ? to : from)?.[0] ?? '';
@@ -39,11 +49,15 @@ export const REMOTE = /^vscode-remote:\/\/[^/?#]*/i;
 
 /** The path of a `file:` URI, or the text itself when it is none that can be read. Drive letters and hosts make Windows paths. */
 export function pathOfUri(uri: string): string {
-  const [, host = '', encoded] = /^file:(?:\/\/([^/?#]*))?(\/[^?#]*)/i.exec(uri) ?? [];
+  const [, server = '', encoded] = /^file:(?:\/\/([^/?#]*))?(\/[^?#]*)/i.exec(uri) ?? [];
   if (encoded === undefined || /%2f/i.test(encoded)) return uri;
   const path = decoded(encoded);
-  if (path === undefined) return uri;
-  if (/^\/[A-Za-z]:(\/|$)/.test(path)) return path.slice(1).replaceAll('/', '\\');
+  // The editor writes \\wsl$ as wsl%24.
+  const host = decoded(server);
+  if (path === undefined || host === undefined || /[\\/]/.test(host)) return uri;
+  if (/^\/[A-Za-z]:([\\/]|$)/.test(path)) return path.slice(1).replaceAll('/', '\\');
+  // Many programs write two slashes in place of three.
+  if (/^[A-Za-z]:$/.test(host)) return `${host}${path.replaceAll('/', '\\')}`;
   return host === '' || host === 'localhost' ? path : `\\\\${host}${path.replaceAll('/', '\\')}`;
 }
 function decoded(text: string): string | undefined {
@@ -55,7 +69,8 @@ function decoded(text: string): string | undefined {
 }
 
 /** The `file:` URI of an absolute path. */
-export function uriOfPath(path: string): string {
+export function uriOfPath(given: string): string {
+  const path = given.replace(/^\\\\\?\\(?:(UNC)(?=\\)|(?=[A-Za-z]:))/i, (_, unc) => (unc ? '\\' : ''));
   const encoded = (text: string) => encodeURI(text.replaceAll('\\', '/')).replaceAll('?', '%3F').replaceAll('#', '%23');
   if (path.startsWith('\\\\')) return `file:${encoded(path)}`;
   return isWindowsPath(path)

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Mention, MentionedPlace } from '../bridge/contract.ts';
+import { keyOfFile } from '../protocols/paths.ts';
 import { availableContexts, folderLabel } from './context.ts';
 import { scoreOf } from './fileScore.ts';
 import type { RecentCommands } from './recentCommands.ts';
@@ -79,7 +80,12 @@ function foldersOf(files: readonly vscode.Uri[], query: string): readonly Scored
   const folders = new Set(files.map(({ fsPath }) => path.dirname(fsPath)));
   return [...folders].flatMap((folder): readonly Scored[] => {
     const label = folderLabel(folder);
-    if (label.startsWith('/') || label === './' || vscode.workspace.workspaceFolders?.some(({ uri }) => uri.fsPath === folder)) return [];
+    if (
+      label.startsWith('/') ||
+      label === './' ||
+      vscode.workspace.workspaceFolders?.some(({ uri }) => keyOfFile(uri.fsPath) === keyOfFile(folder))
+    )
+      return [];
     // A slash at the end selects a folder.
     const score = scoreOf(label.slice(0, -1), query.replace(/\/$/, ''), query.endsWith('/'));
     return score > 0 ? [{ mention: { kind: 'folder', path: `${folder}${path.sep}`, label }, score }] : [];

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { isOnOtherServer } from '../base/fileName.ts';
 import { guardReason } from '../base/guardedFiles.ts';
 import { pathBelow, platform, realPathNow } from '../protocols/paths.ts';
 import type { WorkspacePaths } from '../session/policy.ts';
@@ -10,7 +11,7 @@ export function workspacePathsAt(cwd: string): WorkspacePaths {
     platform,
     real: root,
     below: (target) => {
-      if (target.includes('\0')) return undefined;
+      if (target.includes('\0') || isOnOtherServer(target, [cwd, root], platform)) return undefined;
       const real = realPathNow(path.resolve(cwd, target));
       const below = pathBelow(root, real);
       if (below === undefined) return undefined;

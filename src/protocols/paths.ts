@@ -1,7 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { fileKey, type Platform, pathBelowFolder } from '../base/fileName.ts';
+import { fileKey, isOnOtherServer, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { guardReason } from '../base/guardedFiles.ts';
 
 /** Where a path an agent names really lies (acp.md §10.3). */
@@ -22,9 +22,11 @@ export function keyOfFile(file: string): string {
 export async function placeOf(target: string, roots: readonly string[], known?: string): Promise<Place> {
   if (target.includes('\0')) throw new Error('The path holds a NUL character.');
   if (!path.isAbsolute(target)) throw new Error(`The path is not absolute: ${target}`);
+  const realRoots = await Promise.all(roots.map((root) => realPath(root)));
+  if (isOnOtherServer(target, [...roots, ...realRoots], platform)) return 'outside';
   const real = known ?? (await realPath(path.resolve(target)));
-  for (const root of roots) {
-    const below = pathBelow(await realPath(root), real);
+  for (const [at, root] of roots.entries()) {
+    const below = pathBelow(realRoots[at] ?? root, real);
     // By both names: an editor reads .vscode/settings.json through whatever link is there.
     if (below !== undefined) return guardReason(below) || guardReason(pathBelow(root, path.resolve(target)) ?? '') ? 'guarded' : 'inside';
   }

@@ -34,7 +34,7 @@ const STDERR_KEPT = 64 * 1024;
 const DRAIN = 300;
 const PATIENCE = { end: 5_000, term: 3_000 };
 /** Variables meant for the editor's own runtime, which change what a foreign program does. */
-const NOT_INHERITED = ['DEBUG', 'NODE_OPTIONS', 'ELECTRON_RUN_AS_NODE'];
+const NOT_INHERITED = { DEBUG: undefined, NODE_OPTIONS: undefined, ELECTRON_RUN_AS_NODE: undefined };
 
 /**
  * A child process as a channel over its stdin and stdout. It leads its own process group; disposing ends its input, then the whole group by
@@ -174,11 +174,11 @@ class ProcessChannel implements Channel {
 
 /** The inherited environment of a program started here, with `added` applied; an undefined value removes a variable. */
 export function environmentWith(added: ProcessSpec['env']): NodeJS.ProcessEnv {
-  const env: NodeJS.ProcessEnv = { ...process.env };
-  for (const name of NOT_INHERITED) delete env[name];
+  const onWindows = process.platform === 'win32';
+  const env = mergeEnvironment({ ...process.env }, NOT_INHERITED, onWindows);
   // Keeps cmd.exe from running a program of the working folder in place of the one on the PATH.
-  if (process.platform === 'win32') env.NoDefaultCurrentDirectoryInExePath = '1';
-  return mergeEnvironment(env, added, process.platform === 'win32');
+  if (onWindows) env.NoDefaultCurrentDirectoryInExePath = '1';
+  return mergeEnvironment(env, added, onWindows);
 }
 
 /** Sets or, where the value is undefined, removes variables in `env`. Windows knows `Path` and `PATH` as one name. */

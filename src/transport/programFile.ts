@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import * as fs from 'node:fs';
 import path from 'node:path';
 
 /** The file endings that may follow the name of a program. */
@@ -15,15 +15,32 @@ export interface ProgramSearch {
 }
 const here: ProgramSearch = {
   platform: process.platform,
-  isFile: (file) => statSync(file, { throwIfNoEntry: false })?.isFile() ?? false,
+  isFile: (file) => isProgramFile(file),
   textOf: (file) => {
     try {
-      return readFileSync(file, 'utf8');
+      return fs.readFileSync(file, 'utf8');
     } catch {
       return undefined;
     }
   },
 };
+
+/**
+ * False for what cannot be looked at: the search goes on in the next folder. A program of the Microsoft Store is a link that only Windows itself can
+ * follow.
+ */
+export function isProgramFile(file: string, look: Pick<typeof fs, 'statSync' | 'lstatSync'> = fs): boolean {
+  try {
+    return look.statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    try {
+      const itself = look.lstatSync(file);
+      return itself.isFile() || itself.isSymbolicLink();
+    } catch {
+      return false;
+    }
+  }
+}
 
 /** The folders of a PATH; those that count from the working folder are left out. Windows allows quotes around each. */
 export function foldersOf(searched: string, platform: NodeJS.Platform = process.platform): readonly string[] {
@@ -96,7 +113,8 @@ export function commandOf(
  * Throws for a program, or a line for the shell, that cmd.exe would run in a network folder: it cannot, and takes the Windows folder in its place.
  */
 export function refuseNetworkFolder(file: string | undefined, cwd: string, platform: NodeJS.Platform = process.platform): void {
-  if (platform !== 'win32' || !/^[\\/]{2}(?![?.][\\/])/.test(cwd) || (file !== undefined && /\.(?:exe|com)$/i.test(file))) return;
+  if (platform !== 'win32' || !/^[\\/]{2}(?![?.][\\/](?!UNC[\\/]))/i.test(cwd) || (file !== undefined && /\.(?:exe|com)$/i.test(file)))
+    return;
   throw new Error(`cmd.exe does not run in the network folder ${cwd}. Give the folder a drive letter (net use).`);
 }
 

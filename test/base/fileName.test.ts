@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileKey, type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
+import { fileKey, isOnOtherServer, type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
 import { assertLinear } from '../attack/linear.ts';
 
 /** Spellings of one file. */
@@ -66,6 +66,23 @@ test('what lies below a folder is told in its own spelling', () => {
   ];
   for (const [platform, folder, file, below] of cases)
     assert.equal(pathBelowFolder(folder, file, platform), below, `${file} below ${folder}`);
+});
+
+test('a network folder or a device is another server, unless a known folder is in it', () => {
+  const elsewhere = (target: string, ...folders: string[]) => isOnOtherServer(target, folders, 'win32');
+  for (const target of [
+    '\\\\evil\\share\\a',
+    '//evil/share',
+    '\\\\?\\UNC\\evil\\share\\a',
+    '\\\\.\\pipe\\a',
+    '\\\\?\\GLOBALROOT\\Device\\a',
+  ])
+    assert.ok(elsewhere(target, 'C:\\ws', '\\\\server\\share\\ws'), target);
+  for (const target of ['C:\\a', '\\\\?\\C:\\a', '\\\\.\\c:\\a', '/a', 'a', '\\a']) assert.ok(!elsewhere(target, 'C:\\ws'), target);
+  for (const target of ['\\\\SERVER\\Share\\b', '//server/share', '\\\\?\\UNC\\server\\share\\b'])
+    assert.ok(!elsewhere(target, 'Z:\\ws', '\\\\server\\share\\ws'), target);
+  assert.ok(elsewhere('\\\\server\\other\\b', '\\\\server\\share\\ws'));
+  assert.ok(!isOnOtherServer('//evil/share', ['/ws'], 'posix'));
 });
 
 test('a path of any length costs time in proportion', () => {

@@ -45,6 +45,11 @@ test('files that run by themselves are guarded by every name a system opens them
   assert.ok(all.length >= 200);
 });
 
+test('files that Windows reads by itself are guarded', () => {
+  for (const name of ['App.csproj.user', '.vs/x/v17/.suo', 'x.suo', 'a.library-ms', 'b.searchConnector-ms'])
+    assert.ok(guardReason(name), name);
+});
+
 test('ordinary files are not guarded', () => {
   for (const name of ordinary) assert.equal(guardReason(name), undefined, name);
 });

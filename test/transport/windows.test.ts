@@ -10,7 +10,7 @@ import { childTerminals } from '../../src/live/childTerminals.ts';
 import { cmdArgument } from '../../src/protocols/acp/terminals.ts';
 import { homeFolder } from '../../src/transport/environment.ts';
 import { mergeEnvironment, processChannel } from '../../src/transport/process.ts';
-import { commandOf, endingsOf, foldersOf, programOf, refuseNetworkFolder } from '../../src/transport/programFile.ts';
+import { commandOf, endingsOf, foldersOf, isProgramFile, programOf, refuseNetworkFolder } from '../../src/transport/programFile.ts';
 import { versionOf, whereIs } from '../../src/transport/programs.ts';
 import { replaceFile, replaceFileSync } from '../../src/transport/replaceFile.ts';
 
@@ -35,6 +35,16 @@ test('a missing command in a terminal ends with exit code 127', async () => {
   const terminals = childTerminals({ cwd: tmpdir(), spawn: startsCmdInstead });
   const terminal = await terminals.create({ command: path.resolve('no-such-command'), args: [] });
   assert.deepEqual(await terminal.exited(), { code: 127, signal: null });
+});
+
+test('a file that cannot be looked at is no program, unless it is a link that only Windows follows', () => {
+  const refused = (): never => {
+    throw Object.assign(new Error('EACCES'), { code: 'EACCES' });
+  };
+  const link = { isFile: () => false, isSymbolicLink: () => true };
+  assert.equal(isProgramFile('C:\\secret\\qwen.exe', { statSync: refused, lstatSync: refused }), false);
+  assert.equal(isProgramFile('C:\\WindowsApps\\pwsh.exe', { statSync: refused, lstatSync: (() => link) as never }), true);
+  assert.equal(isProgramFile(process.execPath), true);
 });
 
 test('names of variables that differ in case are one variable on Windows, two elsewhere', () => {
@@ -216,12 +226,13 @@ test('what cmd.exe would run in a network folder is refused, for it would run in
       refuseNetworkFolder(file, cwd, platform);
       return false;
     } catch (error) {
-      assert.match(String(error), /network folder \\\\server\\share|network folder \/\/wsl/);
+      assert.match(String(error), /network folder \\\\(?:\?\\UNC\\)?server\\share|network folder \/\/wsl/);
       return true;
     }
   };
   for (const file of ['C:\\n\\agent.cmd', 'C:\\n\\agent.BAT', 'C:\\n\\agent', undefined])
     assert.ok(refused(file, '\\\\server\\share\\ws'), file);
+  assert.ok(refused(undefined, '\\\\?\\UNC\\server\\share'));
   assert.ok(refused(undefined, '//wsl.localhost/Ubuntu/home/me'));
   assert.ok(!refused('C:\\n\\node.exe', '\\\\server\\share'));
   for (const folder of ['c:\\ws', '\\\\?\\C:\\ws', '\\\\.\\C:\\ws']) assert.ok(!refused('C:\\n\\agent.cmd', folder), folder);

@@ -1,5 +1,6 @@
 import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { isOnOtherServer } from '../../base/fileName.ts';
 import { type GuardReason, guardReason } from '../../base/guardedFiles.ts';
 import { homeFolder } from '../../transport/environment.ts';
 
@@ -19,6 +20,8 @@ export interface Place {
   readonly guarded?: GuardReason;
 }
 
+const system = process.platform === 'win32' ? 'win32' : 'posix';
+
 /**
  * Where a path given by a model leads. A link that leads out of the roots is outside, also for a file that does not exist yet: the nearest
  * existing parent decides. Throws for paths with a NUL.
@@ -27,8 +30,9 @@ export async function placeOf(workspace: Workspace, given: string): Promise<Plac
   if (given.includes('\0')) throw new Error('a path cannot contain a NUL character');
   const expanded = /^~(?=$|[\\/])/.test(given) ? homeFolder() + given.slice(1) : given;
   const absolute = path.resolve(workspace.cwd, expanded);
-  const real = await realOf(absolute);
   const roots = await Promise.all(workspace.roots.map((root) => realOf(path.resolve(root))));
+  // Asked about before anything of it is looked at.
+  const real = isOnOtherServer(absolute, [...workspace.roots, ...roots], system) ? absolute : await realOf(absolute);
   const root = roots.find((one) => isWithin(one, real));
   const guarded = guardReason(root === undefined ? real : path.relative(root, real)) ?? guardReason(belowRoots(workspace, absolute));
   return { path: absolute, real, inside: root !== undefined, ...(guarded ? { guarded } : {}) };
