@@ -62,6 +62,7 @@ export class CodeBlock {
   #draw(): void {
     const place = document.createElement('div');
     place.className = 'diagram';
+    place.tabIndex = 0;
     place.setAttribute('role', 'img');
     place.setAttribute('aria-label', t('Diagram'));
     const drawn = async (): Promise<void> => {
@@ -105,6 +106,8 @@ const page = globalThis as typeof globalThis & { readonly mermaid?: Mermaid };
 
 /** Longest text drawn as a diagram, in UTF-16 units; longer ones stay code. */
 const LONGEST = 20_000;
+/** Diagrams are made smaller to fit, down to this share of their size. */
+const LEAST_SCALE = 0.8;
 /** Serializes drawing: the library draws into the page while it measures. */
 let last: Promise<void> = Promise.resolve();
 
@@ -124,19 +127,23 @@ async function draw(text: string, place: HTMLElement): Promise<boolean> {
   return true;
 }
 
-/** Whether the diagrams on the page are drawn dark; undefined before the first. */
-let drawnDark: boolean | undefined;
+/** The theme in which the diagrams on the page are drawn; undefined before the first. */
+let drawnIn: string | undefined;
 
-/** Draws all diagrams again when the editor goes from dark to light or back. */
+/** Draws all diagrams again when the editor changes its theme. */
 function followTheme(): void {
-  if (drawnDark !== undefined) return;
-  drawnDark = isDark();
+  if (drawnIn !== undefined) return;
+  drawnIn = themeNow();
   new MutationObserver(() => {
-    if (drawnDark === isDark()) return;
-    drawnDark = isDark();
+    if (drawnIn === themeNow()) return;
+    drawnIn = themeNow();
     for (const place of document.querySelectorAll<HTMLElement>('.diagram'))
       void drawDiagram(place.closest('.code')?.querySelector('code')?.textContent ?? '', place);
-  }).observe(document.body, { attributes: true, attributeFilter: ['class'] });
+  }).observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-id'] });
+}
+
+function themeNow(): string {
+  return `${document.body.dataset.vscodeThemeId ?? ''} ${isDark()}`;
 }
 
 let drawings = 0;
@@ -149,7 +156,8 @@ async function svgOf(text: string): Promise<string> {
     startOnLoad: false,
     securityLevel: 'strict',
     suppressErrorRendering: true,
-    theme: isDark() ? 'dark' : 'default',
+    theme: 'base',
+    themeVariables: diagramColours(),
     maxTextSize: LONGEST,
     maxEdges: 300,
     layout: 'dagre',
@@ -159,6 +167,39 @@ async function svgOf(text: string): Promise<string> {
   });
   drawings += 1;
   return (await mermaid.render(`diagram${drawings}`, text)).svg;
+}
+
+/** The editor's colours in the names that mermaid knows; it derives the others from them. Boxes are flat. */
+function diagramColours(): Readonly<Record<string, string | boolean>> {
+  // The editor writes its colours there.
+  const { style } = document.documentElement;
+  const colour = (names: readonly string[], otherwise: string) =>
+    names.map((name) => style.getPropertyValue(`--vscode-${name}`).trim()).find((value) => value !== '') ?? otherwise;
+  const [ground, ink] = isDark() ? ['#1f1f1f', '#cccccc'] : ['#ffffff', '#3b3b3b'];
+  const background = colour(['editor-background'], ground);
+  const text = colour(['editor-foreground', 'foreground'], ink);
+  const box = colour(['editorWidget-background', 'editor-background'], ground);
+  const line = colour(['contrastBorder', 'descriptionForeground', 'foreground'], ink);
+  return {
+    darkMode: isDark(),
+    background,
+    primaryColor: box,
+    primaryTextColor: text,
+    primaryBorderColor: line,
+    secondaryColor: background,
+    tertiaryColor: background,
+    lineColor: line,
+    textColor: text,
+    titleColor: text,
+    edgeLabelBackground: background,
+    clusterBkg: background,
+    noteBkgColor: background,
+    noteTextColor: text,
+    noteBorderColor: line,
+    fontSize: '13px',
+    useGradient: false,
+    dropShadow: 'none',
+  };
 }
 
 function isDark(): boolean {
@@ -186,6 +227,10 @@ function show(svg: string, place: HTMLElement, nonce: string): void {
     element.style.cssText = withoutAddresses(element.getAttribute('data-style') ?? '');
     element.removeAttribute('data-style');
   }
+  const image = drawn.querySelector('svg');
+  const width = Number.parseFloat(image?.style.maxWidth ?? '');
+  // Smaller, its words could not be read: then it scrolls.
+  if (image && width > 0) image.style.minWidth = `${Math.round(width * LEAST_SCALE)}px`;
   const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
   root.adoptedStyleSheets = sheets;
   root.replaceChildren(drawn);

@@ -1,3 +1,4 @@
+import type { Mention } from '../src/bridge/contract.ts';
 import type { Session } from '../src/session/model.ts';
 import { commandMenu } from './commandMenu.ts';
 import { mentionAt } from './mentions.ts';
@@ -5,8 +6,13 @@ import type { Menu, MenuItem } from './menu.ts';
 import type { Page } from './page.ts';
 
 const HINTS_AFTER_MS = 80;
-/** Milliseconds without an answer after which the menu shows that the agent is looking. */
+/** Milliseconds without an answer after which the menu shows that something is looked for. */
 const LOOKING_AFTER_MS = 250;
+
+const ROWS_ABOVE_SYMBOLS = 5;
+
+/** The text after an @ before the caret, and its place in the draft. */
+type MentionPlace = NonNullable<ReturnType<typeof mentionAt>>;
 
 /** Selects the menu for the text being typed. Drops late answers of the host. */
 export class Completion {
@@ -63,19 +69,33 @@ export class Completion {
     this.#page.changed();
   }
 
-  async #mentions(
-    { query, from, to }: { readonly query: string; readonly from: number; readonly to: number },
-    asked: number,
-  ): Promise<void> {
-    const found = await this.#page.host.call('findMentions', { query }).catch(() => []);
-    if (asked !== this.#asked || (this.menu?.kind === 'hint' && this.menu.items.length > 0)) return;
+  /** Shows places and contexts at once, and symbols as soon as the language services know them. */
+  async #mentions(place: MentionPlace, asked: number): Promise<void> {
+    const { host } = this.#page;
+    const { query } = place;
+    const symbols = host.call('findSymbols', { query }).catch(() => []);
+    const found = await host.call('findMentions', { query }).catch(() => []);
+    const isLate = () => asked !== this.#asked || (this.menu?.kind === 'hint' && this.menu.items.length > 0);
+    if (isLate()) return;
+    this.#offer(found, place);
+    const looking = setTimeout(() => {
+      if (!isLate()) this.#show({ ...(this.menu ?? { kind: 'mention', items: [], from: place.from, to: place.to }), looking: true });
+    }, LOOKING_AFTER_MS);
+    const named = await symbols;
+    clearTimeout(looking);
+    // The first rows stay: one of them may be about to be chosen.
+    if (!isLate()) this.#offer([...found.slice(0, ROWS_ABOVE_SYMBOLS), ...named, ...found.slice(ROWS_ABOVE_SYMBOLS)], place);
+  }
+
+  #offer(found: readonly Mention[], { from, to }: MentionPlace): void {
     const items = found.map((mention): MenuItem => {
       const { label, detail } = mention;
       // A place stays named in the text; a context is only attached.
       return { label, insert: 'path' in mention ? `@${label} ` : '', mention, ...(detail ? { hint: detail } : {}) };
     });
-    const { looking, problem } = this.menu ?? {};
+    const { problem } = this.menu ?? {};
     // The state of the agent's own search is shown above our items, whatever we found.
+    const looking = this.menu?.looking && this.#looking !== undefined;
     const told = { ...(looking ? { looking } : {}), ...(problem === undefined ? {} : { problem }) };
     if (items.length > 0 || looking || problem !== undefined) return this.#show({ kind: 'mention', items, from, to, ...told });
     if (!this.menu) return;

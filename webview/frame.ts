@@ -51,7 +51,7 @@ function closedView(view: View, link: Extract<Link, { state: 'closed' }>): Templ
   return html`<section class="banner closed" aria-label=${t('Connection')}>
     <p>${told ? t('The agent is gone.') : visibleText(link.reason)}</p>
     ${detail === undefined ? nothing : fold(view, { key: 'link:detail', summary: t('Details'), body: () => plainText(view, 'link:detailText', visibleText(detail)) })}
-    ${remedies(view, link.next)}
+    ${remedies(view, link.next, told ? 'secondary' : 'primary')}
   </section>`;
 }
 

@@ -101,7 +101,15 @@ export function linkTo(target: Target, shown: ChildNode): void {
 
 /** Puts the checkbox of a task where other items have their mark. */
 function markTask(item: HTMLElement): void {
-  if (/^\s*[☑☐] /.test(item.textContent ?? '')) item.classList.add('task');
+  let first = item.firstChild;
+  while (first instanceof HTMLElement && first.localName === 'p') first = first.firstChild;
+  if (!(first instanceof Text) || !/^\s*[☑☐] /.test(first.data)) return;
+  const box = document.createElement('span');
+  box.className = 'task-box';
+  box.textContent = first.data.trimStart().slice(0, 1);
+  first.data = first.data.trimStart().slice(2);
+  first.before(box);
+  item.classList.add('task');
 }
 
 function frameTable(table: HTMLTableElement): void {

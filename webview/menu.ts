@@ -20,7 +20,7 @@ export interface Menu {
   readonly items: readonly MenuItem[];
   readonly from: number;
   readonly to: number;
-  /** The agent is still looking for suggestions; the items are earlier ones, or our own. */
+  /** The agent or a language service is still looking; the items are earlier ones, or our own. */
   readonly looking?: true;
   /** Why the agent has no suggestions; the items are our own. */
   readonly problem?: string;
@@ -36,7 +36,7 @@ export function menuView(menu: Menu, at: number, choose: (index: number) => void
   const label = menu.kind === 'command' ? t('Commands') : t('Suggestions');
   // Long lists scroll, also by keys for who moves into them; the mouse leaves the focus in the composer.
   return html`<div class="menu" tabindex="0" @mousedown=${(event: Event) => event.preventDefault()}>
-    ${menu.looking ? html`<div class="menu-note faint" role="status"><span class="menu-looking" aria-hidden="true"></span>${t('The agent is looking for suggestions…')}</div>` : nothing}
+    ${menu.looking ? html`<div class="menu-note faint" role="status"><span class="menu-looking" aria-hidden="true"></span>${t('Looking for suggestions…')}</div>` : nothing}
     ${menu.problem === undefined ? nothing : html`<div class="menu-note" role="status">${t('No suggestions from the agent: {0}', visibleText(menu.problem))}</div>`}
     <div role="listbox" id=${MENU_ID} aria-label=${label}>
     ${menu.items.map(

@@ -49,13 +49,17 @@ export class Ui {
     this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
   }
 
-  /** Moves the draft typed without a session into the new session, unless that has one already. */
+  /** Moves the draft typed without a session into the session that comes, below the draft it has. */
   adopt(id: SessionId): void {
     const { draft, attachments, mentions } = this.memory('');
+    if (draft === '' && attachments.length === 0) return;
     const there = this.memory(id);
-    if ((draft === '' && attachments.length === 0) || there.draft !== '' || there.attachments.length > 0) return;
     this.change('', { draft: '', attachments: [], mentions: {} });
-    this.change(id, { draft, attachments, mentions });
+    this.change(id, {
+      draft: [there.draft, draft].filter(Boolean).join('\n'),
+      attachments: [...there.attachments, ...attachments],
+      mentions: { ...there.mentions, ...mentions },
+    });
   }
 
   /** Remembers the session, so that an editor tab shows it again after a reload. */

@@ -130,6 +130,8 @@ export type Call = {
 export interface Calls {
   /** Finds the mentions for the text after an @, best first; at most 60. Labels of places are relative to the workspace folder. */
   findMentions: { readonly params: { readonly query: string }; readonly result: readonly Mention[] };
+  /** Finds the symbols for the text after an @. May take seconds while language services load; a newer question ends it. */
+  findSymbols: { readonly params: { readonly query: string }; readonly result: readonly MentionedPlace[] };
   /** Returns the prompt content of a chosen context; empty when it is gone. */
   attach: { readonly params: { readonly kind: ContextKind }; readonly result: readonly Content[] };
   /** The models that the configured endpoint offers; rejects when it cannot be asked. */

@@ -154,6 +154,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
   const mentions = new MentionFinder(deps.recent);
   return {
     findMentions: ({ query }) => mentions.find(query),
+    findSymbols: ({ query }) => mentions.findSymbols(query),
     attach: ({ kind }) => contextContent(kind, deps.recent.last),
     open: async ({ path: file, line }) => {
       const wanted = absolute(file, sessions);

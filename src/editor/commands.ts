@@ -4,7 +4,7 @@ import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Content, SessionId, TurnId } from '../session/model.ts';
-import { turnFiles } from '../session/select.ts';
+import { answerText, promptText, turnFiles } from '../session/select.ts';
 import { agentChecks } from './agentCheck.ts';
 import type { AgentHost, AgentHostDeps } from './agentHost.ts';
 import { branchFrom, copySession, deleteEarlier, signOut } from './agentSessions.ts';
@@ -64,6 +64,7 @@ export function commandTable(deps: CommandDeps) {
   return {
     ...editorCommands({ ...deps, sessions: deps.front, chat: chatInFront(deps) }),
     ...sessionCommands(deps),
+    ...copyCommands(deps),
     ...approvalCommands(deps),
     ...changeCommands(deps),
     ...settingsCommands(deps),
@@ -161,6 +162,25 @@ function sessionCommands(deps: CommandDeps) {
     },
     'parley.addFile': async (clicked?: unknown, selected?: unknown) => chatInFront(deps).insert(await fileContents(clicked, selected)),
   } satisfies Commands;
+}
+
+/** Run by the chat's context menu. */
+function copyCommands(deps: CommandDeps) {
+  return {
+    'parley.copyMessage': (place?: unknown) => copyText(said(deps, place, 'prompt')),
+    'parley.copyAnswer': (place?: unknown) => copyText(said(deps, place, 'answer')),
+  } satisfies Commands;
+}
+
+/** The text of a turn's message, or its answer as Markdown. `place` names the turn as the chat's context menu does; undefined when there is none. */
+function said({ sessions }: Pick<CommandDeps, 'sessions'>, place: unknown, what: 'prompt' | 'answer'): string | undefined {
+  const { session, turn: id } = (place ?? {}) as { readonly session?: unknown; readonly turn?: unknown };
+  const turn = typeof session === 'string' ? sessions.get(session)?.store.now.turns.find((one) => one.id === id) : undefined;
+  return turn && (what === 'prompt' ? promptText(turn) : answerText(turn));
+}
+
+async function copyText(text: string | undefined): Promise<void> {
+  if (text) await vscode.env.clipboard.writeText(text);
 }
 
 function approvalCommands(deps: CommandDeps) {

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import type { Mention, MentionedPlace } from '../bridge/contract.ts';
 import { keyOfFile } from '../protocols/paths.ts';
@@ -11,19 +12,27 @@ import { searchExcludes } from './settings.ts';
 const MOST = 20_000;
 const FRESH = 5_000;
 const SHOWN = 50;
-/** Symbols are asked for from so many characters on, shown at most, and waited for in milliseconds. */
+/** Symbols are asked for from so many characters on, and shown at most. */
 const SYMBOL_QUERY = 2;
 const MOST_SYMBOLS = 10;
-const SYMBOL_LIMIT = 400;
+/** Milliseconds that language services get to load, and between two questions meanwhile. */
+const LOADING_LIMIT = 15_000;
+const ASK_AGAIN = 400;
+/** Files of languages whose services know symbols. */
+const SOURCE = /\.(?:[cm]?[jt]sx?|py|go|rs|java|cs|c|cc|cpp|h|hpp|php|rb|swift|kt|dart|lua)$/i;
 
 interface Scored {
   readonly mention: MentionedPlace;
   readonly score: number;
 }
 
-/** Finds matches for the text after an @: contexts of the editor, then files and folders of the workspace by score, then symbols. */
+/** Finds matches for the text after an @: contexts of the editor, then files and folders of the workspace by score; and symbols. */
 export class MentionFinder {
   readonly #terminals: RecentCommands;
+  /** Number of the last question for symbols. */
+  #asked = 0;
+  /** True once a language service has answered, or had its time: nothing found then means that there is nothing. */
+  #loaded = false;
   #list: { readonly at: number; readonly files: Promise<readonly vscode.Uri[]> } | undefined;
 
   constructor(terminals: RecentCommands) {
@@ -32,13 +41,33 @@ export class MentionFinder {
 
   async find(query: string): Promise<readonly Mention[]> {
     const wanted = query.trim().toLowerCase();
-    const [contexts, files, symbols] = await Promise.all([
-      availableContexts(this.#terminals.last),
-      this.#places(query),
-      query.length < SYMBOL_QUERY ? [] : symbolsOf(query),
-    ]);
+    const [contexts, files] = await Promise.all([availableContexts(this.#terminals.last), this.#places(query)]);
     const fitting = contexts.filter(({ kind, label }) => label.toLowerCase().startsWith(wanted) || kind.toLowerCase().startsWith(wanted));
-    return [...fitting, ...files, ...symbols];
+    return [...fitting, ...files];
+  }
+
+  /** Symbols with this name. Waits while the language services load, until there is a newer question. */
+  async findSymbols(query: string): Promise<readonly MentionedPlace[]> {
+    this.#asked += 1;
+    const asked = this.#asked;
+    if (query.length < SYMBOL_QUERY) return [];
+    const end = Date.now() + LOADING_LIMIT;
+    if (!this.#loaded) await this.#wake();
+    for (;;) {
+      const found = await symbolsOf(query, end - Date.now());
+      this.#loaded ||= found.length > 0 || Date.now() >= end;
+      if (this.#loaded || asked !== this.#asked) return found;
+      await pause(ASK_AGAIN);
+    }
+  }
+
+  /** Opens a source file unseen, where none is open: language services load with their first file. */
+  async #wake(): Promise<void> {
+    if (vscode.workspace.textDocuments.some(({ uri }) => uri.scheme === 'file' && SOURCE.test(uri.path))) return;
+    const files = await this.#files().catch(() => []);
+    const sources = files.filter(({ path: name }) => SOURCE.test(name));
+    const [first] = sources.sort((a, b) => a.path.length - b.path.length);
+    if (first) await Promise.resolve(vscode.workspace.openTextDocument(first)).catch(() => undefined);
   }
 
   async #places(query: string): Promise<readonly MentionedPlace[]> {
@@ -92,14 +121,13 @@ function foldersOf(files: readonly vscode.Uri[], query: string): readonly Scored
   });
 }
 
-/** Symbols with this name from the workspace's language services; none when they take too long. */
-async function symbolsOf(query: string): Promise<readonly MentionedPlace[]> {
+/** Symbols with this name from the workspace's language services; none when they take longer than `limit`, in milliseconds. */
+async function symbolsOf(query: string, limit: number): Promise<readonly MentionedPlace[]> {
   const asked = vscode.commands.executeCommand<readonly vscode.SymbolInformation[] | undefined>(
     'vscode.executeWorkspaceSymbolProvider',
     query,
   );
-  const late = new Promise<undefined>((resolve) => setTimeout(resolve, SYMBOL_LIMIT, undefined));
-  const found = await Promise.race([Promise.resolve(asked).catch(() => undefined), late]);
+  const found = await Promise.race([Promise.resolve(asked).catch(() => undefined), pause(Math.max(0, limit), undefined, { ref: false })]);
   return (found ?? [])
     .filter(({ location }) => location.uri.scheme === 'file')
     .slice(0, MOST_SYMBOLS)

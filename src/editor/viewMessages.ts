@@ -49,6 +49,7 @@ const call = <M extends string, P extends z.core.$ZodType>(method: M, params: P)
   z.strictObject({ type: z.literal('call'), id: z.number(), method: z.literal(method), params });
 const calls = z.discriminatedUnion('method', [
   call('findMentions', z.strictObject({ query: short })),
+  call('findSymbols', z.strictObject({ query: short })),
   call('attach', z.strictObject({ kind: z.enum(CONTEXT_KINDS) })),
   call('models', nothing),
   call('findSetups', nothing),

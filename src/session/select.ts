@@ -64,6 +64,16 @@ export function allowedByRule(turn: Turn): number {
     .length;
 }
 
+/** The user's own words in the message that began a turn. */
+export function promptText({ prompt }: Pick<Turn, 'prompt'>): string {
+  return prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+}
+
+/** The agent's answer as Markdown, without what its sub-agents said. */
+export function answerText({ parts }: Pick<Turn, 'parts'>): string {
+  return parts.flatMap((part) => (part.kind === 'text' && part.parent === undefined ? [part.text] : [])).join('\n\n');
+}
+
 export function callsOf(turn: Pick<Turn, 'parts'>): readonly ToolCall[] {
   return turn.parts.flatMap((part) => (part.kind === 'call' ? [part.call] : []));
 }

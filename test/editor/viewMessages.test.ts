@@ -24,6 +24,7 @@ const intents: { readonly [T in ViewIntent['type']]: Extract<ViewIntent, { type:
 };
 const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   findMentions: { query: 'x' },
+  findSymbols: { query: 'x' },
   attach: { kind: 'problems' },
   models: {},
   findSetups: {},

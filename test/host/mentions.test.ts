@@ -22,6 +22,15 @@ describe('what can be named after an @', () => {
     assert.ok((await finder.find('')).every(({ kind }) => kind !== 'folder'));
   });
 
+  it('a symbol is found at the first try, before any file of its language is open', async () => {
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    const found = await finder.findSymbols('parseNote');
+    assert.ok(
+      found.some(({ label, path: file }) => label === 'parseNote' && file.startsWith(root)),
+      JSON.stringify(found),
+    );
+  });
+
   it('problems can be chosen while there are some, and are attached one a line', async () => {
     const kinds = async () => (await finder.find('')).filter((one) => !('empty' in one)).map(({ kind }) => kind);
     assert.ok(!(await kinds()).includes('problems'));

@@ -13,6 +13,8 @@ const always: Readonly<Record<string, string>> = {
   'parley.openSettings': 'the settings are there without a session',
   'parley.showLog': 'the log is there without a session',
   'parley.toggleTrace': 'a trace must be on before the session that is to be traced',
+  'parley.copyMessage': 'stands only in the menu over a message',
+  'parley.copyAnswer': 'stands only in the menu over an answer',
   'parley.openWalkthrough': 'explains what to do first',
 };
 

@@ -266,12 +266,25 @@ test('what the agent was told beside a message is one line below it, which unfol
 
 test('an error says what to do next; a link that ended says why', async () => {
   const stage = await Stage.open(sessions.everything);
-  await stage.press('Configure Model');
-  assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'configureModel' }]);
+  await stage.press('Show log');
+  assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'showLog' }]);
   const closed = await Stage.open(sessions.closed);
   assert.match(closed.text('.banner'), /ended with exit code 1/);
   await closed.press('Another agent');
   assert.deepEqual(closed.calls('remedy'), [{ sessionId: 's1', remedy: 'pickAgent' }]);
+});
+
+test('a missing login has one cure: the model of the included agent, or the sign-in of another', async () => {
+  const error = { message: 'No.', next: ['configureModel', 'signIn', 'retry'] } as const;
+  const cures = async (model: { readonly model?: string }) => {
+    const lines = [{ id: 's1', title: '', agent: 'A', profile: 'p', state: 'ready', asks: 0, at: 1, files: 0 }] as const;
+    const stage = await Stage.open(session({ turns: [turn({ status: 'failed', error })] }), { lines });
+    stage.post({ type: 'sessions', list: lines, active: 's1', profiles: [{ id: 'p', name: 'A', ...model }] });
+    await stage.settle();
+    return stage.all('.fault vscode-button').map((button) => button.textContent);
+  };
+  assert.deepEqual(await cures({ model: '' }), ['Configure Model', 'Try again']);
+  assert.deepEqual(await cures({}), ['Sign in', 'Try again']);
 });
 
 test('a turn that broke off with its agent says why, before and after another agent is there; the banner does not say it twice', async () => {
@@ -427,7 +440,7 @@ test('a sub-agent at work is one row with its latest step; its report is told on
     callPart({ id: 'c', parent: 'a', kind: 'search', name: 'Grep', status: 'running', input: { pattern: 'test(' } }),
   ];
   const stage = await Stage.open(session({ turns: [turn({ status: 'running', parts: [agent, ...steps] })] }));
-  assert.equal(stage.text('.call .words'), 'Agent: Count the tests · 2 steps');
+  assert.equal(stage.text('.call .words'), 'Agent: Count the tests 2 steps');
   assert.equal(stage.text('.latest'), 'Searching for test(');
   assert.equal(stage.all('.inside').length, 0);
   const report = 'There are **12** tests.';
@@ -635,7 +648,7 @@ test('what a command printed is shown in colours, its end first, and how it ende
   const output = [printed('Exit code 1.'), printed(`${lines}\n\u001b[31m✗ kept\u001b[0m\n`)];
   const failed = callPart({ kind: 'execute', name: 'Shell', status: 'failed', input: { command: 'npm test' }, output });
   const stage = await Stage.open(session({ turns: [turn({ parts: [failed] })] }));
-  assert.equal(stage.text('.call .words'), 'Ran npm test · exit 1');
+  assert.equal(stage.text('.call .words'), 'Ran npm test exit 1');
   assert.equal(stage.find('.terminal-output .ansi-red').textContent, '✗ kept');
   assert.match(stage.text('.terminal .more'), /16 earlier lines/);
   assert.doesNotMatch(stage.text('.call-body'), /line 15(?!\d)|Exit code/);
@@ -693,6 +706,13 @@ test('keys that come to the page are for the composer, unless something in it ha
   assert.equal(document.activeElement?.className, 'title-button');
 });
 
+test('the context menu of the editor knows the message and the answer it is opened over', async () => {
+  const stage = await Stage.open(session({ turns: [turn({ parts: [textPart('Yes.')] })] }));
+  const over = (selector: string) => JSON.parse(stage.find(selector).getAttribute('data-vscode-context') ?? '');
+  assert.deepEqual(over('.prompt'), { parleyText: 'message', session: 's1', turn: 't1' });
+  assert.deepEqual(over('.answer'), { parleyText: 'answer', session: 's1', turn: 't1' });
+});
+
 test('the row of a call says who decided; what was rejected is folded and not counted as run', async () => {
   const input = { input: { command: 'npm test' }, kind: 'execute', status: 'done' } as const;
   const decided = (id: string, by: 'user' | 'rule', effect: 'allow_once' | 'allow_always') =>
@@ -704,7 +724,10 @@ test('the row of a call says who decided; what was rejected is folded and not co
   const parts = [...calls, refused].flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
   const said = stage.all('.call-toggle').map((row) => /(?:allowed|by) .*$/.exec(row.textContent?.trim() ?? '')?.[0]);
-  assert.deepEqual(said, ['allowed once by you', 'allowed by your rule', 'allowed by you from now on', 'by you']);
+  assert.deepEqual(said, [undefined, 'allowed by your rule', 'allowed by you from now on', 'by you']);
   assert.equal(stage.all('.call-toggle').at(-1)?.getAttribute('aria-expanded'), 'false');
+  stage.all('.call-toggle')[0]?.click();
+  await stage.settle();
+  assert.match(stage.text('.call-toggle'), /allowed once by you/, 'the usual case, for who wants to know');
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });

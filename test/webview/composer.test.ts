@@ -419,5 +419,5 @@ test('what is being typed when the first session comes goes on in it, and takes 
   ];
   const again = await Stage.open(undefined, { state: { saved: { memories } } });
   await come(again, 's9');
-  assert.equal(again.composer.value, 'of its own');
+  assert.equal(again.composer.value, 'of its own\nof nobody');
 });

@@ -235,27 +235,37 @@ test('a text with others behind it is taken for complete, until it grows', () =>
   assert.equal(root.innerHTML, oneShot('One.\n\nTwo.\n\nThree. More.\n'));
 });
 
-test('a diagram is drawn again when the editor goes from dark to light', async () => {
+test('a diagram has the colours of the theme, is flat, and is drawn again when the theme changes', async () => {
   const host = globalThis as { parleyBundles?: object; mermaid?: object };
-  let theme = '';
+  let colours: Readonly<Record<string, unknown>> = {};
   host.parleyBundles = { ...host.parleyBundles, mermaid: {} };
   host.mermaid = {
-    initialize: (config: { theme: string }) => {
-      theme = config.theme;
+    initialize: (config: { themeVariables: typeof colours }) => {
+      colours = config.themeVariables;
     },
-    render: async () => ({ svg: `<svg xmlns="http://www.w3.org/2000/svg"><text>${theme}</text></svg>` }),
+    render: async () => ({
+      svg: `<svg xmlns="http://www.w3.org/2000/svg" style="max-width: 500px"><text>${colours.primaryTextColor}</text></svg>`,
+    }),
   };
+  const { style } = document.documentElement;
   const root = document.createElement('div');
   document.body.append(root);
-  new MarkdownView(root).show('```mermaid\ngraph TD; A-->B\n```\n', true);
   const shown = async (wanted: string) => {
     const isShown = () => root.querySelector('.diagram')?.shadowRoot?.innerHTML.includes(`>${wanted}<`);
     for (let frames = 0; frames < 500 && !isShown(); frames += 1) await frame();
     assert.ok(isShown(), wanted);
   };
-  await shown('dark');
+  style.setProperty('--vscode-editor-foreground', '#abcdef');
+  new MarkdownView(root).show('```mermaid\ngraph TD; A-->B\n```\n', true);
+  await shown('#abcdef');
+  assert.deepEqual([colours.dropShadow, colours.useGradient], ['none', false]);
+  assert.equal(root.querySelector('.diagram')?.shadowRoot?.querySelector('svg')?.style.minWidth, '400px', 'its words stay readable');
+  style.setProperty('--vscode-editor-foreground', '#123456');
+  document.body.dataset.vscodeThemeId = 'Another';
+  await shown('#123456');
+  style.removeProperty('--vscode-editor-foreground');
   document.body.classList.add('vscode-light');
-  await shown('default');
+  await shown('#3b3b3b');
   document.body.classList.remove('vscode-light');
-  await shown('dark');
+  await shown('#cccccc');
 });

@@ -147,7 +147,8 @@ test('a folder and a symbol named in the text are chips; removing the chip takes
   await answer(stage, 'findMentions', [{ kind: 'folder', label: 'src/', path: '/code/sample/src/' }]);
   await stage.key('Enter');
   await stage.type(`${stage.composer.value}and @star`);
-  await answer(stage, 'findMentions', [{ kind: 'symbol', label: 'start', detail: 'src/a.ts:4', path: '/code/sample/src/a.ts', line: 4 }]);
+  await answer(stage, 'findMentions', []);
+  await answer(stage, 'findSymbols', [{ kind: 'symbol', label: 'start', detail: 'src/a.ts:4', path: '/code/sample/src/a.ts', line: 4 }]);
   await stage.key('Enter');
   assert.equal(stage.composer.value, '@src/ and @start ');
   assert.deepEqual(
@@ -161,6 +162,18 @@ test('a folder and a symbol named in the text are chips; removing the chip takes
     { type: 'text', text: 'and @start' },
     { type: 'file', path: '/code/sample/src/a.ts', lines: [4, 4] },
   ]);
+});
+
+test('symbols come when the language services know them: until then the menu says that it looks, and the row that is chosen stays', async () => {
+  const stage = await Stage.open(idle);
+  await stage.type('@sta');
+  await answer(stage, 'findMentions', [{ kind: 'file', path: '/code/sample/start.ts', label: 'start.ts' }]);
+  while (stage.all('.menu-looking').length === 0) await stage.settle();
+  assert.equal(stage.text('[role=option][aria-selected=true]'), 'start.ts');
+  await answer(stage, 'findSymbols', [{ kind: 'symbol', label: 'start', detail: 'src/a.ts:4', path: '/code/sample/src/a.ts', line: 4 }]);
+  assert.equal(stage.all('.menu-looking').length, 0);
+  assert.equal(stage.text('[role=option][aria-selected=true]'), 'start.ts');
+  assert.equal(stage.all('[role=option]').length, 2);
 });
 
 test('the button for context opens the menu that @ opens', async () => {

@@ -50,11 +50,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class="words">${wordsView(words)}${countsOf(call, words)}${
-          steps > 0 ? html` <span class="faint">· ${steps === 1 ? t('1 step') : t('{0} steps', steps)}</span>` : nothing
-        }${words.result === undefined ? nothing : html` <span class="faint">· ${words.result}</span>`}${words.problem === undefined ? nothing : html` <span class="bad">· ${words.problem}</span>`}${
-          words.decided === undefined ? nothing : html` <span class="faint">· ${visible(words.decided)}</span>`
-        }</span>
+        <span class="words">${wordsView(words)}${countsOf(call, words)}${asidesOf(call, words, steps, open)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -72,6 +68,23 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
           : nothing
     }
   </div>`;
+}
+
+/** What a row says beside its words. That the user allowed it once is the usual case: only an open row says so. */
+function asidesOf(
+  { decision }: ToolCall,
+  { result, problem, decided }: CallWords,
+  steps: number,
+  open: boolean,
+): readonly TemplateResult[] {
+  const isUsual = decision?.kind === 'approval' && decision.by === 'user' && decision.effect === 'allow_once';
+  const faint = [...(steps > 0 ? [steps === 1 ? t('1 step') : t('{0} steps', steps)] : []), ...(result === undefined ? [] : [result])];
+  const who = decided === undefined || (isUsual && !open) ? [] : [decided];
+  return [
+    ...faint.map((text) => html` <span class="aside faint">${text}</span>`),
+    ...(problem === undefined ? [] : [html` <span class="aside bad">${problem}</span>`]),
+    ...who.map((text) => html` <span class="aside faint">${visible(text)}</span>`),
+  ];
 }
 
 /** Each question with its answer. */

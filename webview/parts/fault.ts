@@ -7,13 +7,20 @@ import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { plainText } from './plainText.ts';
 
-/** Buttons for the available remedies. */
-export function remedies(view: View, next: readonly Remedy[] | undefined): TemplateResult | typeof nothing {
-  if (!next || next.length === 0) return nothing;
+/** Buttons for the remedies that fit the agent. `first`: how the first one looks. */
+export function remedies(
+  view: View,
+  next: readonly Remedy[] | undefined,
+  first: 'primary' | 'secondary' = 'primary',
+): TemplateResult | typeof nothing {
+  // Our model setting is for the included agent; all others bring their own sign-in.
+  const unfit: Remedy = view.profile?.model === undefined ? 'configureModel' : 'signIn';
+  const fitting = (next ?? []).filter((remedy) => remedy !== unfit);
+  if (fitting.length === 0) return nothing;
   return html`<div class="actions">
-    ${next.map(
+    ${fitting.map(
       (remedy, index) =>
-        html`<vscode-button appearance=${index === 0 ? 'primary' : 'secondary'} @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</vscode-button>`,
+        html`<vscode-button appearance=${index === 0 ? first : 'secondary'} @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</vscode-button>`,
     )}
   </div>`;
 }

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
-import { allowedByRule, turnFiles } from '../../src/session/select.ts';
+import { allowedByRule, answerText, promptText, turnFiles } from '../../src/session/select.ts';
 import { count, money } from '../amounts.ts';
 import { type IconName, iconOf } from '../icons.ts';
 
@@ -45,7 +45,7 @@ export function retryActionsView(view: View, turn: Turn): TemplateResult | typeo
 export function summaryView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.status === 'running') return nothing;
   const { session } = view;
-  const answer = turn.parts.flatMap((part) => (part.kind === 'text' && part.parent === undefined ? [part.text] : [])).join('\n\n');
+  const answer = answerText(turn);
   const last = session.turns.at(-1) === turn;
   const mayRepeat = turn.prompt.length > 0 && (last ? turn.status !== 'failed' : wayToEdit(session) === 'append');
   const mayCopy = last && session.link.state === 'ready' && session.link.offers.fork === true;
@@ -100,10 +100,10 @@ function small(icon: IconName, label: string, run: (event: Event) => void): Temp
 }
 
 /** The user's message that began a turn, in the composer's format. */
-export function saidIn({ prompt }: Turn): Pick<SessionMemory, 'draft' | 'attachments'> {
+export function saidIn(turn: Turn): Pick<SessionMemory, 'draft' | 'attachments'> {
   return {
-    draft: prompt.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n'),
-    attachments: prompt.filter((one) => one.type !== 'text'),
+    draft: promptText(turn),
+    attachments: turn.prompt.filter((one) => one.type !== 'text'),
   };
 }
 

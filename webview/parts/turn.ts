@@ -22,12 +22,17 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
   const family = familyOf(turn);
   const running = turn.status === 'running';
   return html`<article class="turn ${running ? 'running' : 'settled'}${turn.forgotten ? ' forgotten' : ''}" data-turn=${turn.id} aria-posinset=${index + 1} aria-setsize=${total} aria-label=${t('Turn {0}', index + 1)}>
-    ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt))} ${correctionsView(view, turn)} ${retryActionsView(view, turn)}
-    <div class="answer">
+    ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt, menuPlace(view, turn.id, 'message')))} ${correctionsView(view, turn)} ${retryActionsView(view, turn)}
+    <div class="answer" data-vscode-context=${menuPlace(view, turn.id, 'answer')}>
       <h2 class="sr-only">${view.session.agent.name}</h2>
       ${partsView(view, turn, family, undefined)} ${turn.parts.map((part) => pendingView(view, turn, part))} ${endView(view, turn)}
     </div>
   </article>`;
+}
+
+/** What the editor's context menu over an element is about, in the form in which the editor reads it. */
+function menuPlace({ session }: View, turn: string, parleyText: 'message' | 'answer'): string {
+  return JSON.stringify({ parleyText, session: session.id, turn });
 }
 
 function correctionsView(view: View, { id, corrections }: Turn): TemplateResult | typeof nothing {
@@ -194,11 +199,11 @@ function endView(view: View, turn: Turn): unknown {
 }
 
 /** The user's message: the text as typed, and its attachments. */
-function promptView(view: View, key: string, content: readonly Content[], label: string = t('You')): TemplateResult {
+function promptView(view: View, key: string, content: readonly Content[], place?: string): TemplateResult {
   const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
   const attached = content.filter((one) => one.type !== 'text');
-  return html`<div class="prompt">
-    <h2 class="sr-only">${label}</h2>
+  return html`<div class="prompt" data-vscode-context=${place ?? nothing}>
+    <h2 class="sr-only">${t('You')}</h2>
     ${text === '' ? nothing : plainText(view, `${key}:prompt`, text)}
     ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one) => chip(view, one))}</div>`}
   </div>`;
@@ -254,6 +259,7 @@ export function feedView(view: View, shown: number, earlier: () => void): Templa
             waitsFor(view.session, turn),
             turns.length,
             wayToEdit(view.session),
+            view.profile?.model === undefined,
           ],
           () => turnView(view, turn, first + index, turns.length),
         ),

@@ -1420,7 +1420,9 @@ function contextOf(call: WireCall | undefined): { readonly call?: { readonly cal
 }
 function faultOf({ code = 0, message: said }: Failure): Fault {
   const explanation = EXPLANATIONS[code]?.();
-  const message = [explanation, said === explanation ? '' : said].filter(Boolean).join(' ') || t('The agent reports an error.');
+  // What the agent says of a refusal names the service and its reason: our words would only repeat it.
+  const words = code === codes.loginExpired && said !== '' ? [said] : [explanation, said === explanation ? '' : said];
+  const message = words.filter(Boolean).join(' ') || t('The agent reports an error.');
   return { message, code: String(code), next: REMEDIES[code] ?? ['showLog'] };
 }
 function toolReturn(id: string, ok: boolean, text: string) {
