@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { fromMeta, MODE } from '../protocols/ahp/codec.ts';
 import type { CallResult, ChatAction, ChatState, SessionAction, SessionConfig, SessionState } from '../protocols/ahp/state.ts';
+import { misleadingOptions } from '../session/dangers.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Approval, Ask, Content, Field, Question, Session, TurnId } from '../session/model.ts';
 import { pathOfUri } from './addresses.ts';
@@ -249,7 +250,7 @@ function resumed(turnId: string | undefined, { chat, session, now, sender }: Hel
   return { kind: 'taken', apply, intents: [{ type: 'prompt', turnId: again, content: last.prompt, again: last.id }], starts: true };
 }
 
-/** Accepts an approval only for a call now pending, in a turn not being stopped, and uses the named option or the narrowest. */
+/** Accepts an approval only for a call now pending, in a turn not being stopped, and uses the named option, or the narrowest whose name is clear. */
 function confirmed(action: Confirmed, { chat, session }: Held): Decision {
   const { turnId, toolCallId, approved, selectedOptionId } = action;
   const over = refused('This call is not waiting for an answer.');
@@ -259,9 +260,11 @@ function confirmed(action: Confirmed, { chat, session }: Held): Decision {
   if (!part || !ask || !turn || turn.stopping || turn.status !== 'running') return over;
   const side = approved ? 'approve' : 'deny';
   const options = ask.options.filter((option) => sideOf(option, ask) === side);
+  const misleading = misleadingOptions(ask);
+  const clear = options.filter((option) => !misleading.has(option));
   const chosen =
     selectedOptionId === undefined
-      ? (options.find((option) => option.effect.endsWith('_once')) ?? (approved ? undefined : options[0]))
+      ? (clear.find((option) => option.effect.endsWith('_once')) ?? (approved ? undefined : clear[0]))
       : options.find((option) => option.id === selectedOptionId);
   if (selectedOptionId !== undefined && !chosen) return refused('The agent does not offer this answer.');
   if (approved && !chosen) return refused('The agent offers no way to allow this once. Answer in Parley.');

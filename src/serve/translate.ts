@@ -20,7 +20,7 @@ import type {
   ToolCallState,
   TurnUsage,
 } from '../protocols/ahp/state.ts';
-import { isTooWide, onlyLasting } from '../session/approvalAnswers.ts';
+import { clientLabel, isTooWide } from '../session/approvalAnswers.ts';
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
 import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, Terminal, ToolCall, Turn } from '../session/model.ts';
@@ -436,7 +436,7 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
       : [
           {
             id: option.id,
-            label: onlyLasting(option, ask) ?? (option.label || option.id),
+            label: clientLabel(option, ask),
             kind,
             group: kind === 'approve' ? 0 : 1,
             _meta: toEffectMeta(option.effect),
@@ -511,7 +511,7 @@ function requestOf(ask: Ask, session: Session): InputRequest {
   const { detail } = ask;
   const about = detail.type === 'command' ? asCode(detail.command) : detail.type === 'text' ? detail.text : '';
   const title = askTitle(ask, session, 'Run in terminal');
-  const options = ask.options.filter((one) => sideOf(one, ask)).map(({ id, label }) => ({ id, label: label || id }));
+  const options = ask.options.filter((one) => sideOf(one, ask)).map((one) => ({ id: one.id, label: clientLabel(one, ask) }));
   return {
     id: ask.id,
     message: about === '' ? title : `${title}\n\n${about}`,

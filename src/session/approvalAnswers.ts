@@ -15,13 +15,15 @@ export interface ApprovalAnswer {
   readonly id: string;
   /**
    * `option` gives the answer. `feedback` asks for words first and then gives its option. `session` allows once and adds a rule of ours for the
-   * session. `always` opens the rule editor and gives no answer by itself.
+   * session. `always` opens the rule editor and gives no answer by itself. `stop` ends the turn, which settles the ask: for agents that offer no clear
+   * refusal.
    */
   readonly does:
     | { readonly kind: 'option'; readonly option: Option }
     | { readonly kind: 'feedback'; readonly option: Option; readonly way: FeedbackWay }
     | { readonly kind: 'session'; readonly option: Option; readonly rule: ApprovalRule }
-    | { readonly kind: 'always' };
+    | { readonly kind: 'always' }
+    | { readonly kind: 'stop' };
   readonly means: 'once' | 'wider' | 'always' | 'reject' | 'feedback' | 'other';
   readonly label: string;
   /** The scope of the answer, or the agent's own words where our label does not convey them. */
@@ -87,11 +89,13 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd
     const label = t('Reject with feedback…');
     answers.push({ id: 'feedback', does: { kind: 'feedback', option: refusing, way }, means: 'feedback', label });
   }
+  const stops = !refusing && !ask.ours && ask.turnId !== undefined;
+  if (stops) answers.push({ id: 'stop', does: { kind: 'stop' }, means: 'reject', label: t('Reject and stop the turn') });
   const unclear = ask.options.filter((option) => option.effect === 'other' || misleading.has(option));
   answers.push(...unclear.map((option) => (misleading.has(option) ? contradiction(option) : answerOf(option, 'other', undefined))));
   const lettered = withLetters(answers);
   const find = (option: Option | undefined) => lettered.find(({ does }) => does.kind === 'option' && does.option === option);
-  const [onceAnswer, rejectAnswer] = [once && find(once), refusing && find(refusing)];
+  const [onceAnswer, rejectAnswer] = [once && find(once), refusing ? find(refusing) : lettered.find(({ does }) => does.kind === 'stop')];
   return {
     dangers: lasts ? [...found, { kind: 'lasting' }] : found,
     grave,
@@ -161,9 +165,19 @@ function lastingRejection(option: Option): ApprovalAnswer {
 
 /** An answer in the agent's words, together with the effect that the agent states for it. */
 function contradiction(option: Option): ApprovalAnswer {
-  const answer = answerOf(option, 'other', undefined);
+  return { ...answerOf(option, 'other', undefined), label: contradictionLabel(option) };
+}
+
+function contradictionLabel(option: Option): string {
   const effect = option.effect === 'allow_once' ? t('Allow once') : option.effect === 'allow_always' ? t('Allow from now on') : t('Reject');
-  return { ...answer, label: `${answer.label} ⚠ ${effect}` };
+  const said = optionName(option);
+  // A host of agents may have marked it already.
+  return said.endsWith(`⚠ ${effect}`) ? said : `${said} ⚠ ${effect}`;
+}
+
+/** The name of an option for a client that shows agents' options itself: it says so where the effect is wider than the name, or another. */
+export function clientLabel(option: Option, ask: Approval): string {
+  return misleadingOptions(ask).has(option) ? contradictionLabel(option) : (onlyLasting(option, ask) ?? (option.label || option.id));
 }
 
 function sessionAnswer(option: Option, rule: ApprovalRule, covers: string): ApprovalAnswer {
@@ -211,7 +225,7 @@ function widerLabel(option: Option): string | undefined {
 }
 
 /** The label of an option that lasts, where nothing allows only once: it says what the agent will do, whatever the agent calls it. */
-export function onlyLasting(option: Option, ask: Approval): string | undefined {
+function onlyLasting(option: Option, ask: Approval): string | undefined {
   const misleading = misleadingOptions(ask);
   const allowing = ask.options.filter((one) => !misleading.has(one) && one.effect.startsWith('allow'));
   // Our own asks already have accurate labels.

@@ -32,6 +32,7 @@ test(
     await diff.compared();
     // The keyboard is in the side that cannot be edited, where letters lead back to the answers.
     await diff.editor.locator('.editor.original :focus').waitFor({ state: 'attached' });
+    await diff.answers.waitFor();
     await window.page.keyboard.press('r');
     await pick.focusedRow('Reject').waitFor();
     await window.page.keyboard.press('Escape');

@@ -104,7 +104,7 @@ test(
     await pick.focusedRow('SQLite').waitFor();
     await page.keyboard.press('Enter');
     await pick.box.getByText('2/2').waitFor();
-    await page.keyboard.type('tally');
+    await pick.type('tally');
     await page.keyboard.press('Enter');
     assert.deepEqual((await answer).result, { action: 'accept', content: { database: 'SQLite', name: 'tally' } });
   }),

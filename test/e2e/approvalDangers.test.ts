@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { askingWindow, run } from './approvalKinds.ts';
-import type { Scene } from './suite.ts';
+import { askingWindow, chosen, rejected, run } from './approvalKinds.ts';
 
 // What is dangerous, cut or more than it seems: what the pick, the card and the diff say of it, and what Enter does.
 const { inWindow, ask } = await askingWindow('approval-dangers');
-const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
 const themes = ['dark', 'light'] as const;
-
-async function rejected({ window }: Scene, answer: ReturnType<typeof ask>): Promise<void> {
-  await window.pick.answer('R');
-  assert.deepEqual((await answer).result, chosen('no'));
-  await window.pick.gone();
-}
 
 const dangers: readonly (readonly [command: string, words: string])[] = [
   ['cat ../../secret', 'Reaches outside this workspace'],

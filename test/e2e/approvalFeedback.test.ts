@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { askingWindow, run } from './approvalKinds.ts';
+import { askingWindow, chosen, run } from './approvalKinds.ts';
 import type { Scene } from './suite.ts';
 import { until } from './until.ts';
 
 // Words with a rejection over a protocol that has no place for them, what rows say of the decision, keys right after an answer, several that wait.
 const { agent, inWindow, ask } = await askingWindow('approval-feedback', { settings: { 'parley.approvals.popUp': 'whenNoDiff' } });
-const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
 const themes = ['dark', 'light'] as const;
 const prompts: unknown[] = [];
 let end = (_: { readonly stopReason: string }) => {};
@@ -37,7 +36,7 @@ test(
     await page.keyboard.press('Enter');
     await pick.box.getByText('Sent as the next prompt.').waitFor();
     await window.pictures('feedback/words', ['dark']);
-    await page.keyboard.type('use pnpm');
+    await pick.type('use pnpm');
     await page.keyboard.press('Enter');
     assert.deepEqual((await answer).result, chosen('no'));
     const queued = chat.frame.locator('.queue li', { hasText: 'use pnpm' });
@@ -62,16 +61,18 @@ test(
     await diff.editor.locator('.monaco-editor.focused').first().waitFor();
     assert.equal(await pick.box.count(), 0);
     await window.pictures('feedback/diff', ['dark']);
+    await diff.answers.waitFor();
     await page.keyboard.press('Control+k');
     await page.keyboard.press('Shift+x');
     await pick.box.getByText('Sent as the next prompt.').waitFor();
-    await page.keyboard.type('another file');
+    await pick.type('another file');
     await page.keyboard.press('Enter');
     assert.deepEqual((await first).result, chosen('no'));
     await chat.composer.and(chat.frame.locator(':focus')).waitFor();
     const second = ask(edit(folder, '3', 'part2.txt'));
     await diff.compared();
     await diff.editor.locator('.monaco-editor.focused').first().waitFor();
+    await diff.answers.waitFor();
     await page.keyboard.press('Control+k');
     await page.keyboard.press('a');
     assert.deepEqual((await second).result, chosen('once'));

@@ -1,8 +1,9 @@
+import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { FakeAgent, later, type Received, SESSION } from '../fakes/acp.ts';
-import { type SuiteSpec, suite } from './suite.ts';
+import { type Scene, type SuiteSpec, suite } from './suite.ts';
 
 // One approval of each kind from an agent that offers its answers in an order of its own.
 
@@ -39,7 +40,9 @@ const diff = (folder: string, name: string, oldText: string | null, newText: str
   oldText,
   newText,
 });
-const once = { outcome: { outcome: 'selected', optionId: 'once' } };
+/** An answer on the wire. */
+export const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
+const once = chosen('once');
 
 export const cases: readonly Case[] = [
   {
@@ -53,7 +56,7 @@ export const cases: readonly Case[] = [
     name: 'session',
     title: /^Run in terminal: npm run build$/,
     keys: ['s', 'Enter'],
-    chosen: { outcome: { outcome: 'selected', optionId: 'always' } },
+    chosen: chosen('always'),
     request: () => call('2', 'execute', { title: 'npm run build', rawInput: { command: 'npm run build' } }),
   },
   {
@@ -96,7 +99,7 @@ export const cases: readonly Case[] = [
     name: 'reject',
     title: /Run in terminal: npm publish$/,
     keys: ['r', 'Enter'],
-    chosen: { outcome: { outcome: 'selected', optionId: 'no' } },
+    chosen: chosen('no'),
     request: () => call('6', 'execute', { title: 'npm publish', rawInput: { command: 'npm publish' } }),
   },
   {
@@ -189,4 +192,11 @@ export async function askingWindow(name: string, more: Partial<SuiteSpec> = {}):
   const ask: AskingWindow['ask'] = (toolCall, offered = options) =>
     agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options: offered });
   return { agent, inWindow, ask };
+}
+
+/** Rejects with the keys of every approval. */
+export async function rejected({ window }: Scene, answer: Promise<Received>): Promise<void> {
+  await window.pick.answer('R');
+  assert.deepEqual((await answer).result, chosen('no'));
+  await window.pick.gone();
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { askingWindow, run } from './approvalKinds.ts';
+import { askingWindow, chosen, run } from './approvalKinds.ts';
 import type { QuickPick } from './pages/quickPick.ts';
 
 // Rules by keyboard: made from an approval, seen at work, tried, listed and removed.
 const { agent, inWindow, ask } = await askingWindow('approval-rules');
-const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
 let finish = () => {};
 agent.handlers['session/prompt'] = () => new Promise((resolve) => (finish = () => resolve({ stopReason: 'end_turn' })));
 
@@ -78,8 +77,7 @@ test(
     await take(pick, page, 'Try a command…');
     // The list before it has an input with the focus, too.
     await pick.title.filter({ hasText: 'Try a command…' }).waitFor();
-    await pick.input.and(page.locator(':focus')).waitFor();
-    await page.keyboard.type('npm run deploy');
+    await pick.type('npm run deploy');
     await pick.box.getByText('Decided without asking, by the rule “Allow commands that begin with npm run”.').waitFor();
     await window.pictures('rules/tried');
     await page.keyboard.type(' && rm -rf .');

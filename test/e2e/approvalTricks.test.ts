@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SESSION } from '../fakes/acp.ts';
-import { askingWindow, options, run } from './approvalKinds.ts';
-import type { Scene } from './suite.ts';
+import { askingWindow, chosen, options, rejected, run } from './approvalKinds.ts';
 
 // Approvals that mislead, are too large, or change while they are asked: nothing is answered that was not seen.
 const { agent, inWindow, ask } = await askingWindow('approval-tricks');
-const chosen = (optionId: string) => ({ outcome: { outcome: 'selected', optionId } });
 const themes = ['dark', 'light'] as const;
 
-/** Rejects with the keys of every approval. */
-async function rejected({ window }: Scene, answer: ReturnType<typeof ask>): Promise<void> {
-  await window.pick.answer('R');
-  assert.deepEqual((await answer).result, chosen('no'));
-  await window.pick.gone();
-}
-
 test(
-  'options whose names say the opposite of their kinds: no key answers, no answer has the focus',
+  'options whose names say the opposite of their kinds: no answer has the focus, the one key ends the turn, and words give their own option',
   inWindow(async ({ window }) => {
     const { pick, page } = window;
     const answer = ask(run('1', 'npm test'), [
@@ -30,12 +21,16 @@ test(
     await pick.title.filter({ hasText: 'Misleading answers' }).waitFor();
     await window.pictures('tricks/swapped', themes);
     await page.keyboard.press('r');
+    await pick.focusedRow('Reject and stop the turn').waitFor();
     await page.keyboard.press('a');
-    await pick.focusedRow('Look first').waitFor();
+    await pick.focusedRow('Reject and stop the turn').waitFor();
     await page.keyboard.press('Escape');
     await pick.gone();
     await window.command('Parley: Show Pending Approvals');
     await pick.readable();
+    await pick.focusedRow('Look first').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await pick.focusedRow('Reject and stop the turn').waitFor();
     await page.keyboard.press('ArrowDown');
     await pick.focusedRow('Reject ⚠ Allow once').waitFor();
     await page.keyboard.press('ArrowDown');

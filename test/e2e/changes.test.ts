@@ -1,43 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { FakeAgent, SESSION } from '../fakes/acp.ts';
+import { SESSION } from '../fakes/acp.ts';
+import { diskAgent, numbered, text } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
-import { type Scene, suite } from './suite.ts';
+import type { Scene } from './suite.ts';
 import { until, untilFile } from './until.ts';
 
-let agent: FakeAgent;
-/** What the agent does in the next turn: it writes straight to the disk. */
-let act: () => void | Promise<void> = () => {};
-let root = '';
-
-const inWindow = suite({
-  name: 'changes',
-  prepare: async (folder) => {
-    root = folder;
-    agent = await FakeAgent.start();
-    agent.handlers['session/prompt'] = async () => {
-      await act();
-      agent.text('Done.');
-      return { stopReason: 'end_turn' };
-    };
-    const { command, args } = agent.launch(folder);
-    return {
-      machineSettings: {
-        'parley.agents': [{ id: 'disk', name: 'Disk', protocol: 'acp', command, args }],
-        'parley.defaultAgent': 'disk',
-      },
-      agents: String(args.at(-1)),
-      end: () => agent.stop(),
-    };
-  },
-});
-const inFolder = (name: string) => path.join(root, name);
-const read = (name: string) => readFileSync(inFolder(name), 'utf8');
-const write = (name: string, text: string) => writeFileSync(inFolder(name), text);
-const text = (lines: readonly string[]) => `${lines.join('\n')}\n`;
-const numbered = (word: string, count: number) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
+const disk = await diskAgent({ name: 'changes' });
+const { fake: agent, inWindow, inFolder, read, write } = disk;
 const lastPrompt = () => JSON.stringify(agent.received.findLast((frame) => frame.method === 'session/prompt')?.params);
 /** The reviewed files, after all of them are decided and the editors are closed. */
 const cleared = async (window: Scene['window']) => {
@@ -54,7 +25,7 @@ test(
     const { chat } = window;
     const review = new ReviewPage(window);
     const [before, other] = [read('src/main.ts'), read('README.md')];
-    act = () => {
+    disk.act = () => {
       write('src/main.ts', ['// first line of the agent', ...before.split('\n'), '// last line of the agent', ''].join('\n'));
       rmSync(inFolder('README.md'));
       write('USAGE.md', 'How to use it\n');
@@ -97,7 +68,7 @@ test(
     const files = { 'one.txt': [5, 25], 'two.txt': [10, 28], 'three.txt': [20] };
     for (const name of Object.keys(files)) write(name, text(lines));
     const changed = (places: readonly number[]) => text(lines.map((line, at) => (places.includes(at + 1) ? `agent ${at + 1}` : line)));
-    act = () => {
+    disk.act = () => {
       for (const [name, places] of Object.entries(files)) write(name, changed(places));
     };
     await window.chat.exchange('five places');
@@ -141,7 +112,7 @@ test(
     const review = await cleared(window);
     const lines = numbered('line', 30);
     for (const name of ['one.txt', 'two.txt']) write(name, text(lines));
-    act = () => {
+    disk.act = () => {
       write('one.txt', text(lines.with(4, 'agent 5').with(24, 'agent 25')));
       write('two.txt', text(lines.with(9, 'agent 10')));
     };
@@ -181,7 +152,7 @@ test(
     const lines = numbered('line', 30);
     write('alpha.txt', text(lines));
     write('beta.txt', text(lines.map((line) => `${line} of beta`)));
-    act = () => {
+    disk.act = () => {
       renameSync(inFolder('alpha.txt'), inFolder('omega.txt'));
       rmSync(inFolder('beta.txt'));
       write('src/beta.txt', text(lines.map((line, at) => (at === 4 ? 'agent 5' : `${line} of beta`))));
@@ -218,7 +189,7 @@ test(
     const review = await cleared(window);
     const lines = numbered('row', 40);
     write('table.txt', text(lines));
-    act = () => write('table.txt', text(lines.with(4, 'row five').with(30, 'row thirty-one')));
+    disk.act = () => write('table.txt', text(lines.with(4, 'row five').with(30, 'row thirty-one')));
     await window.chat.exchange('spell it');
     await window.chat.lastTurn.getByText('1 file changed').waitFor();
     await review.openFile('table.txt');
@@ -243,7 +214,7 @@ test(
     const names = numbered('notes', 10).map((name) => `${name}.txt`);
     for (const name of names) write(name, 'one\ntwo\n');
     write('gone.txt', 'still needed\n');
-    act = () => {
+    disk.act = () => {
       agent.update({ sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'sh tidy.sh', kind: 'execute', status: 'in_progress' });
       for (const name of names) write(name, 'one\nTWO\n');
       rmSync(inFolder('gone.txt'));
@@ -269,9 +240,9 @@ test(
     const { chat, page, pick } = window;
     const review = await cleared(window);
     const before = read('src/main.ts');
-    act = () => write('src/main.ts', 'all gone\n');
+    disk.act = () => write('src/main.ts', 'all gone\n');
     await chat.exchange('destroy it');
-    act = () => write('more.txt', 'and more\n');
+    disk.act = () => write('more.txt', 'and more\n');
     await chat.exchange('go on');
     await chat.lastTurn.getByText('1 file changed').waitFor();
     await window.command('Parley: Restore Files to Before a Prompt');
@@ -290,7 +261,7 @@ test(
     await review.show();
     await review.row('more.txt').waitFor();
     await window.openChat();
-    act = () => {};
+    disk.act = () => {};
     await chat.exchange('and now?');
     assert.doesNotMatch(lastPrompt(), /another state of these files/);
     await window.command('Parley: Restore Files to Before a Prompt');
@@ -313,7 +284,7 @@ test(
     const lines = numbered('line', 30);
     const after = lines.with(2, 'line three').with(25, 'line twenty-six');
     write('plan.txt', text(lines));
-    act = async () => {
+    disk.act = async () => {
       const content = [{ type: 'diff', path: inFolder('plan.txt'), oldText: text(lines), newText: text(after) }];
       const toolCall = { toolCallId: 'c2', title: 'Edit plan.txt', kind: 'edit', status: 'pending', content };
       agent.update({ sessionUpdate: 'tool_call', ...toolCall });
@@ -345,7 +316,7 @@ test(
     await untilFile(inFolder('plan.txt'), /line 3\n.*line twenty-six, as I like it\n/s);
     await window.tab('plan.txt').first().waitFor();
     await window.pictures('review/pending-accepted');
-    act = () => {};
+    disk.act = () => {};
     await chat.exchange('and now?');
     assert.match(lastPrompt(), /changed your edit of .*plan\.txt.*-line three.*as I like it/);
   }),
@@ -358,9 +329,9 @@ test(
     const review = await cleared(window);
     const lines = numbered('row', 40);
     write('table.txt', text(lines));
-    act = () => write('table.txt', text(lines.with(4, 'row five').with(30, 'row thirty-one')));
+    disk.act = () => write('table.txt', text(lines.with(4, 'row five').with(30, 'row thirty-one')));
     await chat.exchange('first');
-    act = () => write('other.txt', 'other\n');
+    disk.act = () => write('other.txt', 'other\n');
     await chat.exchange('second');
     await chat.lastTurn.getByText('1 file changed').waitFor();
     await review.show();

@@ -1,48 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { test } from 'node:test';
-import { FakeAgent, SESSION } from '../fakes/acp.ts';
+import { SESSION } from '../fakes/acp.ts';
+import { diskAgent } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
-import { type Scene, suite } from './suite.ts';
+import type { Scene } from './suite.ts';
 import { untilFile } from './until.ts';
 
 // A folder of five thousand files, which an agent begins to change as soon as it has the first prompt.
 const COUNT = 5000;
-let agent: FakeAgent;
-let act: () => void | Promise<void> = () => {};
-let root = '';
-
-const inWindow = suite({
-  name: 'changes-large',
-  prepare: async (folder) => {
-    root = folder;
-    for (let at = 0; at < COUNT; at += 1) write(nameOf(at), before(at));
-    agent = await FakeAgent.start();
-    agent.handlers['session/prompt'] = async () => {
-      await act();
-      agent.text('Done.');
-      return { stopReason: 'end_turn' };
-    };
-    const { command, args } = agent.launch(folder);
-    return {
-      machineSettings: {
-        'parley.agents': [{ id: 'disk', name: 'Disk', protocol: 'acp', command, args }],
-        'parley.defaultAgent': 'disk',
-      },
-      agents: String(args.at(-1)),
-      end: () => agent.stop(),
-    };
-  },
-});
-const read = (name: string) => readFileSync(inFolder(name), 'utf8');
-function inFolder(name: string): string {
-  return path.join(root, name);
-}
-function write(name: string, text: string): void {
-  mkdirSync(path.dirname(inFolder(name)), { recursive: true });
-  writeFileSync(inFolder(name), text);
-}
+const disk = await diskAgent({ name: 'changes-large', files: new Map(Array.from({ length: COUNT }, (_, at) => [nameOf(at), before(at)])) });
+const { fake: agent, inWindow, inFolder, read, write } = disk;
 function nameOf(at: number): string {
   return `many/d${at % 100}/f${at}.txt`;
 }
@@ -55,7 +22,7 @@ test(
   inWindow(async ({ window }) => {
     const { chat, page } = window;
     const review = new ReviewPage(window);
-    act = () => {
+    disk.act = () => {
       for (let at = 0; at < COUNT; at += 1) write(nameOf(at), `agent ${at}\n`);
     };
     await window.openChat();
@@ -104,7 +71,7 @@ test(
       const name = `${how}.txt`;
       const after = lines.with(2, 'line three').with(25, 'line twenty-six');
       write(name, text(lines));
-      act = async () => {
+      disk.act = async () => {
         const content = [{ type: 'diff', path: inFolder(name), oldText: text(lines), newText: text(after) }];
         const toolCall = { toolCallId: `call ${how}`, title: `Edit ${name}`, kind: 'edit', status: 'pending', content };
         agent.update({ sessionUpdate: 'tool_call', ...toolCall });

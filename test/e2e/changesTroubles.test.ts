@@ -2,50 +2,23 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { FakeAgent } from '../fakes/acp.ts';
+import { diskAgent } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
-import { suite } from './suite.ts';
 import { until } from './until.ts';
 
 // What goes wrong while changes are reviewed, as the user hears of it. The agent writes straight to the disk.
-let agent: FakeAgent;
-let act: () => void = () => {};
-let root = '';
-
-const inWindow = suite({
-  name: 'changes-troubles',
-  prepare: async (folder) => {
-    root = folder;
-    agent = await FakeAgent.start();
-    agent.handlers['session/prompt'] = () => {
-      act();
-      agent.text('Done.');
-      return { stopReason: 'end_turn' };
-    };
-    const { command, args } = agent.launch(folder);
-    return {
-      machineSettings: {
-        'parley.agents': [{ id: 'disk', name: 'Disk', protocol: 'acp', command, args }],
-        'parley.defaultAgent': 'disk',
-      },
-      agents: String(args.at(-1)),
-      end: () => agent.stop(),
-    };
-  },
-});
-const inFolder = (name: string) => path.join(root, name);
-const read = (name: string) => readFileSync(inFolder(name), 'utf8');
-const write = (name: string, text: string) => writeFileSync(inFolder(name), text);
+const disk = await diskAgent({ name: 'changes-troubles' });
+const { inWindow, inFolder, read, write } = disk;
 
 test(
   'a folder in the place of a changed file, a folder that became a link, a text before the change that is gone: said by name, nothing is touched',
   inWindow(async ({ window, storage }) => {
     const { chat } = window;
     mkdirSync(inFolder('lib'));
-    const outside = path.join(root, '..', 'outside');
+    const outside = inFolder('../outside');
     mkdirSync(outside);
     for (const name of ['a.txt', 'b.txt', 'lib/c.txt']) write(name, `${name} one\n`);
-    act = () => {
+    disk.act = () => {
       for (const name of ['a.txt', 'b.txt', 'lib/c.txt']) write(name, `${name} agent\n`);
     };
     await window.openChat();
@@ -83,7 +56,7 @@ test(
     const review = new ReviewPage(window);
     write('large.bin', '');
     truncateSync(inFolder('large.bin'), 50 * 1024 * 1024);
-    act = () => {
+    disk.act = () => {
       truncateSync(inFolder('large.bin'), 51 * 1024 * 1024);
       write('small.txt', 'small\n');
     };
@@ -93,7 +66,7 @@ test(
     await review.show();
     await review.row('large.bin').getByText('cannot be undone').waitFor();
     await window.pictures('review/trouble-large');
-    act = () => {
+    disk.act = () => {
       mkdirSync(inFolder('made'));
       for (let at = 0; at < 2100; at += 1) write(`made/${at}.txt`, `${at}\n`);
     };
@@ -122,7 +95,7 @@ test(
     rmSync(objects, { recursive: true, force: true });
     // Where nothing can be put.
     writeFileSync(objects, '');
-    act = () => write('late.txt', 'agent\n');
+    disk.act = () => write('late.txt', 'agent\n');
     await window.openChat();
     await chat.exchange('one more');
     await chat.lastTurn.getByText('late.txt').waitFor();

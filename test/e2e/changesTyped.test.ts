@@ -1,44 +1,14 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import { test } from 'node:test';
-import { FakeAgent, SESSION } from '../fakes/acp.ts';
+import { SESSION } from '../fakes/acp.ts';
+import { diskAgent, numbered, text } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
-import { type Scene, suite } from './suite.ts';
+import type { Scene } from './suite.ts';
 import { untilFile } from './until.ts';
 
 // The user types where the agent writes. Nothing is saved by itself, as on a desktop.
-let agent: FakeAgent;
-let act: () => void | Promise<void> = () => {};
-let root = '';
-
-const inWindow = suite({
-  name: 'changes-typed',
-  prepare: async (folder) => {
-    root = folder;
-    agent = await FakeAgent.start();
-    agent.handlers['session/prompt'] = async () => {
-      await act();
-      agent.text('Done.');
-      return { stopReason: 'end_turn' };
-    };
-    const { command, args } = agent.launch(folder);
-    return {
-      machineSettings: {
-        'parley.agents': [{ id: 'disk', name: 'Disk', protocol: 'acp', command, args }],
-        'parley.defaultAgent': 'disk',
-        'files.autoSave': 'off',
-      },
-      agents: String(args.at(-1)),
-      end: () => agent.stop(),
-    };
-  },
-});
-const inFolder = (name: string) => path.join(root, name);
-const read = (name: string) => readFileSync(inFolder(name), 'utf8');
-const write = (name: string, text: string) => writeFileSync(inFolder(name), text);
-const text = (lines: readonly string[]) => `${lines.join('\n')}\n`;
-const numbered = (word: string, count: number) => Array.from({ length: count }, (_, at) => `${word} ${at + 1}`);
+const disk = await diskAgent({ name: 'changes-typed', settings: { 'files.autoSave': 'off' } });
+const { fake: agent, inWindow, inFolder, read, write } = disk;
 const typeAfter = async ({ page }: Scene['window'], line: string, words: string) => {
   await page.locator('.editor-instance .view-line', { hasText: line }).first().click();
   await page.keyboard.press('End');
@@ -53,7 +23,7 @@ test(
     const review = new ReviewPage(window);
     const lines = numbered('line', 40).with(4, 'return a + b;');
     write('sum.txt', text(lines));
-    act = () => write('sum.txt', text(lines.with(4, 'return a * b;').with(20, 'agent 21').with(29, 'agent 30')));
+    disk.act = () => write('sum.txt', text(lines.with(4, 'return a * b;').with(20, 'agent 21').with(29, 'agent 30')));
     await window.openChat();
     await chat.frame.getByText('Disk').first().waitFor();
     await chat.exchange('multiply');
@@ -100,7 +70,7 @@ test(
     write('both.txt', text(lines));
     await window.openFile('both.txt');
     await typeAfter(window, 'row 20', ' of mine');
-    act = () => write('both.txt', text(lines.with(9, 'agent 10')));
+    disk.act = () => write('both.txt', text(lines.with(9, 'agent 10')));
     await window.openChat();
     await chat.exchange('meanwhile');
     await chat.lastTurn.getByText('1 file changed').waitFor();
@@ -131,7 +101,7 @@ test(
     const lines = numbered('line', 60);
     const after = lines.with(2, 'line three').with(45, 'line forty-six');
     write('plan.txt', text(lines));
-    act = async () => {
+    disk.act = async () => {
       const content = [{ type: 'diff', path: inFolder('plan.txt'), oldText: text(lines), newText: text(after) }];
       const toolCall = { toolCallId: 'c2', title: 'Edit plan.txt', kind: 'edit', status: 'pending', content };
       agent.update({ sessionUpdate: 'tool_call', ...toolCall });

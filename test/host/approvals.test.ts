@@ -264,7 +264,9 @@ describe('approvals as quick-picks', () => {
     desk.open({ ...command('1'), options: swapped });
     await press('enter', 'enter');
     assert.deepEqual(desk.answers, []);
-    assert.equal(await approvals.decide('a', '1', 'reject'), false);
+    assert.deepEqual(desk.stopped, []);
+    assert.equal(await approvals.decide('a', '1', 'reject'), true, 'what no answer clearly rejects ends with the turn');
+    assert.deepEqual([desk.answers, desk.stopped], [[], ['a']]);
     desk.close('1');
     const twice = options.map((one) => ({ ...one, id: 'same' }));
     desk.open({ ...command('3'), options: twice });
@@ -276,6 +278,13 @@ describe('approvals as quick-picks', () => {
     desk.open({ ...command('2'), options: [...many, ...options.filter((one) => one.id !== 'always')] });
     await press('down', 'down', 'down', 'enter');
     assert.deepEqual(desk.answers, [{ askId: '2', answer: { kind: 'option', optionId: 'no' } }]);
+  });
+
+  it('where an agent offers no refusal, Reject ends the turn from the pick, too', async () => {
+    desk.open({ ...command('1', 'npm test'), options: options.filter((one) => one.effect === 'allow_once') });
+    await press('down', 'down', 'down', 'enter');
+    await settled(() => desk.stopped.length > 0 || desk.answers.length > 0);
+    assert.deepEqual([desk.answers, desk.stopped], [[], ['a']]);
   });
 
   it('titles of a megabyte, and titles that tell of another command, are no obstacle to the answers', async () => {

@@ -12,6 +12,8 @@ export class FakeDesk implements SessionHost {
   readonly #lists = new Emitter<void>();
   readonly #sessions = new Map<string, HostedSession>();
   readonly answers: { readonly askId: string; readonly answer: Answer }[] = [];
+  /** Sessions whose turn was stopped. */
+  readonly stopped: string[] = [];
   readonly active: string | undefined;
 
   constructor(cwd: string, ...ids: readonly string[]) {
@@ -53,6 +55,7 @@ export class FakeDesk implements SessionHost {
 
   #take(id: string, intent: Intent): void {
     if (intent.type === 'revise') return this.say(id, { type: 'ask.revised', askId: intent.askId, diffs: intent.diffs });
+    if (intent.type === 'cancel') this.stopped.push(id);
     if (intent.type !== 'answer') return;
     this.answers.push({ askId: intent.askId, answer: intent.answer });
     this.close(intent.askId, id);

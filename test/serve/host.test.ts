@@ -78,12 +78,17 @@ const approval: Approval = {
     { id: 'odd', label: 'Reject', effect: 'other' },
   ],
 };
-async function asked(t: TestContext) {
+async function asked(t: TestContext, options = approval.options) {
   const all = await opened(t);
   await all.client.dispatch(CHAT, prompt('t1'));
   await begun(all);
   all.last().ready();
-  all.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call } }, { type: 'ask.opened', ask: approval });
+  all
+    .last()
+    .say(
+      { type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call } },
+      { type: 'ask.opened', ask: { ...approval, options } },
+    );
   // A rule may answer at once: clients are told a moment later.
   await new Promise((resolve) => setTimeout(resolve, 0));
   return { ...all, answers: () => all.last().heard.filter((intent) => intent.type === 'answer') };
@@ -171,6 +176,23 @@ test('an answer without an option takes the narrowest of its side', async (t) =>
   const { client, answers } = await asked(t);
   await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
   assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'once' } }]);
+});
+
+test('answers whose names mislead are marked for clients, and are taken only when they are named', async (t) => {
+  const { client, chat, answers } = await asked(t, [
+    { id: 'trap', label: 'Reject', effect: 'allow_once' },
+    { id: 'no', label: 'Approve', effect: 'reject_once' },
+  ]);
+  const asking = callIn(chat());
+  const offered = asking?.status === 'pending-confirmation' ? asking.options : [];
+  assert.deepEqual(
+    offered?.map(({ label }) => label),
+    ['Reject ⚠ Allow once', 'Approve ⚠ Reject'],
+  );
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  assert.deepEqual(answers(), [], 'nothing is allowed under a name that rejects');
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: false });
+  assert.deepEqual(answers(), [{ type: 'answer', askId: 'a', answer: { kind: 'cancelled' } }]);
 });
 
 test('words with a rejection wait for an agent whose answers carry none, in sight of clients, and begin the next turn', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { approvalAnswers, firstAnswers, MOST_ANSWERS, sameMeaning } from '../../src/session/approvalAnswers.ts';
+import { approvalAnswers, clientLabel, firstAnswers, MOST_ANSWERS, sameMeaning } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Option } from '../../src/session/model.ts';
 import { longNames, rejection } from '../../src/session/select.ts';
 
@@ -319,4 +319,29 @@ test('other words for what is asked, and the folder of the session, change no me
   const words = approval([], { detail: { type: 'text', text: 'x' } });
   assert.ok(!sameMeaning(words, { ...words, title: 'Delete it' }, cwd));
   assert.ok(!sameMeaning(command, { ...command, outside: true }, cwd));
+});
+
+test('where nothing clearly refuses, Reject ends the turn; not for asks without a turn, nor for Parley’s own', () => {
+  const options: readonly Option[] = [
+    { id: 'go', label: 'Proceed', effect: 'allow_once' },
+    { id: 'trap', label: 'Allow', effect: 'reject_once' },
+  ];
+  const answers = (change: Partial<Approval>) => approvalAnswers(approval(options, change), { cwd, feedback: true });
+  const { reject } = answers({ turnId: 't' });
+  assert.deepEqual([reject?.letter, reject?.label, reject?.does], ['R', 'Reject and stop the turn', { kind: 'stop' }]);
+  assert.equal(answers({}).reject, undefined);
+  assert.equal(answers({ turnId: 't', ours: true }).reject, undefined);
+  const clear = approvalAnswers(approval(AGENTS.claude ?? [], { turnId: 't' }), { cwd, feedback: true });
+  assert.ok(!clear.answers.some(({ does }) => does.kind === 'stop'));
+});
+
+test('a client that shows options itself gets the same marks, once', () => {
+  const label = (said: string, effect: Option['effect']) => {
+    const option = { id: 'x', label: said, effect };
+    return clientLabel(option, approval([option, { id: 'y', label: 'Allow once', effect: 'allow_once' }]));
+  };
+  assert.equal(label('Reject', 'allow_once'), 'Reject ⚠ Allow once');
+  assert.equal(label('Reject ⚠ Allow once', 'allow_once'), 'Reject ⚠ Allow once');
+  assert.equal(label('Yes', 'reject_once'), 'Yes ⚠ Reject');
+  assert.equal(label('Deny', 'reject_once'), 'Deny');
 });

@@ -287,6 +287,8 @@ function press(view: View, ask: Approval, one: ApprovalAnswer, event: MouseEvent
       return answer(view, ask, does.option);
     case 'feedback':
       return toggleWords(view, ask, true);
+    case 'stop':
+      return view.act.intent({ type: 'cancel' });
     case 'session':
     case 'always':
       return view.act.allowMore(ask.id, does.kind);

@@ -130,9 +130,9 @@ export class Approvals implements Disposable {
     if (found?.ask.kind !== 'approval' || !this.#counts(found)) return false;
     const { once, reject } = this.#answersTo(sessionId, found.ask);
     const answer = how === 'accept' ? once : reject;
-    if (answer?.does.kind !== 'option') return false;
+    if (answer?.does.kind !== 'option' && answer?.does.kind !== 'stop') return false;
     const inDiff = this.#inDiff?.key === keyOfOpen(found) ? this.#inDiff : undefined;
-    await this.#answer(found, { kind: 'option', optionId: answer.does.option.id });
+    await this.#choose(found, found.ask, answer);
     await this.#leaveDiff(inDiff);
     return true;
   }
@@ -308,12 +308,21 @@ export class Approvals implements Disposable {
         return this.#rejectWithWords(one, ask, does);
       case 'always':
         return this.#makeRule(one, ask);
+      case 'stop':
+        return this.#stopTurn(one);
       case 'session':
         this.#deps.addSessionRule(one.sessionId, does.rule);
         return this.#answer(one, { kind: 'option', optionId: does.option.id });
       case 'option':
         return this.#answer(one, { kind: 'option', optionId: does.option.id });
     }
+  }
+
+  /** Rejects with an agent that offers no clear refusal: the ask ends with its turn. */
+  #stopTurn(one: OpenAsk): void {
+    this.#queue.answered(keyOfOpen(one));
+    this.#deps.host.get(one.sessionId)?.send({ type: 'cancel' });
+    this.refresh();
   }
 
   /** Lets the user make a rule for later asks; the rule answers this one too. */

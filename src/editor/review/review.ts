@@ -285,7 +285,7 @@ export class Review implements Disposable {
     const back = vscode.l10n.t('Put back');
     const text =
       subject.editable === 'carried'
-        ? vscode.l10n.t('You have changed what the agent proposes: allowing it writes your text.')
+        ? `${path.basename(subject.named)}: ${vscode.l10n.t('edited by you')}`
         : vscode.l10n.t('Allowing it writes your text after the agent’s own edit. The agent is told with your next prompt.');
     if ((await vscode.window.showInformationMessage(text, back)) !== back || !this.#stillOpen(subject.sessionId, subject.askId)) return;
     await replaceText(right, subject.proposed.after ?? '');

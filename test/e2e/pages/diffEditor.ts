@@ -30,6 +30,11 @@ export class DiffEditor {
     return this.#page.locator(`.editor-actions .action-label[aria-label^="${title}"]`);
   }
 
+  /** The answers above a change: once they are there, the keys of a pending diff count. */
+  get answers(): Locator {
+    return this.#page.locator('.codelens-decoration', { hasText: 'Reject' }).first();
+  }
+
   async #lines(side: string): Promise<readonly string[]> {
     const lines = await this.editor.locator(`${side} .view-lines .view-line`).all();
     const placed = await Promise.all(

@@ -56,6 +56,12 @@ export class QuickPick {
     await this.box.locator('input.input[placeholder]:not([placeholder=""])').waitFor();
   }
 
+  /** Types into an input box. What is pressed before the box has the keyboard would go elsewhere. */
+  async type(words: string): Promise<void> {
+    await this.input.and(this.#page.locator(':focus')).waitFor();
+    await this.#page.keyboard.type(words);
+  }
+
   /** Moves to the row with this text, which need not be the first that the list finds. Throws when it is not reached. */
   async moveTo(text: string): Promise<void> {
     for (let step = 0; ; step += 1) {
