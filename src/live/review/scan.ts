@@ -79,6 +79,8 @@ interface Listed {
   readonly found: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'birthtimeMs' | 'ino' | 'size'> | 'unreadable';
   /** Since when the agent may have written it. */
   readonly agentSince?: number | undefined;
+  /** It may have existed before `agentSince`, although its time of creation is later: the disk keeps none. */
+  readonly isAgeUnknown?: boolean;
 }
 const UNREADABLE: FileState = { content: 'unkept unreadable', stamp: 'unreadable' };
 /** Milliseconds in which a file system may give two writes the same time. */
@@ -125,7 +127,13 @@ async function listFiles(root: string, prefix: string, names: readonly string[],
     const found = await statsOf(file);
     if (found) listed.push({ name: prefix + below, file, found, agentSince });
   });
-  return listed;
+  const isAgeUnknown = !keepsTimesOfCreation(listed.flatMap(({ found }) => (found === 'unreadable' ? [] : [found])));
+  return listed.map((one) => ({ ...one, isAgeUnknown }));
+}
+
+/** Where a disk keeps no times of creation, the system gives 0, or the time of the last change for every file. */
+export function keepsTimesOfCreation(found: readonly Pick<Stats, 'birthtimeMs' | 'ctimeMs'>[]): boolean {
+  return found.some(({ birthtimeMs, ctimeMs }) => birthtimeMs > 0 && birthtimeMs !== ctimeMs);
 }
 
 async function readFiles(
@@ -179,7 +187,7 @@ export async function stateOf(
 
 /** Of a file that the agent has written since it was listed, what is known of the time before. */
 async function stateOfListed(
-  { file, found, agentSince: since = Number.POSITIVE_INFINITY }: Listed,
+  { file, found, agentSince: since = Number.POSITIVE_INFINITY, isAgeUnknown }: Listed,
   store: ContentStore,
   known: FileState | undefined,
   mostBytes: number,
@@ -191,7 +199,7 @@ async function stateOfListed(
   if (known?.stamp === stamp) return { ...known, size };
   if (ctimeMs >= since - SAME_TIME) {
     if (known) return { ...known, size: 0 };
-    return birthtimeMs >= since - SAME_TIME ? undefined : { content: 'unkept unknown', stamp: '', size: 0 };
+    return !isAgeUnknown && birthtimeMs >= since - SAME_TIME ? undefined : { content: 'unkept unknown', stamp: '', size: 0 };
   }
   if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size };
   const read = await readRegular(file, mostBytes).catch((error: unknown) => (isGone(error) ? 'gone' : 'unreadable'));

@@ -6,7 +6,15 @@ import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../../src/live/review/contentStore.ts';
-import { emptyScan, isKept, type Scan, type ScanPace, scanFolders, usualLimits } from '../../../src/live/review/scan.ts';
+import {
+  emptyScan,
+  isKept,
+  keepsTimesOfCreation,
+  type Scan,
+  type ScanPace,
+  scanFolders,
+  usualLimits,
+} from '../../../src/live/review/scan.ts';
 
 /** A store whose first contents wait until the test lets them through. */
 class SlowStore extends ContentStore {
@@ -136,6 +144,14 @@ test('where not even the list is there when the prompt goes, files written since
     const changed = [...next.files.keys()].filter((name) => next.files.get(name)?.content !== late.files.get(name)?.content);
     assert.deepEqual(changed, ['known', 'made', 'unknown']);
   }));
+
+test('a disk that keeps no time of creation tells of no file that it is new', () => {
+  const [old, later] = [1000, 2000];
+  assert.equal(keepsTimesOfCreation([{ birthtimeMs: 0, ctimeMs: later }]), false);
+  const copied = [old, later].map((at) => ({ birthtimeMs: at, ctimeMs: at }));
+  assert.equal(keepsTimesOfCreation(copied), false);
+  assert.equal(keepsTimesOfCreation([...copied, { birthtimeMs: old, ctimeMs: later }]), true);
+});
 
 test('in a folder with too many files the watched ones stay the same, whatever comes or goes before them', () =>
   inFolder(async (root, store) => {
