@@ -6,6 +6,7 @@ import { Conversation } from '../../../src/agent/conversation.ts';
 import { guideModel } from '../../../src/agent/models/guide/guideModel.ts';
 import type { ToolOffer } from '../../../src/agent/models/model.ts';
 import { done } from '../../../src/agent/tools/tool.ts';
+import { taggedChanges } from '../../../src/base/fileChangesTag.ts';
 import { temporaryFolder } from '../agentProcess.ts';
 import { ask, type FaceAnswers, type TestFace, testFace } from '../scripted.ts';
 
@@ -190,6 +191,11 @@ test('a file that exists is not made again', async (t) => {
   assert.match((await say('create file README.md with "x"')).text, /exists already/);
   assert.deepEqual(frontend.approvals, []);
   assert.equal(file('README.md'), FILES['README.md']);
+});
+
+test('what the user changed in files, told with a prompt, is no part of the command', async (t) => {
+  const { calls } = await talk(t).say(`run echo once\n${taggedChanges('The user undid changes that you made in x:\n-one')}`);
+  assert.match(calls.join(), /"echo once"/);
 });
 
 test('commands run as they are written, quotes and all, and their output is shown', async (t) => {

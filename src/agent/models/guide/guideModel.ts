@@ -1,3 +1,4 @@
+import { splitChanges } from '../../../base/fileChangesTag.ts';
 import { localize } from '../../locale.ts';
 import { type Message, type Model, ModelError, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
 import { last } from './files.ts';
@@ -41,7 +42,8 @@ function moveFor(request: ModelRequest): Move {
   const at = history.findLastIndex((message) => message.role === 'user');
   const asking = history[at];
   if (asking?.role !== 'user' || request.tools.length === 0) return { text: gist(history), calls: [] };
-  const asked = askedOf(textOf(asking.parts));
+  // A command must not get what the user changed in files as more of its lines.
+  const asked = askedOf(splitChanges(textOf(asking.parts)).words);
   const speak = sayFor(asked.text);
   const scene: GuideContext = { cwd: request.cwd, say: speak, offers: request.tools, history: history.slice(0, at) };
   const done = resultsAfter(history.slice(at + 1));
