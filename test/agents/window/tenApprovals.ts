@@ -65,6 +65,22 @@ export function tenApprovals(name: PeerName, label: string): void {
 
   step('is picked', (person) => person.pickAgent(label));
   for (const one of cases) step(`${one.keys.join(', ')}: ${one.prompt}`, (person, folder) => answered(person, folder, one));
+  step('f, Enter: a rejection with feedback reaches the agent', async (person, folder) => {
+    const { pick, page, chat } = person.window;
+    await typed(person, 'Ship it');
+    await pick.title.filter({ hasText: /Run in terminal: touch shipped\.txt$/ }).waitFor({ timeout: 120_000 });
+    await pick.readable();
+    await page.keyboard.press('f');
+    await pick.focusedRow('Reject with feedback').waitFor();
+    await page.keyboard.press('Enter');
+    await pick.box.getByText('What should the agent do instead?').waitFor();
+    await pick.type('Make a draft');
+    await page.keyboard.press('Enter');
+    await chat.lastTurn.getByText('A draft it is.').waitFor({ timeout: 120_000 });
+    await person.settled(chat.lastTurn);
+    assert.ok(lacks('shipped.txt')(folder));
+    await person.picture('feedback', ['dark', 'light']);
+  });
   step('what was allowed for the session is not asked again', async (person, folder) => {
     await person.settled(await typed(person, 'Count again'));
     assert.ok(holds('runs.txt', /^x\nx\n$/)(folder));
