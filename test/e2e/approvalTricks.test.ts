@@ -22,8 +22,9 @@ test(
     await window.pictures('tricks/swapped', themes);
     await page.keyboard.press('r');
     await pick.focusedRow('Reject and stop the turn').waitFor();
+    // A key of no answer leads back to the first row.
     await page.keyboard.press('a');
-    await pick.focusedRow('Reject and stop the turn').waitFor();
+    await pick.focusedRow('Look first').waitFor();
     await page.keyboard.press('Escape');
     await pick.gone();
     await window.command('Parley: Show Pending Approvals');
