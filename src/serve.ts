@@ -226,7 +226,7 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** Says where the host is, and writes it where other programs of the user find it; the file that goes with the host. */
+/** Prints the host's address and writes it where other programs of the user find it. The file goes with the host. */
 function announce(at: Place, data: string, token: string): string {
   const address = at.kind === 'socket' ? at.path : `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
   if (at.kind === 'port' && !isLoopback(at.host))
@@ -241,7 +241,7 @@ function announce(at: Place, data: string, token: string): string {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What windows have said of the environment of agents: it counts more than what this process was started with. */
+/** The environment of agents as windows set it; it overrides that of this process. */
 class Environments {
   readonly #told = new Map<string, Environment>();
   readonly #running: (profile: string) => readonly { restartAtRest(): void }[];

@@ -92,14 +92,14 @@ export class AgentHost {
     return undefined;
   }
 
-  /** The same name when the host that runs has a session of it; undefined otherwise. */
+  /** Returns the name when the running host has a session of it; undefined otherwise. */
   async keyOf(resumeKey: string | undefined): Promise<string | undefined> {
     if (resumeKey === undefined) return undefined;
     const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => this.#sessions(uri.fsPath));
     return (await Promise.all(folders)).flat().find(({ key }) => key === resumeKey)?.key;
   }
 
-  /** Has the host that runs do it. Rejects in its words. */
+  /** Sends an order to the running host. Rejects with the host's message. */
   async order(order: HostOrder, host = runningHost(this.#deps.data)): Promise<void> {
     const { client, log, protocols } = this.#deps;
     if (!host) return;
@@ -107,7 +107,7 @@ export class AgentHost {
     await protocols().ahp?.order?.(launch, order, { client, log, signal: AbortSignal.timeout(LIST_LIMIT) });
   }
 
-  /** Agents, rules or the included agent's model have changed: a host that runs learns them. */
+  /** Tells a running host the changed agents, rules and model of the included agent. */
   async settingsChanged(): Promise<void> {
     const host = runningHost(this.#deps.data);
     if (host) await this.#tellSettings(host);

@@ -20,7 +20,7 @@ const LARGEST_RECORDING = 256 * 1024 * 1024;
 
 type Host = Pick<AgentHost, 'withRunning' | 'running' | 'keyOf' | 'order'>;
 
-/** The sessions of this window and the earlier ones of its folder, and what a user does with them besides talking. */
+/** The sessions of this window and the earlier ones of its folder: to list, search, rename, pin, export and delete. */
 export class SessionList {
   readonly #sessions: Sessions;
   readonly #host: Host;
@@ -83,7 +83,7 @@ export class SessionList {
     if (!isOnlyThere) await this.#sessions.forget(id);
   }
 
-  /** What the agent host calls the session, if it has it, and whether this window has none of it yet. */
+  /** Returns the agent host's key of the session, if it has one, and whether this window has not opened it yet. */
   async #inHost(id: SessionId): Promise<{ readonly key: string | undefined; readonly isOnlyThere: boolean; readonly title: string }> {
     const there = await this.#host.running(id);
     if (there) return { key: there.key, isOnlyThere: true, title: there.title };

@@ -24,7 +24,7 @@ const line = z.object({ address: z.string(), token: z.string() });
 /** Milliseconds a host may take to say where it listens. */
 const START_WITHIN = 20_000;
 const LOOK_EVERY = 100;
-/** What a host says when another one has its folder. */
+/** The message of a host whose folder another one uses. */
 export const TAKEN = 'Another host uses';
 /** Bytes. */
 const LONGEST_LOG = 1024 * 1024;
@@ -71,12 +71,12 @@ export function writeHostSettings(data: string, { profiles, ...rules }: HostSett
 }
 
 /**
- * Starts a host that outlives this process. Where another window was faster, that window's host is the one. Rejects with what it said when it ended
- * at once; one that does not say where it is does not stay.
+ * Starts a host that outlives this process. Returns another window's host when that one was faster. Rejects with the output of a host that ended at
+ * once, and kills one that does not report its address.
  */
 export async function startHost({ data, script, settings, env }: HostStart): Promise<RunningHost> {
   const { agents, rules } = writeHostSettings(data, settings);
-  // A file takes what it says when this process is gone, too.
+  // A file takes its output after this process has ended, too.
   const logFile = path.join(data, 'host.log');
   const log = openSync(logFile, 'a', 0o600);
   if (fstatSync(log).size > LONGEST_LOG) ftruncateSync(log);
@@ -108,7 +108,7 @@ export async function startHost({ data, script, settings, env }: HostStart): Pro
   }
 }
 
-/** The host that has just begun in this folder. */
+/** Waits for the host that another window has just started in this folder. */
 async function announced(data: string): Promise<RunningHost | undefined> {
   for (let waited = 0; waited < START_WITHIN; waited += LOOK_EVERY) {
     const host = runningHost(data);

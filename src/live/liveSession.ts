@@ -136,7 +136,7 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   /** Ends the agent and starts it again on the same conversation; the transcript stays. */
-  /** What its agent is launched with has changed. One at work learns it with its next start. */
+  /** Restarts an agent at rest with a changed launch. One at work takes it with its next start. */
   restartAtRest(): void {
     if (this.store.now.link.state === 'ready' && !isBusy(this.store.now)) void this.restart();
   }

@@ -19,7 +19,7 @@ export interface Protocol {
   readonly discover?: (search: Search, signal: AbortSignal) => Promise<readonly Found[]>;
   /** Lists the conversations a host runs, without opening any of them. Rejects when the host cannot be asked. */
   readonly running?: (launch: Launch, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<readonly Running[]>;
-  /** Has a host do something about a conversation or an agent, without opening any. Rejects in the host's words when it does not. */
+  /** Sends an order about a conversation or an agent to a host, without opening any. Rejects with the host's message. */
   readonly order?: (launch: Launch, order: HostOrder, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<void>;
 }
 /** `environment`: variables for an agent's next start; an undefined value takes one away. */

@@ -72,7 +72,7 @@ export class Changesets implements Disposable {
     const set = await this.#setOf(scope);
     const { reviewed } = action;
     const files = action.files.slice(0, MOST_FILES);
-    // The review tells of each mark, and is heard once all are told: then nothing is left to tell.
+    // The review reports each mark; its reports are read after all marks are sent, and then nothing differs.
     await this.#queue.run(channel, async () => {
       for (const one of files) await set.mark(pathOfUri(one) ?? '', reviewed);
       const held = this.#held.get(channel);

@@ -352,7 +352,7 @@ class Served {
     return null;
   }
 
-  /** A window of Parley tells which model its user has chosen for the included agent, with the key, which is in no file. */
+  /** Takes the model that a window's user chose for the included agent, with its key, which no file holds. */
   #environment({ agent, env }: z.infer<typeof shapes.environment>): null {
     const profile = this.#hosted.profileOf(agent);
     if (!profile) throw new Refusal('noProvider', `There is no agent "${agent}".`);

@@ -147,7 +147,7 @@ export class HostedSessions {
     return hosted;
   }
 
-  /** A window makes a session before it has anything to say in it. What it leaves behind like that nobody else wants. */
+  /** Removes the empty sessions of a client that is gone: windows create one before the first prompt. */
   async left(clientId: string): Promise<void> {
     const { channels } = this.#deps;
     for (const hosted of this.#byUri.values()) {
@@ -157,7 +157,7 @@ export class HostedSessions {
     }
   }
 
-  /** Ends the agent and deletes what was said: clients do this once their user has said so. */
+  /** Ends the agent and deletes the conversation: VS Code disposes of empty sessions, and of others when its user deletes them. */
   async remove(hosted: Hosted): Promise<void> {
     this.#byUri.delete(hosted.uri);
     this.#terminals.forget(hosted.id);
@@ -208,7 +208,7 @@ export class HostedSessions {
       void hosted.agent.done.then((why) => (why === undefined ? this.#send(hosted, intents) : undefined));
   }
 
-  /** One that has said nothing yet takes its name when its agent starts. */
+  /** An empty session takes its name when its agent starts. */
   #rename({ id, agent }: Hosted, title: string): void {
     if (agent.kind === 'none' && agent.stored === undefined) return;
     const { sessions, log } = this.#deps;
@@ -220,7 +220,7 @@ export class HostedSessions {
       );
   }
 
-  /** Settles when all names that were given are stored. */
+  /** Settles when all new names are stored. */
   get renamed(): Promise<void> {
     return this.#renamed;
   }

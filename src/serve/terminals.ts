@@ -63,14 +63,14 @@ export class Terminals {
 
 const OF_CALL = 'call ';
 
-/** A terminal of the session, or what an agent that runs its commands by itself says of one. */
+/** A terminal of the session, or the output that an agent reports of a command it runs by itself. */
 function terminalIn(session: Session, id: string): Terminal | undefined {
   if (!id.startsWith(OF_CALL)) return findTerminal(session, id);
   const call = findCall(session, id.slice(OF_CALL.length));
   return call && printedTerminal(call, session);
 }
 
-/** The command of a call, and what the agent has told of its output as text; undefined for other calls, and those with terminals. */
+/** The command of a call and its output as text so far; undefined for other calls, and for those with terminals. */
 export function printedTerminal(call: ToolCall, session: Session): Terminal | undefined {
   const command = commandOf(call, session);
   if (command === undefined || call.output.length === 0) return undefined;
@@ -85,7 +85,7 @@ export function printedTerminal(call: ToolCall, session: Session): Terminal | un
   return { id: OF_CALL + call.id, command, tail, dropped: text.length - tail.length, ...exit };
 }
 
-/** What a call is given that runs a command; agents that do not say what their tools do give these names to it. */
+/** Names of arguments that hold a command, for agents that do not report the kind of their tools. */
 const OF_COMMANDS = new Set(['command', 'description', 'timeout', 'cwd', 'workdir', 'run_in_background']);
 /** In UTF-16 units. */
 const LONGEST_COMMAND = 64 * 1024;

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import path from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { WebSocket } from 'ws';
+import { runningHost } from '../../src/live/hostProcess.ts';
 import { suite } from './suite.ts';
 
 const inWindow = suite({
@@ -38,7 +44,101 @@ test(
     await chat.frame.locator('.session-title', { hasText: 'read notes.txt' }).waitFor();
     await window.pictures('hosted-sessions');
     await chat.frame.locator('.search').press('Escape');
+  }),
+);
+
+/** Another client of the window's agent host, as VS Code's own chat is one. */
+async function otherClient(data: string) {
+  const host = runningHost(data);
+  assert.ok(host);
+  const socket = new WebSocket(`${host.address}/?tkn=${host.token}`);
+  await once(socket, 'open');
+  const answers = new Map<number, { readonly result?: unknown }>();
+  let wake = () => {};
+  socket.on('message', (data) => {
+    const said = JSON.parse(String(data)) as { readonly id?: number; readonly result?: unknown };
+    if (said.id !== undefined) answers.set(said.id, said);
+    wake();
+  });
+  const send = (message: object) => socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  let id = 0;
+  const ask = async (method: string, params: object = {}): Promise<unknown> => {
+    id += 1;
+    const mine = id;
+    send({ id: mine, method, params: { channel: 'ahp-root://', ...params } });
+    while (!answers.has(mine)) await new Promise<void>((resolve) => (wake = resolve));
+    return answers.get(mine)?.result;
+  };
+  const titles = async () =>
+    ((await ask('listSessions')) as { readonly items: readonly { readonly title: string }[] }).items.map(({ title }) => title);
+  /** Waits until the host lists a session of that title, or none. */
+  const lists = async (title: string, isThere = true) => {
+    while ((await titles()).includes(title) !== isThere) await pause(100);
+  };
+  return { ask, lists, tell: (params: object) => send({ method: 'dispatchAction', params }), end: () => socket.terminate() };
+}
+
+test(
+  'a session that another client began in the host is renamed and deleted in the list before it is opened',
+  inWindow(async ({ window, folder, storage }) => {
+    const { chat, page } = window;
+    const other = await otherClient(path.join(storage, 'host'));
+    const root = (await other.ask('initialize', {
+      protocolVersions: ['0.9.0'],
+      clientId: 'other',
+      initialSubscriptions: ['ahp-root://'],
+    })) as { readonly snapshots: readonly { readonly state: { readonly agents: readonly { readonly provider: string }[] } }[] };
+    const provider = root.snapshots[0]?.state.agents[0]?.provider ?? '';
+    const name = '0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
+    await other.ask('createSession', { channel: `${provider}:/${name}`, provider, workingDirectories: [pathToFileURL(folder).href] });
+    const message = { text: 'look at package.json', origin: { kind: 'user' } };
+    const action = { type: 'chat/turnStarted', turnId: 't1', startedAt: new Date().toISOString(), message };
+    other.tell({ channel: `ahp-chat:/${name}`, clientSeq: 1, action });
+    await other.lists('look at package.json');
+
+    const list = chat.frame.locator('.title-button');
+    const line = (title: string) => chat.frame.locator('.session-line', { has: chat.frame.locator('.session-title', { hasText: title }) });
+    await list.click();
+    await line('look at package.json').hover();
+    await chat.frame.getByRole('button', { name: 'Rename: look at package.json' }).click();
+    const field = chat.frame.getByRole('textbox', { name: 'Rename' });
+    await field.fill('From elsewhere');
+    await field.press('Enter');
+    await line('From elsewhere').waitFor();
+    await other.lists('From elsewhere');
+    await window.pictures('hosted-renamed');
+
+    await line('From elsewhere').hover();
+    await chat.frame.getByRole('button', { name: 'Delete: From elsewhere' }).click();
+    const dialog = page.locator('.monaco-dialog-box');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await line('From elsewhere').waitFor({ state: 'detached' });
+    await other.lists('From elsewhere', false);
+    other.end();
+    await chat.frame.locator('.search').press('Escape');
     await window.command('Parley: Stop Agent Host');
     await window.statusItem('Ended').waitFor();
+  }),
+);
+
+test(
+  "the host is started by its command, and VS Code's chat is connected after a question",
+  inWindow(async ({ window, running }) => {
+    const { page } = window;
+    await window.command('Parley: Start Agent Host');
+    await window.command('Notifications: Show Notifications');
+    await window.notification('The agent host is running at').waitFor();
+    assert.equal(running('parley.js').length, 1);
+    await window.command("Parley: Connect VS Code's Chat");
+    const dialog = page.locator('.monaco-dialog-box');
+    await dialog.getByText('chat.remoteAgentHosts').waitFor();
+    await window.pictures('hosted-connect');
+    await dialog.getByRole('button', { name: 'Write the Setting' }).click();
+    // The workbench of the tests does not know the setting.
+    await window.tab('settings.json').waitFor();
+    await window.command('Notifications: Show Notifications');
+    await window.notification('The entry is on the clipboard').waitFor();
+    await window.command('Parley: Stop Agent Host');
+    while (running('parley.js').length > 0) await pause(100);
   }),
 );

@@ -170,7 +170,7 @@ async function running(
   }
 }
 
-/** Resolves when the host has done it. */
+/** Resolves when the host has carried out the order. */
 async function order(
   channel: Channel,
   wanted: HostOrder,
@@ -188,7 +188,7 @@ async function order(
     else if (wanted.kind === 'rename') {
       const action = { type: 'session/titleChanged', title: wanted.title };
       link.notify('dispatchAction', { channel: wanted.key, clientSeq: 1, action });
-      // Messages are dealt with in their order.
+      // Handles messages in order.
       await ask('ping', {});
     } else {
       const env = Object.fromEntries(Object.entries(wanted.env).map(([name, value]) => [name, value ?? null]));
