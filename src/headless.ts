@@ -4,31 +4,31 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import * as z from 'zod/mini';
 import type { Disposable } from './base/lifetime.ts';
-import { type Log, messageOf } from './base/log.ts';
+import { messageOf } from './base/log.ts';
+import { replay } from './headless/replay.ts';
 import { runSteps } from './headless/run.ts';
 import { readScript, type Setup, type Step, scriptSchema } from './headless/script.ts';
 import { headlessTools, scriptedSecrets, scriptedTool } from './headless/tools.ts';
 import { type Options, readOptions, USAGE } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
+import { jsonLine, stderrLog, writeError } from './live/console.ts';
 import { diskFiles } from './live/diskFiles.ts';
 import { LiveSession } from './live/liveSession.ts';
 import { launchOf, type Profile } from './live/profiles.ts';
 import { protocols } from './protocols/registry.ts';
-import type { SessionEvent } from './session/events.ts';
 import type { Intent } from './session/intents.ts';
-import { newSession, reduce } from './session/reduce.ts';
+import { newSession } from './session/reduce.ts';
 
 /** The same sessions without an editor: arguments in, events out as JSON lines on stdout, log on stderr. */
 
-const say = (level: string) => (message: string, cause?: unknown) =>
-  void process.stderr.write(`[${level}] ${message}${cause === undefined ? '' : `: ${messageOf(cause)}`}\n`);
+/** Milliseconds; a longer timer would end at once. */
+const LONGEST_WAIT = 2 ** 31 - 1;
 /** Milliseconds the end of the agent is waited for. */
 const LAST_WAIT = 20_000;
 
-const log: Log = { trace: () => {}, info: say('info'), warn: say('warn'), error: say('error') };
-const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
+const log = stderrLog;
+const print = (value: unknown) => void process.stdout.write(`${jsonLine(value)}\n`);
 
 async function main(): Promise<number> {
   let options: Options;
@@ -58,7 +58,7 @@ async function main(): Promise<number> {
     const script = options.script === undefined ? [] : readScript(readFileSync(options.script, 'utf8'));
     steps = [...script, ...options.prompts.map((prompt) => ({ prompt }))];
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
+    writeError(`${messageOf(error)}\n${USAGE}`);
     return 2;
   }
   if (options.command !== undefined || options.url !== undefined) return run(options, steps, recording);
@@ -124,7 +124,8 @@ async function run(options: Options, steps: readonly Step[], recording: Recordin
     process.once('SIGHUP', stopped(1, 'The terminal was closed'));
     // Nothing runs any more that could end the run.
     process.once('beforeExit', stopped(1, 'Nothing is left to wait for'));
-    if (options.timeout > 0) setTimeout(stopped(1, `Not done after ${options.timeout} s`), options.timeout * 1000).unref();
+    if (options.timeout > 0)
+      setTimeout(stopped(1, `Not done after ${options.timeout} s`), Math.min(options.timeout * 1000, LONGEST_WAIT)).unref();
   });
   const sent = recording && ((intent: Intent) => recording({ intent }));
   const running = runSteps(live, { steps, answer: options.answer, cwd, newId: randomUUID, log, print, ...(sent ? { sent } : {}) });
@@ -179,35 +180,13 @@ async function bundledAgent({ protocol, cwd, env, args }: Options): Promise<Bund
 
 /* A recording: what the session told and what it was sent, one JSON object a line. It is played without an agent. */
 
-const line = z.union([
-  z.object({ event: z.looseObject({ type: z.string() }) }),
-  z.object({ intent: z.looseObject({ type: z.string() }) }),
-  // The protocol inspector puts the messages between the events.
-  z.object({ message: z.looseObject({}) }),
-]);
-
 /** Writes a line. */
 type Recording = (value: object) => void;
 
 /** Writes each line at once, so that a run that is killed leaves what it has seen. Throws when the file cannot be written. */
 function openRecording(file: string): Recording {
   writeFileSync(file, '', { mode: 0o600 });
-  return (value) => appendFileSync(file, `${JSON.stringify(value)}\n`);
-}
-
-/** Shows a recording as its run was shown. Gives the exit code that run had for its turns. */
-function replay(text: string, print: (value: unknown) => void): number {
-  let session = newSession('replay', { protocol: 'replay', name: 'replay' }, '/');
-  for (const [at, one] of text.split('\n').entries()) {
-    if (one.trim() === '') continue;
-    const read = line.safeParse(JSON.parse(one));
-    if (!read.success) throw new Error(`line ${at + 1} of the recording is none`);
-    if (!('event' in read.data)) continue;
-    print(read.data);
-    session = reduce(session, read.data.event as unknown as SessionEvent);
-  }
-  print({ session });
-  return session.turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled') ? 0 : 1;
+  return (value) => appendFileSync(file, `${jsonLine(value)}\n`);
 }
 
 // Everything on stdout has left before the process ends.

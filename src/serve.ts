@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
 import { setGuardedFiles } from './base/guardedFiles.ts';
-import { type Log, messageOf } from './base/log.ts';
+import { messageOf } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
+import { stderrLog, writeError } from './live/console.ts';
 import { diskEffects, diskFiles } from './live/diskFiles.ts';
 import { TAKEN } from './live/hostProcess.ts';
 import { Journal } from './live/journal/journal.ts';
@@ -38,9 +39,7 @@ interface Options {
   readonly token: string;
 }
 
-const say = (level: string) => (message: string, cause?: unknown) =>
-  void process.stderr.write(`[${level}] ${message}${cause === undefined ? '' : `: ${messageOf(cause)}`}\n`);
-const log: Log = { trace: () => {}, info: say('info'), warn: say('warn'), error: say('error') };
+const log = stderrLog;
 const HERE = typeof __dirname === 'string' ? __dirname : path.resolve('dist');
 
 /** Throws with a sentence for the user when the arguments are off. */
@@ -78,13 +77,20 @@ function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
 
 const lastRunShape = z.object({ token: z.string(), port: z.optional(z.number()) });
 
-/** Clients are told the address and the token once: a host of the same folder keeps them. */
+/** Clients are told the address and the token once: a host of the same folder keeps them. Others may have written what they can write to. */
 function lastRun(data: string): z.infer<typeof lastRunShape> | undefined {
+  const file = path.join(data, 'access.json');
   try {
-    return lastRunShape.parse(JSON.parse(readFileSync(path.join(data, 'access.json'), 'utf8')));
+    return [data, file].every(isOurs) ? lastRunShape.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** True of a file or folder that no other account of this computer may write to. Windows keeps that apart from the mode. */
+function isOurs(file: string): boolean {
+  const { mode, uid } = lstatSync(file);
+  return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }
 
 function bundled(): Profile {
@@ -150,13 +156,14 @@ async function main(): Promise<number> {
   try {
     options = readOptions(process.argv.slice(2), process.env);
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\n${USAGE}\n`);
+    writeError(`${messageOf(error)}\n${USAGE}`);
     return 2;
   }
   const { data, place, token, profiles, rules } = options;
   // Nobody below inherits what opens this host.
   delete process.env.PARLEY_HOST_TOKEN;
   mkdirSync(data, { recursive: true, mode: 0o700 });
+  chmodSync(data, 0o700);
   const lock = FileLock.take(path.join(data, 'host.lock'));
   if (!(lock instanceof FileLock)) {
     log.error(`${TAKEN} ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`);

@@ -59,8 +59,9 @@ export function readOptions(argv: readonly string[], cwd: string): Options {
   if (command !== undefined && url !== undefined) throw new Error('give either --command or --url');
   const answer = values.answer ?? 'reject';
   if (!isReply(answer)) throw new Error(`--answer takes ${replies.join(', ')}`);
-  const timeout = Number(values.timeout ?? '1800');
-  if (!Number.isFinite(timeout) || timeout < 0) throw new Error('--timeout takes seconds');
+  const given = values.timeout ?? '1800';
+  const timeout = Number(given);
+  if (!/^[\d.]+$/.test(given) || !Number.isFinite(timeout)) throw new Error('--timeout takes seconds');
   return {
     protocol,
     ...(command === undefined ? {} : { command }),
