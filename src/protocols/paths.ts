@@ -1,5 +1,5 @@
-import { readlinkSync, realpathSync } from 'node:fs';
-import { readlink, realpath } from 'node:fs/promises';
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { lstat, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { fileKey, isOnOtherServer, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { guardReason } from '../base/guardedFiles.ts';
@@ -45,6 +45,7 @@ export function pathBelow(root: string, target: string): string | undefined {
 
 /** The system opens no longer path, so nothing stands behind one. */
 const LONGEST_PATH = platform === 'win32' ? 32_767 : 4096;
+const MOST_LINKS = 40;
 
 /** With the links of every folder that exists followed, and of a link that leads to nothing yet; what does not exist is put behind it. */
 export async function realPath(target: string, links = 0): Promise<string> {
@@ -52,11 +53,13 @@ export async function realPath(target: string, links = 0): Promise<string> {
     return await realpath(target);
   } catch {
     if (target.length > LONGEST_PATH) return target;
-    const parent = path.dirname(target);
-    if (parent === target) return target;
-    const here = path.join(await realPath(parent, links), path.basename(target));
-    const leadsTo = links < 40 ? await readlink(here).catch(() => undefined) : undefined;
-    return leadsTo === undefined ? here : realPath(path.resolve(path.dirname(here), leadsTo), links + 1);
+    const { there, rest } = await splitAtEnd(target);
+    const real = await realpath(there).catch(() => undefined);
+    if (real !== undefined) return path.join(real, rest);
+    if (path.dirname(there) === there) return target;
+    const here = path.join(await realPath(path.dirname(there), links), path.basename(there));
+    const leadsTo = links < MOST_LINKS ? await readlink(here).catch(() => undefined) : undefined;
+    return path.join(leadsTo === undefined ? here : await realPath(path.resolve(path.dirname(here), leadsTo), links + 1), rest);
   }
 }
 
@@ -66,12 +69,53 @@ export function realPathNow(target: string, links = 0): string {
     return realpathSync.native(target);
   } catch {
     if (target.length > LONGEST_PATH) return target;
-    const parent = path.dirname(target);
-    if (parent === target) return target;
-    const here = path.join(realPathNow(parent, links), path.basename(target));
-    const leadsTo = links < 40 ? linkNow(here) : undefined;
-    return leadsTo === undefined ? here : realPathNow(path.resolve(path.dirname(here), leadsTo), links + 1);
+    const { there, rest } = splitAtEndNow(target);
+    const real = orUndefined(() => realpathSync.native(there));
+    if (real !== undefined) return path.join(real, rest);
+    if (path.dirname(there) === there) return target;
+    const here = path.join(realPathNow(path.dirname(there), links), path.basename(there));
+    const leadsTo = links < MOST_LINKS ? orUndefined(() => readlinkSync(here)) : undefined;
+    return path.join(leadsTo === undefined ? here : realPathNow(path.resolve(path.dirname(here), leadsTo), links + 1), rest);
   }
+}
+
+/** A path up to the last folder, file or link that is there, and what is not. */
+interface Split {
+  readonly there: string;
+  readonly rest: string;
+}
+
+async function splitAtEnd(target: string): Promise<Split> {
+  const search = endSearch(path.resolve(target));
+  let step = search.next();
+  while (!step.done) {
+    const found = await lstat(step.value).catch(() => undefined);
+    step = search.next(found !== undefined);
+  }
+  return step.value;
+}
+
+function splitAtEndNow(target: string): Split {
+  const search = endSearch(path.resolve(target));
+  let step = search.next();
+  while (!step.done) {
+    const asked = step.value;
+    step = search.next(orUndefined(() => lstatSync(asked)) !== undefined);
+  }
+  return step.value;
+}
+
+/** Asks for each path that it yields whether it is there: for few of them, because what is there stands in folders that are there. */
+function* endSearch(target: string): Generator<string, Split, boolean> {
+  const { root } = path.parse(target);
+  const parts = target.slice(root.length).split(path.sep).filter(Boolean);
+  let [there, missing] = [0, parts.length + 1];
+  while (there + 1 < missing) {
+    const middle = (there + missing) >> 1;
+    if (yield path.join(root, ...parts.slice(0, middle))) there = middle;
+    else missing = middle;
+  }
+  return { there: path.join(root, ...parts.slice(0, there)), rest: parts.slice(there).join(path.sep) };
 }
 
 /** The name of a file as its folder has it, where the system takes several spellings for one. A link keeps its own name. */
@@ -81,9 +125,9 @@ export function spelledName(file: string): string {
   return keyOfFile(`/${real}`) === keyOfFile(`/${name}`) ? real : name;
 }
 
-function linkNow(file: string): string | undefined {
+function orUndefined<T>(run: () => T): T | undefined {
   try {
-    return readlinkSync(file);
+    return run();
   } catch {
     return undefined;
   }

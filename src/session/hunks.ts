@@ -20,6 +20,8 @@ export interface Hunks {
 const LONGEST = 400_000;
 /** Beyond, comparing line by line takes too long: the lines that occur once on either side are held on to then. */
 const MOST_EDITS = 300;
+/** Lines of both sides that are compared by those; nobody reads a longer comparison here. */
+const MOST_LINES = 20_000;
 const CONTEXT = 3;
 const known = new WeakMap<Diff, Hunks>();
 
@@ -35,6 +37,7 @@ function compare(diff: Diff): Hunks {
   const after = diff.after ?? '';
   if (before.length + after.length > LONGEST) return { added: 0, removed: 0, hunks: [], tooLong: true };
   const near = structuredPatch('', '', before, after, '', '', { context: CONTEXT, maxEditLength: MOST_EDITS });
+  if (!near && hasMoreLines(before + after, MOST_LINES)) return { added: 0, removed: 0, hunks: [], tooLong: true };
   // An excerpt without a place has no line numbers to show.
   const placed = (side: number | undefined) => (diff.excerpt ? side : 1);
   const beforeBase = placed(diff.excerpt?.beforeLine);
@@ -62,6 +65,12 @@ function compare(diff: Diff): Hunks {
     return lines;
   });
   return { added, removed, hunks };
+}
+
+function hasMoreLines(text: string, most: number): boolean {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at >= 0 && lines <= most; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines > most;
 }
 
 interface PatchHunk {

@@ -14,7 +14,10 @@ export function mergedInto(present: string, base: string, wanted: string): strin
 
 /** The lines with their line ends. */
 function linesOf(text: string): readonly string[] {
-  return text.split(/(?<=\n)/);
+  const lines = text.split('\n');
+  const last = lines.pop() ?? '';
+  const ended = lines.map((line) => `${line}\n`);
+  return last === '' && ended.length > 0 ? ended : [...ended, last];
 }
 
 function changesOf(base: readonly string[], other: readonly string[]): readonly Change[] {

@@ -376,7 +376,8 @@ function compareRegion(before: readonly string[], after: readonly string[], dept
 /** Lines that occur once on either side hold the comparison (a patience diff); between them it goes on, in the end edit by edit. */
 function compareMiddle(before: readonly string[], after: readonly string[], depth: number): Segments {
   if (before.length === 0 || after.length === 0) return [{ kind: 'hunk', before, after }];
-  const anchors = depth < DEEPEST ? anchorsOf(before, after) : [];
+  const { anchors, isOther } = depth < DEEPEST ? anchorsOf(before, after) : NO_ANCHORS;
+  if (isOther) return [{ kind: 'hunk', before, after }];
   if (anchors.length === 0) return compareByEdits(before, after);
   const result: Segment[] = [];
   let [beforeAt, afterAt] = [0, 0];
@@ -394,8 +395,15 @@ function compareMiddle(before: readonly string[], after: readonly string[], dept
   return result;
 }
 
-/** Pairs of line numbers, ascending on both sides: the longest run of lines that occur exactly once on each. */
-function anchorsOf(before: readonly string[], after: readonly string[]): readonly (readonly [number, number])[] {
+interface Anchors {
+  /** Pairs of line numbers, ascending on both sides: the longest run of lines that occur exactly once on each. */
+  readonly anchors: readonly (readonly [number, number])[];
+  /** The sides have no line in common. */
+  readonly isOther: boolean;
+}
+const NO_ANCHORS: Anchors = { anchors: [], isOther: false };
+
+function anchorsOf(before: readonly string[], after: readonly string[]): Anchors {
   // One map and lists of numbers: with a map for each side, files of 50,000 lines took several times as long.
   const numbers = new Map<string, number>();
   const inBefore: number[] = [];
@@ -406,16 +414,20 @@ function anchorsOf(before: readonly string[], after: readonly string[]): readonl
     else numbers.set(line, inBefore.push(at) - 1);
   }
   const inAfter = new Int32Array(inBefore.length).fill(ABSENT);
+  let isOther = true;
   for (let at = 0; at < after.length; at += 1) {
     const number = numbers.get(after[at] ?? '');
-    if (number !== undefined) inAfter[number] = inAfter[number] === ABSENT ? at : REPEATED;
+    if (number === undefined) continue;
+    isOther = false;
+    inAfter[number] = inAfter[number] === ABSENT ? at : REPEATED;
   }
+  if (isOther) return { anchors: [], isOther };
   const pairs: (readonly [number, number])[] = [];
   for (let number = 0; number < inBefore.length; number += 1) {
     const [from, to] = [inBefore[number] ?? ABSENT, inAfter[number] ?? ABSENT];
     if (from >= 0 && to >= 0) pairs.push([from, to]);
   }
-  return longestAscending(pairs);
+  return { anchors: longestAscending(pairs), isOther };
 }
 
 /** `pairs` ascend in their first number; the longest choice of them that ascends in the second, too. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
+import fs, {
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -13,6 +13,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -22,7 +23,7 @@ import { diskFiles } from '../../src/live/diskFiles.ts';
 import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { emptyScan, scanFolders, usualLimits } from '../../src/live/review/scan.ts';
-import { realPathNow } from '../../src/protocols/paths.ts';
+import { realPath, realPathNow } from '../../src/protocols/paths.ts';
 import { openReal, overwriteReal, readRealNow, removeReal, writeReal } from '../../src/transport/realFiles.ts';
 
 /** The room of files: the host writes for an agent, and what was checked is swapped for something else. */
@@ -45,6 +46,41 @@ test('the host writes where a link leads that was there when somebody decided', 
   assert.equal(readFileSync(path.join(inside, 'real.txt'), 'utf8'), 'new');
   await diskFiles.write(path.join(inside, 'a/b/c.txt'), 'made');
   assert.equal(readFileSync(path.join(inside, 'a/b/c.txt'), 'utf8'), 'made');
+});
+
+test('where a path leads is found by few questions to the system, however much of it is not there', async (t) => {
+  const { inside, outside } = folders(t);
+  symlinkSync(outside, path.join(inside, 'link'));
+  symlinkSync('link/none/deep', path.join(inside, 'dangling'));
+  symlinkSync('loop', path.join(inside, 'loop'));
+  writeFileSync(path.join(inside, 'file'), '');
+  const deep = Array.from({ length: 1800 }, () => 'x').join('/');
+  const leads: Readonly<Record<string, string>> = {
+    [`link/${deep}`]: path.join(outside, deep),
+    [`dangling/${deep}`]: path.join(outside, 'none/deep', deep),
+    'link/../file': path.join(inside, 'file'),
+    'none/../../w/link/a': path.join(outside, 'a'),
+    [`file/${deep}`]: path.join(inside, 'file', deep),
+    'loop/a': path.join(inside, 'loop/a'),
+    [deep]: path.join(inside, deep),
+    link: outside,
+  };
+  for (const [from, to] of Object.entries(leads)) {
+    const asked = path.join(inside, from);
+    assert.equal(realPathNow(asked), to, from.slice(0, 40));
+    assert.equal(await realPath(asked), to, from.slice(0, 40));
+  }
+  const looks = t.mock.method(fs, 'lstatSync');
+  const links = t.mock.method(fs, 'readlinkSync');
+  syncBuiltinESMExports();
+  try {
+    realPathNow(path.join(inside, deep));
+    assert.ok(looks.mock.callCount() > 0, 'the questions are counted');
+    assert.ok(looks.mock.callCount() + links.mock.callCount() <= 20, `${looks.mock.callCount()} and ${links.mock.callCount()} questions`);
+  } finally {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  }
 });
 
 test('a file or a folder that becomes a link after the decision is not written through by the host', async (t) => {

@@ -152,6 +152,15 @@ test('an edit in which no line stays takes time in proportion', () => {
   }
 });
 
+test('an edit of so many lines that nobody reads them is not compared line by line', () => {
+  const lines = (count: number, word: string) => Array.from({ length: count }, (_, at) => `${word}${at}`).join('\n');
+  const large = hunksOf({ path: 'a', before: lines(14_000, 'a'), after: lines(14_000, 'b') });
+  assert.deepEqual([large.tooLong, large.hunks.length], [true, 0]);
+  assert.equal(hunksOf({ path: 'a', before: null, after: '\n'.repeat(390_000) }).tooLong, true);
+  const { tooLong, added, removed } = hunksOf({ path: 'a', before: lines(14_000, 'a'), after: `${lines(14_000, 'a')}\nx` });
+  assert.deepEqual([tooLong, added, removed], [undefined, 2, 1], 'a small change of a long file is shown');
+});
+
 test('nothing reaches the terminal panel but text, colours and the erasing of a line', () => {
   const filtered = (...chunks: string[]) => {
     const filter = new TerminalFilter();

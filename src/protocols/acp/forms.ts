@@ -238,7 +238,8 @@ function within(value: number, min: number | null | undefined, max: number | nul
 
 /** Ignores a pattern of the agent that is invalid or could take too long; the agent checks the value itself. */
 function matches(text: string, pattern: string | null | undefined, steps: number): boolean {
-  if (pattern == null || text.length > longestFor(pattern, steps)) return true;
+  // So few steps are less than making a pattern takes.
+  if (pattern == null || steps < LEAST_STEPS || text.length > longestFor(pattern, steps)) return true;
   try {
     return new RegExp(pattern, 'u').test(text);
   } catch {
@@ -247,6 +248,7 @@ function matches(text: string, pattern: string | null | undefined, steps: number
 }
 /** Steps that the patterns of one form may take together, about 10 ms. */
 const MOST_STEPS = 2_000_000;
+const LEAST_STEPS = MOST_STEPS / 1000;
 
 function stepsEach({ requestedSchema: { properties } }: FormRequest): number {
   return MOST_STEPS / Math.max(1, Object.values(properties).filter(({ pattern }) => pattern != null).length);
