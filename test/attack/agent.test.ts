@@ -3,9 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { applyPatch } from 'diff';
 import { systemPrompt } from '../../src/agent/conversation.ts';
 import type { ApprovalAnswer, Frontend } from '../../src/agent/frontend.ts';
 import { Permissions } from '../../src/agent/permissions.ts';
+import { filePatch } from '../../src/agent/servers/filePatch.ts';
 import { findSkills, skillCommands } from '../../src/agent/skills.ts';
 import { strReplaceFileTool, writeFileTool } from '../../src/agent/tools/files.ts';
 import { checkerOf } from '../../src/agent/tools/schemaCheck.ts';
@@ -249,4 +251,30 @@ test('.gitignore is read as git reads it', async (t) => {
     encoding: 'utf8',
   });
   assert.deepEqual([...seen].sort(), tracked.split('\0').filter(Boolean).sort());
+});
+
+test('a patch of a file in which no line stays is made in proportion to its lines, and is one', () => {
+  const lines = (count: number, word: string) => Array.from({ length: count }, (_, at) => `${word}${(at * 7919) % count}`).join('\n');
+  const patchOf = (before: string, after: string) => filePatch('a\\b', before, after, { context: 3 });
+  assertLinear('patch of other lines', 5000, (size) => {
+    const [before, after] = [lines(size, 'a'), lines(size, 'b')];
+    return () => patchOf(before, after);
+  });
+  const texts = [
+    '',
+    'x',
+    'x\n',
+    lines(800, 'a'),
+    `${lines(800, 'b')}\n`,
+    `x\n${lines(700, 'c')}\ny\n`,
+    `x\n${lines(900, 'd')}\ny\n`,
+    '\n'.repeat(3000),
+  ];
+  for (const before of texts) {
+    for (const after of texts) {
+      const { text, added, removed } = patchOf(before, after);
+      assert.equal(applyPatch(before, text), after, `${before.slice(0, 20)} to ${after.slice(0, 20)}`);
+      assert.equal(before === after, added + removed === 0);
+    }
+  }
 });

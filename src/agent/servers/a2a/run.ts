@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { createTwoFilesPatch } from 'diff';
 import { messageOf } from '../../../base/log.ts';
 import { EXTENSION } from '../../../protocols/a2a/schema.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
@@ -9,6 +8,7 @@ import { type Model, ModelError, type ToolOffer } from '../../models/model.ts';
 import { Permissions } from '../../permissions.ts';
 import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
+import { filePatch } from '../filePatch.ts';
 import type { Decision } from './decision.ts';
 import type { Task } from './tasks.ts';
 import { offersOf, type ServedTool, type ToolServer } from './toolServer.ts';
@@ -296,14 +296,12 @@ interface McpTool {
 function diffOf(shown: readonly Shown[]): Json | undefined {
   const diff = shown.find((one) => one.type === 'diff');
   if (!diff) return undefined;
-  // A name with backslashes would be quoted in the patch.
-  const name = diff.path.replaceAll('\\', '/');
   return {
     file_name: path.basename(diff.path),
     file_path: diff.path,
     ...(diff.before === null ? {} : { old_content: diff.before }),
     new_content: diff.after,
-    formatted_diff: createTwoFilesPatch(name, name, diff.before ?? '', diff.after),
+    formatted_diff: filePatch(diff.path, diff.before ?? '', diff.after, { context: 4 }).text,
   };
 }
 

@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { createTwoFilesPatch, structuredPatch } from 'diff';
 import {
   type Annotation,
   cancelResult,
@@ -16,6 +15,7 @@ import {
 import type { Display } from '../../../protocols/qwen/schema.ts';
 import type { AgentEvent } from '../../frontend.ts';
 import type { Outcome, Shown } from '../../tools/tool.ts';
+import { filePatch } from '../filePatch.ts';
 import type { Client } from './client.ts';
 import type { ConversationNames } from './conversationNames.ts';
 import type { DialectLines, Permission, Policy } from './qwenFrontend.ts';
@@ -395,15 +395,14 @@ function shownDisplay(shown: Shown, cwd: string): Display | undefined {
   if (shown.type !== 'diff') return undefined;
   const name = path.relative(cwd, shown.path);
   const [before, after] = [shown.before ?? '', shown.after];
-  const lines = structuredPatch(name, name, before, after, '', '', { context: 0 }).hunks.flatMap((hunk) => hunk.lines);
+  const patch = filePatch(name, before, after, { before: 'Original', after: 'Modified', context: 3 });
   const stat = {
-    ai_added_lines: lines.filter((line) => line.startsWith('+')).length,
-    ai_removed_lines: lines.filter((line) => line.startsWith('-')).length,
+    ai_added_lines: patch.added,
+    ai_removed_lines: patch.removed,
     user_added_lines: 0,
     user_removed_lines: 0,
   };
-  const diff = createTwoFilesPatch(name, name, before, after, 'Original', 'Modified', { context: 3 });
-  return { kind: 'file_diff', file_name: name, diff, original: shown.before, modified: shown.after, stat };
+  return { kind: 'file_diff', file_name: name, diff: patch.text, original: shown.before, modified: shown.after, stat };
 }
 
 function taskDisplay(name: string, calls: ReadonlyMap<string, TaskCall>, outcome?: Outcome): Display {

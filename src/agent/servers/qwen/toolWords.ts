@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
-import { createTwoFilesPatch } from 'diff';
 import { type Line, recordOf } from '../../../protocols/qwen/codec.ts';
 import type { ApprovalRequest } from '../../frontend.ts';
+import { filePatch } from '../filePatch.ts';
 
 /** Our tools by the names clients of this protocol know. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -65,9 +65,7 @@ export function proposalOf(request: ApprovalRequest): Proposal {
     }
     if (shown.type !== 'diff') continue;
     const { path: file, before, after } = shown;
-    // A name with backslashes would be quoted in the patch.
-    const name = file.replaceAll('\\', '/');
-    const fileDiff = createTwoFilesPatch(name, name, before ?? '', after, 'Current', 'Proposed', { context: 3 });
+    const fileDiff = filePatch(file, before ?? '', after, { before: 'Current', after: 'Proposed', context: 3 }).text;
     const confirmation = {
       type: 'edit',
       title,
