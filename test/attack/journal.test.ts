@@ -11,6 +11,7 @@ import type { SessionEvent } from '../../src/session/events.ts';
 import type { Session } from '../../src/session/model.ts';
 import { reduce } from '../../src/session/reduce.ts';
 import { answerOf, bytesOf, fresh, head, inFolder, record, turnEvents, wholeTurns } from '../live/journalTurns.ts';
+import { longestStop } from './stops.ts';
 
 /** The room of the journal: files are torn, disks are full, writers race, and nothing that was settled may be lost. */
 
@@ -335,6 +336,47 @@ test(
     session = record(opened.writer, opened.session, turnEvents(202));
     opened.writer.dispose();
     assert.deepEqual((await journal.read('s'))?.session, session);
+  }),
+);
+
+test(
+  'a large file is compacted, and opened again, a piece at a time',
+  inFolder(async (folder, journal) => {
+    const writer = journal.create(head('s'));
+    let session = fresh('s');
+    const text = 'x 中'.repeat(20_000);
+    for (let turn = 0; turn < 300; turn += 1) {
+      const [begin, end] = [turnEvents(turn)[0], turnEvents(turn).at(-1)];
+      assert.ok(begin && end);
+      const delta: SessionEvent = { type: 'text.delta', turnId: `t${turn}`, kind: 'text', partId: `p${turn}`, text };
+      session = record(writer, session, [begin, delta, end]);
+    }
+    await writer.settled();
+    writer.dispose();
+    const size = statSync(path.join(folder, 's.journal')).size;
+    assert.ok(size > 20e6, `${size} bytes`);
+    /** How often everything else had its turn meanwhile. */
+    const turnsDuring = async (what: string, run: () => Promise<unknown>): Promise<number> => {
+      let turns = 0;
+      let isOver = false;
+      const count = () => {
+        turns += 1;
+        if (!isOver) setImmediate(count);
+      };
+      setImmediate(count);
+      await longestStop(what, run);
+      isOver = true;
+      return turns;
+    };
+    let opened: Awaited<ReturnType<Journal['open']>> | undefined;
+    const opening = await turnsDuring('opening of 30 MB', async () => {
+      opened = await journal.open('s');
+    });
+    assert.ok(opened?.kind === 'opened' && opened.session.turns.length === 300);
+    const again = opened.writer;
+    const compacting = await turnsDuring('compaction of 30 MB', () => again.compact(true));
+    again.dispose();
+    for (const turns of [compacting, opening]) assert.ok(turns >= size / 1e6, `${turns} turns of the loop for ${size} bytes`);
   }),
 );
 
