@@ -93,6 +93,11 @@ function isOurs(file: string): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }
 
+function makeOwnFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
+}
+
 function bundled(): Profile {
   const command = process.execPath;
   return {
@@ -162,8 +167,7 @@ async function main(): Promise<number> {
   const { data, place, token, profiles, rules } = options;
   // Nobody below inherits what opens this host.
   delete process.env.PARLEY_HOST_TOKEN;
-  mkdirSync(data, { recursive: true, mode: 0o700 });
-  chmodSync(data, 0o700);
+  makeOwnFolder(data);
   const lock = FileLock.take(path.join(data, 'host.lock'));
   if (!(lock instanceof FileLock)) {
     log.error(`${TAKEN} ${data} (process ${lock.pid}). Stop it, or name another folder with --data.`);

@@ -43,6 +43,7 @@ export const shellTool = defineTool({
 
 /** A command line on one line, not too long. */
 export function commandLine(command: string): string {
-  const flat = command.replace(/\s*\n\s*/g, ' ; ');
+  const lines = command.split('\n').map((line) => line.trim());
+  const flat = lines.filter(Boolean).join(' ; ');
   return flat.length > 200 ? `${flat.slice(0, 200)}...` : flat;
 }

@@ -308,7 +308,8 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   const status = statusOf(block, line, callId, how);
   const wasRefused = status === 'rejected' || status === 'cancelled';
   const diffs = status === 'done' ? diffsOf(line, how, cwd) : wasRefused && how.before !== undefined ? proposedBy(how, cwd) : [];
-  const isReport = how.use?.work === 'agent' && textOf(block.content).search(FRAME) >= 0;
+  const whole = textOf(block.content);
+  const isReport = how.use?.work === 'agent' && withoutFrame(whole) !== whole;
   const contents = contentOf(block.content).flatMap((one) => forPeople(one, block.is_error === true, isReport));
   const words = contents.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
   // What went wrong is said once: as the error where it is short enough. What a command printed is its output.
@@ -331,18 +332,49 @@ function exitIn(words: string): string | undefined {
   return /^exit code:? \d{1,10}$/im.exec(words)?.[0];
 }
 
+/** The text without what stands between two marks, and without the marks. A mark that nothing ends is a text. */
+function withoutBetween(text: string, open: string, close: string, blanks = /(?!)/): string {
+  let kept = '';
+  let at = 0;
+  for (let from = text.indexOf(open); from >= 0; from = text.indexOf(open, at)) {
+    const to = text.indexOf(close, from + open.length);
+    if (to < 0) break;
+    let end = from;
+    while (end > at && blanks.test(text[end - 1] ?? '')) end -= 1;
+    kept += text.slice(at, end);
+    at = to + close.length;
+  }
+  return kept + text.slice(at);
+}
+
+const withoutReminders = (text: string) => withoutBetween(text, '<system-reminder>', '</system-reminder>');
+
 /** Claude Code adds words for the model to some results, and marks others for it. */
-const FOR_THE_MODEL =
-  /<system-reminder>[\s\S]*?<\/system-reminder>| *\(file state is current in your context[^)]*\)|^<tool_use_error>|<\/tool_use_error>$/g;
-/** The agent's text about a call that was refused or stopped, unless the user's own words are in it. */
-const NOT_DONE = /The user doesn't want to proceed with this tool use\.(?![\s\S]*the user said:)[\s\S]*$/;
-/** The frame around what a sub-agent reports. */
-const FRAME =
-  / *<tools-used-before-summary>[\s\S]*?<\/tools-used-before-summary>\s*|\[Subagent hand-back\][^\n]*\n|agentId: \S+ \(use SendMessage[^\n]*|<usage>subagent_tokens:[\s\S]*?<\/usage>/g;
+function withoutModelWords(text: string): string {
+  return withoutBetween(withoutReminders(text), '(file state is current in your context', ')', / /)
+    .replace(/^<tool_use_error>/, '')
+    .replace(/<\/tool_use_error>$/, '');
+}
+
+const NOT_DONE = "The user doesn't want to proceed with this tool use.";
+/** Leaves out the agent's text about a call that was refused or stopped, unless the user's own words are in it. */
+function withoutRefusal(text: string): string {
+  const at = text.indexOf(NOT_DONE, text.lastIndexOf('the user said:') + 1);
+  return at < 0 ? text : text.slice(0, at);
+}
+
+/** Leaves out the frame around what a sub-agent reports. */
+function withoutFrame(text: string): string {
+  const tools = withoutBetween(text, '<tools-used-before-summary>', '</tools-used-before-summary>', / /);
+  const back = withoutBetween(tools === text ? text : tools.trimStart(), '[Subagent hand-back]', '\n');
+  return withoutBetween(back, '<usage>subagent_tokens:', '</usage>').replaceAll(/agentId: \S+ \(use SendMessage[^\n]*/g, '');
+}
 
 /** Words that we, or an agent, say to the model about a call that was not carried out. */
 const TO_THE_MODEL =
-  /(?:Error: )?Request aborted\.?|The user (?:did not allow this|stopped the turn)\.|The turn is over\.|Too late\.|The conversation was ended\.|[^.\n]*\b(?:do not|don't) (?:retry|try again)\b[^.\n]*\.?/gi;
+  /(?:Error: )?Request aborted\.?|The user (?:did not allow this|stopped the turn)\.|The turn is over\.|Too late\.|The conversation was ended\./gi;
+const SENTENCE = /[^.\n]+\.?/g;
+const ADVICE = /\b(?:do not|don't) (?:retry|try again)\b/i;
 /** Qwen Code's text about a call that was not carried out, without the part for its model. */
 function reasonAlone(text: string): string {
   if (!text.startsWith(CANCELLED)) return text;
@@ -350,14 +382,15 @@ function reasonAlone(text: string): string {
     .slice(CANCELLED.length)
     .replace(/^\s*Reason:\s*/, '')
     .replaceAll(TO_THE_MODEL, '')
+    .replaceAll(SENTENCE, (sentence) => (ADVICE.test(sentence) ? '' : sentence))
     .trim();
 }
 
 function forPeople(content: Content, isError: boolean, isReport: boolean): readonly Content[] {
   if (content.type !== 'text') return [content];
-  let text = content.text.replaceAll(FOR_THE_MODEL, '');
-  if (isError) text = reasonAlone(text.replace(NOT_DONE, ''));
-  if (isReport) text = text.replaceAll(FRAME, '').replaceAll(/^ {2}/gm, '');
+  let text = withoutModelWords(content.text);
+  if (isError) text = reasonAlone(withoutRefusal(text));
+  if (isReport) text = withoutFrame(text).replaceAll(/^ {2}/gm, '');
   if (text === content.text) return [content];
   text = text.trimEnd();
   return text === '' ? [] : [{ type: 'text', text }];
@@ -668,7 +701,7 @@ function promptIn(text: string): Said | undefined {
     const args = /<command-args>([^<]*)<\/command-args>/.exec(text)?.[1] ?? '';
     return { who: 'user', text: `/${command.trim()} ${args.trim()}`.trim() };
   }
-  const plain = text.replaceAll(/<system-reminder>[\s\S]*?<\/system-reminder>/g, '').trim();
+  const plain = withoutReminders(text).trim();
   return plain === '' || /^<(local-command|task-notification|bash-)/.test(plain) ? undefined : { who: 'user', text: plain };
 }
 
