@@ -106,7 +106,7 @@ function markTask(item: HTMLElement): void {
   if (!(first instanceof Text) || !/^\s*[☑☐] /.test(first.data)) return;
   const box = document.createElement('span');
   box.className = 'task-box';
-  box.textContent = first.data.trimStart().slice(0, 1);
+  box.textContent = first.data.trimStart().slice(0, 2);
   first.data = first.data.trimStart().slice(2);
   first.before(box);
   item.classList.add('task');

@@ -544,7 +544,7 @@ test('a running command is no silence: its row has a clock of its own', async (t
 test('a failed command whose only error is its exit code says it once', async () => {
   const failed = callPart({ kind: 'execute', status: 'failed', input: { command: 'npm test' }, error: { message: 'exit 1' } });
   const stage = await Stage.open(session({ turns: [turn({ parts: [failed] })] }));
-  assert.equal(stage.text('.call .words'), 'Ran npm test · exit 1');
+  assert.equal(stage.text('.call .words'), 'Ran npm test exit 1');
   assert.equal(stage.all('.call .fault').length, 0);
 });
 
