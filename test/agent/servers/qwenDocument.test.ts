@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type Dirent, readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { HintAnswers } from '../../../src/agent/servers/qwen/hints.ts';
+import { HintAnswers } from '../../../src/agent/servers/qwen/envelopeServer.ts';
 import { terminalNote } from '../../../src/protocols/qwen/codec.ts';
 import * as schema from '../../../src/protocols/qwen/schema.ts';
 import { startService } from '../fakeService.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { atLeast, isNewer, parseVersion } from '../../../src/protocols/kimi-wire/codec.ts';
-import { pastSessions } from '../../../src/protocols/kimi-wire/history.ts';
+import { pastSessions } from '../../../src/protocols/kimi-wire/index.ts';
 import { processDesk } from './processDesk.ts';
 import { Server, settled } from './server.ts';
 

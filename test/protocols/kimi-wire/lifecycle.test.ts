@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { discover, probe } from '../../../src/protocols/kimi-wire/discover.ts';
+import { discover, probe } from '../../../src/protocols/kimi-wire/index.ts';
 import { refusedSessionFlag, whyClosed, wireLaunch } from '../../../src/protocols/kimi-wire/launch.ts';
 import { processDesk } from './processDesk.ts';
 
