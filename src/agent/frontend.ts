@@ -5,8 +5,8 @@ import type { Outcome, Shown } from './tools/tool.ts';
 import type { TextFiles } from './workspace/textFiles.ts';
 
 /**
- * What a frontend (one protocol served) gives the loop. `say` is told everything that happens, in order; the others ask the client and settle when
- * it answered or when the signal fires. No protocol's words here.
+ * The interface of a frontend (one protocol served) for the loop. `emit` receives all events in order; the other methods ask the client and settle when
+ * it answers or when the signal fires. Free of any protocol's words.
  */
 export interface Frontend {
   emit(said: AgentEvent): void;

@@ -12,7 +12,7 @@ export function resolvePath(from: string, to: string): string {
   if (isWindowsPath(to)) return resolveWindows(from, to);
   return `/${normalize((to.startsWith('/') ? to : `${from}/${to}`).split('/')).join('/')}`;
 }
-/** What only Windows takes for a path with a drive or a share: `//server/share`, `/c:/a` of an address, `c:a` in the current folder of a drive. */
+/** Paths with a drive or a share, which only Windows knows: `//server/share`, `/c:/a` of an address, `c:a` in the current folder of a drive. */
 function asWindowsPath(from: string, to: string): string {
   if (/^\/\/[^/]/.test(to)) return to.replaceAll('/', '\\');
   if (/^\/[A-Za-z]:\//.test(to)) return to.slice(1);

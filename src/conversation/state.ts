@@ -27,7 +27,7 @@ export function clear(table: Table<unknown>): void {
 }
 
 export interface Conversation {
-  /** `left`: the user is gone, and the agent is still being stopped. `over`: nothing happens any more, and the driver lets go of everything. */
+  /** `left`: the user is gone, and the agent is still being stopped. `over`: nothing happens any more, and the driver releases everything. */
   phase: 'new' | 'opening' | 'ready' | 'left' | 'over';
   /** Prefix of the ids made here, drawn once by the driver's caller, so that ids of two windows differ. */
   readonly seed: string;

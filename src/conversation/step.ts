@@ -121,7 +121,7 @@ export abstract class Step<S extends Conversation> {
     return this.state.queue.shift();
   }
 
-  // --- stopping: the agent is told (by the protocol), a restart is offered, then done
+  // --- stopping: the protocol tells the agent; later a restart is offered, then done
 
   /** False when the turn is stopping already. Timers `OFFER_RESTART` and `RESTART` follow, unless the turn ends before. */
   startStopping(turn: TurnState, limits: StopLimits): boolean {

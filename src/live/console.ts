@@ -1,7 +1,7 @@
 import { type Log, messageOf } from '../base/log.ts';
 import { visibleText } from '../session/visible.ts';
 
-/* What a program of Parley writes to its terminal. Agents choose some of the words, so none of their control characters get there. */
+/* Writes the output of Parley's programs to their terminal, without control characters, because agents choose some of the words. */
 
 /** Writes a text to stderr. */
 export function writeError(text: string): void {

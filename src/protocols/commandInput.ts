@@ -6,7 +6,7 @@ import type { Approval, ApprovalDetail } from '../session/model.ts';
 export interface CommandInput {
   readonly command: string;
   readonly cwd?: string;
-  /** The arguments hold more than this line tells: nobody can say from it what runs. */
+  /** The arguments hold more than this line, so the line alone does not say what runs. */
   readonly unsure?: true;
 }
 
@@ -71,8 +71,8 @@ function unknownMembers(input: Readonly<Record<string, unknown>>, said: readonly
 const ARGUMENTS_KEPT = 4000;
 
 /**
- * What is asked about a call whose request names its command: another command, another folder or unknown members among its arguments are shown with
- * it and make it unsure. Anything else than a command is asked about as it is. `more`: members of the request itself that are not known.
+ * Adds the arguments of a call to the command in its request: a different command, a different folder or unknown arguments are shown with
+ * it and make it unsure. Details other than commands stay unchanged. `more`: unknown members of the request itself.
  */
 export function withArguments(
   detail: ApprovalDetail,
@@ -149,7 +149,7 @@ export function namesAnother(title: string, command: string): boolean {
   return /^[\p{Ll}\d.]\S*\s/u.test(said);
 }
 
-/** What reads like something that runs under another name, or deeper in the arguments; which program runs it nobody can tell. */
+/** Arguments that look like a command under another name, or nested; which program runs them is unknown. */
 function scriptIn(value: unknown, levels: number): CommandInput | undefined {
   if (levels === 0 || !isRecord(value)) return undefined;
   for (const [name, inner] of Object.entries(value)) {

@@ -11,7 +11,7 @@ export interface ToolRun {
   readonly name: string;
   /** The arguments: JSON text (empty means none) or the value itself. */
   readonly input: unknown;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the answer is not needed any more. */
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly limit?: number;

@@ -27,7 +27,7 @@ const BY_NAME: readonly (readonly [RegExp, ToolKind])[] = [
   [/^(fetch|download)(_|$|[A-Z])/, 'fetch'],
 ];
 
-/** What a tool does by its name, for the look of its call. */
+/** The kind of a tool by its name, for its icon. */
 export function kindOf(tool: string): ToolKind {
   return (Object.hasOwn(KINDS, tool) ? KINDS[tool] : BY_NAME.find(([pattern]) => pattern.test(tool))?.[1]) ?? 'other';
 }

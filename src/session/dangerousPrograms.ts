@@ -1,7 +1,7 @@
 import type { GuardReason } from '../base/guardedFiles.ts';
 import type { ShellWord } from './shellWords.ts';
 
-/* What programs do that deserves a second look: the only list of it, with its reasons. What shells and interpreters run is read by commandDangers.ts. */
+/* The only list of dangerous programs, with reasons. commandDangers.ts reads the commands inside shells and interpreters. */
 
 /** One program as a rule of the table sees it. */
 export interface Call {

@@ -37,7 +37,7 @@ export function whyFailed(url: string, error: NodeJS.ErrnoException): HttpFailur
   return new HttpFailure('cut', t('The connection to {0} was lost ({1}).', origin, code ?? error.message), error);
 }
 
-/** Several addresses of one host were tried: the first one's reason stands for all. */
+/** Several addresses of one host were tried: the first one's reason is reported. */
 function firstCode(error: unknown): string | undefined {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
   return first instanceof Error && 'code' in first && typeof first.code === 'string' ? first.code : undefined;

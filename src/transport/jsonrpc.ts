@@ -23,7 +23,7 @@ import { type TextPath, TextRuns } from './textRuns.ts';
 export interface RpcOptions {
   readonly log: Log;
   readonly trace?: (way: 'in' | 'out', message: unknown) => void;
-  /** The id a request of ours carries on the wire; without it the connection's own number. Ids of theirs always go back as they came. */
+  /** The id of an outgoing request on the wire; without it the connection's own number. Ids of incoming requests go back unchanged. */
   readonly wireId?: (request: RequestMessage) => string | number;
   /**
    * Sees every message in order before the connection does; true means it has been dealt with. A short cut for floods of notifications, which
@@ -61,13 +61,13 @@ export function failureOf(error: unknown): { readonly code: number; readonly mes
   return { code: error.code, message: error.message };
 }
 
-/** Codes the library makes up when nobody answered. */
+/** Codes that the library makes up for requests without an answer. */
 const OWN_CODES: readonly number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive, ErrorCodes.MessageWriteError];
 
 /** JSON-RPC over lines. It listens already. When the channel closes, the requests that wait reject with the channel's reason. */
 export interface Rpc {
   readonly connection: MessageConnection;
-  /** How many requests of ours wait for an answer. */
+  /** The number of outgoing requests without an answer. */
   readonly waiting: number;
   /** Notes that the other side is working on our requests: a failure without an id is not about those. */
   underWay(): void;
@@ -125,7 +125,7 @@ class Pending {
   readonly #ids = new Map<string, number | string>();
   /** Ours that a failure without an id is not about, because the other side was seen working at them. */
   readonly #working = new Set<string>();
-  /** Ours that it need not be about, because an answer of ours went out since that it may be about. */
+  /** Outgoing requests that such a failure need not be about: it may be about an answer that was sent since. */
   readonly #doubtful = new Set<string>();
 
   get size(): number {
@@ -177,7 +177,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
     this.#pending = pending;
     this.#options = options;
     const { textPath } = options;
-    // Two requests are never one, and an answer is nobody's text.
+    // Requests are never joined, and an answer carries no text.
     this.#runs = textPath && new TextRuns((message) => ('id' in message ? undefined : textPath(message)));
   }
 
@@ -340,7 +340,7 @@ class LineWriter extends AbstractMessageWriter implements MessageWriter {
   }
 }
 
-/** A failure whose message is no text, or that is a text itself, is told as text: the library would make "[object Object]" of it. */
+/** Makes the message of a failure a text, because the library would show "[object Object]". */
 function readable(error: unknown): NonNullable<ResponseMessage['error']> {
   const { code, message, data } = (typeof error === 'object' ? error : { message: error }) as Readonly<Record<string, unknown>>;
   return {

@@ -13,7 +13,7 @@ const NEWLINE = 0x0a;
 export interface LineBounds {
   /** Bytes in one line. */
   readonly limit?: number;
-  /** Told once for each line that was longer, when it begins to be passed over; the lines after it come as usual. Without it such a line throws. */
+  /** Called once for each longer line, which is skipped; the lines after it come as usual. Without it such a line throws. */
   readonly onTooLong?: (limit: number) => void;
 }
 
@@ -36,7 +36,7 @@ export class Lines {
     this.#onTooLong = onTooLong;
   }
 
-  /** Gives every line that is whole now. Throws LineTooLong unless somebody is told of such lines. */
+  /** Gives every complete line. Throws LineTooLong unless `onTooLong` is set. */
   push(chunk: Uint8Array): void {
     let bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     if (this.#passing) {

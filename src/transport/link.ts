@@ -4,7 +4,7 @@ import type { Ending, Failure, LinkAnswer } from '../base/outcomes.ts';
 
 /** One open way to the agent. Its methods never throw. */
 export interface Link {
-  /** Rejects with a `LinkError`, or with any other error, which counts as `lost`. `signal` fires when nobody waits for the reply any more. */
+  /** Rejects with a `LinkError`, or with any other error, which counts as `lost`. `signal` fires when the reply is not needed any more. */
   request(method: string, params: unknown, signal: AbortSignal): Promise<unknown>;
   notify(method: string, params: unknown): void;
   /** Answers a request of the agent, once. Written before anything that is sent later. Links without such requests leave this empty. */

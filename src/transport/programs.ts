@@ -10,7 +10,7 @@ const PATIENCE = 15_000;
 const MOST_PRINTED = 10_000;
 const versions = new Map<string, Promise<string | undefined>>();
 
-/** The file a command stands for: itself when it is a path, else the first folder of the PATH that has the program. */
+/** The file that a command runs: itself when it is a path, else the first folder of the PATH that has the program. */
 export async function whereIs(command: string, searched: string): Promise<string | undefined> {
   const endings = endingsOf(command, process.platform === 'win32');
   if (path.isAbsolute(command)) return command;

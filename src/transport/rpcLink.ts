@@ -9,12 +9,12 @@ import type { TextPath } from './textRuns.ts';
 export interface RpcLinkOptions {
   readonly log: Log;
   readonly trace?: (way: 'in' | 'out', message: unknown) => void;
-  /** The id that a request of ours carries on the wire, made of its number. Ids of theirs always go back as they came. */
+  /** The id of an outgoing request on the wire, made from its number. Ids of incoming requests go back unchanged. */
   readonly wireId?: (number: string | number) => string | number;
   /** True of a notification that shows the agent working at our request: a failure without an id is not about that request then. */
   readonly showsWork?: (method: string, params: unknown) => boolean;
   readonly textPath?: TextPath;
-  /** The notification that takes back a request of ours whose signal fires; without it nothing is sent. */
+  /** The notification that cancels an outgoing request when its signal fires; without it nothing is sent. */
   readonly cancelMethod?: string;
 }
 
@@ -141,12 +141,12 @@ class SendOrder {
   }
 }
 
-/** Ids of theirs as texts that are different when the ids are. */
+/** The id of an incoming request as a text; different ids give different texts. */
 function keyOf(id: unknown): string {
   return typeof id === 'string' ? id : `#${String(id)}`;
 }
 
-/** Requests of theirs are cancelled through `withdrawn`, not through the connection. */
+/** Incoming requests are cancelled through `withdrawn`, not through the connection. */
 function cancelBy(method: string): CancellationStrategy {
   return {
     receiver: { createCancellationTokenSource: () => new CancellationTokenSource() },

@@ -14,7 +14,7 @@ export interface AgentOptions {
 const IDLE = 2_000;
 const TCP_KEEP_ALIVE = 30_000;
 
-/** Sockets of one conversation, shared with nobody. Idle ones do not keep the process alive. */
+/** Sockets of one conversation only. Idle ones do not keep the process alive. */
 export class Sockets implements Disposable {
   readonly #own: Readonly<Record<Scheme, http.Agent>>;
   /** The editor's agents that replace ours. */

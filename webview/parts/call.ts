@@ -70,7 +70,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
   </div>`;
 }
 
-/** What a row says beside its words. That the user allowed it once is the usual case: only an open row says so. */
+/** Labels of a row besides its title. Allowed once is the usual case, so only an open row shows it. */
 function asidesOf(
   { decision }: ToolCall,
   { result, problem, decided }: CallWords,

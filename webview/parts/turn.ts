@@ -30,7 +30,7 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
   </article>`;
 }
 
-/** What the editor's context menu over an element is about, in the form in which the editor reads it. */
+/** The context of an element for the editor's context menu, in the editor's own format. */
 function menuPlace({ session }: View, turn: string, parleyText: 'message' | 'answer'): string {
   return JSON.stringify({ parleyText, session: session.id, turn });
 }

@@ -4,7 +4,7 @@ import { parseJson } from '../../base/json.ts';
 import { messageOf } from '../../base/log.ts';
 import { isLocalHostHeader, isSameSecret } from '../../transport/httpAccess.ts';
 
-/* What every server of the agent that speaks HTTP has in common: who may talk to it, and how much. */
+/* Shared by the agent's HTTP servers: which requests are accepted, and how large they may be. */
 
 export interface HttpServerOptions {
   /** 0 takes any that is free. */
@@ -38,7 +38,7 @@ const HEAD_WITHIN = 15_000;
 const REQUEST_WITHIN = 120_000;
 const MOST_CONNECTIONS = 256;
 
-/** Listens on the loopback interface, and hands on the requests of those who may talk to the server. */
+/** Listens on the loopback interface, and passes on the requests that are authorized. */
 export async function listenHttp(
   options: HttpServerOptions,
   handle: (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void> | void,

@@ -226,7 +226,7 @@ function rfcDetails(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<st
   const { command, working_directory } = asked.execute_details;
   const shown = { type: 'command' as const, command: command ?? '', ...(working_directory ? { cwd: working_directory } : {}) };
   const { detail, beside = [] } = withArguments(shown, call.input_parameters, unknown);
-  // Of several details one is meant, and nobody can tell which.
+  // Only one of several details applies, and nothing says which.
   const all = [...edit, ...beside];
   return { detail: edit.length > 0 ? { ...shown, unsure: true } : detail, ...(all.length > 0 ? { beside: all } : {}) };
 }
@@ -272,9 +272,9 @@ const REJECTS = /cancel|reject|den(y|ied)|\bno$|^no\b|abort|disallow|refuse|skip
 const ALLOWS = /once|^(allow|approve|accept|proceed|yes|ok|run)( it)?$/i;
 
 /**
- * What each option does, in their order. The RFC has no kinds (docs/protocols/a2a.md §6): the ids are the agent's own, and where they say nothing its words do.
- * Where none plainly says once, and it is plain which refuse, the first of the others that is not meant for longer is the one for this once.
- * Everything else that is unclear counts as allowing for longer, which no rule chooses.
+ * The effect of each option, in their order. The RFC has no kinds (docs/protocols/a2a.md §6): the agent's own ids decide, or else its labels.
+ * If no option clearly allows once, and the refusals are clear, the first other option that does not clearly allow for longer allows once.
+ * Any other unclear option counts as allowing for longer, which no rule chooses.
  */
 export function effectsOf(options: readonly Offered[]): readonly Option['effect'][] {
   const said = options.map(({ id, name }) => effectSaid(id, name ?? ''));

@@ -26,7 +26,7 @@ export interface Peer {
 /** The agent cannot be talked to; the message is for a user. */
 export class UnfitAgent extends Error {}
 
-/** `why` is for those who know the protocol. */
+/** `why` is a technical detail. */
 export function noAgent(address: string, why: string): UnfitAgent {
   return new UnfitAgent(t('There is no A2A agent at {0} ({1}).', address, why));
 }
@@ -112,7 +112,7 @@ export interface Version {
   readonly pre: string;
 }
 
-/** What this build implements. */
+/** The version of the extension that this build implements. */
 export const OURS: Version = { major: 0, minor: 0, patch: 0, pre: '' };
 
 const SEGMENT = /^v(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$/;

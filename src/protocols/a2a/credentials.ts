@@ -236,8 +236,8 @@ export interface Wanted {
 type Schemes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /**
- * What has to be shown together: the first of the card's alternatives that is known here in full, or, where the card names none, its first
- * known scheme. Empty: nothing that is known (docs/protocols/a2a.md §15).
+ * The credentials to send together: the card's first alternative whose schemes are all supported, or its first supported scheme if it has no
+ * alternatives. Empty if none is supported (docs/protocols/a2a.md §15).
  */
 export function wantedBy(schemes: Schemes, alternatives: readonly Readonly<Record<string, unknown>>[]): readonly Wanted[] {
   const known = new Map<string, Way>();

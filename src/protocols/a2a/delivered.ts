@@ -5,8 +5,8 @@ import { type Incoming, isAtRest, meaningOf, type Said, textOf } from './codec.t
 import type { KeptDelivery, Message } from './schema.ts';
 
 /*
- * What of a task the user has seen: of every message how much, and all words of this turn in their order. An agent's own record of the task then
- * gives only what comes after: a message that was shown in part gives its rest, and one that goes by a new id is known by its place
+ * Keeps which parts of a task were shown: the length of each message, and all text of this turn in order. From the agent's own record of the task,
+ * only the rest is then shown: a message that was shown in part gives its remainder, and one with a new id is recognised by its position
  * (docs/protocols/a2a.md §11).
  */
 
@@ -231,8 +231,8 @@ export function recordAsks(known: Delivered, record: Incoming): boolean {
 }
 
 /**
- * What the record holds beyond what was shown, in order; of every call its last state, where it stood first. `isOld` knows words of earlier
- * turns, for messages whose ids were never heard. A record that comes by the way (`passing`) is only looked through where this turn is found in it.
+ * Returns the content of the record that was not shown yet, in order; each call in its last state, at its first position. `isOld` recognises text of earlier
+ * turns in messages with unknown ids. A record that a stream sends (`passing`) is read only if this turn is found in it.
  */
 export function unseen(known: Delivered, record: Incoming, isOld: (text: string) => boolean, passing = false): readonly Unseen[] {
   const { messages, anchored } = sincePrompt(known, record, passing);

@@ -2,7 +2,7 @@ import { noAgent, type Peer, readCard } from './card.ts';
 import { type CommandTree, commandTree, parseOrUndefined } from './codec.ts';
 import { type Rpc, RpcError, StatusError } from './http.ts';
 
-/* What there is to know of an agent before the conversation begins: its card and its slash commands (docs/protocols/a2a.md §1, §13). */
+/* Reads the card and the slash commands of an agent before the conversation begins (docs/protocols/a2a.md §1, §13). */
 
 /** Bytes of an answer that is read whole. */
 export const LONGEST_ANSWER = 8 * 1024 * 1024;

@@ -134,7 +134,7 @@ export const commandAnswer = z.object({
   message: long,
 });
 
-// What the shipped server sends (docs/protocols/a2a.md §7).
+// Messages of the shipped server (docs/protocols/a2a.md §7).
 
 const fileResult = {
   fileName: short,
@@ -218,7 +218,7 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Only names of ours come here, and some with every record. */
+/** Bounded, because only Parley's own names come here. */
 const CAMEL = new Map<string, string>();
 function camel(name: string): string {
   let written = CAMEL.get(name);
@@ -283,7 +283,7 @@ export function written(value: Fields, inCamel: boolean): Fields {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [camel(name), isRecord(one) ? written(one, true) : one]));
 }
 
-// What a turn leaves in the journal for a later window: how the agent names what was shown. The words themselves are in the session.
+// The checkpoint of a turn in the journal, for a later window: the agent's ids of the shown content. The text itself is in the session.
 
 const statuses = ['pending', 'waiting', 'running', 'done', 'failed', 'cancelled'] as const;
 const keptDelivery = z.object({

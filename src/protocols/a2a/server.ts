@@ -47,7 +47,7 @@ export async function startServer(launch: ProcessLaunch, log: Log, name?: string
   const git = await askGit(launch);
   const channel = processChannel(
     {
-      // What is added to its command line is nothing to be told about it.
+      // The arguments that Parley adds say nothing about the program.
       name: name || commandLine(launch),
       command: guarded.command,
       args: guarded.args,

@@ -103,7 +103,7 @@ export interface Agent {
   readonly notices: readonly Notice[];
   /** A server for notifications listens. */
   readonly push: boolean;
-  /** Tools of ours that change nothing, as `server/tool`. */
+  /** Parley's tools that change nothing, as `server/tool`. */
   readonly harmless: readonly string[];
   /** The shipped server finds our tools by a folder, which the user may turn on. */
   readonly folder: { readonly path: string; on: boolean } | null;
@@ -275,7 +275,7 @@ export interface Recovery {
   /** Since when a subscription is open. */
   stoodAt: number | null;
   link: string | null;
-  /** What was missed is read from the task once the subscription is open. Its records wait until then, and the task that it sent first. */
+  /** Once the subscription is open, the task is read for the missed content; meanwhile its records, and the task it sent first, wait. */
   read: 'no' | 'reading' | 'done';
   held: unknown[] | null;
   task: Incoming | null;

@@ -13,7 +13,7 @@ export interface Webhook extends Disposable {
   readonly url: string;
   /** Our name for it at the agent. */
   readonly id: string;
-  /** What the agent is told of it, in the spelling of its version: the `configuration` of a message, and the params of `set` and `delete`. */
+  /** The address as the agent receives it, in the spelling of its version: the `configuration` of a message, and the params of `set` and `delete`. */
   inMessage(wire: '0.3' | '1.0'): Fields;
   inSet(wire: '0.3' | '1.0', taskId: string): Fields;
   inDelete(wire: '0.3' | '1.0', taskId: string): Fields;

@@ -243,7 +243,7 @@ class AcpStep extends Step<AcpState> {
     }
     state.phase = 'over';
   }
-  /** Settles everything that is open, because nobody will answer any more. */
+  /** Settles everything that is open, because no answer can come any more. */
   letGo(): void {
     this.cancelAsks();
     for (const id of Object.values(this.state.requests).map((one) => one.id)) this.refuse(LINK, id, INTERNAL, 'The session has ended.');
@@ -1588,7 +1588,7 @@ class AcpStep extends Step<AcpState> {
     this.emit({ type: 'terminal.changed', terminal: { id: terminalId, exit }, ...(rest === '' ? {} : { delta: rest }) });
     this.ownCallEnded(terminal);
   }
-  /** The user wants this command ended. False: it is none of ours. */
+  /** Ends a command at the user's wish. False if Parley does not run it. */
   stopCommand(terminalId: string): boolean {
     const terminal = find(this.state.terminals, terminalId);
     if (terminal?.code === 'running') {

@@ -5,7 +5,7 @@ import type { Notice, OptionChoice, PlanEntry, SessionOption } from '../../sessi
 import { toContent } from './codec.ts';
 import type { ConfigOption, KeyedPlan, Models, Modes, SessionAnswer, Update, WireCommand, WirePlanEntry } from './schema.ts';
 
-/* What a session has beside its turns: modes, models and options (in whichever of three forms the agent has), plans, commands. */
+/* State of a session besides its turns: modes, models and options (in any of the three forms that agents use), plans, commands. */
 
 /** Config options win over legacy models. An option of the category "mode" is the session's mode; without one the modes are. */
 export interface Settings {

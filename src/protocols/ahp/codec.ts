@@ -39,7 +39,7 @@ import type {
 
 /** The session's id of the mode, in the settings of a host. */
 export const MODE = 'mode';
-/** Answers of ours that name no option of the host: it is allowed once, or not. */
+/** Answers without an option of the host: allowed once, or rejected. */
 export const ALLOW = 'parley.allow';
 export const REJECT = 'parley.reject';
 /** Texts of files by their addresses, as far as they were read; null for one that cannot be. */
@@ -89,7 +89,7 @@ export function toEffectMeta(effect: Option['effect']): Meta {
 
 // --- prompts
 
-/** What is named is read by the agent; what has no place on the host's computer goes along. */
+/** Files and links are sent by name for the agent to read; content without a path on the host's computer is sent along. */
 export function toMessage(content: readonly Content[], model: string | null): Message {
   const texts = content.flatMap((one) => (one.type === 'text' ? [one.text] : one.type === 'raw' ? [one.label] : []));
   const attachments = content.flatMap((one): readonly object[] => {
@@ -210,7 +210,7 @@ function editsOf(call: ToolCallState): readonly FileEdit[] {
   return (call.content ?? []).flatMap((one) => (one.type === 'fileEdit' ? [one] : []));
 }
 
-/** An edit one of whose sides cannot be read is left out: nobody could say what it does. */
+/** Leaves out an edit if either side cannot be read, because its effect is unknown. */
 function diffsOf(edits: readonly FileEdit[], contents: Contents): readonly Diff[] {
   return edits.flatMap(({ before, after }): readonly Diff[] => {
     const uri = (after ?? before)?.uri;

@@ -611,7 +611,7 @@ class AhpStep extends Step<AhpState> {
     remove(this.state.terminals, id);
     if (find(this.state.links, HOST) === 'open') this.do({ do: 'notify', link: HOST, method: 'unsubscribe', params: { channel: id } });
   }
-  /** Of a command that was stopped nobody tells the end any more. */
+  /** Ends a stopped command here, because no host reports its end. */
   unfollowAll(): void {
     for (const { id } of Object.values(this.state.terminals)) {
       this.emit({ type: 'terminal.changed', terminal: { id, exit: { code: null, signal: null } } });

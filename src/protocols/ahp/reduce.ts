@@ -31,7 +31,7 @@ export function reduceChat(state: ChatState, action: ChatAction): ChatState {
 
 /** Parts of one turn. Every action copies the list of them, so a turn without an end would cost ever more. */
 export const MOST_PARTS = 6000;
-/** A new call, and what it says while it runs, waits for nobody. */
+/** A new call, and its output while it runs, needs no confirmation. */
 const SETS_ACTIVITY = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirmed|Complete)|input)/;
 
 function changeChat(state: ChatState, action: ChatAction): ChatState {

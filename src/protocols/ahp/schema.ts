@@ -15,8 +15,8 @@ import type {
 } from './state.ts';
 
 /*
- * What a host sends, read (docs/protocols/ahp.md §4 to §7). What this build does not know is left out: actions, kinds of parts and of results
- * come with newer versions.
+ * Messages of a host (docs/protocols/ahp.md §4 to §7). Unknown actions, parts and results are left out, because newer versions
+ * add some.
  */
 
 const text = z.string();
@@ -176,7 +176,7 @@ const chatAction: z.ZodMiniType<ChatAction> = z.discriminatedUnion('type', [
     selectedOptionId: may(text),
   }),
 ]);
-/** A call that is ready either asks or runs: with `confirmed` nobody is asked. */
+/** A call that is ready either asks or runs; with `confirmed` it does not ask. */
 const readyAction = z.object({
   type: z.literal('chat/toolCallReady'),
   ...inCall,

@@ -4,7 +4,7 @@
  */
 
 export type Text = string | { readonly markdown: string };
-/** Additions of one end for those who know them. */
+/** Extensions to the protocol; unknown ones are ignored. */
 export type Meta = Readonly<Record<string, unknown>>;
 
 export interface ErrorInfo {
@@ -40,7 +40,7 @@ export interface TerminalContent {
   readonly type: 'terminal';
   readonly resource: string;
   readonly title: string;
-  /** False: the command has pipes, and nobody can type into it. */
+  /** False: the command has pipes instead of a terminal and accepts no input. */
   readonly isPty?: boolean;
   readonly result?: { readonly exitCode?: number; readonly preview?: string; readonly truncated?: boolean };
 }

@@ -1,6 +1,6 @@
 /**
- * What single servers do that the protocol does not say. None of them can be recognised by a name, so each is handled wherever it appears; `case` is the
- * transcript that shows it, by its title.
+ * Deviations of single servers from the protocol. No server can be recognised by its name, so each deviation is handled wherever it appears; `case` is
+ * the title of the transcript that shows it.
  */
 export interface Quirk {
   readonly id: string;

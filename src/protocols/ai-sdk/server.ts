@@ -202,7 +202,7 @@ const options = {
   body: z.string(),
 } as const;
 
-/** What a value may be, where it is one of a few. */
+/** The allowed values of an enumeration. */
 function invalid(name: keyof typeof options, value: string): string {
   const schema: unknown = options[name];
   const words =

@@ -71,7 +71,7 @@ export const SINCE = {
   /** From it on a cancelled turn has its TurnEnd, too (wire.md §7). */
   cancelledTurnEnd: 9,
   asides: 9,
-  /** From 1.6 and before it, an approval that a cancel settles is told of after the prompt has been answered (wire.md §7). */
+  /** Versions up to 1.6 report an approval that a cancel settles after they have answered the prompt (wire.md §7). */
   promptEcho: 10,
   stepRetry: 10,
 } as const satisfies Readonly<Record<string, number>>;
@@ -116,8 +116,8 @@ export function fromUserInput(input: UserInput): readonly Content[] {
 }
 
 /**
- * What a user sends. Only known part types may go out: any other ends some servers (wire.md §4). Files and selections go as text, media as
- * data URIs.
+ * Encodes a prompt. Only known part types are sent, because any other ends some servers (wire.md §4). Files and selections become text, media
+ * become data URIs.
  */
 export function toUserInput(content: readonly Content[]): string | KnownPart[] {
   const parts = content.map(toPart);

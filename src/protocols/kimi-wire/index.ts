@@ -197,7 +197,7 @@ async function givenTitle(folder: string): Promise<string | undefined> {
   }
 }
 
-/** The text of the first turn; undefined when nobody has said anything yet. */
+/** The text of the first prompt; undefined if there is none yet. */
 async function firstPrompt(file: string): Promise<string | undefined> {
   let found: string | undefined;
   const lines = new Lines((line) => {

@@ -19,8 +19,8 @@ const SESSION_FLAGS = ['--session', '--resume', '-S', '-r'];
 const OWN_CHOICE = ['--continue', '-C'];
 
 /**
- * What to start: `--wire` unless the program speaks nothing else, and a session id of our own, so that the same session can go on after a crash.
- * The user's own arguments win.
+ * The command line: `--wire` unless the program speaks nothing else, and a session id chosen here, so that the session can continue after a crash.
+ * The user's own arguments take precedence.
  */
 export function wireLaunch<E>({ command, args, env, cwd }: Command<E>, key: string, sessionFlag = true): WireLaunch<E> {
   const all = [...args];

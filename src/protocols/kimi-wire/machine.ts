@@ -116,7 +116,7 @@ export interface OfferedTool {
 }
 /** The timeout of each timer, in milliseconds; `offer restart` and `restart` are those of a stop. */
 export interface Limits extends StopLimits {
-  /** `note N`: the handshake takes its time, and the user is told so. */
+  /** `note N`: a notice that the handshake takes long. */
   readonly notes: readonly number[];
   /** `silence`: no answer to the handshake; the user is asked what to do. */
   readonly silence: number;
@@ -312,7 +312,7 @@ class WireStep extends Step<WireState> {
     this.letGo();
     this.close(AGENT);
   }
-  /** Settles everything that is open, because nobody will answer any more. */
+  /** Settles everything that is open, because no answer can come any more. */
   letGo(): void {
     const { state } = this;
     this.endHandshake();
@@ -729,7 +729,7 @@ class WireStep extends Step<WireState> {
     const next = this.nextPrompt();
     if (next) this.prompt(next);
   }
-  /** What a turn that went well ends with it. */
+  /** Details of the end of a successful turn. */
   finishTurn(turn: WireTurn): { readonly clears?: true } {
     // No message tells the end of an agent that no call started.
     for (const id of turn.agents) if (find(turn.calls, id)?.ended === false) this.changeCall(turn, id, { status: 'done' });
@@ -1160,8 +1160,8 @@ class WireStep extends Step<WireState> {
     this.ask(questionOf(request, { ...(turn ? { turnId: turn.id } : {}), ...contextOf(call) }), about, id);
   }
   /**
-   * What is asked is open already, under another id on the wire: one answer of the user answers both. Something else under the same id is refused:
-   * nobody has seen it.
+   * Joins a request to an open ask about the same thing that has another id on the wire: one answer of the user answers both. A different request with
+   * the id of an open one is refused, because the user has not seen it.
    */
   joinsAsk(id: string, asked: Asked): boolean {
     const ask = find(this.state.asks, asked.request.id);
@@ -1420,7 +1420,7 @@ function contextOf(call: WireCall | undefined): { readonly call?: { readonly cal
 }
 function faultOf({ code = 0, message: said }: Failure): Fault {
   const explanation = EXPLANATIONS[code]?.();
-  // What the agent says of a refusal names the service and its reason: our words would only repeat it.
+  // The agent's own message names the service and the reason, so nothing is added.
   const words = code === codes.loginExpired && said !== '' ? [said] : [explanation, said === explanation ? '' : said];
   const message = words.filter(Boolean).join(' ') || t('The agent reports an error.');
   return { message, code: String(code), next: REMEDIES[code] ?? ['showLog'] };

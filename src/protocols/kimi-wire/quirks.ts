@@ -1,5 +1,5 @@
 /**
- * What Wire agents in the field do beside the protocol. None of them is recognised by its name: each row is handled whoever does it, and its
+ * Deviations of Wire agents from the protocol. No agent is recognised by its name: each row is handled for every agent, and its
  * transcript in `test/protocols/kimi-wire/cases` fails without that.
  */
 export const QUIRKS: readonly { readonly id: string; readonly peers: string; readonly what: string; readonly transcript: string }[] = [

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 
 /**
  * Wire 1.0 to 1.10 in its own words (wire.md §4 to §6), for both ends. Unknown members pass, optional members may be absent or null, and a
- * part or display block of a type nobody knows (or with a shape it should not have) becomes `{ type: 'unknown', value }` instead of an error.
+ * part or display block of an unknown type or a wrong shape becomes `{ type: 'unknown', value }` instead of an error.
  * Version numbers decide what is sent, never what is accepted, so there is one shape per message.
  */
 export const NEWEST_VERSION = '1.10';

@@ -786,7 +786,7 @@ export class EnvelopeStep extends QwenStep {
       input: argumentsIn(asked.tool ? asked.tool.arguments : asked.input),
     });
   }
-  /** An answer of ours that the agent could not use. */
+  /** The agent could not use an answer that was sent. */
   answerRefused(fault: unknown): void {
     const { dead } = this.talk;
     const known = isRecord(fault) ? fault : {};

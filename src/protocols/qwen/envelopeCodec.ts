@@ -214,14 +214,14 @@ export function unifiedHunks(diff: string): readonly Omit<Diff, 'path'>[] {
   }));
 }
 
-/** A call nobody has named yet. */
+/** A call without a name so far. */
 export function nameless(cwd: string): ToolUse {
   return { ...toolUse('tool', undefined, cwd), title: 'tool' };
 }
 
 /**
- * What a call seems to be that only its displays speak of: from what waits for a yes, else from what it shows (docs/protocols/qwen.md §4.3).
- * `before` is what the displays before this one made it out to be.
+ * Derives the tool of a call that is known by its displays only: from its confirmation, else from its result (docs/protocols/qwen.md §4.3).
+ * `before` is the tool that earlier displays suggested.
  */
 export function displayedAs(shown: schema.ToolDisplay, cwd: string, before: ToolUse | undefined): ToolUse | undefined {
   return askedAs(shown.confirmation, cwd) ?? resultAs(shown.result_display, cwd, before) ?? before;
@@ -243,7 +243,7 @@ function askedAs(value: unknown, cwd: string): ToolUse | undefined {
 }
 
 function resultAs(value: unknown, cwd: string, before: ToolUse | undefined): ToolUse | undefined {
-  // What it printed says least about it.
+  // Printed output says least about the tool, so it comes last.
   if (typeof value === 'string') return before ?? titled(nameless(cwd), value);
   const one = schema.display.safeParse(value).data;
   if (!one) return undefined;

@@ -312,7 +312,7 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   const isReport = how.use?.work === 'agent' && withoutFrame(whole) !== whole;
   const contents = contentOf(block.content).flatMap((one) => forPeople(one, block.is_error === true, isReport));
   const words = contents.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
-  // What went wrong is said once: as the error where it is short enough. What a command printed is its output.
+  // A failure is shown once: as the error if it is short enough. The output of a command stays output.
   const asError = status === 'failed' && how.use?.work !== 'shell' && words.length <= ERROR_TEXT;
   const said = asError ? contents.filter((one) => one.type !== 'text') : contents;
   const output: readonly Output[] = [
@@ -471,7 +471,7 @@ export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
 
 const LIMITS = ['error_max_turns', 'error_max_budget_usd'];
 
-/** Why a turn ended, in words; nothing for what says no more than how it ended. A reason nobody here knows is told in its own words. */
+/** Why a turn ended, as text; nothing if the status says it already. Unknown reasons are shown as they are. */
 function reasonWords(reason: string): string | undefined {
   switch (reason) {
     case '':
@@ -582,7 +582,7 @@ function plain(name: string): string {
 }
 // --- reports about usage
 
-/** The command of ours that asks the agent what has been used, and the spans of time it knows (docs/protocols/qwen.md §3.2). */
+/** Parley's command that asks the agent for its usage, and the spans of time it knows (docs/protocols/qwen.md §3.2). */
 export const USAGE = 'usage';
 const RANGES = ['today', 'week', 'month', 'all'];
 

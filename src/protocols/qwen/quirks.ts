@@ -15,14 +15,14 @@ export interface Peer {
   readonly takesImages: boolean;
   /** The input of a call may be changed in the answer that allows it. */
   readonly takesUpdatedInput: boolean;
-  /** Milliseconds after which it refuses by itself what nobody answered. */
+  /** Milliseconds after which it refuses an unanswered request itself. */
   readonly approvalLimit?: number;
   /** Milliseconds it waits for an answer about a tool of ours. */
   readonly toolLimit?: number;
   /** The key of the answers to its questions. */
   readonly answersBy: 'index' | 'question';
   readonly modes: () => ModeChoice['all'];
-  /** Modes in which nobody is asked any more. */
+  /** Modes in which the agent no longer asks. */
   readonly unattended: readonly string[];
   /** The mode in which edits need no approval, offered with each edit when it proposes nothing itself. */
   readonly editsMode?: string;

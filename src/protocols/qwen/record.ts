@@ -7,7 +7,7 @@ import { variableOf } from '../../transport/programFile.ts';
 import type { Launch, Past } from '../adapter.ts';
 import { type Entry, entryIn } from './messageCodec.ts';
 
-/* What stands on this machine: the program that is run, and the conversations that the agent keeps in files of its own. */
+/* Reads from this machine: the program to run, and the conversations that the agent keeps in its own files. */
 
 export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
@@ -34,7 +34,7 @@ export function directly(launch: ProcessLaunch): { readonly command: string; rea
   return script === undefined ? plain : { command: 'node', args: [script, ...launch.args] };
 }
 
-/** The file a command stands for, its links followed. */
+/** The file that a command runs, with its links resolved. */
 function locate(command: string, searched: string, cwd: string): string | undefined {
   const names = process.platform === 'win32' ? [command, `${command}.cmd`] : [command];
   const folders = /[\\/]/.test(command) ? [''] : searched.split(path.delimiter).filter(Boolean);

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 
-/* What agents write, as far as it is read: members nobody needs are left out, unknown ones are ignored (docs/protocols/qwen.md). */
+/* Lines of agents (docs/protocols/qwen.md). Unused members are left out; unknown ones are ignored. */
 
 const id = z.string().check(z.maxLength(1024));
 const word = z.string().check(z.maxLength(4096));
@@ -9,7 +9,7 @@ const count = maybe(z.number());
 
 // --- both dialects: requests to use a tool
 
-/** What both dialects ask about a tool (docs/protocols/qwen.md §3.3, §4.8); the message dialect's own members, which the other one fills in. */
+/** A permission request of either dialect (docs/protocols/qwen.md §3.3, §4.8), in the members of the message dialect; the other one is converted. */
 
 const suggestion = z.looseObject({ type: word });
 const MOST_SUGGESTIONS = 50;
@@ -55,7 +55,7 @@ export const questionInput = z.object({
 
 // --- the message dialect
 
-/** Lines of the message dialect (docs/protocols/qwen.md §3, §12). Members nobody reads are left out; unknown ones are ignored. */
+/** Lines of the message dialect (docs/protocols/qwen.md §3, §12). Unused members are left out; unknown ones are ignored. */
 
 export const block = z.object({
   type: z.string(),
@@ -190,7 +190,7 @@ export const modeReply = z.object({ mode: word });
 
 // --- the envelope dialect
 
-/** Lines of the envelope dialect (docs/protocols/qwen.md §4). Members nobody reads are left out; unknown ones are ignored. */
+/** Lines of the envelope dialect (docs/protocols/qwen.md §4). Unused members are left out; unknown ones are ignored. */
 
 const annotations = maybe(z.array(z.looseObject({ type: word })).check(z.maxLength(10_000)));
 

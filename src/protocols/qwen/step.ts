@@ -632,7 +632,7 @@ export abstract class QwenStep extends Step<QwenState> {
     }
   }
 
-  // --- questions of ours with yes and no; unanswered means no
+  // --- Parley's own questions with yes and no; unanswered means no
 
   askYesNo(
     about: About,

@@ -11,7 +11,7 @@ import { isRecord } from './codec.ts';
 import type { Peer } from './quirks.ts';
 import { type CanUseTool, questionInput, type Suggestion } from './schema.ts';
 
-/* What a tool call is and does, from its name and input alone: its kind and title, the change it makes to a file, what the user is asked. */
+/* Describes a tool call from its name and input alone: kind, title, the change it makes to a file, and the ask for the user. */
 
 /** The first line of a text, shortened. */
 export function firstLine(text: string, longest = 120): string {
@@ -215,8 +215,8 @@ const cells = z.object({
 });
 
 /**
- * What a call would do to its file, from its input and the file's text. The agent sends no diff (docs/protocols/qwen.md §3.5). When it cannot be told
- * exactly, the pieces are shown as an excerpt. Empty for calls that change no file.
+ * The change that a call would make to its file, from its input and the file's text, because the agent sends no diff (docs/protocols/qwen.md §3.5). If the
+ * change is not certain, its pieces are shown as an excerpt. Empty for calls that change no file.
  */
 export function proposalOf(use: ToolUse, text: FileText, cwd: string): readonly Diff[] {
   const path = pathOf(use.input, cwd);

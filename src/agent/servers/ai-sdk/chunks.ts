@@ -25,8 +25,8 @@ interface Pending {
 const OUTPUT_TAIL = 4000;
 
 /**
- * What the loop says, as chunks. A call of ours is announced when it is its turn, not before: clients wait for every call they have been told
- * of, and calls behind one that waits for a user have not begun.
+ * Turns the events of the loop into chunks. A call of the agent is announced when it begins: clients wait for every announced call, and calls behind
+ * one that waits for a user have not begun.
  */
 export class Chunks {
   readonly #responses: Responses;
@@ -159,7 +159,7 @@ export class Chunks {
     this.#calls = [];
   }
 
-  /** A client waits for every call it has been told of: what never became one is told to be none. */
+  /** Withdraws an announced call that was never made, because clients wait for every call that was announced. */
   #giveUp(errorText: string): void {
     for (const call of this.#calls) {
       if (!call.streams || call.announced) continue;
