@@ -5,9 +5,9 @@ import { StringDecoder } from 'node:string_decoder';
 import crossSpawn from 'cross-spawn';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../protocols/ports.ts';
 import { withoutSecrets } from '../transport/environment.ts';
-import { disownGroup, ownGroup } from '../transport/ownedGroups.ts';
+import { disownGroup, killLeftBehind, ownGroup } from '../transport/ownedGroups.ts';
 import { environmentWith, mergeEnvironment } from '../transport/process.ts';
-import { hasLeftBehind, killLeftBehind, signalTree } from '../transport/processTree.ts';
+import { hasLeftBehind, signalTree } from '../transport/processTree.ts';
 import { commandOf, refuseNetworkFolder } from '../transport/programFile.ts';
 
 /** Bytes of output kept when the agent names no limit. */
@@ -91,7 +91,7 @@ class ChildCommand implements ChildTerminal {
     this.spec = spec;
     this.#child = child;
     this.#tail = new Tail(spec.limit ?? DEFAULT_LIMIT);
-    if (child.pid !== undefined) ownGroup(child.pid);
+    ownGroup(child);
     for (const stream of [child.stdout, child.stderr]) this.#readFrom(stream);
     this.#exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => this.#drain({ code, signal }, resolve));
@@ -115,6 +115,8 @@ class ChildCommand implements ChildTerminal {
   kill(): void {
     const { pid } = this.#child;
     if ((this.#exit && !this.#hasLeftBehind) || this.#lastResort || pid === undefined) return;
+    // On Windows the number of one that has exited may be that of another process by now.
+    if (this.#exit && process.platform === 'win32') return this.release();
     signalTree(pid, 'SIGTERM');
     this.#lastResort = setTimeout(() => this.release(), KILL_PATIENCE);
   }
@@ -143,23 +145,23 @@ class ChildCommand implements ChildTerminal {
 
   /** Normally the pipes close with it (acp.md §10.4). A process it left running, such as a server, may hold them forever. */
   #drain(exit: Exit, resolve: (exit: Exit) => void): void {
-    const finish = () => {
+    const finish = (holdsPipes: boolean) => {
       if (this.#exit) return;
       for (const timer of [this.#quiet, latest]) clearTimeout(timer);
-      this.#finish(exit);
+      this.#finish(exit, holdsPipes);
       resolve(exit);
       for (const listener of this.#listeners) listener(undefined);
     };
-    const afterReading = () => setImmediate(finish);
+    const afterReading = () => setImmediate(finish, true);
     this.#quiet = setTimeout(afterReading, QUIET);
     const latest = setTimeout(afterReading, DRAIN);
-    this.#child.once('close', finish);
+    this.#child.once('close', () => finish(false));
   }
 
-  #finish(exit: Exit): void {
+  #finish(exit: Exit, holdsPipes: boolean): void {
     const { pid, stdout, stderr } = this.#child;
     // A pending kill or the release still has to end the rest of its process group.
-    this.#hasLeftBehind = pid !== undefined && hasLeftBehind(pid);
+    this.#hasLeftBehind = pid !== undefined && hasLeftBehind(pid, holdsPipes);
     if (!this.#hasLeftBehind) {
       clearTimeout(this.#lastResort);
       if (pid !== undefined) disownGroup(pid);

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { LeftBehind } from './leftBehind.ts';
 import { killTreeNow } from './processTree.ts';
 
 /**
@@ -7,6 +8,9 @@ import { killTreeNow } from './processTree.ts';
  * where only a normal end is covered.
  */
 const groups = new Set<number>();
+const onWindows = process.platform === 'win32';
+const left = new LeftBehind();
+let endsLeft = false;
 let reaper: ChildProcess | undefined;
 let listening = false;
 
@@ -22,8 +26,18 @@ done
 for one in $groups; do kill -s KILL -- "-$one" 2>/dev/null; done
 `;
 
-/** Answers for a group from now on; its leader has just been started. */
-export function ownGroup(pid: number): void {
+/**
+ * Answers for the group of a child from now on, which has just been started. `untilEnd`: on Windows the end of this process takes a second to find what
+ * the child may have left.
+ */
+export function ownGroup(child: ChildProcess, untilEnd = false): void {
+  const { pid } = child;
+  if (pid === undefined) return;
+  if (onWindows) {
+    left.lives.started(pid);
+    child.once('exit', () => left.lives.exited(pid));
+    endsLeft ||= untilEnd;
+  }
   if (!listening) {
     listening = true;
     process.once('exit', endOwnedGroups);
@@ -37,6 +51,19 @@ export function disownGroup(pid: number): void {
   if (groups.delete(pid)) tell(`d ${pid}\n`);
 }
 
+/** Kills the processes left in the group of an exited one. On Windows it takes a second to find them. */
+export function killLeftBehind(pid: number): void {
+  if (onWindows) {
+    void left.end(pid);
+    return;
+  }
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nothing was left.
+  }
+}
+
 /** Ends all of them at once, by force. */
 export function endOwnedGroups(): void {
   for (const pid of groups) {
@@ -44,10 +71,11 @@ export function endOwnedGroups(): void {
     tell(`d ${pid}\n`);
   }
   groups.clear();
+  if (endsLeft) left.endNow();
 }
 
 function tell(line: string): void {
-  if (process.platform === 'win32') return;
+  if (onWindows) return;
   reaper ??= startReaper();
   reaper.stdin?.write(line);
 }

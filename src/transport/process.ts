@@ -7,8 +7,8 @@ import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import { type Channel, type Closed, closedChannel } from './channel.ts';
 import type { LineBounds } from './lines.ts';
-import { disownGroup, ownGroup } from './ownedGroups.ts';
-import { killLeftBehind, signalTree } from './processTree.ts';
+import { disownGroup, killLeftBehind, ownGroup } from './ownedGroups.ts';
+import { signalTree } from './processTree.ts';
 import { commandOf, refuseNetworkFolder } from './programFile.ts';
 import { stdioChannel } from './stdio.ts';
 
@@ -78,7 +78,7 @@ class ProcessChannel implements Channel {
       stdio: 'pipe',
     });
     this.#child = child;
-    if (child.pid !== undefined) ownGroup(child.pid);
+    ownGroup(child);
     this.#pipe = stdioChannel(child.stdout, child.stdin, options);
     child.stdout.on('data', () => {
       this.#fresh = true;

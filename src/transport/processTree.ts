@@ -31,19 +31,12 @@ export function killTreeNow(pid: number): void {
   else signalTree(pid, 'SIGKILL');
 }
 
-/** Kills the processes left in the group of an exited one. On Windows such processes cannot be found any more. */
-export function killLeftBehind(pid: number): void {
-  if (process.platform === 'win32') return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // Nothing was left.
-  }
-}
-
-/** True while something is left in the group of a process that has exited; never on Windows. */
-export function hasLeftBehind(pid: number): boolean {
-  if (process.platform === 'win32') return false;
+/**
+ * True while something is left in the group of a process that has exited. Windows has no groups: there it is whether something still holds the pipes
+ * (`holdsPipes`).
+ */
+export function hasLeftBehind(pid: number, holdsPipes: boolean): boolean {
+  if (process.platform === 'win32') return holdsPipes;
   try {
     process.kill(-pid, 0);
     return true;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { StringDecoder } from 'node:string_decoder';
 import { withoutSecrets } from '../../transport/environment.ts';
-import { disownGroup, ownGroup } from '../../transport/ownedGroups.ts';
+import { disownGroup, killLeftBehind, ownGroup } from '../../transport/ownedGroups.ts';
 import { hasLeftBehind, signalTree } from '../../transport/processTree.ts';
 import { shellArguments, shellProgram } from './shellProgram.ts';
 
@@ -38,7 +38,7 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
       env: environment(),
     });
     const pid = child.pid;
-    if (pid !== undefined) ownGroup(pid);
+    ownGroup(child, true);
     let timedOut = false;
     let kill: NodeJS.Timeout | undefined;
     let drained: NodeJS.Timeout | undefined;
@@ -71,8 +71,8 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
         clearTimeout(latest);
         clearTimeout(kill);
         // Kills processes that outlived the shell and may have ignored the first signal.
-        if (kill && pid !== undefined) signalTree(pid, 'SIGKILL');
-        if (pid !== undefined && !hasLeftBehind(pid)) disownGroup(pid);
+        if (kill && pid !== undefined) killLeftBehind(pid);
+        if (pid !== undefined && !hasLeftBehind(pid, false)) disownGroup(pid);
         child.stdout.destroy();
         child.stderr.destroy();
         settle(timedOut ? { type: 'timeout' } : { type: 'exited', code, signal });
