@@ -103,7 +103,7 @@ export function agentHost(deps: HostDeps): AgentHost {
   const life = new Lifetime();
   const changesets = life.own(new Changesets(deps.changeSets, deps.effects, channels, deps.log));
   let timer: NodeJS.Timeout | undefined;
-  let toldAt = -GATHER;
+  let toldAt = Number.NEGATIVE_INFINITY;
   const tell = () => {
     clearTimeout(timer);
     hosted.flush();
@@ -112,12 +112,16 @@ export function agentHost(deps: HostDeps): AgentHost {
     toldAt = performance.now();
     tell();
   };
+  const tellAtOnce = () => {
+    toldAt = Number.NEGATIVE_INFINITY;
+    tell();
+  };
   life.own(
     deps.sessions.onChange((id, { event }) => {
       const isFirst = hosted.changed(id);
       if (isUrgent(event)) {
         // A rule may answer the ask at once, so that no user is asked.
-        if (event.type !== 'ask.opened') return tell();
+        if (event.type !== 'ask.opened') return tellAtOnce();
         clearTimeout(timer);
         timer = setTimeout(tell, 0);
       } else if (isFirst) timer = setTimeout(tellGathered, performance.now() - toldAt < GATHER ? GATHER : 0);

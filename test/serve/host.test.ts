@@ -125,15 +125,17 @@ test('a prompt starts the agent, which answers in the turn that the client named
 });
 
 test('the first text of a turn is told at once, what follows close behind it is gathered', async (t) => {
-  let clock = 1000;
-  t.mock.method(performance, 'now', () => clock);
+  t.mock.method(performance, 'now', () => 1000);
   const { client, chat, conversations, last, ...rest } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));
   await begun({ ...rest, conversations });
-  clock = 2000;
-  t.mock.timers.enable({ apis: ['setTimeout'] });
   last().ready();
-  const say = (text: string) => last().say({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text });
+  last().endTurn();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  last().say({ type: 'title.set', title: 'Something else that has just been told' });
+  t.mock.timers.tick(1);
+  await client.dispatch(CHAT, prompt('t2'));
+  const say = (text: string) => last().say({ type: 'text.delta', turnId: 't2', kind: 'text', partId: 'p', text });
   say('a');
   t.mock.timers.tick(1);
   const told = () => JSON.stringify(chat().activeTurn?.responseParts);
