@@ -333,10 +333,12 @@ interface Opening {
 
 /** The last block, when it is an unclosed fence at the left edge whose first line is complete. */
 function openFence(block: Token | undefined): Opening | undefined {
-  const found = block?.type === 'code' ? /^(`{3,}|~{3,})([^\n]*)\n/.exec(block.raw) : null;
+  const end = block?.type === 'code' ? block.raw.indexOf('\n') : -1;
+  // Without the end of its line, an expression would try each length of a mark.
+  const found = /^(`{3,}|~{3,})(.*)$/s.exec(block?.raw.slice(0, Math.max(0, end)) ?? '');
   if (!block || !found) return undefined;
-  const [head, mark = '', info = ''] = found;
-  const body = block.raw.slice(head.length);
+  const [, mark = '', info = ''] = found;
+  const body = block.raw.slice(end + 1);
   return body.split('\n').some((line) => closes(line, mark)) ? undefined : { mark, info: info.trim(), body };
 }
 

@@ -72,8 +72,9 @@ function wordsIn(block: Element): readonly Word[] {
     const text = node.textContent ?? '';
     if (!text.includes('.') || node.parentElement?.closest('a, code, pre')) continue;
     for (const { 0: whole, index } of text.matchAll(/[^\s()[\]{}<>"'“”‘’`,;，。；：、（）]+/g)) {
+      if (whole.length > LONGEST_WORD) continue;
       const word = whole.replace(/[.:!?…]+$/, '');
-      const target = word.length > LONGEST_WORD ? undefined : pathInCode(word);
+      const target = pathInCode(word);
       if (target?.kind === 'file') words.push({ node: node as Text, from: index, to: index + word.length, target });
     }
   }

@@ -509,6 +509,25 @@ of(
   },
 );
 
+/** `print … > "file"` and `print … | "command"` of awk. */
+function printsIntoProgram(script: string): boolean {
+  return script.split('}').some((action) => {
+    const at = action.indexOf('print');
+    return at >= 0 && /[>|]\s*"/.test(action.slice(at));
+  });
+}
+
+/** `s/…/…/e` of sed at the end of a script: the flags there hold an e, and what stands before them separates some substitution. */
+function endsWithExecuted(script: string): boolean {
+  let from = script.length;
+  while (/[gipe\d]/.test(script[from - 1] ?? '')) from -= 1;
+  const lastE = script.lastIndexOf('e');
+  if (lastE < from) return false;
+  // A separator may itself be such a sign.
+  const separators = new Set(script.slice(Math.max(0, from - 1), lastE));
+  return [...script.matchAll(/(?:^|;)s(.)/g)].some(([, separator = '']) => separators.has(separator));
+}
+
 // --- Programs that start something else than they say.
 of('set-alias sal new-alias nal', { kind: 'unsure', grave: true });
 of('add-type', { kind: 'code', grave: true });
@@ -518,9 +537,13 @@ of('mshta rundll32 wscript cscript msiexec installutil regasm forfiles wmic', { 
 of('awk gawk mawk', {
   kind: 'code',
   grave: true,
-  when: (call) => some(call, /\bsystem\s*\(|\|\s*(?:getline|"|&)|print[^}]*[>|]\s*"/) ?? false,
+  when: (call) => call.args.find(({ text }) => /\bsystem\s*\(|\|\s*(?:getline|"|&)/.test(text) || printsIntoProgram(text)) ?? false,
 });
-of('sed', { kind: 'code', grave: true, when: (call) => some(call, /^\d*,?[\d$]*e\s|(?:^|;)s(.).*\1.*\1[gip\d]*e[gip\d]*$/) ?? false });
+of('sed', {
+  kind: 'code',
+  grave: true,
+  when: (call) => call.args.find(({ text }) => /^[\d,$]*e\s/.test(text) || endsWithExecuted(text)) ?? false,
+});
 of('tar', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:checkpoint-action|to-command|use-compress-program)/) ?? false });
 of('make gmake', { kind: 'code', grave: true, when: (call) => option(call, '', '--eval') ?? false });
 of('osascript', { kind: 'code', grave: true });

@@ -11,7 +11,7 @@ import { filePatch } from '../../src/agent/servers/filePatch.ts';
 import { findSkills, skillCommands } from '../../src/agent/skills.ts';
 import { strReplaceFileTool, writeFileTool } from '../../src/agent/tools/files.ts';
 import { checkerOf } from '../../src/agent/tools/schemaCheck.ts';
-import { globTool, listDirectoryTool, type Search, searchBuiltIn } from '../../src/agent/tools/searching.ts';
+import { globTool, grepTool, listDirectoryTool, type Search, searchBuiltIn } from '../../src/agent/tools/searching.ts';
 import { diskFiles } from '../../src/agent/workspace/textFile.ts';
 import { walk } from '../../src/agent/workspace/walk.ts';
 import { ignoreRules } from '../../src/base/ignoreRules.ts';
@@ -277,4 +277,11 @@ test('a patch of a file in which no line stays is made in proportion to its line
       assert.equal(before === after, added + removed === 0);
     }
   }
+});
+
+test('a line of nothing but line ends is found in time proportional to it', async (t) => {
+  const cwd = temporaryFolder(t);
+  writeFileSync(path.join(cwd, 'a.txt'), `begin${'\r'.repeat(400_000)}end\n`);
+  const found = await grepTool.run({ pattern: 'begin', path: '.' }, sceneIn(cwd));
+  assert.match(found.text, /a\.txt/);
 });

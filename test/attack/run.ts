@@ -22,7 +22,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     'test/transport/http',
   ],
   hosts: ['test/serve/serve'],
-  texts: ['test/webview/hints', 'test/editor/redact'],
+  texts: ['test/webview/hints', 'test/webview/markdownView', 'test/editor/redact'],
   journal: [],
   stops: [],
   soak: [],

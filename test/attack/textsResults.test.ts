@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { commandLine } from '../../src/agent/tools/shell.ts';
+import { cmdArgument } from '../../src/protocols/acp/terminals.ts';
 import { namesAnother } from '../../src/protocols/commandInput.ts';
 import { entryIn, resultEvents } from '../../src/protocols/qwen/messageCodec.ts';
 import { answersIn } from '../../src/session/approvalAnswers.ts';
-import type { Approval } from '../../src/session/model.ts';
+import { callWords } from '../../src/session/callWords.ts';
+import { commandDangers } from '../../src/session/commandDangers.ts';
+import type { Approval, ToolCall } from '../../src/session/model.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { assertLinear } from './linear.ts';
 
@@ -78,6 +81,60 @@ test('the result of a call is made readable in time proportional to it', () => {
           return () => read(text);
         });
       }
+    }
+  }
+});
+
+const call = (name: string): ToolCall => ({
+  id: 'c',
+  name,
+  title: name,
+  kind: 'other',
+  status: 'done',
+  inputText: '',
+  output: [],
+  locations: [],
+});
+/** What an agent wants to run, and how it calls its tools. */
+const proposals: Readonly<Record<string, (text: string) => unknown>> = {
+  'dangers of sed': (text) => commandDangers(`sed 's1${text}' a`, '/w'),
+  'dangers of sed with an end': (text) => commandDangers(`sed '${text};s/a' a`, '/w'),
+  'dangers of awk': (text) => commandDangers(`awk '${text}' a`, '/w'),
+  'dangers of a script': (text) => commandDangers(`python -c '${text}' "${text}"`, '/w'),
+  'dangers of a program': (text) => commandDangers(`${text} a`, '/w'),
+  'dangers of an argument': (text) => commandDangers(`git ${text} a`, '/w'),
+  'name of a tool': (text) => callWords(call(text), { cwd: '/w', terminals: [] }),
+  'argument for cmd': cmdArgument,
+};
+
+test('what an agent proposes is judged in time proportional to it', () => {
+  for (const [name, read] of Object.entries(proposals)) {
+    for (const piece of [
+      '1',
+      '11',
+      ';s1',
+      's111',
+      'e ',
+      'print',
+      'print ',
+      '|',
+      '| ',
+      'system ',
+      'mcp__',
+      '_',
+      'a-',
+      '\\',
+      '$(',
+      '`',
+      '"a" ',
+      '../',
+      '{',
+      '=',
+    ]) {
+      assertLinear(`${name} of ${JSON.stringify(piece)}`, 3000, (size) => {
+        const text = piece.repeat(size / piece.length);
+        return () => read(text);
+      });
     }
   }
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { math } from '../../webview/bundles/math.ts';
 import { MarkdownView } from '../../webview/markdownView.ts';
+import { assertLinear } from '../attack/linear.ts';
 import { frame } from './dom.ts';
 import { MARKDOWN } from './page/sessions.ts';
 
@@ -268,4 +269,10 @@ test('a diagram has the colours of the theme, is flat, and is drawn again when t
   await shown('#3b3b3b');
   document.body.classList.remove('vscode-light');
   await shown('#cccccc');
+});
+
+test('marks without end of which nothing comes are drawn in time proportional to them', () => {
+  for (const piece of ['~', '`', '#', '>', '- ', '|', '. ']) {
+    assertLinear(`answer of ${JSON.stringify(piece)}`, 2000, (size) => () => oneShot(piece.repeat(size / piece.length)));
+  }
 });

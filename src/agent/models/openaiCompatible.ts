@@ -353,7 +353,7 @@ function userPart(part: UserPart): TextPart | ImagePart | FilePart {
     case 'image':
       return { type: 'image', image: part.url };
     case 'audio': {
-      const match = /^data:([^;,]+)[^,]*,/.exec(part.url);
+      const match = /^data:([^;,]+)(?:;[^,]*)?,/.exec(part.url);
       if (!match?.[1]) throw new ModelError('model_cannot', 'Audio must be given as a data URI.');
       return { type: 'file', data: part.url.slice(match[0].length), mediaType: match[1] };
     }

@@ -143,7 +143,9 @@ export const grepTool = defineTool({
 });
 
 function cut(text: string): string {
-  const flat = text.replace(/[\r\n]+$/, '');
+  let end = text.length;
+  while (text[end - 1] === '\n' || text[end - 1] === '\r') end -= 1;
+  const flat = text.slice(0, end);
   return flat.length > MAX_TEXT ? `${flat.slice(0, MAX_TEXT)}...` : flat;
 }
 

@@ -166,8 +166,18 @@ function quoted(arg: string): string {
   return process.platform === 'win32' ? cmdArgument(arg) : `'${arg.replaceAll("'", "'\\''")}'`;
 }
 
+function endWithoutBackslashes(text: string): number {
+  let end = text.length;
+  while (text[end - 1] === '\\') end -= 1;
+  return end;
+}
+
 /** In quotes as programs of Windows read them, and every character that means something to cmd.exe escaped, the quotes as well. */
 export function cmdArgument(arg: string): string {
-  const text = `"${arg.replace(/(\\*)"/g, '$1$1\\"').replace(/\\+$/, '$&$&')}"`;
+  // Backslashes before a quote, our own included, count twice.
+  const text = `"${arg
+    .split('"')
+    .map((piece) => piece + piece.slice(endWithoutBackslashes(piece)))
+    .join('\\"')}"`;
   return text.replace(/[()[\]%!^"`<>&|;, *?]/g, '^$&');
 }
