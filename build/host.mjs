@@ -1,6 +1,6 @@
 // npm run build:host. What runs inside the editor is built as one program in parts that share their code: an entry, or what `import()` names, is read
 // from the disk at its first use, and a module is there once, whichever part uses it. What runs as a process of its own is one file each.
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 
@@ -53,6 +53,8 @@ await build({
   outdir: 'dist',
   logLevel: 'warning',
 });
+// The engine for regular expressions with which code is coloured (src/editor/codeColours.ts).
+copyFileSync('node_modules/vscode-oniguruma/release/onig.wasm', 'dist/onig.wasm');
 const processes = await build({
   ...common,
   entryPoints: {
@@ -60,6 +62,7 @@ const processes = await build({
     parley: 'src/serve.ts',
     mcpServer: 'src/protocols/mcpServer.ts',
     mcpBridge: 'src/protocols/mcpBridge.ts',
+    colourWorker: 'src/editor/colourWorker.ts',
   },
   define: { 'process.env.WS_NO_BUFFER_UTIL': '1', 'process.env.WS_NO_UTF_8_VALIDATE': '1' },
   format: 'cjs',

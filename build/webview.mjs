@@ -6,7 +6,6 @@ const { metafile } = await build({
   entryPoints: {
     main: 'webview/main.ts',
     inspector: 'webview/inspector.ts',
-    highlight: 'webview/bundles/highlightMain.ts',
     math: 'webview/bundles/mathMain.ts',
   },
   bundle: true,

@@ -55,7 +55,9 @@ export class CodeBlock {
   /** Marks the text complete: it may be coloured, or drawn. */
   finish(): void {
     if (this.#language.toLowerCase() === 'mermaid') this.#draw();
-    if (this.#language) highlightLater(this.#code, this.#code.textContent ?? '', this.#language.toLowerCase());
+    const language = this.#language.toLowerCase();
+    if (language === 'diff' || language === 'patch') markChanges(this.#code);
+    else if (language) highlightLater(this.#code, this.#code.textContent ?? '', language);
   }
 
   /** Shows the diagram in place of its text, which a button brings back. */
@@ -84,6 +86,21 @@ export class CodeBlock {
     piece.append(this.#piece);
     this.#code.append(piece);
   }
+}
+
+/** Gives added and removed lines the colours of the editor's own diff, whatever the theme has for the language. */
+function markChanges(code: HTMLElement): void {
+  const lines = (code.textContent ?? '').split('\n');
+  const drawn = lines.flatMap((line, at) => {
+    const end = at + 1 < lines.length ? ['\n'] : [];
+    const look = /^\+(?!\+\+ )/.test(line) ? 'added-line' : /^-(?!-- )/.test(line) ? 'removed-line' : undefined;
+    if (look === undefined) return [line, ...end];
+    const marked = document.createElement('span');
+    marked.className = look;
+    marked.textContent = line;
+    return [marked, ...end];
+  });
+  code.replaceChildren(...drawn);
 }
 
 function button(action: 'copy' | 'wrap' | 'insert' | 'source', label: string): HTMLButtonElement {
@@ -232,7 +249,9 @@ function show(svg: string, place: HTMLElement, nonce: string): void {
   // Smaller, its words could not be read: then it scrolls.
   if (image && width > 0) image.style.minWidth = `${Math.round(width * LEAST_SCALE)}px`;
   const root = place.shadowRoot ?? place.attachShadow({ mode: 'open' });
-  root.adoptedStyleSheets = sheets;
+  const flat = new CSSStyleSheet();
+  flat.replaceSync('* { filter: none !important; }');
+  root.adoptedStyleSheets = [...sheets, flat];
   root.replaceChildren(drawn);
 }
 

@@ -1,81 +1,146 @@
-import { loaded, onDemand } from './onDemand.ts';
+import type { CodeLook, ColouredCode } from '../src/bridge/contract.ts';
+import type { Host } from './host.ts';
 import type { Styled } from './sgr.ts';
 import { isDrawnNow } from './sight.ts';
 
 /** Longest code that is coloured, in UTF-16 units. */
 const LONGEST = 60_000;
+/** Pieces of code whose colours are kept. */
+const KEPT = 300;
+
+/** The host's answers in the present theme by language and text; a promise while one is on its way. */
+let known = new Map<string, ColouredCode | null | Promise<ColouredCode | null>>();
+let host: Pick<Host, 'call'> | undefined;
+let theme = '';
+let changes = 0;
 
 interface Job {
   readonly code: HTMLElement;
   readonly text: string;
   readonly language: string;
 }
-const jobs: Job[] = [];
+let jobs: Job[] = [];
+
+/** Lets the host colour code by the active theme, from now on. `changed` runs when the theme has changed: what is drawn has the colours of the old one. */
+export function colourBy(asked: Pick<Host, 'call'>, changed: () => void): void {
+  const { body } = document;
+  host = asked;
+  known = new Map();
+  // The editor puts the id of its theme on the body of every webview.
+  theme = body.dataset.vscodeThemeId ?? '';
+  new MutationObserver(() => {
+    if (theme === (body.dataset.vscodeThemeId ?? '')) return;
+    theme = body.dataset.vscodeThemeId ?? '';
+    known = new Map();
+    changes += 1;
+    for (const code of document.querySelectorAll<HTMLElement>('code[data-language]'))
+      highlightLater(code, code.textContent ?? '', code.dataset.language ?? '');
+    changed();
+  }).observe(body, { attributes: true, attributeFilter: ['data-vscode-theme-id'] });
+}
+
+/** A number that is another one after each change of the theme. */
+export function themeChanges(): number {
+  return changes;
+}
 
 /** Colours a finished piece of code when it is in sight and the view is idle. Unknown languages stay plain. */
 export function highlightLater(code: HTMLElement, text: string, language: string): void {
-  if (text.length <= LONGEST) begin({ code, text, language });
+  if (text.length > LONGEST) return;
+  code.dataset.language = language;
+  jobs.push({ code, text, language });
+  if (jobs.length === 1) whenIdle(work);
 }
 
-function begin(job: Job): void {
-  jobs.push(job);
-  if (jobs.length > 1) return;
-  void onDemand('highlight').then(
-    () => whenIdle(work),
-    () => void jobs.splice(0),
-  );
+/** Lines of a text in colours: at once when they are known, as a promise when the host is asked; undefined for what stays plain. */
+export function highlightedLines(
+  text: string,
+  language: string,
+): readonly (readonly Styled[])[] | Promise<readonly (readonly Styled[])[] | undefined> | undefined {
+  const found = coloured(text, language);
+  if (found instanceof Promise) return found.then((code) => (code ? runsOf(text, code) : undefined));
+  return found ? runsOf(text, found) : undefined;
 }
 
-/** Lines of a text styled for its language; undefined while the highlighter is not loaded, and for unknown languages. */
-export function highlightedLines(text: string, language: string): readonly (readonly Styled[])[] | undefined {
-  const html = text.length > LONGEST ? undefined : loaded('highlight')?.highlight(text, language);
-  return html === undefined ? undefined : runsOf(html);
+function coloured(text: string, language: string): ColouredCode | null | Promise<ColouredCode | null> {
+  if (!host || language === '' || text.length > LONGEST) return null;
+  const key = `${language}\n${text}`;
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const table = known;
+  const asked = host
+    .call('colourCode', { text, language, theme })
+    .catch(() => null)
+    .then((code) => {
+      table.set(key, code);
+      return code;
+    });
+  table.set(key, asked);
+  for (const oldest of table.keys()) {
+    if (table.size <= KEPT) break;
+    table.delete(oldest);
+  }
+  return asked;
 }
 
-function work(deadline?: IdleDeadline): void {
-  do {
-    const job = jobs.shift();
-    if (job?.code.isConnected && isDrawnNow(job.code, () => begin(job))) colour(job);
-  } while (jobs.length > 0 && deadline && deadline.timeRemaining() > 4);
-  if (jobs.length > 0) whenIdle(work);
+function work(): void {
+  const now = jobs;
+  jobs = [];
+  for (const job of now)
+    if (job.code.isConnected && isDrawnNow(job.code, () => highlightLater(job.code, job.text, job.language))) void colour(job);
 }
 
-function colour(job: Job): void {
-  const html = loaded('highlight')?.highlight(job.text, job.language);
-  if (html === undefined) return;
-  const holder = document.createElement('template');
-  holder.innerHTML = html;
-  job.code.replaceChildren(holder.content);
+async function colour({ code, text, language }: Job): Promise<void> {
+  const from = changes;
+  const found = await coloured(text, language);
+  // Text or theme may have changed meanwhile.
+  if (!found || from !== changes || code.textContent !== text) return;
+  const drawn = document.createDocumentFragment();
+  for (const [at, line] of runsOf(text, found).entries()) {
+    if (at > 0) drawn.append('\n');
+    for (const { text: piece, css = '' } of line) {
+      if (css === '') {
+        drawn.append(piece);
+        continue;
+      }
+      const span = document.createElement('span');
+      span.style.cssText = css;
+      span.textContent = piece;
+      drawn.append(span);
+    }
+  }
+  code.replaceChildren(drawn);
 }
 
-function whenIdle(run: (deadline?: IdleDeadline) => void): void {
+function whenIdle(run: () => void): void {
   if (typeof requestIdleCallback === 'function') requestIdleCallback(run, { timeout: 1000 });
   else setTimeout(run, 0);
 }
 
-/** Parses the highlighter's output, which is only spans with a class and text with five entities. The innermost span gives the look. */
-function runsOf(html: string): readonly (readonly Styled[])[] {
-  const lines: Styled[][] = [[]];
-  const looks: string[] = [];
-  for (const [, opened, closed, text] of html.matchAll(/<span class="([^"]*)">|(<\/span>)|([^<]+)/g)) {
-    if (opened !== undefined) looks.push(opened);
-    else if (closed !== undefined) looks.pop();
-    else
-      for (const [at, piece] of unescaped(text ?? '')
-        .split('\n')
-        .entries()) {
-        if (at > 0) lines.push([]);
-        if (piece !== '') lines.at(-1)?.push({ text: piece, look: looks.at(-1) ?? '' });
-      }
-  }
-  return lines;
+/** The runs of a text. The host's numbers only cut it: all of the text is in them. */
+function runsOf(text: string, { looks, lines }: ColouredCode): readonly (readonly Styled[])[] {
+  const styles = looks.map(cssOf);
+  return text.split('\n').map((line, at) => {
+    const runs: Styled[] = [];
+    const numbers = lines[at] ?? [];
+    let from = 0;
+    for (let next = 0; next + 1 < numbers.length && from < line.length; next += 2) {
+      const to = from + (numbers[next] ?? 0);
+      if (to > from) runs.push({ text: line.slice(from, to), look: '', css: styles[numbers[next + 1] ?? 0] ?? '' });
+      from = to;
+    }
+    if (from < line.length) runs.push({ text: line.slice(from), look: '' });
+    return runs;
+  });
 }
 
-function unescaped(text: string): string {
-  return text
-    .replace(/&lt;/g, '<')
-    .replace(/&gt;/g, '>')
-    .replace(/&quot;/g, '"')
-    .replace(/&#x27;/g, "'")
-    .replace(/&amp;/g, '&');
+function cssOf({ colour, font = 0 }: CodeLook): string {
+  return [
+    colour === undefined ? '' : `color: ${colour}`,
+    font & 1 ? 'font-style: italic' : '',
+    font & 2 ? 'font-weight: bold' : '',
+    font & 4 ? 'text-decoration: underline' : font & 8 ? 'text-decoration: line-through' : '',
+  ]
+    .filter(Boolean)
+    .join('; ');
 }

@@ -2,7 +2,6 @@ import './nonce.ts';
 import { provideVSCodeDesignSystem, vsCodeButton, vsCodeTextArea } from '@vscode/webview-ui-toolkit';
 import { Host } from './host.ts';
 import { Chat } from './render.ts';
-import { keepTokenColours } from './tokenColours.ts';
 import { reportTyping } from './typing.ts';
 import './style.css';
 
@@ -13,7 +12,6 @@ root.className = 'app';
 document.body.append(root);
 const host = new Host();
 new Chat(host, root);
-keepTokenColours(host);
 window.addEventListener('focus', () => host.post({ type: 'focused', on: true }));
 window.addEventListener('blur', () => host.post({ type: 'focused', on: false }));
 if (document.hasFocus()) host.post({ type: 'focused', on: true });

@@ -1,6 +1,5 @@
 /** Bundles beside the view's own. Each is a script that is loaded at its first use and publishes its exports on the page. */
 export interface Bundles {
-  readonly highlight: Pick<typeof import('./bundles/highlight.ts'), 'highlight'>;
   readonly math: Pick<typeof import('./bundles/math.ts'), 'math'>;
 }
 type Provided = { [B in keyof Bundles]?: Bundles[B] };

@@ -8,6 +8,7 @@ import { visibleText } from '../src/session/visible.ts';
 import { actions, editMessage } from './actions.ts';
 import { Composer } from './composer.ts';
 import { asksView, linkView, noticesView } from './frame.ts';
+import { colourBy, themeChanges } from './highlighter.ts';
 import type { Host } from './host.ts';
 import { iconOf } from './icons.ts';
 import { targetAt } from './markdown.ts';
@@ -69,6 +70,7 @@ export class Chat {
     page.onChange((when) => (when === 'now' ? this.draw() : this.#schedule()));
     followLinks(root, this.#act);
     answerPaths(host, page.mirror);
+    colourBy(host, () => this.#schedule());
     host.onMessage((message) => this.#take(message));
     window.addEventListener('pagehide', () => page.ui.flush());
     window.addEventListener('blur', () => {
@@ -105,6 +107,7 @@ export class Chat {
       },
       profile: page.profileOf(session.id),
       setups: page.now.setups,
+      theme: themeChanges(),
       act: this.#act,
       grown: (turnId, partId) => page.growth.of(turnId, partId),
     };

@@ -1,9 +1,10 @@
 import { onlyColours, plainOutput } from './ansi.ts';
 
-/** A run of characters of one look; `look` names classes of style.css's terminal colours, empty for none. */
+/** A run of characters of one look; `look` names classes of style.css's terminal colours, empty for none; `css` are colours of code. */
 export interface Styled {
   readonly text: string;
   readonly look: string;
+  readonly css?: string;
 }
 
 const SGR = /\u001b\[([0-9;]*)m/;

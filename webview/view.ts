@@ -22,6 +22,8 @@ export interface View {
   readonly profile: ProfileLine | undefined;
   readonly popup: Popup | undefined;
   readonly setups: readonly SetupLine[];
+  /** Another number after each change of the theme. */
+  readonly theme: number;
   readonly act: Act;
   /** The text added since the last draw; undefined when that is not known. */
   grown(turnId: string, partId: string): string | undefined;

@@ -90,24 +90,17 @@ export interface MentionedContext {
 export const CONTEXT_KINDS = ['selection', 'problems', 'changes', 'terminal', 'openEditors', 'browse'] as const;
 export type ContextKind = (typeof CONTEXT_KINDS)[number];
 
-/** The role of a piece of code, as far as themes tell it apart. */
-export type TokenRole =
-  | 'attribute'
-  | 'comment'
-  | 'function'
-  | 'keyword'
-  | 'literal'
-  | 'meta'
-  | 'number'
-  | 'property'
-  | 'regexp'
-  | 'storage'
-  | 'string'
-  | 'tag'
-  | 'type'
-  | 'variable';
-/** Colours as #rgb, #rgba, #rrggbb or #rrggbbaa. */
-export type TokenColours = { readonly [R in TokenRole]?: string };
+/** Code in colours. */
+export interface ColouredCode {
+  readonly looks: readonly CodeLook[];
+  /** For each line the lengths of its runs in UTF-16 units and their looks in turn; what a line or the list lacks is plain. */
+  readonly lines: readonly (readonly number[])[];
+}
+/** `colour`: #rgb, #rgba, #rrggbb or #rrggbbaa. `font`: 1 italic, 2 bold, 4 underlined, 8 struck through, added up. */
+export interface CodeLook {
+  readonly colour?: string;
+  readonly font?: number;
+}
 
 /** The intents of the view. Revising is excluded: the user changes a proposal in the editor's diff. */
 export type ViewIntent = Exclude<Intent, { readonly type: 'revise' }>;
@@ -160,8 +153,11 @@ export interface Calls {
   /** Copies the conversation and shows the copy. */
   /** With a turn: goes on from before it. */
   copySession: { readonly params: { readonly sessionId: SessionId; readonly turnId?: TurnId }; readonly result: null };
-  /** The colours of code in the theme with this id; roles that it does not name are absent. */
-  tokenColours: { readonly params: { readonly theme: string }; readonly result: TokenColours };
+  /** Code as the editor colours it in the theme with this id; null for a language that has no grammar here. */
+  colourCode: {
+    readonly params: { readonly text: string; readonly language: string; readonly theme: string };
+    readonly result: ColouredCode | null;
+  };
   /** Returns those of the paths that are files in the workspace. At most 100, absolute. */
   existing: { readonly params: { readonly paths: readonly string[] }; readonly result: readonly string[] };
   insertAtCursor: { readonly params: { readonly text: string }; readonly result: null };

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
-import type { Answers, SetupLine, TokenColours } from '../bridge/contract.ts';
+import type { Answers, SetupLine } from '../bridge/contract.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
@@ -8,6 +8,7 @@ import type { Remedy, SessionId } from '../session/model.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { ChatPanels } from './chatPanels.ts';
+import type { CodeColouring } from './codeColouring.ts';
 import type { CommandId } from './commands.ts';
 import { configureModel } from './configureModel.ts';
 import { contextContent } from './context.ts';
@@ -26,7 +27,6 @@ import type { SessionList } from './sessionList.ts';
 import { modelSettings, setModel } from './settings.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
-import { tokenColours } from './tokenColours.ts';
 import { inWorkspace, isNamedBy, isWorkspaceFile } from './workspaceFiles.ts';
 
 export interface ChatAnswersDeps {
@@ -43,6 +43,7 @@ export interface ChatAnswersDeps {
   readonly list: SessionList;
   readonly panels: Pick<ChatPanels, 'open'>;
   readonly inputs: QuickInputs;
+  readonly colouring: CodeColouring;
   readonly newId: () => string;
   readonly run: (command: CommandId, argument?: unknown) => unknown;
 }
@@ -172,7 +173,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
       await vscode.env.openExternal(parsed);
       return null;
     },
-    tokenColours: ({ theme }) => themeColours(theme),
+    colourCode: ({ text, language, theme }) => deps.colouring.colour(text, language, theme),
     existing: async ({ paths }) => {
       const found = await Promise.all(paths.map(async (file) => ((await isWorkspaceFile(file)) ? [file] : [])));
       return found.flat();
@@ -283,31 +284,4 @@ async function findSetups(agents: Pick<Agents, 'all' | 'known'>): Promise<readon
 
 function endpointOf(baseUrl: string) {
   return endpoints(vscode.env.language).find((one) => one.baseUrl === baseUrl);
-}
-
-/** The code colours of the theme with this id, read from the extension that contributes it; none for other themes. */
-async function themeColours(themeId: string): Promise<TokenColours> {
-  const custom = vscode.workspace.getConfiguration('editor').get<unknown>('tokenColorCustomizations');
-  for (const { extensionUri, packageJSON } of vscode.extensions.all) {
-    const file = fileOf(packageJSON, themeId);
-    if (file === undefined) continue;
-    return tokenColours(file, themeId, custom, async (name) => {
-      try {
-        return new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.joinPath(extensionUri, name)));
-      } catch {
-        return undefined;
-      }
-    });
-  }
-  return {};
-}
-
-function fileOf(manifest: unknown, themeId: string): string | undefined {
-  const { contributes } = manifest as { readonly contributes?: { readonly themes?: unknown } };
-  const themes: readonly unknown[] = Array.isArray(contributes?.themes) ? contributes.themes : [];
-  for (const theme of themes) {
-    const { id, label, path } = (theme ?? {}) as { readonly id?: unknown; readonly label?: unknown; readonly path?: unknown };
-    if ((id === themeId || label === themeId) && typeof path === 'string') return path.replace(/^\.\//, '');
-  }
-  return undefined;
 }

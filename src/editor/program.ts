@@ -21,6 +21,7 @@ import { Chat } from './chat.ts';
 import { chatAnswers } from './chatAnswers.ts';
 import { ChatPanels, FrontDesk } from './chatPanels.ts';
 import { offerCodeActions } from './codeActions.ts';
+import { CodeColouring } from './codeColouring.ts';
 import type { CommandTable } from './commands.ts';
 import { keepContextKeys } from './contextKeys.ts';
 import { editorFiles, unsavedText } from './files.ts';
@@ -201,6 +202,13 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   return { inputs, rules, review, changes, starter, typing, chat, panels, front, list, approvals, inspector };
 }
 
+function codeColouring(extensionPath: string, life: Lifetime): CodeColouring {
+  const colouring = life.own(new CodeColouring(path.join(extensionPath, 'dist')));
+  life.own(vscode.extensions.onDidChange(() => colouring.forget()));
+  life.own(onSettings('editor.tokenColorCustomizations', () => colouring.forget()));
+  return colouring;
+}
+
 /** The answers for the chat's pages, and the commands, which load when the first one runs. */
 function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, surfaces: Surfaces): () => Promise<CommandTable> {
   const { sessions, agents, log } = core;
@@ -225,6 +233,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
       ...core,
       ...surfaces,
       terminals,
+      colouring: codeColouring(context.extensionPath, life),
       recent: life.own(new RecentCommands()),
       newId: randomUUID,
       run: async (id, argument) => (await commandsLoaded())[id](argument),

@@ -4,6 +4,7 @@ import { CONTEXT_KINDS, type FromView } from '../bridge/contract.ts';
 /** The messages that the webview may send. It is not trusted: everything is checked and bounded before any other code reads it. */
 
 const LONGEST_TEXT = 2 * 1024 * 1024;
+const LONGEST_CODE = 100_000;
 const LARGEST_IMAGE = 16 * 1024 * 1024;
 
 const id = z.string().check(z.minLength(1), z.maxLength(512));
@@ -62,7 +63,7 @@ const calls = z.discriminatedUnion('method', [
   call('settleFile', z.strictObject({ sessionId: id, turnId: id, path: z.optional(short), how: z.enum(['keep', 'undo']) })),
   call('restoreFiles', z.strictObject({ sessionId: id, turnId: id })),
   call('copySession', z.strictObject({ sessionId: id, turnId: z.exactOptional(id) })),
-  call('tokenColours', z.strictObject({ theme: short })),
+  call('colourCode', z.strictObject({ text: z.string().check(z.maxLength(LONGEST_CODE)), language: short, theme: short })),
   call('existing', z.strictObject({ paths: z.array(short).check(z.maxLength(100)) })),
   call('insertAtCursor', z.strictObject({ text })),
   call('openTerminal', z.strictObject({ sessionId: id, terminalId: id })),

@@ -37,7 +37,7 @@ const calls: { readonly [M in keyof Calls]: Calls[M]['params'] } = {
   settleFile: { sessionId: 's', turnId: 't', path: 'a', how: 'keep' },
   restoreFiles: { sessionId: 's', turnId: 't' },
   copySession: { sessionId: 's' },
-  tokenColours: { theme: 'Dark Modern' },
+  colourCode: { text: 'x', language: 'ts', theme: 'Dark' },
   existing: { paths: ['/w/a.ts'] },
   insertAtCursor: { text: 'x' },
   openTerminal: { sessionId: 's', terminalId: 'x' },

@@ -16,8 +16,9 @@ const allowed = [
   /^media\/[\w-]+\.(png|svg)$/,
   /^media\/readme\/[\w-]+\.png$/,
   /^dist\/part-[A-Z0-9]{8}\.js$/,
-  /^dist\/(extension|protocols|editorTools|languageTools|mcpServer|mcpBridge|parley|parley-agent|parley-agent-model|parley-agent-mcp)\.js$/,
-  /^dist\/webview\/((main|inspector)\.(js|css)|(highlight|math|mermaid)\.js)$/,
+  /^dist\/(extension|protocols|editorTools|languageTools|mcpServer|mcpBridge|colourWorker|parley|parley-agent|parley-agent-model|parley-agent-mcp)\.js$/,
+  /^dist\/onig\.wasm$/,
+  /^dist\/webview\/((main|inspector)\.(js|css)|(math|mermaid)\.js)$/,
 ];
 const text = (name: string): string => strFromU8(files.get(name) ?? new Uint8Array());
 /** Kilobytes of a file, counted as 1000 bytes. */

@@ -488,9 +488,50 @@ test('changed lines have the colours of their language, with the mark of what ch
       ['+', "const port = 'b'; // note"],
     ],
   );
-  assert.equal(stage.text('.l[data-s="+"] .hljs-storage'), 'const');
   assert.equal(stage.text('.l[data-s="+"] .changed'), 'b');
-  assert.equal(stage.text('.l[data-s="+"] .hljs-comment'), '// note');
+  const looks = [{}, { colour: '#0000ff', font: 2 }, { colour: '#00ff00' }];
+  for (const message of stage.sent)
+    if (message.type === 'call' && message.method === 'colourCode') stage.reply(message.id, { looks, lines: [[5, 1, 13, 0, 7, 2]] });
+  await stage.settle();
+  const styled = stage.all('.l[data-s="+"] span[style]').map(({ style, textContent }) => [textContent, style.color, style.fontWeight]);
+  assert.deepEqual(styled, [
+    ['const', '#0000ff', 'bold'],
+    ['// note', '#00ff00', ''],
+  ]);
+  assert.equal(stage.text('.l[data-s="+"] .changed'), 'b');
+});
+
+test('code has the colours that the host gives it, all of its text whatever the host says, and new ones in another theme', async () => {
+  document.body.dataset.vscodeThemeId = 'Dark';
+  const stage = await Stage.open(
+    session({ turns: [turn({ parts: [textPart('```ts\nlet a;\nb\n```\n\n```diff\n--- a\n-old\n+new\n```')] })] }),
+  );
+  const asked = await stage.call('colourCode');
+  assert.deepEqual(asked.params, { text: 'let a;\nb\n', language: 'ts', theme: 'Dark' });
+  stage.reply(asked.id, {
+    looks: [{}, { colour: '#111111' }],
+    lines: [
+      [3, 1, 900, 7],
+      [0, 1],
+      [4, 1],
+      [1, 1],
+    ],
+  });
+  await stage.settle();
+  assert.equal(stage.find('code[data-language]').textContent, 'let a;\nb\n');
+  assert.deepEqual(
+    stage.all('code[data-language] span').map(({ style, textContent }) => [textContent, style.color]),
+    [['let', '#111111']],
+  );
+  assert.deepEqual(
+    stage.all('.added-line, .removed-line').map(({ textContent }) => textContent),
+    ['-old', '+new'],
+  );
+  document.body.dataset.vscodeThemeId = 'Light';
+  const again = () => stage.calls('colourCode').length === 2;
+  for (let frames = 0; frames < 200 && !again(); frames += 1) await stage.settle();
+  assert.deepEqual(stage.calls('colourCode').at(-1), { text: 'let a;\nb\n', language: 'ts', theme: 'Light' });
+  delete document.body.dataset.vscodeThemeId;
 });
 
 test('two places that changed in a line are marked apart, and words between them are not', async () => {

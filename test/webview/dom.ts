@@ -29,6 +29,7 @@ const names = [
   'HTMLFormElement',
   'customElements',
   'CSS',
+  'CSSStyleSheet',
   'requestAnimationFrame',
   'cancelAnimationFrame',
 ] as const;

@@ -7,7 +7,6 @@ import { reduce } from '../../src/session/reduce.ts';
 import { Host } from '../../webview/host.ts';
 import { Chat } from '../../webview/render.ts';
 import { frame, window } from './dom.ts';
-import '../../webview/bundles/highlightMain.ts';
 
 /** A chat in the document of this process, with this test as its host. */
 export class Stage {

@@ -5,7 +5,6 @@ import type { Diff } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { highlightedLines } from '../highlighter.ts';
 import { iconOf } from '../icons.ts';
-import { loaded, onDemand } from '../onDemand.ts';
 import type { Styled } from '../sgr.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
@@ -70,34 +69,36 @@ function closeTo(hunk: readonly DiffLine[]): readonly (readonly DiffLine[])[] {
   return pieces;
 }
 
-/** Draws a hunk, coloured once the highlighter is loaded. */
+/** Draws a hunk, in colours as soon as they are known. */
 function hunkView(lines: readonly DiffLine[], language: string): unknown {
-  const draw = () => {
-    const partners = partnersOf(lines);
-    const looks = looksOf(lines, language);
-    return lines.map((line, at) => lineView(line, partners.get(at), looks.get(line)));
-  };
-  if (loaded('highlight')) return draw();
-  const plain = draw();
+  const partners = partnersOf(lines);
+  const draw = (looks: Looks) => lines.map((line, at) => lineView(line, partners.get(at), looks.get(line)));
+  // Each side is coloured as one text, so that constructs spanning lines keep their look.
+  const sides = ['+', '-'].map((left) => lines.filter(({ sign }) => sign !== left));
+  const coloured = sides.map((side) => highlightedLines(side.map(({ text }) => text).join('\n'), language));
+  if (!coloured.some((one) => one instanceof Promise)) return draw(looksOf(sides, coloured as Coloured));
   return until(
-    onDemand('highlight').then(draw, () => plain),
-    plain,
+    Promise.all(coloured).then((found) => draw(looksOf(sides, found))),
+    draw(new Map()),
   );
 }
+
+type Looks = ReadonlyMap<DiffLine, readonly Styled[]>;
+type Coloured = readonly (readonly (readonly Styled[])[] | undefined)[];
 
 function languageOf(path: string): string {
   return (/[^./\\]+$/.exec(path)?.[0] ?? '').toLowerCase();
 }
 
-/** Colours each side as one text, so that constructs spanning lines keep their look. */
-function looksOf(lines: readonly DiffLine[], language: string): ReadonlyMap<DiffLine, readonly Styled[]> {
-  const looks = new Map<DiffLine, readonly Styled[]>();
-  for (const left of ['+', '-']) {
-    const side = lines.filter(({ sign }) => sign !== left);
-    const coloured = highlightedLines(side.map(({ text }) => text).join('\n'), language);
-    for (const [at, line] of side.entries()) if (coloured?.[at]) looks.set(line, coloured[at]);
-  }
-  return looks;
+function looksOf(sides: readonly (readonly DiffLine[])[], coloured: Coloured): Looks {
+  return new Map(
+    sides.flatMap((side, at) =>
+      side.flatMap((line, place) => {
+        const look = coloured[at]?.[place];
+        return look ? [[line, look] as const] : [];
+      }),
+    ),
+  );
 }
 
 function lineView(
@@ -131,15 +132,17 @@ function withMark(looks: readonly Styled[], changed: readonly Range[] | undefine
 /** The runs between two positions of the line. */
 function cutRuns(looks: readonly Styled[], from: number, to: number): readonly Styled[] {
   let start = 0;
-  return looks.flatMap(({ text, look }) => {
+  return looks.flatMap((run) => {
+    const { text } = run;
     const piece = text.slice(Math.max(0, from - start), Math.max(0, to - start));
     start += text.length;
-    return piece === '' ? [] : [{ text: piece, look }];
+    return piece === '' ? [] : [{ ...run, text: piece }];
   });
 }
 
-function runView({ text, look }: Styled): unknown {
-  return look === '' ? visible(text) : html`<span class=${look}>${visible(text)}</span>`;
+function runView({ text, css }: Styled): unknown {
+  // As a property: the page's policy refuses styles as attributes.
+  return css ? html`<span .style=${css}>${visible(text)}</span>` : visible(text);
 }
 
 /** Pairs removed lines with the added ones that replace them: index -> text to compare with. */

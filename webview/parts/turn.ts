@@ -77,7 +77,9 @@ function partsView(view: View, turn: Turn, family: Family, parent: string | unde
     const inside = part.kind === 'call' ? family.get(part.id) : undefined;
     if (inside) return partView(view, turn, family, part, growing);
     const terminals = part.kind === 'call' ? terminalsOf(view, part) : undefined;
-    return guard([part, growing, running, view.memory.unfolded, ...(terminals ?? [])], () => partView(view, turn, family, part, growing));
+    return guard([part, growing, running, view.memory.unfolded, view.theme, ...(terminals ?? [])], () =>
+      partView(view, turn, family, part, growing),
+    );
   };
   return repeat(
     foldedRuns(view.session, parts, family, running),
@@ -260,6 +262,7 @@ export function feedView(view: View, shown: number, earlier: () => void): Templa
             turns.length,
             wayToEdit(view.session),
             view.profile?.model === undefined,
+            view.theme,
           ],
           () => turnView(view, turn, first + index, turns.length),
         ),

@@ -232,7 +232,6 @@ async function serve(): Promise<{ readonly url: string; readonly server: Server 
     '/page.js': ['text/javascript', page.outputFiles[0]?.text ?? ''],
     '/worker.js': ['text/javascript', worker],
     '/main.js': ['text/javascript', await readFile('dist/webview/main.js', 'utf8')],
-    '/highlight.js': ['text/javascript', await readFile('dist/webview/highlight.js', 'utf8')],
     '/main.css': ['text/css', await readFile('dist/webview/main.css', 'utf8')],
   };
   const server = createServer((request, answer) => {

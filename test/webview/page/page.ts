@@ -1,4 +1,4 @@
-import type { Call, FromView, Mention, SessionLine, ToView } from '../../../src/bridge/contract.ts';
+import type { Call, ColouredCode, FromView, Mention, SessionLine, ToView } from '../../../src/bridge/contract.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import { reduce } from '../../../src/session/reduce.ts';
 import { sessions } from './sessions.ts';
@@ -96,6 +96,15 @@ const results: Partial<Record<Call['method'], unknown>> = {
   attach: [{ type: 'file', path: 'Problems (4)', text: 'src/server.ts:12:3: error: Cannot find name "port".' }],
 };
 
+/** Every word in another one of the theme's colours. */
+function inColours(text: string): ColouredCode {
+  const looks = [{}, ...Object.values(theme.tokens).map((colour) => ({ colour }))];
+  const lines = text
+    .split('\n')
+    .map((line) => (line.match(/\s+|\S+/g) ?? []).flatMap((word, at) => [word.length, ((at / 2) % looks.length) | 0]));
+  return { looks, lines };
+}
+
 function answer(message: Call): void {
   const files = ['src/server.ts', 'src/config.ts', 'test/server.test.ts'].filter(
     (path) => message.method !== 'findMentions' || path.includes(message.params.query),
@@ -110,7 +119,7 @@ function answer(message: Call): void {
   const known: Partial<Record<Call['method'], unknown>> = {
     ...results,
     findMentions: mentions,
-    tokenColours: theme.tokens,
+    ...(message.method === 'colourCode' ? { colourCode: inColours(message.params.text) } : {}),
     ...(message.method === 'existing'
       ? { existing: message.params.paths.filter((path) => files.some((file) => path.endsWith(file))) }
       : {}),

@@ -1,27 +1,8 @@
-import type { TokenColours, TokenRole } from '../bridge/contract.ts';
-
 /**
- * A theme's code colours, read as the editor reads them: theme files in JSON with comments, their `include`s, and the user's own
- * `editor.tokenColorCustomizations`. Leaves out selectors with parents: the chat knows single words, not the scopes around them.
+ * A theme's rules for code, read as the editor reads them: theme files in JSON with comments, their `include`s, and the user's own
+ * `editor.tokenColorCustomizations`.
  */
 
-/** The scope by which each role is looked up, as grammars name it. */
-const SCOPES: Readonly<Record<TokenRole, string>> = {
-  attribute: 'entity.other.attribute-name',
-  comment: 'comment.line.double-slash',
-  function: 'entity.name.function',
-  keyword: 'keyword.control',
-  literal: 'constant.language',
-  meta: 'meta.preprocessor',
-  number: 'constant.numeric',
-  property: 'variable.other.property',
-  regexp: 'string.regexp',
-  storage: 'storage.type',
-  string: 'string.quoted.double',
-  tag: 'entity.name.tag',
-  type: 'entity.name.type.class',
-  variable: 'variable.other.readwrite',
-};
 /** Groups of `editor.tokenColorCustomizations` that represent scopes. */
 const GROUPS: Readonly<Record<string, string>> = {
   comments: 'comment',
@@ -35,31 +16,29 @@ const GROUPS: Readonly<Record<string, string>> = {
 /** Files in a chain of includes. */
 const MOST_FILES = 8;
 const LONGEST_FILE = 2 * 1024 * 1024;
+/** Characters of a selector. */
+const LONGEST_SCOPE = 1_000;
 /** Rules of a theme that are read, over all its files. */
 const MOST_RULES = 5_000;
 
-interface Rule {
-  readonly scope: string;
-  readonly colour: string;
+/** The look of code in some scopes, as themes write it. Only what was checked is in it. */
+export interface ThemeRule {
+  readonly scope: string[];
+  readonly settings: { readonly foreground?: string; readonly fontStyle?: string };
 }
 type Fields = Readonly<Record<string, unknown>>;
 
 /** `read` gives the text of a file by its path relative to the theme's own file; undefined when there is none. */
-export async function tokenColours(
+export async function themeRules(
   file: string,
   themeId: string,
   customizations: unknown,
   read: (file: string) => Promise<string | undefined>,
-): Promise<TokenColours> {
-  const rules = [...(await rulesOf(file, read, MOST_FILES)), ...customRules(customizations, themeId)].slice(-MOST_RULES);
-  const found = Object.entries(SCOPES).flatMap(([role, scope]) => {
-    const colour = colourOf(scope, rules);
-    return colour === undefined ? [] : [[role, colour] as const];
-  });
-  return Object.fromEntries(found);
+): Promise<readonly ThemeRule[]> {
+  return [...(await rulesOf(file, read, MOST_FILES)), ...customRules(customizations, themeId)].slice(-MOST_RULES);
 }
 
-async function rulesOf(file: string, read: (file: string) => Promise<string | undefined>, left: number): Promise<readonly Rule[]> {
+async function rulesOf(file: string, read: (file: string) => Promise<string | undefined>, left: number): Promise<readonly ThemeRule[]> {
   const text = left > 0 ? await read(file) : undefined;
   const theme = text === undefined || text.length > LONGEST_FILE ? undefined : fieldsOf(parseCommented(text));
   if (!theme) return [];
@@ -69,7 +48,7 @@ async function rulesOf(file: string, read: (file: string) => Promise<string | un
   return [...included, ...shared];
 }
 
-function customRules(customizations: unknown, themeId: string): readonly Rule[] {
+function customRules(customizations: unknown, themeId: string): readonly ThemeRule[] {
   const all = fieldsOf(customizations);
   if (!all) return [];
   // "[Theme]" or "[Theme][Other]", with * for any characters at an end.
@@ -82,37 +61,31 @@ function customRules(customizations: unknown, themeId: string): readonly Rule[] 
     const fields = fieldsOf(value) ?? {};
     const groups = Object.entries(GROUPS).flatMap(([name, scope]) => {
       const setting = fields[name];
-      const colour = colourIn(typeof setting === 'string' ? setting : fieldsOf(setting)?.foreground);
-      return colour === undefined ? [] : [{ scope, colour }];
+      const settings = lookIn(typeof setting === 'string' ? { foreground: setting } : setting);
+      return settings === undefined ? [] : [{ scope: [scope], settings }];
     });
     return [...groups, ...rulesIn(fields.textMateRules)];
   });
 }
 
-function rulesIn(value: unknown): readonly Rule[] {
+function rulesIn(value: unknown): readonly ThemeRule[] {
   if (!Array.isArray(value)) return [];
   return value.slice(0, MOST_RULES).flatMap((one: unknown) => {
     const fields = fieldsOf(one);
-    const colour = colourIn(fieldsOf(fields?.settings)?.foreground);
-    if (colour === undefined) return [];
+    const settings = lookIn(fields?.settings);
     const { scope } = fields ?? {};
-    const scopes = Array.isArray(scope) ? scope : typeof scope === 'string' ? scope.split(',') : [];
-    return scopes.flatMap((name: unknown) => (typeof name === 'string' && !/\s/.test(name.trim()) ? [{ scope: name.trim(), colour }] : []));
+    const scopes: readonly unknown[] = Array.isArray(scope) ? scope : typeof scope === 'string' ? scope.split(',') : [];
+    const names = scopes.flatMap((name) => (typeof name === 'string' && name.trim() !== '' ? [name.trim().slice(0, LONGEST_SCOPE)] : []));
+    return settings === undefined || names.length === 0 ? [] : [{ scope: names, settings }];
   });
 }
 
-/** The colour of the rule that matches most of the scope; of equal matches, the later. */
-function colourOf(scope: string, rules: readonly Rule[]): string | undefined {
-  let best: Rule | undefined;
-  for (const rule of rules) {
-    const fits = rule.scope !== '' && (scope === rule.scope || scope.startsWith(`${rule.scope}.`));
-    if (fits && rule.scope.length >= (best?.scope.length ?? 0)) best = rule;
-  }
-  return best?.colour;
-}
-
-function colourIn(value: unknown): string | undefined {
-  return typeof value === 'string' && /^#(?:[\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})$/i.test(value) ? value : undefined;
+function lookIn(value: unknown): ThemeRule['settings'] | undefined {
+  const { foreground, fontStyle } = fieldsOf(value) ?? {};
+  const isColour = typeof foreground === 'string' && /^#(?:[\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})$/i.test(foreground);
+  const isStyle = typeof fontStyle === 'string' && /^[a-z ]{0,60}$/.test(fontStyle);
+  if (!isColour && !isStyle) return undefined;
+  return { ...(isColour ? { foreground } : {}), ...(isStyle ? { fontStyle } : {}) };
 }
 
 function fieldsOf(value: unknown): Fields | undefined {

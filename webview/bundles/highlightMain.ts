@@ -1,4 +1,0 @@
-import { provide } from '../onDemand.ts';
-import { highlight } from './highlight.ts';
-
-provide({ highlight: { highlight } });
