@@ -4,6 +4,7 @@ import type { SessionHost } from '../live/surface.ts';
 import { pathBelow } from '../protocols/paths.ts';
 import type { Content } from '../session/model.ts';
 import type { Chat } from './chat.ts';
+import { messageIn } from './commitMessage.ts';
 import { type GitRepository, repositories } from './git.ts';
 import type { QuickInputs } from './quickInputs.ts';
 import type { Starter } from './starter.ts';
@@ -212,9 +213,4 @@ function answerOf(sessions: SessionHost, sessionId: string, turnId: string): Pro
     );
     wait.own(sessions.onSessions(() => sessions.get(sessionId) ?? settle(undefined)));
   });
-}
-
-/** Removes the fence that some models put around the message. */
-export function messageIn(answer: string): string {
-  return (/^\s*```\w*\n(.*?)\n```\s*$/s.exec(answer)?.[1] ?? answer).trim();
 }

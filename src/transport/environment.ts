@@ -1,8 +1,10 @@
 import { homedir } from 'node:os';
 import { variableOf } from './programFile.ts';
 
-/** Variables that let their holder act as Parley or its bundled agent: the agent's token, the address of the editor's tools with its token, the model's key. */
-const SECRETS = new Set(['PARLEY_AGENT_TOKEN', 'PARLEY_MCP_URL', 'PARLEY_MODEL_API_KEY']);
+/** Opens the agent host, whose clients answer approvals: no agent inherits it, and no command. */
+export const HOST_TOKEN = 'PARLEY_HOST_TOKEN';
+/** Variables that let their holder act as Parley or its bundled agent: their tokens, the address of the editor's tools, the model's key. */
+const SECRETS = new Set([HOST_TOKEN, 'PARLEY_AGENT_TOKEN', 'PARLEY_MCP_URL', 'PARLEY_MCP_TOKEN', 'PARLEY_MODEL_API_KEY']);
 
 /** The variables a command of an agent may see: all but Parley's own secrets, in whatever case they are written. */
 export function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

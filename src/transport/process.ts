@@ -6,6 +6,7 @@ import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import { type Channel, type Closed, closedChannel } from './channel.ts';
+import { HOST_TOKEN } from './environment.ts';
 import type { LineBounds } from './lines.ts';
 import { disownGroup, killLeftBehind, ownGroup } from './ownedGroups.ts';
 import { signalTree } from './processTree.ts';
@@ -33,8 +34,8 @@ const STDERR_KEPT = 64 * 1024;
 /** After the process has exited: how long what it wrote may still be on its way, when something it started holds the pipe. */
 const DRAIN = 300;
 const PATIENCE = { end: 5_000, term: 3_000 };
-/** Variables meant for the editor's own runtime, which change what a foreign program does. */
-const NOT_INHERITED = { DEBUG: undefined, NODE_OPTIONS: undefined, ELECTRON_RUN_AS_NODE: undefined };
+/** Variables meant for the editor's own runtime, which change what a foreign program does, and the key to the agent host. */
+const NOT_INHERITED = { DEBUG: undefined, NODE_OPTIONS: undefined, ELECTRON_RUN_AS_NODE: undefined, [HOST_TOKEN]: undefined };
 
 /**
  * A child process as a channel over its stdin and stdout. It leads its own process group; disposing ends its input, then the whole group by

@@ -9,6 +9,7 @@ import { formMisfit, formReply, formRequest } from '../../src/protocols/acp/form
 import { MOST_PARTS, reduceChat } from '../../src/protocols/ahp/reduce.ts';
 import { readChat, readChatAction, readEnvelope, readSession, readSessionAction } from '../../src/protocols/ahp/schema.ts';
 import type { ChatAction, ChatState } from '../../src/protocols/ahp/state.ts';
+import { changedTextUri } from '../../src/serve/addresses.ts';
 import { chatActions } from '../../src/serve/translate.ts';
 import type { Approval, Part, ToolCall, Turn } from '../../src/session/model.ts';
 import { newSession } from '../../src/session/reduce.ts';
@@ -153,6 +154,15 @@ test('no request reads a file of the computer, and none that is odd stops the ho
     'parley-content:/%00/c/0/after/x',
     'parley-content:/a/b/NaN/after',
     'parley-content:/%E0%A4%A/b/0/after/x',
+    ...(['before', 'after'] as const).flatMap((side) =>
+      [undefined, 't', '__proto__'].flatMap((turnId) =>
+        ['0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9', 'id-1', '..'].map((sessionId) =>
+          changedTextUri({ sessionId, turnId, side, version: 'x', file: secret }),
+        ),
+      ),
+    ),
+    'parley-changed:/',
+    'parley-changed:/%E0%A4%A',
   ];
   const answers = [];
   for (const uri of uris) answers.push(await client.ask('resourceRead', { uri, encoding: 'utf-8' }).catch((error: Error) => error.message));

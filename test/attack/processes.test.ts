@@ -5,7 +5,9 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { silentLog } from '../../src/base/log.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
+import { processChannel } from '../../src/transport/process.ts';
 
 /** The room of processes: what was started outlives the one who answers for it, or inherits what is not meant for it. */
 
@@ -61,6 +63,8 @@ test("a command does not see Parley's own secrets", async () => {
     PARLEY_MCP_URL: 's2-secret',
     PARLEY_MODEL_API_KEY: 's3-secret',
     parley_agent_token: 's4-secret',
+    PARLEY_HOST_TOKEN: 's5-secret',
+    PARLEY_MCP_TOKEN: 's6-secret',
   };
   const before = { ...process.env };
   Object.assign(process.env, secrets);
@@ -72,5 +76,21 @@ test("a command does not see Parley's own secrets", async () => {
     assert.doesNotMatch(text, /s\d-secret/);
   } finally {
     for (const name of Object.keys(secrets)) if (!(name in before)) delete process.env[name];
+  }
+});
+
+test('an agent inherits neither the key to the agent host nor what changes its runtime', async () => {
+  const given = { PARLEY_HOST_TOKEN: 's1-secret', NODE_OPTIONS: '--title=s3-secret', DEBUG: 's4-secret' };
+  const before = { ...process.env };
+  Object.assign(process.env, given);
+  try {
+    const spec = { command: process.execPath, args: ['-e', 'console.log(JSON.stringify(process.env))'], env: { OWN: 'shown' }, cwd: '/' };
+    const agent = processChannel(spec, { log: silentLog });
+    const line = await new Promise<string>((resolve) => void agent.onMessage(resolve));
+    agent.dispose();
+    assert.match(line, /"OWN":"shown"/);
+    assert.doesNotMatch(line, /s\d-secret/);
+  } finally {
+    for (const name of Object.keys(given)) if (!(name in before)) delete process.env[name];
   }
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { commandLine } from '../../src/agent/tools/shell.ts';
+import { messageIn } from '../../src/editor/commitMessage.ts';
 import { cmdArgument } from '../../src/protocols/acp/terminals.ts';
 import { namesAnother } from '../../src/protocols/commandInput.ts';
 import { entryIn, resultEvents } from '../../src/protocols/qwen/messageCodec.ts';
@@ -44,6 +45,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'failure for people': (text) => result(text, true),
   'failure of a call that was not made': (text) => result(`[Operation Cancelled] ${text}`, true),
   'recorded prompt': (text) => entryIn(JSON.stringify({ type: 'user', message: { role: 'user', content: text } })),
+  'commit message': messageIn,
   'command in one line': commandLine,
   'title of a command': (text) => namesAnother(text, 'ls'),
   'answers of an approval': (text) => answersIn(session, approval(text)),
@@ -146,4 +148,14 @@ test('what is for the model alone is still left out of a result', () => {
   assert.ok(!textOf('ok  (file state is current in your context — x)').includes('file state'));
   assert.ok(!textOf("no. The user doesn't want to proceed with this tool use. STOP", true).includes('STOP'));
   assert.ok(textOf("The user doesn't want to proceed with this tool use. the user said: because", true).includes('because'));
+});
+
+test('a commit message shows all that will be committed', () => {
+  const hidden = ['\u202e', '\u200b', '\u0000', '\u001b[2K', '\u009b', '\u2028', '\r', '\u{e0041}', '\ufeff'];
+  for (const one of hidden) assert.equal(messageIn(`Fix${one} it`), `Fix${one.startsWith('\u001b') ? '[2K' : ''} it`, JSON.stringify(one));
+  const below = messageIn(`Fix it${'\n \t\n'.repeat(200)}Approved-by: somebody else`);
+  assert.ok(below.split('\n').length <= 3, JSON.stringify(below));
+  assert.ok(messageIn('x'.repeat(1_000_000)).length <= 5000);
+  assert.equal(messageIn('```text\r\nFix it\r\n\r\nBecause.\r\n```\r\n'), 'Fix it\n\nBecause.');
+  assert.equal(messageIn(' Fix `it` \n\n- a\n- b'), 'Fix `it` \n\n- a\n- b');
 });
