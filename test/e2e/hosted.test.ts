@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
 import { runningHost } from '../../src/live/hostProcess.ts';
 import { suite } from './suite.ts';
+import { until } from './until.ts';
 
 const inWindow = suite({
   name: 'hosted',
@@ -73,7 +74,10 @@ async function otherClient(data: string) {
     ((await ask('listSessions')) as { readonly items: readonly { readonly title: string }[] }).items.map(({ title }) => title);
   /** Waits until the host lists a session of that title, or none. */
   const lists = async (title: string, isThere = true) => {
-    while ((await titles()).includes(title) !== isThere) await pause(100);
+    for (let wait = 0; (await titles()).includes(title) !== isThere; wait += 1) {
+      assert.ok(wait < 600, `the host lists ${JSON.stringify(await titles())}`);
+      await pause(100);
+    }
   };
   return { ask, lists, tell: (params: object) => send({ method: 'dispatchAction', params }), end: () => socket.terminate() };
 }
@@ -139,6 +143,6 @@ test(
     await window.command('Notifications: Show Notifications');
     await window.notification('The entry is on the clipboard').waitFor();
     await window.command('Parley: Stop Agent Host');
-    while (running('parley.js').length > 0) await pause(100);
+    await until(() => running('parley.js').length === 0, 'the host is gone');
   }),
 );
