@@ -4,12 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { Emitter } from '../base/emitter.ts';
 import { KeyedQueue } from '../base/keyedQueue.ts';
-import { keyOfFile, realPathNow } from '../protocols/paths.ts';
+import type { FileEffects } from '../live/review/changeSet.ts';
+import { isSameFile, keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeTextFile } from '../protocols/textFile.ts';
 import { inMannerOf, plain } from '../session/diffs.ts';
 import { mergedInto } from '../session/merge.ts';
 import { PlaceChanged } from '../transport/realFiles.ts';
+import { otherFolders } from './folder.ts';
 import { smallestChange } from './textChange.ts';
 
 /** Queues writes: each takes several steps, and agents do not wait for one write before the next. */
@@ -294,4 +296,21 @@ async function nextChange(document: vscode.TextDocument, most: number): Promise<
   });
   clearTimeout(timer);
   changes?.dispose();
+}
+
+export const fileEffects: FileEffects = {
+  readText: presentText,
+  async writeText(file, text, from, real) {
+    if (openNotebook(file)?.isDirty)
+      throw new Error(vscode.l10n.t('{0} has unsaved changes. Save or revert it first.', path.basename(file)));
+    await editorFiles.write(file, text, from, real);
+  },
+  hasUnsaved: (file) => openDocument(file)?.isDirty === true || openNotebook(file)?.isDirty === true,
+  encoding: (file) => openDocument(file)?.encoding ?? vscode.workspace.getConfiguration('files', vscode.Uri.file(file)).get('encoding'),
+  folders: otherFolders,
+};
+
+/** The open notebook of a file; a notebook's cells are documents of their own, so its file is not among the open texts. */
+function openNotebook(file: string): vscode.NotebookDocument | undefined {
+  return vscode.workspace.notebookDocuments.find(({ uri, isClosed }) => !isClosed && uri.scheme === 'file' && isSameFile(uri.fsPath, file));
 }

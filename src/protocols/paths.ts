@@ -15,6 +15,13 @@ export function keyOfFile(file: string): string {
   return fileKey(file, platform);
 }
 
+/** True for two spellings of one absolute path. Compares texts first: long lists are searched by this. */
+export function isSameFile(one: string, other: string, system = platform): boolean {
+  if (one === other) return true;
+  if (system === 'posix' || (system === 'win32' && one.length !== other.length)) return false;
+  return fileKey(one, system) === fileKey(other, system);
+}
+
 /**
  * Throws when the path is none that could be meant: relative, or with a NUL in it. `known` is where the path leads, for a caller who goes on to
  * use just that place: a link that changes meanwhile does not count then.

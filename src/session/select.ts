@@ -231,6 +231,11 @@ function withoutFolder(text: string, cwd: string): string {
   return inside.startsWith(bare) ? inside.slice(bare.length) : inside;
 }
 
+/** The file of a list by its path, in whatever case Windows or macOS has that. */
+export function fileNamed<File extends { readonly path: string }>(files: readonly File[], path: string): File | undefined {
+  return files.find((one) => one.path === path) ?? files.find((one) => writtenKey(one.path) === writtenKey(path));
+}
+
 /** A path for people: relative to the session's folder when it lies inside. The path of a folder keeps the separator at its end. */
 export function relativePath(path: string, cwd: string): string {
   if (!isAbsolutePath(path)) return path;

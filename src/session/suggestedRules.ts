@@ -1,3 +1,4 @@
+import { writtenPlatform } from '../base/fileName.ts';
 import { guardReason } from '../base/guardedFiles.ts';
 import { t } from '../base/l10n.ts';
 import type { DangerKind } from './commandDangers.ts';
@@ -90,8 +91,9 @@ function commandRules(command: string, ask: Approval, cwd: string): readonly Sug
   const isNarrow = dangersOf(ask, cwd).some(({ kind }) => NARROW.has(kind));
   if (isNarrow || command.includes('\n')) return /[*?]/.test(command) ? [] : [exact];
   if (command.length > 300) return [];
-  // A pattern never allows a line that holds more than one command; then only the line itself makes sense.
-  if (/[;&|<>`$()*?]/.test(command)) return /[*?]/.test(command) ? [] : [exact];
+  // A pattern never allows a line that holds more than one command, or what a shell puts in; then only the line itself makes sense.
+  if (/[;&|<>`$()*?]/.test(command) || (writtenPlatform(cwd) === 'win32' && /[%!^]/.test(command)))
+    return /[*?]/.test(command) ? [] : [exact];
   const [program = '', second = ''] = command.split(/\s+/);
   const named = WITH_SUBCOMMAND.has(program) && /^[\w:-]+$/.test(second) ? `${program} ${second}` : undefined;
   const prefix = (text: string) => rule('command', `${text} ${ANY}`);

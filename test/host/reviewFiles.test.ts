@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { silentLog } from '../../src/base/log.ts';
-import { fileEffects } from '../../src/editor/review/changes.ts';
+import { fileEffects } from '../../src/editor/files.ts';
 import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { hunksOfSegments } from '../../src/session/segments.ts';

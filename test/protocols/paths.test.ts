@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { placeOf, realPathNow } from '../../src/protocols/paths.ts';
+import { isSameFile, placeOf, realPathNow } from '../../src/protocols/paths.ts';
 
 function folderFor(t: TestContext): string {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-paths-')));
@@ -31,6 +31,14 @@ test('a path of a hundred thousand folders ends neither the stack nor the patien
   const deep = path.join(cwd, 'a/'.repeat(100_000), 'x');
   assert.equal(realPathNow(deep), deep);
   assert.equal(await placeOf(deep, [cwd]), 'guarded');
+});
+
+test('two spellings of one file are the same where the system takes them for one', () => {
+  assert.ok(isSameFile('c:\\ws\\a.ts', 'C:\\WS\\A.ts', 'win32'));
+  assert.ok(isSameFile('c:\\ws\\a.ts', 'C:/ws/a.ts', 'win32'));
+  assert.ok(!isSameFile('c:\\ws\\a.ts', 'D:\\ws\\a.ts', 'win32'));
+  assert.ok(isSameFile('/Users/me/\u00fc', '/users/ME/u\u0308', 'darwin'));
+  assert.ok(!isSameFile('/ws/a', '/ws/A', 'posix'));
 });
 
 test('links out of the workspace, also to what is not there yet', async (t) => {

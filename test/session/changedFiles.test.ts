@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Diff, ToolCall, Turn } from '../../src/session/model.ts';
-import { callTitle, changedFiles, relativePath, rowName } from '../../src/session/select.ts';
+import { callTitle, changedFiles, fileNamed, relativePath, rowName } from '../../src/session/select.ts';
 
 function turnWith(diffs: readonly Diff[]): Turn {
   const call: ToolCall = {
@@ -74,4 +74,12 @@ test('a file that was moved has both names, with their folders where these diffe
   assert.equal(rowName('src/b.ts', 'src/a.ts'), 'a.ts → b.ts');
   assert.equal(rowName('lib/a.ts', 'src/a.ts'), 'src/a.ts → lib/a.ts');
   assert.equal(rowName('src/a.ts', 'a.ts'), 'a.ts → src/a.ts');
+});
+
+test('a file of a list is known by any case of its path on Windows and macOS, and by its own first', () => {
+  const files = ['C:\\ws\\a.ts', 'c:\\ws\\a.ts', '/Users/me/A', '/ws/A'].map((path) => ({ path }));
+  assert.equal(fileNamed(files, 'c:\\ws\\a.ts'), files[1]);
+  assert.equal(fileNamed(files, 'c:/WS/A.TS'), files[0]);
+  assert.equal(fileNamed(files, '/Users/Me/a'), files[2]);
+  assert.equal(fileNamed(files, '/ws/a'), undefined);
 });

@@ -26,6 +26,17 @@ test('of a command whose effect is gone for good, or that runs any text, only th
     assert.deepEqual(offered({ type: 'command', command }), [command]);
 });
 
+test('what cmd.exe puts in is covered by no pattern, so only the line itself is offered', () => {
+  for (const [cwd, count] of [
+    ['c:\\w', 1],
+    ['/w', 2],
+  ] as const)
+    for (const command of ['npm run %X% y', 'npm run !X! y', 'npm run ^y z']) {
+      const ask: Approval = { kind: 'approval', id: 'a', title: 't', detail: { type: 'command', command }, options: [] };
+      assert.equal(suggestedRules(ask, cwd).length, count, `${command} in ${cwd}`);
+    }
+});
+
 test('a rule that the user wrote is told by its pattern where no words say the same', () => {
   assert.equal(coveredBy({ kind: 'command', pattern: 'npm * --force' }), 'command: npm * --force');
   assert.equal(coveredBy({ kind: 'command', pattern: '*' }), 'command: *');

@@ -2,12 +2,11 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
-import type { ChangedFile, ChangeSet, FileEffects, RestoredFile } from '../../live/review/changeSet.ts';
+import type { ChangedFile, ChangeSet, RestoredFile } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
+import { isSameFile } from '../../protocols/paths.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
-import { editorFiles, openDocument, presentText } from '../files.ts';
-import { otherFolders } from '../folder.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ChangesTree, isRow, labelOf, promptLabel, type Row } from './changesTree.ts';
 import { ReviewDocuments } from './documents.ts';
@@ -21,23 +20,6 @@ const VIEW = 'parley.changes';
 const MOST_PREVIEWED = 100;
 /** Files that a confirmation lists. */
 const MOST_LISTED = 20;
-
-export const fileEffects: FileEffects = {
-  readText: presentText,
-  async writeText(file, text, from, real) {
-    if (openNotebook(file)?.isDirty)
-      throw new Error(vscode.l10n.t('{0} has unsaved changes. Save or revert it first.', path.basename(file)));
-    await editorFiles.write(file, text, from, real);
-  },
-  hasUnsaved: (file) => openDocument(file)?.isDirty === true || openNotebook(file)?.isDirty === true,
-  encoding: (file) => openDocument(file)?.encoding ?? vscode.workspace.getConfiguration('files', vscode.Uri.file(file)).get('encoding'),
-  folders: otherFolders,
-};
-
-/** The open notebook of a file; a notebook's cells are documents of their own, so its file is not among the open texts. */
-function openNotebook(file: string): vscode.NotebookDocument | undefined {
-  return vscode.workspace.notebookDocuments.find(({ uri, isClosed }) => !isClosed && uri.scheme === 'file' && uri.fsPath === file);
-}
 
 export interface Restored {
   readonly sessionId: SessionId;
@@ -124,11 +106,11 @@ export class Changes implements Disposable {
     if (this.#hunks.go(way)) return;
     const { current, inDiff } = inFront();
     const { files = [] } = this.#sets.reviewing(current) ?? this.#sets.of(this.#host.active) ?? {};
-    const at = files.findIndex((file) => file.path === current);
+    const at = files.findIndex((file) => isSameFile(file.path, current));
     const next = files.at(at < 0 && way === -1 ? -1 : (at + way) % files.length);
     if (!next) return;
-    if (next.kind === 'deleted' || (inDiff && next.path !== current)) await this.open({ kind: 'file', file: next });
-    else if (next.path !== current) await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(next.path));
+    if (next.kind === 'deleted' || (inDiff && !isSameFile(next.path, current))) await this.open({ kind: 'file', file: next });
+    else if (!isSameFile(next.path, current)) await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(next.path));
     await this.#hunks.goToEnd(way);
   }
 

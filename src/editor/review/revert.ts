@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import { doneSides, isUnplaced } from '../../session/diffs.ts';
 import type { Session, TurnId } from '../../session/model.ts';
-import { changedFiles, turnFiles } from '../../session/select.ts';
+import { changedFiles, fileNamed, turnFiles } from '../../session/select.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
 import { mergedFiles } from './review.ts';
 
@@ -18,7 +18,8 @@ export async function settleTurnFile(
 ): Promise<void> {
   const wanted = path.resolve(session.cwd, file);
   const turn = session.turns.find((one) => one.id === turnId);
-  const row = turn && turnFiles(turn).find((one) => path.resolve(session.cwd, one.path) === wanted);
+  const rows = (turn ? turnFiles(turn) : []).map((one) => ({ ...one, path: path.resolve(session.cwd, one.path) }));
+  const row = fileNamed(rows, wanted);
   if (row && row.review !== 'reported') return sets?.of(session.id)?.settleTurn(turnId, how, wanted);
   if (how === 'undo') await revertReported(session, turnId, wanted);
   sets?.reportedSettled(session.id, turnId, file, how === 'keep' ? 'kept' : 'undone');
@@ -27,7 +28,7 @@ export async function settleTurnFile(
 /** Reverts a change that only the agent reported, in a place that nothing watches. */
 async function revertReported(session: Session, turnId: TurnId, wanted: string): Promise<void> {
   const turn = session.turns.find((one) => one.id === turnId);
-  const changed = turn && mergedFiles(session, changedFiles(turn)).find((one) => one.path === wanted);
+  const changed = turn && fileNamed(mergedFiles(session, changedFiles(turn)), wanted);
   const name = vscode.workspace.asRelativePath(wanted);
   if (!changed) throw new Error(vscode.l10n.t('{0} has no changes to review.', name));
   const located = isUnplaced(changed.diffs) ? undefined : doneSides(changed.diffs, await presentText(wanted));

@@ -8,7 +8,7 @@ import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
 import type { Approval, Ask, AskId, CallId, Diff, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
 import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
-import { type ChangedFile, changedFiles, findAsk, rowName, turnFiles } from '../../session/select.ts';
+import { type ChangedFile, changedFiles, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
 import { openDocument, presentText } from '../files.ts';
 import { smallestChange } from '../textChange.ts';
 import type { ReviewDocuments } from './documents.ts';
@@ -166,7 +166,7 @@ export class Review implements Disposable {
     const turn = session?.turns.find((one) => one.id === turnId);
     if (!session || !turn) return;
     const all = turnFiles(turn).map((one) => ({ ...one, path: path.resolve(session.cwd, one.path) }));
-    const wanted = file === undefined ? all : all.filter((one) => one.path === path.resolve(session.cwd, file));
+    const wanted = file === undefined ? all : all.filter((one) => one === fileNamed(all, path.resolve(session.cwd, file)));
     const opened = (await Promise.all(wanted.map((one) => this.#turnSides(session, turn, one)))).flatMap((one) => one ?? []);
     const [first] = opened;
     if (wanted.length === 1 && wanted[0] && !first)
@@ -219,7 +219,7 @@ export class Review implements Disposable {
     const file = row.path;
     const present = await presentText(file);
     const texts = row.review === 'reported' ? undefined : await this.#sets?.of(session.id)?.turnTexts(turn.id, file);
-    const diffs = mergedFiles(session, changedFiles(turn)).find((one) => one.path === file)?.diffs ?? [];
+    const diffs = fileNamed(mergedFiles(session, changedFiles(turn)), file)?.diffs ?? [];
     if (texts ? texts.before === undefined || texts.after === undefined : diffs.length === 0) return undefined;
     const located: Located = texts
       ? { ok: true, sides: { before: texts.before ?? null, after: texts.after ?? null } }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
-import { keyOfFile } from '../../protocols/paths.ts';
+import { isSameFile, keyOfFile } from '../../protocols/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
 import { isSettled } from '../../session/parts.ts';
@@ -72,7 +72,7 @@ export class ChangeSets implements Disposable {
   /** Returns the session with changes to review in that file, the active one first. */
   reviewing(file: string): ChangeSet | undefined {
     const sets = [this.of(this.#host.active), ...this.#sets.values()];
-    return sets.find((set) => set?.files.some((one) => one.path === file));
+    return sets.find((set) => set?.files.some((one) => isSameFile(one.path, file)));
   }
 
   /**
@@ -116,7 +116,7 @@ export class ChangeSets implements Disposable {
   reportedSettled(id: SessionId, turnId: TurnId, file: string, how: 'kept' | 'undone'): void {
     const turn = this.#host.get(id)?.store.now.turns.find((one) => one.id === turnId);
     if (!turn) return;
-    const files = turnFiles(turn).map((one) => (one.path === file && one.review === 'reported' ? { ...one, review: how } : one));
+    const files = turnFiles(turn).map((one) => (isSameFile(one.path, file) && one.review === 'reported' ? { ...one, review: how } : one));
     this.#publish(id, { type: 'turn.files', turnId, files, ...(turn.unlisted ? { unlisted: turn.unlisted } : {}) });
   }
 

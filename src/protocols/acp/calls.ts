@@ -1,3 +1,4 @@
+import { writtenKey } from '../../base/fileName.ts';
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
 import { type Call, find, keys, put, type Table } from '../../conversation/state.ts';
@@ -220,7 +221,7 @@ export function callThatWrote(calls: Table<AcpCall>, path: string): AcpCall | nu
   const unfinished = Object.values(calls).filter((call) => !isFinal(call.status) && call.decision !== 'refused');
   const names = (call: AcpCall) =>
     find(call.edits, path) !== undefined ||
-    call.locations.some((one) => one.path === path) ||
+    call.locations.some((one) => writtenKey(one.path) === writtenKey(path)) ||
     (JSON.stringify(call.rawInput) ?? '').includes(JSON.stringify(path).slice(1, -1));
   return unfinished.findLast(names) ?? (unfinished.length === 1 ? (unfinished[0] ?? null) : null);
 }
