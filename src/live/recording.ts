@@ -3,6 +3,9 @@ import type { Session } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
 import { eventOf } from './journal/schema.ts';
 
+/** Events that would do something in the session a recording becomes: prompts that wait, open questions, another conversation to go on with. */
+const ACTING: ReadonlySet<string> = new Set(['queue.set', 'ask.opened', 'resume.set']);
+
 /**
  * `start` with what a recording (`--record` without an editor) tells: one JSON object a line, of which those with an `event` are applied. Undefined
  * when it holds no event. Lines that cannot be read change nothing.
@@ -15,7 +18,7 @@ export function sessionOfRecording(text: string, start: Session): Session | unde
     const event = typeof value === 'object' && value !== null && 'event' in value ? eventOf(value.event) : undefined;
     if (!event) continue;
     events += 1;
-    session = applied(session, event);
+    if (!ACTING.has(event.type)) session = applied(session, event);
   }
   return events === 0 ? undefined : session;
 }

@@ -29,7 +29,8 @@ export function wireLaunch<E>({ command, args, env, cwd }: Command<E>, key: stri
   if (!all.includes('--wire')) all.push('--wire');
   const own = sessionIn(all);
   if (own !== undefined) return { spec, key: own };
-  if (!sessionFlag || all.some((arg) => OWN_CHOICE.includes(arg))) return { spec };
+  // A name that reads as a flag would be one.
+  if (!sessionFlag || /^(?:-|$)/.test(key) || all.some((arg) => OWN_CHOICE.includes(arg))) return { spec };
   all.push('--session', key);
   return { spec, key };
 }

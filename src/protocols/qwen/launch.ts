@@ -97,12 +97,18 @@ export function argsOf(given: readonly string[], peer: Peer, options: TalkOption
       ] as const)
     : peer.flags;
   for (const [flag, value] of flags) if (!has(flag)) args.push(flag, ...(value === null ? [] : [value]));
-  if (how.resume !== null && !how.plain && !has('--resume') && !has('--continue')) {
-    const copy = copyIn(how.resume);
-    args.push('--resume', ...(copy === undefined ? [how.resume] : [copy, '--fork-session']));
-    if (how.upTo !== null) args.push('--resume-session-at', how.upTo);
+  const copy = how.resume === null ? undefined : copyIn(how.resume);
+  const resumed = copy ?? how.resume;
+  if (resumed !== null && !isFlag(resumed) && !how.plain && !has('--resume') && !has('--continue')) {
+    args.push('--resume', resumed, ...(copy === undefined ? [] : ['--fork-session']));
+    if (how.upTo !== null && !isFlag(how.upTo)) args.push('--resume-session-at', how.upTo);
   }
   return args;
+}
+
+/** True of a name that the agent would read as a flag, or as nothing. */
+function isFlag(name: string): boolean {
+  return name === '' || name.startsWith('-');
 }
 
 /** The mode a process was started in, when its command line says so. */
