@@ -21,7 +21,8 @@ export async function settleTurnFile(
   const rows = (turn ? turnFiles(turn) : []).map((one) => ({ ...one, path: path.resolve(session.cwd, one.path) }));
   const row = fileNamed(rows, wanted);
   if (row && row.review !== 'reported') return sets?.of(session.id)?.settleTurn(turnId, how, wanted);
-  if (how === 'undo') await revertReported(session, turnId, wanted);
+  const undo = () => revertReported(session, turnId, wanted);
+  if (how === 'undo') await (sets?.of(session.id)?.undoReported(wanted, undo) ?? undo());
   sets?.reportedSettled(session.id, turnId, file, how === 'keep' ? 'kept' : 'undone');
 }
 

@@ -365,6 +365,17 @@ export class ChangeSet {
     });
   }
 
+  /** Undoes what only the agent reported of a file, in a place that is not watched: `undo` writes it. The agent is told. Rejects like the undo. */
+  undoReported(file: string, undo: () => Promise<void>): Promise<void> {
+    return this.#run(async () => {
+      const name = nameOf(this.#folders, file) ?? file;
+      const known = await this.#present(name);
+      await undo();
+      this.#state = withKnown(this.#state, [[name, known]], 'undone');
+      await this.#changed();
+    });
+  }
+
   /** Files that are not as the agent knows them. */
   corrections(): Promise<readonly Correction[]> {
     return this.#run(async () => {

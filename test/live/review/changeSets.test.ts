@@ -137,8 +137,11 @@ test(
     desk.end('a');
     await desk.until(() => desk.rows('a') !== undefined);
     assert.deepEqual(desk.rows('a'), ['outside.txt reported -'], 'what was not written is no change');
+    await desk.sets.of('a')?.undoReported(outside, async () => writeFileSync(outside, 'undone\n'));
     desk.sets.reportedSettled('a', 't', outside, 'undone');
     assert.deepEqual(desk.rows('a'), ['outside.txt undone -']);
+    await desk.sets.tellAgent('a');
+    assert.match(desk.get('a')?.store.now.corrections?.join() ?? '', /undid changes that you made in .*outside\.txt:\n.*\+undone$/s);
     await desk.start('a', 't2');
     desk.end('a', 't2');
     await desk.until(() => desk.rows('a', 't2') !== undefined);
