@@ -95,7 +95,15 @@ async function answered(person: Person, folder: string, one: Case): Promise<void
   await pick.readable();
   if (one.diff) await diff.compared();
   await person.picture(`ask-${one.prompt.replaceAll(' ', '-')}`);
-  for (const key of one.keys) await page.keyboard.press(key);
+  for (const [at, key] of one.keys.entries()) {
+    await page.keyboard.press(key);
+    // Enter on what is dangerous opens the text, where the next letter leads back to the answers.
+    if (key === 'Enter' && at < one.keys.length - 1) await diff.answers.waitFor();
+    else if (at > 0 && key === 'r') {
+      await pick.focusedRow('Reject').waitFor();
+      await pick.readable();
+    }
+  }
   await person.settled(turn);
   assert.ok(one.done(folder), `${one.prompt} was not done`);
 }
