@@ -19,11 +19,13 @@ interface DiskAgentSpec {
   /** Names the pictures of failures. */
   readonly name: string;
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** Further entries of the list of agents. */
+  readonly beside?: readonly object[];
   /** Files besides the sample's, with their texts. */
   readonly files?: ReadonlyMap<string, string>;
 }
 
-export async function diskAgent({ name, settings = {}, files = new Map() }: DiskAgentSpec): Promise<DiskAgent> {
+export async function diskAgent({ name, settings = {}, beside = [], files = new Map() }: DiskAgentSpec): Promise<DiskAgent> {
   const fake = await FakeAgent.start();
   let root = '';
   const inFolder = (file: string) => path.join(root, file);
@@ -39,7 +41,7 @@ export async function diskAgent({ name, settings = {}, files = new Map() }: Disk
       const { command, args } = fake.launch(folder);
       return {
         machineSettings: {
-          'parley.agents': [{ id: 'disk', name: 'Disk', protocol: 'acp', command, args }],
+          'parley.agents': [{ id: 'disk', name: 'Disk', protocol: 'acp', command, args }, ...beside],
           'parley.defaultAgent': 'disk',
           ...settings,
         },
