@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { replaceFile } from './replaceFile.ts';
+import { replaceFile, whileHeld } from './replaceFile.ts';
 
 /**
  * Files opened by a path whose links were followed before, when somebody decided about it. A link that was put in its place since is not followed,
@@ -24,7 +24,8 @@ export class PlaceChanged extends Error {
 
 /** Opens a regular file for reading. Rejects with the system's error, or PlaceChanged. */
 export async function openReal(real: string): Promise<FileHandle> {
-  const handle = await open(real, constants.O_RDONLY | NO_FOLLOW | NON_BLOCK).catch((error: NodeJS.ErrnoException) => {
+  const flags = constants.O_RDONLY | NO_FOLLOW | NON_BLOCK;
+  const handle = await whileHeld(real, () => open(real, flags)).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ELOOP' ? new PlaceChanged(real) : error;
   });
   try {
@@ -72,7 +73,7 @@ export async function overwriteReal(real: string, content: string | Uint8Array):
   const folder = await openFolder(path.dirname(real));
   try {
     const flags = constants.O_WRONLY | constants.O_CREAT | NO_FOLLOW | NON_BLOCK;
-    const handle = await open(folder.at(path.basename(real)), flags, 0o666).catch((error: NodeJS.ErrnoException) => {
+    const handle = await whileHeld(real, () => open(folder.at(path.basename(real)), flags, 0o666)).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'ELOOP' ? new PlaceChanged(real) : error;
     });
     try {
@@ -94,7 +95,7 @@ export async function removeReal(real: string): Promise<void> {
   const folder = await openFolder(path.dirname(real));
   try {
     await folder.check();
-    await rm(folder.at(path.basename(real)), { force: true });
+    await whileHeld(real, () => rm(folder.at(path.basename(real)), { force: true }));
   } finally {
     await folder.close();
   }

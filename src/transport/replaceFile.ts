@@ -1,27 +1,41 @@
 import { renameSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { t } from '../base/l10n.ts';
 
 /** Milliseconds between attempts. Virus scanners, indexers and backups hold a file of Windows for some hundred milliseconds. */
 const WAITS = [10, 20, 50, 100, 200, 400];
 
-/** True for the errors of Windows while another program holds the file. */
-const isHeld = (error: unknown): boolean => {
+/** The code of an error that Windows gives while another program holds the file. */
+function heldBy(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'EPERM' || code === 'EACCES' || code === 'EBUSY';
-};
+  return code === 'EPERM' || code === 'EACCES' || code === 'EBUSY' ? code : undefined;
+}
 
-/** Renames `from` to `to`, replacing it. Tries again for about 0.8 s while another program holds `to`; then rejects with the last error. */
-export async function replaceFile(from: string, to: string, move: typeof rename = rename): Promise<void> {
-  for (const wait of WAITS) {
+function explained(file: string, error: unknown): unknown {
+  const code = heldBy(error);
+  if (code === undefined) return error;
+  return Object.assign(new Error(t('{0} is open in another program, or protected ({1}).', file, code), { cause: error }), { code });
+}
+
+/** Does something to a file: again for about 0.8 s while another program holds it, where `retries`; then rejects with an error that says so. */
+export async function whileHeld<Result>(file: string, run: () => Promise<Result>, retries = process.platform === 'win32'): Promise<Result> {
+  for (const wait of retries ? WAITS : []) {
     try {
-      return await move(from, to);
+      return await run();
     } catch (error) {
-      if (!isHeld(error)) throw error;
+      if (heldBy(error) === undefined) throw error;
     }
     await pause(wait);
   }
-  await move(from, to);
+  return run().catch((error: unknown) => {
+    throw explained(file, error);
+  });
+}
+
+/** Renames `from` to `to`, replacing it, as `whileHeld`. */
+export function replaceFile(from: string, to: string, move: typeof rename = rename): Promise<void> {
+  return whileHeld(to, () => move(from, to), true);
 }
 
 /** `replaceFile` for callers that cannot wait for a promise; blocks the thread while it waits. */
@@ -31,9 +45,13 @@ export function replaceFileSync(from: string, to: string, move: typeof renameSyn
       move(from, to);
       return;
     } catch (error) {
-      if (!isHeld(error)) throw error;
+      if (heldBy(error) === undefined) throw error;
     }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, wait);
   }
-  move(from, to);
+  try {
+    move(from, to);
+  } catch (error) {
+    throw explained(to, error);
+  }
 }

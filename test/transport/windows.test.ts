@@ -12,7 +12,7 @@ import { homeFolder } from '../../src/transport/environment.ts';
 import { mergeEnvironment, processChannel } from '../../src/transport/process.ts';
 import { commandOf, endingsOf, foldersOf, isProgramFile, programOf, refuseNetworkFolder } from '../../src/transport/programFile.ts';
 import { versionOf, whereIs } from '../../src/transport/programs.ts';
-import { replaceFile, replaceFileSync } from '../../src/transport/replaceFile.ts';
+import { replaceFile, replaceFileSync, whileHeld } from '../../src/transport/replaceFile.ts';
 
 /** As cross-spawn on Windows with a missing program: cmd.exe runs, and `error` comes in place of `exit`. */
 function startsCmdInstead(command: string): ChildProcess {
@@ -108,7 +108,14 @@ test('a file that another program holds for a moment is replaced; one held for g
     }
     await assert.rejects(
       replaceFile(from, to, () => Promise.reject(held())),
-      /EPERM/,
+      { code: 'EPERM', message: `${to} is open in another program, or protected (EPERM).` },
+    );
+    assert.throws(
+      () =>
+        replaceFileSync(from, to, () => {
+          throw held();
+        }),
+      /is open in another program/,
     );
     let tries = 0;
     await assert.rejects(
@@ -122,6 +129,22 @@ test('a file that another program holds for a moment is replaced; one held for g
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('opening and removing wait for another program on Windows, and elsewhere say at once that the file is protected', async () => {
+  let tries = 0;
+  const busy = () => {
+    tries += 1;
+    return tries < 3 ? Promise.reject(held()) : Promise.resolve(tries);
+  };
+  assert.equal(await whileHeld('a', busy, true), 3);
+  tries = 0;
+  await assert.rejects(whileHeld('a', busy, false), /^Error: a is open in another program, or protected \(EPERM\)\.$/);
+  assert.equal(tries, 1);
+  await assert.rejects(
+    whileHeld('a', () => Promise.reject(Object.assign(new Error('no such file'), { code: 'ENOENT' })), true),
+    /^Error: no such file$/,
+  );
 });
 
 /** As npm's cmd-shim 7 writes it. */
