@@ -283,6 +283,8 @@ test('a rule that rejects a command sees it behind blanks, other commands and ch
     'x; git   push',
     '$(git push)',
     'a | git push\r',
+    'ls\rgit push',
+    'ls\r\ngit push',
   ]) {
     assert.equal(answered(command(text), [allow('command'), reject('command', 'git push*')]), 'no', text);
   }
