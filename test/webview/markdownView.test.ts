@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { math } from '../../webview/bundles/math.ts';
 import { MarkdownView } from '../../webview/markdownView.ts';
+import { provide } from '../../webview/onDemand.ts';
 import { assertLinear } from '../attack/linear.ts';
 import { frame } from './dom.ts';
 import { MARKDOWN } from './page/sessions.ts';
@@ -195,6 +196,35 @@ test('a formula becomes MathML that leads nowhere', () => {
   for (const tex of ['\\href{javascript:alert(1)}{x}', '\\includegraphics{https://host.test/a.png}', '\\class{a}{x}'])
     assert.doesNotMatch(math(tex, false), /href=|src=|<mglyph|class="a"/);
   assert.ok(math('\\def\\a{\\a\\a}\\a', false).length < 10_000, 'what expands without end is cut');
+});
+
+test('what a formula smuggles past the library that draws it is not drawn', () => {
+  const formulas = [
+    '\\label{"><script>alert(1)</script>}\\ref{"><script>alert(1)</script>}',
+    '\\label{"><img src=x onerror=alert(1)>}x',
+    '\\label{" onclick="alert(1)}x',
+    '\\text{</annotation></semantics></math><script>alert(1)</script>}',
+    '\\htmlData{onclick=alert(1)}{x}',
+    '\\htmlStyle{background:url(https://host.test)}{x}',
+    '\\htmlId{x" onclick="alert(1)}{x}',
+    '\\color{red" onclick="alert(1)}{x}',
+    '\\href{javascript:alert(1)}{x}',
+  ];
+  provide({ math: { math } });
+  try {
+    for (const tex of formulas) {
+      const root = document.createElement('div');
+      new MarkdownView(root).show(`$$${tex}$$\n`, true);
+      const drawn = [...root.querySelectorAll('*')];
+      assert.ok(drawn.some(({ localName }) => localName === 'math') || root.querySelector('code'), tex);
+      for (const element of drawn) {
+        assert.doesNotMatch(element.localName, /^(?:script|img|a|iframe|style|object)$/, tex);
+        for (const name of element.getAttributeNames()) assert.doesNotMatch(name, /^(?:on|href|src|style)/, `${tex}: ${name}`);
+      }
+    }
+  } finally {
+    Reflect.deleteProperty(globalThis, 'parleyBundles');
+  }
 });
 
 test('text that piled up is drawn over several frames, and all of it', async () => {
