@@ -9,7 +9,9 @@ import { kimiWire } from '../../src/protocols/kimi-wire/index.ts';
 import type { Session } from '../../src/session/model.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { peerFolder } from '../agents/lab.ts';
+import { inTurns, isSide, type Sides } from './timing/apart.ts';
 import { quietScene } from './timing/quietScene.ts';
+import { median, stopwatch, type Took } from './timing/stopwatch.ts';
 
 /**
  * Messages of one recording per second: our adapter alone, our adapter into a live session, and the official SDK, whose events are read and
@@ -18,6 +20,7 @@ import { quietScene } from './timing/quietScene.ts';
 
 const ROUNDS = 1_000;
 const PIECES = 45;
+const ROUNDS_TIMED = 7;
 const MESSAGES = ROUNDS * (PIECES + 5) + 2;
 
 /** An agent that answers the handshake and then says the whole recording at once. */
@@ -44,18 +47,13 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (t
 process.stdin.on('end', () => process.exit(0));
 `;
 
-const base = mkdtempSync(path.join(tmpdir(), 'parley-bench-wire-'));
-writeFileSync(path.join(base, 'player.cjs'), player);
-const program = path.join(base, 'player');
-writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${path.join(base, 'player.cjs')}' "$@"\n`);
-chmodSync(program, 0o755);
-const launch = { kind: 'process', command: program, args: [], env: {}, cwd: base } as const;
+const launchIn = (base: string) => ({ kind: 'process', command: path.join(base, 'player'), args: [], env: {}, cwd: base }) as const;
 
 /** As the editor holds one: reducer, queue and policy; no journal, and the protocol log is off. */
-async function withSession(): Promise<number> {
+async function withSession(base: string): Promise<Took> {
   const live = new LiveSession(newSession('s', { protocol: 'kimi-wire', name: 'Player' }, base), 'player', {
     protocol: kimiWire,
-    launch: async () => launch,
+    launch: async () => launchIn(base),
     ports: {
       tools: [],
       files: { read: async () => '', write: async () => {} },
@@ -78,10 +76,10 @@ async function withSession(): Promise<number> {
     });
   void live.start();
   await until(({ link }) => link.state === 'ready');
-  const began = performance.now();
+  const read = stopwatch();
   live.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'go' }] });
   await until(({ turns }) => turns[0]?.status === 'done');
-  const took = performance.now() - began;
+  const took = read();
   if ((live.store.now.turns[0]?.parts.length ?? 0) !== 2 * ROUNDS) throw new Error('the session does not hold the whole recording');
   live.dispose();
   await live.ended;
@@ -89,21 +87,21 @@ async function withSession(): Promise<number> {
 }
 
 /** Without a session behind it: what the SDK does as well, and decoding. */
-function alone(): Promise<number> {
+function alone(base: string): Promise<Took> {
   return new Promise((resolve) => {
-    let began = 0;
+    let read = stopwatch();
     const adapter = kimiWire.open(
-      launch,
+      launchIn(base),
       quietScene((event) => {
         if (event.type === 'link.ready') {
           // The adapter is told of its own readiness before it takes a prompt.
           setImmediate(() => {
-            began = performance.now();
+            read = stopwatch();
             adapter.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: 'go' }] });
           });
         }
         if (event.type !== 'turn.ended') return;
-        const took = performance.now() - began;
+        const took = read();
         adapter.dispose();
         void adapter.ended.then(() => resolve(took));
       }),
@@ -119,61 +117,46 @@ interface Sdk {
 }
 
 /** Its process starts with the first prompt, so the one that is measured is the second. */
-async function theirs(sdk: Sdk): Promise<number> {
-  const session = sdk.createSession({ workDir: base, sessionId: randomUUID(), executable: program, env: {} });
+async function theirs(base: string): Promise<Took> {
+  const sdk = (await import(pathToFileURL(sdkFile).href)) as Sdk;
+  const session = sdk.createSession({ workDir: base, sessionId: randomUUID(), executable: launchIn(base).command, env: {} });
   for await (const event of session.prompt('first')) if (event.type === 'TurnEnd') continue;
   let seen = 0;
-  const began = performance.now();
+  const read = stopwatch();
   const turn = session.prompt('go');
   for await (const event of turn) if (event.type !== 'error') seen += 1;
   await turn.result;
-  const took = performance.now() - began;
+  const took = read();
   await session.close();
   if (seen < MESSAGES / 2) throw new Error(`the SDK told of ${seen} events only`);
   return took;
 }
 
-/** Milliseconds on the clock, and of this process's processor time, which other work on the machine does not touch. */
-interface Took {
-  readonly clock: number;
-  readonly cpu: number;
-}
-const CLOCK_ROUNDS = 7;
-const runs: { readonly name: string; readonly run: () => Promise<number>; readonly took: Took[] }[] = [
-  { name: 'adapter alone', run: alone, took: [] },
-  { name: 'adapter and live session', run: withSession, took: [] },
-];
-const file = path.join(peerFolder('kimi-agent-sdk'), '@moonshot-ai/kimi-agent-sdk/dist/index.mjs');
-if (existsSync(file)) {
-  const sdk = (await import(pathToFileURL(file).href)) as Sdk;
-  runs.push({ name: '@moonshot-ai/kimi-agent-sdk', run: () => theirs(sdk), took: [] });
-} else console.log('@moonshot-ai/kimi-agent-sdk is not installed');
+const SDK = '@moonshot-ai/kimi-agent-sdk';
+const sdkFile = path.join(peerFolder('kimi-agent-sdk'), SDK, 'dist/index.mjs');
+const hasSdk = existsSync(sdkFile);
+const ours: Sides<string> = { 'adapter alone': alone, 'adapter and live session': withSession };
+const sides: Sides<string> = hasSdk ? { ...ours, [SDK]: theirs } : ours;
 
-// One of each in turn, so that a busy moment of the machine meets all of them.
-for (let round = 0; round < CLOCK_ROUNDS; round += 1) {
-  for (const { run, took } of runs) {
-    globalThis.gc?.();
-    const before = process.cpuUsage();
-    const clock = await run();
-    const { user, system } = process.cpuUsage(before);
-    took.push({ clock, cpu: (user + system) / 1000 });
+async function main(): Promise<void> {
+  if (!hasSdk) console.log(`${SDK} is not installed`);
+  const base = mkdtempSync(path.join(tmpdir(), 'parley-bench-wire-'));
+  const program = path.join(base, 'player.cjs');
+  writeFileSync(program, player);
+  writeFileSync(launchIn(base).command, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+  chmodSync(launchIn(base).command, 0o755);
+  const took = await inTurns(sides, base, ROUNDS_TIMED);
+  const of = (name: string, by: keyof Took) => median(took(name).map((one) => one[by]));
+  const perSecond = (ms: number) => `${Math.round(MESSAGES / (ms / 1000)).toLocaleString('en')} messages/s (${Math.round(ms)} ms)`;
+  for (const name of Object.keys(sides))
+    console.log(
+      `${MESSAGES} messages, ${name}: by the clock ${perSecond(of(name, 'clock'))}, by the processor ${perSecond(of(name, 'processor'))}`,
+    );
+  for (const name of hasSdk ? Object.keys(ours) : []) {
+    const times = (by: keyof Took) => (of(SDK, by) / of(name, by)).toFixed(2);
+    console.log(`${name}, beside the SDK: ${times('clock')} times as fast by the clock, ${times('processor')} by the processor`);
   }
+  rmSync(base, { recursive: true, force: true });
 }
-const median = (took: readonly Took[], of: keyof Took): number =>
-  took.map((one) => one[of]).toSorted((a, b) => a - b)[CLOCK_ROUNDS >> 1] ?? 0;
-const perSecond = (ms: number) => Math.round(MESSAGES / (ms / 1000)).toLocaleString('en');
-for (const { name, took } of runs) {
-  const [clock, cpu] = [median(took, 'clock'), median(took, 'cpu')];
-  console.log(
-    `${MESSAGES} messages, ${name}: ${perSecond(clock)} messages/s (${Math.round(clock)} ms; ${Math.round(cpu)} ms of processor time)`,
-  );
-}
-const official = runs[2];
-if (official) {
-  for (const { name, took } of runs.slice(0, 2)) {
-    const times = (of: keyof Took) => (median(official.took, of) / median(took, of)).toFixed(2);
-    console.log(`${name}, beside the SDK: ${times('clock')} times as fast on the clock, ${times('cpu')} by processor time`);
-  }
-}
-rmSync(base, { recursive: true, force: true });
-process.exit(0);
+
+if (!isSide(sides)) await main();
