@@ -30,6 +30,7 @@ const parts = await build({
     extension: 'src/extension.ts',
     protocols: 'src/protocols/registry.ts',
     editorTools: 'src/editor/tools/index.ts',
+    review: 'src/live/review/changeSet.ts',
     languageTools: 'src/editor/tools/languageTools.ts',
   },
   external: ['vscode'],

@@ -14,6 +14,7 @@ import { TAKEN } from './live/hostProcess.ts';
 import { Journal } from './live/journal/journal.ts';
 import { FileLock } from './live/journal/lock.ts';
 import { launchOf, type Profile, readProfiles } from './live/profiles.ts';
+import { ChangeSet } from './live/review/changeSet.ts';
 import { ChangeSets, type PublishEvent } from './live/review/changeSets.ts';
 import { Sessions } from './live/sessions.ts';
 import type { Launch } from './protocols/adapter.ts';
@@ -197,7 +198,7 @@ async function main(): Promise<number> {
     windowKey: 'host',
   });
   const publish: PublishEvent = (id, event) => sessions.get(id)?.publish(event);
-  const changeSets = new ChangeSets(sessions, path.join(data, 'review'), diskEffects, publish, log);
+  const changeSets = new ChangeSets(sessions, path.join(data, 'review'), () => ChangeSet, diskEffects, publish, log);
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now());
   const host = agentHost({

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
+import type { ChangeSet } from '../live/review/changeSet.ts';
 import type { Exit, Ports, VisibleProgram } from '../protocols/ports.ts';
 import type { protocols } from '../protocols/registry.ts';
 import type { Lsp } from './tools/context.ts';
@@ -10,6 +11,8 @@ interface Loaded {
   readonly protocols: { readonly protocols: typeof protocols };
   /** The editor tools with their schemas. */
   readonly editorTools: { readonly sessionTools: typeof sessionTools };
+  /** Compares the files of a folder before and after a prompt. */
+  readonly review: { readonly ChangeSet: typeof ChangeSet };
   /** The converters of the editor tools into LSP shapes. */
   readonly languageTools: Lsp;
 }
@@ -22,6 +25,7 @@ export function bundlesIn(extensionPath: string): Bundles {
   return {
     protocols: () => load('protocols') as Loaded['protocols'],
     editorTools: () => load('editorTools') as Loaded['editorTools'],
+    review: () => load('review') as Loaded['review'],
     languageTools: () => load('languageTools') as Lsp,
   };
 }

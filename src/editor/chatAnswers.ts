@@ -10,11 +10,9 @@ import type { Approvals } from './approvals/approvals.ts';
 import type { ChatPanels } from './chatPanels.ts';
 import type { CodeColouring } from './codeColouring.ts';
 import type { CommandId } from './commands.ts';
-import { configureModel } from './configureModel.ts';
-import { contextContent } from './context.ts';
 import { endpoints, runningEndpoints } from './endpoints.ts';
 import { restartAgent } from './endWork.ts';
-import { MentionFinder } from './findMentions.ts';
+import type { MentionFinder } from './findMentions.ts';
 import { sessionFolder } from './folder.ts';
 import { listModels } from './models.ts';
 import type { QuickInputs } from './quickInputs.ts';
@@ -62,8 +60,10 @@ function sessionAnswers(deps: ChatAnswersDeps) {
     },
     findSetups: () => findSetups(agents),
     useSetup: async ({ kind, id }) => {
-      if (kind === 'endpoint') await configureModel(deps.inputs, deps.secrets, endpointOf(id));
-      else {
+      if (kind === 'endpoint') {
+        const { configureModel } = await import('./configureModel.ts');
+        await configureModel(deps.inputs, deps.secrets, endpointOf(id));
+      } else {
         const found = agents.find(id) ?? (await agents.known()).find(({ agent, file }) => agent.id === id && file !== undefined)?.agent;
         if (found) await starter.start('args' in found && 'env' in found ? found : await agents.add(found));
       }
@@ -152,11 +152,15 @@ function changeAnswers(deps: ChatAnswersDeps) {
 
 function editorAnswers(deps: ChatAnswersDeps) {
   const { sessions, terminals } = deps;
-  const mentions = new MentionFinder(deps.recent);
+  let finder: Promise<MentionFinder> | undefined;
+  const mentions = () => {
+    finder ??= import('./findMentions.ts').then((found) => new found.MentionFinder(deps.recent));
+    return finder;
+  };
   return {
-    findMentions: ({ query }) => mentions.find(query),
-    findSymbols: ({ query }) => mentions.findSymbols(query),
-    attach: ({ kind }) => contextContent(kind, deps.recent.last),
+    findMentions: async ({ query }) => (await mentions()).find(query),
+    findSymbols: async ({ query }) => (await mentions()).findSymbols(query),
+    attach: async ({ kind }) => (await import('./context.ts')).contextContent(kind, deps.recent.last),
     open: async ({ path: file, line }) => {
       const wanted = absolute(file, sessions);
       if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(sessions, id).store.now, wanted))) {

@@ -136,7 +136,8 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
     }),
   );
   const publish: PublishEvent = (id, event) => sessions.get(id)?.publish(event);
-  const changeSets = life.own(new ChangeSets(sessions, path.join(context.globalStorageUri.fsPath, 'review'), fileEffects, publish, log));
+  const contents = path.join(context.globalStorageUri.fsPath, 'review');
+  const changeSets = life.own(new ChangeSets(sessions, contents, () => bundles.review().ChangeSet, fileEffects, publish, log));
   life.own(new Amendments(sessions, changeSets, fileEffects, publish, log));
   sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
   void changeSets.prune(Date.now()).catch((error: unknown) => log.error('Old changes could not be removed', error));

@@ -6,7 +6,6 @@ import type { Profile } from '../live/profiles.ts';
 import { sessionOfRecording } from '../live/recording.ts';
 import { SessionSearch } from '../live/sessionSearch.ts';
 import type { Sessions } from '../live/sessions.ts';
-import { sessionMarkdown } from '../session/markdown.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { newSession } from '../session/reduce.ts';
 import { titleOf } from '../session/select.ts';
@@ -96,6 +95,7 @@ export class SessionList {
   async exportMarkdown(id: SessionId): Promise<void> {
     const session = await this.#sessions.read(id);
     if (!session) throw new Error(unavailable());
+    const { sessionMarkdown } = await import('../session/markdown.ts');
     const document = await vscode.workspace.openTextDocument({ language: 'markdown', content: sessionMarkdown(session) });
     await vscode.window.showTextDocument(document, { preview: false });
   }

@@ -3,6 +3,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { diskEffects } from '../../src/live/diskFiles.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
 import type { Profile } from '../../src/live/profiles.ts';
+import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../src/live/review/changeSets.ts';
 import { Sessions } from '../../src/live/sessions.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
@@ -41,6 +42,7 @@ export function hosting(folder: string, now: () => number, newId: () => string) 
   const changeSets = new ChangeSets(
     sessions,
     path.join(folder, 'review'),
+    () => ChangeSet,
     diskEffects,
     (id, event) => sessions.get(id)?.publish(event),
     silentLog,

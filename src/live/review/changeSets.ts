@@ -10,7 +10,7 @@ import { isSettled } from '../../session/parts.ts';
 import { correctionTexts } from '../../session/proposal.ts';
 import { callsOf, diffsOf, isBusy, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
-import { ChangeSet, type Explain, type FileEffects } from './changeSet.ts';
+import type { ChangeSet, Explain, FileEffects } from './changeSet.ts';
 import { ContentStore } from './contentStore.ts';
 import { usedBy } from './state.ts';
 
@@ -31,6 +31,7 @@ export type PublishEvent = (id: SessionId, event: ReviewEvent) => void;
 export class ChangeSets implements Disposable {
   readonly #host: SessionHost;
   readonly #folder: string;
+  readonly #setType: () => typeof ChangeSet;
   readonly #store: ContentStore;
   readonly #effects: FileEffects;
   readonly #publish: PublishEvent;
@@ -45,9 +46,11 @@ export class ChangeSets implements Disposable {
   readonly #changes = this.#life.own(new Emitter<SessionId>());
   readonly onChange = this.#changes.listen;
 
-  constructor(host: SessionHost, folder: string, effects: FileEffects, publish: PublishEvent, log: Log) {
+  /** `setType` is called with the first session: the editor loads the class only then. */
+  constructor(host: SessionHost, folder: string, setType: () => typeof ChangeSet, effects: FileEffects, publish: PublishEvent, log: Log) {
     this.#host = host;
     this.#folder = folder;
+    this.#setType = setType;
     this.#store = new ContentStore(path.join(folder, 'objects'));
     this.#effects = effects;
     this.#publish = publish;
@@ -289,7 +292,8 @@ export class ChangeSets implements Disposable {
   }
 
   #make(id: SessionId, cwd: string): ChangeSet {
-    return new ChangeSet(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log });
+    const SetType = this.#setType();
+    return new SetType(cwd, this.#fileOf(id), { store: this.#store, effects: this.#effects, log: this.#log });
   }
 
   /** Keeps an undo by the user in one session from counting as work of another session's agent. */

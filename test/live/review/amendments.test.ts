@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { Amendments } from '../../../src/live/review/amendments.ts';
-import type { FileEffects } from '../../../src/live/review/changeSet.ts';
+import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
 import { plain } from '../../../src/session/diffs.ts';
 import { mergedInto } from '../../../src/session/merge.ts';
@@ -21,7 +21,7 @@ async function allowed(
     hasUnsaved: () => false,
     folders: () => [],
   };
-  const desk = new Desk((host, folder, publish) => new ChangeSets(host, folder, effects, publish, silentLog), 'a');
+  const desk = new Desk((host, folder, publish) => new ChangeSets(host, folder, () => ChangeSet, effects, publish, silentLog), 'a');
   const amendments = new Amendments(desk, desk.sets, effects, (id, event) => desk.say(id, event), silentLog);
   try {
     const file = desk.path('x');

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
+import { ChangeSet } from '../../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
 import { hunksOfSegments } from '../../../src/session/segments.ts';
 import { Desk } from './desk.ts';
@@ -16,7 +17,7 @@ const effects = {
 
 function withDesk(ids: readonly string[], run: (desk: Desk) => Promise<void>): () => Promise<void> {
   return async () => {
-    const desk = new Desk((host, folder, publish) => new ChangeSets(host, folder, effects, publish, silentLog), ...ids);
+    const desk = new Desk((host, folder, publish) => new ChangeSets(host, folder, () => ChangeSet, effects, publish, silentLog), ...ids);
     try {
       await run(desk);
     } finally {
