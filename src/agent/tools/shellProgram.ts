@@ -33,13 +33,16 @@ export function findShell({ platform, env, exists }: ShellSearch): ShellProgram 
     ...programs.map((folder) => path.win32.join(folder, 'PowerShell', '7', 'pwsh.exe')),
   ].find(exists);
   if (pwsh !== undefined) return { file: pwsh, kind: 'pwsh', description: 'PowerShell 7 (pwsh); && and || work' };
-  const local = variable('LOCALAPPDATA');
+  const [local, user] = [variable('LOCALAPPDATA'), variable('USERPROFILE')];
   const homes = [
     ...programs.map((folder) => path.win32.join(folder, 'Git')),
     ...(local === undefined ? [] : [path.win32.join(local, 'Programs', 'Git')]),
+    ...(user === undefined ? [] : [path.win32.join(user, 'scoop', 'apps', 'git', 'current')]),
   ];
   // Not bash.exe of the PATH: in System32 that is WSL, which sees other paths.
-  const besideGit = folders.filter((folder) => exists(path.win32.join(folder, 'git.exe'))).map((folder) => path.win32.dirname(folder));
+  const ofGit = folders.filter((folder) => exists(path.win32.join(folder, 'git.exe')));
+  // In cmd or bin of its folder, or in mingw64\bin.
+  const besideGit = ofGit.flatMap((folder) => [path.win32.dirname(folder), path.win32.dirname(path.win32.dirname(folder))]);
   const bash = [...homes, ...besideGit].map((home) => path.win32.join(home, 'bin', 'bash.exe')).find(exists);
   if (bash !== undefined) return { file: bash, kind: 'posix', description: 'Git Bash; POSIX syntax, Windows programs' };
   const system = path.win32.join(variable('SYSTEMROOT') ?? 'C:\\Windows', 'System32');

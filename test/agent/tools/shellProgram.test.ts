@@ -18,6 +18,11 @@ test('PowerShell 7 is preferred, then Git Bash, then Windows PowerShell; WSL is 
   assert.equal(windows([bash]).file, bash);
   assert.equal(windows([bash]).kind, 'posix');
   assert.equal(windows(['D:\\git\\bin\\bash.exe', 'D:\\git\\cmd\\git.exe'], { Path: 'D:\\git\\cmd' }).file, 'D:\\git\\bin\\bash.exe');
+  // The PATH of an editor that was started in Git Bash, and an installation by Scoop.
+  const inBash = ['D:\\git\\bin\\bash.exe', 'D:\\git\\mingw64\\bin\\git.exe'];
+  assert.equal(windows(inBash, { Path: 'D:\\git\\mingw64\\bin' }).file, 'D:\\git\\bin\\bash.exe');
+  const scoop = 'C:\\Users\\me\\scoop\\apps\\git\\current\\bin\\bash.exe';
+  assert.equal(windows([scoop], { UserProfile: 'C:\\Users\\me' }).file, scoop);
   const wsl = windows(['C:\\Windows\\System32\\bash.exe']);
   // By its path: the working folder may hold a program of that name.
   assert.equal(wsl.file, 'C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe');
