@@ -238,7 +238,7 @@ function within(value: number, min: number | null | undefined, max: number | nul
 
 /** Ignores a pattern of the agent that is invalid or could take too long; the agent checks the value itself. */
 function matches(text: string, pattern: string | null | undefined, steps: number): boolean {
-  // So few steps are less than making a pattern takes.
+  // So few steps are less than looking at the pattern takes.
   if (pattern == null || steps < LEAST_STEPS || text.length > longestFor(pattern, steps)) return true;
   try {
     return new RegExp(pattern, 'u').test(text);
