@@ -2,7 +2,7 @@ import './nonce.ts';
 import { provideVSCodeDesignSystem, vsCodeButton, vsCodeTextArea } from '@vscode/webview-ui-toolkit';
 import { Host } from './host.ts';
 import { Chat } from './render.ts';
-import { reportTyping } from './typing.ts';
+import { ignoreChords, reportTyping } from './typing.ts';
 import './style.css';
 
 // The only file that uses the toolkit: registers its elements with the page.
@@ -16,3 +16,4 @@ window.addEventListener('focus', () => host.post({ type: 'focused', on: true }))
 window.addEventListener('blur', () => host.post({ type: 'focused', on: false }));
 if (document.hasFocus()) host.post({ type: 'focused', on: true });
 reportTyping(root, () => host.post({ type: 'typing' }));
+ignoreChords(window);

@@ -17,7 +17,7 @@ import { stripView } from './parts/plan.ts';
 import { feedView, TURNS_AT_ONCE } from './parts/turn.ts';
 import { answerPaths } from './plainPaths.ts';
 import { resized, Scroller } from './scroller.ts';
-import { openSessions, sessionsView, TITLE_ID } from './sessions.ts';
+import { focusSessions, openSessions, sessionsView, TITLE_ID } from './sessions.ts';
 import { t } from './strings.ts';
 import type { Act, View } from './view.ts';
 import { welcomeView } from './welcome.ts';
@@ -78,7 +78,7 @@ export class Chat {
     });
     // The page got the focus and nothing in it has it: the composer gets it.
     window.addEventListener('focus', () => {
-      if (!this.#pressed && document.activeElement === document.body) this.#composer.focus();
+      if (!this.#pressed && document.activeElement === document.body) this.#focus();
     });
     root.addEventListener('pointerdown', () => {
       this.#pressed = true;
@@ -113,7 +113,8 @@ export class Chat {
     };
     const focused = document.activeElement;
     render(this.#template(view), this.#root);
-    if (focused && !focused.isConnected) this.#composer.focus();
+    // Gone, or moved, by which the browser takes the focus from it.
+    if (focused && focused !== document.body && document.activeElement !== focused) this.#focus(focused.id);
     this.#watch();
     const { commands, sent } = this.#shown;
     this.#shown = { ...this.#shown, commands: session.commands, sent: page.now.sent };
@@ -124,14 +125,16 @@ export class Chat {
   #template(view: View): TemplateResult {
     const { session } = view;
     const { mirror, now } = this.#page;
-    return html`${headerView(mirror, this.#act)} ${sessionsView(mirror, this.#act, view.popup)} ${linkView(view)}
+    // The list of sessions lies over the rest, which no key reaches meanwhile.
+    const covered = view.popup?.kind === 'sessions';
+    return html`${headerView(mirror, this.#act, covered)} ${sessionsView(mirror, this.#act, view.popup)} ${covered ? nothing : linkView(view)}
       ${keyed(
         session.id,
-        html`<main class="scroller" @scroll=${this.#onScroll} ${resized(this.#onResize)}>
+        html`<main class="scroller" ?inert=${covered} @scroll=${this.#onScroll} ${resized(this.#onResize)}>
           <div class="content" ${resized(this.#onResize)}>${this.#contentOf(view)}</div>
         </main>`,
       )}
-      <section class="dock" aria-label=${t('Message to the agent')}>
+      <section class="dock" ?inert=${covered} aria-label=${t('Message to the agent')}>
         ${
           this.#scroller && !this.#scroller.pinned
             ? html`<button class="jump" type="button" @click=${() => this.#toEnd()}>${iconOf('arrowDown')}${t('Jump to latest')}</button>`
@@ -156,20 +159,37 @@ export class Chat {
   #take(message: ToView): void {
     switch (message.type) {
       case 'insert':
+        this.#uncover();
         this.#composer.insert(message.content);
         return this.#composer.focus();
       case 'edit':
+        this.#uncover();
         return editMessage(this.#page, message.sessionId, message.turnId);
       case 'focus':
-        return this.#composer.focus();
+        return this.#focus();
       case 'pick':
         return this.#picked(message.ask);
       case 'caret':
         // Something else may have taken the focus meanwhile, here or elsewhere.
-        return document.hasFocus() && !this.#pressed ? this.#composer.focus() : undefined;
+        return document.hasFocus() && !this.#pressed ? this.#focus() : undefined;
       default:
         return this.#page.take(message);
     }
+  }
+
+  /** Focuses the element with this id if it has come back elsewhere, otherwise where typing makes sense: the open list of sessions, or the composer. */
+  #focus(id = ''): void {
+    const again = id === '' ? null : document.getElementById(id);
+    if (again) again.focus();
+    else if (this.#page.now.popup?.kind === 'sessions') focusSessions();
+    else this.#composer.focus();
+  }
+
+  /** Closes the list of sessions, which lies over the composer. */
+  #uncover(): void {
+    if (this.#page.now.popup?.kind !== 'sessions') return;
+    this.#act.show(undefined);
+    this.draw();
   }
 
   /** Shows the quick-pick's ask as a card. The Esc that closes a pick must not stop a turn when pressed once more. */
@@ -243,9 +263,9 @@ export class Chat {
 }
 
 /** The name of this session, and the number of asks in others; both open the list of sessions. */
-function headerView({ session, sessions, active }: Mirror, act: Act): TemplateResult {
+function headerView({ session, sessions, active }: Mirror, act: Act, covered: boolean): TemplateResult {
   const waiting = sessions.filter((line) => line.id !== active).reduce((sum, line) => sum + line.asks, 0);
-  return html`<header class="header">
+  return html`<header class="header" ?inert=${covered}>
     <h1 class="sr-only">Parley</h1>
     <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
       <bdi class="title">${(session && visibleText(titleOf(session))) || t('New session')}</bdi>${iconOf('down')}

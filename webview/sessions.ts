@@ -21,6 +21,10 @@ export function openSessions(act: Act): void {
   act.findSessions('');
 }
 
+export function focusSessions(): void {
+  document.getElementById(SEARCH_ID)?.focus();
+}
+
 function close(act: Act): void {
   act.show(undefined);
   act.focus(TITLE_ID);
@@ -85,14 +89,15 @@ function lineView(line: SessionLine, active: boolean, { act, popup, now, languag
   if (popup.renaming === line.id) return renameView(line, act, popup);
   const state = stateWords(line);
   const details = [line.agent, fileWords(line)].filter(Boolean).join(' · ');
+  // By its id the focus stays with a button whose row moves to another group.
   const action = (icon: Parameters<typeof iconOf>[0], label: string, run: () => void, pressed?: boolean) =>
-    html`<button class="icon-button" type="button" title=${label} aria-label=${`${label}: ${title}`} aria-pressed=${pressed === undefined ? nothing : String(pressed)} @click=${run}>${iconOf(icon)}</button>`;
+    html`<button class="icon-button" type="button" id=${`${icon}-${line.id}`} title=${label} aria-label=${`${label}: ${title}`} aria-pressed=${pressed === undefined ? nothing : String(pressed)} @click=${run}>${iconOf(icon)}</button>`;
   const rename = () => {
     act.show({ ...popup, renaming: line.id });
     act.focus(renameId(line.id));
   };
   return html`<li class=${active ? 'session-line active' : 'session-line'}>
-    <button class="session-button" type="button" aria-current=${active ? 'true' : nothing} @click=${() => act.switchSession(line.id)}>
+    <button class="session-button" type="button" id=${rowId(line.id)} aria-current=${active ? 'true' : nothing} @click=${() => act.switchSession(line.id)}>
       <bdi class="session-title">${title}</bdi>
       ${
         line.asks > 0
@@ -119,6 +124,10 @@ function lineView(line: SessionLine, active: boolean, { act, popup, now, languag
   </li>`;
 }
 
+function rowId(id: string): string {
+  return `session-${id}`;
+}
+
 function renameId(id: string): string {
   return `rename-${id}`;
 }
@@ -128,16 +137,18 @@ function renameView(line: SessionLine, act: Act, popup: SheetState): TemplateRes
   const end = (event: Event) => {
     const title = (event.target as HTMLInputElement).value.trim();
     act.show(rest);
-    act.focus(SEARCH_ID);
+    act.focus(rowId(line.id));
     if (title !== '' && title !== line.title) act.renameSession(line.id, title.slice(0, 200));
   };
   const pressed = (event: KeyboardEvent) => {
     if (event.isComposing || event.keyCode === 229) return;
+    if (event.key !== 'Enter' && event.key !== 'Escape') return;
+    // The key would press the button that gets the focus.
+    event.preventDefault();
     if (event.key === 'Enter') return end(event);
-    if (event.key !== 'Escape') return;
     event.stopPropagation();
     act.show(rest);
-    act.focus(SEARCH_ID);
+    act.focus(rowId(line.id));
   };
   // Selects the old name, so that typing replaces it.
   const arrived = (event: Event) => (event.target as HTMLInputElement).select();

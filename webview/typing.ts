@@ -10,3 +10,18 @@ export function reportTyping(root: HTMLElement, report: () => void, now: () => n
     report();
   });
 }
+
+/** Keeps the second key of the editor's shortcuts, which begin with Ctrl+K or Cmd+K, from being typed into the page: the editor receives it all the same. */
+export function ignoreChords(target: EventTarget): void {
+  let isChord = false;
+  target.addEventListener(
+    'keydown',
+    (event) => {
+      const { key, ctrlKey, metaKey } = event as KeyboardEvent;
+      if (['Control', 'Meta', 'Shift', 'Alt'].includes(key)) return;
+      if (isChord && key.length === 1) event.preventDefault();
+      isChord = !isChord && key.toLowerCase() === 'k' && (ctrlKey || metaKey);
+    },
+    true,
+  );
+}

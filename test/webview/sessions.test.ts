@@ -146,6 +146,37 @@ test('a session of the agent host that was not opened here is renamed and delete
   assert.deepEqual(stage.calls('deleteSession'), [{ sessionId: 'host kimi:/1' }]);
 });
 
+test('the keyboard stays with a row that is renamed, pinned or deleted, and never goes behind the list', async () => {
+  const stage = await sheet();
+  await answer(stage, 'findSessions', past);
+  for (const behind of ['.header:has(.title-button)', 'main', '.dock']) assert.ok(stage.find(behind).hasAttribute('inert'), behind);
+  await stage.press('Rename: Broken');
+  const enter = new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true });
+  document.activeElement?.dispatchEvent(enter);
+  await stage.settle();
+  assert.ok(enter.defaultPrevented, 'the key does not press the row that gets the focus');
+  assert.match(document.activeElement?.textContent ?? '', /Broken/);
+  const pin = stage.find<HTMLElement>('[aria-label="Pinned: Broken"]');
+  pin.focus();
+  pin.click();
+  await answer(stage, 'pinSession', null);
+  await answer(stage, 'findSessions', [{ ...past[3], pinned: true }, ...past.slice(0, 3)]);
+  assert.equal(document.activeElement, stage.find('[aria-label="Pinned: Broken"]'));
+  assert.equal(document.activeElement?.getAttribute('aria-pressed'), 'true');
+  await stage.press('Delete: Broken');
+  await answer(stage, 'deleteSession', null);
+  await answer(stage, 'findSessions', past.slice(0, 3));
+  assert.equal(document.activeElement, stage.find('.search'));
+  stage.post({ type: 'focus' });
+  await stage.settle();
+  assert.equal(document.activeElement, stage.find('.search'), 'the command that focuses the chat');
+  stage.post({ type: 'insert', content: { type: 'file', path: '/w/a.ts' } });
+  await stage.settle();
+  assert.equal(stage.root.querySelector('.sheet'), null, 'what is added to the chat is in sight');
+  assert.equal(document.activeElement, stage.find('.composer-text'));
+  assert.ok(!stage.find('.dock').hasAttribute('inert'));
+});
+
 test('Escape leaves a name unchanged, then closes the list and gives the focus back', async () => {
   const stage = await sheet();
   await answer(stage, 'findSessions', past);

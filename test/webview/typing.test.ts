@@ -1,7 +1,7 @@
 import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reportTyping } from '../../webview/typing.ts';
+import { ignoreChords, reportTyping } from '../../webview/typing.ts';
 
 test('typing anywhere in the page is reported, a few times a second at most', () => {
   const root = document.createElement('div');
@@ -23,4 +23,19 @@ test('typing anywhere in the page is reported, a few times a second at most', ()
   now = 300;
   type();
   assert.equal(reports, 2);
+});
+
+test('the second key of a shortcut that begins with Ctrl+K is not typed, the next one is', () => {
+  const box = document.createElement('textarea');
+  ignoreChords(box);
+  const types = (key: string, ctrlKey = false) => box.dispatchEvent(new KeyboardEvent('keydown', { key, ctrlKey, cancelable: true }));
+  types('Control', true);
+  types('k', true);
+  assert.equal(types('h'), false);
+  assert.equal(types('h'), true);
+  types('k', true);
+  types('Shift');
+  assert.equal(types('H'), false);
+  assert.equal(types('k'), true);
+  assert.equal(types('h'), true);
 });
