@@ -51,11 +51,29 @@ function draw(): void {
         <button type="button" @click=${() => api.postMessage({ type: 'save' })}>${t('Save')}</button>
       </header>
       <table>
-        <thead><tr><th>Time</th><th>Direction</th><th>Kind</th><th>Size</th><th>Events</th></tr></thead>
-        <tbody>${found.slice(-SHOWN).map(rowView)}</tbody>
+        <thead><tr><th>${t('Time')}</th><th>${t('Direction')}</th><th>${t('Kind')}</th><th class="num">${t('Size')}</th><th>${t('Events')}</th></tr></thead>
+        <tbody @keydown=${move}>${found.slice(-SHOWN).map(rowView)}</tbody>
       </table>`,
     root,
   );
+}
+
+/** Goes from message to message with the arrow keys. */
+function move(event: KeyboardEvent): void {
+  const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  const kinds = [...root.querySelectorAll<HTMLElement>('.kind')];
+  const at = kinds.indexOf(event.target as HTMLElement);
+  if (by === 0 || at < 0) return;
+  kinds[at + by]?.focus();
+  event.preventDefault();
+}
+
+/** The time of day where the user is, with milliseconds. */
+function timeOf(at: number): string {
+  const date = new Date(at);
+  const digits = (value: number, count: number) => String(value).padStart(count, '0');
+  const seconds = [date.getHours(), date.getMinutes(), date.getSeconds()].map((value) => digits(value, 2));
+  return `${seconds.join(':')}.${digits(date.getMilliseconds(), 3)}`;
 }
 
 function rowView(row: Row): TemplateResult {
@@ -66,7 +84,7 @@ function rowView(row: Row): TemplateResult {
     draw();
   };
   return html`<tr class=${row.way}>
-      <td>${new Date(row.at).toISOString().slice(11, 23)}</td>
+      <td>${timeOf(row.at)}</td>
       <td>${row.way === 'in' ? '←' : '→'} ${row.way}</td>
       <td><button class="kind" type="button" aria-expanded=${String(open)} @click=${toggle}>${row.kind}</button></td>
       <td class="num">${row.size}</td>
@@ -91,4 +109,5 @@ function pretty(json: string): string {
 }
 
 draw();
+root.querySelector('input')?.focus();
 api.postMessage({ type: 'ready' });

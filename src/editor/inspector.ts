@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
-import type { SessionHost } from '../live/surface.ts';
-import type { SessionId } from '../session/model.ts';
+import type { HostedSession, SessionHost } from '../live/surface.ts';
+import type { Session, SessionId } from '../session/model.ts';
 import { titleOf } from '../session/select.ts';
 import { loadPage } from './chatPage.ts';
 import type { Traffic } from './traffic.ts';
@@ -24,13 +25,14 @@ export class Inspector implements Disposable {
     this.#life.own(sessions.onSessions(() => traffic.keepOnly(sessions.all)));
   }
 
-  open({ id, store }: { readonly id: SessionId; readonly store: { readonly now: Parameters<typeof titleOf>[0] } }): void {
+  open(session: Watchable): void {
+    const { id, store } = session;
     const there = this.#panels.get(id);
     if (there) return there.reveal();
     const name = vscode.l10n.t('Traffic: {0}', titleOf(store.now, 40) || store.now.agent.name);
     const panel = vscode.window.createWebviewPanel('parley.inspector', name, vscode.ViewColumn.Active, { retainContextWhenHidden: true });
     this.#panels.set(id, panel);
-    const shown = this.#life.own(showTraffic(panel, this.#traffic, id));
+    const shown = this.#life.own(showTraffic(panel, this.#traffic, session));
     panel.onDidDispose(() => {
       this.#panels.delete(id);
       this.#life.release(shown);
@@ -44,8 +46,10 @@ export class Inspector implements Disposable {
   }
 }
 
+type Watchable = Pick<HostedSession, 'id'> & { readonly store: Pick<HostedSession['store'], 'now'> };
+
 /** Sends a page the rows it does not have yet, and answers its requests. */
-function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, id: SessionId): Disposable {
+function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, { id, store }: Watchable): Disposable {
   const life = new Lifetime();
   let sent = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -71,14 +75,15 @@ function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, id: Ses
       } else if (type === 'detail') {
         const row = traffic.rows(id).find((one) => one.number === number);
         if (row) void webview.postMessage({ type: 'detail', number: row.number, json: row.json });
-      } else if (type === 'save') void save(traffic.recording(id));
+      } else if (type === 'save') void save(traffic, store.now);
     }),
   );
   return life;
 }
 
 /** Saves a recording that can be imported as a session and replayed without an editor. */
-async function save(recording: string): Promise<void> {
-  const uri = await vscode.window.showSaveDialog({ filters: { JSONL: ['jsonl'] } });
-  if (uri) await writeFile(uri.fsPath, recording, { mode: 0o600 });
+async function save(traffic: Traffic, session: Session): Promise<void> {
+  const defaultUri = vscode.Uri.file(path.join(session.cwd, 'parley-session.jsonl'));
+  const uri = await vscode.window.showSaveDialog({ filters: { JSONL: ['jsonl'] }, defaultUri });
+  if (uri) await writeFile(uri.fsPath, traffic.recording(session), { mode: 0o600 });
 }

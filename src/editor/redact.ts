@@ -1,3 +1,5 @@
+import type { SessionEvent } from '../session/events.ts';
+
 const OUT = '[left out]';
 /** Members whose text is a secret, however the words of the name are joined. */
 const SECRET_NAME =
@@ -56,6 +58,14 @@ export function redactedJson(message: unknown): { readonly json: string; readonl
   const text = JSON.stringify(message, replaced) ?? String(message);
   const plain = redacted(text.slice(0, SEARCHED));
   return { json: text.length > LONGEST ? `${plain.slice(0, LONGEST)}…` : plain, size: text.length };
+}
+
+/** One event of a recording as JSON without secrets, whole, so that it can be replayed. */
+export function redactedEvent(event: SessionEvent): string {
+  return JSON.stringify(event, (name, value: unknown) => {
+    const kept = replaced(name, value);
+    return typeof kept === 'string' ? redacted(kept) : kept;
+  });
 }
 
 /** A text without the parts that look like a secret. */

@@ -1,8 +1,9 @@
 import { Emitter } from '../base/emitter.ts';
 import type { Disposable } from '../base/lifetime.ts';
+import { recordedEvents } from '../live/recording.ts';
 import type { SessionEvent } from '../session/events.ts';
-import type { SessionId } from '../session/model.ts';
-import { redactedJson } from './redact.ts';
+import type { Session, SessionId } from '../session/model.ts';
+import { redactedEvent, redactedJson } from './redact.ts';
 
 /** One message between Parley and an agent, without secrets, and the events it caused before the next one. */
 export interface TrafficRow {
@@ -35,8 +36,6 @@ const MOST_EVENTS = 20;
 
 interface Watched {
   readonly rows: TrafficRow[];
-  /** Lines of a recording: events as they happened, for a later replay. */
-  readonly recording: string[];
   count: number;
 }
 
@@ -54,7 +53,7 @@ export class Traffic {
   /** Keeps the traffic of a session from now on, and its last messages from before; disposing the result ends that and forgets it. */
   watch(id: SessionId, changed: () => void): Disposable {
     if (!this.#watched.has(id)) {
-      const watched: Watched = { rows: [], recording: [], count: 0 };
+      const watched: Watched = { rows: [], count: 0 };
       this.#watched.set(id, watched);
       for (const { events, ...unseen } of this.#unseen.get(id) ?? []) add(watched, unseen, events);
       this.#unseen.delete(id);
@@ -77,9 +76,13 @@ export class Traffic {
     return this.#watched.get(id)?.rows ?? [];
   }
 
-  /** One JSON object a line, in the format that the headless host records and replays, with the messages between the events. */
-  recording(id: SessionId): string {
-    return (this.#watched.get(id)?.recording ?? []).map((line) => `${line}\n`).join('');
+  /**
+   * One JSON object a line, in the format that the headless host records and replays: the messages, and the events that make the session as it is now,
+   * also of what came before the messages that are kept.
+   */
+  *recording(session: Session): Generator<string> {
+    for (const { at, way, json, events } of this.rows(session.id)) yield `${JSON.stringify({ message: { at, way, json, events } })}\n`;
+    for (const event of recordedEvents(session)) yield `{"event":${redactedEvent(event)}}\n`;
   }
 
   message(id: SessionId, way: 'in' | 'out', message: unknown): void {
@@ -102,8 +105,6 @@ export class Traffic {
     }
     const last = watched.rows.at(-1);
     if (last) watched.rows[watched.rows.length - 1] = { ...last, events: [...last.events, event.type].slice(-MOST_EVENTS) };
-    const kept = redactedEvent(event);
-    if (kept !== undefined) push(watched.recording, JSON.stringify({ event: kept }), 4 * MOST_ROWS);
     this.#changes.fire(id);
   }
 }
@@ -112,22 +113,12 @@ function add(watched: Watched, { at, way, message }: Omit<Unseen, 'events'>, eve
   const { json, size } = redactedJson(message);
   watched.count += 1;
   push(watched.rows, { number: watched.count, at, way, kind: kindOf(message), size, json, events }, MOST_ROWS);
-  push(watched.recording, JSON.stringify({ message: { at, way, json } }), 4 * MOST_ROWS);
 }
 
 /** Appends to a bounded list; drops the oldest tenth when it is full. */
 function push<T>(list: T[], one: T, most: number): void {
   list.push(one);
   if (list.length > most) list.splice(0, Math.ceil(most / 10));
-}
-
-/** The event without secrets; undefined when it is too long to keep whole. */
-function redactedEvent(event: SessionEvent): unknown {
-  try {
-    return JSON.parse(redactedJson(event).json);
-  } catch {
-    return undefined;
-  }
 }
 
 function kindOf(message: unknown): string {

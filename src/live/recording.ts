@@ -1,4 +1,5 @@
 import { parseJson } from '../base/json.ts';
+import type { SessionEvent } from '../session/events.ts';
 import type { Session } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
 import { eventOf } from './journal/schema.ts';
@@ -21,6 +22,28 @@ export function sessionOfRecording(text: string, start: Session): Session | unde
     if (!ACTING.has(event.type)) session = applied(session, event);
   }
   return events === 0 ? undefined : session;
+}
+
+/** The events that make a session like this one of a new one: its title, its turns with their files, and the output of its commands. */
+export function* recordedEvents({ title, turns, terminals }: Session): Generator<SessionEvent> {
+  if (title !== '') yield { type: 'title.set', title, chosen: true };
+  for (const { tail, dropped: _, ...terminal } of terminals) yield { type: 'terminal.changed', terminal, delta: tail };
+  for (const turn of turns) {
+    const { id: turnId, stop, error, forgotten, unlisted } = turn;
+    yield { type: 'turn.started', turnId, at: turn.startedAt, prompt: turn.prompt };
+    for (const part of turn.parts) yield { type: 'part.added', turnId, part };
+    if (turn.status !== 'running')
+      yield {
+        type: 'turn.ended',
+        turnId,
+        at: turn.endedAt ?? turn.startedAt,
+        status: turn.status,
+        ...(stop === undefined ? {} : { stop }),
+        ...(error ? { error } : {}),
+        ...(forgotten ? { forgotten } : {}),
+      };
+    if (turn.files) yield { type: 'turn.files', turnId, files: turn.files, ...(unlisted ? { unlisted } : {}) };
+  }
 }
 
 function parsed(line: string): unknown {

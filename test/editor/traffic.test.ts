@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Traffic } from '../../src/editor/traffic.ts';
 import { sessionOfRecording } from '../../src/live/recording.ts';
+import type { Session } from '../../src/session/model.ts';
 import { newSession } from '../../src/session/reduce.ts';
+import { callPart, session, textPart, turn } from '../webview/page/sessions.ts';
 
 const started = { type: 'turn.started', turnId: 't', at: 5, prompt: [{ type: 'text', text: 'Hi' }] } as const;
-const text = { type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text: 'Hello' } as const;
+const delta = { type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text: 'Hello' } as const;
 
 test('the traffic of a session has the last messages from before somebody looked, and the events that came of each', () => {
   let now = 1_000;
@@ -19,7 +21,7 @@ test('the traffic of a session has the last messages from before somebody looked
   traffic.message('s', 'out', { jsonrpc: '2.0', id: 1, method: 'session/prompt', params: {} });
   now = 1_250;
   traffic.message('s', 'in', { jsonrpc: '2.0', method: 'session/update', params: { update: { sessionUpdate: 'agent_message_chunk' } } });
-  traffic.event('s', text);
+  traffic.event('s', delta);
   traffic.message('other', 'in', { type: 'x' });
   traffic.message('s', 'in', { jsonrpc: '2.0', id: 1, result: {} });
   assert.deepEqual(
@@ -51,31 +53,48 @@ test('of a session that nobody looks at the last two hundred messages are kept, 
   assert.deepEqual(traffic.rows('s'), []);
 });
 
+const answered = session({
+  title: 'About ink',
+  turns: [
+    turn({
+      endedAt: 5,
+      prompt: [{ type: 'text', text: 'Buy ink, the key is sk-0123456789abcdef0123' }],
+      parts: [
+        textPart('Reading first.', 'x1'),
+        callPart({ kind: 'edit', output: [{ kind: 'diff', diff: { path: '/w/a', before: 'a', after: 'b'.repeat(40_000) } }] }),
+      ],
+      files: [{ path: '/w/a', change: 'changed', review: 'kept' }],
+    }),
+    turn({ id: 't2', status: 'running', parts: [textPart('Once more', 'x2')] }),
+  ],
+  terminals: [{ id: 'term', command: 'npm test', tail: 'ok\n', dropped: 0, exit: { code: 0, signal: null } }],
+});
+const recorded = (traffic: Traffic, of: Session) => [...traffic.recording(of)].join('');
+
 test('secrets are left out of rows and of what is saved', () => {
   const traffic = new Traffic(() => 0);
   traffic.watch('s', () => {});
   traffic.message('s', 'out', { method: 'initialize', params: { env: { A: 'hunter2' }, apiKey: 'sk-0123456789abcdef0123' } });
-  traffic.event('s', { ...text, text: 'use sk-0123456789abcdef0123' });
-  const all =
-    traffic
-      .rows('s')
-      .map(({ json }) => json)
-      .join() + traffic.recording('s');
-  assert.doesNotMatch(all, /hunter2|0123456789abcdef/);
+  const rows = traffic.rows('s').map(({ json }) => json);
+  assert.doesNotMatch(rows.join() + recorded(traffic, answered), /hunter2|0123456789abcdef/);
 });
 
-test('what is saved can be replayed as the session it was', () => {
+test('what is saved is the whole session, also what came before somebody looked, and can be replayed', () => {
   const traffic = new Traffic(() => 0);
   traffic.watch('s', () => {});
-  traffic.event('s', started);
   traffic.message('s', 'in', { type: 'message', text: 'Hello' });
-  traffic.event('s', text);
-  traffic.event('s', { type: 'turn.ended', turnId: 't', at: 6, status: 'done' });
-  const replayed = sessionOfRecording(traffic.recording('s'), newSession('r', { protocol: 'x', name: 'X' }, '/w'));
-  assert.deepEqual(
-    replayed?.turns.map(({ status, parts }) => [status, parts.map((part) => part.kind === 'text' && part.text)]),
-    [['done', ['Hello']]],
-  );
+  traffic.event('s', { type: 'turn.activity', turnId: 't2', text: null });
+  const lines = recorded(traffic, { ...answered, id: 's' })
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.deepEqual([lines[0].message.way, lines[0].message.events], ['in', ['turn.activity']]);
+  const replayed = sessionOfRecording(recorded(traffic, answered), newSession('r', { protocol: 'x', name: 'X' }, '/w'));
+  assert.ok(replayed);
+  assert.deepEqual([replayed.title, replayed.terminals], ['About ink', answered.terminals]);
+  const [first, second] = answered.turns;
+  const prompt = [{ type: 'text', text: 'Buy ink, the key is [left out]' }];
+  assert.deepEqual(replayed.turns, [{ ...first, prompt }, second]);
 });
 
 test('a session that never rests keeps its latest rows', () => {
