@@ -43,6 +43,16 @@ export function activate(context: vscode.ExtensionContext): void {
       deserializeWebviewPanel: (panel, state: unknown) => withProgram((program) => program.restorePanel(panel, state)),
     }),
   );
+  life.own(
+    vscode.languages.registerCodeActionsProvider(
+      { scheme: 'file' },
+      {
+        provideCodeActions: async (document, range, { diagnostics }) =>
+          (await import('./editor/codeActions.ts')).codeActions(document, range, diagnostics),
+      },
+      { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix, vscode.CodeActionKind.Refactor] },
+    ),
+  );
   for (const { command } of (context.extension.packageJSON as Manifest).contributes.commands) {
     life.own(vscode.commands.registerCommand(command, (...args: unknown[]) => withProgram((program) => program.run(command, args))));
   }

@@ -10,7 +10,7 @@ import type { Approvals } from './approvals/approvals.ts';
 import type { ChatPanels } from './chatPanels.ts';
 import type { CodeColouring } from './codeColouring.ts';
 import type { CommandId } from './commands.ts';
-import { endpoints, runningEndpoints } from './endpoints.ts';
+import { runningEndpoints } from './endpoints.ts';
 import { restartAgent } from './endWork.ts';
 import type { MentionFinder } from './findMentions.ts';
 import { sessionFolder } from './folder.ts';
@@ -60,10 +60,8 @@ function sessionAnswers(deps: ChatAnswersDeps) {
     },
     findSetups: () => findSetups(agents),
     useSetup: async ({ kind, id }) => {
-      if (kind === 'endpoint') {
-        const { configureModel } = await import('./configureModel.ts');
-        await configureModel(deps.inputs, deps.secrets, endpointOf(id));
-      } else {
+      if (kind === 'endpoint') await deps.run('parley.configureModel', id);
+      else {
         const found = agents.find(id) ?? (await agents.known()).find(({ agent, file }) => agent.id === id && file !== undefined)?.agent;
         if (found) await starter.start('args' in found && 'env' in found ? found : await agents.add(found));
       }
@@ -243,7 +241,6 @@ function absolute(file: string, sessions: Sessions): string {
   return path.resolve(cwd ?? '/', file);
 }
 
-/** line is 1-based. */
 /** `line`: of the file's first change, 0-based. */
 async function openAtChange(file: string, line: number | undefined): Promise<void> {
   const selection = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
@@ -284,8 +281,4 @@ async function findSetups(agents: Pick<Agents, 'all' | 'known'>): Promise<readon
         ({ kind: 'endpoint', id: endpoint.baseUrl, name: endpoint.name, detail: vscode.l10n.t('running, {0} models', models) }) as const,
     ),
   ];
-}
-
-function endpointOf(baseUrl: string) {
-  return endpoints(vscode.env.language).find((one) => one.baseUrl === baseUrl);
 }

@@ -1,39 +1,26 @@
 import * as vscode from 'vscode';
-import type { Disposable } from '../base/lifetime.ts';
-import { editorActionsOn } from './settings.ts';
+import { editorActionOn } from './settings.ts';
 
-/** Lightbulbs on problems and selections, while the setting is on. */
-export function offerCodeActions(): Disposable {
-  return vscode.languages.registerCodeActionsProvider(
-    { scheme: 'file' },
-    { provideCodeActions: (document, range, { diagnostics }) => codeActions(document, range, diagnostics) },
-    { providedCodeActionKinds: [vscode.CodeActionKind.QuickFix, vscode.CodeActionKind.Refactor] },
-  );
-}
-
-/** For a problem, actions to fix and explain it; otherwise actions for a selection or a word. None while the setting is off. */
+/** For a problem, actions to fix it, explain it and add it to the chat; otherwise actions for a selection or a word. Only what the settings allow. */
 export function codeActions(
   document: vscode.TextDocument,
   range: vscode.Range,
   diagnostics: readonly vscode.Diagnostic[],
 ): vscode.CodeAction[] {
-  if (!editorActionsOn() || !vscode.workspace.isTrusted) return [];
-  const action = (title: string, command: string, kind: vscode.CodeActionKind, where: vscode.Range) => {
-    const made = new vscode.CodeAction(title, kind);
-    made.command = { title, command, arguments: [document.uri, where] };
-    return made;
-  };
+  if (!vscode.workspace.isTrusted) return [];
   const { QuickFix, Refactor } = vscode.CodeActionKind;
   const [problem] = diagnostics;
-  const word = document.getWordRangeAtPosition(range.start);
-  if (problem) {
-    const fix = action(vscode.l10n.t('Fix with Parley'), 'parley.fix', QuickFix, problem.range);
-    fix.diagnostics = [...diagnostics];
-    return [fix, action(vscode.l10n.t('Explain with Parley'), 'parley.explain', QuickFix, problem.range)];
-  }
-  if (range.isEmpty && !word) return [];
-  return [
-    action(vscode.l10n.t('Explain with Parley'), 'parley.explain', Refactor, range),
-    action(vscode.l10n.t('Add Test with Parley'), 'parley.addTest', Refactor, range),
-  ];
+  if (!problem && range.isEmpty && !document.getWordRangeAtPosition(range.start)) return [];
+  const where = problem?.range ?? range;
+  const action = (name: Parameters<typeof editorActionOn>[0], title: string): vscode.CodeAction[] => {
+    if (!editorActionOn(name)) return [];
+    const made = new vscode.CodeAction(title, problem ? QuickFix : Refactor);
+    made.command = { title, command: `parley.${name}`, arguments: [document.uri, where] };
+    if (name === 'fix') made.diagnostics = [...diagnostics];
+    return [made];
+  };
+  const explain = action('explain', vscode.l10n.t('Explain with Parley'));
+  return problem
+    ? [...action('fix', vscode.l10n.t('Fix with Parley')), ...explain, ...action('addProblem', vscode.l10n.t('Add Problem to Chat'))]
+    : [...explain, ...action('addTest', vscode.l10n.t('Add Test with Parley'))];
 }

@@ -16,6 +16,7 @@ import type { ChatPanels, FrontDesk } from './chatPanels.ts';
 import { configureModel } from './configureModel.ts';
 import { fileContents, selectionContent } from './context.ts';
 import { editorCommands } from './editorActions.ts';
+import { endpointAt } from './endpoints.ts';
 import { closeSession, restartAgent } from './endWork.ts';
 import { explainNoFolder, sessionFolder } from './folder.ts';
 import type { Inspector } from './inspector.ts';
@@ -62,13 +63,18 @@ type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 /** Every command of the manifest with its implementation. */
 export function commandTable(deps: CommandDeps) {
   return {
-    ...editorCommands({ ...deps, sessions: deps.front, chat: chatInFront(deps) }),
+    ...editorCommands({ ...deps, sessions: deps.front, chat: chatInFront(deps), isGuide: (id) => hasNoModel(deps.agents, id) }),
     ...sessionCommands(deps),
     ...copyCommands(deps),
     ...approvalCommands(deps),
     ...changeCommands(deps),
     ...settingsCommands(deps),
   };
+}
+
+/** True for the bundled agent without a model. */
+function hasNoModel(agents: Agents, profile: string): boolean {
+  return agents.lines().find(({ id }) => id === profile)?.model === '';
 }
 
 /** The chat the user is in: a tab, or the view in the side bar. */
@@ -184,7 +190,7 @@ async function copyText(text: string | undefined): Promise<void> {
 }
 
 function approvalCommands(deps: CommandDeps) {
-  const { approvals, review, rules } = deps;
+  const { approvals, review, rules, inputs } = deps;
   const nothingWaits = () => void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
   const askInFront = (uri: unknown) => {
     const subject = review.subjectOf(uri);
@@ -200,7 +206,11 @@ function approvalCommands(deps: CommandDeps) {
     if (count === 0) nothingWaits();
   };
   return {
-    'parley.setAside': () => approvals.setAside(),
+    'parley.setAside': async () => {
+      // A pick that has come up meanwhile keeps the keyboard.
+      if (!approvals.asking) await inputs.setAside();
+      await approvals.setAside();
+    },
     // Run by the links of notifications.
     'parley.decide': async (sessionId?: unknown, askId?: unknown, how?: unknown) => {
       if (typeof sessionId !== 'string' || typeof askId !== 'string' || (how !== 'accept' && how !== 'reject')) return;
@@ -268,14 +278,17 @@ async function goInDiff(way: 1 | -1): Promise<void> {
 }
 
 function settingsCommands(deps: CommandDeps) {
-  const { inputs, secrets, output, inspector, extensionId, agentHost } = deps;
+  const { inputs, secrets, output, inspector, extensionId, agentHost, chat } = deps;
   return {
     'parley.startAgentHost': () => agentHost.tellStarted(),
     'parley.stopAgentHost': () => agentHost.stop(),
     'parley.connectChat': () => agentHost.connectChat(),
     'parley.follow': () => setFollow(true),
     'parley.stopFollowing': () => setFollow(false),
-    'parley.configureModel': () => configureModel(inputs, secrets),
+    // The welcome passes the address of an endpoint that was found.
+    'parley.configureModel': async (start?: unknown) => {
+      if (await configureModel(inputs, secrets, endpointAt(start, vscode.env.language))) await chat.focus();
+    },
     'parley.forgetModelKey': async () => {
       await secrets.setModelKey(undefined);
       void vscode.window.showInformationMessage(vscode.l10n.t('Done'));

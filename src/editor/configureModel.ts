@@ -20,22 +20,28 @@ const BACK = { kind: 'back' } as const;
 
 export type ConfigureInputs = Pick<QuickInputs, 'pick' | 'input'>;
 
-/** Endpoint, key and model in three steps with a way back; skips a step that has nothing to ask. `start` is an endpoint chosen already. */
+/**
+ * Endpoint, key and model in three steps with a way back; skips a step that has nothing to ask. `start` is an endpoint chosen already. False when the
+ * user left before the end.
+ */
 export async function configureModel(
   inputs: ConfigureInputs,
   secrets: Pick<Secrets, 'modelKey' | 'setModelKey'>,
   start?: Endpoint,
-): Promise<void> {
+): Promise<boolean> {
   const now = modelSettings();
   const known = await secrets.modelKey();
   let draft: Draft | undefined = start;
   for (;;) {
     draft ??= await pickEndpoint(inputs, now);
-    if (!draft) return;
-    if (draft.baseUrl === '') return setModel({ baseUrl: '', name: '' });
+    if (!draft) return false;
+    if (draft.baseUrl === '') {
+      await setModel({ baseUrl: '', name: '' });
+      return true;
+    }
     const stored = draft.baseUrl === now.baseUrl ? known : undefined;
     const chosen = await keyAndModel(inputs, draft, stored, now);
-    if (!chosen) return;
+    if (!chosen) return false;
     if (chosen.kind === 'next') {
       const { name, key } = chosen.value;
       if (key !== known) await secrets.setModelKey(key);
@@ -44,7 +50,7 @@ export async function configureModel(
         name,
         ...(name === now.name && now.contextSize !== undefined ? { contextSize: now.contextSize } : {}),
       });
-      return;
+      return true;
     }
     draft = undefined;
   }

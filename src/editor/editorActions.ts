@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { Lifetime } from '../base/lifetime.ts';
-import type { SessionHost } from '../live/surface.ts';
+import type { HostedSession, SessionHost } from '../live/surface.ts';
 import { pathBelow } from '../protocols/paths.ts';
 import type { Content } from '../session/model.ts';
 import type { Chat } from './chat.ts';
@@ -14,6 +14,8 @@ export interface EditorActionDeps {
   readonly starter: Pick<Starter, 'start'>;
   readonly chat: Pick<Chat, 'focus' | 'insert'>;
   readonly inputs: Pick<QuickInputs, 'input'>;
+  /** Whether the agent of this profile has no model and only follows fixed rules. */
+  readonly isGuide: (profile: string) => boolean;
   readonly newId: () => string;
 }
 
@@ -32,9 +34,9 @@ export function editorCommands(deps: EditorActionDeps) {
     'parley.fix': async (uri?: unknown, range?: unknown) => {
       const place = await placeOf(uri, range);
       if (!place) return;
-      const problems = problemsIn(place.document, place.range);
+      const problems = problemContents(place);
       const prompt = problems.length === 0 ? vscode.l10n.t('Find what is wrong here, and fix it.') : vscode.l10n.t('Fix these problems.');
-      await send(deps, prompt, [...place.content, ...attached(vscode.l10n.t('Problems'), problems.join('\n'))]);
+      await send(deps, prompt, [...place.content, ...problems]);
     },
     'parley.explain': (uri?: unknown, range?: unknown) => about(vscode.l10n.t('Explain this code.'), uri, range),
     'parley.addTest': (uri?: unknown, range?: unknown) =>
@@ -44,6 +46,10 @@ export function editorCommands(deps: EditorActionDeps) {
       const question = place && (await deps.inputs.input({ title: vscode.l10n.t('Ask Parley'), prompt: place.label }));
       if (place && question?.trim()) await send(deps, question, place.content);
     },
+    'parley.addProblem': async (uri?: unknown, range?: unknown) => {
+      const place = await placeOf(uri, range);
+      if (place) await chat.insert(problemContents(place));
+    },
     'parley.addTerminal': async () => chat.insert(attached(vscode.l10n.t('Terminal'), await terminalSelection())),
     'parley.addTestFailure': async (failure?: unknown) => chat.insert(failureContent(failure)),
     'parley.addChange': async (...resources: unknown[]) => chat.insert(await changeContents(resources)),
@@ -51,19 +57,18 @@ export function editorCommands(deps: EditorActionDeps) {
   } satisfies Readonly<Record<string, (...args: unknown[]) => unknown>>;
 }
 
-/** Sends a prompt to the session in front, or to a new one. Returns the ids of its turn and session; undefined when there can be none. */
-async function send(
-  { sessions, starter, chat, newId }: EditorActionDeps,
-  text: string,
-  content: readonly Content[],
-): Promise<{ readonly sessionId: string; readonly turnId: string } | undefined> {
+/** Sends a prompt to the session in front, or to a new one, and shows the chat. */
+async function send(deps: EditorActionDeps, text: string, content: readonly Content[]): Promise<void> {
+  const session = await sessionInFront(deps);
+  if (!session) return;
+  session.send({ type: 'prompt', turnId: deps.newId(), content: [{ type: 'text', text }, ...content] });
+  await deps.chat.focus();
+}
+
+/** Undefined when there can be none. */
+async function sessionInFront({ sessions, starter }: EditorActionDeps): Promise<HostedSession | undefined> {
   const sessionId = sessions.active ?? (await starter.start());
-  const session = sessionId === undefined ? undefined : sessions.get(sessionId);
-  if (!session) return undefined;
-  const turnId = newId();
-  session.send({ type: 'prompt', turnId, content: [{ type: 'text', text }, ...content] });
-  await chat.focus();
-  return { sessionId: session.id, turnId };
+  return sessionId === undefined ? undefined : sessions.get(sessionId);
 }
 
 interface Place {
@@ -112,9 +117,9 @@ async function symbolAround(document: vscode.TextDocument, position: vscode.Posi
   return found;
 }
 
-/** One line each, as compilers write them. */
-function problemsIn(document: vscode.TextDocument, range: vscode.Range): readonly string[] {
-  return vscode.languages
+/** The problems at a place as one attachment, a line each, as compilers write them. */
+function problemContents({ document, range }: Place): readonly Content[] {
+  const problems = vscode.languages
     .getDiagnostics(document.uri)
     .filter((one) => one.range.start.line <= range.end.line && one.range.end.line >= range.start.line)
     .slice(0, MOST_PROBLEMS)
@@ -122,6 +127,7 @@ function problemsIn(document: vscode.TextDocument, range: vscode.Range): readonl
       const from = source === undefined ? '' : `${source}: `;
       return `${vscode.workspace.asRelativePath(document.uri)}:${start.line + 1}:${start.character + 1}: ${from}${message}`;
     });
+  return attached(vscode.l10n.t('Problems'), problems.join('\n'));
 }
 
 function attached(name: string, text: string): readonly Content[] {
@@ -178,18 +184,31 @@ function repositoryOf(all: readonly GitRepository[], uri: vscode.Uri): GitReposi
     .sort((a, b) => b.rootUri.fsPath.length - a.rootUri.fsPath.length)[0];
 }
 
-/** Asks for a message for the staged changes, or else all changes, and writes it into Source Control's box, unless the user wrote there meanwhile. */
+/**
+ * Asks for a message for the staged changes, or else all changes, and writes it into Source Control's box, unless the user wrote there meanwhile. The
+ * user stays where they are; Source Control shows the progress.
+ */
 async function writeCommitMessage(deps: EditorActionDeps, source: unknown): Promise<void> {
   const { rootUri } = (source ?? {}) as { readonly rootUri?: unknown };
   const all = await repositories();
   const repository = rootUri instanceof vscode.Uri ? repositoryOf(all, rootUri) : all[0];
   const diff = repository ? (await repository.diff(true)) || (await repository.diff(false)) : '';
   if (!repository || diff === '') return void vscode.window.showInformationMessage(vscode.l10n.t('There are no changes to commit.'));
+  const session = await sessionInFront(deps);
+  if (!session) return;
+  if (deps.isGuide(session.profile)) return void (await vscode.commands.executeCommand('parley.configureModel'));
   const before = repository.inputBox.value;
-  const prompt = vscode.l10n.t('Write a commit message for these changes. Change nothing and answer with the message alone.');
-  const sent = await send(deps, prompt, attached(`${vscode.l10n.t('Uncommitted changes')}.diff`, diff));
-  const message = sent && (await answerOf(deps.sessions, sent.sessionId, sent.turnId));
-  if (message && repository.inputBox.value === before) repository.inputBox.value = message;
+  const text = vscode.l10n.t('Write a commit message for these changes. Change nothing and answer with the message alone.');
+  const turnId = deps.newId();
+  const answer = answerOf(deps.sessions, session.id, turnId);
+  session.send({
+    type: 'prompt',
+    turnId,
+    content: [{ type: 'text', text }, ...attached(`${vscode.l10n.t('Uncommitted changes')}.diff`, diff)],
+  });
+  const message = await vscode.window.withProgress({ location: vscode.ProgressLocation.SourceControl }, () => answer);
+  if (message === undefined) return deps.chat.focus();
+  if (repository.inputBox.value === before) repository.inputBox.value = message;
 }
 
 /** The text of a turn once it is done; undefined when it fails, is cancelled or disappears. */

@@ -33,6 +33,11 @@ export function endpoints(language: string): readonly Endpoint[] {
   return [...LOCAL, ...Object.entries(hosted).map(([name, baseUrl]) => ({ name, baseUrl, needsKey: true }))];
 }
 
+/** The known endpoint with this address, if there is one. */
+export function endpointAt(baseUrl: unknown, language: string): Endpoint | undefined {
+  return endpoints(language).find((one) => one.baseUrl === baseUrl);
+}
+
 /** The models of a server on this computer; undefined when none responds. */
 export async function runningEndpoint({ baseUrl }: Endpoint): Promise<readonly ModelLine[] | undefined> {
   return listModels(baseUrl, undefined, PROBE_LIMIT).catch(() => undefined);

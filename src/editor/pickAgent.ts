@@ -23,8 +23,7 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
     (known) => foundChoices(known),
     () => [],
   );
-  const looking = vscode.l10n.t('Looking for agents on this computer…');
-  const chosen = await inputs.pick<Picked>([...first, heading(looking)], {
+  const chosen = await inputs.pick<Picked>(first, {
     title: vscode.l10n.t('New Session'),
     placeholder: vscode.l10n.t('With which agent?'),
     whole: found.then((others) => [...first, ...others]),

@@ -20,7 +20,6 @@ import { bundlesIn, outsidePorts } from './bundles.ts';
 import { Chat } from './chat.ts';
 import { chatAnswers } from './chatAnswers.ts';
 import { ChatPanels, FrontDesk } from './chatPanels.ts';
-import { offerCodeActions } from './codeActions.ts';
 import { CodeColouring } from './codeColouring.ts';
 import type { CommandTable } from './commands.ts';
 import { keepContextKeys } from './contextKeys.ts';
@@ -36,7 +35,16 @@ import { showProposalLenses } from './review/proposalLenses.ts';
 import { Review } from './review/review.ts';
 import { Secrets } from './secrets.ts';
 import { SessionList } from './sessionList.ts';
-import { approvalsOpenDiff, approvalsPopUp, editorLineHeight, followOn, guardedFiles, notifies, onSettings } from './settings.ts';
+import {
+  approvalsOpenDiff,
+  approvalsPopUp,
+  editorLineHeight,
+  followOn,
+  guardedFiles,
+  migrateEditorActions,
+  notifies,
+  onSettings,
+} from './settings.ts';
 import { Starter } from './starter.ts';
 import { showStatus } from './status.ts';
 import { TerminalPanel } from './terminalPanel.ts';
@@ -147,7 +155,9 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
 /** The parts that show the sessions and send the user's requests to them. */
 function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, agentHost, log, ...core }: Core) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
-  const inputs = life.own(new QuickInputs());
+  const chat = life.own(new Chat(context.extensionUri, log));
+  const wayBack = () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined);
+  const inputs = life.own(new QuickInputs(wayBack));
   const rules = life.own(new Rules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
   const changes = life.own(new Changes(sessions, core.changeSets, inputs, log));
@@ -156,7 +166,6 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   life.own(
     vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind === vscode.TextEditorSelectionChangeKind.Keyboard && typing.noted()),
   );
-  const chat = life.own(new Chat(context.extensionUri, log));
   const panels = life.own(new ChatPanels(context.extensionUri, sessions, log));
   const front = new FrontDesk(sessions, panels);
   const list = new SessionList(sessions, agentHost, context.globalState, Date.now);
@@ -176,7 +185,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
       makeRule: (sessionId, ask) => rules.make(sessionId, ask),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
-      restoreFocus: () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined),
+      restoreFocus: wayBack,
       shown: (ask) => {
         chat.showPick(ask);
         panels.showPick(ask);
@@ -226,7 +235,6 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
     );
     return commands;
   };
-  life.own(offerCodeActions());
   const terminals = life.own(new TerminalPanel(sessions));
   const link: Parameters<typeof panels.serve>[0] = {
     desk: sessions,
@@ -273,6 +281,7 @@ function applySettings(life: Lifetime, { log, output, secrets, agentHost }: Core
     }, SETTINGS_REST);
   };
   life.onEnd(() => clearTimeout(rest));
+  void migrateEditorActions().catch(failed('The setting parley.editorActions could not be migrated'));
   life.own(onSettings('parley.model', modelChanged));
   life.own(secrets.onModelKey(modelChanged));
   for (const section of ['parley.agents', 'parley.approvals.rules', 'parley.approvals.guardedFiles'])

@@ -37,12 +37,26 @@ type StepInput = vscode.QuickInput & {
   readonly onDidTriggerButton: vscode.Event<vscode.QuickInputButton>;
 };
 
+/** Returns the keyboard to where it was. */
+type WayBack = () => Promise<void>;
+const NOWHERE = (): WayBack | undefined => undefined;
+
 /** Parley's own quick inputs. The editor shows one at a time, so those that appear by themselves wait until `busy` is false. */
 export class QuickInputs implements Disposable {
   readonly #life = new Lifetime();
   readonly #free = this.#life.own(new Emitter<void>());
   readonly onFree = this.#free.listen;
+  /** Tells where the keyboard is. The editor returns it to its own parts only, never to a webview. */
+  readonly #origin: () => WayBack | undefined;
+  /** Where the keyboard was before the first of the inputs that follow each other. */
+  #back: WayBack | undefined;
+  /** The same for an input that was closed without an answer; only Esc leads back from there. */
+  #aside: WayBack | undefined;
   #open = 0;
+
+  constructor(origin = NOWHERE) {
+    this.#origin = origin;
+  }
 
   get busy(): boolean {
     return this.#open > 0;
@@ -82,8 +96,29 @@ export class QuickInputs implements Disposable {
     });
   }
 
+  /** The user has closed an input with Esc: the keyboard returns to where it was before. */
+  async setAside(): Promise<void> {
+    const back = this.#aside;
+    this.#aside = undefined;
+    if (!this.busy) await back?.();
+  }
+
   dispose(): void {
     this.#life.dispose();
+  }
+
+  /** An input comes up. The editor receives this before the input, so that Esc in it is known to lead back. */
+  #leave(): void {
+    this.#back = this.#origin() ?? this.#back;
+    this.#aside = undefined;
+    void vscode.commands.executeCommand('setContext', 'parley.inputLeadsBack', this.#back !== undefined);
+  }
+
+  /** Nothing is open any more; `goesOn`: the next step is on its way. */
+  #rest(goesOn: boolean): void {
+    if (!goesOn) this.#back = undefined;
+    void vscode.commands.executeCommand('setContext', 'parley.inputLeadsBack', false);
+    this.#free.fire();
   }
 
   /** `take` reads the answer; undefined means not yet. */
@@ -92,6 +127,7 @@ export class QuickInputs implements Disposable {
     { signal, step, back }: { readonly signal?: AbortSignal } & StepOptions<T>,
     take: () => T | undefined,
   ): Promise<T | undefined> {
+    if (!this.busy) this.#leave();
     this.#open += 1;
     if (step !== undefined) {
       input.step = step;
@@ -116,12 +152,13 @@ export class QuickInputs implements Disposable {
       });
       input.onDidHide(() => {
         this.#open -= 1;
+        if (answer === undefined) this.#aside = this.#back;
         signal?.removeEventListener('abort', hide);
         input.dispose();
         resolve(answer);
         // The caller that awaits this result opens our next input, if there is one.
         setTimeout(() => {
-          if (!this.busy && !this.#life.ended) this.#free.fire();
+          if (!this.busy && !this.#life.ended) this.#rest(answer !== undefined && (step === 1 || step === 2));
         }, 0);
       });
       if (signal?.aborted) {

@@ -36,9 +36,20 @@ export async function addAgent(entry: object): Promise<void> {
   await vscode.workspace.getConfiguration('parley').update('agents', [...list, entry], vscode.ConfigurationTarget.Global);
 }
 
-/** Whether the editor's own menus and lightbulbs offer Parley. */
-export function editorActionsOn(): boolean {
-  return vscode.workspace.getConfiguration('parley').get('editorActions') !== false;
+/** Whether a menu or lightbulb of the editor offers this action. Earlier versions had one boolean for all. */
+export function editorActionOn(action: 'fix' | 'explain' | 'addTest' | 'addProblem'): boolean {
+  const value: unknown = vscode.workspace.getConfiguration('parley').get('editorActions');
+  if (typeof value !== 'object' || value === null) return value !== false;
+  return !(action in value) || (value as Readonly<Record<string, unknown>>)[action] !== false;
+}
+
+/** Replaces the boolean of earlier versions, which menus cannot read, by its equivalent. */
+export async function migrateEditorActions(): Promise<void> {
+  const configuration = vscode.workspace.getConfiguration('parley');
+  const { globalValue, defaultValue } = configuration.inspect('editorActions') ?? {};
+  if (typeof globalValue !== 'boolean') return;
+  const off = Object.fromEntries(Object.keys(defaultValue ?? {}).map((action) => [action, false]));
+  await configuration.update('editorActions', globalValue ? undefined : off, vscode.ConfigurationTarget.Global);
 }
 
 /** Pixels of a line in text editors, computed from the settings as the editor does; rather too few. */

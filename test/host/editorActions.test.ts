@@ -7,6 +7,7 @@ import { Lifetime } from '../../src/base/lifetime.ts';
 import { codeActions } from '../../src/editor/codeActions.ts';
 import { messageIn } from '../../src/editor/commitMessage.ts';
 import { editorCommands } from '../../src/editor/editorActions.ts';
+import { migrateEditorActions } from '../../src/editor/settings.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import type { Content } from '../../src/session/model.ts';
 import { FakeDesk } from './desk.ts';
@@ -26,6 +27,7 @@ describe('Parley in the editor', () => {
       starter: { start: async () => undefined },
       chat: { focus: async () => {}, insert: async (contents) => void inserted.push(...contents) },
       inputs: { input: async () => 'Why so?' },
+      isGuide: () => false,
       newId: () => 'turn',
     });
   };
@@ -35,6 +37,9 @@ describe('Parley in the editor', () => {
     return intent.content;
   };
 
+  const set = (value: unknown) =>
+    vscode.workspace.getConfiguration('parley').update('editorActions', value, vscode.ConfigurationTarget.Global);
+  afterEach(() => set(undefined));
   before(() => {
     life = new Lifetime();
     folder = mkdtempSync(path.join(os.tmpdir(), 'parley-actions-'));
@@ -49,18 +54,35 @@ describe('Parley in the editor', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('offers to fix a problem and to explain what is selected, unless the setting is off', async () => {
+  it('offers to fix a problem and to explain what is selected, each unless it is off', async () => {
     const document = await vscode.workspace.openTextDocument(uri);
     const titles = (range: vscode.Range, problems: readonly vscode.Diagnostic[]) =>
       codeActions(document, range, problems).map(({ title }) => title);
     const problem = new vscode.Diagnostic(new vscode.Range(3, 8, 3, 9), 'b is odd');
-    assert.deepEqual(titles(problem.range, [problem]), ['Fix with Parley', 'Explain with Parley']);
+    assert.deepEqual(titles(problem.range, [problem]), ['Fix with Parley', 'Explain with Parley', 'Add Problem to Chat']);
     assert.deepEqual(titles(new vscode.Range(0, 6, 0, 9), []), ['Explain with Parley', 'Add Test with Parley']);
     assert.deepEqual(titles(new vscode.Range(1, 0, 1, 0), []), []);
-    const configuration = vscode.workspace.getConfiguration('parley');
-    await configuration.update('editorActions', false, vscode.ConfigurationTarget.Global);
-    assert.deepEqual(titles(problem.range, [problem]), []);
-    await configuration.update('editorActions', undefined, vscode.ConfigurationTarget.Global);
+    await set({ explain: false });
+    assert.deepEqual(titles(problem.range, [problem]), ['Fix with Parley', 'Add Problem to Chat']);
+    await set({ fix: false, addProblem: false, addTest: false });
+    assert.deepEqual(titles(problem.range, [problem]), ['Explain with Parley']);
+    assert.deepEqual(titles(new vscode.Range(0, 6, 0, 9), []), ['Explain with Parley']);
+  });
+
+  it('turns everything off for those who had the earlier setting off, and nothing for those who had it on', async () => {
+    const document = await vscode.workspace.openTextDocument(uri);
+    const offered = () => codeActions(document, new vscode.Range(0, 6, 0, 9), []).length;
+    const now = () => vscode.workspace.getConfiguration('parley').get<Record<string, boolean>>('editorActions') ?? {};
+    for (const [earlier, count] of [
+      [false, 0],
+      [true, 2],
+    ] as const) {
+      await set(earlier);
+      assert.equal(offered(), count);
+      await migrateEditorActions();
+      assert.equal(offered(), count);
+      assert.deepEqual([Object.keys(now()).length, new Set(Object.values(now()))], [11, new Set([earlier])]);
+    }
   });
 
   it('sends one prompt with the code around the place and the problems in it', async () => {
@@ -69,6 +91,12 @@ describe('Parley in the editor', () => {
     assert.deepEqual(prompt, { type: 'text', text: 'Fix these problems.' });
     assert.ok(code?.type === 'file' && code.text?.includes('const b = a;') && code.path === uri.fsPath);
     assert.ok(problems?.type === 'file' && /calc\.ts:4:9: b is odd$/.test(problems.text ?? ''));
+  });
+
+  it('puts a problem into the composer, to be asked about', async () => {
+    await commands()['parley.addProblem'](uri, new vscode.Range(3, 8, 3, 9));
+    const [problem] = inserted.splice(0);
+    assert.ok(problem?.type === 'file' && /calc\.ts:4:9: b is odd$/.test(problem.text ?? ''));
   });
 
   it('asks about several selected lines as they are', async () => {

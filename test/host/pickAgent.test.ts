@@ -129,7 +129,7 @@ describe('the list of agents', () => {
 
   it('those of the settings are there at once, the others come when they are found', async () => {
     const { atOnce } = await choose('nobody');
-    assert.deepEqual(atOnce, ['Parley Agent', 'Mine', '$(gear) Add an agent in the settings…', 'Looking for agents on this computer…']);
+    assert.deepEqual(atOnce, ['Parley Agent', 'Mine', '$(gear) Add an agent in the settings…']);
   });
 
   it('a list that comes whole later keeps what is active', () =>

@@ -24,4 +24,32 @@ describe('quick inputs that follow one another', () => {
     assert.deepEqual([free, inputs.busy], [['free'], false]);
     inputs.dispose();
   });
+
+  it('Esc in any of them leads back to where the keyboard was before the first, once, and not from an input that was opened elsewhere', async () => {
+    let isInChat = true;
+    let returned = 0;
+    const inputs = new QuickInputs(() => (isInChat ? async () => void (returned += 1) : undefined));
+    const free = () =>
+      new Promise<void>((resolve) => {
+        inputs.onFree(() => resolve());
+      });
+    const first = inputs.pick([{ label: 'one', value: 1 }], { title: 'first', step: 1 });
+    isInChat = false;
+    const over = free();
+    await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+    assert.equal(await first, 1);
+    await over;
+    const leave = async (step?: 2) => {
+      const pick = inputs.pick([{ label: 'two', value: 2 }], { title: 'another', ...(step ? { step } : {}) });
+      await vscode.commands.executeCommand('workbench.action.closeQuickOpen');
+      assert.equal(await pick, undefined);
+      await inputs.setAside();
+    };
+    await leave(2);
+    assert.equal(returned, 1);
+    await inputs.setAside();
+    await leave();
+    assert.equal(returned, 1);
+    inputs.dispose();
+  });
 });
