@@ -29,8 +29,11 @@ export function pageOf(host: PageHost, log: Log): ChatPage {
   };
 }
 
-/** `name`: the script and the styles of the page. */
-export function loadPage({ webview }: PageHost, extensionUri: vscode.Uri, name = 'main'): void {
+/** `name`: the script and the styles of the page. A tab gets Parley's icon. */
+export function loadPage(host: PageHost, extensionUri: vscode.Uri, name = 'main'): void {
+  const { webview } = host;
+  const icon = (theme: string) => vscode.Uri.joinPath(extensionUri, 'media', `tab-${theme}.svg`);
+  if ('iconPath' in host) host.iconPath = { light: icon('light'), dark: icon('dark') };
   const root = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
   webview.options = { enableScripts: true, localResourceRoots: [root] };
   const nonce = randomBytes(16).toString('base64');

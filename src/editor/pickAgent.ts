@@ -35,7 +35,7 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
   }
   if ('profile' in chosen) return chosen.profile;
   if (chosen.known.file !== undefined) return agents.add(chosen.known.agent);
-  const installed = await install(chosen.known, agents);
+  const installed = await install(chosen.known, agents, inputs);
   return installed && showCheck(installed, agents, inputs, check);
 }
 
@@ -91,12 +91,14 @@ const LOOK_EVERY = 2000;
  * Installs an agent in a visible terminal, once the user has agreed; adds it to the settings when its program exists. Undefined when the user did not
  * agree, or the program is still missing at the end.
  */
-async function install(known: FoundAgent, agents: PickFrom): Promise<Profile | undefined> {
+async function install(known: FoundAgent, agents: PickFrom, inputs: Pick<QuickInputs, 'pick'>): Promise<Profile | undefined> {
   const line = installLine(known);
   const { name } = known.agent;
-  const agree = vscode.l10n.t('Install in Terminal');
-  const text = vscode.l10n.t('{0} is not on this computer. Install it with: {1}', name, line);
-  if ((await vscode.window.showInformationMessage(text, agree)) !== agree) return undefined;
+  const agreed = await inputs.pick([{ label: `$(terminal) ${vscode.l10n.t('Install in Terminal')}`, detail: line, value: true }], {
+    title: plainLabel(name),
+    placeholder: vscode.l10n.t('{0} is not on this computer.', name),
+  });
+  if (!agreed) return undefined;
   const terminal = vscode.window.createTerminal({ name });
   terminal.show();
   const options = { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Installing {0}…', name), cancellable: true };

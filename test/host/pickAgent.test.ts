@@ -127,6 +127,13 @@ describe('the list of agents', () => {
     assert.deepEqual(details, ['node one.mjs', 'node two.mjs --acp', 'three']);
   });
 
+  it('one that is not installed is installed only after the user has seen the command and agreed', async () => {
+    const terminals = vscode.window.terminals.length;
+    const { chosen, added, rows } = await choose('Qwen Code');
+    assert.equal(rows.at(-1), '$(terminal) Install in Terminal | npm install -g @qwen-code/qwen-code');
+    assert.deepEqual([chosen, added, vscode.window.terminals.length], [undefined, [], terminals]);
+  });
+
   it('those of the settings are there at once, the others come when they are found', async () => {
     const { atOnce } = await choose('nobody');
     assert.deepEqual(atOnce, ['Parley Agent', 'Mine', '$(gear) Add an agent in the settings…']);
