@@ -179,9 +179,9 @@ export class Chat {
 
   /** Focuses the element with this id if it has come back elsewhere, otherwise where typing makes sense: the open list of sessions, or the composer. */
   #focus(id = ''): void {
+    if (this.#page.now.popup?.kind === 'sessions') return focusSessions(id);
     const again = id === '' ? null : document.getElementById(id);
     if (again) again.focus();
-    else if (this.#page.now.popup?.kind === 'sessions') focusSessions();
     else this.#composer.focus();
   }
 

@@ -21,8 +21,12 @@ export function openSessions(act: Act): void {
   act.findSessions('');
 }
 
-export function focusSessions(): void {
-  document.getElementById(SEARCH_ID)?.focus();
+/** Focuses the element with this id, or else the search. */
+export function focusSessions(id: string): void {
+  const again = document.getElementById(id) ?? document.getElementById(SEARCH_ID);
+  // The buttons of a row show while the keyboard is in it.
+  again?.closest('.session-line')?.querySelector<HTMLElement>('.session-button')?.focus();
+  again?.focus();
 }
 
 function close(act: Act): void {
