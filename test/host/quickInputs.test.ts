@@ -28,7 +28,10 @@ describe('quick inputs that follow one another', () => {
   it('Esc in any of them leads back to where the keyboard was before the first, once, and not from an input that was opened elsewhere', async () => {
     let isInChat = true;
     let returned = 0;
-    const inputs = new QuickInputs(() => (isInChat ? async () => void (returned += 1) : undefined));
+    const back = async () => {
+      returned += 1;
+    };
+    const inputs = new QuickInputs(() => (isInChat ? back : undefined));
     const free = () =>
       new Promise<void>((resolve) => {
         inputs.onFree(() => resolve());
