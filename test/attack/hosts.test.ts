@@ -321,13 +321,16 @@ test('the patterns of an agent’s form hold nobody up, alone or together', (t) 
         formMisfit(request, answer);
       });
     }
-  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`x${at}`, { type: 'string', pattern: 'a*a*c|b' }]));
+  const formOf = (fields: number) =>
+    Object.fromEntries(Array.from({ length: fields }, (_, at) => [`x${at}`, { type: 'string', pattern: 'a*a*c|b' }]));
+  assertBrief('a form of 10,000 fields', () => assert.throws(() => ask(formOf(10_000))));
+  const many = formOf(1000);
   const values = Object.fromEntries(Object.keys(many).map((name) => [name, [`${'a'.repeat(98)}b`]]));
-  assertBrief('10,000 patterns of one form', () => formReply(ask(many), { kind: 'fields', values }));
+  assertBrief('1,000 patterns of one form', () => formReply(ask(many), { kind: 'fields', values }));
   const looks = t.mock.method(String.prototype, 'match');
   formReply(ask(many), { kind: 'fields', values });
   looks.mock.restore();
-  assert.ok(looks.mock.callCount() <= 1000, `${looks.mock.callCount()} looks at patterns that have no steps`);
+  assert.ok(looks.mock.callCount() <= 100, `${looks.mock.callCount()} looks at patterns that have no steps`);
   // What can be checked in time still is.
   const code = ask({ x: { type: 'string', pattern: '^[a-z]+-[0-9]{2,4}$' } });
   assert.equal(formReply(code, { kind: 'fields', values: { x: ['ABC'] } }), undefined);

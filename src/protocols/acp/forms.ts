@@ -25,6 +25,11 @@ const property = z.looseObject({
   items: soft(z.object({ enum: soft(z.array(text)), anyOf: soft(z.array(named)), oneOf: soft(z.array(named)) })),
 });
 type Property = z.output<typeof property>;
+/** Nobody fills in a form of more fields; reading them takes long. */
+const MOST_FIELDS = 1000;
+const fewFields = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === 'object' && value !== null && Object.keys(value).length <= MOST_FIELDS,
+);
 
 export const formRequest = z.object({
   mode: z.literal('form'),
@@ -33,7 +38,7 @@ export const formRequest = z.object({
   toolCallId: z.nullish(z.string()),
   requestedSchema: z.object({
     title: softText,
-    properties: z._default(z.record(z.string(), property), {}),
+    properties: z._default(z.pipe(fewFields, z.record(z.string(), property)), {}),
     required: soft(z.array(text)),
   }),
 });
@@ -248,7 +253,7 @@ function matches(text: string, pattern: string | null | undefined, steps: number
 }
 /** Steps that the patterns of one form may take together, about 10 ms. */
 const MOST_STEPS = 2_000_000;
-const LEAST_STEPS = MOST_STEPS / 1000;
+const LEAST_STEPS = MOST_STEPS / 500;
 
 function stepsEach({ requestedSchema: { properties } }: FormRequest): number {
   return MOST_STEPS / Math.max(1, Object.values(properties).filter(({ pattern }) => pattern != null).length);
