@@ -134,6 +134,7 @@ async function symbolsOf(query: string, limit: number): Promise<readonly Mention
     .map(({ name, location }) => {
       const line = location.range.start.line + 1;
       const detail = `${vscode.workspace.asRelativePath(location.uri)}:${line}`;
-      return { kind: 'symbol', label: name, detail, path: location.uri.fsPath, line };
+      // The language service of TypeScript marks functions so.
+      return { kind: 'symbol', label: name.replace(/\(\)$/, ''), detail, path: location.uri.fsPath, line };
     });
 }

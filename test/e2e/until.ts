@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Waits until it holds; throws after 60 seconds. */
-export async function until(holds: () => boolean, what: string): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   for (let wait = 0; wait < 600; wait += 1) {
-    if (holds()) return;
+    if (await holds()) return;
     await pause(100);
   }
   throw new Error(`not so: ${what}`);

@@ -493,7 +493,9 @@ test('changed lines have the colours of their language, with the mark of what ch
   for (const message of stage.sent)
     if (message.type === 'call' && message.method === 'colourCode') stage.reply(message.id, { looks, lines: [[5, 1, 13, 0, 7, 2]] });
   await stage.settle();
-  const styled = stage.all('.l[data-s="+"] span[style]').map(({ style, textContent }) => [textContent, style.color, style.fontWeight]);
+  const styled = stage
+    .all('.l[data-s="+"] .coloured')
+    .map(({ style, textContent }) => [textContent, style.getPropertyValue('--colour'), style.fontWeight]);
   assert.deepEqual(styled, [
     ['const', '#0000ff', 'bold'],
     ['// note', '#00ff00', ''],

@@ -123,7 +123,10 @@ function withMark(looks: readonly Styled[], changed: readonly Range[] | undefine
   const drawn: unknown[] = [];
   let at = 0;
   for (const { from, to } of changed) {
-    drawn.push(cutRuns(looks, at, from).map(runView), html`<span class="changed">${cutRuns(looks, from, to).map(runView)}</span>`);
+    drawn.push(
+      cutRuns(looks, at, from).map(runView),
+      html`<span class="changed">${cutRuns(looks, from, to).map(({ text }) => visible(text))}</span>`,
+    );
     at = to;
   }
   return [drawn, cutRuns(looks, at, Number.POSITIVE_INFINITY).map(runView)];
@@ -142,7 +145,7 @@ function cutRuns(looks: readonly Styled[], from: number, to: number): readonly S
 
 function runView({ text, css }: Styled): unknown {
   // As a property: the page's policy refuses styles as attributes.
-  return css ? html`<span .style=${css}>${visible(text)}</span>` : visible(text);
+  return css ? html`<span class="coloured" .style=${css.replace(/^color:/, '--colour:')}>${visible(text)}</span>` : visible(text);
 }
 
 /** Pairs removed lines with the added ones that replace them: index -> text to compare with. */

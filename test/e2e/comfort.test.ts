@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import type { Locator } from 'playwright-core';
+import type { Theme } from '../workbench/settings.ts';
+import { suite } from './suite.ts';
+import { until } from './until.ts';
+import { wirePeer } from './wirePeer.ts';
+
+const CODE = `import type { Session } from './session';
+
+/** Counts lines. */
+export class Tally<T extends string> {
+  static readonly LIMIT = 1_000;
+  constructor(private start: number) {}
+  async add(text: string): Promise<number> {
+    const lines = text.split(/\\r?\\n/g).map((line) => line.trim());
+    if (lines.length > Tally.LIMIT) throw new Error('too many');
+    return Math.max(0, this.start);
+  }
+}
+`;
+const peer = await wirePeer(
+  {
+    initialize: { server: { name: 'Kimi Code CLI', version: '1.49.0' }, capabilities: { supports_image: true } },
+    turns: [[{ text: `Look at **this**:\n\n\`\`\`ts\n${CODE}\`\`\`\n` }]],
+  },
+  0,
+);
+const inWindow = suite({
+  name: 'comfort',
+  prepare: async (folder) => {
+    writeFileSync(path.join(folder, 'tally.ts'), CODE);
+    return { machineSettings: peer.settings, env: peer.env, agents: 'fake.mjs', end: async () => peer.remove() };
+  },
+  // What only a language service and the brackets add to the grammar's colours.
+  settings: { 'editor.semanticHighlighting.enabled': false, 'editor.bracketPairColorization.enabled': false },
+});
+
+/** The letters of lines with their colours, from the top; blanks are left out. */
+const lettersIn = (lines: Locator): Promise<readonly string[]> =>
+  lines.evaluateAll((all) => {
+    const view = all[0]?.ownerDocument.defaultView;
+    const placed = all.map((line) => ({ line, top: line.getBoundingClientRect().top })).sort((one, other) => one.top - other.top);
+    return placed.flatMap(({ line }) => {
+      const texts = line.ownerDocument.createTreeWalker(line, 4);
+      const letters: string[] = [];
+      for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+        const colour = text.parentElement && view ? view.getComputedStyle(text.parentElement).color : '';
+        for (const letter of (text.textContent ?? '').replace(/\s/g, '')) letters.push(`${letter} ${colour}`);
+      }
+      return letters;
+    });
+  });
+
+test(
+  'code has the same colours in the chat as in the editor, in every theme',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    await window.openChat();
+    await window.chatWidth(600);
+    await chat.exchange('show me');
+    await window.openFile('tally.ts');
+    const code = chat.lastTurn.locator('code[data-language]');
+    const themes: readonly Theme[] = ['dark', 'light', 'contrast', 'contrastLight'];
+    for (const theme of themes) {
+      await window.theme(theme);
+      await chat.wears(theme);
+      const both = () => Promise.all([lettersIn(page.locator('.editor-instance .view-line')), lettersIn(code)]);
+      // Both get their colours a while after the theme has changed.
+      await until(async () => new Set((await both()).map(String)).size === 1, `the same colours, ${theme}`);
+      const [, ours] = await both();
+      assert.ok(new Set(ours.map((letter) => letter.slice(2))).size > 5, `${theme}: several colours`);
+    }
+    await window.pictures('comfort-code', themes);
+  }),
+);
+
+test(
+  'the context menu copies a message, and an answer as Markdown',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = async (over: string, row: string) => {
+      await chat.lastTurn.locator(over).first().click({ button: 'right' });
+      await page.locator('.monaco-menu .action-label', { hasText: row }).click();
+      await page.locator('.monaco-menu').waitFor({ state: 'hidden' });
+    };
+    // The clipboard is written a while after the menu has closed.
+    const pasted = async () => {
+      await chat.composer.fill('');
+      await chat.composer.press('Control+V');
+      return chat.composer.inputValue();
+    };
+    await copied('.prompt', 'Copy Message');
+    await until(async () => (await pasted()) === 'show me', 'the message is copied');
+    await copied('.answer .markdown p', 'Copy Answer as Markdown');
+    await until(async () => /^Look at \*\*this\*\*:\n\n```ts\nimport type/.test(await pasted()), 'the answer is copied');
+    await chat.composer.fill('');
+  }),
+);
