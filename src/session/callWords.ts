@@ -367,7 +367,7 @@ function decisionText({ decision, status }: ToolCall): string | undefined {
   if (isRejected && status === 'running') return t('Rejected');
   if (by === 'rule') return `${isRejected ? t('by your rule') : t('allowed by your rule')}${quoted(rule && coveredBy(rule))}`;
   if (isRejected) return `${t('by you')}${quoted(feedback)}`;
-  if (effect === 'allow_once') return t('allowed once by you');
+  if (effect === 'allow_once') return t('allowed by you');
   if (effect === 'allow_always') return forSession(label) ? t('allowed by you for this session') : t('allowed by you from now on');
   return `“${label}”`;
 }

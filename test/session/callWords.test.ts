@@ -61,7 +61,7 @@ test('a command says how it ended, and the rows below a failure do not hide it',
 
 test('a row says who decided', () => {
   const run = (decision: NonNullable<ToolCall['decision']>) => said(call({ kind: 'execute', input: { command: 'ls' }, decision }));
-  assert.equal(run({ kind: 'approval', by: 'user', effect: 'allow_once' }), 'Ran ls allowed once by you');
+  assert.equal(run({ kind: 'approval', by: 'user', effect: 'allow_once' }), 'Ran ls allowed by you');
   const rule = { kind: 'command', pattern: 'ls *' };
   assert.equal(
     run({ kind: 'approval', by: 'rule', effect: 'allow_once', rule }),

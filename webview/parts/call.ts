@@ -50,7 +50,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class="words">${wordsView(words)}${countsOf(call, words)}${asidesOf(call, words, steps, open)}</span>
+        <span class="words">${wordsView(words)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -70,20 +70,13 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
   </div>`;
 }
 
-/** Labels of a row besides its title. Allowed once is the usual case, so only an open row shows it. */
-function asidesOf(
-  { decision }: ToolCall,
-  { result, problem, decided }: CallWords,
-  steps: number,
-  open: boolean,
-): readonly TemplateResult[] {
-  const isUsual = decision?.kind === 'approval' && decision.by === 'user' && decision.effect === 'allow_once';
+/** Labels of a row besides its title. */
+function asidesOf({ result, problem, decided }: CallWords, steps: number): readonly TemplateResult[] {
   const faint = [...(steps > 0 ? [steps === 1 ? t('1 step') : t('{0} steps', steps)] : []), ...(result === undefined ? [] : [result])];
-  const who = decided === undefined || (isUsual && !open) ? [] : [decided];
   return [
     ...faint.map((text) => html` <span class="aside faint">${text}</span>`),
     ...(problem === undefined ? [] : [html` <span class="aside bad">${problem}</span>`]),
-    ...who.map((text) => html` <span class="aside faint">${visible(text)}</span>`),
+    ...(decided === undefined ? [] : [html` <span class="aside faint">${visible(decided)}</span>`]),
   ];
 }
 
@@ -152,12 +145,13 @@ function stopView(view: View, callId: string, title: string): TemplateResult {
     @click=${() => view.act.intent({ type: 'stopCall', callId })}>${iconOf('stop')}</button>`;
 }
 
-/** True for rows that open by themselves: work under way, failures, and changes until their turn ends. */
+/** True for rows that open by themselves: work under way, failures, and changes until their turn ends, unless the user has allowed them. */
 function usuallyOpen(view: View, call: ToolCall, running: boolean): boolean {
   if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
   if (call.status === 'waiting' || call.status === 'rejected' || isRejection(call.decision)) return false;
   if (call.error || (call.status === 'failed' && call.output.length > 0)) return true;
-  if (call.output.some((output) => output.kind === 'diff')) return running;
+  if (call.output.some((output) => output.kind === 'diff'))
+    return running && !(call.decision?.kind === 'approval' && call.decision.by === 'user');
   // A call without an input exists only for its output.
   if (call.input === undefined && call.inputText === '' && call.output.some((output) => output.kind === 'terminal')) return true;
   return !isSettled(call) && (call.kind === 'execute' ? call.output.length > 0 : call.output.some((output) => output.kind === 'terminal'));
