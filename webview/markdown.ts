@@ -126,6 +126,8 @@ function escaped(text: string): string {
 
 /** Limit of `*` and `_` in one paragraph, heading, cell or list line; beyond it they stay literal, as pairing them takes quadratic time. */
 const MOST_MARKS = 200;
+/** UTF-16 units of a heading that is underlined; a longer one is a paragraph. */
+const LONGEST_HEADING = 2_000;
 /** Limit of nested quotes and lists; deeper content is a paragraph. Each level is a nested call. */
 const DEEPEST = 50;
 
@@ -156,6 +158,13 @@ class BoundTokenizer extends Tokenizer {
   override escape(src: string): ReturnType<Tokenizer['escape']> {
     const marks = this.lexer instanceof SafeLexer && this.lexer.crowded ? /^[*_][\w*]*/.exec(src)?.[0] : undefined;
     return marks === undefined ? super.escape(src) : { type: 'escape', raw: marks, text: marks };
+  }
+
+  /** Looks for the line below a heading as far as a heading goes, not to the end of the text. */
+  override lheading(src: string): ReturnType<Tokenizer['lheading']> {
+    if (src.length <= LONGEST_HEADING) return super.lheading(src);
+    const near = src.slice(0, LONGEST_HEADING);
+    return super.lheading(near.slice(0, near.lastIndexOf('\n') + 1));
   }
 
   override blockquote(src: string): ReturnType<Tokenizer['blockquote']> {

@@ -24,8 +24,8 @@ const CATCH_UP_MS = 200;
 const BLOCKS_TOGETHER = 40;
 /** UTF-16 units of accumulated text drawn per frame. */
 const A_FRAME = 4_000;
-/** A label in brackets without a following parenthesis: it may be defined later. */
-const MAY_LINK = /\[[^\]]+\](?!\()/;
+/** A label in brackets, of at most 999 characters as everywhere, without a following parenthesis: it may be defined later. */
+const MAY_LINK = /\[[^\]]{1,999}\](?!\()/;
 
 /**
  * Markdown that grows. The result depends on the text only, not on the pieces it came in; a finished block is never read or drawn again (except for a

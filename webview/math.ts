@@ -23,7 +23,7 @@ export const mathExtensions: readonly TokenizerAndRendererExtension[] = [
   {
     name: 'mathBlock',
     level: 'block',
-    start: (src) => startIn(src.slice(0, endOfParagraph(src)), /(?:^|\n)(?:\$\$|\\\[)/),
+    start: formulaInParagraph,
     tokenizer: (src) => tokenOf('mathBlock', BY_ITSELF.exec(src)),
     renderer: (token) => `<p>${drawnAs('block', (token as MathToken).text)}</p>`,
   },
@@ -36,14 +36,26 @@ export const mathExtensions: readonly TokenizerAndRendererExtension[] = [
   },
 ];
 
-/** The parser calls this for each of its tokens: searches only as far as the next one can reach. */
+/** The parser calls this for each of its tokens, with the text behind the first character: searches only as far as the next one can reach. */
 function startIn(text: string, beginning: RegExp): number | undefined {
   return /[$\\]/.test(text) ? beginning.exec(text)?.index : undefined;
 }
 
-function endOfParagraph(text: string): number {
-  const end = text.indexOf('\n\n');
-  return end < 0 ? text.length : end;
+/** At most `LONGEST`: a formula further inside a paragraph stays as written. */
+/** Lines of a paragraph that are tried as the beginning of a formula; each may cost as much as the longest formula. */
+const MOST_TRIES = 8;
+
+/** The line end before the next formula of this paragraph. The parser reads the paragraph again for each, so only what is one counts. */
+function formulaInParagraph(src: string): number | undefined {
+  const near = src.slice(0, LONGEST);
+  const end = near.indexOf('\n\n');
+  let tries = 0;
+  for (const { index } of near.slice(0, end < 0 ? LONGEST : end).matchAll(/\n(?=\$\$|\\\[)/g)) {
+    if (tokenOf('mathBlock', BY_ITSELF.exec(src.slice(index + 1, index + 2 * LONGEST)))) return index;
+    tries += 1;
+    if (tries === MOST_TRIES) return undefined;
+  }
+  return undefined;
 }
 
 function tokenOf(type: string, found: RegExpExecArray | null): MathToken | undefined {

@@ -2,6 +2,7 @@ import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { math } from '../../webview/bundles/math.ts';
+import { blocksOf } from '../../webview/markdown.ts';
 import { MarkdownView } from '../../webview/markdownView.ts';
 import { provide } from '../../webview/onDemand.ts';
 import { assertLinear } from '../attack/linear.ts';
@@ -191,6 +192,11 @@ test('formulas are told from prices and variables', () => {
   assert.match(root.textContent ?? '', /for \$5 to \$10, \$HOME, \$PATH and US\$5\./);
 });
 
+test('a formula in the middle of a paragraph, and a heading behind it', () => {
+  const root = oneShot('Text\n$$\na\n$$\nmore\n\nHead\n===\n\n$$\n$$\n');
+  assert.match(root, /<p[^>]*>Text<\/p>.*title="math block">a<\/code>.*<h1>Head<\/h1>.*\$\$/s);
+});
+
 test('a formula becomes MathML that leads nowhere', () => {
   assert.match(math('\\frac{1}{2}', true), /^<math[^>]*display="block".*<mfrac>/s);
   for (const tex of ['\\href{javascript:alert(1)}{x}', '\\includegraphics{https://host.test/a.png}', '\\class{a}{x}'])
@@ -302,7 +308,14 @@ test('a diagram has the colours of the theme, is flat, and is drawn again when t
 });
 
 test('marks without end of which nothing comes are drawn in time proportional to them', () => {
-  for (const piece of ['~', '`', '#', '>', '- ', '|', '. ']) {
-    assertLinear(`answer of ${JSON.stringify(piece)}`, 2000, (size) => () => oneShot(piece.repeat(size / piece.length)));
+  // A formula and a heading are looked for some thousand characters ahead.
+  const ahead = ['$', '$$\n', '\\[\n'];
+  for (const piece of ['~', '`', '#', '>', '- ', '|', '. ', ...ahead]) {
+    assertLinear(
+      `answer of ${JSON.stringify(piece)}`,
+      ahead.includes(piece) ? 12_000 : 2000,
+      (size) => () => oneShot(piece.repeat(size / piece.length)),
+    );
   }
+  assertLinear('formulas in one paragraph', 12_000, (size) => () => blocksOf('x\n$$a$$\n'.repeat(size / 8), {}));
 });
