@@ -101,6 +101,11 @@ test('what was rejected did not run, whatever the agent reports of it; unless it
     assert.deepEqual([callGroup(one, session()), hasRun(one)], [undefined, false], status);
   }
   assert.equal(said(call({ kind: 'fetch', title: 'Look it up', decision })), 'Rejected Look it up by you');
+  const url = { url: 'http://a.example' };
+  assert.equal(said(call({ kind: 'fetch', title: 'Fetch', input: url, decision })), 'Rejected http://a.example by you');
+  const tool = { kind: 'other', name: 'mcp__github__create_issue' } as const;
+  assert.equal(said(call({ ...tool, decision })), 'Rejected create_issue of github by you');
+  assert.equal(said(call({ ...tool, status: 'cancelled' })), 'Stopped create_issue of github');
   assert.equal(said(call({ kind: 'execute', input: { command: 'ls' }, decision, status: 'running' })), 'Running ls Rejected');
 });
 
