@@ -35,10 +35,11 @@ export class Composer {
     this.#completion = new Completion(page);
   }
 
-  template(view: View): TemplateResult {
+  template(view: View): TemplateResult | typeof nothing {
     const { session, memory } = view;
     if (this.#view && hasSettled(this.#view.session, session)) this.ignoreEscape();
     this.#view = view;
+    if (session.link.state === 'recorded') return nothing;
     const busy = isBusy(session);
     const offers = session.link.state === 'ready' ? session.link.offers : {};
     const { menu, at } = this.#completion;

@@ -41,6 +41,8 @@ export function linkView(view: View): TemplateResult | typeof nothing {
       return closedView(view, link);
     case 'ready':
       return nothing;
+    case 'recorded':
+      return html`<section class="banner" aria-label=${t('Connection')}><p>${t('This is a recording. It can be read, not continued.')}</p></section>`;
   }
 }
 

@@ -67,7 +67,9 @@ async function send(deps: EditorActionDeps, text: string, content: readonly Cont
 
 /** Undefined when there can be none. */
 async function sessionInFront({ sessions, starter }: EditorActionDeps): Promise<HostedSession | undefined> {
-  const sessionId = sessions.active ?? (await starter.start());
+  const front = sessions.active;
+  const isRecorded = front !== undefined && sessions.get(front)?.store.now.link.state === 'recorded';
+  const sessionId = front === undefined || isRecorded ? await starter.start() : front;
   return sessionId === undefined ? undefined : sessions.get(sessionId);
 }
 

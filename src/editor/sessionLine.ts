@@ -21,5 +21,7 @@ export function sessionLine({ id, store, profile }: HostedSession): SessionLine 
 }
 
 export function stateOf(session: Session): SessionLine['state'] {
-  return session.link.state === 'ready' && isBusy(session) ? 'busy' : session.link.state;
+  const { state } = session.link;
+  if (state === 'recorded') return 'closed';
+  return state === 'ready' && isBusy(session) ? 'busy' : state;
 }

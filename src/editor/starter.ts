@@ -111,7 +111,7 @@ export class Starter {
   /** Applies a change of the bundled agent's model settings: idle sessions restart it, for the others the user decides. */
   async modelChanged(): Promise<void> {
     const mine = this.#sessions.all.flatMap((id) => this.#sessions.get(id) ?? []).filter((one) => one.profile === BUNDLED_AGENT);
-    const running = mine.filter((one) => one.store.now.link.state !== 'closed');
+    const running = mine.filter(({ store: { now } }) => now.link.state === 'opening' || now.link.state === 'ready');
     const busy = running.filter((one) => isBusy(one.store.now));
     for (const session of running) if (!busy.includes(session)) void session.restart();
     if (busy.length === 0) return;

@@ -93,6 +93,7 @@ export class LiveSession implements HostedSession, Disposable {
       const text = t('Part of this conversation was damaged on disk and could not be read ({0} records).', lost);
       this.#emit({ type: 'notice', notice: { level: 'warn', text } });
     }
+    if (this.#isRecorded) return;
     this.#emit({ type: 'link.closed', reason: interrupted(), next: ['restart'], at: this.#deps.now() });
   }
 
@@ -112,7 +113,7 @@ export class LiveSession implements HostedSession, Disposable {
 
   /** Opens the conversation; the session's link shows the outcome. */
   async start(resume?: Resume): Promise<void> {
-    if (this.#agent.kind === 'disposed') return;
+    if (this.#agent.kind === 'disposed' || this.#isRecorded) return;
     const launching: AgentState = { kind: 'launching' };
     this.#agent = launching;
     this.#emit({ type: 'link.opening' });
@@ -135,13 +136,14 @@ export class LiveSession implements HostedSession, Disposable {
     }
   }
 
-  /** Ends the agent and starts it again on the same conversation; the transcript stays. */
   /** Restarts an agent at rest with a changed launch. One at work takes it with its next start. */
   restartAtRest(): void {
     if (this.store.now.link.state === 'ready' && !isBusy(this.store.now)) void this.restart();
   }
 
+  /** Ends the agent and starts it again on the same conversation; the transcript stays. */
   async restart(): Promise<void> {
+    if (this.#isRecorded) return;
     this.#end(interrupted());
     const { resumeKey: key, partial, turns } = this.store.now;
     // Replays the whole conversation instead of continuing from a partial history.
@@ -159,7 +161,7 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   send(intent: Intent): void {
-    if (this.#agent.kind === 'disposed') return;
+    if (this.#agent.kind === 'disposed' || this.#isRecorded) return;
     switch (intent.type) {
       case 'prompt':
         return this.#prompt({
@@ -225,6 +227,11 @@ export class LiveSession implements HostedSession, Disposable {
     const adapter = this.#adapter;
     if (!adapter?.signOut) throw new Error('This agent has nothing to sign out of.');
     await adapter.signOut();
+  }
+
+  /** True for a recording: it is read, and nothing starts or changes it. */
+  get #isRecorded(): boolean {
+    return this.store.now.link.state === 'recorded';
   }
 
   /** Ends the agent; the session stays readable. Settles when its process is gone. */
@@ -299,6 +306,7 @@ export class LiveSession implements HostedSession, Disposable {
   }
 
   #end(reason: string): void {
+    if (this.#isRecorded) return;
     const agent = this.#agent;
     this.#agent = { kind: 'gone' };
     if (agent.kind === 'open') this.#settle(agent);

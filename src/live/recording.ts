@@ -1,4 +1,5 @@
 import { parseJson } from '../base/json.ts';
+import { t } from '../base/l10n.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Session } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
@@ -9,7 +10,7 @@ const ACTING: ReadonlySet<string> = new Set(['queue.set', 'ask.opened', 'resume.
 
 /**
  * `start` with what a recording (`--record` without an editor) tells: one JSON object a line, of which those with an `event` are applied. Undefined
- * when it holds no event. Lines that cannot be read change nothing.
+ * when it holds no event. Lines that cannot be read change nothing. What runs at its end is cut off there.
  */
 export function sessionOfRecording(text: string, start: Session): Session | undefined {
   let session = start;
@@ -21,7 +22,12 @@ export function sessionOfRecording(text: string, start: Session): Session | unde
     events += 1;
     if (!ACTING.has(event.type)) session = applied(session, event);
   }
-  return events === 0 ? undefined : session;
+  if (events === 0) return undefined;
+  const at = session.turns.at(-1)?.startedAt ?? 0;
+  return {
+    ...applied(session, { type: 'link.closed', reason: t('Interrupted: the window or the agent was closed.'), at }),
+    link: { state: 'recorded' },
+  };
 }
 
 /** The events that make a session like this one of a new one: its title, its turns with their files, and the output of its commands. */

@@ -49,7 +49,9 @@ export type Link =
   /** `stops`: what is done before it is ready can be stopped. */
   | { readonly state: 'opening'; readonly note?: string; readonly stops?: true; readonly next?: readonly Remedy[] }
   | { readonly state: 'ready'; readonly offers: Offers }
-  | { readonly state: 'closed'; readonly reason: string; readonly detail?: string; readonly next?: readonly Remedy[] };
+  | { readonly state: 'closed'; readonly reason: string; readonly detail?: string; readonly next?: readonly Remedy[] }
+  /** What another program or window recorded: it is read, and no agent goes on with it. */
+  | { readonly state: 'recorded' };
 /** The capabilities that this agent announced. Absent means: do not show the control. */
 export interface Offers {
   readonly images?: true;

@@ -46,9 +46,11 @@ test('what a recording says does nothing: it answers, sends and resumes nothing'
     assert.deepEqual([session.store.now.asks, session.store.now.queue, session.store.now.resumeKey], [[], [], undefined]);
     assert.deepEqual(script.conversations, [], 'no agent was started');
     await session.restart();
-    script.last().ready();
+    session.send({ type: 'prompt', turnId: 't2', content: [{ type: 'text', text: 'go' }] });
+    sessions.switchTo('r');
     await new Promise(setImmediate);
-    assert.deepEqual(script.last().heard, [], 'nothing was sent');
+    assert.deepEqual(script.conversations, [], 'it is only read');
+    assert.deepEqual([session.store.now.link.state, session.store.now.turns.length], ['recorded', 1]);
   } finally {
     sessions.dispose();
     await sessions.gone();

@@ -575,6 +575,20 @@ test('the line above the composer has a clock, tells silence from work, and offe
   assert.equal(stage.text('.strip-line'), 'Working 0:47');
 });
 
+test('a recording is read: it says so, and there is nothing to write, repeat, restart or restore with', async () => {
+  const error = { message: 'No.', next: ['retry', 'restart'] } as const;
+  const stage = await Stage.open(
+    session({ link: { state: 'recorded' }, turns: [turn({ id: 't1', status: 'done' }), turn({ id: 't2', status: 'failed', error })] }),
+  );
+  assert.match(stage.text('.banner'), /^This is a recording/);
+  assert.equal(stage.all('textarea, vscode-button').length, 0);
+  const labels = stage.all('.again button, .sum button').map((one) => one.getAttribute('aria-label') ?? '');
+  assert.deepEqual(
+    labels.filter((label) => !label.startsWith('Copy')),
+    [],
+  );
+});
+
 test('a running command is no silence: its row has a clock of its own', async (t) => {
   const now = 1_800_000_000_000;
   t.mock.timers.enable({ apis: ['Date', 'setInterval'], now });

@@ -16,7 +16,7 @@ export function remedies(
   // Our model setting is for the included agent; all others bring their own sign-in.
   const unfit: Remedy = view.profile?.model === undefined ? 'configureModel' : 'signIn';
   const fitting = (next ?? []).filter((remedy) => remedy !== unfit);
-  if (fitting.length === 0) return nothing;
+  if (fitting.length === 0 || view.session.link.state === 'recorded') return nothing;
   return html`<div class="actions">
     ${fitting.map(
       (remedy, index) =>

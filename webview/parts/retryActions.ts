@@ -14,9 +14,10 @@ export function mayEdit({ link, turns }: Session): boolean {
   return link.state === 'ready' && link.offers.edit === true && turns.at(-1)?.status !== 'running';
 }
 
-/** How an earlier message can be edited: in its place, appended after all others, or not before the running turn has ended. */
+/** How an earlier message can be edited: in its place, appended after all others, or not now: before the running turn has ended, and in a recording. */
 export function wayToEdit(session: Session): 'replace' | 'append' | 'later' {
   const { link } = session;
+  if (link.state === 'recorded') return 'later';
   if (link.state !== 'ready' || link.offers.edit !== true) return 'append';
   return mayEdit(session) ? 'replace' : 'later';
 }
@@ -30,7 +31,8 @@ function hasRestorable(turn: Turn): boolean {
 export function retryActionsView(view: View, turn: Turn): TemplateResult | typeof nothing {
   const { draft } = saidIn(turn);
   const { turns } = view.session;
-  const mayRestore = turns.at(-1)?.status !== 'running' && turns.slice(turns.indexOf(turn)).some(hasRestorable);
+  const mayRestore =
+    view.session.link.state !== 'recorded' && turns.at(-1)?.status !== 'running' && turns.slice(turns.indexOf(turn)).some(hasRestorable);
   if (turn.prompt.length === 0 || (draft === '' && wayToEdit(view.session) === 'later' && !mayRestore)) return nothing;
   return html`<div class="again">
     ${draft === '' ? nothing : small('copy', t('Copy this message'), () => view.act.copy(draft))}
@@ -47,7 +49,8 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
   const { session } = view;
   const answer = answerText(turn);
   const last = session.turns.at(-1) === turn;
-  const mayRepeat = turn.prompt.length > 0 && (last ? turn.status !== 'failed' : wayToEdit(session) === 'append');
+  const mayRepeat =
+    session.link.state !== 'recorded' && turn.prompt.length > 0 && (last ? turn.status !== 'failed' : wayToEdit(session) === 'append');
   const mayCopy = last && session.link.state === 'ready' && session.link.offers.fork === true;
   const again = () =>
     view.act.intent({

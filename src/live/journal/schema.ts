@@ -290,6 +290,7 @@ const state = z.looseObject({
       z.looseObject({ state: z.literal('opening') }),
       z.looseObject({ state: z.literal('ready'), offers }),
       z.looseObject({ state: z.literal('closed'), reason: text }),
+      z.looseObject({ state: z.literal('recorded') }),
     ]),
     asks: list(ask),
     queue: list(queued),
