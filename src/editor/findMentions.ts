@@ -61,9 +61,10 @@ export class MentionFinder {
     }
   }
 
-  /** Opens a source file unseen, where none is open: language services load with their first file. */
+  /** Opens a source file of the workspace unseen, where none is in sight: language services load what belongs to their first file. */
   async #wake(): Promise<void> {
-    if (vscode.workspace.textDocuments.some(({ uri }) => uri.scheme === 'file' && SOURCE.test(uri.path))) return;
+    const shown = vscode.window.visibleTextEditors.map(({ document }) => document.uri);
+    if (shown.some((uri) => SOURCE.test(uri.path) && vscode.workspace.getWorkspaceFolder(uri))) return;
     const files = await this.#files().catch(() => []);
     const sources = files.filter(({ path: name }) => SOURCE.test(name));
     const [first] = sources.sort((a, b) => a.path.length - b.path.length);

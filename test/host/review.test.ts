@@ -273,7 +273,7 @@ describe('review of changes', () => {
     } finally {
       Object.assign(vscode.window, { showInformationMessage: shown });
     }
-    assert.match(said.join(), /^You have changed what the agent proposes/);
+    assert.match(said.join(), /: edited by you$/);
   });
 
   it('a piece of a file is plain text: it is not checked as a file of its language', async () => {
