@@ -94,7 +94,16 @@ test('what is saved is the whole session, also what came before somebody looked,
   assert.deepEqual([replayed.title, replayed.terminals], ['About ink', answered.terminals]);
   const [first, second] = answered.turns;
   const prompt = [{ type: 'text', text: 'Buy ink, the key is [left out]' }];
-  assert.deepEqual(replayed.turns, [{ ...first, prompt }, second]);
+  const cut = {
+    endedAt: 0,
+    cutOff: true,
+    status: 'failed',
+    error: { message: 'Interrupted: the window or the agent was closed.', next: ['retry'] },
+  };
+  assert.deepEqual(replayed.turns, [
+    { ...first, prompt },
+    { ...second, ...cut },
+  ]);
 });
 
 test('a session that never rests keeps its latest rows', () => {
