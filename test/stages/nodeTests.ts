@@ -31,32 +31,31 @@ export async function runNodeTests(tally: Tally, spec: NodeTestRun): Promise<voi
   if (!bundled) return;
   const signal = AbortSignal.timeout(spec.totalMs);
   setMaxListeners(0, signal); // the runner adds one per file
-  const results = await runFiles(spec, files, signal);
-  const failed = spec.secondAttempt ? files.filter((file) => results.get(file)?.some(({ failure }) => failure !== undefined)) : [];
-  if (failed.length > 0 && !signal.aborted) {
-    for (const { title, failure } of failed.flatMap((file) => results.get(file) ?? []))
-      if (failure !== undefined) tally.unsteady(title, failure);
-    for (const [file, second] of await runFiles(spec, failed, signal)) results.set(file, second);
-  }
-  for (const { title, failure } of [...results.values()].flat()) {
-    if (failure === undefined) tally.pass();
-    else tally.fail(title, failure);
-  }
+  const fail: Tell = (title, failure) => tally.fail(title, failure);
+  const results = await runFiles(spec, files, signal, spec.secondAttempt ? (title, failure) => tally.unsteady(title, failure) : fail);
+  const failed = spec.secondAttempt ? files.filter((file) => results.get(file)?.some(({ ok }) => !ok)) : [];
+  if (failed.length > 0) for (const [file, second] of await runFiles(spec, failed, signal, fail)) results.set(file, second);
+  for (const { ok } of [...results.values()].flat()) if (ok) tally.pass();
   console.log(`        ${stage}: ${[...results.values()].flat().length} tests in ${files.length} files`);
 }
 
 interface Result {
   readonly title: string;
-  readonly failure?: string;
+  readonly ok: boolean;
 }
+type Tell = (title: string, failure: string) => void;
 
-/** Runs bundled files; the results of each, of which a file has at least one unless tests are chosen by name. */
-async function runFiles(spec: NodeTestRun, files: readonly string[], signal: AbortSignal): Promise<Map<string, Result[]>> {
+/** Runs bundled files and tells of each failure at once; the results of each file, at least one unless tests are chosen by name. */
+async function runFiles(spec: NodeTestRun, files: readonly string[], signal: AbortSignal, tell: Tell): Promise<Map<string, Result[]>> {
   const { name, concurrency, limitMs } = spec;
   const targets = new Map(files.map((file) => [path.resolve('out', spec.stage, file.replace(/\.ts$/, '.mjs')), file]));
   // Some versions of node name the source by its source map, some the bundle.
   const sources = new Map([...targets, ...files.map((file) => [path.resolve(file), file] as const)]);
   const results = new Map<string, Result[]>(files.map((file) => [file, []]));
+  const failed = (ofFile: Result[], title: string, failure: string) => {
+    ofFile.push({ title, ok: false });
+    tell(title, failure);
+  };
   const patterns = name === undefined ? {} : { testNamePatterns: [new RegExp(name)] };
   for await (const event of run({ files: [...targets.keys()], concurrency, timeout: limitMs, signal, ...patterns })) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') process.stdout.write(event.data.message);
@@ -68,14 +67,13 @@ async function runFiles(spec: NodeTestRun, files: readonly string[], signal: Abo
     results.set(file, ofFile);
     if (event.type === 'test:fail') {
       const error = event.data.details.error as Failure;
-      if (error.failureType !== 'subtestsFailed') ofFile.push({ title: targets.has(data.name) ? file : title, failure: explain(error) });
+      if (error.failureType !== 'subtestsFailed') failed(ofFile, targets.has(data.name) ? file : title, explain(error));
     } else if (event.data.details.type !== 'suite' && !targets.has(data.name)) {
-      if (data.skip === undefined && data.todo === undefined) ofFile.push({ title });
-      else if (name === undefined) ofFile.push({ title, failure: 'skipped' });
+      if (data.skip === undefined && data.todo === undefined) ofFile.push({ title, ok: true });
+      else if (name === undefined) failed(ofFile, title, 'skipped');
     }
   }
-  if (name === undefined)
-    for (const [file, ofFile] of results) if (ofFile.length === 0) ofFile.push({ title: file, failure: 'no test reported anything' });
+  if (name === undefined) for (const [file, ofFile] of results) if (ofFile.length === 0) failed(ofFile, file, 'no test reported anything');
   return results;
 }
 
