@@ -84,8 +84,13 @@ test(
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const copied = async (over: string, row: string) => {
       await chat.lastTurn.locator(over).first().click({ button: 'right' });
-      await page.locator('.monaco-menu .action-label', { hasText: row }).click();
-      await page.locator('.monaco-menu').waitFor({ state: 'hidden' });
+      const item = page.locator('.monaco-menu .action-label', { hasText: row });
+      await item.waitFor();
+      // The editor's menus take no click for a moment after they open.
+      await until(async () => {
+        if (await item.isVisible()) await item.click({ timeout: 2000 }).catch(() => {});
+        return !(await item.isVisible());
+      }, 'the menu has closed');
     };
     // The clipboard is written a while after the menu has closed.
     const pasted = async () => {
