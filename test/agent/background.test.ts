@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { isAlive } from '../fakes/processes.ts';
 import { type AgentProcess, startAgent, temporaryFolder } from './agentProcess.ts';
 import { type Reply, type Service, startService } from './fakeService.ts';
 
@@ -146,12 +147,3 @@ test('a side question is answered from the conversation and not kept in it; a fa
   assert.deepEqual(await agent.ok('prompt', { user_input: '/btw again?' }), { status: 'finished' });
   assert.match(String(agent.events('BtwEnd')[1]?.error), /no more/);
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -8,21 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { silentLog } from '../../src/base/log.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 import { processChannel } from '../../src/transport/process.ts';
+import { isAlive } from '../fakes/processes.ts';
 
 /** The room of processes: what was started outlives the one who answers for it, or inherits what is not meant for it. */
 
-const isThere = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 /** Settles when the process has gone; the test's own limit ends the waiting. */
 async function gone(pid: number): Promise<void> {
-  while (isThere(pid)) await pause(20);
+  while (isAlive(pid)) await pause(20);
 }
 
 /** A host that has started a stubborn command, and the processes of that. */
@@ -31,13 +23,13 @@ async function ownerOf(t: TestContext, kind: string) {
   const owner = spawn(process.execPath, [file, kind], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   const pids: number[] = [];
   t.after(() => {
-    for (const pid of [owner.pid ?? 0, ...pids]) if (pid > 0 && isThere(pid)) process.kill(pid, 'SIGKILL');
+    for (const pid of [owner.pid ?? 0, ...pids]) if (pid > 0 && isAlive(pid)) process.kill(pid, 'SIGKILL');
   });
   for await (const line of createInterface({ input: owner.stdout })) {
     pids.push(Number(line));
     if (pids.length === 2) break;
   }
-  assert.ok(pids.every((pid) => pid > 1 && isThere(pid)));
+  assert.ok(pids.every((pid) => pid > 1 && isAlive(pid)));
   return { owner, pids };
 }
 

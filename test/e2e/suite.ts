@@ -6,6 +6,7 @@ import { after, before, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { runningHost } from '../../src/live/hostProcess.ts';
+import { isAlive } from '../fakes/processes.ts';
 import { openBrowser } from '../workbench/browser.ts';
 import { addressOf, type Server, startServer } from '../workbench/server.ts';
 import { pictures, Window } from './pages/window.ts';
@@ -88,9 +89,9 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     const host = scene && runningHost(path.join(scene.storage, 'host'));
     if (host) process.kill(host.pid, 'SIGKILL');
     rmSync(temp, { recursive: true, force: true });
-    for (let wait = 0; wait < 50 && agents.some(alive); wait += 1) await pause(100);
+    for (let wait = 0; wait < 50 && agents.some(isAlive); wait += 1) await pause(100);
     await prepared?.end();
-    assert.deepEqual(agents.filter(alive), [], 'agents outlive the server');
+    assert.deepEqual(agents.filter(isAlive), [], 'agents outlive the server');
   });
 
   return (body) => async (t) => {
@@ -107,13 +108,4 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     }
     await context.tracing.stopChunk();
   };
-}
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Session } from '../../src/session/model.ts';
+import { isAlive } from '../fakes/processes.ts';
 
 const HEADLESS = path.resolve('dist/headless.js');
 /** Agents keep their sessions here, not with the user who runs the tests. */
@@ -308,15 +309,6 @@ test('the time limit and a signal end the run and the agent with it', async (t) 
   assert.equal(await ended, 1);
   assert.equal(isAlive(Number(readFileSync(pidFile, 'utf8'))), false);
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 test('without a command or an address the bundled agent is used, over every protocol', async (t) => {
   for (const protocol of ['kimi-wire', 'acp', 'a2a', 'qwen', 'ai-sdk']) {

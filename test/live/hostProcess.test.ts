@@ -6,6 +6,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { runningHost, startHost, stopHost } from '../../src/live/hostProcess.ts';
+import { isAlive } from '../fakes/processes.ts';
 
 const SCRIPT = path.resolve('dist/parley.js');
 
@@ -84,12 +85,3 @@ test('a program that does not say where it listens does not stay', async (t) => 
   await assert.rejects(startHost({ data, script, settings: { profiles: [], rules: [], guardedFiles: [] }, env: {} }));
   while (isAlive(Number(readFileSync(pid, 'utf8')))) await new Promise((resolve) => setImmediate(resolve));
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

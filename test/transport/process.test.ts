@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import type { Channel, Closed } from '../../src/transport/channel.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../src/transport/process.ts';
+import { isAlive } from '../fakes/processes.ts';
 
 const posix = process.platform !== 'win32';
 
@@ -29,14 +30,6 @@ function next(channel: Channel, count: number): Promise<string[]> {
       resolve(got);
     });
   });
-}
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 async function gone(pid: number): Promise<void> {
   while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));

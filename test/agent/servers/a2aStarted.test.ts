@@ -6,6 +6,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Tool } from '../../../src/protocols/ports.ts';
 import { callsOf } from '../../../src/session/select.ts';
+import { isAlive } from '../../fakes/processes.ts';
 import { option, type TalkOptions, talk } from '../../protocols/a2a/talk.ts';
 
 /** parley-agent as the extension starts it: a process of its own that serves A2A, with the offline guide as its model. */
@@ -85,15 +86,6 @@ test('leaving the session ends the agent’s process and what it started', async
   // Fails by the limit of the runner when one stays.
   for (const pid of pids) while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 test('an agent whose editor is killed ends itself', { skip: process.platform === 'win32' }, async (t) => {
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-orphan-'));

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { startServer, watched } from '../../../src/protocols/a2a/server.ts';
+import { isAlive } from '../../fakes/processes.ts';
 
 const posix = { skip: process.platform === 'win32' };
 const quiet = { trace: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -24,14 +25,6 @@ function wrapper(t: { after(run: () => void): void }): string {
   return file;
 }
 const pidsIn = (text: string) => [...text.matchAll(/(?:SERVER|WRAPPER) (\d+)/g)].map((one) => Number(one[1]));
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 async function gone(pids: readonly number[]): Promise<void> {
   const until = Date.now() + 15_000;
   while (pids.some(isAlive)) {
