@@ -24,7 +24,8 @@ export interface ColourRequest {
   readonly id: number;
   readonly text: string;
   readonly language: string;
-  readonly rules: readonly ThemeRule[];
+  /** Absent: those of the request before. */
+  readonly rules?: readonly ThemeRule[];
 }
 interface ColourAnswer {
   readonly id: number;
@@ -42,6 +43,8 @@ export class CodeColouring implements Disposable {
   #asked = 0;
   /** The rules of the theme last asked for. */
   #theme: { readonly id: string; readonly rules: Promise<readonly ThemeRule[]> } | undefined;
+  /** The rules that the thread has. */
+  #sent: readonly ThemeRule[] | undefined;
 
   /** `dist`: the folder with the thread's script and the engine. */
   constructor(dist: string) {
@@ -57,7 +60,8 @@ export class CodeColouring implements Disposable {
     const id = this.#asked;
     const answer = new Promise<ColouredCode | null>((resolve) => this.#waiting.set(id, resolve));
     const late = setTimeout(() => this.forget(), ANSWERS_WITHIN);
-    worker.postMessage({ id, text, language, rules } satisfies ColourRequest);
+    worker.postMessage({ id, text, language, ...(this.#sent === rules ? {} : { rules }) } satisfies ColourRequest);
+    this.#sent = rules;
     return answer.finally(() => clearTimeout(late));
   }
 
@@ -66,6 +70,7 @@ export class CodeColouring implements Disposable {
     void this.#worker?.terminate();
     this.#worker = undefined;
     this.#theme = undefined;
+    this.#sent = undefined;
     for (const answer of this.#waiting.values()) answer(null);
     this.#waiting.clear();
   }
