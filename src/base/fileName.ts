@@ -57,7 +57,7 @@ export function isOnOtherServer(target: string, folders: readonly string[], plat
  * to the server, tells it who the user is, and may wait for half a minute.
  */
 function shareOf(file: string, platform: Platform): string | undefined {
-  if (platform !== 'win32' || !/^[\\/]{2}/.test(file)) return undefined;
+  if (platform !== 'win32' || !/^[\\/](?:[\\/]|\?\?[\\/])/.test(file)) return undefined;
   const key = fileKey(file, platform);
   return /^[a-z]:/.test(key) ? undefined : key.split('/', 4).join('/');
 }
@@ -84,13 +84,16 @@ export function isDeceptiveName(name: string): boolean {
 function windowsKey(file: string): string {
   const plain = withoutDevicePrefix(file);
   const share = plain.startsWith('//');
-  const names = resolved(plain.split('/')).map((name) => trimmedEnd(name.replace(/(?<=.)::\$data$/i, '')));
+  // As on Windows, `..` never leaves the drive or the network folder.
+  const names = resolved(plain.split('/'), share ? 2 : /^[a-z]:/i.test(plain) ? 1 : 0).map((name) =>
+    trimmedEnd(name.replace(/(?<=.)::\$data$/i, '')),
+  );
   return foldCase(`${share ? '//' : ''}${names.join('/')}`);
 }
 
 /** The path with forward slashes, and as `C:/a` or `//server/share/a` where it was written another way. */
 function withoutDevicePrefix(file: string): string {
-  const plain = file.replaceAll('\\', '/').replace(/^\/\/[?.]\/(?:UNC\/)?/i, (prefix) => (/unc/i.test(prefix) ? '//' : ''));
+  const plain = file.replaceAll('\\', '/').replace(/^\/(?:\/[?.]|\?\?)\/(?:UNC\/)?/i, (prefix) => (/unc/i.test(prefix) ? '//' : ''));
   // As in the path of a file: address.
   return plain.replace(/^\/(?=[A-Za-z]:)/, '');
 }
@@ -100,11 +103,11 @@ function withoutPrivate(path: string): string {
   return path.replace(/^\/private(?=\/(?:tmp|var|etc)(?:\/|$))/i, '');
 }
 
-/** The names of a path without empty ones, `.` and `..`. */
-function resolved(names: readonly string[]): readonly string[] {
+/** The names of a path without empty ones, `.` and `..`. The first `kept` of them are none that `..` takes away. */
+function resolved(names: readonly string[], kept = 0): readonly string[] {
   const all: string[] = [];
   for (const name of names) {
-    if (name === '..') all.pop();
+    if (name === '..') all.length -= all.length > kept ? 1 : 0;
     else if (name !== '' && name !== '.') all.push(name);
   }
   return all;

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { Emitter } from '../base/emitter.ts';
 import { KeyedQueue } from '../base/keyedQueue.ts';
 import type { FileEffects } from '../live/review/changeSet.ts';
-import { isSameFile, keyOfFile, realPathNow } from '../protocols/paths.ts';
+import { isForeign, isSameFile, keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeTextFile } from '../protocols/textFile.ts';
 import { inMannerOf, plain } from '../session/diffs.ts';
@@ -90,9 +90,21 @@ export async function presentText(file: string): Promise<string | null | undefin
 export function openDocument(file: string): vscode.TextDocument | undefined {
   const open = vscode.workspace.textDocuments.filter((document) => !document.isClosed);
   const named = (name: string) => open.find((document) => document.uri.toString() === vscode.Uri.file(name).toString());
+  if (isOutOfReach(file)) return named(file);
   const real = realPathNow(file);
   const key = keyOfFile(real);
   return named(file) ?? named(real) ?? open.find(({ uri }) => uri.scheme === 'file' && keyOfFile(realPathNow(uri.fsPath)) === key);
+}
+
+/** True for a file on another server than the workspace: not looked at before the user has allowed it. */
+export function isOutOfReach(file: string, folder?: string): boolean {
+  const folders = vscode.workspace.workspaceFolders?.map(({ uri }) => uri.fsPath) ?? [];
+  return isForeign(file, folder === undefined ? folders : [folder, ...folders]);
+}
+
+/** The text to compare a reported change with; undefined as well where the file is out of reach and not open. */
+export async function comparedText(file: string, folder: string): Promise<string | null | undefined> {
+  return isOutOfReach(file, folder) ? openDocument(file)?.getText() : presentText(file);
 }
 
 /** The text of a file with changes that are not on disk yet. */

@@ -1,9 +1,8 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { isOnOtherServer } from '../base/fileName.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import type { SessionHost } from '../live/surface.ts';
-import { keyOfFile, platform, realPathNow } from '../protocols/paths.ts';
+import { isForeign, keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Warn } from './endWork.ts';
 
 const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, action);
@@ -17,7 +16,7 @@ export function warnOfUnsaved(desk: SessionHost, ask = warn): Disposable {
     if (event.type !== 'ask.opened' || event.ask.kind !== 'approval' || event.ask.detail.type !== 'edit') return;
     const keyOf = (file: string) => keyOfFile(realPathNow(file));
     const named = event.ask.detail.diffs.map((diff) => path.resolve(now.cwd, diff.path));
-    const files = new Set(named.filter((file) => !isOnOtherServer(file, [now.cwd, realPathNow(now.cwd)], platform)).map(keyOf));
+    const files = new Set(named.filter((file) => !isForeign(file, [now.cwd])).map(keyOf));
     const unsaved = vscode.workspace.textDocuments.filter(
       (document) => document.isDirty && document.uri.scheme === 'file' && files.has(keyOf(document.uri.fsPath)),
     );

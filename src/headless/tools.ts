@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod/mini';
+import { isForeign } from '../protocols/paths.ts';
 import type { Secrets, Tool } from '../protocols/ports.ts';
 import type { ScriptedTool } from './script.ts';
 
@@ -23,7 +24,8 @@ export function headlessTools(cwd: string): readonly Tool[] {
         const parsed = openInput.safeParse(input);
         if (!parsed.success) return { ok: false, text: 'path must be text, line a number' };
         const file = path.resolve(cwd, parsed.data.path);
-        if (!existsSync(file)) return { ok: false, text: `There is no file ${file}` };
+        // Nobody is asked here.
+        if (isForeign(file, [cwd]) || !existsSync(file)) return { ok: false, text: `There is no file ${file}` };
         opened.push(file);
         return { ok: true, text: `Opened ${file}${parsed.data.line === undefined ? '' : `:${parsed.data.line}`}` };
       },

@@ -2,6 +2,7 @@ import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
+import { isForeign } from '../protocols/paths.ts';
 import type { Ports, Tool } from '../protocols/ports.ts';
 import { readTextFile } from '../protocols/textFile.ts';
 import { feedbackWay, isTooWide } from '../session/approvalAnswers.ts';
@@ -366,7 +367,8 @@ export class LiveSession implements HostedSession, Disposable {
   /** Checks the disk for changes of this turn that the agent has not reported. */
   async #lookFor(turnId: TurnId): Promise<void> {
     const turn = this.store.now.turns.findLast((one) => one.id === turnId);
-    for (const callId of turn ? await appliedOnDisk(turn) : []) this.#emit({ type: 'call.appliedOnDisk', turnId, callId });
+    for (const callId of turn ? await appliedOnDisk(turn, this.store.now.cwd) : [])
+      this.#emit({ type: 'call.appliedOnDisk', turnId, callId });
   }
 
   /** Forgets an agent whose link has closed; its adapter needs no further cleanup. */
@@ -590,11 +592,13 @@ function isEmpty(content: readonly Content[]): boolean {
 }
 
 /** Returns the calls of a turn whose outcome the agent has not reported and whose changes are all on disk. Never rejects. */
-async function appliedOnDisk(turn: Turn): Promise<readonly CallId[]> {
+async function appliedOnDisk(turn: Turn, cwd: string): Promise<readonly CallId[]> {
   const untold = callsOf(turn).filter((call) => call.status === 'ended' && call.output.some((one) => one.kind === 'diff'));
   const found = await Promise.all(
     untold.map(async (call) => {
       const files = byPath(diffsOf(call).filter(isChange));
+      // The agent may not have asked about what it reports.
+      if (files.some((file) => isForeign(file.path, [cwd]))) return [];
       const made = await Promise.all(files.map(isMade));
       return made.length > 0 && made.every(Boolean) ? [call.id] : [];
     }),

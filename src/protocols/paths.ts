@@ -40,6 +40,21 @@ export async function placeOf(target: string, roots: readonly string[], known?: 
   return 'outside';
 }
 
+/**
+ * True for a path on another server than these folders, links followed. Nothing looks at it before the user has allowed that: Windows would connect to
+ * the server and tell it who the user is.
+ */
+export function isForeign(target: string, folders: readonly string[], system = platform): boolean {
+  return (
+    isOnOtherServer(target, folders, system) &&
+    isOnOtherServer(
+      target,
+      folders.map((folder) => realPathNow(folder)),
+      system,
+    )
+  );
+}
+
 /** True when a user who reads the path sees that it is in none of these folders. */
 export function looksOutside(target: string, roots: readonly string[]): boolean {
   return roots.every((root) => pathBelow(root, target) === undefined);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileKey, isOnOtherServer, type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
+import { pathOfUri, resolvePath } from '../../src/base/paths.ts';
 import { assertLinear } from '../attack/linear.ts';
 
 /** Spellings of one file. */
@@ -19,6 +20,8 @@ const same: readonly (readonly [Platform, ...string[]])[] = [
 const different: readonly (readonly [Platform, string, string])[] = [
   ['win32', 'C:\\ws\\a', 'D:\\ws\\a'],
   ['win32', '\\\\server\\share\\a', 'C:\\server\\share\\a'],
+  ['win32', 'C:\\..\\D:\\ws', 'D:\\ws'],
+  ['win32', '\\\\evil\\share\\..\\..\\server\\share\\a', '\\\\server\\share\\a'],
   ['win32', 'C:\\ws\\straße', 'C:\\ws\\strasse'],
   ['darwin', '/ws/a.', '/ws/a'],
   ['posix', '/ws/a', '/ws/A'],
@@ -36,7 +39,14 @@ test('a file has one key by all its spellings', () => {
 });
 
 test('the key of a plain path agrees with what path.win32 and path.posix make of it', () => {
-  for (const file of ['C:\\ws\\a\\..\\b.ts', 'C:\\ws\\.\\b.ts', 'C:/ws/b.ts', 'C:\\ws\\c\\d\\..\\..\\b.ts']) {
+  for (const file of [
+    'C:\\ws\\a\\..\\b.ts',
+    'C:\\ws\\.\\b.ts',
+    'C:/ws/b.ts',
+    'C:\\ws\\c\\d\\..\\..\\b.ts',
+    'C:\\..\\..\\b',
+    '\\\\s\\t\\..\\..\\a',
+  ]) {
     assert.equal(fileKey(file, 'win32'), fileKey(path.win32.resolve(file), 'win32'), file);
   }
   for (const file of ['/ws/a/../b', '/ws/./b', '//ws/b', '/../ws/b']) {
@@ -76,9 +86,30 @@ test('a network folder or a device is another server, unless a known folder is i
     '\\\\?\\UNC\\evil\\share\\a',
     '\\\\.\\pipe\\a',
     '\\\\?\\GLOBALROOT\\Device\\a',
+    '\\\\?\\GLOBALROOT\\Device\\Mup\\evil\\share\\a',
+    '\\\\.\\UNC\\evil\\share\\a',
+    '\\\\?\\\\UNC\\\\evil\\share',
+    '\\??\\UNC\\evil\\share\\a',
+    '\\/evil/share\\a',
+    '/\\evil\\share/a',
+    '//?/UNC/evil/share',
+    '///evil/share/a',
+    '\\\\evil@SSL\\DavWWWRoot\\a',
+    '\\\\evil@SSL@8443\\share\\a',
+    '\\\\127.0.0.1\\c$\\a',
+    '\\\\evil\\share\\..\\..\\server\\share\\ws\\a',
+    '\\\\evil\\..\\server\\share\\ws\\a',
+    '\\\\server.evil\\share\\ws',
+    '\\\\server\\share2\\ws',
+    '\\\\server',
+    pathOfUri('file://evil/share/a'),
+    pathOfUri('file:////evil/share/a'),
+    pathOfUri('file://evil@SSL/share/a'),
+    resolvePath('C:\\ws', '//evil/share/a'),
   ])
     assert.ok(elsewhere(target, 'C:\\ws', '\\\\server\\share\\ws'), target);
-  for (const target of ['C:\\a', '\\\\?\\C:\\a', '\\\\.\\c:\\a', '/a', 'a', '\\a']) assert.ok(!elsewhere(target, 'C:\\ws'), target);
+  for (const target of ['C:\\a', '\\\\?\\C:\\a', '\\\\.\\c:\\a', '\\??\\C:\\a', '/a', 'a', '\\a', 'a//b', '/?/a'])
+    assert.ok(!elsewhere(target, 'C:\\ws'), target);
   for (const target of ['\\\\SERVER\\Share\\b', '//server/share', '\\\\?\\UNC\\server\\share\\b'])
     assert.ok(!elsewhere(target, 'Z:\\ws', '\\\\server\\share\\ws'), target);
   assert.ok(elsewhere('\\\\server\\other\\b', '\\\\server\\share\\ws'));

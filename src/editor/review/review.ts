@@ -9,7 +9,7 @@ import { doneSides, excerptSides, type Located, pendingSides, plain, type Sides 
 import type { Approval, Ask, AskId, CallId, Diff, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
 import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { type ChangedFile, changedFiles, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
-import { openDocument, presentText } from '../files.ts';
+import { comparedText, openDocument } from '../files.ts';
 import { smallestChange } from '../textChange.ts';
 import type { ReviewDocuments } from './documents.ts';
 import { ASKED_TEXT, activeReview, closeReviews, isOpenTab, reviewSides } from './tabs.ts';
@@ -117,7 +117,7 @@ export class Review implements Disposable {
     const wanted = file === undefined ? [...files.keys()][0] : path.resolve(session.cwd, file);
     const diffs = wanted === undefined ? undefined : files.get(wanted);
     if (wanted === undefined || !diffs) return;
-    const located = pendingSides(diffs, await presentText(wanted));
+    const located = pendingSides(diffs, await comparedText(wanted, session.cwd));
     if (!this.#stillOpen(sessionId, askId)) return;
     const key = `${sessionId}/${askId}`;
     const editable = editableAs(ask, located);
@@ -217,7 +217,7 @@ export class Review implements Disposable {
   /** The sides of a turn's file; undefined for a file that is not text. */
   async #turnSides(session: Session, turn: Turn, row: TurnFile) {
     const file = row.path;
-    const present = await presentText(file);
+    const present = await comparedText(file, session.cwd);
     const texts = row.review === 'reported' ? undefined : await this.#sets?.of(session.id)?.turnTexts(turn.id, file);
     const diffs = fileNamed(mergedFiles(session, changedFiles(turn)), file)?.diffs ?? [];
     if (texts ? texts.before === undefined || texts.after === undefined : diffs.length === 0) return undefined;

@@ -5,7 +5,7 @@ import type { Confirmation, Files, Terminals, Tool, ToolAnswer } from '../../pro
 import { readTextFileSync } from '../../protocols/textFile.ts';
 import { plain } from '../../session/diffs.ts';
 import type { Diff, ToolKind } from '../../session/model.ts';
-import { openDocument } from '../files.ts';
+import { isOutOfReach, openDocument } from '../files.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
 
 /** Lines of a file given at once, and files named at once. */
@@ -81,29 +81,39 @@ function editTool(cwd: string, files: Files): Tool {
     input: edit,
     run: (input) => apply(input),
   });
-  /** Inputs that the user was asked about, with the real paths of their files: nothing else is written, whatever the file has become since. */
-  const asked = new WeakMap<object, string>();
+  /**
+   * Inputs that the user was asked about, with the real paths of their files: nothing else is written, whatever the file has become since. A path out of
+   * reach has none.
+   */
+  const asked = new WeakMap<object, { readonly real?: string }>();
   return {
     ...tool,
     confirm: (given) => {
       const parsed = edit.safeParse(given);
-      const diff = parsed.success ? changeOf(cwd, parsed.data) : '';
+      const outOfReach = parsed.success && isOutOfReach(resolved(cwd, parsed.data.path), cwd);
+      const diff = !parsed.success ? '' : outOfReach ? excerptOf(cwd, parsed.data) : changeOf(cwd, parsed.data);
       // An impossible edit needs no approval: the tool returns the reason.
       if (!parsed.success || typeof diff === 'string' || typeof given !== 'object' || given === null) return undefined;
-      asked.set(given, realPathNow(diff.path));
+      asked.set(given, outOfReach ? {} : { real: realPathNow(diff.path) });
       const { path: file } = parsed.data;
       const title = diff.before === null ? vscode.l10n.t('Create {0}', file) : vscode.l10n.t('Edit {0}', file);
       return confirmation(title, 'edit', { type: 'edit', diffs: [diff] }, tool.confirm?.(given));
     },
     run: async (given, signal) => {
       const parsed = edit.safeParse(given);
-      const real = typeof given === 'object' && given !== null ? asked.get(given) : undefined;
+      const allowed = typeof given === 'object' && given !== null ? asked.get(given) : undefined;
       signal.throwIfAborted();
-      if (parsed.success && real !== undefined) return apply(parsed.data, real);
+      if (parsed.success && allowed) return apply(parsed.data, allowed.real);
       const diff = parsed.success ? changeOf(cwd, parsed.data) : z.prettifyError(parsed.error);
       return refuse(typeof diff === 'string' ? diff : 'The file has changed just now. Try again.');
     },
   };
+}
+
+/** The change as the agent tells it, for a file that may not be looked at yet. */
+function excerptOf(cwd: string, { path: file, old_text, new_text }: z.output<typeof edit>): Diff {
+  const before = old_text === '' ? null : plain(old_text);
+  return { path: resolved(cwd, file), before, after: plain(new_text), ...(before === null ? {} : { excerpt: {} }) };
 }
 
 /** The change as whole files, or why it is impossible. */

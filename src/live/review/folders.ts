@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
-import { pathBelow, platform, realPathNow, spelledName } from '../../protocols/paths.ts';
+import { isForeign, pathBelow, platform, realPathNow, spelledName } from '../../protocols/paths.ts';
 
 /** The folders whose files are reviewed: the session's own, and the others of the workspace, none inside another. Absolute. */
 export interface Folders {
@@ -24,9 +24,10 @@ export function prefixOf({ root }: Folders, folder: string): string {
 
 /**
  * A file's name: its path with slashes, relative in the session's own folder and absolute in the others. undefined for what lies in none of them. A
- * folder on the way may be a link; the name is spelled as in its folder.
+ * folder on the way may be a link; the name is spelled as in its folder. A file on another server lies in none of them, and is not looked at.
  */
-export function nameOf(folders: Folders, file: string): string | undefined {
+export function nameOf(folders: Folders, file: string, system = platform): string | undefined {
+  if (isForeign(file, [folders.root, ...folders.others], system)) return undefined;
   const below = (target: string, real: boolean) => {
     for (const folder of [folders.root, ...folders.others]) {
       const name = pathBelow(real ? realPathNow(folder) : folder, target);

@@ -149,7 +149,14 @@ export class AgentLink implements Link {
     const webhook = peer.push && launch.options?.push !== 'off' && isLoopback(new URL(address)) ? await this.#openWebhook() : undefined;
     const folder = peer.dialect === 'gemini' ? await this.#program?.toolsFolder() : undefined;
     this.#mustBeOpen();
-    const agent = { origin, address, peer, rpc, credentials, files: new CallFiles() };
+    const agent = {
+      origin,
+      address,
+      peer,
+      rpc,
+      credentials,
+      files: new CallFiles([launch.cwd, ...(launch.options?.workspace ? [launch.options.workspace] : [])]),
+    };
     this.#stage = { is: 'open', agent: { ...agent, ...(webhook ? { webhook } : {}), ...(folder ? { folder } : {}) } };
     return {
       peer,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { realPathNow } from '../paths.ts';
+import type { Platform } from '../../base/fileName.ts';
+import { isForeign, platform, realPathNow } from '../paths.ts';
 import { fileOf } from './calls.ts';
 import type { Peer } from './card.ts';
 import { meaningOf, toIncoming } from './codec.ts';
@@ -26,6 +27,13 @@ export interface ReachedAgent {
 /** The files of calls of the shipped server, as they are when a call is first told: nobody has decided about it yet. */
 export class CallFiles {
   readonly #seen = new Set<string>();
+  readonly #folders: readonly string[];
+  readonly #system: Platform;
+
+  constructor(folders: readonly string[], system = platform) {
+    this.#folders = folders;
+    this.#system = system;
+  }
 
   /** Of calls that are first told by this result. */
   in(result: unknown): readonly FileOfCall[] {
@@ -35,6 +43,7 @@ export class CallFiles {
       if (said.type !== 'call' || said.dialect !== 'gemini' || said.call.status === 'done' || this.#seen.has(said.call.id)) return [];
       const file = fileOf(said.call);
       if (file === undefined || !path.isAbsolute(file) || file.includes('\0')) return [];
+      if (isForeign(file, this.#folders, this.#system)) return [];
       this.#seen.add(said.call.id);
       // The server says an empty text before for a file that is not there, too.
       return [{ call: said.call.id, isNew: !existsSync(file), real: realPathNow(file) }];

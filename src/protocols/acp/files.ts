@@ -1,21 +1,25 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Platform } from '../../base/fileName.ts';
 import { guardReason } from '../../base/guardedFiles.ts';
 import { messageOf } from '../../base/log.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { LinkError } from '../../transport/link.ts';
-import { keyOfFile, looksOutside, type Place, pathBelow, placeOf, realPathNow } from '../paths.ts';
+import { isForeign, keyOfFile, looksOutside, type Place, pathBelow, placeOf, platform, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
 import { INTERNAL, INVALID_PARAMS } from './schema.ts';
-import type { EditedFile, FileRead, ReadParams, WriteLook } from './state.ts';
+import type { EditedFile, FileLook, FileRead, ReadParams } from './state.ts';
 
 /** Requests of the machine to the editor's files. Paths come from the agent; `roots` are the session's folders. */
 export type FileArgs =
   /** The text of a file, for an edit of it, and whether the edit leads out of `roots`. */
   | { readonly do: 'text'; readonly path: string; readonly roots: readonly string[] }
-  /** Unless allowed, an existing file outside of `roots` is not read, and the reply names its folder. A missing file is reported at once. */
+  /**
+   * Unless allowed, an existing file outside of `roots` is not read, and the reply names its folder. A missing file is reported at once, unless another
+   * server had to be asked.
+   */
   | ({ readonly do: 'read'; readonly roots: readonly string[]; readonly allowed: boolean } & ReadParams)
   | {
       readonly do: 'look';
@@ -23,6 +27,8 @@ export type FileArgs =
       readonly content: string;
       readonly roots: readonly string[];
       readonly refused: readonly string[];
+      /** Unless allowed, a file on another server is not looked at, and the reply names its folder. */
+      readonly allowed?: boolean;
     }
   | {
       readonly do: 'write';
@@ -43,11 +49,13 @@ const LONGEST_TEXT = 1024 * 1024;
 /** Files as the user has them. It remembers what the agent knows of them, so that a whole text it sends is taken as the change it means. */
 export class FilePort {
   readonly #files: Files;
+  readonly #system: Platform;
   /** Texts the agent has read or written, by the keys of their real files. */
   readonly #known = new Map<string, string>();
 
-  constructor(files: Files) {
+  constructor(files: Files, system = platform) {
     this.#files = files;
+    this.#system = system;
   }
 
   async run(args: FileArgs): Promise<unknown> {
@@ -64,6 +72,7 @@ export class FilePort {
   }
 
   async #forEdit({ path: file, roots }: Extract<FileArgs, { do: 'text' }>): Promise<EditedFile> {
+    if (isForeign(file, roots, this.#system)) return { outside: true };
     const outside = await leadsOutside(file, roots);
     try {
       return { text: await this.#files.read(file), outside };
@@ -73,6 +82,7 @@ export class FilePort {
   }
 
   async #read({ path: file, line, limit, roots, allowed }: Extract<FileArgs, { do: 'read' }>): Promise<FileRead> {
+    if (!allowed && isForeign(file, roots, this.#system)) return { outside: path.dirname(path.resolve(file)) };
     const place = await placed(file, roots);
     if (place === 'outside' && !allowed && (await isThere(file))) return { outside: path.dirname(path.resolve(file)) };
     const text = await this.#text(file);
@@ -81,8 +91,9 @@ export class FilePort {
     return { content: slice(text, line ?? undefined, limit ?? undefined) };
   }
 
-  async #look({ path: file, content, roots, refused }: Extract<FileArgs, { do: 'look' }>): Promise<WriteLook> {
+  async #look({ path: file, content, roots, refused, allowed = false }: Extract<FileArgs, { do: 'look' }>): Promise<FileLook> {
     const target = path.resolve(file);
+    if (!allowed && isForeign(file, roots, this.#system)) return { outside: path.dirname(target) };
     const real = realPathNow(target);
     const place = await placed(file, roots, real);
     const { before, saved } = await this.#texts(target);
@@ -95,7 +106,7 @@ export class FilePort {
       before,
       same: before === wanted && saved === plain(wanted),
       // A link to a refused file is the same file.
-      refusedPath: refused.find((one) => keyOfFile(realPathNow(one)) === keyOfFile(real)) ?? null,
+      refusedPath: refused.find((one) => this.#keyOf(one, roots) === keyOfFile(real)) ?? null,
       merged: before === null ? wanted : this.#merged(real, before, wanted, saved),
     };
   }
@@ -145,6 +156,11 @@ export class FilePort {
       if (code === 'ENOENT' || code === 'ENOTDIR') return null;
       throw refused(INTERNAL, `Reading ${target} failed: ${messageOf(error)}`);
     }
+  }
+
+  /** The key of the real file, as far as it may be looked at. */
+  #keyOf(file: string, roots: readonly string[]): string {
+    return keyOfFile(isForeign(file, roots, this.#system) ? file : realPathNow(file));
   }
 
   #note(file: string, text: string): void {

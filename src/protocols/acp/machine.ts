@@ -2,7 +2,7 @@ import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import { resolvePath } from '../../base/paths.ts';
 import type { Input, Machine, Port } from '../../conversation/machine.ts';
-import { find, keys, newTable, type OpenAsk, put, remove } from '../../conversation/state.ts';
+import { find, keys, newTable, type OpenAsk, put, remove, type Table } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Diff, Fault, Notice, Offers, ToolCall } from '../../session/model.ts';
@@ -119,7 +119,9 @@ import {
   type Created,
   codecOf,
   type EditedFile,
+  type FileLook,
   type FileRead,
+  type FolderJob,
   foldersOf,
   type Job,
   type Limits,
@@ -1264,8 +1266,8 @@ class AcpStep extends Step<AcpState> {
     const job = find(this.state.jobs, id);
     const isSaid = answer.kind !== 'cancelled';
     const isAllowed = answer.kind === 'option' && (answer.optionId === 'allow' || answer.optionId === 'open');
-    if ((job?.is === 'read' || job?.is === 'command') && job.folder !== null) {
-      if (isSaid) put(this.state.folders[job.is], job.folder, isAllowed);
+    if ((job?.is === 'read' || job?.is === 'write' || job?.is === 'command') && job.folder !== null) {
+      if (isSaid) put(this.foldersFor(job), job.folder, isAllowed);
       return this.folderDecided(id, job, isAllowed);
     }
     switch (job?.is) {
@@ -1390,17 +1392,24 @@ class AcpStep extends Step<AcpState> {
     return this.no(id, NOT_FOUND, `Resource not found: ${path}`, { uri: path });
   }
   /** Asks once a folder whether the agent may read, or run commands, in it. */
-  askFolder(id: string, job: ReadJob | CommandJob, folder: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>): void {
+  askFolder(id: string, job: FolderJob, folder: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>): void {
     job.folder = folder;
-    const known = find(this.state.folders[job.is], folder);
+    const known = find(this.foldersFor(job), folder);
     if (known !== undefined) return this.folderDecided(id, job, known);
     this.mayI(id, { ...what, title: t('{0} (outside the workspace)', what.title) }, t('Allow in this folder'));
   }
+  foldersFor({ is }: FolderJob): Table<boolean> {
+    return this.state.folders[is === 'command' ? 'command' : 'read'];
+  }
   /** An answer about a folder holds for the session. */
-  folderDecided(id: string, job: ReadJob | CommandJob, isAllowed: boolean): void {
-    if (job.is === 'read') {
-      if (isAllowed) return this.readNow(id, job, true);
-      return this.no(id, INTERNAL, `The user did not allow reading outside the workspace: ${job.params.path}`);
+  folderDecided(id: string, job: FolderJob, isAllowed: boolean): void {
+    if (job.is === 'read' || job.is === 'write') {
+      const { path } = job.is === 'read' ? job.params : job;
+      if (!isAllowed) return this.no(id, INTERNAL, `The user did not allow reading outside the workspace: ${path}`);
+      if (job.is === 'read') return this.readNow(id, job, true);
+      job.folder = null;
+      job.mayLook = true;
+      return this.lookAtFile(id, job);
     }
     if (isAllowed) return this.startCommand(id, job, true);
     this.no(id, INTERNAL, `The user did not allow commands outside the workspace, in ${job.cwd}`);
@@ -1409,7 +1418,7 @@ class AcpStep extends Step<AcpState> {
   /** One write after the other: agents do not wait for their answers. */
   writeFile(id: string, path: string, content: string): void {
     const turnId = this.state.turn?.id ?? null;
-    this.job(id, { is: 'write', path, content, turnId, step: 'waiting', refused: 0, look: null, text: '' });
+    this.job(id, { is: 'write', path, content, turnId, step: 'waiting', refused: 0, folder: null, mayLook: false, look: null, text: '' });
     this.nextWrite();
   }
   nextWrite(): void {
@@ -1423,7 +1432,8 @@ class AcpStep extends Step<AcpState> {
     const refused = decided ? keys(decided.refusedPaths) : [];
     job.step = 'looking';
     job.refused = refused.length;
-    this.work('write', id, 'file', { do: 'look', path: job.path, content: job.content, roots: rootsOf(this.state), refused });
+    const allowed = job.mayLook ? { allowed: true } : {};
+    this.work('write', id, 'file', { do: 'look', path: job.path, content: job.content, roots: rootsOf(this.state), refused, ...allowed });
   }
   decidedIn(turnId: string | null): Decided | undefined {
     const { turn } = this.state;
@@ -1437,8 +1447,17 @@ class AcpStep extends Step<AcpState> {
       this.wroteFile({ path: target, before: before === null ? null : plain(before), after: plain(job.text) });
       return this.nextWrite();
     }
-    job.look = result as WriteLook;
-    this.mayWrite(id, job, job.look);
+    const look = result as FileLook;
+    if ('outside' in look) return this.mayLook(id, job, look.outside);
+    job.look = look;
+    this.mayWrite(id, job, look);
+  }
+  /** Asks before another server is contacted, for which comparing with the file's present text is enough. */
+  mayLook(id: string, job: WriteJob, folder: string): void {
+    if (this.stopsWrite(id, job)) return;
+    if (this.state.agent?.quirks.mirrorsWrites) return this.yes(id, {});
+    job.step = 'asking';
+    this.askFolder(id, job, folder, { title: t('Read {0}', job.path), toolKind: 'read', detail: { type: 'text', text: job.path } });
   }
   mayWrite(id: string, job: WriteJob, look: WriteLook): void {
     const { place, target, same, refusedPath, evident } = look;

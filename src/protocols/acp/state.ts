@@ -238,10 +238,14 @@ export interface WriteJob {
   step: 'waiting' | 'looking' | 'asking' | 'merging' | 'writing';
   /** How many paths were refused when the file was looked at. */
   refused: number;
+  /** On another server, and the user is asked whether it may be looked at. */
+  folder: string | null;
+  mayLook: boolean;
   look: WriteLook | null;
   text: string;
 }
-/** The file port's reply about a file before it is written. */
+/** The file port's reply about a file before it is written; `outside` names a folder on another server that the user has not allowed. */
+export type FileLook = WriteLook | { readonly outside: string };
 export interface WriteLook {
   readonly place: 'inside' | 'guarded' | 'outside';
   readonly target: string;
@@ -269,6 +273,8 @@ export interface CommandJob {
   readonly turnId: string | null;
   folder: string | null;
 }
+/** Work that may lead to a folder about which the user is asked. */
+export type FolderJob = ReadJob | WriteJob | CommandJob;
 export interface Terminal {
   readonly line: string;
   readonly turnId: string | null;

@@ -6,7 +6,7 @@ import type { Link, LinkEvents } from '../../transport/link.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
 import type { Adapter, AdapterContext, Hint, Past, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
-import { realPathNow } from '../paths.ts';
+import { isForeign, platform, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { runTool } from '../runTool.ts';
 import { anyErrorLine, type Line, readRequest } from './codec.ts';
@@ -97,7 +97,7 @@ export class QwenAdapter implements Adapter {
       links: { agent: open },
       ports: {
         tool: ({ name, input }: { name: string; input: unknown }, signal) => runTool(ports.tools, { name, input, signal, log }),
-        file: (args: FileArgs) => fileAnswer(args, ports.files, folder),
+        file: (args: FileArgs) => fileAnswer(args, ports.files, [launch.cwd], folder),
       },
     });
     this.#hints = hints;
@@ -134,10 +134,10 @@ export class QwenAdapter implements Adapter {
 }
 
 /** Carries out a file request of the machine; `folder` is where the agent keeps its conversations, if it does. */
-async function fileAnswer(args: FileArgs, files: Files, folder: string | undefined): Promise<unknown> {
+async function fileAnswer(args: FileArgs, files: Files, roots: readonly string[], folder: string | undefined): Promise<unknown> {
   switch (args.do) {
     case 'read':
-      return readText(files, args.path);
+      return readText(files, args.path, roots);
     case 'write':
       return files.write(args.path, args.text, args.from ?? undefined, args.real);
     case 'record':
@@ -150,8 +150,9 @@ async function fileAnswer(args: FileArgs, files: Files, folder: string | undefin
   }
 }
 
-/** Unsaved text first. */
-async function readText(files: Files, path: string): Promise<FileRead> {
+/** Unsaved text first. A file on another server is not read: nobody has allowed the call yet. */
+export async function readText(files: Files, path: string, roots: readonly string[], system = platform): Promise<FileRead> {
+  if (isForeign(path, roots, system)) return { real: path };
   const real = realPathNow(path);
   try {
     return { real, text: (await files.read(path)).replaceAll('\r\n', '\n') };
