@@ -5,10 +5,11 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Disposable } from './base/lifetime.ts';
-import { messageOf } from './base/log.ts';
+import { type Log, messageOf } from './base/log.ts';
+import { Masks } from './headless/masks.ts';
 import { replay } from './headless/replay.ts';
 import { runSteps } from './headless/run.ts';
-import { readScript, type Setup, type Step, scriptSchema } from './headless/script.ts';
+import { LONGEST_WAIT, readScript, type Setup, type Step, scriptSchema } from './headless/script.ts';
 import { headlessTools, scriptedSecrets, scriptedTool } from './headless/tools.ts';
 import { type Options, readOptions, USAGE } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
@@ -22,19 +23,20 @@ import { newSession } from './session/reduce.ts';
 
 /** The same sessions without an editor: arguments in, events out as JSON lines on stdout, log on stderr. */
 
-/** Milliseconds; a longer timer would end at once. */
-const LONGEST_WAIT = 2 ** 31 - 1;
 /** Milliseconds the end of the agent is waited for. */
 const LAST_WAIT = 20_000;
 
-const log = stderrLog;
-const print = (value: unknown) => void process.stdout.write(`${jsonLine(value)}\n`);
+const masks = new Masks();
+const masked = (write: Log['info']) => (message: string, cause?: unknown) =>
+  write(masks.text(cause === undefined ? message : `${message}: ${messageOf(cause)}`));
+const log: Log = { ...stderrLog, info: masked(stderrLog.info), warn: masked(stderrLog.warn), error: masked(stderrLog.error) };
+const print = (value: unknown) => void process.stdout.write(`${jsonLine(masks.value(value))}\n`);
 
 async function main(): Promise<number> {
   let options: Options;
   let steps: readonly Step[];
   let recording: Recording | undefined;
-  const [first = '', file] = process.argv.slice(2);
+  const [first = '', file, ...more] = process.argv.slice(2);
   if (first === '--schema') {
     print(scriptSchema());
     return 0;
@@ -44,8 +46,10 @@ async function main(): Promise<number> {
     return 0;
   }
   try {
-    if (first === '--replay' && file === undefined) throw new Error('--replay takes a file');
-    if (first === '--replay' && file !== undefined) return replay(readFileSync(file, 'utf8'), print);
+    if (first === '--replay') {
+      if (file === undefined || more.length > 0) throw new Error('--replay takes a file, and nothing beside it');
+      return replay(readInput(file), print);
+    }
     options = readOptions(process.argv.slice(2), process.cwd());
     if (!Object.hasOwn(protocols, options.protocol)) {
       throw new Error(`unknown protocol "${options.protocol}"; known are ${Object.keys(protocols).join(', ')}`);
@@ -55,8 +59,7 @@ async function main(): Promise<number> {
     if (options.record !== undefined) recording = openRecording(options.record);
     const cwd = await stat(options.cwd).catch(() => undefined);
     if (!cwd?.isDirectory()) throw new Error(`--cwd: there is no folder ${options.cwd}`);
-    const script = options.script === undefined ? [] : readScript(readFileSync(options.script, 'utf8'));
-    steps = [...script, ...options.prompts.map((prompt) => ({ prompt }))];
+    steps = [...scriptIn(options.script), ...options.prompts.map((prompt) => ({ prompt }))];
   } catch (error) {
     writeError(`${messageOf(error)}\n${USAGE}`);
     return 2;
@@ -71,6 +74,26 @@ async function main(): Promise<number> {
     return await run({ ...options, ...agent.options }, steps, recording);
   } finally {
     agent.dispose();
+  }
+}
+
+/** Throws with the name of the file when it cannot be read. */
+function readInput(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`${file}: ${messageOf(error)}`);
+  }
+}
+
+/** Throws with the name of the file and the place of what is wrong in it. */
+function scriptIn(file: string | undefined): readonly Step[] {
+  if (file === undefined) return [];
+  const text = readInput(file);
+  try {
+    return readScript(text);
+  } catch (error) {
+    throw new Error(`${file}: ${messageOf(error)}`);
   }
 }
 
@@ -92,6 +115,9 @@ async function run(options: Options, steps: readonly Step[], recording: Recordin
   };
   const [first] = steps;
   const setup: Setup = first && 'setup' in first ? first.setup : {};
+  masks.add(...Object.values(setup.secrets ?? {}));
+  masks.addNamed(options.headers);
+  masks.addNamed(options.env);
   const live = new LiveSession(newSession(randomUUID(), { protocol: profile.protocol, name: profile.name }, cwd), profile.id, {
     protocol,
     launch: async () => launchOf(profile, cwd),
@@ -119,6 +145,9 @@ async function run(options: Options, steps: readonly Step[], recording: Recordin
       log.warn(why);
       resolve(code);
     };
+    // The reader of the output is gone, `head` for example.
+    process.stdout.once('error', stopped(1, 'The output was closed'));
+    process.stdout.on('error', () => {});
     process.once('SIGINT', stopped(1, 'Interrupted'));
     process.once('SIGTERM', stopped(1, 'Terminated'));
     process.once('SIGHUP', stopped(1, 'The terminal was closed'));
@@ -127,18 +156,20 @@ async function run(options: Options, steps: readonly Step[], recording: Recordin
     if (options.timeout > 0)
       setTimeout(stopped(1, `Not done after ${options.timeout} s`), Math.min(options.timeout * 1000, LONGEST_WAIT)).unref();
   });
-  const sent = recording && ((intent: Intent) => recording({ intent }));
-  const running = runSteps(live, { steps, answer: options.answer, cwd, newId: randomUUID, log, print, ...(sent ? { sent } : {}) });
+  const sent = recording && ((intent: Intent) => void recording({ intent }));
+  const secret = (value: string) => masks.add(value);
+  const running = runSteps(live, { steps, answer: options.answer, cwd, newId: randomUUID, log, print, secret, ...(sent ? { sent } : {}) });
   void live.start();
   const code = await Promise.race([ended, running.then((fine) => (fine ? 0 : 1))]);
   const { link } = live.store.now;
   if (link.state === 'closed') log.error(`${link.reason}${link.detail ? `\n${link.detail}` : ''}`);
   printing.dispose();
   print({ session: live.store.now });
+  const isRecorded = recording?.({ exit: code }) ?? true;
   live.dispose();
   // An agent that does not let itself be ended does not hold up the run.
   await Promise.race([live.ended, new Promise((resolve) => setTimeout(resolve, LAST_WAIT).unref())]);
-  return code;
+  return isRecorded ? code : 1;
 }
 
 const AGENT = path.join(typeof __dirname === 'string' ? __dirname : path.resolve('dist'), 'parley-agent.js');
@@ -180,13 +211,26 @@ async function bundledAgent({ protocol, cwd, env, args }: Options): Promise<Bund
 
 /* A recording: what the session told and what it was sent, one JSON object a line. It is played without an agent. */
 
-/** Writes a line. */
-type Recording = (value: object) => void;
+/** Writes a line. False once a line could not be written. */
+type Recording = (value: object) => boolean;
 
-/** Writes each line at once, so that a run that is killed leaves what it has seen. Throws when the file cannot be written. */
+/**
+ * Writes each line at once, so that a run that is killed leaves what it has seen. Throws when the file cannot be opened; later the run goes on
+ * without its recording.
+ */
 function openRecording(file: string): Recording {
   writeFileSync(file, '', { mode: 0o600 });
-  return (value) => appendFileSync(file, `${jsonLine(value)}\n`);
+  let isBroken = false;
+  return (value) => {
+    if (isBroken) return false;
+    try {
+      appendFileSync(file, `${jsonLine(masks.value(value))}\n`);
+    } catch (error) {
+      isBroken = true;
+      log.error(`The recording ends here, ${file} cannot be written`, error);
+    }
+    return !isBroken;
+  };
 }
 
 // Everything on stdout has left before the process ends.

@@ -6,22 +6,42 @@ import { newSession, reduce } from '../session/reduce.ts';
 const line = z.union([
   z.object({ event: z.unknown() }),
   z.object({ intent: z.looseObject({ type: z.string() }) }),
+  z.object({ exit: z.number() }),
   // The protocol inspector puts the messages between the events.
   z.object({ message: z.looseObject({}) }),
 ]);
 
-/** Shows a recording as its run was shown. Gives the exit code that run had for its turns. Throws for a line that belongs to no recording. */
+/**
+ * Shows a recording as its run was shown, and gives the exit code of that run. A recording without one, of a run that was killed or made by the
+ * inspector, gives the code of its turns. Throws for a line that belongs to no recording; a last line that was cut off is left out.
+ */
 export function replay(text: string, print: (value: unknown) => void): number {
+  const lines = text.split('\n');
+  if (text.trim() === '') throw new Error('the recording is empty');
   let session = newSession('replay', { protocol: 'replay', name: 'replay' }, '/');
-  for (const [at, one] of text.split('\n').entries()) {
+  let exit: number | undefined;
+  for (const [at, one] of lines.entries()) {
     if (one.trim() === '') continue;
-    const read = line.safeParse(parseJson(one));
+    const read = line.safeParse(jsonOf(one));
     const event = read.success && 'event' in read.data ? eventOf(read.data.event) : undefined;
-    if (!read.success || ('event' in read.data && !event)) throw new Error(`line ${at + 1} of the recording is none`);
+    if (!read.success || ('event' in read.data && !event)) {
+      // The last line ends without a line end only where the run was killed.
+      if (at > 0 && at === lines.length - 1) break;
+      throw new Error(`line ${at + 1} of the recording is none`);
+    }
+    if ('exit' in read.data) exit = read.data.exit;
     if (!event) continue;
     print({ event });
     session = reduce(session, event);
   }
   print({ session });
-  return session.turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled') ? 0 : 1;
+  return exit ?? (session.turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled') ? 0 : 1);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -19,6 +19,8 @@ export interface Run {
   readonly log: Log;
   /** Prints the result of a query step: `hints`, `conversations`, `fork`. */
   readonly print: (value: object) => void;
+  /** Receives every credential before it is sent. */
+  readonly secret: (value: string) => void;
   /** Receives every intent sent to the session, for a recording. */
   readonly sent?: (intent: Intent) => void;
 }
@@ -29,7 +31,7 @@ export async function runSteps(live: LiveSession, run: Run): Promise<boolean> {
   try {
     for (const step of run.steps) if (!(await player.play(step))) return false;
     await player.finished();
-    return player.isFine;
+    return player.isFine();
   } catch (error) {
     // For example a missing file, or a conversation that was never copied.
     run.log.error('The script cannot go on', error);
@@ -100,11 +102,15 @@ class Player implements Disposable {
     for (const ask of live.store.now.asks) this.#asked(ask);
   }
 
-  get isFine(): boolean {
+  /** True when the run went as it should; logs the turns that failed otherwise. */
+  isFine(): boolean {
     const { isAsExpected, failedAsExpected } = this.#past;
     const { turns } = this.#live.store.now;
     if (this.#isClosed && !this.#past.isClosed) return false;
-    return isAsExpected && turns.every((turn) => turn.status === 'done' || turn.status === 'cancelled' || failedAsExpected.has(turn.id));
+    const failed = turns.filter((turn) => turn.status !== 'done' && turn.status !== 'cancelled' && !failedAsExpected.has(turn.id));
+    for (const { prompt, error } of failed)
+      this.#run.log.error(`The turn of ${briefly(prompt)} failed: ${error?.message ?? 'no reason given'}`);
+    return isAsExpected && failed.length === 0;
   }
 
   dispose(): void {
@@ -268,6 +274,7 @@ class Player implements Disposable {
   }
 
   #send(intent: Intent): void {
+    for (const secret of secretsOf(intent, this.#live.store.now.asks)) this.#run.secret(secret);
     this.#run.sent?.(withoutSecrets(intent, this.#live.store.now.asks));
     this.#live.send(intent);
   }
@@ -434,13 +441,28 @@ function wordsOf(ask: Ask): readonly string[] {
   return [ask.title, ...details, ...(ask.paths ?? [])];
 }
 
+/** Values of the fields of an answer that hold a secret. */
+function secretsOf(intent: Intent, asks: readonly Ask[]): readonly string[] {
+  if (intent.type !== 'answer' || intent.answer.kind !== 'fields') return [];
+  const { values } = intent.answer;
+  return secretFields(intent.askId, asks).flatMap((id) => values[id] ?? []);
+}
+
 /** Removes secrets, because recordings are shared. */
 function withoutSecrets(intent: Intent, asks: readonly Ask[]): Intent {
   if (intent.type !== 'answer' || intent.answer.kind !== 'fields') return intent;
-  const ask = asks.find((one) => one.id === intent.askId);
-  const secret = new Set(ask?.kind === 'question' ? ask.fields.filter((field) => field.kind === 'secret').map((field) => field.id) : []);
-  const values = Object.fromEntries(Object.entries(intent.answer.values).map(([id, value]) => [id, secret.has(id) ? ['***'] : value]));
+  const secret = secretFields(intent.askId, asks);
+  const values = Object.fromEntries(Object.entries(intent.answer.values).map(([id, value]) => [id, secret.includes(id) ? ['***'] : value]));
   return { ...intent, answer: { kind: 'fields', values } };
+}
+
+function secretFields(askId: string, asks: readonly Ask[]): readonly string[] {
+  const ask = asks.find((one) => one.id === askId);
+  return ask?.kind === 'question' ? ask.fields.filter((field) => field.kind === 'secret').map((field) => field.id) : [];
+}
+
+function briefly([first]: readonly Content[]): string {
+  return JSON.stringify(first?.type === 'text' ? first.text.slice(0, 200) : (first?.type ?? ''));
 }
 
 function goneFrom(before: readonly QueuedPrompt[], now: readonly QueuedPrompt[]): readonly TurnId[] {

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { messageOf } from '../base/log.ts';
 
 /* The language of scripts: a JSON array of steps. `--schema` prints it as JSON Schema. */
 
@@ -10,7 +11,10 @@ const simple = z.union([
   z.strictObject({ option: z.string() }),
   z.strictObject({ fields: z.record(z.string(), z.union([z.string(), z.array(z.string())])) }),
 ]);
-const scripted = z.union([simple, z.strictObject({ afterMs: z.number().check(z.minimum(0)), answer: simple })]);
+/** Milliseconds; a longer timer would end at once. */
+export const LONGEST_WAIT = 2 ** 31 - 1;
+const wait = z.number().check(z.minimum(0), z.maximum(LONGEST_WAIT));
+const scripted = z.union([simple, z.strictObject({ afterMs: wait, answer: simple })]);
 /**
  * All given fields must match: the id of a call, its tool name in the protocol, a text within the title of the ask, a text within
  * its contents (title, command, files or fields).
@@ -38,7 +42,7 @@ const tool = z.strictObject({
   parameters: z.optional(z.record(z.string(), z.unknown())),
   result: z.optional(z.string()),
   error: z.optional(z.string()),
-  afterMs: z.optional(z.number()),
+  afterMs: z.optional(wait),
 });
 const step = z.union([
   z.strictObject({ setup: z.strictObject({ tools: z.optional(z.array(tool)), secrets: z.optional(z.record(z.string(), z.string())) }) }),
@@ -46,12 +50,12 @@ const step = z.union([
   z.strictObject({ command: z.array(z.string()).check(z.minLength(1)), args: z.optional(z.string()) }),
   z.strictObject({ answers: z.array(scripted) }),
   z.strictObject({ rules: z.array(rule) }),
-  z.strictObject({ cancelOn: moment, afterMs: z.optional(z.number()) }),
-  z.strictObject({ during: z.array(z.strictObject({ on: moment, afterMs: z.optional(z.number()), do: action })) }),
+  z.strictObject({ cancelOn: moment, afterMs: z.optional(wait) }),
+  z.strictObject({ during: z.array(z.strictObject({ on: moment, afterMs: z.optional(wait), do: action })) }),
   z.strictObject({ now: action }),
   z.strictObject({ resume: z.string() }),
   z.strictObject({ close: z.literal(true) }),
-  z.strictObject({ waitMs: z.number() }),
+  z.strictObject({ waitMs: wait }),
   z.strictObject({ mode: z.string() }),
   z.strictObject({ option }),
   z.strictObject({ steer: z.string() }),
@@ -90,29 +94,66 @@ export type Step = z.infer<typeof step>;
 export type Setup = Extract<Step, { setup: unknown }>['setup'];
 export type Expectation = Extract<Step, { expect: unknown }>['expect'];
 
-/** Throws with the place of the first step that is wrong. */
+/** Throws with the line of the fault in text that is not JSON, otherwise with the path of the first wrong step. No message repeats a value. */
 export function readScript(text: string): readonly Step[] {
-  const value: unknown = JSON.parse(text);
+  const value = parsed(text.replace(/^\uFEFF/, ''));
   if (!Array.isArray(value)) throw new Error('a script is a JSON array of steps');
   return value.map((one: unknown, at) => {
-    const parsed = step.safeParse(one);
-    if (!parsed.success) throw new Error(`step ${at} is none: ${misfit(one)}`);
-    if ('setup' in parsed.data && at > 0) throw new Error('setup has to be the first step');
-    return parsed.data;
+    const read = step.safeParse(one);
+    if (!read.success) throw new Error(misfit(one, at));
+    if ('setup' in read.data && at > 0) throw new Error(`[${at}]: setup has to be the first step`);
+    return read.data;
   });
 }
 
-/** Returns the reason why that is not a step: its name, or the place in it. */
-function misfit(one: unknown): string {
-  const text = JSON.stringify(one).slice(0, 200);
-  if (typeof one !== 'object' || one === null) return text;
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    const before = text.slice(0, faultOf(text)).split('\n');
+    throw new Error(`line ${before.length}, column ${(before.at(-1) ?? '').length + 1} is not JSON`);
+  }
+}
+
+/** UTF-16 units before the fault. Some messages of the parser have no place: there the shortest start of the text with that fault tells it. */
+function faultOf(text: string): number {
+  const told = /at position (\d+)/.exec(messageOfParser(text))?.[1];
+  if (told !== undefined) return Number(told);
+  let [sound, broken] = [0, text.length];
+  if (!isBroken(text)) return text.length;
+  while (broken - sound > 1) {
+    const middle = Math.floor((sound + broken) / 2);
+    if (isBroken(text.slice(0, middle))) broken = middle;
+    else sound = middle;
+  }
+  return sound;
+}
+
+function isBroken(text: string): boolean {
+  return messageOfParser(text).startsWith('Unexpected token');
+}
+
+function messageOfParser(text: string): string {
+  try {
+    JSON.parse(text);
+    return '';
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** Returns the reason why that is not a step, with the place in it. */
+function misfit(one: unknown, at: number): string {
   const { options } = step.def;
-  const meant = options.find((option) => Object.keys(one).some((name) => Object.hasOwn(option.shape, name)));
-  if (!meant) return `${text}; there are ${options.map((option) => Object.keys(option.shape)[0]).join(', ')}`;
+  const names = typeof one === 'object' && one !== null ? Object.keys(one) : [];
+  const meant = options.find((option) => names.some((name) => Object.hasOwn(option.shape, name)));
+  if (!meant) {
+    const given = names.length === 0 ? 'is no step' : `${names.join(', ')} is no step`;
+    return `[${at}]: ${given}; there are ${options.map((option) => Object.keys(option.shape)[0]).join(', ')}`;
+  }
   const [issue] = meant.safeParse(one).error?.issues ?? [];
-  const place = issue?.path.join('.');
-  if (issue?.code === 'unrecognized_keys') return `${text}; ${place || 'it'} takes no ${issue.keys.join(', ')}`;
-  return `${text}; ${place} does not fit, see --schema`;
+  const place = `[${at}]${(issue?.path ?? []).map((name) => (typeof name === 'number' ? `[${name}]` : `.${String(name)}`)).join('')}`;
+  return issue?.code === 'unrecognized_keys' ? `${place} takes no ${issue.keys.join(', ')}` : `${place} does not fit, see --schema`;
 }
 
 export function scriptSchema(): object {

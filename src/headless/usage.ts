@@ -100,7 +100,7 @@ function isReply(text: string): text is Reply {
 function pair(flag: string): (text: string) => [string, string] {
   return (text) => {
     const at = text.indexOf('=');
-    if (at < 1) throw new Error(`${flag} takes NAME=VALUE, not "${text}"`);
+    if (at < 1) throw new Error(`${flag} takes NAME=VALUE`);
     return [text.slice(0, at), text.slice(at + 1)];
   };
 }

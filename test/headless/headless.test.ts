@@ -86,13 +86,24 @@ test('bad usage ends with 2 and says what is wrong, before any agent starts', as
     [['--protocol', 'kimi-wire', ...AGENT, '--cwd', '/no/such/folder'], /no folder/],
     [['--protocol', 'kimi-wire', ...AGENT, '--env', 'NOVALUE'], /NAME=VALUE/],
     [['--protocol', 'kimi-wire', ...AGENT, '--timeout', 'soon'], /seconds/],
-    [['--protocol', 'kimi-wire', ...AGENT, '--script', script], /step 1/],
-    [['--protocol', 'acp', ...scriptOf(t, { setup: { tools: [{ name: 'a', inputSchema: {} }] } })], /setup\.tools\.0 takes no inputSchema/],
-    [['--protocol', 'acp', ...scriptOf(t, { rules: [{ about: 'a', answer: 'yes' }] })], /rules\.0\.answer does not fit/],
-    [['--protocol', 'acp', ...scriptOf(t, { promt: 'x' })], /there are setup, prompt/],
+    [['--protocol', 'kimi-wire', ...AGENT, '--script', script], /bad\.json: \[1\]: promt is no step; there are setup, prompt/],
+    [
+      ['--protocol', 'acp', ...scriptOf(t, { setup: { tools: [{ name: 'a', inputSchema: {} }] } })],
+      /script\.json: \[0\]\.setup\.tools\[0\] takes no inputSchema/,
+    ],
+    [['--protocol', 'acp', ...scriptOf(t, { rules: [{ about: 'a', answer: 'yes' }] })], /\[0\]\.rules\[0\]\.answer does not fit/],
+    [['--protocol', 'acp', ...scriptOf(t, { waitMs: 1e12 })], /\[0\]\.waitMs does not fit/],
+    [['--protocol', 'acp', ...scriptOf(t, { prompt: 'x' }, { setup: {} })], /\[1\]: setup has to be the first step/],
+    [['--protocol', 'acp', '--script', textFile(t, '[\n {"prompt": "x"},\n {"prompt": y}\n]')], /file: line 3, column 13 is not JSON/],
+    [['--protocol', 'acp', '--script', textFile(t, '[{"prompt": "x"},]')], /file: line 1, column 18 is not JSON/],
+    [['--protocol', 'acp', '--script', textFile(t, '[{"prompt": "x')], /file: line 1, column 15 is not JSON/],
+    [['--protocol', 'acp', '--script', folder(t)], /headless-\w+: E[A-Z]+:/],
     [['--nonsense', 'x'], /nonsense/],
     [['--replay'], /--replay takes a file/],
     [['--replay', '/no/such/file'], /no such file/],
+    [['--replay', script, '--prompt', 'x'], /nothing beside it/],
+    [['--replay', textFile(t, '')], /recording is empty/],
+    [['--replay', textFile(t, 'nonsense\n{"exit": 0}\n')], /line 1 of the recording/],
     [['--protocol', 'ahp'], /ahp needs --command or --url/],
     [['--protocol', 'acp', '--record', '/no/such/folder/file'], /no such file/],
   ];
@@ -433,6 +444,12 @@ test('a turn that a step began without waiting for it is waited for at the end',
   assert.deepEqual([code, session?.turns.map((turn) => turn.status)], [0, ['done']]);
 });
 
+function textFile(t: TestContext, text: string): string {
+  const file = path.join(folder(t), 'file');
+  writeFileSync(file, text);
+  return file;
+}
+
 function scriptOf(t: TestContext, ...steps: readonly object[]): readonly string[] {
   const file = path.join(folder(t), 'script.json');
   writeFileSync(file, JSON.stringify(steps));
@@ -724,4 +741,104 @@ test('credentials of a script are used, answered ones too, and a recording does 
     assert.equal(code, 0, stderr);
     assert.doesNotMatch(readFileSync(file, 'utf8'), /s3cret/);
   }
+});
+
+test('a recording gives the exit code of its run, also for what no turn tells; a run that was killed is shown as far as it came', async (t) => {
+  const file = path.join(folder(t), 'run.jsonl');
+  const wrong = scriptOf(t, { prompt: 'help' }, { expect: { text: 'never said' } });
+  const missing = ['--command', 'no-such-agent-here', '--prompt', 'x'];
+  for (const run of [wrong, missing]) {
+    const { code, events } = await headless('--protocol', 'acp', '--cwd', folder(t), ...run, '--record', file);
+    const again = await headless('--replay', file);
+    assert.deepEqual([code, again.code, again.events], [1, 1, events]);
+  }
+  await headless('--protocol', 'acp', '--cwd', folder(t), '--prompt', 'help', '--record', file);
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const at = lines.findIndex((line) => line.includes('text.delta'));
+  const killed = textFile(t, `${lines.slice(0, at).join('\n')}\n${(lines[at] ?? '').slice(0, -9)}`);
+  const shown = await headless('--replay', killed);
+  assert.equal(shown.code, 1, shown.stderr);
+  assert.deepEqual(statusOf(shown), ['running']);
+});
+
+test('no credential is printed or recorded, also where the agent repeats it or a script is wrong', async (t) => {
+  const body = `
+    const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+    const { MY_KEY } = process.env;
+    process.stdin.on('end', () => process.exit(0));
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      const vars = [{ name: 'MY_KEY' }];
+      if (method === 'initialize') send({ id, result: { protocolVersion: 1, authMethods: [{ id: 'key', name: 'API key', type: 'env_var', vars }] } });
+      if (method === 'session/new' && MY_KEY) send({ id, result: { sessionId: 's' } });
+      if (method === 'session/new' && !MY_KEY) send({ id, error: { code: -32000, message: 'No key' } });
+      if (method !== 'session/prompt') return;
+      const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: 'the key is ' + MY_KEY } };
+      send({ method: 'session/update', params: { sessionId: 's', update } });
+      process.stderr.write('bad key ' + MY_KEY);
+      process.exit(3);
+    });`;
+  const file = path.join(folder(t), 'run.jsonl');
+  const runs: readonly (readonly string[])[] = [
+    scriptOf(t, { setup: { secrets: { MY_KEY: 's3cret' } } }, { prompt: 'hi' }),
+    scriptOf(t, { answers: [{ option: 'key' }, { fields: { MY_KEY: 's3cret' } }] }, { prompt: 'hi' }),
+    ['--env', 'MY_KEY=s3cret', '--prompt', 'hi'],
+  ];
+  for (const run of runs) {
+    const { events, session, stderr } = await headless(
+      '--protocol',
+      'acp',
+      ...program(t, body),
+      '--cwd',
+      folder(t),
+      '--record',
+      file,
+      ...run,
+    );
+    assert.match(JSON.stringify([events, session]), /the key is \*\*\*/);
+    assert.match(stderr, /bad key \*\*\*/);
+    assert.doesNotMatch(JSON.stringify([events, session, stderr, readFileSync(file, 'utf8')]), /s3cret/);
+  }
+  for (const wrong of [
+    scriptOf(t, { setup: { secrets: { MY_KEY: 's3cret' }, tool: [] } }),
+    scriptOf(t, { answers: [{ fields: { MY_KEY: 's3cret' }, x: 1 }] }),
+    ['--header', 'Authorization: Bearer s3cret'],
+  ]) {
+    const { code, stderr } = await headless('--protocol', 'acp', ...wrong);
+    assert.equal(code, 2);
+    assert.doesNotMatch(stderr, /s3cret/);
+  }
+});
+
+test('a reader that goes away ends the run and the agent, and a recording that cannot be written is said', async (t) => {
+  const pidFile = path.join(folder(t), 'pid');
+  const agent = program(
+    t,
+    `${answering}
+    require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));
+    const prompt = () => { event('TurnBegin', { user_input: 'x' }); setInterval(() => event('ContentPart', { type: 'text', text: 'more' }), 5); };`,
+  );
+  const child = spawn(process.execPath, [HEADLESS, '--protocol', 'kimi-wire', ...agent, '--cwd', folder(t), '--prompt', 'never ends'], {
+    env: { ...process.env, HOME, USERPROFILE: HOME },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  child.stdout.on('data', (chunk: Buffer) => chunk.includes('turn.started') && child.stdout.destroy());
+  const [code] = (await once(child, 'close')) as [number | null];
+  assert.equal(code, 1);
+  assert.match(stderr, /The output was closed/);
+  assert.doesNotMatch(stderr, /EPIPE/);
+  assert.equal(isAlive(Number(readFileSync(pidFile, 'utf8'))), false);
+  if (process.platform !== 'linux') return;
+  const full = await headless('--protocol', 'acp', '--cwd', folder(t), '--prompt', 'help', '--record', '/dev/full');
+  assert.deepEqual([full.code, statusOf(full)], [1, ['done']], full.stderr);
+  assert.match(full.stderr, /The recording ends here/);
+});
+
+test('a turn that failed is named where nothing else says why the run ends with 1', async (t) => {
+  const agent = program(t, `${answering} const prompt = (m) => say({ id: m.id, error: { code: -32003, message: 'No such model' } });`);
+  const { code, stderr } = await headless('--protocol', 'kimi-wire', ...agent, '--cwd', folder(t), '--prompt', 'hi');
+  assert.equal(code, 1);
+  assert.match(stderr, /The turn of "hi" failed: .+/);
 });

@@ -1,0 +1,33 @@
+/* Credentials that the user gave a run stand neither in its output nor in its recording, also where the agent repeats them. */
+
+const MASK = '***';
+/** Shorter values are found in every text. */
+const SHORTEST = 4;
+const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie/i;
+
+/** The secrets of a run, found as whole texts: one that the agent tells in two pieces is not recognised. */
+export class Masks {
+  readonly #secrets = new Set<string>();
+
+  add(...secrets: readonly string[]): void {
+    for (const secret of secrets) if (secret.length >= SHORTEST) this.#secrets.add(secret);
+  }
+
+  /** Adds the values whose name tells that they are secret; of `Bearer s3cret` also the second word. */
+  addNamed(values: Readonly<Record<string, string>>): void {
+    for (const [name, value] of Object.entries(values)) if (SECRET_NAME.test(name)) this.add(value, value.slice(value.indexOf(' ') + 1));
+  }
+
+  text(text: string): string {
+    let masked = text;
+    // The longest first, because one secret may hold another.
+    for (const secret of [...this.#secrets].toSorted((a, b) => b.length - a.length)) masked = masked.replaceAll(secret, MASK);
+    return masked;
+  }
+
+  /** A JSON value whose texts hold no secret. */
+  value(value: unknown): unknown {
+    if (this.#secrets.size === 0) return value;
+    return JSON.parse(JSON.stringify(value, (_name, inner: unknown) => (typeof inner === 'string' ? this.text(inner) : inner)));
+  }
+}
