@@ -1,8 +1,9 @@
 // npm run test:agents [-- PROTOCOL ...] [--window] [--only TEXT] [--name REGEX] [--install]
 // Installs the real agents named in test/agents/<protocol>/peers.json (pinned versions, the npm registry) into .agents/<name>, or below
 // $PARLEY_AGENTS, and runs test/agents/<protocol>/*.test.ts against them. The tests run in a network namespace with loopback only where the
-// machine can make one. One file at a time: the agents are heavy. With --window it runs test/agents/window/<protocol>.*.test.ts: the same agents
-// driven by hand, so to speak, in the real workbench (Linux x64); pictures go to out/screenshots/agents/<agent>.
+// machine can make one. One file at a time: the agents are heavy. With --window it also runs test/agents/window/<protocol>.*.test.ts: the same agents
+// driven by hand, so to speak, in the real workbench (Linux x64); `--only window` leaves the others out. Pictures go to
+// out/screenshots/agents/<agent>.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,9 +25,7 @@ const seen = JSON.parse(readFileSync(path.join(here, 'window', 'peers.json'), 'u
 
 /** Folders of protocols that have real peers. */
 function protocols() {
-  const all = values.window
-    ? Object.keys(seen)
-    : readdirSync(here).filter((name) => name !== 'window' && existsSync(path.join(here, name, 'peers.json')));
+  const all = readdirSync(here).filter((name) => name !== 'window' && existsSync(path.join(here, name, 'peers.json')));
   for (const name of positionals)
     if (!all.includes(name)) throw new Error(`There are no such runs with agents of ${name}; known are ${all.join(', ')}`);
   return positionals.length > 0 ? positionals : all;
@@ -83,7 +82,8 @@ const chosen = protocols();
 const node = modernNode();
 for (const protocol of chosen) {
   const peers = JSON.parse(readFileSync(path.join(here, protocol, 'peers.json'), 'utf8'));
-  for (const [name, packages] of Object.entries(peers)) if (!values.window || seen[protocol].includes(name)) install(name, packages, node);
+  const isNeeded = (name) => values.only !== 'window' || seen[protocol].includes(name);
+  for (const [name, packages] of Object.entries(peers)) if (isNeeded(name)) install(name, packages, node);
 }
 if (values.install) process.exit(0);
 
@@ -93,11 +93,10 @@ execFileSync('npm', ['run', '-s', 'build'], { stdio: 'inherit', shell: process.p
 /** Files of a folder, with it. */
 const inside = (folder) => readdirSync(folder).map((name) => path.join(folder, name));
 const files = chosen
-  .flatMap((protocol) =>
-    values.window
-      ? inside(path.join(here, 'window')).filter((file) => path.basename(file).startsWith(`${protocol}.`))
-      : inside(path.join(here, protocol)),
-  )
+  .flatMap((protocol) => [
+    ...inside(path.join(here, protocol)),
+    ...(values.window ? inside(path.join(here, 'window')).filter((file) => path.basename(file).startsWith(`${protocol}.`)) : []),
+  ])
   .filter((file) => file.endsWith('.test.ts') && file.includes(values.only ?? ''));
 if (files.length === 0) throw new Error('No test file fits.');
 await build({
