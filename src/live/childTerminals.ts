@@ -4,11 +4,11 @@ import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import crossSpawn from 'cross-spawn';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../protocols/ports.ts';
-import { withoutSecrets } from '../transport/environment.ts';
+import { utf8Variables, withoutSecrets } from '../transport/environment.ts';
 import { disownGroup, killLeftBehind, ownGroup } from '../transport/ownedGroups.ts';
 import { environmentWith, mergeEnvironment } from '../transport/process.ts';
 import { hasLeftBehind, signalTree } from '../transport/processTree.ts';
-import { commandOf, refuseNetworkFolder } from '../transport/programFile.ts';
+import { commandOf, lineInUtf8, refuseNetworkFolder } from '../transport/programFile.ts';
 
 /** Bytes of output kept when the agent names no limit. */
 const DEFAULT_LIMIT = 1024 * 1024;
@@ -52,9 +52,11 @@ type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 /** Settles when the program runs; rejects when it could not be started. */
 async function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerminal> {
-  const env = mergeEnvironment(withoutSecrets(environmentWith({})), spec.env ?? {}, process.platform === 'win32');
+  const own = withoutSecrets(environmentWith(utf8Variables(process.env)));
+  const env = mergeEnvironment(own, spec.env ?? {}, process.platform === 'win32');
   const folder = spec.cwd ?? cwd;
-  const { file, args } = spec.args === undefined ? { file: spec.command, args: [] } : commandOf(spec.command, spec.args, env);
+  const { file, args } =
+    spec.args === undefined ? { file: lineInUtf8(spec.command, process.env), args: [] } : commandOf(spec.command, spec.args, env);
   refuseNetworkFolder(spec.args && file, folder);
   const child = spawn(file, [...args], {
     cwd: folder,
@@ -91,7 +93,7 @@ class ChildCommand implements ChildTerminal {
     this.spec = spec;
     this.#child = child;
     this.#tail = new Tail(spec.limit ?? DEFAULT_LIMIT);
-    ownGroup(child);
+    ownGroup(child, true);
     for (const stream of [child.stdout, child.stderr]) this.#readFrom(stream);
     this.#exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => this.#drain({ code, signal }, resolve));

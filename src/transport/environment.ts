@@ -12,6 +12,15 @@ export function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /**
+ * What makes a program print UTF-8 into a pipe on Windows, where it would take the code page of the country. `chcp` does that for the programs that go by
+ * their console; Python goes by this.
+ */
+export function utf8Variables(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): Readonly<Record<string, string>> {
+  const isSet = ['PYTHONIOENCODING', 'PYTHONUTF8'].some((name) => variableOf(env, name) !== undefined);
+  return platform === 'win32' && !isSet ? { PYTHONIOENCODING: 'utf-8' } : {};
+}
+
+/**
  * The user's home as programs find it, `added` before our own variables. On Windows that is USERPROFILE: a HOME comes from Git Bash or a tool and may be
  * another folder.
  */

@@ -35,7 +35,11 @@ export function ownGroup(child: ChildProcess, untilEnd = false): void {
   if (pid === undefined) return;
   if (onWindows) {
     left.lives.started(pid);
-    child.once('exit', () => left.lives.exited(pid));
+    child.once('exit', () => {
+      left.lives.exited(pid);
+      // Its number may be that of another process by now.
+      groups.delete(pid);
+    });
     endsLeft ||= untilEnd;
   }
   if (!listening) {

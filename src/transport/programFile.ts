@@ -118,6 +118,15 @@ export function refuseNetworkFolder(file: string | undefined, cwd: string, platf
   throw new Error(`cmd.exe does not run in the network folder ${cwd}. Give the folder a drive letter (net use).`);
 }
 
+/**
+ * A line for the shell of the system. Programs print in the code page of their console, by default that of the country: cmd.exe sets UTF-8 first. Not for
+ * another shell in its place (`COMSPEC`).
+ */
+export function lineInUtf8(line: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): string {
+  if (platform !== 'win32' || !/(?:^|[\\/])cmd(?:\.exe)?$/i.test(variableOf(env, 'COMSPEC') ?? 'cmd.exe')) return line;
+  return `"${systemProgram('chcp.com', { platform })}" 65001 >nul 2>nul & ${line}`;
+}
+
 /** A program that comes with Windows; elsewhere the name. */
 export function systemProgram(below: string, { platform }: Pick<ProgramSearch, 'platform'> = here): string {
   if (platform !== 'win32') return path.win32.basename(below, '.exe');

@@ -62,6 +62,16 @@ test('all that a command printed before it ended is there, however much', async 
   assert.match(terminal.output().text, /xend$/);
 });
 
+test('a command line of the shell of the system prints every letter, whatever the code page of the country', async () => {
+  const made: ChildTerminal[] = [];
+  const terminals = childTerminals({ cwd: tmpdir(), onCreate: (one) => made.push(one) });
+  await terminals.create({ command: 'echo üß中文é' });
+  assert.deepEqual(await made[0]?.exited(), { code: 0, signal: null });
+  assert.equal(made[0]?.output().text.trimEnd(), 'üß中文é');
+  await terminals.create({ command: 'exit 3' });
+  assert.deepEqual(await made[1]?.exited(), { code: 3, signal: null });
+});
+
 test('what a command left in its group ends when its terminal is given back', { skip: process.platform === 'win32' }, async () => {
   const { terminal } = await started(`${DAEMON}\nleft.unref();`, 'same');
   await terminal.exited();

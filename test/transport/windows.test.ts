@@ -8,9 +8,17 @@ import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 import { cmdArgument } from '../../src/protocols/acp/terminals.ts';
-import { homeFolder } from '../../src/transport/environment.ts';
+import { homeFolder, utf8Variables } from '../../src/transport/environment.ts';
 import { mergeEnvironment, processChannel } from '../../src/transport/process.ts';
-import { commandOf, endingsOf, foldersOf, isProgramFile, programOf, refuseNetworkFolder } from '../../src/transport/programFile.ts';
+import {
+  commandOf,
+  endingsOf,
+  foldersOf,
+  isProgramFile,
+  lineInUtf8,
+  programOf,
+  refuseNetworkFolder,
+} from '../../src/transport/programFile.ts';
 import { versionOf, whereIs } from '../../src/transport/programs.ts';
 import { replaceFile, replaceFileSync, whileHeld } from '../../src/transport/replaceFile.ts';
 
@@ -241,6 +249,16 @@ test('the home of a user is the one that programs of the system go by, whatever 
   const env = { Home: 'C:\\msys\\home\\me', UserProfile: 'C:\\Users\\me', HOME: '/home/me' };
   assert.equal(homeFolder(env, 'win32'), 'C:\\Users\\me');
   assert.equal(homeFolder({ HOME: '/home/me', USERPROFILE: 'C:\\Users\\me' }, 'linux'), '/home/me');
+});
+
+test('a line for cmd.exe, and Python, print UTF-8 in place of the code page of the country; another shell and the user’s own choice stay', () => {
+  assert.match(lineInUtf8('dir & echo "a b"', {}, 'win32'), /^"[^"]*\\chcp\.com" 65001 >nul 2>nul & dir & echo "a b"$/);
+  assert.match(lineInUtf8('dir', { ComSpec: 'C:\\WINDOWS\\system32\\CMD.EXE' }, 'win32'), / & dir$/);
+  assert.equal(lineInUtf8('ls', { COMSPEC: 'C:\\git\\bin\\bash.exe' }, 'win32'), 'ls');
+  assert.equal(lineInUtf8('ls', {}, 'linux'), 'ls');
+  assert.deepEqual(utf8Variables({ Path: 'C:\\' }, 'win32'), { PYTHONIOENCODING: 'utf-8' });
+  assert.deepEqual(utf8Variables({ PythonIOEncoding: 'cp1252' }, 'win32'), {});
+  assert.deepEqual(utf8Variables({}, 'linux'), {});
 });
 
 test('what cmd.exe would run in a network folder is refused, for it would run in the Windows folder', () => {

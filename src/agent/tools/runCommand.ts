@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { StringDecoder } from 'node:string_decoder';
-import { withoutSecrets } from '../../transport/environment.ts';
+import { utf8Variables, withoutSecrets } from '../../transport/environment.ts';
 import { disownGroup, killLeftBehind, ownGroup } from '../../transport/ownedGroups.ts';
 import { hasLeftBehind, signalTree } from '../../transport/processTree.ts';
 import { shellArguments, shellProgram } from './shellProgram.ts';
@@ -90,5 +90,5 @@ function environment(): NodeJS.ProcessEnv {
   const { ELECTRON_RUN_AS_NODE: _, ...rest } = withoutSecrets(process.env);
   // A program of the working folder runs only when the command names it by a path.
   const onWindows = process.platform === 'win32' ? { NoDefaultCurrentDirectoryInExePath: '1' } : {};
-  return { ...rest, ...onWindows, PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
+  return { ...rest, ...onWindows, ...utf8Variables(rest), PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
 }

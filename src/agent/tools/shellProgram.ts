@@ -1,11 +1,11 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
-import { foldersOf, variableOf } from '../../transport/programFile.ts';
+import { foldersOf, systemProgram, variableOf } from '../../transport/programFile.ts';
 
 /** The shell that runs command lines, and what the model is told about it. */
 export interface ShellProgram {
   readonly file: string;
-  readonly kind: 'posix' | 'pwsh' | 'powershell';
+  readonly kind: 'posix' | 'gitBash' | 'pwsh' | 'powershell';
   /** For the model: name and syntax. */
   readonly description: string;
 }
@@ -44,7 +44,7 @@ export function findShell({ platform, env, exists }: ShellSearch): ShellProgram 
   // In cmd or bin of its folder, or in mingw64\bin.
   const besideGit = ofGit.flatMap((folder) => [path.win32.dirname(folder), path.win32.dirname(path.win32.dirname(folder))]);
   const bash = [...homes, ...besideGit].map((home) => path.win32.join(home, 'bin', 'bash.exe')).find(exists);
-  if (bash !== undefined) return { file: bash, kind: 'posix', description: 'Git Bash; POSIX syntax, Windows programs' };
+  if (bash !== undefined) return { file: bash, kind: 'gitBash', description: 'Git Bash; POSIX syntax, Windows programs' };
   const system = path.win32.join(variable('SYSTEMROOT') ?? 'C:\\Windows', 'System32');
   const file = path.win32.join(system, 'WindowsPowerShell', 'v1.0', 'powershell.exe');
   return { file, kind: 'powershell', description: 'Windows PowerShell 5.1; no && or ||, use ; and if ($?)' };
@@ -72,9 +72,13 @@ const END = [
   'exit 1',
 ];
 
+/** What Git Bash starts are programs of Windows, too, which print in the code page of their console. */
+const UTF8_CONSOLE = `'${systemProgram('chcp.com').replaceAll('\\', '/')}' 65001 >/dev/null 2>&1`;
+
 /** The arguments that make the shell run one command line and end with its exit code, with UTF-8 output. */
 export function shellArguments(shell: ShellProgram, command: string): string[] {
   if (shell.kind === 'posix') return ['-c', command];
+  if (shell.kind === 'gitBash') return ['-c', `${UTF8_CONSOLE}; ${command}`];
   const isOld = shell.kind === 'powershell';
   const before = isOld ? [...SET_UP, FILES_IN_UTF8] : SET_UP;
   // As PowerShell 7 has it. Windows runs no scripts otherwise, and `npm` is one.

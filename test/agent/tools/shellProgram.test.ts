@@ -16,7 +16,7 @@ test('PowerShell 7 is preferred, then Git Bash, then Windows PowerShell; WSL is 
   const bash = 'C:\\Program Files\\Git\\bin\\bash.exe';
   assert.equal(windows([pwsh, bash]).file, pwsh);
   assert.equal(windows([bash]).file, bash);
-  assert.equal(windows([bash]).kind, 'posix');
+  assert.equal(windows([bash]).kind, 'gitBash');
   assert.equal(windows(['D:\\git\\bin\\bash.exe', 'D:\\git\\cmd\\git.exe'], { Path: 'D:\\git\\cmd' }).file, 'D:\\git\\bin\\bash.exe');
   // The PATH of an editor that was started in Git Bash, and an installation by Scoop.
   const inBash = ['D:\\git\\bin\\bash.exe', 'D:\\git\\mingw64\\bin\\git.exe'];
@@ -69,10 +69,17 @@ const LINES: readonly (readonly [line: string, printed: string, code: number])[]
   ['no-such-program-anywhere 2>/dev/null', '', 127],
 ];
 
-test('a command line reaches bash, as Git Bash has it, unchanged: operators, quotes, UTF-8, here documents, exit codes', () => {
-  const bash = ['/bin/bash', '/bin/sh'].find(existsSync) ?? 'bash.exe';
-  for (const [line, printed, code] of LINES) {
-    const { stdout, status } = spawnSync(bash, shellArguments({ file: bash, kind: 'posix', description: '' }, line), { encoding: 'utf8' });
-    assert.deepEqual([line, stdout, status], [line, printed, code]);
-  }
+for (const kind of ['posix', 'gitBash'] as const) {
+  test(`a command line reaches ${kind === 'posix' ? 'a Bourne shell' : 'Git Bash'} unchanged: operators, quotes, UTF-8, here documents, exit codes`, () => {
+    const bash = ['/bin/bash', '/bin/sh'].find(existsSync) ?? 'bash.exe';
+    for (const [line, printed, code] of LINES) {
+      const { stdout, status } = spawnSync(bash, shellArguments({ file: bash, kind, description: '' }, line), { encoding: 'utf8' });
+      assert.deepEqual([line, stdout, status], [line, printed, code]);
+    }
+  });
+}
+
+test('in Git Bash programs of Windows print UTF-8', () => {
+  const [, line = ''] = shellArguments({ file: 'bash.exe', kind: 'gitBash', description: '' }, 'npm test');
+  assert.match(line, /^'[^']*chcp\.com' 65001 >\/dev\/null 2>&1; npm test$/);
 });

@@ -23,7 +23,7 @@ function blocksOfOne(one: Shown, dialect: Dialect): readonly Block[] {
     case 'todo':
       return [{ type: 'todo', items: one.items.map((item) => ({ ...item })) }];
     case 'command':
-      return [{ type: 'shell', language: shellProgram().kind === 'posix' ? 'bash' : 'powershell', command: one.command }];
+      return [{ type: 'shell', language: /bash|posix/i.test(shellProgram().kind) ? 'bash' : 'powershell', command: one.command }];
     case 'diff':
       return diffBlocks(one, dialect);
     case 'task': {
