@@ -130,7 +130,7 @@ export class Chat {
     return html`${headerView(mirror, this.#act, covered)} ${sessionsView(mirror, this.#act, view.popup)} ${covered ? nothing : linkView(view)}
       ${keyed(
         session.id,
-        html`<main class="scroller" ?inert=${covered} @scroll=${this.#onScroll} ${resized(this.#onResize)}>
+        html`<main class="scroller" tabindex=${view.session.link.state === 'recorded' ? -1 : nothing} ?inert=${covered} @scroll=${this.#onScroll} ${resized(this.#onResize)}>
           <div class="content" ${resized(this.#onResize)}>${this.#contentOf(view)}</div>
         </main>`,
       )}
@@ -177,11 +177,12 @@ export class Chat {
     }
   }
 
-  /** Focuses the element with this id if it has come back elsewhere, otherwise where typing makes sense: the open list of sessions, or the composer. */
+  /** Focuses the element with this id if it has come back elsewhere, otherwise where keys make sense: the open list of sessions, a recording's text, or the composer. */
   #focus(id = ''): void {
     if (this.#page.now.popup?.kind === 'sessions') return focusSessions(id);
     const again = id === '' ? null : document.getElementById(id);
     if (again) again.focus();
+    else if (this.#page.mirror.session?.link.state === 'recorded') this.#root.querySelector<HTMLElement>('.scroller')?.focus();
     else this.#composer.focus();
   }
 

@@ -78,13 +78,18 @@ function hasNoModel(agents: Agents, profile: string): boolean {
 }
 
 /** The chat the user is in: a tab, or the view in the side bar. */
-function chatInFront({ chat, panels }: CommandDeps) {
+function chatInFront(deps: CommandDeps) {
+  const { chat, panels } = deps;
   return {
     focus: async () => {
       if (!panels.focusFront()) await chat.focus();
     },
     insert: async (contents: readonly Content[]) => {
-      if (contents.length > 0 && !panels.insertFront(contents)) await chat.insert(contents);
+      if (contents.length === 0) return;
+      // A recording has no composer; new sessions open in the side bar.
+      if (activeOf(deps)?.store.now.link.state === 'recorded') {
+        if ((await deps.starter.start()) !== undefined) await chat.insert(contents);
+      } else if (!panels.insertFront(contents)) await chat.insert(contents);
     },
   };
 }

@@ -141,5 +141,12 @@ test(
     // It is only read: there is nothing to write in.
     await chat.frame.getByText('This is a recording').waitFor();
     assert.equal(await chat.composer.count(), 0);
+    // Keys that come to the chat scroll it, and context for a message starts a session that can take it.
+    await window.command('Parley: Focus Chat');
+    await chat.frame.locator('.scroller:focus').waitFor();
+    await window.openFile('main.ts');
+    await window.command('Parley: Add File to Chat');
+    await chat.frame.locator('.attachments', { hasText: 'main.ts' }).waitFor();
+    await chat.composer.waitFor();
   }),
 );

@@ -763,6 +763,12 @@ test('keys that come to the page are for the composer, unless something in it ha
   assert.equal(document.activeElement?.className, 'title-button');
 });
 
+test('keys that come to the page of a recording are for its text, which they scroll', async () => {
+  const stage = await Stage.open(session({ turns: [turn({})], link: { state: 'recorded' } }));
+  globalThis.window.dispatchEvent(new window.Event('focus') as never);
+  assert.equal(document.activeElement, stage.find('.scroller'));
+});
+
 test('the context menu of the editor knows the message and the answer it is opened over', async () => {
   const stage = await Stage.open(session({ turns: [turn({ parts: [textPart('Yes.')] })] }));
   const over = (selector: string) => JSON.parse(stage.find(selector).getAttribute('data-vscode-context') ?? '');
