@@ -17,7 +17,8 @@ const MOST_ALTERNATIVES = 256;
 
 /**
  * A predicate for a glob over whole texts: `*` any run within a path segment (anywhere for `text`), `**` any run, `**` and a slash any number of
- * folders, `?` one character. Runs in time proportional to glob times text: positions are followed together, nothing is tried twice.
+ * folders, `?` one character. Runs in time proportional to the text, at worst to glob times text: positions are followed together, nothing is tried
+ * twice.
  */
 export function globMatcher(glob: string, kind: GlobKind): (text: string) => boolean {
   return matcherOf(tokensOf(glob, { classes: false }), kind);
@@ -39,32 +40,79 @@ export function gitGlob(glob: string): (path: string) => boolean {
 
 function matcherOf(tokens: readonly Token[], kind: GlobKind): (text: string) => boolean {
   if (tokens.length > LONGEST) return () => false;
-  return (text) => run(tokens, kind, text);
+  const automaton = new Automaton(tokens, kind);
+  return (text) => automaton.matches(text);
 }
 
-/** Simulates the automaton of the tokens: the set of positions that are reachable after each character. */
-function run(tokens: readonly Token[], kind: GlobKind, text: string): boolean {
-  const end = tokens.length;
-  let now = new Positions(end + 1);
-  let next = new Positions(end + 1);
-  enter(tokens, now, 0);
-  for (let at = 0; at < text.length && now.count > 0; ) {
-    const code = text.codePointAt(at) ?? 0;
-    at += code > 0xffff ? 2 : 1;
-    for (let index = 0; index < now.count; index++) {
-      const position = now.at(index);
-      const token = tokens[position];
+/** A set of positions, and the sets that follow it: a character that was read here before costs one look-up. */
+interface State {
+  readonly positions: readonly number[];
+  readonly next: Map<number, State>;
+}
+/** Characters of which an automaton remembers what follows them. A glob that needs more is read without remembering, in time glob times text. */
+const MOST_REMEMBERED = 4000;
+/** Stands for every character that the glob does not name. */
+const OTHER = -1;
+
+/** The automaton of the tokens: the set of positions that are reachable after each character. */
+class Automaton {
+  readonly #tokens: readonly Token[];
+  readonly #kind: GlobKind;
+  /** Characters that differ from others for this glob; undefined where classes tell many apart. */
+  readonly #named: ReadonlySet<number> | undefined;
+  readonly #states = new Map<string, State>();
+  readonly #first: State;
+  readonly #now: Positions;
+  #remembered = 0;
+
+  constructor(tokens: readonly Token[], kind: GlobKind) {
+    this.#tokens = tokens;
+    this.#kind = kind;
+    const literals = tokens.flatMap((token) => (token.type === 'literal' ? [token.code] : []));
+    this.#named = tokens.some(({ type }) => type === 'set') ? undefined : new Set([SLASH, ...literals]);
+    this.#now = new Positions(tokens.length + 1);
+    enter(tokens, this.#now, 0);
+    this.#first = this.#stateOf(this.#now.all());
+  }
+
+  matches(text: string): boolean {
+    let state = this.#first;
+    for (let at = 0; at < text.length && state.positions.length > 0; ) {
+      const code = text.codePointAt(at) ?? 0;
+      at += code > 0xffff ? 2 : 1;
+      const name = this.#named && !this.#named.has(code) ? OTHER : code;
+      state = state.next.get(name) ?? this.#step(state, code, name);
+    }
+    return state.positions.includes(this.#tokens.length);
+  }
+
+  #step(state: State, code: number, name: number): State {
+    const next = this.#now;
+    next.clear();
+    const slash = code === SLASH && this.#kind === 'path';
+    for (const position of state.positions) {
+      const token = this.#tokens[position];
       if (!token) continue;
-      const slash = code === SLASH && kind === 'path';
-      if (token.type === 'globstar' || (token.type === 'star' && !slash)) enter(tokens, next, position);
+      if (token.type === 'globstar' || (token.type === 'star' && !slash)) enter(this.#tokens, next, position);
       // Only after a slash is the run of folders over.
       if (token.type === 'folders') next.add(position);
-      if (token.type === 'folders' ? code === SLASH : takes(token, code, slash)) enter(tokens, next, position + 1);
+      if (token.type === 'folders' ? code === SLASH : takes(token, code, slash)) enter(this.#tokens, next, position + 1);
     }
-    [now, next] = [next, now];
-    next.clear();
+    if (this.#remembered >= MOST_REMEMBERED) return { positions: next.all(), next: new Map() };
+    this.#remembered += 1;
+    const reached = this.#stateOf(next.all());
+    state.next.set(name, reached);
+    return reached;
   }
-  return now.has(end);
+
+  #stateOf(positions: readonly number[]): State {
+    const key = positions.toSorted((a, b) => a - b).join();
+    const known = this.#states.get(key);
+    if (known) return known;
+    const state: State = { positions, next: new Map() };
+    this.#states.set(key, state);
+    return state;
+  }
 }
 const SLASH = 0x2f;
 
@@ -107,8 +155,8 @@ class Positions {
     this.count += 1;
   }
 
-  at(index: number): number {
-    return this.#list[index] ?? 0;
+  all(): readonly number[] {
+    return Array.from(this.#list.subarray(0, this.count));
   }
 
   clear(): void {

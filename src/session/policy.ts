@@ -42,7 +42,8 @@ export function ruledAnswer(
   ground: WorkspacePaths,
 ): { readonly answer: Answer; readonly rule: ApprovalRule } | undefined {
   if (ask.kind !== 'approval') return undefined;
-  const matching = rules.filter((rule) => (rule.decision === 'reject' ? rejects(rule, ask, cwd, ground) : allows(rule, ask, cwd, ground)));
+  const place = placeAt(cwd, ground);
+  const matching = rules.filter((rule) => (rule.decision === 'reject' ? rejects(rule, ask, place) : allows(rule, ask, place)));
   const rule = matching.find((one) => one.decision === 'reject') ?? matching[0];
   if (!rule) return undefined;
   const effect = rule.decision === 'allow' ? 'allow_once' : 'reject_once';
@@ -58,15 +59,47 @@ export function autoAnswer(...asked: Parameters<typeof ruledAnswer>): Answer | u
   return ruledAnswer(...asked)?.answer;
 }
 
+/** Where an ask is judged: the session's folder, and its files by each name that rules see them by. */
+interface Place {
+  readonly cwd: string;
+  readonly platform: Platform;
+  readonly file: (path: string) => NamedFile;
+}
+interface NamedFile {
+  /** The path below the folder as the agent writes it; undefined when it lies outside, or is none until somebody else has made one of it. */
+  readonly written: string | undefined;
+  readonly real: ReturnType<WorkspacePaths['below']>;
+  readonly names: readonly string[];
+  /** The names, folded as broadly as the broadest system folds them. */
+  readonly folded: readonly string[];
+}
+
+/** Each file is looked up once for all rules: its path may be as long as the agent likes. */
+function placeAt(cwd: string, ground: WorkspacePaths): Place {
+  const known = new Map<string, NamedFile>();
+  const { platform } = ground;
+  const file = (path: string) => {
+    const before = known.get(path);
+    if (before) return before;
+    const written = relative(path, cwd, ground);
+    const real = ground.below(path);
+    const names = [...new Set([written, real?.path, path.replaceAll('\\', '/')])].filter((one) => one !== undefined);
+    const named = { written, real, names, folded: [...new Set(names.map((one) => foldPath(one, platform)))] };
+    known.set(path, named);
+    return named;
+  };
+  return { cwd, platform, file };
+}
+
 /** True when the rule covers any part of the ask. */
-function rejects(rule: ApprovalRule, ask: Approval, cwd: string, ground: WorkspacePaths): boolean {
+function rejects(rule: ApprovalRule, ask: Approval, place: Place): boolean {
   const all = [ask.detail, ...(ask.beside ?? [])];
   switch (rule.kind) {
     case 'command':
     case 'execute':
       return all.some((one) => one.type === 'command' && (rule.pattern === undefined || matchesText(rule.pattern, one.command)));
     case 'edit':
-      return all.some((one) => one.type === 'edit' && one.diffs.some((diff) => names(rule, diff.path, cwd, ground)));
+      return all.some((one) => one.type === 'edit' && one.diffs.some((diff) => names(rule, diff.path, place)));
     case 'mcp':
       return all.some((one) => one.type === 'mcp' && matchesTool(rule, one));
     default:
@@ -75,7 +108,7 @@ function rejects(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspa
 }
 
 /** True when the rule covers everything that is asked: an edit beside a command is outside it. */
-function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: WorkspacePaths): boolean {
+function allows(rule: ApprovalRule, ask: Approval, place: Place): boolean {
   const all = [ask.detail, ...(ask.beside ?? [])];
   // No rule allows deleting or moving beforehand.
   if (ask.toolKind === 'delete' || ask.toolKind === 'move') return false;
@@ -84,7 +117,7 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspac
     case 'execute':
       return (
         all.some((one) => one.type === 'command') &&
-        all.every((one) => one.type === 'text' || (one.type === 'command' && allowsCommand(rule, one, cwd, ground)))
+        all.every((one) => one.type === 'text' || (one.type === 'command' && allowsCommand(rule, one, place)))
       );
     case 'edit': {
       const diffs = all.flatMap((one) => (one.type === 'edit' ? one.diffs : []));
@@ -95,9 +128,9 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspac
         // A rule about files allows no command that comes with them.
         ask.toolKind !== 'execute' &&
         all.every((one) => one.type === 'edit' || one.type === 'text') &&
-        diffs.every((diff) => diff.after !== null && allowsFile(rule, diff.path, cwd, ground)) &&
+        diffs.every((diff) => diff.after !== null && allowsFile(rule, diff.path, place)) &&
         (ask.paths ?? []).length <= MOST_FILES &&
-        (ask.paths ?? []).every((one) => ground.below(one)?.path === '' || allowsFile(rule, one, cwd, ground))
+        (ask.paths ?? []).every((one) => place.file(one).real?.path === '' || allowsFile(rule, one, place))
       );
     }
     case 'mcp':
@@ -108,36 +141,29 @@ function allows(rule: ApprovalRule, ask: Approval, cwd: string, ground: Workspac
         )
       );
     default:
-      return (
-        ask.toolKind === rule.kind && rule.pattern === undefined && all.every((one) => one.type === 'text') && readsInside(ask, cwd, ground)
-      );
+      return ask.toolKind === rule.kind && rule.pattern === undefined && all.every((one) => one.type === 'text') && readsInside(ask, place);
   }
 }
 
 /** True when all paths are inside the folder; a call that reads files must name them, others may name none. */
-function readsInside({ toolKind, paths }: Approval, cwd: string, ground: WorkspacePaths): boolean {
+function readsInside({ toolKind, paths }: Approval, place: Place): boolean {
   if (!paths) return toolKind !== 'read' && toolKind !== 'search';
-  return paths.length <= MOST_FILES && paths.every((one) => relative(one, cwd, ground) !== undefined && ground.below(one) !== undefined);
+  return paths.length <= MOST_FILES && paths.every((one) => place.file(one).written !== undefined && place.file(one).real !== undefined);
 }
 
 /**
  * A glob never allows a command that holds more than one, what a shell puts in its place, or what deserves a look each time: then only the exact text
  * matches.
  */
-function allowsCommand(
-  rule: ApprovalRule,
-  detail: Extract<ApprovalDetail, { type: 'command' }>,
-  cwd: string,
-  ground: WorkspacePaths,
-): boolean {
+function allowsCommand(rule: ApprovalRule, detail: Extract<ApprovalDetail, { type: 'command' }>, { cwd, platform, file }: Place): boolean {
   if (detail.unsure || detail.command.trim() === '') return false;
-  const place = detail.cwd === undefined ? undefined : ground.below(detail.cwd);
-  if (detail.cwd !== undefined && (place === undefined || place.guarded)) return false;
+  const folder = detail.cwd === undefined ? undefined : file(detail.cwd).real;
+  if (detail.cwd !== undefined && (folder === undefined || folder.guarded)) return false;
   const text = withoutBlanksAround(detail.command);
   if (rule.pattern === text) return true;
   if (rule.pattern === undefined) return !isGraveCommand(detail.command, cwd, detail.cwd);
   if (text.length > LONGEST_COMMAND || MORE_THAN_WORDS.test(text)) return false;
-  if (ground.platform === 'win32' && WINDOWS_EXPANSION.test(text)) return false;
+  if (platform === 'win32' && WINDOWS_EXPANSION.test(text)) return false;
   return globMatcher(rule.pattern, 'text')(text) && !isGraveCommand(detail.command, cwd, detail.cwd);
 }
 /** Operators, substitutions and groups of the usual shells, characters that do not show, and blanks that no shell takes for one. */
@@ -208,26 +234,22 @@ function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetai
 }
 
 /** Matches the written path and the real one: both must be in the folder and match. Only a rule of its exact name allows a guarded file. */
-function allowsFile(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
-  const written = relative(path, cwd, ground);
-  const real = ground.below(path);
+function allowsFile(rule: ApprovalRule, path: string, { file, platform }: Place): boolean {
+  const { written, real } = file(path);
   if (written === undefined || real === undefined) return false;
   const { pattern } = rule;
   if (real.guarded) return real.guarded !== 'name' && pattern === written && pattern === real.path && !/[*?]/.test(pattern);
   if (pattern === undefined) return true;
-  const matches = fileMatcher(pattern, ground.platform);
+  const matches = fileMatcher(pattern, platform);
   return [written, real.path].every(matches);
 }
 
-/** Matches any name of the file, folded as broadly as the broadest system folds it. */
-function names(rule: ApprovalRule, path: string, cwd: string, ground: WorkspacePaths): boolean {
+/** Matches any name of the file. */
+function names(rule: ApprovalRule, path: string, { file, platform }: Place): boolean {
   const { pattern } = rule;
   if (pattern === undefined) return true;
-  const exact = globMatcher(pattern, 'path');
-  const fold = (path: string) => foldPath(path, ground.platform);
-  const folded = globMatcher(fold(pattern), 'path');
-  const all = [relative(path, cwd, ground), ground.below(path)?.path, path.replaceAll('\\', '/')];
-  return all.some((one) => one !== undefined && (exact(one) || folded(fold(one))));
+  const { names: exact, folded } = file(path);
+  return exact.some(globMatcher(pattern, 'path')) || folded.some(globMatcher(foldPath(pattern, platform), 'path'));
 }
 
 /** A matcher of paths that respects case where the system does. */
