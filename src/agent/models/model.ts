@@ -126,3 +126,6 @@ export function textOf(parts: readonly UserPart[]): string {
     .filter((text) => text !== '')
     .join('\n');
 }
+
+/** Said to a model whose turn the agent has forgotten, behind results that came for it. */
+export const GO_ON = 'The results above have just come. Go on from there.';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Conversation } from '../../../src/agent/conversation.ts';
 import { guideModel } from '../../../src/agent/models/guide/guideModel.ts';
-import type { ToolOffer } from '../../../src/agent/models/model.ts';
+import { GO_ON, type ToolOffer } from '../../../src/agent/models/model.ts';
 import { done } from '../../../src/agent/tools/tool.ts';
 import { taggedChanges } from '../../../src/base/fileChangesTag.ts';
 import { temporaryFolder } from '../agentProcess.ts';
@@ -246,6 +246,10 @@ test('without the editor’s tools it says so and shows what it can', async (t) 
   const { say } = talk(t, {});
   assert.match((await say('open src/cart.ts at line 3')).text, /did not lend me `open_in_ide`[\s\S]*class Cart/);
   assert.match((await say('show problems')).text, /did not lend me `get_diagnostics`/);
+});
+
+test('results that came after their turn was forgotten are no request that it does not know', async (t) => {
+  assert.doesNotMatch((await talk(t).say(GO_ON)).text, /did not understand/);
 });
 
 test('what is not understood brings examples from this workspace and says that it is no language model', async (t) => {

@@ -1,6 +1,6 @@
 import { splitChanges } from '../../../base/fileChangesTag.ts';
 import { localize } from '../../locale.ts';
-import { type Message, type Model, ModelError, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
+import { GO_ON, type Message, type Model, ModelError, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
 import { last } from './files.ts';
 import { type Asked, askedOf, sayFor } from './language.ts';
 import { definitionRequest, diagnosticsRequest, editorsRequest, openRequest, referencesRequest } from './requests/editor.ts';
@@ -162,8 +162,16 @@ function* text(answer: string): Script {
   return answer;
 }
 
+const goOnRequest: Request = {
+  match: ({ text: words }, { say }) =>
+    words === GO_ON
+      ? text(say('What came of the calls stands above. Say what to do next.', '调用的结果在上面。请说接下来做什么。'))
+      : undefined,
+};
+
 /** All requests that the guide understands, specific ones before general ones. */
 const simple: readonly Request[] = [
+  goOnRequest,
   helpRequest,
   whoRequest,
   connectRequest,

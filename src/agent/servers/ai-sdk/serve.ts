@@ -5,7 +5,16 @@ import { messageOf } from '../../../base/log.ts';
 import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
 import { Cancelled, Conversation } from '../../conversation.ts';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, Moment } from '../../frontend.ts';
-import { type Call, type Message, type Model, ModelError, type ToolMessage, type ToolOffer, type UserPart } from '../../models/model.ts';
+import {
+  type Call,
+  GO_ON,
+  type Message,
+  type Model,
+  ModelError,
+  type ToolMessage,
+  type ToolOffer,
+  type UserPart,
+} from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import { problemOfSchema } from '../../tools/schemaCheck.ts';
 import { done, failed, type Outcome, problemsOf } from '../../tools/tool.ts';
@@ -112,9 +121,6 @@ function forgetOldest(chats: Map<string, Chat>): void {
     if (!chat.busy) chats.delete(id);
   }
 }
-
-/** Said to a model whose turn this process has forgotten, behind results that came for it. */
-const GO_ON = 'The results above have just come. Go on from there.';
 
 /** One chat: its conversation, at most one turn, and the responses that turn writes into. */
 class Chat {
