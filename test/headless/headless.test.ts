@@ -21,6 +21,8 @@ interface Outcome {
   readonly code: number | null;
   readonly events: readonly SessionEvent[];
   readonly session: Session | undefined;
+  /** Everything else that was printed: results of queries. */
+  readonly printed: Readonly<Record<string, unknown>>;
   readonly stderr: string;
 }
 
@@ -40,6 +42,7 @@ function headless(...args: readonly string[]): Promise<Outcome> {
           code: error ? ((error.code as unknown as number | undefined) ?? null) : 0,
           events: lines.flatMap((line) => (line.event ? [line.event] : [])),
           session: lines.at(-1)?.session,
+          printed: Object.assign({}, ...lines.filter((line) => !line.event && !line.session)) as Record<string, unknown>,
           stderr,
         });
       },
@@ -378,6 +381,7 @@ test('a script is a test: answers by title, a tool of its own, expectations and 
 test('a recording is played without the agent, with the same events and exit code', async (t) => {
   const file = path.join(folder(t), 'run.jsonl');
   const first = await headless('--protocol', 'kimi-wire', '--cwd', folder(t), '--prompt', 'help', '--record', file);
+  assert.match(readFileSync(file, 'utf8'), /^\{"intent":\{"type":"prompt"/m);
   const again = await headless('--replay', file);
   assert.deepEqual([again.code, again.events], [first.code, first.events]);
   assert.deepEqual(
@@ -632,6 +636,7 @@ const asking = (...requests: readonly object[]) =>
   let prompted;
   const next = () => {
     const one = waits.shift();
+    if (one && one.type === 'ToolCall') { event(one.type, one.payload); return next(); }
     if (one) return say({ id: 'r' + waits.length, method: 'request', params: one });
     event('TurnEnd', {}); say({ id: prompted, result: { status: 'finished' } });
   };
@@ -841,4 +846,88 @@ test('a turn that failed is named where nothing else says why the run ends with 
   const { code, stderr } = await headless('--protocol', 'kimi-wire', ...agent, '--cwd', folder(t), '--prompt', 'hi');
   assert.equal(code, 1);
   assert.match(stderr, /The turn of "hi" failed: .+/);
+});
+
+test('a rule answers one call of several that read alike', async (t) => {
+  const approval = (id: string) => ({
+    type: 'ApprovalRequest',
+    payload: { id, tool_call_id: `call-${id}`, sender: 'Shell', action: 'run command', description: 'Run it', display: [] },
+  });
+  const call = (id: string) => ({
+    type: 'ToolCall',
+    payload: { type: 'function', id: `call-${id}`, function: { name: 'Shell', arguments: '{"command":"ls"}' } },
+  });
+  const script = scriptOf(t, { rules: [{ call: 'call-b', answer: 'allow' }] }, { prompt: 'go' });
+  const agent = program(t, asking(call('a'), call('b'), approval('a'), approval('b')));
+  const outcome = await headless('--protocol', 'kimi-wire', ...agent, '--cwd', folder(t), ...script);
+  assert.deepEqual(textOf(outcome)?.match(/approve|reject/g), ['reject', 'approve'], outcome.stderr);
+});
+
+test('modes and options are changed between turns and within one, pictures are attached, hints and lists printed', async (t) => {
+  const agent = program(
+    t,
+    `const say = (o) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...o }) + '\\n');
+    const options = { size: 'small', tone: 'dry' };
+    const modes = { currentModeId: 'ask', availableModes: [{ id: 'ask', name: 'Ask' }, { id: 'plan', name: 'Plan' }] };
+    const one = (id) => ({ id, name: id, type: 'select', currentValue: options[id], options: ['small', 'large', 'dry', 'warm'].map((value) => ({ value, name: value })) });
+    const update = (update) => say({ method: 'session/update', params: { sessionId: 'S', update } });
+    let prompted;
+    process.stdin.on('end', () => process.exit(0));
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params } = JSON.parse(line);
+      if (method === 'initialize') say({ id, result: { protocolVersion: 1, agentCapabilities: { promptCapabilities: { image: true }, sessionCapabilities: { list: {} } } } });
+      if (method === 'session/new') say({ id, result: { sessionId: 'S', modes, configOptions: Object.keys(options).map(one) } });
+      if (method === 'session/list') say({ id, result: { sessions: [{ sessionId: 'old', cwd: process.cwd(), title: 'Earlier' }] } });
+      if (method === 'session/set_config_option') { options[params.configId] = params.value; say({ id, result: { configOptions: Object.keys(options).map(one) } }); }
+      if (method === 'session/set_mode') { modes.currentModeId = params.modeId; say({ id, result: {} }); if (prompted) { say({ id: prompted, result: { stopReason: 'end_turn' } }); } }
+      if (method !== 'session/prompt') return;
+      const seen = params.prompt.map((block) => block.type + (block.data ?? '')).join() + ' ' + modes.currentModeId + ' ' + Object.values(options);
+      update({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: seen } });
+      if (params.prompt[0].text === 'wait') prompted = id; else say({ id, result: { stopReason: 'end_turn' } });
+    });`,
+  );
+  const cwd = folder(t, { 'b.png': 'x' });
+  const script = scriptOf(
+    t,
+    { mode: 'plan' },
+    { option: { id: 'size', value: 'large' } },
+    { prompt: 'look', files: ['b.png'] },
+    { expect: { text: `text,image${Buffer.from('x').toString('base64')} plan large,dry` } },
+    {
+      during: [
+        { on: 'text', do: { option: { id: 'tone', value: 'warm' } } },
+        { on: 'text', afterMs: 1, do: { mode: 'ask' } },
+      ],
+    },
+    { prompt: 'wait' },
+    { prompt: 'look' },
+    { expect: { text: 'text ask large,warm' } },
+    { list: true },
+  );
+  const { code, printed, stderr } = await headless('--protocol', 'acp', ...agent, '--cwd', cwd, ...script);
+  assert.equal(code, 0, stderr);
+  assert.match(JSON.stringify(printed.conversations), /"old".*Earlier/);
+  const hinted = await headless('--protocol', 'qwen', '--cwd', cwd, ...scriptOf(t, { hints: '/he' }));
+  assert.match(JSON.stringify(hinted.printed.hints), /help/);
+});
+
+test('each thing that is expected fails the run when it is otherwise', async (t) => {
+  for (const [expected, words] of [
+    [{ text: 'zzz' }, /text is "/],
+    [{ notice: 'zzz' }, /notices are \[/],
+    [{ error: 'zzz' }, /error is none/],
+    [{ asks: 1 }, /asks are 0/],
+    [{ calls: [{ tool: 'zzz' }] }, /no call like \{"tool":"zzz"\}/],
+    [{ link: 'closed' }, /link is ready/],
+  ] as const) {
+    const { code, stderr } = await headless(
+      '--protocol',
+      'acp',
+      '--cwd',
+      folder(t),
+      ...scriptOf(t, { prompt: 'help' }, { expect: expected }),
+    );
+    assert.deepEqual([JSON.stringify(expected), code], [JSON.stringify(expected), 1]);
+    assert.match(stderr, words);
+  }
 });

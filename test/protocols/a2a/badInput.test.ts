@@ -52,6 +52,33 @@ test('403 is not asked about; the words of the server are shown', async (t) => {
   assert.match(turn.error?.message ?? '', /not for you/);
 });
 
+test('the words of a refusal are taken out of its JSON, at the end of a turn and where a credential is asked for again', async (t) => {
+  const bodies = [
+    { error: { code: -32000, message: 'no such command' } },
+    { error: 'no such command' },
+    { detail: 'no such command' },
+    { error_description: 'no such command', scope: 'x' },
+  ];
+  for (const [status, body] of bodies.flatMap((one) => [[400, one] as const, [401, one] as const])) {
+    const agent = await fakeAgent(t, {
+      card: { securitySchemes: { k: { type: 'apiKey', in: 'header', name: 'X-Key' } } },
+      before: (request, response) => {
+        if (request.method !== 'POST') return false;
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+        return true;
+      },
+    });
+    const session = talk(t, agent.url, { secrets: { get: async () => undefined, set: async () => {} } });
+    if (status === 401) {
+      const ask = await session.asked();
+      assert.equal(ask.kind === 'question' && ask.fields[0]?.body, 'no such command');
+    } else {
+      await session.opened();
+      assert.match((await session.prompt('hi')).error?.message ?? '', /^no such command$|: no such command$/);
+    }
+  }
+});
+
 test('503 with a time to wait is waited for once', async (t) => {
   let refused = 0;
   const agent = await fakeAgent(t, {
