@@ -25,11 +25,14 @@ const content = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('link'), uri: short, title: z.optional(short) }),
 ]);
+/** No question has more fields; reading them takes long. */
+const MOST_FIELDS = 1000;
+const fewFields = z.custom((value) => typeof value === 'object' && value !== null && Object.keys(value).length <= MOST_FIELDS);
 const contents = z.array(content).check(z.maxLength(200));
 
 const answer = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('option'), optionId: id, edited: z.optional(text), feedback: z.optional(text) }),
-  z.strictObject({ kind: z.literal('fields'), values: z.record(id, z.array(text).check(z.maxLength(200))) }),
+  z.strictObject({ kind: z.literal('fields'), values: z.pipe(fewFields, z.record(id, z.array(text).check(z.maxLength(200)))) }),
   z.strictObject({ kind: z.literal('cancelled') }),
 ]);
 const intent = z.discriminatedUnion('type', [

@@ -31,13 +31,29 @@ export function pendingSides(diffs: readonly Diff[], present: string | null | un
 export function doneSides(diffs: readonly Diff[], present: string | null | undefined): Located {
   if (present === undefined) return { ok: false, why: 'unreadable' };
   const after = present === null ? null : plain(present);
+  const search = new Search();
+  const together = undoTogether(diffs, after, search);
+  if (together !== undefined) return sides(together, after);
   let text: string | null = after;
   for (const diff of diffs.toReversed()) {
-    const earlier = undo(diff, text);
+    const earlier = undo(diff, text, search);
     if (earlier === undefined) return CHANGED;
     text = earlier;
   }
   return sides(text, after);
+}
+
+/** The text before excerpts that stand at their lines from top to bottom, as those of one patch do: then none moves another. */
+function undoTogether(diffs: readonly Diff[], text: string | null, search: Search): string | undefined {
+  if (text === null || diffs.length < 2) return undefined;
+  const spots: Spot[] = [];
+  for (const { before, after, excerpt, summary } of diffs) {
+    const at = excerpt?.afterLine === undefined || summary || excerpt.unplaced ? undefined : search.lineStart(text, excerpt.afterLine);
+    const old = plain(after ?? '');
+    if (at === undefined || at < (spots.at(-1)?.to ?? 0) || old === '' || !text.startsWith(old, at)) return undefined;
+    spots.push(spotAt(text, at, old, plain(before ?? ''), true));
+  }
+  return areApart(spots) ? replaceAll(text, spots) : undefined;
 }
 
 /** True when a diff of the file could not be located: all are shown as they came, and cannot be reverted here. */
@@ -73,18 +89,18 @@ function sides(before: string | null, after: string | null): Located {
 function applyAll(diffs: readonly Diff[], before: string | null): string | Located {
   if (before === null) return diffs.length === 1 && diffs[0]?.before === null ? plain(diffs[0].after ?? '') : CHANGED;
   const spots: Spot[] = [];
+  const search = new Search();
   let why: Located | undefined;
   for (const diff of diffs) {
-    const spot = locate(before, plain(diff.before ?? ''), plain(diff.after ?? ''), diff.excerpt?.beforeLine);
+    const spot = locate(before, plain(diff.before ?? ''), plain(diff.after ?? ''), diff.excerpt?.beforeLine, search);
     if (typeof spot === 'object') spots.push(spot);
     else why = { ok: false, why: spot };
   }
   spots.sort((a, b) => a.from - b.from);
-  const apart = spots.every((spot, at) => at === 0 || (spots[at - 1]?.to ?? 0) <= spot.from);
-  if (!why && apart) return spots.reduceRight(replace, before);
+  if (!why && areApart(spots)) return replaceAll(before, spots);
   let text = before;
   for (const diff of diffs) {
-    const spot = locate(text, plain(diff.before ?? ''), plain(diff.after ?? ''), diff.excerpt?.beforeLine);
+    const spot = locate(text, plain(diff.before ?? ''), plain(diff.after ?? ''), diff.excerpt?.beforeLine, search);
     if (typeof spot !== 'object') return why ?? { ok: false, why: spot };
     text = replace(text, spot);
   }
@@ -92,14 +108,14 @@ function applyAll(diffs: readonly Diff[], before: string | null): string | Locat
 }
 
 /** The text before a carried-out change, or undefined when the change is not there any more as it was made. */
-function undo(diff: Diff, text: string | null): string | null | undefined {
+function undo(diff: Diff, text: string | null, search: Search): string | null | undefined {
   if (diff.summary || diff.excerpt?.unplaced) return undefined;
   const { excerpt } = diff;
   const before = diff.before === null ? null : plain(diff.before);
   const after = diff.after === null ? null : plain(diff.after);
   if (!excerpt) return undoWhole(before, after, text);
   if (text === null) return undefined;
-  const spot = locate(text, after ?? '', before ?? '', excerpt.afterLine);
+  const spot = locate(text, after ?? '', before ?? '', excerpt.afterLine, search);
   return typeof spot === 'object' ? replace(text, spot) : undefined;
 }
 
@@ -122,11 +138,49 @@ function replace(text: string, spot: Spot): string {
   return text.slice(0, spot.from) + spot.text + text.slice(spot.to);
 }
 
+/** True when the spots, in order, do not overlap. */
+function areApart(spots: readonly Spot[]): boolean {
+  return spots.every((spot, at) => at === 0 || (spots[at - 1]?.to ?? 0) <= spot.from);
+}
+
+function replaceAll(text: string, spots: readonly Spot[]): string {
+  const pieces = spots.flatMap((spot, at) => [text.slice(spots[at - 1]?.to ?? 0, spot.from), spot.text]);
+  return [...pieces, text.slice(spots.at(-1)?.to ?? 0)].join('');
+}
+
+/** UTF-16 units that the excerpts of one file are looked for in, together: an agent may name as many as it likes. */
+const MOST_SEARCHED = 32 * 1024 * 1024;
+
+/** Looks for lines and texts, and gives up when that has become too much work. */
+class Search {
+  #left = MOST_SEARCHED;
+  #text = '';
+  #lines: readonly number[] | undefined;
+
+  /** False from when the work has become too much. */
+  spend(units: number): boolean {
+    this.#left -= units;
+    return this.#left >= 0;
+  }
+
+  /** Offset at which a 1-based line begins; undefined when the text has no such line. */
+  lineStart(text: string, line: number): number | undefined {
+    if (this.#lines === undefined || text !== this.#text) {
+      // Counting lines costs several times as much as searching for a text.
+      if (!this.spend(8 * text.length)) return undefined;
+      this.#text = text;
+      this.#lines = lineStarts(text);
+    }
+    return line < 1 ? 0 : this.#lines[line - 1];
+  }
+}
+
 /** Where `old` stands in the text: at its line if it is named and fits, else at the only or nearest place; whole lines are preferred. */
-function locate(text: string, old: string, next: string, line: number | undefined): Spot | 'changed' | 'ambiguous' {
-  const at = line === undefined ? undefined : lineStart(text, line);
+function locate(text: string, old: string, next: string, line: number | undefined, search: Search): Spot | 'changed' | 'ambiguous' {
+  const at = line === undefined ? undefined : search.lineStart(text, line);
   if (old === '') return insertion(text, next, line, at);
   if (at !== undefined && text.startsWith(old, at)) return spotAt(text, at, old, next, true);
+  if (!search.spend(text.length)) return 'ambiguous';
   const all = occurrences(text, old);
   const aligned = all.filter((from) => isAligned(text, from, from + old.length));
   const places = aligned.length > 0 ? aligned : all;
@@ -151,21 +205,39 @@ function insertion(text: string, next: string, line: number | undefined, at: num
   return { from: at, to: at, text: next.endsWith('\n') ? next : `${next}\n` };
 }
 
-/** Offset at which a 1-based line begins; undefined when the text has no such line. */
-function lineStart(text: string, line: number): number | undefined {
-  let at = 0;
-  for (let now = 1; now < line; now += 1) {
-    const end = text.indexOf('\n', at);
-    if (end < 0) return undefined;
-    at = end + 1;
-  }
-  return at;
+function lineStarts(text: string): readonly number[] {
+  const starts = [0];
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) starts.push(end + 1);
+  return starts;
 }
 
+/** Offsets of all places, overlapping ones included, in time proportional to both texts (Knuth, Morris, Pratt). */
 function occurrences(text: string, wanted: string): readonly number[] {
+  const first = text.indexOf(wanted);
+  if (first < 0 || text.indexOf(wanted, first + 1) < 0) return first < 0 ? [] : [first];
   const found: number[] = [];
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) found.push(at);
+  const borders = bordersOf(wanted);
+  let fits = 0;
+  for (let at = first; at < text.length; at += 1) {
+    while (fits > 0 && wanted.charCodeAt(fits) !== text.charCodeAt(at)) fits = borders[fits - 1] ?? 0;
+    if (wanted.charCodeAt(fits) === text.charCodeAt(at)) fits += 1;
+    if (fits < wanted.length) continue;
+    found.push(at - wanted.length + 1);
+    fits = borders[fits - 1] ?? 0;
+  }
   return found;
+}
+
+/** For each prefix of the text the length of its longest proper prefix that also ends it. */
+function bordersOf(text: string): Int32Array {
+  const borders = new Int32Array(text.length);
+  let length = 0;
+  for (let at = 1; at < text.length; at += 1) {
+    while (length > 0 && text.charCodeAt(length) !== text.charCodeAt(at)) length = borders[length - 1] ?? 0;
+    if (text.charCodeAt(length) === text.charCodeAt(at)) length += 1;
+    borders[at] = length;
+  }
+  return borders;
 }
 
 function isAligned(text: string, from: number, to: number): boolean {

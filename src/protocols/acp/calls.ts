@@ -171,7 +171,12 @@ function unset(call: CallFacts, member: 'title' | 'name' | 'rawInput' | 'rawOutp
 
 export function mergeEdits(call: CallFacts, content: readonly ToolContent[]): void {
   const byPath = new Map<string, DiffItem[]>();
-  for (const item of content) if (item.type === 'diff') byPath.set(item.path, [...(byPath.get(item.path) ?? []), item]);
+  for (const item of content) {
+    if (item.type !== 'diff') continue;
+    const alike = byPath.get(item.path);
+    if (alike) alike.push(item);
+    else byPath.set(item.path, [item]);
+  }
   for (const [path, items] of byPath) {
     const before = find(call.edits, path);
     // An earlier comparison with the file is better than the texts as they came, which are shown until the file has been read.

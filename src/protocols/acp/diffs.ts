@@ -94,8 +94,12 @@ function placed(path: string, before: string, after: string, hunks: readonly Hun
   }));
 }
 
+/** UTF-16 units that all hunks of a file are looked for in, together; beyond, they are shown as they came. */
+const MOST_SEARCHED = 32 * 1024 * 1024;
+
 /** Replaces every hunk where its text occurs. Undefined when one does not occur, or occurs several times and not at its line. */
 function replaceAll(text: string, hunks: readonly Hunk[]): string | undefined {
+  if (hunks.length * text.length > MOST_SEARCHED) return undefined;
   let now = text;
   for (const { before, after, at } of hunks) {
     // The hunks before it are in place already, so its line is that of the new side.
@@ -122,7 +126,8 @@ function atLine(
   line: number,
 ): { readonly at: number; readonly length: number; readonly short: boolean } | undefined {
   let at = 0;
-  for (let skip = line - 1; skip > 0; skip--) at = text.indexOf('\n', at) + 1 || text.length;
+  // The line is the agent's: it may be any number.
+  for (let skip = line - 1; skip > 0 && at < text.length; skip--) at = text.indexOf('\n', at) + 1 || text.length;
   return text.startsWith(part, at) ? { at, length: part.length, short: false } : undefined;
 }
 

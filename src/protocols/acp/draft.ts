@@ -260,16 +260,30 @@ interface Changes {
   readonly patch?: { readonly format: string; readonly text: string } | null | undefined;
 }
 
+/** UTF-16 units of the longest patch that is read. */
+const LONGEST_PATCH = 200_000;
+
 /** Changes of files, with or without a git patch, as edits. A change without a readable patch becomes a sentence. */
 function diffItems({ changes, patch }: Changes): readonly DiffItem[] {
-  const files = patch?.format === 'git_patch' ? patched(patch.text) : [];
-  return changes.flatMap((change) => {
-    const file = files.find((one) => names(one.path, change.path) || (change.oldPath != null && names(one.path, change.oldPath)));
+  const files = patch?.format === 'git_patch' && patch.text.length <= LONGEST_PATCH ? patched(patch.text) : [];
+  const byName = new Map<string, Patched>();
+  for (const file of files) {
+    if (file.path === '') continue;
+    const name = file.path.replace(/^\//, '');
+    const before = byName.get(name);
+    if (before) for (const hunk of file.hunks) before.hunks.push(hunk);
+    else byName.set(name, file);
+  }
+  const items = changes.flatMap((change) => {
+    const file = takeFile(byName, change.path) ?? takeFile(byName, change.oldPath ?? '');
     const hunks = file?.hunks.map((hunk) => toItem(change, hunk)) ?? [];
     // Lines say nothing of where a file comes from.
     const wanders = change.operation === 'move' || change.operation === 'copy';
     return hunks.length === 0 || wanders ? [sentence(change), ...hunks] : hunks;
   });
+  // Nothing of a patch stays unseen because the list of changes does not name its file.
+  const rest = [...byName.values()].flatMap(({ path, hunks }) => hunks.map((hunk) => toItem({ operation: 'modify', path }, hunk)));
+  return [...items, ...rest];
 }
 
 interface Hunk {
@@ -279,7 +293,7 @@ interface Hunk {
 }
 interface Patched {
   readonly path: string;
-  readonly hunks: readonly Hunk[];
+  readonly hunks: Hunk[];
 }
 
 function patched(text: string): readonly Patched[] {
@@ -315,10 +329,23 @@ function withoutSide(name: string): string {
   return name.replace(/^"(.*)"$/, '$1').replace(/^[ab]\//, '');
 }
 
-/** Patches name files from the root of the repository; the changes name them whole. */
-function names(short: string, whole: string): boolean {
-  const path = whole.replaceAll('\\', '/');
-  return short !== '' && (path === short || path.endsWith(`/${short.replace(/^\//, '')}`));
+/** Folders of a path from which the root of a repository is looked for. */
+const MOST_FOLDERS = 64;
+
+/**
+ * Takes the file of a patch that a change means: patches name files from the root of the repository, changes name them whole. Each file is shown once,
+ * however often the changes name it.
+ */
+function takeFile(byName: Map<string, Patched>, whole: string): Patched | undefined {
+  const parts = whole.replaceAll('\\', '/').split('/');
+  for (let from = Math.max(0, parts.length - MOST_FOLDERS); from < parts.length; from += 1) {
+    const name = parts.slice(from).join('/');
+    const file = name === '' ? undefined : byName.get(name);
+    if (!file) continue;
+    byName.delete(name);
+    return file;
+  }
+  return undefined;
 }
 
 function toItem({ operation, path }: Change, { before, after, lines }: Hunk): DiffItem {

@@ -196,12 +196,16 @@ function fileDiffs(
   return unifiedHunks(one.diff ?? '').map((hunk) => ({ path: file, ...hunk }));
 }
 
-/** The hunks of a unified diff as excerpts. */
+/** Most hunks of one diff that are placed each by itself. */
+const MOST_HUNKS = 2000;
+
+/** The hunks of a unified diff as excerpts; without a place where there are too many. */
 export function unifiedHunks(diff: string): readonly Omit<Diff, 'path'>[] {
   const hunks: { before: string[]; after: string[]; beforeLine: number; afterLine: number }[] = [];
   for (const line of diff.split('\n')) {
     const head = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line);
-    if (head) hunks.push({ before: [], after: [], beforeLine: Number(head[1]), afterLine: Number(head[2]) });
+    if (head && hunks.length < MOST_HUNKS)
+      hunks.push({ before: [], after: [], beforeLine: lineNumber(head[1]), afterLine: lineNumber(head[2]) });
     const hunk = hunks.at(-1);
     if (head || !hunk) continue;
     if (line.startsWith('-') || line.startsWith(' ')) hunk.before.push(line.slice(1));
@@ -210,8 +214,13 @@ export function unifiedHunks(diff: string): readonly Omit<Diff, 'path'>[] {
   return hunks.map(({ before, after, beforeLine, afterLine }) => ({
     before: before.join('\n'),
     after: after.join('\n'),
-    excerpt: { beforeLine, afterLine },
+    excerpt: hunks.length < MOST_HUNKS ? { beforeLine, afterLine } : { unplaced: true },
   }));
+}
+
+/** No file has more lines, and JSON has no number for infinity. */
+function lineNumber(digits: string | undefined): number {
+  return Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
 }
 
 /** A call without a name so far. */
