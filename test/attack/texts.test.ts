@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TerminalFilter } from '../../src/base/terminalText.ts';
-import { plainMarkdown } from '../../src/editor/approvals/plainMarkdown.ts';
 import { questionRows, withoutMarks } from '../../src/editor/approvals/questionText.ts';
-import { commandRows, plainLabel } from '../../src/editor/approvals/rowText.ts';
+import { commandRows, plainLabel, plainMarkdown } from '../../src/editor/approvals/rowText.ts';
 import { redacted, traceLine } from '../../src/editor/redact.ts';
 import { smallestChange } from '../../src/editor/textChange.ts';
 import { effectsOf, readGeminiCall, readRfcCall, tidy } from '../../src/protocols/a2a/calls.ts';

@@ -1,13 +1,15 @@
+import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { ChangeSet, UnsavedBeside } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
-import { plain } from '../../session/diffs.ts';
+import { readTextFile, writeTextFile } from '../../protocols/textFile.ts';
+import { inMannerOf, plain } from '../../session/diffs.ts';
+import { mergedInto } from '../../session/merge.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { isSavedForAgent, onSavesTyped } from '../files.ts';
 import type { ReviewDocuments } from './documents.ts';
-import { mergedUnsaved, mergeUnsaved } from './mergeUnsaved.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;
@@ -268,4 +270,23 @@ function rangeOf({ hunk, afterLine }: PlacedHunk, document: vscode.TextDocument)
   const last = document.lineCount - 1;
   const from = Math.min(afterLine, last);
   return new vscode.Range(from, 0, Math.min(Math.max(from, afterLine + hunk.after.length - 1), last), 0);
+}
+
+/** The merged text; undefined where the user and the agent have changed the same lines. */
+function mergedUnsaved({ base, disk, unsaved }: UnsavedBeside): string | undefined {
+  return mergedInto(unsaved, base, disk);
+}
+
+/** Merges unsaved text with an agent's write to the same file. Rejects with a message for the user when either has changed meanwhile. */
+async function mergeUnsaved(document: vscode.TextDocument, beside: UnsavedBeside): Promise<void> {
+  const file = document.uri.fsPath;
+  const merged = mergedUnsaved(beside);
+  const there = await readTextFile(file);
+  await vscode.window.showTextDocument(document);
+  const isAsRead = plain(there) === beside.disk && plain(document.getText()) === beside.unsaved;
+  if (merged === undefined || !isAsRead)
+    throw new Error(vscode.l10n.t('{0} has changed in the meantime. Look at the change again.', path.basename(file)));
+  // The editor refuses to save over a newer file: the file is written first, and the editor picks it up.
+  await writeTextFile(file, inMannerOf(merged, there));
+  if (plain(document.getText()) === beside.unsaved) await vscode.commands.executeCommand('workbench.action.files.revert');
 }
