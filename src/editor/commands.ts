@@ -262,6 +262,7 @@ function changeCommands(deps: CommandDeps) {
     'parley.keepAllChanges': () => changes.settleAll('keep'),
     'parley.undoAllChanges': () => changes.settleAll('undo'),
     'parley.openAllChanges': () => changes.openAll(),
+    'parley.toggleReviewed': () => changes.toggleReviewed(),
     'parley.openChange': (row?: unknown) => changes.open(row),
     'parley.restoreFiles': async () => {
       const restored = await changes.restoreFiles();

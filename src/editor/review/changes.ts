@@ -8,7 +8,7 @@ import type { SessionHost } from '../../live/surface.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
 import type { QuickInputs } from '../quickInputs.ts';
-import { ChangesTree, isRow, labelOf, promptLabel, type Row } from './changesTree.ts';
+import { ChangesTree, type FileRow, isRow, labelOf, promptLabel, type Row, type TurnRow } from './changesTree.ts';
 import { ReviewDocuments } from './documents.ts';
 import { covers, FileHunks, takesTyped } from './fileHunks.ts';
 import { noChangeHere } from './review.ts';
@@ -155,6 +155,17 @@ export class Changes implements Disposable {
     if (id !== undefined) await this.#sets.undoRestore(id);
   }
 
+  /** Ticks or unticks the focused file of the list. The editor tells only what is selected, so the focused row changes its place there and back. */
+  async toggleReviewed(): Promise<void> {
+    const selected = this.#view.selection;
+    const toggle = () => vscode.commands.executeCommand('list.toggleSelection');
+    await toggle();
+    const toggled = this.#view.selection;
+    await toggle();
+    const focused = [...toggled, ...selected].find((row) => toggled.includes(row) !== selected.includes(row));
+    if (focused?.kind === 'file') await this.#sets.of(this.#host.active)?.mark(focused.file.path, focused.file.reviewed !== true);
+  }
+
   async #confirmTyped(): Promise<boolean> {
     const undo = vscode.l10n.t('Undo');
     const text = vscode.l10n.t('You have edited this change. Undo it together with your edits?');
@@ -227,7 +238,7 @@ export class Changes implements Disposable {
     await this.undoRestore(id).catch((error: unknown) => vscode.window.showErrorMessage(messageOf(error)));
   }
 
-  async #settleRow(how: 'keep' | 'undo', row: Row): Promise<void> {
+  async #settleRow(how: 'keep' | 'undo', row: FileRow | TurnRow): Promise<void> {
     const set = this.#sets.of(this.#host.active);
     if (!set) return;
     await this.#sets.lookAll();
@@ -256,10 +267,11 @@ export class Changes implements Disposable {
     const { active } = this.#host;
     const set = this.#sets.of(active);
     const count = set?.files.length ?? 0;
-    this.#tree.show(set, active === undefined ? undefined : this.#host.get(active)?.store.now);
+    const message = this.#warning(set);
+    this.#tree.show(set, active === undefined ? undefined : this.#host.get(active)?.store.now, message !== '');
     const kept = vscode.l10n.t('{0} MB kept', Math.ceil(this.#sets.diskUse / 1024 / 1024));
     this.#view.badge = count === 0 ? undefined : { value: count, tooltip: `${vscode.l10n.t('to review')} (${kept})` };
-    this.#view.message = this.#warning(set);
+    this.#view.message = message;
     void vscode.commands.executeCommand('setContext', 'parley.toReview', count > 0);
     void vscode.commands.executeCommand('setContext', 'parley.canRestore', (set?.checkpoints.length ?? 0) > 0);
     void vscode.commands.executeCommand('setContext', 'parley.canUndoRestore', set?.canUndoRestore ?? false);

@@ -18,7 +18,11 @@ export interface TurnRow {
   readonly label: string;
   readonly rows: readonly FileRow[];
 }
-export type Row = FileRow | TurnRow;
+/** Tells that there is nothing to review. A list without rows would lose the keyboard when the first ones come. */
+interface EmptyRow {
+  readonly kind: 'empty';
+}
+export type Row = FileRow | TurnRow | EmptyRow;
 
 /** Changed files that wait for review: by prompt, latest first, where more than one has changed files. */
 export class ChangesTree implements vscode.TreeDataProvider<Row> {
@@ -26,8 +30,10 @@ export class ChangesTree implements vscode.TreeDataProvider<Row> {
   readonly #changes = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.#changes.event;
 
-  show(set: ChangeSet | undefined, session: Session | undefined): void {
-    this.#rows = set ? rowsOf(set, session) : [];
+  /** `hasMessage`: a message above the list says why it is empty. */
+  show(set: ChangeSet | undefined, session: Session | undefined, hasMessage: boolean): void {
+    const rows = set ? rowsOf(set, session) : [];
+    this.#rows = rows.length > 0 || hasMessage ? rows : [{ kind: 'empty' }];
     this.#changes.fire(undefined);
   }
 
@@ -36,11 +42,12 @@ export class ChangesTree implements vscode.TreeDataProvider<Row> {
   }
 
   getTreeItem(row: Row): vscode.TreeItem {
+    if (row.kind === 'empty') return new vscode.TreeItem(vscode.l10n.t('No changes to review.'));
     return row.kind === 'turn' ? turnItem(row) : fileItem(row);
   }
 }
 
-export function isRow(value: unknown): value is Row {
+export function isRow(value: unknown): value is FileRow | TurnRow {
   return typeof value === 'object' && value !== null && 'kind' in value && (value.kind === 'file' || value.kind === 'turn');
 }
 

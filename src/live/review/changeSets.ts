@@ -41,8 +41,10 @@ export class ChangeSets implements Disposable {
   readonly #looks = new Map<SessionId, NodeJS.Timeout>();
   /** Calls that ran since the last look, and when they ended. */
   readonly #calls = new Map<SessionId, Map<CallId, number>>();
-  /** The session behind each file's current content, where several sessions share a folder; keys are absolute paths. */
-  readonly #claims = new Map<string, { readonly id: SessionId; readonly content: string | null }>();
+  /** The session behind each file's current content, where several sessions share a folder, and when that was found; keys are absolute paths. */
+  readonly #claims = new Map<string, { readonly id: SessionId; readonly content: string | null; readonly at: number }>();
+  /** When each session's latest turn began to look at its files: what was claimed before is not what the turn changed. */
+  readonly #begun = new Map<SessionId, { readonly turnId: TurnId; readonly at: number }>();
   readonly #changes = this.#life.own(new Emitter<SessionId>());
   readonly onChange = this.#changes.listen;
 
@@ -90,7 +92,7 @@ export class ChangeSets implements Disposable {
     const listed = new Promise<void>((resolve) => {
       const pace = { onListed: resolve, agentSince: () => agentSince };
       looked = set
-        .startTurn(turnId, this.#explainer(id), pace)
+        .startTurn(turnId, this.#beginTurn(id, turnId), pace)
         .then(() => this.tellAgent(id))
         .catch((error: unknown) => this.#log.error('The files before a prompt could not be read', error))
         .finally(resolve);
@@ -202,7 +204,15 @@ export class ChangeSets implements Disposable {
   /** The agent is at work already, unless a prompt was held for that look. */
   #startedTurn(id: SessionId, set: ChangeSet, turnId: TurnId): Promise<void> {
     const agentSince = Date.now();
-    return set.startTurn(turnId, this.#explainer(id), { agentSince: () => agentSince });
+    return set.startTurn(turnId, this.#beginTurn(id, turnId), { agentSince: () => agentSince });
+  }
+
+  /** A turn begins now. Attributes what the turn before left. */
+  #beginTurn(id: SessionId, turnId: TurnId): Explain {
+    const explain = this.#explainer(id);
+    // The look before a prompt may outlast the wait for it.
+    if (this.#begun.get(id)?.turnId !== turnId) this.#begun.set(id, { turnId, at: performance.now() });
+    return explain;
   }
 
   /** True while a turn runs or the agent works on after it. */
@@ -239,13 +249,14 @@ export class ChangeSets implements Disposable {
     const others = [...this.#sets].filter(([other, set]) => other !== id && set.inTurn).map(([other]) => this.#recentCalls(other));
     const left = recent.calls.filter((call) => !isSettled(call));
     this.#calls.set(id, new Map(left.map((call) => [call.id, Number.POSITIVE_INFINITY])));
+    const begun = this.#begun.get(id)?.at ?? 0;
     return (file, content, at) => {
       const claim = this.#claims.get(file);
-      if (claim && claim.id !== id && claim.content === content) return 'other';
+      if (claim && claim.id !== id && claim.content === content && claim.at >= begun) return 'other';
       const mine = explaining(recent, file, at);
       const theirs = others.flatMap((one) => explaining(one, file, at) ?? []);
       if (!mine?.named && theirs.some(({ named }) => named || !mine)) return 'other';
-      this.#claims.set(file, { id, content });
+      this.#claims.set(file, { id, content, at: performance.now() });
       return mine?.callId === undefined ? undefined : { callId: mine.callId };
     };
   }
@@ -304,6 +315,7 @@ export class ChangeSets implements Disposable {
   #forget(id: SessionId): void {
     this.#sets.delete(id);
     this.#calls.delete(id);
+    this.#begun.delete(id);
     for (const [file, claim] of this.#claims) if (claim.id === id) this.#claims.delete(file);
   }
 

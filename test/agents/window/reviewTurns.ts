@@ -138,8 +138,12 @@ export function reviewInWindow(name: string, { label, prepare, goesBack }: Revie
     assert.equal((await both.count()) === 1, goesBack === true);
     await person.picture('restore', ['dark', 'light']);
     await files.click();
-    await untilFile(file, /row 5\n.*row 10\n.*row 21\n/s);
-    assert.equal(readFileSync(file, 'utf8'), rows());
+    // What the user wrote into it stays.
+    await untilFile(file, /row 5\n.*row 10 of mine\n.*row 21\n/s);
+    assert.equal(
+      readFileSync(file, 'utf8'),
+      rows((row) => (row === 'row 10' ? 'row 10 of mine' : row)),
+    );
     await window.command('Parley: Bring Back Undone Changes');
     await untilFile(file, /as I like it/);
     assert.equal(readFileSync(file, 'utf8'), present);

@@ -13,8 +13,10 @@ export class ReviewPage {
     await this.#window.command('Focus on Agent Changes');
   }
 
+  /** What there is to review. */
   get rows(): Locator {
-    return this.#window.page.locator('.pane', { hasText: 'Agent Changes' }).locator('.monaco-list-row');
+    const all = this.#window.page.locator('.pane', { hasText: 'Agent Changes' }).locator('.monaco-list-row');
+    return all.filter({ hasNotText: 'No changes to review.' });
   }
 
   row(name: string): Locator {

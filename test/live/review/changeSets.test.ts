@@ -87,6 +87,20 @@ test(
 );
 
 test(
+  'a change that another session made before, and that is gone meanwhile, counts for the session that makes it anew',
+  withDesk(['a', 'b'], async (desk) => {
+    for (const id of ['a', 'b'] as const) {
+      desk.write('x', 'one\n');
+      await desk.start(id);
+      desk.write('x', 'two\n');
+      desk.end(id);
+      await desk.until(() => desk.rows(id)?.length === 1);
+      assert.deepEqual(desk.rows(id), ['x open -']);
+    }
+  }),
+);
+
+test(
   'what one session’s user undoes while another’s agent works is not that agent’s',
   withDesk(['a', 'b'], async (desk) => {
     desk.write('x', 'one\n');
