@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { diskAgent } from './diskAgent.ts';
+import { diskAgent, numbered, text } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
 import { until } from './until.ts';
 
@@ -46,6 +46,39 @@ test(
     assert.deepEqual([read('b.txt'), readdirSync(inFolder('a.txt'))], ['b.txt agent\n', []]);
     await window.pictures('review/trouble-gone');
     await window.command('Parley: Keep All Changes');
+  }),
+);
+
+test(
+  'a file outside the workspace: what the agent reports is listed as not watched, shown as a diff, and undone',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const lines = numbered('same', 1).concat(Array.from({ length: 20 }, () => 'again'));
+    const after = lines.with(10, 'agent');
+    write('../beside.txt', text(lines));
+    disk.act = () => {
+      const content = [{ type: 'diff', path: inFolder('../beside.txt'), oldText: text(lines), newText: text(after) }];
+      write('../beside.txt', text(after));
+      disk.fake.update({
+        sessionUpdate: 'tool_call',
+        toolCallId: 'o',
+        title: 'Edit beside.txt',
+        kind: 'edit',
+        status: 'completed',
+        content,
+      });
+    };
+    await window.openChat();
+    await chat.exchange('change it outside');
+    await chat.lastTurn.getByText('Not watched:').waitFor();
+    await chat.lastTurn.getByRole('button', { name: /^Open diff: .*beside\.txt/ }).click();
+    await window.diff.compared();
+    await window.pictures('review/trouble-outside');
+    await chat.lastTurn.getByRole('button', { name: /^Undo: .*beside\.txt/ }).click();
+    await chat.lastTurn.getByRole('button', { name: 'Undo', exact: true }).click();
+    await until(() => read('../beside.txt') === text(lines), 'the file is as it was');
+    await chat.lastTurn.getByText('Undone').waitFor();
+    await window.command('View: Close All Editors');
   }),
 );
 
