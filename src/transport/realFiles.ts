@@ -68,7 +68,7 @@ export async function writeReal(real: string, content: string | Uint8Array, dura
   }
 }
 
-/** Writes into a file in its place, which keeps what else hangs on it (owner, hard links, watchers); makes it where there is none. */
+/** Writes into a file in its place, which keeps what else hangs on it (owner, hard links, watchers), also when the disk is full; makes it where there is none. */
 export async function overwriteReal(real: string, content: string | Uint8Array): Promise<void> {
   const folder = await openFolder(path.dirname(real));
   try {
@@ -79,14 +79,31 @@ export async function overwriteReal(real: string, content: string | Uint8Array):
     try {
       await checkOpened(handle, real);
       if (!(await handle.stat()).isFile()) throw new Error(`${real} is not a regular file`);
-      await handle.truncate(0);
-      await handle.writeFile(content);
+      await replaceContent(handle, Buffer.from(content));
     } finally {
       await handle.close();
     }
   } finally {
     await folder.close();
   }
+}
+
+/** Takes the room that a longer content needs before the first byte of the old one is gone. */
+async function replaceContent(handle: FileHandle, bytes: Buffer): Promise<void> {
+  const { size } = await handle.stat();
+  try {
+    await writeAt(handle, bytes, size, bytes.length);
+  } catch (error) {
+    await handle.truncate(size);
+    throw error;
+  }
+  await writeAt(handle, bytes, 0, Math.min(size, bytes.length));
+  await handle.truncate(bytes.length);
+}
+
+/** Writes the bytes from `from` to `to` at their places. */
+async function writeAt(handle: FileHandle, bytes: Buffer, from: number, to: number): Promise<void> {
+  for (let at = from; at < to; ) at += (await handle.write(bytes, at, to - at, at)).bytesWritten;
 }
 
 /** Removes a file, or a link itself; nothing where there is none. Rejects with PlaceChanged when the folder is not where it was. */

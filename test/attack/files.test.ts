@@ -13,6 +13,7 @@ import fs, {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -179,6 +180,26 @@ test('a write keeps the mode of a file, and what hangs on it where it is written
   await writeReal(file, 'anew');
   assert.equal(statSync(file).mode, before.mode);
   assert.equal(readFileSync(file, 'utf8'), 'anew');
+});
+
+test('a disk that is full while a file is written in place leaves the file as it was', async (t) => {
+  const file = path.join(folders(t).inside, 'notes.txt');
+  const full = (): never => {
+    throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+  };
+  for (const before of ['kept', '']) {
+    writeFileSync(file, before);
+    const handle = await open(file);
+    const prototype = Object.getPrototypeOf(handle) as typeof handle;
+    await handle.close();
+    const mocks = [t.mock.method(prototype, 'write', full), t.mock.method(prototype, 'writeFile', full)];
+    await assert.rejects(overwriteReal(file, 'a longer text than before'), /ENOSPC/);
+    for (const mock of mocks) mock.mock.restore();
+    assert.equal(readFileSync(file, 'utf8'), before);
+  }
+  await overwriteReal(file, 'a longer text than before');
+  await overwriteReal(file, 'short 中');
+  assert.equal(readFileSync(file, 'utf8'), 'short 中');
 });
 
 test('a pipe, a folder and a link are neither read nor written over', async (t) => {
