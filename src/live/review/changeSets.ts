@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
-import { isSameFile, keyOfFile } from '../../protocols/paths.ts';
+import { isForeign, isSameFile, keyOfFile } from '../../protocols/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
 import { isSettled } from '../../session/parts.ts';
@@ -278,7 +278,11 @@ export class ChangeSets implements Disposable {
         (file) => !watched.has(keyOfFile(file.path)) && !set.watches(file.path),
       );
       const there = await Promise.all(
-        reported.map(async (file) => ((await isThere(file.path)) || file.review !== 'reported' ? [file] : [])),
+        // The agent may not have asked about what it reports.
+        reported.map(async (file) => {
+          const isListed = file.review !== 'reported' || isForeign(file.path, [session?.cwd ?? '']) || (await isThere(file.path));
+          return isListed ? [file] : [];
+        }),
       );
       const event = { type: 'turn.files' as const, turnId: turn.id, ...found, files: [...found.files, ...there.flat()] };
       if (JSON.stringify([event.files, event.unlisted]) !== JSON.stringify([turn.files, turn.unlisted])) this.#publish(id, event);
