@@ -7,7 +7,7 @@ import { localize } from '../locale.ts';
 import { GUARDED_EDIT } from '../permissions.ts';
 import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
 import type { TextFile } from '../workspace/textFiles.ts';
-import { locate, permitRead } from './permit.ts';
+import { permitRead, placeToEdit } from './permit.ts';
 import { defineTool, done, type Outcome, ToolFailure, type ToolRunContext } from './tool.ts';
 
 const MAX_LINES = 1000;
@@ -67,7 +67,7 @@ export const strReplaceFileTool = defineTool({
     edit: z.union([replacement, z.array(replacement).check(z.minLength(1))]).check(z.describe('One edit or a list of edits.')),
   }),
   run: async (input, scene) => {
-    const place = await locate(scene, input.path);
+    const place = await placeToEdit(scene, input.path);
     const name = shortPath(scene.workspace, place.path);
     const before = await scene.files.read(place, name);
     if (!before) throw new ToolFailure(`${name} does not exist.`);
@@ -135,7 +135,7 @@ export const writeFileTool = defineTool({
     mode: z.optional(z.enum(['overwrite', 'append']).check(z.describe('overwrite (default) or append.'))),
   }),
   run: async (input, scene) => {
-    const place = await locate(scene, input.path);
+    const place = await placeToEdit(scene, input.path);
     const name = shortPath(scene.workspace, place.path);
     const before = await scene.files.read(place, name);
     const content = before?.eol === '\r\n' ? input.content.replaceAll('\r\n', '\n') : input.content;

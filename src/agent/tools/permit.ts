@@ -4,7 +4,16 @@ import { ToolFailure, type ToolRunContext } from './tool.ts';
 
 /** Where a path leads; a place outside the workspace is asked for first. */
 export async function permitRead(scene: ToolRunContext, given: string): Promise<Place> {
+  return permitted(scene, await locate(scene, given));
+}
+
+/** Where an edit leads, which is asked about later, with what it changes; on another server it is asked first whether that may be looked at. */
+export async function placeToEdit(scene: ToolRunContext, given: string): Promise<Place> {
   const place = await locate(scene, given);
+  return place.unseen ? permitted(scene, place) : place;
+}
+
+async function permitted(scene: ToolRunContext, place: Place): Promise<Place> {
   if (!place.inside) {
     const target =
       place.real === place.path
@@ -19,7 +28,7 @@ export async function permitRead(scene: ToolRunContext, given: string): Promise<
   return place;
 }
 
-export async function locate(scene: ToolRunContext, given: string): Promise<Place> {
+async function locate(scene: ToolRunContext, given: string): Promise<Place> {
   if (given.trim() === '') throw new ToolFailure('The path is empty.');
   try {
     return await placeOf(scene.workspace, given);

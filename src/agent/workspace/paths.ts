@@ -1,6 +1,6 @@
 import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { isOnOtherServer } from '../../base/fileName.ts';
+import { isOnOtherServer, type Platform } from '../../base/fileName.ts';
 import { type GuardReason, guardReason } from '../../base/guardedFiles.ts';
 import { homeFolder } from '../../transport/environment.ts';
 
@@ -8,6 +8,8 @@ import { homeFolder } from '../../transport/environment.ts';
 export interface Workspace {
   readonly cwd: string;
   readonly roots: readonly string[];
+  /** The system whose names these are; this one when absent. */
+  readonly platform?: Platform;
 }
 
 export interface Place {
@@ -16,11 +18,13 @@ export interface Place {
   /** Absolute with every link of the existing part followed: what reads and writes use. */
   readonly real: string;
   readonly inside: boolean;
+  /** On another server, of which nothing was looked at: Windows would tell it who the user is. Links are not followed then. */
+  readonly unseen?: true;
   /** Why a change there is asked about each time. */
   readonly guarded?: GuardReason;
 }
 
-const system = process.platform === 'win32' ? 'win32' : 'posix';
+const platform: Platform = process.platform === 'win32' ? 'win32' : 'posix';
 
 /**
  * Where a path given by a model leads. A link that leads out of the roots is outside, also for a file that does not exist yet: the nearest
@@ -31,11 +35,11 @@ export async function placeOf(workspace: Workspace, given: string): Promise<Plac
   const expanded = /^~(?=$|[\\/])/.test(given) ? homeFolder() + given.slice(1) : given;
   const absolute = path.resolve(workspace.cwd, expanded);
   const roots = await Promise.all(workspace.roots.map((root) => realOf(path.resolve(root))));
-  // Asked about before anything of it is looked at.
-  const real = isOnOtherServer(absolute, [...workspace.roots, ...roots], system) ? absolute : await realOf(absolute);
+  const unseen = [expanded, absolute].some((one) => isOnOtherServer(one, [...workspace.roots, ...roots], workspace.platform ?? platform));
+  const real = unseen ? absolute : await realOf(absolute);
   const root = roots.find((one) => isWithin(one, real));
   const guarded = guardReason(root === undefined ? real : path.relative(root, real)) ?? guardReason(belowRoots(workspace, absolute));
-  return { path: absolute, real, inside: root !== undefined, ...(guarded ? { guarded } : {}) };
+  return { path: absolute, real, inside: root !== undefined, ...(unseen ? { unseen } : {}), ...(guarded ? { guarded } : {}) };
 }
 
 /** The way below one of the roots as it is written, '' when it is below none. */

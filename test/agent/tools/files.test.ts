@@ -4,6 +4,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { readFileTool, strReplaceFileTool, writeFileTool } from '../../../src/agent/tools/files.ts';
 import { Rejected } from '../../../src/agent/tools/tool.ts';
+import { placeOf } from '../../../src/agent/workspace/paths.ts';
+import type { TextFiles } from '../../../src/agent/workspace/textFiles.ts';
 import { temporaryFolder } from '../agentProcess.ts';
 import { failureOf, reject, sceneIn } from '../toolScene.ts';
 
@@ -22,6 +24,25 @@ test('a file is read with line numbers, in parts, without asking', async (t) => 
   assert.match(await failureOf(readFileTool, { path: 3 }, scene), /Invalid arguments: path/);
   assert.match(await failureOf(readFileTool, { path: 'a\0b' }, scene), /NUL/);
   assert.equal(scene.asked.length, 0);
+});
+
+test('another server is not looked at before that is allowed, also not for an edit', async (t) => {
+  const cwd = temporaryFolder(t);
+  const workspace = { cwd, roots: [cwd], platform: 'win32' as const };
+  for (const given of ['//evil/share/a.ts', '\\\\?\\UNC\\evil\\share\\a.ts', '\\\\evil@SSL\\DavWWWRoot\\a.ts'])
+    assert.equal((await placeOf(workspace, given)).unseen, true, given);
+  assert.equal((await placeOf(workspace, 'a.ts')).unseen, undefined);
+  assert.equal((await placeOf({ ...workspace, platform: 'posix' }, '//evil/share/a.ts')).unseen, undefined);
+  const looked: string[] = [];
+  const files: TextFiles = { read: async (place) => void looked.push(place.path), write: async () => {} };
+  for (const [tool, input] of [
+    [writeFileTool, { content: 'x' }],
+    [strReplaceFileTool, { edit: { old: 'a', new: 'b' } }],
+  ] as const) {
+    const scene = { ...sceneIn(cwd, { answer: reject }), files, workspace };
+    await assert.rejects(tool.run({ ...input, path: '//evil/share/a.ts' }, scene), Rejected);
+    assert.deepEqual([scene.asked.map(({ action }) => action), looked], [['read outside of working directory'], []]);
+  }
 });
 
 test('a long file is cut, and says where it goes on', async (t) => {
