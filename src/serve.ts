@@ -154,7 +154,7 @@ function fileReader<T>(file: string, read: (file: string) => T): () => T {
   };
 }
 
-/** How other programs of the same user find this host; readable by nobody else. */
+/** How other programs of the same user find this host; only that user can read it. */
 export const hostFile = z.object({ pid: z.number(), address: z.string(), token: z.string() });
 
 async function main(): Promise<number> {
@@ -166,7 +166,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const { data, place, token, profiles, rules } = options;
-  // Nobody below inherits what opens this host.
+  // Child processes do not inherit the token of this host.
   delete process.env.PARLEY_HOST_TOKEN;
   makeOwnFolder(data);
   const lock = FileLock.take(path.join(data, 'host.lock'));

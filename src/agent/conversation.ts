@@ -269,7 +269,7 @@ function placeText(workspace: Workspace): string {
   return `Working directory: ${workspace.cwd}${more}\nPlatform: ${process.platform}. Shell: ${shellProgram().description}. Date: ${new Date().toISOString().slice(0, 10)}.`;
 }
 
-/** Nobody was asked about these files: what lies outside of the workspace, by whichever link, is not read. */
+/** Reads no file outside of the workspace, by whichever link: the user has not been asked about these files. */
 async function notesOf(workspace: Workspace): Promise<string> {
   for (const name of ['AGENTS.md', 'agents.md']) {
     const place = await insideOnly(workspace, path.join(workspace.cwd, name));
@@ -289,7 +289,7 @@ interface AsideContext {
 
 const ROLE = 'Answer this side question briefly from what you know of the conversation. Do not go on with the work; there are no tools.';
 
-/** A side question: answered from the conversation and not kept in it. A failing model is told as its answer; throws only what the signal says. */
+/** A side question: answered from the conversation and not kept in it. The error of a failing model becomes the answer; throws only for the signal. */
 async function askAside(scene: AsideContext, question: string): Promise<void> {
   const { frontend, model, history, workspace, signal } = scene;
   const id = randomUUID();

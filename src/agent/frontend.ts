@@ -30,7 +30,7 @@ export interface Frontend {
   readonly approvesPlans?: boolean;
   /** The client hears of tasks in the background, and answers what they ask when no turn runs. */
   readonly hasBackground?: boolean;
-  /** The client is told apart that an answer was cut at its greatest length; absent: the answer says it. */
+  /** Tells the client that an answer was cut at its greatest length; absent: the answer says it. */
   readonly tellsCuts?: boolean;
   /** The client shows side questions. */
   readonly hasAsides?: boolean;

@@ -1,6 +1,6 @@
 import type { Message, TokenUsage, UserPart } from './models/model.ts';
 
-/** The messages a model sees, and how large they are. `onChange` is told what was added, or that everything was replaced. */
+/** The messages a model sees, and how large they are. Calls `onChange` at every addition and replacement. */
 export class History {
   /** Every call id there has ever been, also of what is forgotten: clients key their cards by it. */
   readonly callIds = new Set<string>();

@@ -51,7 +51,7 @@ const faces: Readonly<Record<string, (options: Options) => void>> = {
 };
 
 /**
- * The token that every request to a server needs: other accounts of this computer reach its port, too. One that nobody gave is made here and printed.
+ * The token that every request to a server needs: other accounts of this computer reach its port, too. Without a given one, this program makes one and prints it.
  * Commands do not inherit it.
  */
 function accessToken(): { readonly token: string; readonly announcement: string } {
@@ -164,7 +164,7 @@ function serveStructured(options: QwenOptions): void {
   else if (!started.channel) void started.end();
   else {
     const end = endWithSignals(started);
-    // The turn that runs is finished first, as the shipped program does; nobody reading any more ends it.
+    // The running turn is finished first, as the shipped program does, unless the client has stopped reading.
     started.channel.onClosed(() => void started.end().then(() => end(0)));
     process.stdout.on('error', () => end(0));
   }

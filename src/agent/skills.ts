@@ -100,7 +100,7 @@ function names(folder: string): readonly string[] {
   }
 }
 
-/** A link in a workspace that leads out of it is not followed: nobody was asked. */
+/** Does not follow a link in a workspace that leads out of it: the user has not allowed that. */
 function read(file: string, within: string | undefined): string | undefined {
   try {
     const real = realpathSync(file);

@@ -25,7 +25,7 @@ let translate = inEnglish;
  */
 export const t: Translate = (english, ...args) => translate(english, ...args);
 
-/** Chosen once, by whoever starts the program (or loads a bundle of its own): a user has one language. */
+/** Chosen once, by the entry of the program (or of a bundle of its own): a user has one language. */
 export function setTranslator(chosen: Translate): void {
   translate = chosen;
 }

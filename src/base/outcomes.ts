@@ -6,7 +6,7 @@ export interface Refusal {
   readonly message: string;
   readonly data?: unknown;
 }
-/** Why a request has no result. `refused`: the agent answered with an error. `unsent`: it never left. `lost`: nobody knows whether it arrived. */
+/** Why a request has no result. `refused`: the agent answered with an error. `unsent`: it never left. `lost`: it is unknown whether it arrived. */
 export interface Failure {
   readonly kind: 'refused' | 'unsent' | 'lost';
   readonly message: string;

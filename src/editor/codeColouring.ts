@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<vscode.ColorThemeKind, string>> = {
   [vscode.ColorThemeKind.HighContrastLight]: 'hc-light',
 };
 
-/** What the thread that colours works with. */
+/** The input of the thread that colours. */
 export interface ColourWork {
   /** The file with the engine for regular expressions. */
   readonly engine: string;
@@ -94,7 +94,7 @@ export class CodeColouring implements Disposable {
   }
 }
 
-/** What the installed extensions contribute about languages. */
+/** The contributions of the installed extensions about languages. */
 function contributions(): readonly Contribution[] {
   return vscode.extensions.all.flatMap(({ extensionUri, packageJSON }) => {
     const { contributes } = packageJSON as { readonly contributes?: { readonly languages?: unknown; readonly grammars?: unknown } };

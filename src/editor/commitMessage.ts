@@ -1,6 +1,6 @@
 import { HIDDEN } from '../session/visible.ts';
 
-/** UTF-16 units; nobody reads a longer one before it is committed. */
+/** UTF-16 units; a user does not read a longer one before committing it. */
 const LONGEST = 5000;
 
 /**

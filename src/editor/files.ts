@@ -264,7 +264,7 @@ async function save(document: vscode.TextDocument): Promise<void> {
       const { version } = document;
       if (isActive(document)) await vscode.commands.executeCommand(SAVE_AS_IT_IS);
       if (saved || !document.isDirty || (await document.save()) || saved) return;
-      // Nobody typed into it: another try would end the same way.
+      // The text is unchanged: another try would end the same way.
       if (document.version === version) break;
       await pause(BETWEEN_SAVES_MS);
     }

@@ -183,7 +183,7 @@ export async function openAllSettings(inputs: Pick<QuickInputs, 'pick'>, extensi
 
 /**
  * Opens the settings page that applies: machine-scoped settings belong to the machine the window works on, so a remote window has a page of its own
- * for them, and the user's settings page would show none of ours.
+ * for them, and the user's settings page would show none of Parley's.
  */
 export async function openSettings(query: string): Promise<void> {
   if (vscode.env.remoteName === undefined) await vscode.commands.executeCommand('workbench.action.openSettings', query);

@@ -284,7 +284,7 @@ export class LiveSession implements HostedSession, Disposable {
     this.#drain();
   }
 
-  /** Tools that need it ask before they run, whoever calls them. */
+  /** Tools that need it ask before each run, for every caller. */
   #withApproval(ports: Ports): Ports {
     const wrap = (tools: readonly Tool[]) => tools.map((tool) => this.#toolApproval.wrap(tool));
     return { ...ports, tools: wrap(ports.tools), ...(ports.remoteFileTools ? { remoteFileTools: wrap(ports.remoteFileTools) } : {}) };

@@ -45,7 +45,7 @@ export class ToolApproval {
     };
   }
 
-  /** Closes the ask and returns true when it is one of ours. */
+  /** Closes the ask and returns true when it is about one of Parley's tools. */
   answer(id: AskId, answer: Answer): boolean {
     const settle = this.#open.get(id);
     if (!settle) return false;

@@ -92,7 +92,7 @@ export interface AdapterContext {
 export interface Resume {
   /** The agent's own name for it. */
   readonly key: string;
-  /** True when nobody has its transcript yet: the agent's record of it is shown. */
+  /** True when the session has no transcript of it yet: the agent's record of it is shown. */
   readonly history: boolean;
 }
 

@@ -177,7 +177,7 @@ function lineOf(command: unknown): string | undefined {
   return scriptOfShell(list) ?? list.join(' ');
 }
 
-/** The command that a usual shell is told to run, where nothing else of its arguments changes that. */
+/** The command in the arguments of a usual shell, where no other argument changes it. */
 function scriptOfShell([program = '', ...args]: readonly string[]): string | undefined {
   const script = args.at(-1);
   const [flag = '', ...others] = args.slice(0, -1).reverse();

@@ -169,7 +169,7 @@ class MachineDriver<S extends Conversation> implements Driver<S> {
     const factory = this.#options.links[name.split(' ', 1)[0] ?? ''];
     const isTaken = this.#links.has(name);
     if (!factory || isTaken) throw new Error(isTaken ? `The link ${name} is open already` : `There is no way to open ${name}`);
-    // A closed link says nothing more, and its end is told once; its name may be used again.
+    // A closed link gives no more input after its one `closed`; its name may be used again.
     let isOpen = true;
     const told = (input: Input) => {
       if (isOpen) this.feed(input);

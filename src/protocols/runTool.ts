@@ -48,7 +48,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The tool, or the abort, or the limit, whichever comes first; the tool is told to stop by the other two. */
+/** The tool, or the abort, or the limit, whichever comes first; the other two abort the tool. */
 function raced(tool: Tool, input: unknown, run: ToolRun): Promise<ToolAnswer> {
   const stop = new AbortController();
   return new Promise((resolve, reject) => {

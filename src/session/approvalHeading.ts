@@ -55,7 +55,7 @@ export function fileBecomes(diffs: readonly Diff[]): 'new' | 'deleted' | 'change
   return texts[0]?.before === null ? 'new' : 'changed';
 }
 
-/** `+2 −1` over all diffs; '' where nobody can count them. */
+/** `+2 −1` over all diffs; '' where they cannot be counted. */
 export function changeAmount(diffs: readonly Diff[]): string {
   const all = diffs.filter((diff) => !diff.summary).map(hunksOf);
   if (all.length === 0 || all.some((one) => one.tooLong)) return '';

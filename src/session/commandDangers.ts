@@ -159,7 +159,7 @@ class Judge {
   readonly #start: string;
   readonly #dialect: Dialect;
   readonly #found: Danger[];
-  /** Files fetched in the same line: running one runs code that nobody has seen. */
+  /** Files fetched in the same line: running one runs unseen code. */
   readonly #fetched = new Set<string>();
   /** Where paths begin: another folder than the first only where `cd` must have succeeded. */
   #folder: string;

@@ -5,7 +5,7 @@ import { compareTexts } from './segments.ts';
 export interface DiffLine {
   readonly sign: ' ' | '+' | '-';
   readonly text: string;
-  /** 1-based; absent where the side has no such line or nobody knows its number. */
+  /** 1-based; absent where the side has no such line or its number is unknown. */
   readonly before?: number;
   readonly after?: number;
 }
@@ -20,7 +20,7 @@ export interface Hunks {
 const LONGEST = 400_000;
 /** Beyond, comparing line by line takes too long: the lines that occur once on either side are held on to then. */
 const MOST_EDITS = 300;
-/** Lines of both sides that are compared by those; nobody reads a longer comparison here. */
+/** Lines of both sides that are compared by those; a longer comparison is not useful here. */
 const MOST_LINES = 20_000;
 const CONTEXT = 3;
 const known = new WeakMap<Diff, Hunks>();

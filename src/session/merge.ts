@@ -31,7 +31,7 @@ function changesOf(base: readonly string[], other: readonly string[]): readonly 
   return changes;
 }
 
-/** Two insertions at one place overlap, too: nobody knows which comes first. */
+/** Two insertions at one place overlap, too: their order is unknown. */
 function overlap(a: Change, b: Change): boolean {
   return (a.from < b.to && b.from < a.to) || (a.from === b.from && (a.from === a.to) === (b.from === b.to));
 }

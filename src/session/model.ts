@@ -111,14 +111,14 @@ export interface Turn {
   readonly stopping?: true;
   /** The agent, the connection or the window went away in the middle of it. */
   readonly cutOff?: true;
-  /** The files it has changed, found on the disk at its end; absent as long as nobody has looked. */
+  /** The files it has changed, found on disk at its end; absent before that comparison. */
   readonly files?: readonly TurnFile[];
   /** Changes made during the turn that are not among its files. */
   readonly unlisted?: UnlistedChanges;
   /** A protocol's own record of the turn, which only the adapter reads, through `Scene.past`. The view does not get it. */
   readonly adapterState?: unknown;
 }
-/** A file that a turn has changed, whoever wrote it. */
+/** A file that changed during a turn. */
 export interface TurnFile {
   /** Absolute. */
   readonly path: string;
@@ -184,7 +184,7 @@ export interface ToolCall {
   readonly goesOn?: boolean;
   /** It has `ended`, and its changes stand on the disk. */
   readonly appliedOnDisk?: true;
-  /** The decision to allow or reject it. Absent when nobody was asked. */
+  /** The decision to allow or reject it. Absent without an ask. */
   readonly decision?: Decision;
   /** The agent took back its request for approval before anybody answered. */
   readonly withdrawn?: true;
@@ -269,7 +269,7 @@ export interface Approval {
   readonly beside?: readonly ApprovalDetail[];
   /** All places an allowance is about, as the agent names them; absent when it does not say, and then no rule takes it for harmless. */
   readonly paths?: readonly string[];
-  /** A place it is about leads out of the session's folders, by a link perhaps. Absent: nobody has looked, or it does not. */
+  /** A place it is about leads out of the session's folders, by a link perhaps. Absent: unknown, or it does not. */
   readonly outside?: true;
   readonly options: readonly Option[];
   /** The user may change the proposed text before allowing it. */
@@ -283,7 +283,7 @@ export interface Approval {
   readonly wordless?: true;
   /** Parley's own, not the agent's. */
   readonly ours?: true;
-  /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */
+  /** When the agent takes a missing answer as a refusal, in milliseconds since the epoch. Absent: it waits. */
   readonly until?: number;
   /** An answer was sent and the agent has not taken it yet. */
   readonly decision?: Decision;
@@ -314,7 +314,7 @@ export interface Question {
   readonly fields: readonly Field[];
   /** The agent tells a refusal from no answer: the answer to refuse with is the option of this id. */
   readonly refusal?: string;
-  /** When the agent takes it as refused if nobody has answered, in milliseconds since the epoch. Absent: it waits. */
+  /** When the agent takes a missing answer as a refusal, in milliseconds since the epoch. Absent: it waits. */
   readonly until?: number;
   /** An answer was sent and the agent has not taken it yet. */
   readonly decision?: Decision;

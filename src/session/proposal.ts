@@ -121,11 +121,11 @@ export interface Correction {
   readonly present: string | null | undefined;
 }
 
-/** Characters of a file's changed lines that the agent is told; of more it is told to read the file. */
+/** Characters of a file's changed lines in the message to the agent; with more, the message asks it to read the file. */
 const LONGEST_CHANGE = 2000;
-/** Characters that the agent is told of all files whose lines it is told. */
+/** Characters of the changed lines of all files in that message. */
 const LONGEST_TOLD = 8000;
-/** Files that the agent is told by their names. */
+/** Files that the message names. */
 const MOST_NAMED = 20;
 const LEADS = { edited: 'The user changed your edit of', undone: 'The user undid changes that you made in' } as const;
 

@@ -110,7 +110,7 @@ export function changedFiles(turn: Pick<Turn, 'parts'>): readonly ChangedFile[] 
   return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' || call.appliedOnDisk ? diffsOf(call).filter(isChange) : [])));
 }
 
-/** The files of a turn as they were found on the disk, or, as long as nobody has looked, as the agent told. */
+/** The files of a turn as found on disk; before that comparison, as the agent reported them. */
 export function turnFiles(turn: Pick<Turn, 'files' | 'parts'>): readonly TurnFile[] {
   return turn.files ?? changedFiles(turn).map(({ path, diffs }) => ({ path, change: kindOfChange(diffs), review: 'reported' }));
 }

@@ -31,7 +31,7 @@ export class Store implements Disposable {
     return this.#seq;
   }
 
-  /** False when the event fitted nothing: no number is spent on it and nobody is told. */
+  /** False when the event applied to nothing: it gets no number, and listeners are not called. */
   apply(event: SessionEvent): boolean {
     const before = this.#now;
     const now = reduce(before, event);

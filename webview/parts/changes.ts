@@ -13,7 +13,7 @@ import { showMoreButton, shownCount } from './overflow.ts';
 /** Characters of a call's title shown above its files. */
 const LONGEST_CALL = 60;
 
-/** The files a turn changed, whoever wrote them, each with Keep and Undo until it is decided. */
+/** The files that changed in a turn, each with Keep and Undo until it is decided. */
 export function changesView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.status === 'running') return nothing;
   const files = turnFiles(turn);

@@ -1,6 +1,6 @@
 import { formatPatch, type StructuredPatch, structuredPatch } from 'diff';
 
-/** Edits that are told one by one, and lines of both sides they are looked for in. Beyond, a patch replaces all lines between the first and the last change. */
+/** Limits of the edits in one patch and of the lines it compares. Beyond, it replaces all lines between the first and the last change. */
 const MOST_EDITS = 500;
 const MOST_LINES = 40_000;
 

@@ -154,7 +154,7 @@ interface Edit {
 }
 
 /**
- * Shows an edit, waits for the answer, writes. What was shown is what is written: when the file or the place it leads to changed while the
+ * Shows an edit, waits for the answer, writes exactly the edit it showed: when the file or the place it leads to changed while the
  * user was thinking, nothing is written.
  */
 async function permitAndWrite(scene: ToolRunContext, edit: Edit): Promise<Outcome> {

@@ -51,7 +51,7 @@ export const listDirectoryTool = defineTool({
   },
 });
 
-/** Of a link that leads out of the workspace only the link itself is told. */
+/** Lists a link that leads out of the workspace without its target. */
 async function describe(workspace: Workspace, folder: string, name: string): Promise<{ name: string; directory: boolean; size: number }> {
   const file = path.join(folder, name);
   try {
@@ -296,7 +296,7 @@ function hitOf(line: string): Hit | undefined {
   }
 }
 
-/** A search in file contents, whoever does it. */
+/** A search in file contents. */
 export interface Search {
   readonly pattern: string;
   readonly literal: boolean;

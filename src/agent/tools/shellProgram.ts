@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import { foldersOf, systemProgram, variableOf } from '../../transport/programFile.ts';
 
-/** The shell that runs command lines, and what the model is told about it. */
+/** The shell that runs command lines, and its description for the model. */
 export interface ShellProgram {
   readonly file: string;
   readonly kind: 'posix' | 'gitBash' | 'pwsh' | 'powershell';

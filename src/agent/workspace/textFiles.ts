@@ -2,7 +2,7 @@ import type { Place } from './paths.ts';
 
 /**
  * A text file with what must survive an edit kept apart: `text` has no byte order mark and, when every line ends in `\r\n`, only `\n`. A file
- * with mixed line ends keeps them in `text`, so that lines nobody edits stay as they are.
+ * with mixed line ends keeps them in `text`, so that lines without an edit stay as they are.
  */
 export interface TextFile {
   readonly text: string;

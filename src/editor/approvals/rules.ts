@@ -23,7 +23,7 @@ interface KnownRule {
   readonly sessionId?: SessionId;
 }
 
-/** Storage key for the rules of this workspace: in the editor's own storage, because nobody decided on a rule that comes with a repository. */
+/** Storage key for the rules of this workspace: in the editor's own storage, because the user has not decided on a rule that comes with a repository. */
 const WORKSPACE_KEY = 'approvals.rules';
 
 /** The user's approval rules of every scope, as sessions read them. */

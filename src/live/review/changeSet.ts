@@ -121,7 +121,7 @@ export interface RestorePreview {
 }
 /**
  * Who made a change of a file (absolute path, its content after it, and when it was made, in milliseconds since the epoch): the call that is the only
- * explanation, 'other' for another session or the user, undefined for the agent in a way nobody knows.
+ * explanation, 'other' for another session or the user, undefined for the agent in an unknown way.
  */
 export type Explain = (file: string, after: Content, at?: number) => { readonly callId: CallId } | 'other' | undefined;
 

@@ -125,7 +125,7 @@ export class ChangeSets implements Disposable {
     this.#publish(id, { type: 'turn.files', turnId, files, ...(turn.unlisted ? { unlisted: turn.unlisted } : {}) });
   }
 
-  /** Puts the files of a session back to before a prompt. The agent is told with its next prompt. Rejects with a message for the user. */
+  /** Puts the files of a session back to before a prompt. The next prompt tells the agent. Rejects with a message for the user. */
   async restore(id: SessionId, turnId: TurnId): Promise<void> {
     await this.of(id)
       ?.restore(turnId)

@@ -387,7 +387,7 @@ function resultText(call: GeminiCall): string | undefined {
   return typeof text === 'string' ? tidy(text) : undefined;
 }
 
-/** A command that fails counts as a success here; its exit code stands in what the model is told. '' for 0. */
+/** A command that fails counts as a success here; its exit code stands in the text for the model. '' for 0. */
 function exitLine(output: string | null | undefined): string {
   const line = /^Exit Code: (-?\d+)\s*$/m.exec(output ?? '');
   return line && line[1] !== '0' ? `Exit Code: ${line[1]}` : '';

@@ -29,7 +29,7 @@ import {
 
 /*
  * A2A 0.3 and 1.0, both dialects of the development-tool extension, and what the shipped server says, in both directions: records of a stream
- * become `Incoming`, their parts `Said`; messages of ours are written as the agent spells them. Pure.
+ * become `Incoming`, their parts `Said`; outgoing messages are written as the agent spells them. Pure.
  */
 
 // --- records
@@ -403,7 +403,7 @@ function settingsOf({ extension, dialect }: Spelling, workspace: string): Fields
   return dialect === 'gemini' ? { coderAgent: { kind: 'agent-settings', workspacePath: workspace } } : undefined;
 }
 
-/** The params of `command/execute`. The RFC has no place for the conversation: only agents that offer one are told. */
+/** The params of `command/execute`. The RFC has no place for the conversation: only agents that offer one get it. */
 export function commandParams(
   { extension, commandContext }: Spelling,
   {

@@ -103,7 +103,7 @@ export class Credentials {
     return { done, waiting: 0 };
   }
 
-  /** Nobody waits for the user any more. */
+  /** No request waits for the user any more. */
   get #isAbandoned(): boolean {
     return this.#renewal?.waiting === 0;
   }

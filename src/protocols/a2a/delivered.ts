@@ -109,7 +109,7 @@ export function beginTurn(known: Delivered): void {
   known.ownTask = false;
 }
 
-/** Notes a message of ours: the agent's record of this turn comes after it. */
+/** Notes an outgoing message: the agent's record of this turn comes after it. */
 export function promptSent(known: Delivered, messageId: string, text: string): void {
   put(known.prompts, messageId, true);
   if (known.prompt === '') known.prompt = text;
@@ -154,7 +154,7 @@ export function checkpointOf(known: Delivered): KeptDelivery {
   };
 }
 
-/** This turn is one that an earlier window showed, as these parts. What was shown after the checkpoint is known by its place. */
+/** This turn is one that an earlier window showed, as these parts. Its place identifies text shown after the checkpoint. */
 export function restore(
   known: Delivered,
   kept: KeptDelivery,

@@ -54,7 +54,7 @@ export class AgentLink implements Link {
     return this.#stage.agent;
   }
 
-  /** True when the answer was to a question of ours: for a secret, or before anything goes unencrypted. */
+  /** True when the answer was to a question of this link: for a secret, or before anything goes unencrypted. */
   answerAsk(id: AskId, answer: Answer): boolean {
     const stage = this.#stage;
     const credentials = stage.is === 'open' ? stage.agent.credentials : stage.is === 'opening' ? stage.credentials : undefined;

@@ -24,7 +24,7 @@ export interface ReachedAgent {
   readonly webhook?: Webhook;
   readonly folder?: ExtensionFolder;
 }
-/** The files of calls of the shipped server, as they are when a call is first told: nobody has decided about it yet. */
+/** The files of the shipped server's calls, as they are at a call's first report, before any decision about it. */
 export class CallFiles {
   readonly #seen = new Set<string>();
   readonly #folders: readonly string[];
@@ -35,7 +35,7 @@ export class CallFiles {
     this.#system = system;
   }
 
-  /** Of calls that are first told by this result. */
+  /** Of calls that this result reports first. */
   in(result: unknown): readonly FileOfCall[] {
     if (!holdsCall(result)) return NONE;
     const record = toIncoming(result);

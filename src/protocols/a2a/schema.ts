@@ -277,7 +277,7 @@ export function writesCamel(value: unknown): boolean {
   return isRecord(value) && Object.keys(value).some((name) => /[a-z][A-Z]/.test(name));
 }
 
-/** An object of ours in the style the agent writes. */
+/** An outgoing object in the style the agent writes. */
 export function written(value: Fields, inCamel: boolean): Fields {
   if (!inCamel) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [camel(name), isRecord(one) ? written(one, true) : one]));

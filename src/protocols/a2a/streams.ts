@@ -55,7 +55,7 @@ async function runRpc(request: Extract<StreamRequest, { method: string }>, { age
   };
   const opened = () => events.message('opened', null);
   const within = isQuick ? { within: agent.rpc.timing.answer } : {};
-  // The first step of the driver is over before anything is told.
+  // The driver's first step ends before the first message.
   await null;
   const configuration = push ? agent.webhook?.inMessage(agent.peer.wire) : undefined;
   await agent.rpc.stream(method, configuration ? { configuration, ...params } : params, take, { signal, way, opened, ...within });

@@ -25,7 +25,7 @@ const property = z.looseObject({
   items: soft(z.object({ enum: soft(z.array(text)), anyOf: soft(z.array(named)), oneOf: soft(z.array(named)) })),
 });
 type Property = z.output<typeof property>;
-/** Nobody fills in a form of more fields; reading them takes long. */
+/** A user does not fill in a form of more fields, and reading them takes long. */
 const MOST_FIELDS = 1000;
 const fewFields = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === 'object' && value !== null && Object.keys(value).length <= MOST_FIELDS,
@@ -194,7 +194,7 @@ interface Choice {
   readonly description?: string | null | undefined;
 }
 
-/** Labels are what comes back, so two choices of one title are told apart by their value. */
+/** The answer holds labels, so the value distinguishes two choices of one title. */
 function choicesOf(one: Property): readonly Choice[] | undefined {
   const titled = one.oneOf ?? one.items?.anyOf ?? one.items?.oneOf;
   if (titled) {

@@ -1223,7 +1223,7 @@ class AcpStep extends Step<AcpState> {
     } as const;
     this.ask(shown, null, id);
   }
-  /** A late or doubled answer is dropped. One that does not fit leaves the ask open, and the user is told. */
+  /** A late or doubled answer is dropped. One that does not fit leaves the ask open, with a notice. */
   answered(askId: string, answer: Answer): void {
     const ask = find(this.state.asks, askId);
     if (!ask) return;

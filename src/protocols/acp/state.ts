@@ -25,7 +25,7 @@ import type { SignIn } from './signIn.ts';
 export interface Limits {
   /** An agent may take this long to say hello: some are slow to start on a loaded machine. */
   readonly initialize: number;
-  /** For requests that are no work: settings, listing, opening a session. Then the user is told. */
+  /** For requests that are no work: settings, listing, opening a session. Then a notice tells the user. */
   readonly answer: number;
   /** It must be quiet this long for the agent's record to be over. */
   readonly record: number;

@@ -70,7 +70,7 @@ import type {
 
 /*
  * A session of an agent host (docs/protocols/ahp.md §9): one WebSocket, JSON-RPC. The host owns the conversation; this holds its chat as the
- * host's numbered actions make it, and tells what has changed. A turn goes on while nobody is connected.
+ * host's numbered actions make it, and tells what has changed. A turn continues without a connection.
  */
 
 export interface AhpState extends Conversation {

@@ -267,7 +267,7 @@ export interface Snapshot {
 }
 const snapshot: z.ZodMiniType<Snapshot> = z.object({ resource: text, state: z.unknown(), fromSeq: z.number() });
 
-/** One numbered action, or the refusal of one of ours. */
+/** One numbered action, or the refusal of one of Parley's. */
 export interface Envelope {
   readonly channel: string;
   readonly action: unknown;

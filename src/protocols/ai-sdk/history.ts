@@ -23,7 +23,7 @@ const FILE_TURNS = 3;
 const SAVED_LIMIT = 4 * 1024 * 1024;
 const STEP: UiPart = { type: 'step-start' };
 
-// --- What is posted
+// --- the posted messages
 
 /** Closes what an earlier response left open: an error is the only form of an unanswered call that every version accepts. */
 export function closeOpenCalls(messages: readonly UiMessage[], why = CANCELLED_BY_MESSAGE): void {
@@ -145,7 +145,7 @@ function userPart(content: Content): readonly UiPart[] {
   }
 }
 
-// --- What the next window restores
+// --- the checkpoint for the next window
 
 /** A copy that later changes of the messages do not reach; null when there is nothing to save, or too much. */
 export function toSave(user: string | undefined, messages: readonly UiMessage[], unsent?: Post): SavedTurn | null {

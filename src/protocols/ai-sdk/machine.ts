@@ -156,7 +156,7 @@ abstract class ShownMessage extends Step<AiSdkState> implements MessageObserver 
       const text = isTool(part) ? part.rawInput : 'text' in part ? part.text : undefined;
       const known = turn.shown[at]?.text ?? 0;
       if (typeof text === 'string' && text.length > known) this.grew(at, text.slice(known));
-      // A call of ours that runs is shown as running, which its part does not say.
+      // A running call of Parley's tools is shown as running, which its part does not say.
       const isRunning = isTool(part) && find(turn.own, part.toolCallId)?.stage === 'running';
       if (isTool(part) && part.state !== 'input-streaming' && !isRunning) this.changed(at);
     });
@@ -316,7 +316,7 @@ class AiSdk extends ShownMessage {
       this.state.phase = 'over';
   }
 
-  // --- What the user wants
+  // --- intents of the user
 
   intent(intent: Intent): void {
     switch (intent.type) {
@@ -417,7 +417,7 @@ class AiSdk extends ShownMessage {
     if (id !== undefined) put(users, now, id);
   }
 
-  /** Stops at once on this side. A server with a stop address is told first: it may take a closed connection for a short loss. */
+  /** Stops at once on this side. A server with a stop address gets a request first: it may take a closed connection for a short loss. */
   cancel(): void {
     const { turn, settings, chatId, setup } = this.state;
     if (!turn || turn.phase === 'stopping') return;
@@ -932,7 +932,7 @@ class AiSdk extends ShownMessage {
         return;
     }
   }
-  /** Only the name tells a call of ours from one of the server's. Each id begins once. */
+  /** Only the name tells a call of Parley's tools from one of the server's. Each id begins once. */
   announced(turn: ChatTurn, part: ToolPart): void {
     const { started } = this.state;
     if (part.state !== 'input-available' || !this.isOurs(part) || find(started, part.toolCallId)) return;

@@ -200,7 +200,7 @@ export interface ToolApproval {
 export interface Post {
   readonly trigger: 'submit-message' | 'regenerate-message';
   readonly messageId?: string;
-  /** Ids of calls and approvals whose outcome it tells. Each is told once. */
+  /** Ids of calls and approvals whose outcome it reports, each once. */
   readonly tells?: readonly string[];
   /** Extra top-level fields. */
   readonly extra?: Readonly<Record<string, unknown>>;

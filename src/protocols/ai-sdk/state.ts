@@ -47,7 +47,7 @@ export interface Setup {
 
 /** Timers, by their first word. Milliseconds. */
 export interface Timing {
-  /** `grace ID`: how long a call of ours waits for an approval of the server before it begins. */
+  /** `grace ID`: how long a call of Parley's tools waits for an approval of the server before it begins. */
   readonly grace: number;
   /** `quiet ID`: silence after which an open response is taken to wait for our result. */
   readonly quiet: number;
@@ -88,7 +88,7 @@ export interface ChatTurn extends TurnState {
   /** The server took a result while its response was open, and has called nothing since. */
   tookResult: boolean;
   readonly own: Table<OwnCall>;
-  /** Calls of ours that have not begun, because an approval of the server may still follow. */
+  /** Calls of Parley's tools that have not begun, because an approval of the server may still follow. */
   grace: string[];
   /** By approval id. */
   readonly approvals: Table<{ readonly toolCallId: string; readonly askId: string | null }>;

@@ -351,7 +351,7 @@ function belongsTo({ turnId, call }: AskContext) {
 
 /**
  * Everything that an allowance would be for: nothing may be hidden behind the first block. What runs is unsure where several commands are shown,
- * another one than the call's arguments hold, or something nobody knows beside it.
+ * another one than the call's arguments hold, or an unknown member beside it.
  */
 function detailsOf(request: RequestPayload['ApprovalRequest'], call: AskContext['call']): Pick<Approval, 'detail' | 'beside'> {
   const blocks = request.display ?? [];

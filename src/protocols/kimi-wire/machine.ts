@@ -752,7 +752,7 @@ class WireStep extends Step<WireState> {
     failed: Failure | undefined,
   ): void {
     const { turn } = this.state;
-    // A link that has closed is told elsewhere.
+    // `closed` handles a link that has closed.
     if (turn?.by !== 'user' || (failed && failed.kind !== 'refused')) return;
     if (turn.phase === 'stopping' || result?.status === 'cancelled') return this.endTurn('cancelled');
     if (failed) return this.endTurn('failed', { error: faultOf(failed) });

@@ -18,7 +18,7 @@ import { AGENT } from './step.ts';
  * Qwen Code's structured input and output, and Claude Code, which speaks one of its two dialects. One process, newline-delimited JSON.
  *
  * ProcessStep (here) starts the process, finds out the dialect, starts it again when it dies and ends it. MessageStep and EnvelopeStep hold the
- * conversation in a dialect; QwenStep is what they share. Whoever an input is for takes it alone.
+ * conversation in a dialect; QwenStep is what they share. Each input has one receiver.
  */
 
 /** Milliseconds. */
@@ -168,7 +168,7 @@ class ProcessStep extends Step<QwenState> {
     if (this.state.junk <= JUNK_LOGGED) this.log('info', `The agent wrote something that is no message: ${text.slice(0, 500)}`);
     if (this.state.junk === 1 && !this.state.agent?.dialect) this.emit(junkWhileOpening(text, 'stream-json'));
   }
-  /** The agent continues, but the content of that line is lost, so the user is told. */
+  /** The agent continues, but the content of that line is lost, so a notice tells the user. */
   leaveOut(limit: unknown): void {
     const text = t('The agent sent a message of more than {0} MB. It was left out; the conversation goes on.', Number(limit) / 1024 / 1024);
     this.log('warn', text);

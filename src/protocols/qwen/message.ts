@@ -54,7 +54,7 @@ import { shown, toolUse } from './tools.ts';
 
 /** Milliseconds. */
 const LIMITS = {
-  /** Replies to requests of ours: to `initialize`, to others, to the question whether it is alive. */
+  /** Replies to Parley's requests: to `initialize`, to others, to the question whether it is alive. */
   first: 60_000,
   reply: 30_000,
   probe: 10_000,
@@ -217,7 +217,7 @@ export class MessageStep extends QwenStep {
     this.askYesNo({ about: 'continue' }, { title, ours: true });
   }
 
-  // --- requests of ours
+  // --- Parley's requests
 
   request(request: { readonly subtype: string } & Line, about: PendingRequest, limit = LIMITS.reply): void {
     const id = this.newId();
@@ -969,7 +969,7 @@ export class MessageStep extends QwenStep {
     silence.said = 'nothing';
     this.activity(null);
   }
-  /** It answered a question of ours, which says nothing of its work. */
+  /** It answered one of Parley's requests, which says nothing of its work. */
   isAlive(): void {
     if (this.talk.silence.said !== 'dead') return;
     this.talk.silence.said = 'nothing';

@@ -10,14 +10,14 @@ export interface Peer {
   readonly env: Readonly<Record<string, string>>;
   /** The name our tools go by as a server in the conversation; the model sees `mcp__<server>__<tool>`. */
   readonly server: string;
-  /** The member `sdkMcpServers` of `initialize` that announces one server of ours. */
+  /** The member `sdkMcpServers` of `initialize` that announces one of Parley's servers. */
   readonly announce: (server: string) => unknown;
   readonly takesImages: boolean;
   /** The input of a call may be changed in the answer that allows it. */
   readonly takesUpdatedInput: boolean;
   /** Milliseconds after which it refuses an unanswered request itself. */
   readonly approvalLimit?: number;
-  /** Milliseconds it waits for an answer about a tool of ours. */
+  /** Milliseconds it waits for an answer about one of Parley's tools. */
   readonly toolLimit?: number;
   /** The key of the answers to its questions. */
   readonly answersBy: 'index' | 'question';

@@ -80,7 +80,7 @@ export interface Agent {
   readonly notAllowed: Table<true>;
   /** Requests of the agent with their answers, for those that repeat a request. The last 200. */
   readonly answered: { readonly id: string; readonly line: Line }[];
-  /** Requests of ours without a reply. */
+  /** Parley's requests without a reply. */
   readonly pending: Table<PendingRequest>;
   /** Our tools that run, by the call of the port. */
   readonly running: Table<ToolRun>;

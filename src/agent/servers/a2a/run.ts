@@ -93,7 +93,7 @@ export class Run {
   }
 }
 
-/** Characters of what a running call has printed: every update repeats them. The last ones are told. */
+/** The number of last characters of a running call's output that every update repeats. */
 const MOST_LIVE = 64 * 1024;
 
 interface OpenCall {
@@ -248,7 +248,7 @@ class TaskFrontend implements Frontend {
     const call = this.#calls.get(id);
     if (!call) return;
     const status = call.rejected ? 'CANCELLED' : outcome.isError ? 'FAILED' : 'SUCCEEDED';
-    // A call that needs no approval is told as running, too.
+    // A call without an approval is reported as running, too.
     if (status !== 'CANCELLED' && !call.ran) this.#show(id, 'EXECUTING');
     const result =
       status === 'SUCCEEDED'

@@ -327,7 +327,7 @@ export class A2aServer {
     return task;
   }
 
-  /** Never rejects: what goes wrong is told in the task. */
+  /** Never rejects: the task reports errors. */
   async #begin(task: Task, message: Message): Promise<void> {
     try {
       const run = await this.#runOf(task.contextId, message);
@@ -640,7 +640,7 @@ class Notifications {
   }
 }
 
-/** One update, as each place is told it. */
+/** One update, as each receiver gets it. */
 interface Update {
   readonly bodies: readonly { readonly place: Place; readonly body: string }[];
   /** UTF-16 units of all bodies. */

@@ -27,7 +27,7 @@ export interface ServedTool extends ListedTool {
   readonly tool: string;
 }
 
-/** The tools of all servers. A name that is taken is told with that of its server before it. */
+/** The tools of all servers. A name that is taken gets the name of its server as a prefix. */
 export async function offersOf(servers: readonly ToolServer[]): Promise<readonly ServedTool[]> {
   const found = new Map<string, ServedTool>();
   const all = await Promise.all(servers.map(async (server) => ({ server, tools: await server.tools() })));

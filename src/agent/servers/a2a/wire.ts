@@ -48,7 +48,7 @@ export interface PushConfig {
   readonly authentication?: { readonly scheme: string; readonly credentials: string };
 }
 
-/** An error of JSON-RPC. `reason` is told to clients of 1.0. */
+/** An error of JSON-RPC. Clients of 1.0 get the `reason`. */
 export class RpcError extends Error {
   readonly code: number;
   readonly reason: string;

@@ -27,7 +27,7 @@ interface Lent {
   readonly offer: ToolOffer;
 }
 
-/** The tools of the servers a client names for a session. A server that fails has none, and is told of on standard error. */
+/** The tools of the servers a client names for a session. A server that fails has none, and standard error names it. */
 export class ToolServers {
   readonly #servers: ConnectedServer[] = [];
   readonly #lent = new Map<string, Lent>();

@@ -7,7 +7,7 @@ interface Pending {
   readonly id: string;
   readonly name: string;
   readonly client: boolean;
-  /** Its input is told as it comes. */
+  /** Its input is streamed. */
   readonly streams: boolean;
   /** The whole of it, once it is there. */
   input?: { readonly value: unknown };
@@ -134,7 +134,7 @@ export class Chunks {
     return call;
   }
 
-  /** Calls of the client may run side by side there; one of ours waits for those before it and holds up those behind it. */
+  /** Client calls may run side by side; a call of the agent waits for those before it and holds up those behind it. */
   #mayShow(client: boolean, before: readonly Pending[]): boolean {
     const open = before.filter((one) => !one.ended);
     return client ? open.every((one) => one.client) : open.length === 0 && !this.#terms.oldest;

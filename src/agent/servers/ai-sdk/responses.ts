@@ -43,7 +43,7 @@ export class Responses {
     this.back();
   }
 
-  /** A response whose end nobody heard is kept for the one who comes back. */
+  /** Keeps a response whose end reached no client for the client that comes back. */
   finish(finishReason: string): void {
     this.write({ type: 'finish', finishReason });
     const stream = this.#stream;
@@ -73,7 +73,7 @@ export class Responses {
     return isLost;
   }
 
-  /** Somebody listens, or nobody has to. */
+  /** A client listens, or none has to. */
   back(): void {
     if (this.#away) clearTimeout(this.#away.timer);
     this.#away?.isOver(false);

@@ -39,7 +39,7 @@ import { Responses } from './responses.ts';
 export interface ServeOptions extends Pick<HttpServerOptions, 'port' | 'token' | 'origins'> {
   readonly model: Model;
   readonly workspace: Workspace;
-  /** How long a turn goes on with nobody listening, in milliseconds. */
+  /** How long a turn continues without a listener, in milliseconds. */
   readonly awayLimit?: number;
 }
 export interface Served {
@@ -129,7 +129,7 @@ class Chat {
   readonly #chunks: Chunks;
   readonly #frontend: ChatFrontend;
   readonly #conversation: Conversation;
-  /** Milliseconds a turn goes on with nobody listening. */
+  /** Milliseconds a turn continues without a listener. */
   readonly #awayLimit: number;
   #turn: Promise<void> | undefined;
 
@@ -184,7 +184,7 @@ class Chat {
     return this.#responses.resume(outlet);
   }
 
-  /** The client has gone. It may be back in a moment; if it is not, nobody is there to act or to read. */
+  /** The client has gone. It may come back within the grace time; otherwise the turn ends. */
   async gone(outlet: Outlet): Promise<void> {
     if (await this.#responses.gone(outlet, this.#awayLimit)) await this.stop();
   }
@@ -207,7 +207,7 @@ class Chat {
     if (news === 0) this.#responses.suspend();
   }
 
-  /** An approval that nobody waits for any more is not left standing in the client: its call was not made. */
+  /** Closes answered approvals that no turn waits for any more: their calls were not made. */
   #settleForgotten(message: ClientMessage): void {
     for (const { toolCallId, approved } of answeredApprovals(message)) {
       if (this.#frontend.isOpen(toolCallId)) continue;
@@ -291,7 +291,7 @@ class ChatFrontend implements Frontend {
     return known ?? this.#waitFor(call.id, signal);
   }
 
-  /** False when nobody waits for that call. A result may come before the loop has got that far. */
+  /** False when no turn waits for that call. A result may come before the loop has got that far. */
   result(id: string, value: unknown, isError: boolean): boolean {
     const outcome = isError ? failed(asText(value)) : done(asText(value), '');
     const announced = this.#chunks.handIn(id, value);

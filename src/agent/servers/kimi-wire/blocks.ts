@@ -87,7 +87,7 @@ function countOf(text: string): string {
 /** The types every client knows; a block of such a type with another shape is none. */
 const KNOWN: ReadonlySet<unknown> = new Set(['brief', 'diff', 'todo', 'shell', 'background_task']);
 
-/** A block of a type nobody here knows, which is passed on as it is. */
+/** A block of an unknown type, passed on unchanged. */
 export function isPassedOn(value: unknown): value is { readonly type: string } {
   const { type } = Object(value) as { readonly type?: unknown };
   return typeof type === 'string' && !KNOWN.has(type);

@@ -18,7 +18,7 @@ export class Hooks {
     this.#base = base;
   }
 
-  /** Added to those there are; names nobody knows are left out. */
+  /** Adds them to the existing ones and leaves out unknown names. */
   subscribe(subscriptions: readonly Subscription[]): void {
     this.#subscriptions.push(...subscriptions.filter((one) => isMoment(one.event)));
   }

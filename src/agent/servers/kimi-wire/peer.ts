@@ -35,7 +35,7 @@ export class Peer {
     this.#channel = channel;
   }
 
-  /** How many requests of ours wait for the client. */
+  /** How many of the server's requests wait for the client. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -55,7 +55,7 @@ export class Peer {
     this.#send({ jsonrpc: '2.0', method: 'event', params: { type, payload } });
   }
 
-  /** Sends a request. Its answer, if it gets one, goes to who expects it: nobody, for history that is shown again. */
+  /** Sends a request and passes on its answer, if one comes. Requests of replayed history expect none. */
   show(type: string, id: string, payload: object): void {
     this.#send({ jsonrpc: '2.0', method: 'request', id, params: { type, payload } });
   }

@@ -21,7 +21,7 @@ interface ClientTool {
 }
 
 /**
- * The client, as the agent asks it: requests on the control channel, each of which settles by the answer, by the signal, or when nobody answers in time;
+ * The client, as the agent asks it: requests on the control channel, each of which settles by the answer, by the signal, or at its time limit;
  * and the tools it lends, over `mcp_message`.
  */
 export class Client {
@@ -89,7 +89,7 @@ export class Client {
     return this.#tools.get(called)?.full;
   }
 
-  /** Reads the tools of one of its servers. Gives the reason when they are not there, and nobody has left. */
+  /** Reads the tools of one of its servers. Gives the reason when they are missing while the client is still there. */
   async connect(server: string, limit = TOOL_LIMIT): Promise<string | undefined> {
     try {
       const clientInfo = { name: NAME, version: VERSION };

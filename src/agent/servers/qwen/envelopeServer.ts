@@ -178,7 +178,7 @@ class EnvelopeChat {
       const known = `This process serves "${this.#names.session}"; "_new" begins another conversation.`;
       return refuse(`There is no session "${String(session)}" here. ${known}`, 'QWEN_UNKNOWN_SESSION', false);
     }
-    // The first prompt may call the conversation as it likes, until it is told our name for it.
+    // The first prompt may name the conversation freely, until the client learns the server's name for it.
     if (this.#names.isForeign(session)) this.#names.call(String(session));
     this.#begin(chat, request.prompt_id, session === '_new' && this.#greeted);
   }
@@ -248,7 +248,7 @@ class EnvelopeChat {
       const end = await this.#conversation.prompt([{ type: 'text', text }], override);
       if (end.status === 'max_steps_reached') this.#lines.annotate(sessionEvent('MaxSessionTurns', `Stopped after ${end.steps} steps.`));
     } catch (error) {
-      // The end of a cancelled turn is told by `result/cancel`, once nothing more comes of it.
+      // `result/cancel` ends a cancelled turn, after its last message.
       if (error instanceof Cancelled) return this.#lines.drop();
       return this.#lines.fail({ message: messageOf(error), retryable: true });
     }

@@ -140,7 +140,7 @@ function lastPlan(history: readonly Message[]): readonly Step[] {
       const parsed = planInput.safeParse(JSON.parse(found.input));
       if (parsed.success) return parsed.data.todos;
     } catch {
-      // Not a plan of ours; an earlier one may be.
+      // Not one of the guide's plans; an earlier one may be.
     }
   }
   return [];
