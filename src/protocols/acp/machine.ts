@@ -148,6 +148,8 @@ const LINK = 'agent';
 const MINUTE = 60_000;
 /** Updates kept for sessions whose id is not known yet. */
 const MOST_EARLY = 200;
+/** Calls of unknown outcome that the end of a turn names; a session keeps no more of a turn. */
+const MOST_UNREPORTED = 6000;
 /** How often a question is put again because the agent says something else of the call meanwhile. */
 const MOST_CHANGES = 10;
 /** To start again asks anew how to sign in. */
@@ -745,11 +747,10 @@ class AcpStep extends Step<AcpState> {
     if (status === 'cancelled')
       for (const id of keys(turn.shownTerminals))
         this.emit({ type: 'terminal.changed', terminal: { id, exit: { code: null, signal: null, stopped: true } } });
-    const unreported: string[] = [];
-    for (const call of Object.values(turn.calls)) {
-      put(state.past, call.id, true);
-      if (status === 'done' && call.decision === 'none' && call.questions === 0 && !isFinal(call.status)) unreported.push(call.id);
-    }
+    const unreported = Object.values(turn.calls)
+      .filter((call) => status === 'done' && call.decision === 'none' && call.questions === 0 && !isFinal(call.status))
+      .slice(-MOST_UNREPORTED)
+      .map((call) => call.id);
     this.endTurn(status, unreported.length === 0 ? end : { ...end, unreported });
     // An agent that has not listed the tools in a whole turn does not offer them to its model.
     if (turn.by === 'user' && state.tools === 'offered' && status === 'done') {
@@ -785,11 +786,16 @@ class AcpStep extends Step<AcpState> {
       return state.turn ?? undefined;
     }
     if (state.turn?.by === 'user') return state.turn;
-    if (news.sessionUpdate === 'tool_call_update' && find(state.past, news.toolCallId)) return undefined;
+    if (news.sessionUpdate === 'tool_call_update' && this.isPast(news.toolCallId)) return undefined;
     if (isPrompt) return undefined;
     const turn = state.turn ?? this.startTurn(acpTurn(this.newId(), 'agent', '', null), []);
     this.timer('quiet', state.working ? null : this.limits.background);
     return turn;
+  }
+  /** Late news of a call whose turn is over begin nothing. */
+  isPast(callId: string): boolean {
+    const { calls, turn } = this.state;
+    return find(calls, callId) === true && !(turn && find(turn.calls, callId));
   }
   startRecordTurn(): void {
     const content = (this.state.recorded?.content ?? []).filter((one) => one.type !== 'text' || !isReminder(one.text));
@@ -1016,7 +1022,7 @@ class AcpStep extends Step<AcpState> {
   callNews(turn: AcpTurn, lane: AcpLane, news: WireCall, from: From): AcpCall | undefined {
     const { toolCallId: id } = news;
     const known = find(turn.calls, id);
-    if (!known && from === 'tool_call_update' && find(this.state.past, id)) return undefined;
+    if (!known && from === 'tool_call_update' && find(this.state.calls, id)) return undefined;
     const call = known ?? newCall(id);
     if (known && from === 'tool_call' && isAnnouncedAgain(known, news)) startAgain(known);
     mergeCall(call, news, from, this.stoppedBy(turn));
@@ -1031,6 +1037,7 @@ class AcpStep extends Step<AcpState> {
     else {
       if (!this.codec.messagesStay) lane.messages = newTable();
       call.told = shown(call);
+      put(this.state.calls, id, true);
       this.addCall(turn, lane, call, { inputText: '', ...call.told });
     }
     if (news._meta) for (const { terminal, ...more } of terminalsIn(news._meta)) this.showTerminal(terminal, more);

@@ -111,8 +111,8 @@ export interface AcpState extends Conversation {
   stopped: boolean;
   /** Kinds of updates that were logged as unknown. */
   readonly strange: Table<true>;
-  /** Calls of turns that are over: late news of them begin nothing. */
-  readonly past: Table<true>;
+  /** Calls of all turns so far. */
+  readonly calls: Table<true>;
   readonly children: Table<Child>;
   readonly settings: Settings;
   readonly pendingSettings: Table<SettingRequest>;
@@ -311,7 +311,7 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     working: false,
     stopped: false,
     strange: {},
-    past: newTable(),
+    calls: newTable(),
     children: {},
     settings: noSettings(),
     pendingSettings: {},
