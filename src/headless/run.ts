@@ -99,7 +99,6 @@ class Player implements Disposable {
     this.#live = live;
     this.#run = run;
     this.#listener = live.store.onChange((change) => this.#changed(change));
-    for (const ask of live.store.now.asks) this.#asked(ask);
   }
 
   /** True when the run went as it should; logs the turns that failed otherwise. */

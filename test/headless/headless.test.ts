@@ -931,3 +931,20 @@ test('each thing that is expected fails the run when it is otherwise', async (t)
     assert.match(stderr, words);
   }
 });
+
+test('a model that refuses the key fails the turn and the run over every protocol, with its words', async (t) => {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"Your key has expired on 3 May"}}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const base = `PARLEY_MODEL_BASE_URL=http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  for (const protocol of ['kimi-wire', 'acp', 'a2a', 'qwen', 'ai-sdk']) {
+    const model = ['--env', base, '--env', 'PARLEY_MODEL_NAME=m', '--env', 'PARLEY_MODEL_API_KEY=sk-s3cret'];
+    const outcome = await headless('--protocol', protocol, '--cwd', folder(t), ...model, '--prompt', 'hi', '--timeout', '60');
+    assert.deepEqual([protocol, outcome.code, statusOf(outcome)], [protocol, 1, ['failed']], outcome.stderr);
+    assert.match(outcome.session?.turns[0]?.error?.message ?? '', /Your key has expired on 3 May/, protocol);
+  }
+});

@@ -338,7 +338,7 @@ export class EnvelopeStep extends QwenStep {
     }
     if (this.isLate() || this.isEarlier(told?.prompt_id)) return;
     if (told?.error && this.isOther(told.prompt_id)) return this.note('error', faultOf(told.error).message);
-    const { anything, anew, finish, whole } = this.onChoices(line);
+    const { anything, anew, finish, whole } = this.onChoices(line, told?.error != null);
     if (anew && this.state.turn) this.state.turn.spoke = true;
     if (anything) this.active(anew);
     this.runOurs(whole);
@@ -350,9 +350,11 @@ export class EnvelopeStep extends QwenStep {
         return this.finish('failed', { error });
       }
       const { unsupported: _unsupported, ...shown } = fault;
+      const runs = this.state.turn?.phase === 'running';
+      const error: Fault = { next: ['retry'], ...shown };
       // An agent that refuses a prompt this way sends no other end of the turn.
-      if (finish === undefined && !anew && this.state.turn && this.state.turn.phase === 'running')
-        return this.finishes({ next: ['retry'], ...shown });
+      if (runs && finish === undefined && !anew) return this.finishes({ error, isCut: true });
+      if (runs && finish === 'stop') return this.finishes({ error, isCut: false });
       this.note('error', fault.message, undefined, fault.next);
     } else if (finish === 'error') return this.finish('failed', { error: { message: t('The agent reports an error.'), next: ['retry'] } });
     if (finish === 'length') this.note('warn', t('The answer was cut at its greatest length.'), undefined, ['continue']);
@@ -362,7 +364,7 @@ export class EnvelopeStep extends QwenStep {
     if (finish && this.state.turn && counts) this.finishes(finish);
   }
   /** Text, calls and annotations of one line; whole lines and chunks make the same parts. */
-  onChoices(line: schema.Completion): Said {
+  onChoices(line: schema.Completion, hasError: boolean): Said {
     let anything = false;
     let anew = false;
     let finish: string | undefined;
@@ -374,7 +376,10 @@ export class EnvelopeStep extends QwenStep {
       const notes = [...annotationsIn(said?.annotations), ...annotationsIn(choice.annotations)];
       const printed = notes.some((note) => note.type === 'x-qwen-terminal' && note.source !== 'assistant' && typeof note.text !== 'string');
       if (content !== '' && !printed) this.onText(content, line.object === 'chat.completion');
-      for (const note of notes) this.onAnnotation(note, content);
+      // Beside an error it does not say that the turn went well.
+      const endsBadly = hasError && choice.finish_reason === 'stop';
+      for (const note of notes)
+        if (!endsBadly || note.type !== 'x-qwen-session-event' || note.event !== 'Finished') this.onAnnotation(note, content);
       if (calls.length > 0) this.onCallPieces(calls);
       anew ||= (content !== '' && !printed) || calls.length > 0;
       anything ||= anew || content !== '' || notes.length > 0;
@@ -834,14 +839,14 @@ export class EnvelopeStep extends QwenStep {
     if (ending === 'none') return;
     if (anew) talk.ending = 'none';
     // The turn goes on after the error that it would have ended with.
-    if (anew && ending !== 'done') this.note('error', ending.message, undefined, ending.next);
+    if (anew && ending !== 'done') this.note('error', ending.error.message, undefined, ending.error.next);
     this.timer('settle', talk.ending !== 'none' && !this.isBusy ? this.settleTime : null);
   }
   settled(): void {
     this.active(false);
   }
   /** A message said that it was the last one, that calls follow, or (a fault) that it goes no further. */
-  finishes(reason: string | Fault): void {
+  finishes(reason: string | Exclude<EnvelopeState['ending'], string>): void {
     const { talk } = this;
     const before = talk.ending;
     talk.ending = typeof reason !== 'string' ? reason : reason === 'tool_calls' ? 'none' : 'done';
@@ -851,10 +856,11 @@ export class EnvelopeStep extends QwenStep {
     const { ending } = this.talk;
     if (this.isBusy || ending === 'none') return;
     if (ending === 'done') this.finish('done');
-    else this.finish('failed', { error: ending });
+    else this.finish('failed', { error: ending.error });
   }
   get settleTime(): number {
-    return typeof this.talk.ending === 'object' ? LIMITS.refused : LIMITS.settle[this.state.setup.options.format];
+    const { ending } = this.talk;
+    return typeof ending === 'object' && ending.isCut ? LIMITS.refused : LIMITS.settle[this.state.setup.options.format];
   }
   finish(status: 'done' | 'cancelled' | 'failed', more: TurnEnd = {}): void {
     const { talk } = this;

@@ -227,8 +227,11 @@ export interface EnvelopeState {
   version: string | number | null;
   /** Time of the last cancelled turn, in milliseconds since the epoch. */
   cancelledAt: number | null;
-  /** The outcome of the turn when nothing follows: a message said that it was the last one, or told an error and no more. */
-  ending: 'none' | 'done' | Fault;
+  /**
+   * The outcome of the turn when nothing follows: a message said that it was the last one, or told an error, with or without (`isCut`) saying
+   * that it was the last one.
+   */
+  ending: 'none' | 'done' | { readonly error: Fault; readonly isCut: boolean };
   /** Calls of the turn that was cancelled last: what comes late about them begins no card in the next turn. */
   cancelledCalls: readonly CallId[];
   /** Calls of our tools by an agent that also uses them as an MCP server, and may run them so. */
