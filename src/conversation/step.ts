@@ -42,7 +42,7 @@ export const RESTART = 'restart';
  * turns:    startTurn · endTurn · showActivity · clearActivity · enqueue · nextPrompt
  * stopping: startStopping · clearStop · offerRestart
  * parts:    text · addPart · notice · addCall · changeCall
- * requests of the agent: openRequest · answer · decline · closeRequest · refuse · port
+ * requests of the agent: openRequest · answer · decline · closeRequest · refuse · port · drop
  * asks:     ask · replaceAsk · answerAsk · closeAsk · settle
  */
 export abstract class Step<S extends Conversation> {
@@ -225,11 +225,15 @@ export abstract class Step<S extends Conversation> {
     const at = request.ports.indexOf(call);
     if (at >= 0) request.ports.splice(at, 1);
   }
+  /** Stops a request or a port; its reply will not come. */
+  drop(call: string): void {
+    this.do({ do: 'drop', call });
+  }
   private settleRequest(id: string): OpenRequest | undefined {
     const request = find(this.state.requests, id);
     if (!request) return undefined;
     remove(this.state.requests, id);
-    for (const call of request.ports) this.do({ do: 'drop', call });
+    for (const call of request.ports) this.drop(call);
     return request;
   }
 

@@ -370,9 +370,7 @@ class A2aStep extends Step<A2aState> {
   }
   newTurn(turnId: string, content: readonly Content[], goesOn?: { readonly at: number }): A2aTurn {
     const { state } = this;
-    const turn = newA2aTurn(turnId, state.task.id, this.now);
-    state.turn = turn;
-    this.emit({ type: 'turn.started', turnId, at: goesOn?.at ?? this.now, prompt: content });
+    const turn = this.startTurn(newA2aTurn(turnId, state.task.id, this.now), content, goesOn?.at);
     if (!goesOn) beginTurn(state.delivered);
     this.tell('freshen');
     this.timer('tick', state.setup.timing.ping);
@@ -391,7 +389,7 @@ class A2aStep extends Step<A2aState> {
   sendPrompt(turn: A2aTurn, prompt: SentPrompt): void {
     const { settled, id } = this.state.task;
     turn.prompt = { ...prompt, task: id, settled };
-    this.sendText(turn, 'prompt', prompt.text);
+    this.sendMessage(turn, 'prompt', prompt.text);
   }
   answered(turn: A2aTurn, askId: string, answer: Answer): void {
     const ask = find(this.state.asks, askId);
@@ -447,9 +445,6 @@ class A2aStep extends Step<A2aState> {
 
   // --- streams
 
-  sendText(turn: A2aTurn, of: 'prompt' | 'text', text: string, reference: string | null = null): void {
-    this.sendMessage(turn, of, text, reference);
-  }
   /** `reference`: the task that this one follows. */
   sendMessage(turn: A2aTurn, of: 'prompt' | 'text' | 'decision', says: string | CallDecision, reference: string | null = null): void {
     const { state } = this;
@@ -539,15 +534,12 @@ class A2aStep extends Step<A2aState> {
   }
   /** Notes that something came. An older stream tells nothing of a decision sent since. */
   alive(turn: A2aTurn, from: Stream): void {
-    this.heard(turn);
+    turn.heardAt = this.now;
     turn.newsAt = null;
     for (const stream of turn.streams) {
       stream.sentAt = null;
       if (stream === from) break;
     }
-  }
-  heard(turn: A2aTurn): void {
-    turn.heardAt = this.now;
   }
   restElapsed(turn: A2aTurn, stream: Stream): void {
     if (!this.mayAsk(turn) || stream.stage !== 'resting') return this.endStream(turn, stream);
@@ -606,10 +598,10 @@ class A2aStep extends Step<A2aState> {
     if (error.code !== NOT_FOUND) {
       // Some agents go on with a completed task, others want a new one.
       Object.assign(state.task, { id: null, settled: false });
-      return this.sendText(turn, 'prompt', prompt.text, prompt.task);
+      return this.sendMessage(turn, 'prompt', prompt.text, prompt.task);
     }
     this.addNotice(turn, 'info', this.leaveTask());
-    this.sendText(turn, 'prompt', [this.tellPast(), prompt.text].filter(Boolean).join('\n\n'));
+    this.sendMessage(turn, 'prompt', [this.tellPast(), prompt.text].filter(Boolean).join('\n\n'));
   }
   versionChanged(turn: A2aTurn, result: unknown): void {
     if (!turn.prompt || turn.phase === 'stopping') return;
@@ -618,7 +610,7 @@ class A2aStep extends Step<A2aState> {
     this.log('info', `The agent does not know the methods of A2A ${agent.peer.wire}; those of ${wire} are tried.`);
     state.agent = { ...agent, peer: { ...agent.peer, wire, endpoint } };
     state.task.settled = turn.prompt.settled;
-    this.sendText(turn, 'prompt', turn.prompt.text);
+    this.sendMessage(turn, 'prompt', turn.prompt.text);
   }
   /** A stream has ended, and nothing that it was for remains to be done: does the turn go on? */
   closed(turn: A2aTurn, error: Problem | null): void {
@@ -683,7 +675,7 @@ class A2aStep extends Step<A2aState> {
     }
     const followUp = Object.values(turn.followUps).join('\n');
     clear(turn.followUps);
-    if (followUp) return this.sendText(turn, 'text', followUp);
+    if (followUp) return this.sendMessage(turn, 'text', followUp);
     if (turn.said.length === 0 && !turn.anything) this.addNotice(turn, 'info', t('The agent returned nothing.'));
     this.finish('done');
   }
@@ -701,7 +693,7 @@ class A2aStep extends Step<A2aState> {
     if (!turn) return;
     this.keep(turn, false);
     for (const timer of ['tick', 'keep', 'retry', 'stop', ...turn.streams.map(({ link }) => `rest ${link}`)]) this.timer(timer, null);
-    for (const call of CALLS_OF_TURN) this.do({ do: 'drop', call });
+    for (const call of CALLS_OF_TURN) this.drop(call);
     this.closeUnsent(turn);
     addLine(state.summary, 'Agent', turn.said.join(''));
     this.comeBack();
@@ -1266,7 +1258,7 @@ class A2aStep extends Step<A2aState> {
     const { progress } = turn;
     this.catchUpWith(turn, now);
     if (turn.progress === progress && !isAtRest(now.state)) return;
-    this.heard(turn);
+    turn.heardAt = this.now;
     const wasStreaming = isStreaming(turn);
     for (const stream of turn.streams) {
       if (stream.stage === 'ended') continue;
@@ -1337,7 +1329,7 @@ class A2aStep extends Step<A2aState> {
     if (record?.kind !== 'task') return void recovery.held.push(result);
     recovery.task = record;
     if (!record.history?.length) return;
-    this.do({ do: 'drop', call: 'missed' });
+    this.drop('missed');
     this.missedRead(turn, record, null);
   }
   missedRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
@@ -1366,7 +1358,7 @@ class A2aStep extends Step<A2aState> {
     if (isNotFound(problem)) return this.recovered(turn, recovery, true);
     if (problem && !(problem.kind === 'rpc' && NO_SUBSCRIPTION.includes(problem.code))) {
       this.log('info', `Subscribing again failed: ${problem.message}`);
-      this.do({ do: 'drop', call: 'missed' });
+      this.drop('missed');
       return this.afterTry(turn, recovery);
     }
     if (isRead && isAtRest(turn.taskState)) return this.recovered(turn, recovery);
@@ -1481,7 +1473,7 @@ class A2aStep extends Step<A2aState> {
     clear(turn.followUps);
     for (const ask of this.ourAsks(turn)) this.closeAsk(ask, 'cancelled');
     this.timer('retry', null);
-    for (const call of TASK_READS) this.do({ do: 'drop', call });
+    for (const call of TASK_READS) this.drop(call);
     this.closeUnsent(turn);
     const waiting = Object.values(turn.calls).filter(isUndecided);
     for (const call of waiting) {
@@ -1531,10 +1523,10 @@ class A2aStep extends Step<A2aState> {
       case 'waiting':
         return this.stopWaited(turn, stop);
       case 'reading':
-        this.do({ do: 'drop', call: 'stopped' });
+        this.drop('stopped');
         return this.stoppedRead(turn, null);
       case 'cancelling':
-        this.do({ do: 'drop', call: 'cancel' });
+        this.drop('cancel');
         this.log('warn', 'The cancel was not answered in time.');
         stop.why = '';
         if (this.has('turnHangsOnConnection')) this.afterCancel(turn, stop);
@@ -1596,7 +1588,7 @@ class A2aStep extends Step<A2aState> {
       if (yes) this.retry(turn, recovery);
       else this.fail(notReached(recovery.why), ['continue']);
     } else if (on === 'signIn') {
-      if (yes) this.sendText(turn, 'text', 'done');
+      if (yes) this.sendMessage(turn, 'text', 'done');
       else this.stop(turn);
     } else if (!command || !(values ?? yes)) this.finish('cancelled');
     else if (on === 'checkpoint') this.checkpointChosen(turn, command, values?.checkpoint?.[0] ?? '');

@@ -569,7 +569,7 @@ class AcpStep extends Step<AcpState> {
   }
   stopSignIn(): void {
     if (this.state.signIn?.step !== 'agent') return;
-    this.do({ do: 'drop', call: 'authenticate' });
+    this.drop('authenticate');
     this.signInDeclined();
   }
 
@@ -1777,7 +1777,7 @@ class AcpStep extends Step<AcpState> {
       case 'show':
         return this.showCommand(id);
       case 'set': {
-        this.do({ do: 'drop', call: timer });
+        this.drop(timer);
         const message = t('The agent did not answer within {0} s.', this.limits.answer / 1000);
         return this.settingAnswered(id, undefined, { kind: 'lost', message });
       }

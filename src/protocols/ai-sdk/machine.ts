@@ -879,8 +879,8 @@ class AiSdk extends ShownMessage {
   end(turn: ChatTurn, { retry, status, ...end }: TurnOutcome): void {
     const { state } = this;
     for (const call of Object.values(turn.own)) this.dropCall(call);
-    if (turn.stage === 'settings') this.do({ do: 'drop', call: 'settings' });
-    if (turn.keyAsk && turn.keyAsk.askId === null) this.do({ do: 'drop', call: 'key' });
+    if (turn.stage === 'settings') this.drop('settings');
+    if (turn.keyAsk && turn.keyAsk.askId === null) this.drop('key');
     if (turn.stage === 'resume') this.timer('resume', null);
     if (turn.phase === 'stopping') this.timer('farewell', null);
     if (turn.link !== null) this.close(turn.link);
@@ -1039,7 +1039,7 @@ class AiSdk extends ShownMessage {
   /** Stops everything that works at a call. */
   dropCall(call: OwnCall): void {
     if (call.stage === 'grace') this.timer(`grace ${call.id}`, null);
-    if (call.stage === 'running') for (const port of ['look', 'tool']) this.do({ do: 'drop', call: `${port} ${call.id}` });
+    if (call.stage === 'running') for (const port of ['look', 'tool']) this.drop(`${port} ${call.id}`);
     if (call.stage === 'running' || call.stage === 'grace' || call.stage === 'queued' || call.stage === 'round') call.stage = 'withdrawn';
     for (const ask of Object.values(this.state.asks)) {
       const about = ask.about as About;
@@ -1268,7 +1268,7 @@ class AiSdk extends ShownMessage {
   dropHandingOf(call: OwnCall): void {
     if (call.stage !== 'answered') return;
     for (const timer of ['quiet', 'doubt', 'deliver']) this.timer(`${timer} ${call.id}`, null);
-    if (call.handing?.stage === 'trying') this.do({ do: 'drop', call: `result ${call.id}` });
+    if (call.handing?.stage === 'trying') this.drop(`result ${call.id}`);
   }
 
   // --- Rounds inside a held response: it may call for ever, and only a stop ends it
@@ -1431,7 +1431,7 @@ class AiSdk extends ShownMessage {
     const { pickUp } = this.state;
     if (!pickUp) return;
     this.state.pickUp = null;
-    this.do({ do: 'drop', call: 'settings' });
+    this.drop('settings');
     this.timer('resume', null);
     if (pickUp.link !== null) this.close(pickUp.link);
   }

@@ -458,7 +458,7 @@ class WireStep extends Step<WireState> {
     if (!handshake) return;
     state.setup.limits.notes.forEach((_ms, at) => this.timer(`note ${at}`, null));
     this.timer('silence', null);
-    this.do({ do: 'drop', call: 'legacy' });
+    this.drop('legacy');
     const ask = handshake.askId === null ? undefined : find(state.asks, handshake.askId);
     if (ask) this.closeAsk(ask, 'withdrawn');
     state.handshake = null;

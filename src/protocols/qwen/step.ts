@@ -546,7 +546,7 @@ export abstract class QwenStep extends Step<QwenState> {
   closeApproval(approval: Approval, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     remove(this.agent.approvals, approval.id);
     if (approval.until !== null) this.timer(`expire ${approval.id}`, null);
-    for (const call of ['read', 'check', 'write']) if (busyWith(approval, call)) this.do({ do: 'drop', call: `${call} ${approval.id}` });
+    for (const call of ['read', 'check', 'write']) if (busyWith(approval, call)) this.drop(`${call} ${approval.id}`);
     const ask = approval.askId === null ? undefined : find(this.state.asks, approval.askId);
     if (ask) this.closeAsk(ask, how);
   }
@@ -611,7 +611,7 @@ export abstract class QwenStep extends Step<QwenState> {
   }
   toolIsLate(call: string): void {
     const seconds = ((this.peer.toolLimit ?? 0) - MARGIN) / 1000;
-    this.do({ do: 'drop', call });
+    this.drop(call);
     this.toolEnded(call, { ok: false, text: `The user did not answer within ${seconds} s; nothing was done.` });
   }
   toolEnded(call: string, answer: { readonly ok: boolean; readonly text: string }): void {
@@ -627,7 +627,7 @@ export abstract class QwenStep extends Step<QwenState> {
   abstract callOfOursEnded(run: Extract<ToolRun, { for: 'call' }>, answer: { readonly ok: boolean; readonly text: string }): void;
   cancelTools(): void {
     for (const call of keys(this.agent.running)) {
-      this.do({ do: 'drop', call });
+      this.drop(call);
       this.toolEnded(call, { ok: false, text: 'Cancelled.' });
     }
   }
