@@ -78,6 +78,7 @@ test(
     await chat.lastTurn.getByRole('button', { name: 'Undo', exact: true }).click();
     await until(() => read('../beside.txt') === text(lines), 'the file is as it was');
     await chat.lastTurn.getByText('Undone').waitFor();
+    assert.equal(await chat.lastTurn.getByText('Changed on disk').count(), 0);
     await window.command('View: Close All Editors');
   }),
 );

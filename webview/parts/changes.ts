@@ -46,8 +46,9 @@ function fileRow(view: View, turn: Turn, file: TurnFile): TemplateResult {
   const origin = from === undefined ? nothing : html`<bdi>${visible(relativePath(from, view.session.cwd))}</bdi> → `;
   const diff = () => view.act.review({ turnId: turn.id, path });
   const open = () => (file.change === 'deleted' ? diff() : view.act.open(path));
+  const name = isUnwatched(turn, file) ? shown.slice(folderOf(shown).length).replace(/^[\\/]/, '') : shown;
   return html`<li>
-    <button class="path-button" type="button" title=${visibleText(path)} @click=${open}>${origin}<bdi>${visible(shown)}</bdi></button>
+    <button class="path-button" type="button" title=${visibleText(path)} @click=${open}>${origin}<bdi>${visible(name)}</bdi></button>
     ${markView(file)} ${countsView(view, turn, file)}
     <span class="settle">${file.review === 'undone' ? nothing : html`<button class="icon-button" type="button" title=${t('Open diff')} aria-label="${t('Open diff')}: ${visibleText(shown)}" @click=${diff}>${iconOf('diff')}</button>`}
     ${decisionView(view, turn, file, visibleText(shown))}</span>
@@ -83,14 +84,29 @@ function byOrigin(view: View, turn: Turn, files: readonly TurnFile[]): readonly 
   return [...groups].filter(([, group]) => group.length > 0);
 }
 
-function originOf(view: View, turn: Turn, { path, review, callId }: TurnFile): string {
+function originOf(view: View, turn: Turn, file: TurnFile): string {
+  const { path, callId, added } = file;
   // Explains why the file has no hunks in its editor.
-  if (review === 'reported')
-    return turn.files ? t('Not watched: {0}', visibleText(shortened(relativePath(path, view.session.cwd), LONGEST_CALL))) : '';
-  if (callId === undefined) return t('Changed on disk');
+  if (isUnwatched(turn, file)) {
+    const shown = relativePath(path, view.session.cwd);
+    return t('Not watched: {0}', visibleText(shortened(folderOf(shown) || shown, LONGEST_CALL)));
+  }
+  // Lines of a file that only the agent reported are not counted: once decided, it was not found on the disk either.
+  const isReported = added === undefined && reportedDiffs(view, turn, path).length > 0;
+  if (callId === undefined) return isReported ? '' : t('Changed on disk');
   const call = callsOf(turn).find((one) => one.id === callId);
   if (!call || diffsOf(call).some((diff) => isSame(diff.path, path, view.session.cwd))) return '';
   return t('By {0}', shortened(visibleText(callTitle(call, view.session.cwd)), LONGEST_CALL));
+}
+
+/** True for a file that only the agent reported, in a turn whose files are watched. */
+function isUnwatched({ files }: Turn, { review }: TurnFile): boolean {
+  return review === 'reported' && files !== undefined;
+}
+
+/** The folder in a path as it is shown; empty for a bare name. */
+function folderOf(shown: string): string {
+  return shown.slice(0, Math.max(0, shown.lastIndexOf('/'), shown.lastIndexOf('\\')));
 }
 
 function decisionView(view: View, turn: Turn, file: TurnFile, shown: string): TemplateResult {

@@ -279,7 +279,9 @@ export class Changes implements Disposable {
   }
 
   #warning(set: ChangeSet | undefined): string {
-    if (set?.trouble !== undefined) return vscode.l10n.t('Files cannot be kept for review: {0}', set.trouble);
+    // The view does not wrap a long path, and the cause says enough without it.
+    const trouble = set?.trouble?.replace(/, \w+(?: '.*')?$/s, '');
+    if (trouble !== undefined) return vscode.l10n.t('Files cannot be kept for review: {0}', trouble);
     const burst = set?.burst ? vscode.l10n.t('{0} files changed at once and are not listed.', set.burst) : '';
     return [burst, set?.partial ? partlyWatched() : ''].filter(Boolean).join(' ');
   }
