@@ -948,3 +948,46 @@ test('a model that refuses the key fails the turn and the run over every protoco
     assert.match(outcome.session?.turns[0]?.error?.message ?? '', /Your key has expired on 3 May/, protocol);
   }
 });
+
+test('a late answer and a slow tool leave time for what happens before them', async (t) => {
+  const file = path.join(folder(t), 'run.jsonl');
+  const order = async (marks: readonly RegExp[], ...args: readonly string[]) => {
+    const { code, stderr } = await headless('--protocol', 'kimi-wire', '--cwd', folder(t), '--record', file, ...args);
+    assert.equal(code, 0, stderr);
+    const lines = readFileSync(file, 'utf8').split('\n');
+    return marks.map((mark) => lines.findIndex((line) => mark.test(line)));
+  };
+  const steered = /"intent":\{"type":"steer"/;
+  const late = scriptOf(
+    t,
+    { answers: [{ afterMs: 300, answer: 'reject' }] },
+    { during: [{ on: 'ask', afterMs: 1, do: { steer: 'wait' } }] },
+    { prompt: 'run echo hi' },
+  );
+  const [steer = -1, answer = -1] = await order([steered, /"intent":\{"type":"answer"/], ...late);
+  assert.ok(steer >= 0 && steer < answer, `${steer} ${answer}`);
+  const tools = [
+    { name: 'slow', result: 'at last', afterMs: 300 },
+    { name: 'quick', result: 'at once' },
+  ];
+  const agent = program(
+    t,
+    `${answering}
+    let prompted, answers = 0;
+    const call = (name) => say({ id: name, method: 'request', params: { type: 'ToolCallRequest', payload: { id: name, name, arguments: '{}' } } });
+    const prompt = (m) => { prompted = m.id; event('TurnBegin', { user_input: 'x' }); call('slow'); call('quick'); };
+    const take = on;
+    on = (m) => {
+      if (!('result' in m)) return take(m);
+      event('ContentPart', { type: 'text', text: JSON.stringify(m.result) });
+      answers += 1;
+      if (answers === 2) { event('TurnEnd', {}); say({ id: prompted, result: { status: 'finished' } }); }
+    };`.replace('const on =', 'let on ='),
+  );
+  const [first = -1, last = -1] = await order(
+    [/"text.delta".*at once/, /"text.delta".*at last/],
+    ...agent,
+    ...scriptOf(t, { setup: { tools } }, { prompt: 'go' }),
+  );
+  assert.ok(first >= 0 && first < last, `${first} ${last}`);
+});
