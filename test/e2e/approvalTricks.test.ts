@@ -22,9 +22,6 @@ test(
     await window.pictures('tricks/swapped', themes);
     await page.keyboard.press('r');
     await pick.focusedRow('Reject and stop the turn').waitFor();
-    // A key of no answer leads back to the first row.
-    await page.keyboard.press('a');
-    await pick.focusedRow('Look first').waitFor();
     await page.keyboard.press('Escape');
     await pick.gone();
     await window.command('Parley: Show Pending Approvals');
@@ -38,6 +35,41 @@ test(
     await pick.focusedRow('Allow ⚠ Reject').waitFor();
     await page.keyboard.press('Enter');
     assert.deepEqual((await answer).result, chosen('swapped-too'), 'the row in the agent’s words gives its own option');
+  }),
+);
+
+test(
+  'a key of no answer allows nothing: a refusal keeps the focus, an answer that allows loses it',
+  inWindow(async (scene) => {
+    const { pick, page } = scene.window;
+    const stray = async () => {
+      await page.keyboard.press('x');
+      await pick.box.locator('input.input:not([placeholder]), input.input[placeholder=""]').waitFor();
+      await pick.readable();
+    };
+    const refusal = pick.focusedRow('Reject').filter({ hasNotText: 'feedback' });
+    const answer = ask(run('stray', 'npm run stray'));
+    await pick.title.filter({ hasText: 'npm run stray' }).waitFor();
+    await pick.readable();
+    await stray();
+    await pick.focusedRow('Allow once').waitFor();
+    await page.keyboard.press('s');
+    await pick.focusedRow('Allow for this session').waitFor();
+    await stray();
+    await pick.focusedRow('').waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('r');
+    await refusal.waitFor();
+    // The arrow key leaves before the letter has led to its answer.
+    await Promise.all([page.keyboard.press('f'), page.keyboard.press('ArrowDown')]);
+    await pick.readable();
+    await page.keyboard.press('r');
+    await refusal.waitFor();
+    await stray();
+    await refusal.waitFor();
+    await page.keyboard.press('Enter');
+    assert.deepEqual((await answer).result, chosen('no'));
+    await pick.gone();
   }),
 );
 

@@ -43,6 +43,12 @@ interface Row extends vscode.QuickPickItem {
   readonly action?: Action;
   readonly letter?: string;
 }
+/** The active row, the one before its last change (the same after Parley has set it), and the one that Parley set last. */
+interface Active {
+  readonly row: Row | undefined;
+  readonly before: Row | undefined;
+  readonly set: Row | undefined;
+}
 /** The input from which the rows are built. */
 interface Shown extends Pick<ApprovalPickSetting, 'cwd' | 'feedback' | 'lineHeight'> {
   readonly ask: Approval;
@@ -76,6 +82,7 @@ export class ApprovalPick implements AskPick {
   #ask: Approval;
   #openFile: string | undefined;
   #hint: NodeJS.Timeout | undefined;
+  #active: Active = { row: undefined, before: undefined, set: undefined };
 
   constructor(ask: Approval, title: string, setting: ApprovalPickSetting, ports: ApprovalPickPorts) {
     this.#ask = ask;
@@ -91,8 +98,14 @@ export class ApprovalPick implements AskPick {
     pick.keepScrollPosition = true;
     pick.ignoreFocusOut = true;
     pick.items = rowsOf(this.#shown());
-    pick.activeItems = pick.items.slice(0, 1);
+    this.#activate(pick.items[0]);
     this.#life.onEnd(() => clearTimeout(this.#hint));
+    this.#life.own(
+      pick.onDidChangeActive(([row]) => {
+        // While rows are drawn none is active for a moment.
+        if (row) this.#active = { row, before: this.#active.row, set: this.#active.set };
+      }),
+    );
     this.#life.own(pick.onDidChangeValue((value) => this.#typed(value)));
     this.#life.own(pick.onDidAccept(() => this.#accepted()));
     this.#life.own(pick.onDidTriggerButton((button) => this.#pressed(button)));
@@ -115,7 +128,7 @@ export class ApprovalPick implements AskPick {
 
   focus(letter: string): void {
     const row = this.#pick.items.find((one) => one.letter === letter);
-    if (row) this.#pick.activeItems = [row];
+    if (row) this.#activate(row);
   }
 
   dispose(): void {
@@ -134,20 +147,30 @@ export class ApprovalPick implements AskPick {
     void this.#ports.drawn().then(() => {
       if (this.#life.ended) return;
       guard.begin();
-      clearTimeout(this.#hint);
-      this.#hint = setTimeout(() => {
-        this.#pick.placeholder = vscode.l10n.t('Enter decides. Esc decides nothing.');
-      }, guard.left);
+      this.#hintWhenKeysCount();
     });
+  }
+
+  #hintWhenKeysCount(): void {
+    clearTimeout(this.#hint);
+    this.#pick.placeholder = '';
+    this.#hint = setTimeout(() => {
+      this.#pick.placeholder = vscode.l10n.t('Enter decides. Esc decides nothing.');
+    }, this.#setting.guard.left);
   }
 
   /** Rebuilds the rows; the active row stays active. */
   #draw(): void {
     const pick = this.#pick;
     const items = rowsOf(this.#shown());
-    const active = pick.activeItems.flatMap((one) => items.find((other) => sameRow(one, other)) ?? []);
+    const { row } = this.#active;
     pick.items = items;
-    pick.activeItems = active.length > 0 ? active : items.slice(0, 1);
+    this.#activate(row && (items.find((one) => sameRow(row, one)) ?? items[0]));
+  }
+
+  #activate(row: Row | undefined): void {
+    this.#active = { row, before: row, set: row };
+    this.#pick.activeItems = row ? [row] : [];
   }
 
   #leave(outcome: PickOutcome): void {
@@ -161,13 +184,37 @@ export class ApprovalPick implements AskPick {
     const { guard } = this.#setting;
     this.#pick.value = '';
     const row = this.#pick.items.find((one) => one.letter === value.toUpperCase());
-    // A character that is no answer's letter was meant for elsewhere.
-    if (!row) return guard.restart();
-    if (guard.press() && !this.#ports.isNew()) this.#pick.activeItems = [row];
+    if (row && guard.press() && !this.#ports.isNew()) this.#activate(row);
+    else {
+      // A character that is no answer's letter was meant for elsewhere.
+      if (!row) guard.restart();
+      this.#hintWhenKeysCount();
+      this.#activate(this.#rowBeforeTyping());
+    }
+    void this.#confirm();
+  }
+
+  /** The editor moves to the first row at each typed character. Where the row before is uncertain and could allow, none is active. */
+  #rowBeforeTyping(): Row | undefined {
+    const { row, before } = this.#active;
+    const isSafe = row === before || !before?.answer || before.answer.means === 'reject';
+    return isSafe ? before : undefined;
+  }
+
+  /** Activates the row again where an arrow key crossed it: the editor shows this row then, but has reported the first one. */
+  async #confirm(): Promise<void> {
+    const { set } = this.#active;
+    // Changes of a pick leave the extension by a timer.
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    await this.#ports.drawn();
+    const now = this.#active;
+    if (this.#life.ended || now.set !== set || now.row === set || now.row !== this.#pick.items[0]) return;
+    this.#setting.guard.restart();
+    this.#activate(set);
   }
 
   #accepted(): void {
-    const [row] = this.#pick.activeItems;
+    const { row } = this.#active;
     if (!this.#setting.guard.press() || this.#ports.isNew()) return;
     if (row?.action) return this.#act(row.action);
     if (row?.answer) this.#leave({ how: 'chosen', ask: this.#ask, answer: row.answer });
