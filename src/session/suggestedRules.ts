@@ -6,7 +6,7 @@ import { dangersOf } from './dangers.ts';
 import type { Approval } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { relativePath } from './select.ts';
-import { HIDDEN } from './visible.ts';
+import { HIDDEN, shortened } from './visible.ts';
 
 /** A rule that would have answered an approval, and what it covers in plain words. */
 export interface SuggestedRule {
@@ -23,7 +23,8 @@ export function coveredBy({ kind, pattern }: { readonly kind: string; readonly p
   const start = pattern.slice(0, -2);
   if (kind === 'command' && pattern.endsWith(` ${ANY}`) && isPlain(start)) return t('commands that begin with {0}', start);
   // Of a script the beginning: a rule about it is about no other text.
-  if (kind === 'command' && isPlain(pattern)) return pattern.includes('\n') ? `${pattern.split('\n', 1)[0]} …` : pattern;
+  if (kind === 'command' && isPlain(pattern))
+    return pattern.includes('\n') ? `${pattern.split('\n', 1)[0]} …` : shortened(pattern, LONGEST_NAMED);
   if (kind === 'edit' && pattern.endsWith(BELOW) && isPlain(pattern.slice(0, -BELOW.length)))
     return t('edits in {0}', pattern.slice(0, 1 - BELOW.length));
   if (kind === 'edit' && isPlain(pattern)) return t('edits of {0}', pattern);
@@ -60,6 +61,8 @@ const WITH_SUBCOMMAND = new Set([
 
 /** In UTF-16 units; a rule in the settings holds all of it. */
 const LONGEST_SCRIPT = 5000;
+/** In UTF-16 units; of a longer command the words hold the beginning, and only a rule about all of it is suggested. */
+const LONGEST_NAMED = 300;
 const ANY = '*';
 const BELOW = ['', ANY + ANY].join('/');
 
@@ -90,7 +93,7 @@ function commandRules(command: string, ask: Approval, cwd: string): readonly Sug
   const exact = rule('command', escaped(command));
   const isNarrow = dangersOf(ask, cwd).some(({ kind }) => NARROW.has(kind));
   if (isNarrow || command.includes('\n')) return /[*?]/.test(command) ? [] : [exact];
-  if (command.length > 300) return [];
+  if (command.length > LONGEST_NAMED) return /[*?]/.test(command) ? [] : [exact];
   // A pattern never allows a line that holds more than one command, or what a shell puts in; then only the line itself makes sense.
   if (/[;&|<>`$()*?]/.test(command) || (writtenPlatform(cwd) === 'win32' && /[%!^]/.test(command)))
     return /[*?]/.test(command) ? [] : [exact];

@@ -66,3 +66,27 @@ test('a rule about a script allows exactly that script, and is told by its first
   ]);
   assert.deepEqual(offered({ type: 'command', command: 'set -e\nrm *.log' }), [], 'a pattern would match more than the script');
 });
+
+test('a rule about a long command allows exactly that command, and is told by its beginning', () => {
+  const long = `npm test -- ${'some/test/file '.repeat(26)}`.trim();
+  const asking = (command: string): Approval => ({
+    kind: 'approval',
+    id: 'a',
+    title: 't',
+    detail: { type: 'command', command },
+    options: [{ id: 'once', label: 'Once', effect: 'allow_once' }],
+  });
+  const suggested = suggestedRules(asking(long), '/w');
+  assert.deepEqual(
+    suggested.map(({ covers }) => covers.length <= 301 && long.startsWith(covers.slice(0, 290))),
+    [true],
+  );
+  const allowed = (command: string) =>
+    autoAnswer(
+      asking(command),
+      suggested.map(({ rule }) => rule),
+      '/w',
+      workspacePathsAt('/w'),
+    ) !== undefined;
+  assert.deepEqual([long, `${long} more`, long.slice(0, 300)].map(allowed), [true, false, false]);
+});

@@ -14,6 +14,8 @@ import { plainLabel } from './rowText.ts';
 
 /** Recent approvals kept for the preview of a rule. */
 const RECENT = 50;
+/** UTF-16 units of the request in a title, which wraps. */
+const LONGEST_SUBJECT = 160;
 
 type Scope = 'session' | 'workspace' | 'everywhere';
 interface KnownRule {
@@ -107,7 +109,8 @@ export class Rules implements Disposable {
   async make(sessionId: SessionId, ask: Approval): Promise<boolean> {
     const session = this.#host.get(sessionId);
     if (!session) return false;
-    const title = vscode.l10n.t('Always allow…');
+    const { action } = approvalHeading(ask, session.store.now);
+    const title = `${vscode.l10n.t('Always allow…')} — ${plainLabel(shortened(action, LONGEST_SUBJECT))}`;
     const what = await this.#inputs.pick(
       suggestedRules(ask, session.store.now.cwd).map(({ rule, covers }): Choice<ApprovalRule> => {
         const choice = { label: plainLabel(covers), value: rule };
