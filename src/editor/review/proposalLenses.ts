@@ -59,7 +59,7 @@ function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined,
     ...lens(accept, 'parley.acceptDiff'),
     ...lens(vscode.l10n.t('More answers'), 'parley.diffAnswers'),
     ...lens(reject?.label, 'parley.rejectDiff'),
-    ...lens(answers.find((one) => one.means === 'feedback')?.label, 'parley.diffFeedback'),
+    ...(answers.some((one) => one.means === 'feedback') ? lens(vscode.l10n.t('Feedback'), 'parley.diffFeedback') : []),
   ];
 }
 
