@@ -177,14 +177,15 @@ function commandEditor(view: View, ask: Approval, value: string): TemplateResult
     <textarea class="text-field" rows="1" .value=${value} @input=${(event: Event) => keep(view, ask, EDITED, (event.target as HTMLTextAreaElement).value)}></textarea></label>`;
 }
 
-/** One row: allow, wider scopes behind an arrow, reject, feedback. Where the agent defines the meaning, its answers in its words. */
+/** One row: allow, wider scopes behind an arrow, reject, feedback. Answers without a standard meaning stand below it, in the agent's words. */
 function answersView(view: View, ask: Approval, { once, reject, grave, answers }: ApprovalAnswers): TemplateResult {
   const menuKey = `${ask.id}:menu`;
   const menuOpen = isUnfolded(view.memory, menuKey, false);
   const feedback = answers.find((one) => one.means === 'feedback');
   const rest = answers.filter((one) => one !== once && one !== reject && one !== feedback);
-  const asButtons = once ? rest.filter((one) => one.means === 'other').slice(0, MOST_BUTTONS) : rest.slice(0, MOST_BUTTONS);
-  const inMenu = rest.filter((one) => !asButtons.includes(one));
+  const buttons = once ? rest.filter((one) => one.means === 'other').slice(0, MOST_BUTTONS) : rest.slice(0, MOST_BUTTONS);
+  const inMenu = rest.filter((one) => !buttons.includes(one));
+  const unclear = buttons.filter((one) => one.means === 'other');
   const short = once && once.label === t('Allow once') && !grave ? t('Allow') : undefined;
   const button = (one: ApprovalAnswer, label?: string, look = 'button') => answerButton(view, ask, one, label, look);
   const arrow = html`<button class="button ${once && !grave ? 'primary' : ''} arrow" type="button" id=${menuId(ask)} aria-haspopup="menu" aria-expanded=${String(menuOpen)}
@@ -195,11 +196,12 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
           ? html`<span class="split">${button(once, short, grave ? 'button' : 'button primary')}${inMenu.length > 0 ? arrow : nothing}</span>`
           : nothing
       }
-      ${asButtons.map((one) => button(one))}
+      ${buttons.filter((one) => !unclear.includes(one)).map((one) => button(one))}
       ${reject ? button(reject) : nothing}
       ${once || inMenu.length === 0 ? nothing : arrow}
       ${feedback ? feedbackButton(view, ask, feedback) : nothing}
     </div>
+    ${unclear.length > 0 ? html`<div class="answers">${unclear.map((one) => button(one))}</div>` : nothing}
     ${menuOpen && inMenu.length > 0 ? menuView(view, ask, once ? [once, ...inMenu] : inMenu) : nothing}`;
 }
 
