@@ -31,14 +31,17 @@ async function answered(scene: Scene, one: Case): Promise<void> {
   for (const key of one.keys) await page.keyboard.press(key);
   assert.deepEqual((await answer).result, one.chosen);
   await card.waitFor({ state: 'detached' });
-  await foldsToItsRow(scene);
+  await foldsToOneLine(scene);
 }
 
-/** The call that was answered last says who decided, and its details are closed. */
-async function foldsToItsRow({ window }: Scene): Promise<void> {
+/** The call that was answered last says who decided, on one line, and its details are closed. */
+async function foldsToOneLine({ window }: Scene): Promise<void> {
   const row = window.chat.frame.locator('.call .row-line').last();
   await row.filter({ hasText: /by you/ }).waitFor();
   assert.equal(await window.chat.frame.locator('.call').last().locator('.call-body').count(), 0);
+  // A row with nothing to open shows all its words.
+  const [box] = await boxes(row.filter({ has: window.chat.frame.locator('[aria-expanded]') }));
+  assert.ok((box?.height ?? 0) <= 28, JSON.stringify(box));
 }
 
 /** A card about a command of one line. */

@@ -50,7 +50,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class="words">${wordsView(words)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
+        <span class="words" title=${words.decided === undefined ? nothing : lineOf(title, words)}>${wordsView(words)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -76,8 +76,13 @@ function asidesOf({ result, problem, decided }: CallWords, steps: number): reado
   return [
     ...faint.map((text) => html` <span class="aside faint">${text}</span>`),
     ...(problem === undefined ? [] : [html` <span class="aside bad">${problem}</span>`]),
-    ...(decided === undefined ? [] : [html` <span class="aside faint">${visible(decided)}</span>`]),
+    ...(decided === undefined ? [] : [html` <span class="aside faint decided">${visible(decided)}</span>`]),
   ];
+}
+
+/** The row as one text, as its line may be cut. */
+function lineOf(title: string, { result, problem, decided }: CallWords): string {
+  return shortened(visibleText([title, result, problem, decided].filter(Boolean).join(' · ')), IN_ROW);
 }
 
 /** Each question with its answer. */
