@@ -88,12 +88,28 @@ export function tenApprovals(name: PeerName, label: string): void {
   });
 }
 
+/** Counts how often a quick-pick leaves the screen. */
+const COUNT_HIDDEN = `(() => {
+  window.hiddenPicks = 0;
+  window.hiddenPicksWatch?.disconnect();
+  let seen = false;
+  window.hiddenPicksWatch = new MutationObserver(() => {
+    const box = document.querySelector('.quick-input-widget');
+    const now = box !== null && box.style.display !== 'none';
+    if (seen && !now) window.hiddenPicks += 1;
+    seen = now;
+  });
+  window.hiddenPicksWatch.observe(document.body, { subtree: true, attributes: true, attributeFilter: ['style'], childList: true });
+})()`;
+
 async function answered(person: Person, folder: string, one: Case): Promise<void> {
   const { pick, page, diff } = person.window;
+  await page.evaluate(COUNT_HIDDEN);
   const turn = await typed(person, one.prompt);
   await pick.title.filter({ hasText: one.title }).waitFor({ timeout: 120_000 });
   await pick.readable();
   if (one.diff) await diff.compared();
+  assert.equal(await page.evaluate('window.hiddenPicks'), 0, 'details that come later withdrew the question');
   await person.picture(`ask-${one.prompt.replaceAll(' ', '-')}`);
   for (const [at, key] of one.keys.entries()) {
     await page.keyboard.press(key);
