@@ -59,6 +59,7 @@ test(
     const card = chat.frame.locator('[data-ask]');
     await card.waitFor();
     await fine(window, 'approval');
+    assert.equal(await window.pick.box.count(), 0, 'where the user wants no pick, none comes');
     await card.getByRole('button', { name: 'Reject', exact: true }).click();
     await chat.settled(chat.lastTurn);
     await fine(window, 'rejected');
