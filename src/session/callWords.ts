@@ -18,6 +18,8 @@ export interface CallWords {
   readonly problem?: string;
   /** The user or rule that decided. */
   readonly decided?: string;
+  /** Who allowed it, for narrow rows, which mark allowed calls. */
+  readonly allowedBy?: string;
 }
 
 /** The groups that rows of one kind fold into: "Read 3 files · searched 2". */
@@ -29,7 +31,7 @@ export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'termin
   const decided = decisionText(call);
   const words = wordsOf(call, session);
   const named = stageOf(call) === 'rejected' && words.thing === undefined ? { verb: t('Rejected'), thing: words.verb } : words;
-  return decided === undefined ? named : { ...named, decided };
+  return decided === undefined ? named : { ...named, decided, ...allowedBy(call) };
 }
 
 /** The group a finished call may fold into; undefined for a call with a row of its own. */
@@ -358,6 +360,11 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
 }
 
 /** The user or rule that decided. The verb already says "rejected", unless the agent continues with the call. */
+function allowedBy({ decision }: ToolCall): Pick<CallWords, 'allowedBy'> {
+  if (decision?.kind !== 'approval' || isRejection(decision)) return {};
+  return { allowedBy: decision.by === 'rule' ? t('by your rule') : t('by you') };
+}
+
 function decisionText({ decision, status }: ToolCall): string | undefined {
   if (decision?.kind !== 'approval') return undefined;
   const { by, effect, rule, label = '', feedback } = decision;

@@ -800,8 +800,9 @@ test('the row of a call says who decided; what was rejected is folded and not co
   const refused = callPart({ ...input, id: 'refused', title: 'refused', status: 'failed', output, decision });
   const parts = [...calls, refused].flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
-  const said = stage.all('.call-toggle').map((row) => /(?:allowed|by) .*$/.exec(row.textContent?.trim() ?? '')?.[0]);
-  assert.deepEqual(said, ['allowed by you', 'allowed by your rule', 'allowed by you from now on', 'by you']);
+  const said = (part: string) => stage.all('.decided').map((one) => (one.querySelector(part) ?? one).textContent?.trim());
+  assert.deepEqual(said('.in-full'), ['allowed by you', 'allowed by your rule', 'allowed by you from now on', 'by you']);
+  assert.deepEqual(said('.in-short'), ['by you', 'by your rule', 'by you', 'by you']);
   assert.equal(stage.all('.call-toggle').at(-1)?.getAttribute('aria-expanded'), 'false');
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });

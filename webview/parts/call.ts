@@ -71,13 +71,19 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
 }
 
 /** Labels of a row besides its title. */
-function asidesOf({ result, problem, decided }: CallWords, steps: number): readonly TemplateResult[] {
+function asidesOf({ result, problem, decided, allowedBy }: CallWords, steps: number): readonly TemplateResult[] {
   const faint = [...(steps > 0 ? [steps === 1 ? t('1 step') : t('{0} steps', steps)] : []), ...(result === undefined ? [] : [result])];
   return [
     ...faint.map((text) => html` <span class="aside faint">${text}</span>`),
     ...(problem === undefined ? [] : [html` <span class="aside bad">${problem}</span>`]),
-    ...(decided === undefined ? [] : [html` <span class="aside faint decided">${visible(decided)}</span>`]),
+    ...(decided === undefined ? [] : [html` <span class="aside faint decided">${decidedView(decided, allowedBy)}</span>`]),
   ];
+}
+
+/** Who decided; a narrow row has no place for more than who allowed. */
+function decidedView(decided: string, allowedBy: string | undefined): unknown {
+  if (allowedBy === undefined) return visible(decided);
+  return html`<span class="in-full">${visible(decided)}</span><span class="in-short">${iconOf('check')}${allowedBy}</span>`;
 }
 
 /** The row as one text, as its line may be cut. */
