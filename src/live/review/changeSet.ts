@@ -564,9 +564,10 @@ export class ChangeSet {
         'restored',
       );
       this.#state = { ...this.#state, undo: undo.filter(({ name }) => !names.has(name)) };
-      // Files outside the review belong to a burst.
+      // Files outside the review belong to a burst, unless they are the old place of one that moved.
+      const left = new Set(done.flatMap(({ from }) => from ?? []));
       this.#leaveOut(
-        done.flatMap(({ name, before }) => (before === undefined ? [name] : [])),
+        done.flatMap(({ name, before }) => (before === undefined && !left.has(name) ? [name] : [])),
         [],
       );
       await this.#restored(done.map(({ name }) => name));

@@ -826,6 +826,7 @@ test(
     await scene.changes.undoRestore();
     assert.deepEqual([existsSync(scene.path('a.ts')), scene.read('moved.ts')], [false, numbered(20)]);
     assert.ok(rows().includes('changed a.ts moved.ts'));
+    assert.equal(scene.changes.turnFiles('t')?.unlisted, undefined, 'the old place of a moved file is no file that is not listed');
   }),
 );
 
