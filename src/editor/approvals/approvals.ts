@@ -96,6 +96,7 @@ export class Approvals implements Disposable {
     const key = keyOf(sessionId, askId);
     if (this.#view?.key === key) return true;
     const found = this.#queue.want(key);
+    if (found && letter !== undefined) this.#focus.resume();
     this.refresh();
     if (letter !== undefined && this.#view?.key === key) this.#view.pick.focus?.(letter);
     return found;

@@ -30,6 +30,11 @@ export class FocusReturn {
     if (this.#state.at === 'pick') this.#state = { at: 'aside', back: this.#state.back };
   }
 
+  /** The answers come back from what they were left to look at: the way back is still the one from before. */
+  resume(): void {
+    if (this.#state.at === 'aside') this.#state = { at: 'pick', back: this.#state.back };
+  }
+
   /** The pick was removed: the keyboard stays where it is. */
   forget(): void {
     if (this.#state.at === 'pick') this.#state = { at: 'home' };
