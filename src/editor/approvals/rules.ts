@@ -109,8 +109,8 @@ export class Rules implements Disposable {
   async make(sessionId: SessionId, ask: Approval): Promise<boolean> {
     const session = this.#host.get(sessionId);
     if (!session) return false;
-    const { action } = approvalHeading(ask, session.store.now);
-    const title = `${vscode.l10n.t('Always allow…')} — ${plainLabel(shortened(action, LONGEST_SUBJECT))}`;
+    const { action, subject = action } = approvalHeading(ask, session.store.now);
+    const title = `${vscode.l10n.t('Always allow…')} — ${plainLabel(shortened(subject, LONGEST_SUBJECT))}`;
     const what = await this.#inputs.pick(
       suggestedRules(ask, session.store.now.cwd).map(({ rule, covers }): Choice<ApprovalRule> => {
         const choice = { label: plainLabel(covers), value: rule };
