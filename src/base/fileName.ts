@@ -14,7 +14,7 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²
 export function fileKey(file: string, platform: Platform): string {
   if (platform === 'win32') return windowsKey(file);
   const key = `/${resolved(file.split('/')).join('/')}`;
-  return platform === 'darwin' ? foldCase(withoutPrivate(key).normalize('NFC')) : key;
+  return platform === 'darwin' ? foldedOnMac(withoutPrivate(key).normalize('NFC')) : key;
 }
 
 /** True for a path that reads as one of Windows: with a drive or a share. */
@@ -58,6 +58,8 @@ export function isOnOtherServer(target: string, folders: readonly string[], plat
  */
 function shareOf(file: string, platform: Platform): string | undefined {
   if (platform !== 'win32' || !/^[\\/](?:[\\/]|\?\?[\\/])/.test(file)) return undefined;
+  // Behind a device prefix the drive is a name that `..` takes away: \\?\C:\..\UNC\server leads to a server.
+  if (/^[\\/](?:[\\/][?.]|\?\?)[\\/]/.test(file) && file.split(/[\\/]/).some((name) => name !== '.' && /^[. ]+$/.test(name))) return file;
   const key = fileKey(file, platform);
   return /^[a-z]:/.test(key) ? undefined : key.split('/', 4).join('/');
 }
@@ -88,7 +90,7 @@ function windowsKey(file: string): string {
   const names = resolved(plain.split('/'), share ? 2 : /^[a-z]:/i.test(plain) ? 1 : 0).map((name) =>
     trimmedEnd(name.replace(/(?<=.)::\$data$/i, '')),
   );
-  return foldCase(`${share ? '//' : ''}${names.join('/')}`);
+  return foldedOnWindows(`${share ? '//' : ''}${names.join('/')}`);
 }
 
 /** The path with forward slashes, and as `C:/a` or `//server/share/a` where it was written another way. */
@@ -113,13 +115,23 @@ function resolved(names: readonly string[], kept = 0): readonly string[] {
   return all;
 }
 
-/** Character by character, as file systems do it: no character becomes two. */
-function foldCase(text: string): string {
+/** As NTFS does it: only pairs of a small and a capital letter, so that `ı`, `ſ` and the Kelvin sign are letters of their own. */
+function foldedOnWindows(text: string): string {
+  let folded = '';
+  for (const character of text) {
+    const lower = character.toLowerCase();
+    folded += character.length === 1 && lower.length === 1 && lower.toUpperCase() === character ? lower : character;
+  }
+  return folded;
+}
+
+/** As APFS does it, by the case folding of Unicode without what makes one letter two. `ı` has no other case there. */
+function foldedOnMac(text: string): string {
   let folded = '';
   for (const character of text) {
     const upper = character.toUpperCase();
     const lower = (upper.length === character.length ? upper : character).toLowerCase();
-    folded += lower.length === character.length ? lower : character;
+    folded += lower.length === character.length && character !== 'ı' ? lower : character;
   }
   return folded;
 }
