@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { test } from 'node:test';
 import { SESSION } from '../fakes/acp.ts';
 import { askingWindow, chosen, options, rejected, run } from './approvalKinds.ts';
@@ -91,6 +92,20 @@ test(
     await page.keyboard.press('r');
     await rejected(scene, answer);
     await text.waitFor({ state: 'detached' });
+  }),
+);
+
+test(
+  'a changed line that is longer than a row stands whole in the rows',
+  inWindow(async (scene) => {
+    const { window, folder } = scene;
+    const newText = `old 1 ${'and more '.repeat(12)}then the end`;
+    const content = [{ type: 'diff', path: path.join(folder, 'part1.txt'), oldText: 'old 1', newText }];
+    const answer = ask({ toolCallId: 'wide', kind: 'edit', title: 'T', status: 'pending', content });
+    await window.pick.title.filter({ hasText: 'part1.txt' }).waitFor();
+    await window.pick.row('then the end').waitFor();
+    await window.pictures('tricks/wide', ['dark']);
+    await rejected(scene, answer);
   }),
 );
 

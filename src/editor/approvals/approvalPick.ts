@@ -63,6 +63,8 @@ export const LONGEST_TITLE = 300;
 const MOST_FILES = 50;
 /** Lines of a text shown under the answers. */
 const MOST_LINES = 8;
+/** Rows of a changed line, the letters beside it, and UTF-16 units of it that are laid out. */
+const [MOST_ROWS_OF_LINE, BESIDE_LINE, LAID_OUT] = [4, 10, 2000];
 /** Dangerous parts of a long command that get rows of their own. */
 const MOST_EXCERPTS = 4;
 
@@ -381,7 +383,8 @@ function isCut({ ask, openFile }: Shown): boolean {
       case 'edit': {
         const files = byPath(shownDiffs(ask, detail.diffs));
         if (openFile !== undefined || files.length !== 1) return files.length > MOST_FILES;
-        return changedLines(files[0]?.diffs ?? []).length > MOST_LINES;
+        const lines = changedLines(files[0]?.diffs ?? []);
+        return lines.length > MOST_LINES || lines.some(({ text }) => lineTexts(text).isCut);
       }
       case 'mcp':
         return isLong(inputText(detail.input));
@@ -470,7 +473,7 @@ function changeRows({ path, diffs }: ChangedFile, over: Shown | undefined, headi
   const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
   const lines = changedLines(diffs);
-  const count = over ? linesUnderPick(lines, above + summaries.length, over) : MOST_LINES;
+  const count = over ? countUnderPick(lines, above + summaries.length, over) : MOST_LINES;
   const rows = lines.slice(0, count);
   if (rows.length === 0 && summaries.length === 0 && note === '') return [];
   const more = lines.length - rows.length;
@@ -479,16 +482,36 @@ function changeRows({ path, diffs }: ChangedFile, over: Shown | undefined, headi
     separator(heading),
     ...(note === '' ? [] : [plainRow(note)]),
     ...summaries,
-    ...rows.map((line, at): Row => {
+    ...rows.flatMap((line, at): readonly Row[] => {
       const number = line.after ?? line.before;
       const firstOfRun = number !== undefined && rows[at - 1]?.sign !== line.sign;
-      const row = plainRow(`${line.sign === '+' ? '+' : '−'} ${line.text.slice(0, 200)}`);
-      return firstOfRun ? { ...row, description: vscode.l10n.t('line {0}', number) } : row;
+      const [first, ...rest] = lineRows(line);
+      return [firstOfRun ? { ...first, description: vscode.l10n.t('line {0}', number) } : first, ...rest];
     }),
     ...(rows.length > 0 && more > 0
       ? [{ ...plainRow(vscode.l10n.t('Show {0} more lines', more)), iconPath: new vscode.ThemeIcon('ellipsis'), action }]
       : []),
   ];
+}
+
+/** The rows of a changed line, which are cut after the fourth. */
+function lineRows({ sign, text }: DiffLine): readonly [Row, ...Row[]] {
+  const [first = '', ...rest] = lineTexts(text).rows;
+  const row = (label: string): Row => ({ label, iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true });
+  return [row(`${sign === '+' ? '+' : '−'} ${first}`), ...rest.map(row)];
+}
+
+function lineTexts(text: string) {
+  const { rows, more } = commandRows(text.slice(0, LAID_OUT).replace(/\s+/g, ' ').trim(), MOST_ROWS_OF_LINE, ROW_WIDTH - BESIDE_LINE);
+  return { rows: more > 0 ? rows.with(-1, `${rows.at(-1)}…`) : rows, isCut: more > 0 };
+}
+
+/** Lines of several rows make the pick longer, so that it covers more. */
+function countUnderPick(lines: readonly DiffLine[], above: number, over: Shown): number {
+  const next = (count: number) => linesUnderPick(lines, above + lines.slice(0, count).flatMap(lineRows).length - count, over);
+  let count = next(0);
+  for (let more = next(count); more > count; more = next(count)) count = more;
+  return count;
 }
 
 function changedLines(diffs: readonly Diff[]): readonly DiffLine[] {
