@@ -132,8 +132,7 @@ abstract class ShownMessage extends Step<AiSdkState> implements MessageObserver 
     // The server repeats our results in other forms, which are not shown. That it did not take one is.
     if (shown.own !== 'result' || part.state !== 'output-error') return;
     const said = part.errorText?.trim() ?? '';
-    const message = t('The server did not accept the result: {0}', said === MASKED || said === '' ? '–' : said);
-    this.changeCall(turn, shown.id, { status: 'failed', error: { message } });
+    this.changeCall(turn, shown.id, { status: 'failed', error: { message: notAccepted(said === MASKED || said === '' ? '–' : said) } });
   }
   removed(from: number): void {
     const { turn } = this.state;
@@ -552,7 +551,7 @@ class AiSdk extends ShownMessage {
     turn.keyAsk = null;
     for (const id of keyAsk?.calls ?? []) {
       const call = find(turn.own, id);
-      if (call) this.refusalSettled(call, isGiven);
+      if (call) this.refusalSettled(turn, call, isGiven);
     }
     if (!keyAsk?.isForRequest || turn.stage !== 'key') return;
     if (isGiven) return this.request(turn, turn.post);
@@ -775,6 +774,7 @@ class AiSdk extends ShownMessage {
 
   conclude(turn: ChatTurn, response: ChatResponse): void {
     response.isOver = true;
+    this.settleUntaken(turn, response);
     this.dropHanding(turn);
     endAssembly(this.last, response.assembly);
     const outcome = this.outcomeOf(response);
@@ -805,7 +805,7 @@ class AiSdk extends ShownMessage {
     this.dropUnfinishedInputs(turn);
     this.endGrace(turn);
     const own = this.undelivered(turn);
-    if (own.length > 0 && isSaid && own.every((call) => call.acceptedAt === null)) this.learn({ flow: 'repost' });
+    if (own.length > 0 && isSaid && own.every((call) => call.acceptedAt === null && call.untaken === null)) this.learn({ flow: 'repost' });
     this.refuseStrangers(turn, response);
     turn.stage = 'results';
     if (this.isAsking(turn)) {
@@ -1151,8 +1151,9 @@ class AiSdk extends ShownMessage {
     if (call.answer.ok) setOutput(part, resultValue(call.answer.text));
     else if (call.isStranger) this.failPart(part, call.answer.text);
     else setError(part, call.answer.text);
-    // The server took it, and went on without repeating it.
-    if (call.acceptedAt !== null && response.substance > call.acceptedAt) put(this.state.delivered, call.id, true);
+    // The server took it, and went on without repeating it; or it did not take it, and is not told again.
+    if (call.untaken !== null || (call.acceptedAt !== null && response.substance > call.acceptedAt))
+      put(this.state.delivered, call.id, true);
   }
   get resultUrls(): readonly string[] {
     const { learned, settings } = this.state;
@@ -1189,7 +1190,7 @@ class AiSdk extends ShownMessage {
   }
   startHanding(turn: ChatTurn, call: OwnCall, isSure: boolean): void {
     this.timer(`quiet ${call.id}`, null);
-    call.handing = { stage: 'trying', isSure, tries: 0, at: 0, url: '', refusals: {} };
+    call.handing = { stage: 'trying', isSure, tries: 0, at: 0, url: '', refusals: {}, said: null, isTold: false };
     this.tryAddress(turn, call, call.handing);
   }
   /** A server may announce a call before it waits for the result, so what looks like a wrong address is tried again. One that refuses is not. */
@@ -1225,25 +1226,59 @@ class AiSdk extends ShownMessage {
       turn.tookResult ||= call.stage !== 'withdrawn';
       return this.learn({ flow: 'held', resultUrl: url });
     }
+    if (why !== '') handing.said = why;
     if (how === 'refused') put(handing.refusals, url, { why, key });
     handing.at += 1;
     this.tryAddress(turn, call, handing);
   }
   /** Where it is not known whether the server waits for it, only a long silence makes a refusal worth a notice. */
   refusedEverywhere(turn: ChatTurn, call: OwnCall, handing: Handing, refusal: { readonly why: string; readonly key: string | null }): void {
-    if (call.isStranger) return;
-    if (handing.isSure) return this.tellRefusal(turn, call, refusal);
-    if (turn.response) this.awaitSilence('doubt', call, turn.response);
+    if (isHeld(call, handing)) return this.tellRefusal(turn, call, refusal);
+    if (turn.response && !call.isStranger) this.awaitSilence('doubt', call, turn.response);
   }
   tellRefusal(turn: ChatTurn, call: OwnCall, { why, key }: { readonly why: string; readonly key: string | null }): void {
-    if (key !== null && this.state.mayHaveKey) return this.askKey(turn, key, call.id);
-    this.emit({
-      type: 'notice',
-      notice: { level: 'error', text: t('The server did not accept the result: {0}', why), next: ['openSettings'] },
-    });
+    if (key !== null && this.state.mayHaveKey && !call.isStranger) return this.askKey(turn, key, call.id);
+    this.refusalStands(turn, call, why);
+  }
+  /** Another address may still take the result, and where nothing says that the server awaits it, the next request may tell it. */
+  refusalStands(turn: ChatTurn, call: OwnCall, why: string): void {
+    const { handing } = call;
+    if (handing?.stage === 'refused' && isHeld(call, handing)) return this.notTaken(turn, call, why);
+    if (handing) handing.isTold = true;
+    if (!call.isStranger) this.noticeRefusal(notAccepted(why));
+  }
+  noticeRefusal(text: string): void {
+    this.emit({ type: 'notice', notice: { level: 'error', text, next: ['openSettings'] } });
+  }
+  /** The server awaited the result and did not take it. One notice is enough for calls of the same fate. */
+  notTaken(turn: ChatTurn, call: OwnCall, why: string): void {
+    if (call.untaken !== null) return;
+    const isTold = Object.values(turn.own).some((one) => one.untaken === why && !one.isStranger);
+    call.untaken = why;
+    if (call.isStranger) return;
+    const message = notAccepted(why);
+    if (!isTold && !call.handing?.isTold) this.noticeRefusal(message);
+    // A failed tool keeps its own words.
+    if (call.answer?.ok) this.changeCall(turn, this.shownId(turn, call.id), { status: 'failed', error: { message } });
+  }
+  /** The response ends. A server that was told a result and went on without it awaits it no more: the model would answer twice. */
+  settleUntaken(turn: ChatTurn, response: ChatResponse): void {
+    const isFailed = this.outcomeOf(response).kind === 'failed';
+    for (const call of this.undelivered(turn)) {
+      const { handing } = call;
+      if (handing?.stage !== 'trying' || call.acceptedAt !== null || !isHeld(call, handing)) continue;
+      if (isFailed || this.wentOn(call)) this.notTaken(turn, call, handing.said ?? '–');
+    }
+  }
+  /** The model has spoken or begun a step since the call. */
+  wentOn(call: OwnCall): boolean {
+    const { parts } = this.last;
+    const part = findTool(this.last, call.id);
+    if (!part) return false;
+    return parts.slice(parts.lastIndexOf(part) + 1).some(({ type }) => type === 'text' || type === 'reasoning' || type === 'step-start');
   }
   /** A key for a refused result was given, or not. */
-  refusalSettled(call: OwnCall, isGiven: boolean): void {
+  refusalSettled(turn: ChatTurn, call: OwnCall, isGiven: boolean): void {
     const { handing } = call;
     if (!handing) return;
     const [refusal] = Object.values(handing.refusals);
@@ -1253,8 +1288,7 @@ class AiSdk extends ShownMessage {
       handing.stage = 'trying';
       return this.pauseHanding(call, handing);
     }
-    const text = t('The server did not accept the result: {0}', refusal?.why ?? '');
-    this.emit({ type: 'notice', notice: { level: 'error', text, next: ['openSettings'] } });
+    this.refusalStands(turn, call, refusal?.why ?? '–');
   }
   /** The response no longer waits for results. */
   dropHanding(turn: ChatTurn): void {
@@ -1268,7 +1302,9 @@ class AiSdk extends ShownMessage {
   dropHandingOf(call: OwnCall): void {
     if (call.stage !== 'answered') return;
     for (const timer of ['quiet', 'doubt', 'deliver']) this.timer(`${timer} ${call.id}`, null);
-    if (call.handing?.stage === 'trying') this.drop(`result ${call.id}`);
+    if (call.handing?.stage !== 'trying') return;
+    call.handing.stage = 'over';
+    this.drop(`result ${call.id}`);
   }
 
   // --- Rounds inside a held response: it may call for ever, and only a stop ends it
@@ -1487,6 +1523,13 @@ function copyOf<T>(value: T): T {
 }
 function dataKey(request: DataApproval): string {
   return `data:${request.runId ?? ''}:${request.toolCallId}`;
+}
+function notAccepted(why: string): string {
+  return t('The server did not accept the result: {0}', why);
+}
+/** The server awaits the answer while its response is open. Otherwise that was only tried. */
+function isHeld(call: OwnCall, handing: Handing): boolean {
+  return handing.isSure || call.isAwaited;
 }
 function notAvailable(part: ToolPart): string {
   return `Tool "${toolNameOf(part).slice(0, 100)}" is not available in this editor.`;

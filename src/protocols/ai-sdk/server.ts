@@ -488,7 +488,8 @@ function messageIn(body: string, type: string): string {
 
 /** `notYet`: worth another try, because a server may announce a call before it waits for the result. */
 export type Handed =
-  | { readonly how: 'accepted' | 'notYet' }
+  | { readonly how: 'accepted' }
+  | { readonly how: 'notYet'; readonly why: string }
   | { readonly how: 'refused'; readonly why: string; readonly key: string | null };
 
 /** Posts one result. Never rejects for what the server does. */
@@ -498,6 +499,10 @@ export async function postResult(exchange: Exchange, url: string, body: object, 
     const headers = { 'content-type': 'application/json', accept: 'application/json', ...exchange.headers };
     const answer = await exchange.client.request({ method: 'POST', url, headers, body: JSON.stringify(body), signal });
     const { status } = answer;
+    if (answer.ok && answer.type === 'application/json') {
+      const no = await noIn(answer, url);
+      return no === undefined ? { how: 'accepted' } : { how: 'refused', why: no, key: null };
+    }
     if (answer.ok) {
       answer.dispose();
       // A server that shows a page at every address has taken nothing.
@@ -509,16 +514,27 @@ export async function postResult(exchange: Exchange, url: string, body: object, 
         };
       return { how: 'accepted' };
     }
-    if (status === 404 || status === 405 || status === 409 || status === 425 || status === 429 || status >= 500) {
-      answer.dispose();
-      return { how: 'notYet' };
-    }
+    if (status === 404 || status === 405 || status === 409 || status === 425 || status === 429 || status >= 500)
+      return { how: 'notYet', why: (await refusalOf(answer, url, exchange.now())).said };
     const { message, said } = await refusalOf(answer, url, exchange.now());
     return { how: 'refused', why: message, key: status === 401 ? said : null };
   } catch (error) {
     if (!(error instanceof HttpFailure)) throw error;
     if (error.kind === 'redirect' || error.kind === 'certificate') return { how: 'refused', why: error.message, key: null };
     exchange.log.info(`Handing in a result failed: ${messageOf(error)}`);
-    return { how: 'notYet' };
+    return { how: 'notYet', why: messageOf(error) };
   }
+}
+
+/** `{"ok": false}` is a no with the status of a yes. undefined: anything else. */
+async function noIn(answer: HttpAnswer, url: string): Promise<string | undefined> {
+  const body = await bodyOf(answer);
+  try {
+    const value: unknown = parseJson(body);
+    if (!isRecord(value) || value.ok !== false) return undefined;
+  } catch {
+    return undefined;
+  }
+  const said = messageIn(body, answer.type);
+  return said.startsWith('{') ? t('{0} answered with status {1}', originOf(url), answer.status) : said;
 }

@@ -119,6 +119,8 @@ export interface OwnCall {
   /** The server said that its open response waits for it. */
   isAwaited: boolean;
   handing: Handing | null;
+  /** Why the server, which awaited the answer, did not take it. The card says so, and no request repeats it. */
+  untaken: string | null;
   /** Chunks received when the server took the answer. */
   acceptedAt: number | null;
   /** `heard` when waiting for silence began. */
@@ -134,6 +136,10 @@ export interface Handing {
   at: number;
   url: string;
   readonly refusals: Table<{ readonly why: string; readonly key: string | null }>;
+  /** The server's last words that were no acceptance. */
+  said: string | null;
+  /** The user knows that an address refused. */
+  isTold: boolean;
 }
 /** One response, from its headers to its end, cuts and replays included. */
 export interface ChatResponse {
@@ -247,5 +253,15 @@ export function newBody(): Body {
   return { events: 0, malformed: 0, unknown: {}, isDone: false, isForeign: false, broken: null };
 }
 export function newOwnCall(id: string, stage: OwnCall['stage'], isStranger: boolean): OwnCall {
-  return { id, stage, answer: null, isStranger, isAwaited: false, handing: null, acceptedAt: null, silentSince: 0 };
+  return {
+    id,
+    stage,
+    answer: null,
+    isStranger,
+    isAwaited: false,
+    handing: null,
+    untaken: null,
+    acceptedAt: null,
+    silentSince: 0,
+  };
 }

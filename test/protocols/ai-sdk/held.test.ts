@@ -69,3 +69,35 @@ for (const [what, other] of Object.entries(refusing)) {
     assert.deepEqual([server.bodies(RESULT).length, server.bodies('/chat/tool-result').length], [4, 1]);
   });
 }
+
+const noes: Readonly<Record<string, Route>> = Object.fromEntries(
+  [400, 403, 404, 408, 409, 410, 200].map((status) => [
+    String(status),
+    (reply: Reply) => reply.json(status, status === 200 ? { ok: false, error: 'timed out' } : { error: 'timed out' }),
+  ]),
+);
+for (const [status, no] of Object.entries(noes)) {
+  test(`a server that answers a result with ${status} and goes on without it: the card says so, and the model answers once`, async (t) => {
+    let held: Reply | undefined;
+    const goesOn: Route = (reply, body, n) => {
+      no(reply, body, n);
+      held?.send(...said('Gave up.'), stepEnd, finish('stop')).done();
+      held = undefined;
+    };
+    const { server, prompt, events } = await talk(t, {
+      tools: [tool],
+      routes: {
+        '/api/chat': (reply) => {
+          held = reply.open().send(start('m'), step, look('c', { state: 'requires-action' }));
+        },
+        [RESULT]: no,
+        '/chat/tool-result': goesOn,
+      },
+    });
+    const turn = await prompt();
+    assert.deepEqual([turn.status, textOf(turn), call(turn, 'c').status], ['done', 'Gave up.', 'failed']);
+    assert.match(call(turn, 'c').error?.message ?? '', /timed out/);
+    assert.equal(events.filter((event) => event.type === 'notice' && event.notice.text.includes('timed out')).length, 1);
+    assert.equal(server.bodies('/api/chat').length, 1);
+  });
+}
