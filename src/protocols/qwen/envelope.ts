@@ -45,7 +45,7 @@ import { type ToolUse, toolUse } from './tools.ts';
 const LIMITS = {
   /** Time for a handshake before the first prompt. */
   handshake: 2_000,
-  /** Time during which lines of a cancelled turn may still come. */
+  /** Time during which lines of a cancelled turn may still come. The next prompt waits for its end: few lines say to which prompt they belong. */
   trail: 1_000,
   /** Without another line, a message that says "stop" was the last one. Chunks say it once. */
   settle: { 'stream-json': 600, 'stream-chunk-json': 120 },
@@ -73,7 +73,7 @@ export function newEnvelopeState(resumed: string | null, now: number): EnvelopeS
     version: null,
     cancelledAt: null,
     ending: 'none',
-    cancelledCalls: [],
+    held: null,
     awaited: {},
     text: null,
     thought: null,
@@ -191,9 +191,25 @@ export class EnvelopeStep extends QwenStep {
   }
   /** A chat request: the one message without a `type`. */
   chat(request: schema.ChatRequest): void {
+    const { cancelledAt } = this.talk;
+    if (cancelledAt !== null && this.isTrailing && !request.continuation) {
+      this.talk.held = request;
+      return this.timer('trail', cancelledAt + LIMITS.trail - this.now);
+    }
+    this.writeChat(request);
+  }
+  /** Nothing of the cancelled turn is expected any more. */
+  trailIsOver(): void {
+    const { held } = this.talk;
+    this.talk.held = null;
+    if (held) this.writeChat(held);
+  }
+  writeChat(request: schema.ChatRequest): void {
     this.write(chatRequest({ session_id: this.talk.session, ...this.state.setup.options.request, ...request }));
   }
   cancel(): void {
+    // The agent knows nothing of this prompt yet.
+    if (this.talk.held) return this.finish('cancelled');
     if (!this.pressStop()) return;
     this.writeCancel();
     this.forgetRequests();
@@ -304,6 +320,7 @@ export class EnvelopeStep extends QwenStep {
         const parsed = schema.resultCommand.safeParse(line);
         if (!parsed.success) return this.log('warn', 'The result of a command could not be read');
         this.noteAudit(parsed.data.metadata?.audit);
+        if (this.isLate()) return;
         return this.onCommand(outcomeOf(parsed.data), parsed.data);
       }
       default:
@@ -339,7 +356,6 @@ export class EnvelopeStep extends QwenStep {
     if (this.isLate() || this.isEarlier(told?.prompt_id)) return;
     if (told?.error && this.isOther(told.prompt_id)) return this.note('error', faultOf(told.error).message);
     const { anything, anew, finish, whole } = this.onChoices(line, told?.error != null);
-    if (anew && this.state.turn) this.state.turn.spoke = true;
     if (anything) this.active(anew);
     this.runOurs(whole);
     if (told?.error) {
@@ -473,8 +489,6 @@ export class EnvelopeStep extends QwenStep {
   onDisplay(display: schema.ToolDisplay | undefined): void {
     if (!display) return;
     const id = display.tool_call_id;
-    // It trickled in after a stop, and the next turn runs already.
-    if (this.isTrailing && !this.call(id) && this.talk.cancelledCalls.includes(id)) return;
     const turnId = this.turnId();
     this.ensureCall(id, undefined, undefined, turnId);
     const call = this.call(id);
@@ -681,8 +695,6 @@ export class EnvelopeStep extends QwenStep {
     }
   }
   sessionFinished(how: 'done' | 'cancelled'): void {
-    // An end that trickles in after a cancel is not the end of the next turn.
-    if (this.isTrailing && !this.state.turn?.spoke) return;
     this.finish(this.state.turn?.phase === 'stopping' ? 'cancelled' : how);
   }
 
@@ -865,6 +877,9 @@ export class EnvelopeStep extends QwenStep {
   finish(status: 'done' | 'cancelled' | 'failed', more: TurnEnd = {}): void {
     const { talk } = this;
     const { turn } = this.state;
+    const { held } = talk;
+    if (held) this.timer('trail', null);
+    talk.held = null;
     this.clearStopTimer();
     this.requestsAreDead();
     this.refuseAll('The turn is over.');
@@ -873,11 +888,10 @@ export class EnvelopeStep extends QwenStep {
     talk.ending = 'none';
     for (const id of keys(talk.awaited)) this.timer(`ours ${id}`, null);
     clear(talk.awaited);
-    if (turn && status === 'cancelled') talk.cancelledCalls = keys(this.agent.calls);
     talk.text = null;
     talk.thought = null;
     this.closeTerminal();
-    if (turn && status === 'cancelled') talk.cancelledAt = this.now;
+    if (turn && status === 'cancelled' && !held) talk.cancelledAt = this.now;
     const unreported: CallId[] = [];
     for (const call of Object.values(this.agent.calls)) {
       if (call.status === 'waiting') this.timer(`confirm ${call.id}`, null);
@@ -900,7 +914,7 @@ export class EnvelopeStep extends QwenStep {
   /** Stopped, or nothing was running: either way nothing runs now. */
   onCancelled(result: { readonly prompt_id?: string | null | undefined; readonly status?: string | null | undefined } | undefined): void {
     const { turn } = this.state;
-    if (!turn) return;
+    if (!turn || this.talk.held) return;
     // An answer about a prompt that was left long ago; a peer that counts otherwise than we do is believed while a stop is open.
     if (this.isEarlier(result?.prompt_id)) return this.log('info', 'A cancel of an earlier prompt was confirmed late; it ends nothing');
     if (result?.status === 'noop' && turn.phase !== 'stopping') return;
@@ -911,9 +925,9 @@ export class EnvelopeStep extends QwenStep {
     const { cancelledAt } = this.talk;
     return cancelledAt !== null && this.now - cancelledAt < LIMITS.trail;
   }
-  /** Does not show late lines of an ended turn. */
+  /** Does not show late lines of an ended turn. The next turn has none before its prompt is sent. */
   isLate(): boolean {
-    if (this.state.turn || !this.isTrailing) return false;
+    if (!this.talk.held && (this.state.turn || !this.isTrailing)) return false;
     this.log('info', 'A line of the turn that was stopped came late; it is not shown');
     return true;
   }
@@ -970,6 +984,8 @@ export class EnvelopeStep extends QwenStep {
         return this.nothingFollows();
       case 'submit':
         return this.submit();
+      case 'trail':
+        return this.trailIsOver();
       case 'names':
         this.talk.commandNames = null;
         return;

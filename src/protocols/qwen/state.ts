@@ -4,7 +4,7 @@ import type { Dialect, Line } from './codec.ts';
 import type { TalkOptions } from './launch.ts';
 import type { Counted } from './messageCodec.ts';
 import type { Product } from './quirks.ts';
-import type { CanUseTool } from './schema.ts';
+import type { CanUseTool, ChatRequest } from './schema.ts';
 import type { ToolUse } from './tools.ts';
 
 /* Everything that is remembered of a conversation. It is JSON. */
@@ -232,8 +232,8 @@ export interface EnvelopeState {
    * that it was the last one.
    */
   ending: 'none' | 'done' | { readonly error: Fault; readonly isCut: boolean };
-  /** Calls of the turn that was cancelled last: what comes late about them begins no card in the next turn. */
-  cancelledCalls: readonly CallId[];
+  /** The prompt of the running turn, while lines of the cancelled turn before it may still come. */
+  held: ChatRequest | null;
   /** Calls of our tools by an agent that also uses them as an MCP server, and may run them so. */
   readonly awaited: Table<{ readonly tool: string; readonly name: string; readonly input: unknown }>;
   /** Parts that the next piece extends. */
