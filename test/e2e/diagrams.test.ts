@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { askingWindow } from './approvalKinds.ts';
+
+const { agent, inWindow } = await askingWindow('diagrams');
+const wide = 'position: fixed !important; inset: 0 !important; width: 200vw !important; height: 200vh !important; contain: none !important';
+const over = `${wide}; z-index: 99999 !important; background: red !important; overflow: visible !important; max-width: none !important`;
+
+/** Styles of a diagram that would cover the chat: by a directive, and out of a class. */
+const hostile = [
+  `%%{init: ${JSON.stringify({ themeCSS: `& { ${over} } :host { ${over} } svg { ${over} }` })}}%%\ngraph TD\n  A-->B`,
+  `graph TD\n  A-->B\n  classDef x fill:#f00}:host{${over.replaceAll(', ', ' ')}\n  class A x`,
+  `%%{init: ${JSON.stringify({ fontFamily: `a;} } :host { ${over} } svg { ${over}` })}}%%\ngraph TD\n  A-->B`,
+  `%%{init: ${JSON.stringify({ themeVariables: { fontFamily: `a;} } :host { ${over} } svg { ${over}`, lineColor: `red;} :host { ${over}` } })}}%%\ngraph TD\n  A-->B`,
+];
+
+test(
+  'a diagram stays in its place, whatever styles it brings',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    for (const text of hostile) agent.text(`\n\n\`\`\`mermaid\n${text}\n\`\`\`\n\n`);
+    agent.text('That was all.');
+    await chat.lastTurn.getByText('That was all.').waitFor();
+    // The one that is no diagram stays text.
+    await chat.frame.locator('.code.drawn').nth(2).waitFor({ state: 'attached' });
+    await window.pictures('diagrams/hostile', ['dark']);
+    const isCovered = await chat.composer.evaluate((composer) => {
+      const { x, y, width, height } = composer.getBoundingClientRect();
+      return composer.ownerDocument.elementFromPoint(x + width / 2, y + height / 2) !== composer;
+    });
+    assert.equal(isCovered, false);
+  }),
+);
