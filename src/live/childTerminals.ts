@@ -8,7 +8,7 @@ import { utf8Variables, withoutSecrets } from '../transport/environment.ts';
 import { disownGroup, killLeftBehind, ownGroup } from '../transport/ownedGroups.ts';
 import { environmentWith, mergeEnvironment } from '../transport/process.ts';
 import { hasLeftBehind, signalTree } from '../transport/processTree.ts';
-import { commandOf, lineInUtf8, refuseNetworkFolder } from '../transport/programFile.ts';
+import { commandOf, lineInUtf8, workingFolder } from '../transport/programFile.ts';
 
 /** Bytes of output kept when the agent names no limit. */
 const DEFAULT_LIMIT = 1024 * 1024;
@@ -54,12 +54,10 @@ type Child = ChildProcessByStdio<null, Readable, Readable>;
 async function start(spec: TerminalSpec, cwd: string, spawn: Spawn): Promise<ChildTerminal> {
   const own = withoutSecrets(environmentWith(utf8Variables(process.env)));
   const env = mergeEnvironment(own, spec.env ?? {}, process.platform === 'win32');
-  const folder = spec.cwd ?? cwd;
   const { file, args } =
     spec.args === undefined ? { file: lineInUtf8(spec.command, process.env), args: [] } : commandOf(spec.command, spec.args, env);
-  refuseNetworkFolder(spec.args && file, folder);
   const child = spawn(file, [...args], {
-    cwd: folder,
+    cwd: workingFolder(spec.args && file, spec.cwd ?? cwd),
     env,
     shell: spec.args === undefined,
     detached: process.platform !== 'win32',

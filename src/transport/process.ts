@@ -10,7 +10,7 @@ import { HOST_TOKEN } from './environment.ts';
 import type { LineBounds } from './lines.ts';
 import { disownGroup, killLeftBehind, ownGroup } from './ownedGroups.ts';
 import { signalTree } from './processTree.ts';
-import { commandOf, refuseNetworkFolder } from './programFile.ts';
+import { commandOf, workingFolder } from './programFile.ts';
 import { stdioChannel } from './stdio.ts';
 
 export interface ProcessSpec {
@@ -70,9 +70,8 @@ class ProcessChannel implements Channel {
     this.#options = options;
     const env = environmentWith(spec.env);
     const { file, args } = commandOf(spec.command, spec.args, env);
-    refuseNetworkFolder(file, spec.cwd);
     const child = (options.spawn ?? crossSpawn.spawn)(file, [...args], {
-      cwd: spec.cwd,
+      cwd: workingFolder(file, spec.cwd),
       env,
       detached: process.platform !== 'win32',
       windowsHide: true,

@@ -110,12 +110,19 @@ export function commandOf(
 }
 
 /**
- * Throws for a program, or a line for the shell, that cmd.exe would run in a network folder: it cannot, and takes the Windows folder in its place.
+ * The folder to start a program in, or a line for the shell (`file` undefined). Throws for a network folder where cmd.exe would run it: it cannot, and
+ * takes the Windows folder in its place.
  */
-export function refuseNetworkFolder(file: string | undefined, cwd: string, platform: NodeJS.Platform = process.platform): void {
-  if (platform !== 'win32' || !/^[\\/]{2}(?![?.][\\/](?!UNC[\\/]))/i.test(cwd) || (file !== undefined && /\.(?:exe|com)$/i.test(file)))
-    return;
+export function workingFolder(file: string | undefined, cwd: string, platform: NodeJS.Platform = process.platform): string {
+  const folder = plainFolder(cwd, platform);
+  if (platform !== 'win32' || !/^[\\/]{2}(?![?.][\\/](?!UNC[\\/]))/i.test(folder) || (file !== undefined && /\.(?:exe|com)$/i.test(file)))
+    return folder;
   throw new Error(`cmd.exe does not run in the network folder ${cwd}. Give the folder a drive letter (net use).`);
+}
+
+/** The folder without `\\?\` before its drive, which cmd.exe takes for a network folder. */
+export function plainFolder(cwd: string, platform: NodeJS.Platform = process.platform): string {
+  return platform === 'win32' ? cwd.replace(/^[\\/](?:[\\/][?.]|\?\?)[\\/](?=[A-Za-z]:[\\/])/, '') : cwd;
 }
 
 /**

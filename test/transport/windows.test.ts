@@ -10,15 +10,7 @@ import { childTerminals } from '../../src/live/childTerminals.ts';
 import { cmdArgument } from '../../src/protocols/acp/terminals.ts';
 import { homeFolder, utf8Variables } from '../../src/transport/environment.ts';
 import { mergeEnvironment, processChannel } from '../../src/transport/process.ts';
-import {
-  commandOf,
-  endingsOf,
-  foldersOf,
-  isProgramFile,
-  lineInUtf8,
-  programOf,
-  refuseNetworkFolder,
-} from '../../src/transport/programFile.ts';
+import { commandOf, endingsOf, foldersOf, isProgramFile, lineInUtf8, programOf, workingFolder } from '../../src/transport/programFile.ts';
 import { versionOf, whereIs } from '../../src/transport/programs.ts';
 import { replaceFile, replaceFileSync, whileHeld } from '../../src/transport/replaceFile.ts';
 
@@ -264,7 +256,7 @@ test('a line for cmd.exe, and Python, print UTF-8 in place of the code page of t
 test('what cmd.exe would run in a network folder is refused, for it would run in the Windows folder', () => {
   const refused = (file: string | undefined, cwd: string, platform: NodeJS.Platform = 'win32') => {
     try {
-      refuseNetworkFolder(file, cwd, platform);
+      workingFolder(file, cwd, platform);
       return false;
     } catch (error) {
       assert.match(String(error), /network folder \\\\(?:\?\\UNC\\)?server\\share|network folder \/\/wsl/);
@@ -278,4 +270,12 @@ test('what cmd.exe would run in a network folder is refused, for it would run in
   assert.ok(!refused('C:\\n\\node.exe', '\\\\server\\share'));
   for (const folder of ['c:\\ws', '\\\\?\\C:\\ws', '\\\\.\\C:\\ws']) assert.ok(!refused('C:\\n\\agent.cmd', folder), folder);
   assert.ok(!refused('/bin/sh', '//server/share', 'linux'));
+});
+
+test('a folder whose drive has a device prefix is given to programs without it, for cmd.exe would take it for a network folder', () => {
+  for (const folder of ['C:\\ws', '\\\\?\\C:\\ws', '\\\\.\\C:\\ws', '//?/C:\\ws', '\\??\\C:\\ws'])
+    assert.equal(workingFolder('C:\\n\\agent.cmd', folder, 'win32'), 'C:\\ws', folder);
+  assert.equal(workingFolder(undefined, '\\\\?\\d:\\a b\\', 'win32'), 'd:\\a b\\');
+  assert.equal(workingFolder('C:\\n\\node.exe', '\\\\?\\UNC\\server\\share', 'win32'), '\\\\?\\UNC\\server\\share');
+  assert.equal(workingFolder('/bin/sh', '//?/C:/ws', 'linux'), '//?/C:/ws');
 });

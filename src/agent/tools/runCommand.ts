@@ -3,6 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { utf8Variables, withoutSecrets } from '../../transport/environment.ts';
 import { disownGroup, killLeftBehind, ownGroup } from '../../transport/ownedGroups.ts';
 import { hasLeftBehind, signalTree } from '../../transport/processTree.ts';
+import { plainFolder } from '../../transport/programFile.ts';
 import { shellArguments, shellProgram } from './shellProgram.ts';
 
 export interface CommandSpec {
@@ -31,7 +32,7 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
     }
     const shell = shellProgram();
     const child = spawn(shell.file, shellArguments(shell, spec.command), {
-      cwd: spec.cwd,
+      cwd: plainFolder(spec.cwd),
       detached: process.platform !== 'win32',
       windowsHide: true,
       stdio: ['ignore', 'pipe', 'pipe'],
