@@ -1,4 +1,4 @@
-import { pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
+import { isOnOtherServer, pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
 import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
 import { type Call, codeIsGrave, RULES, type Rule } from './dangerousPrograms.ts';
 import { relativePath } from './select.ts';
@@ -84,6 +84,8 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['builtin', ''],
   ['call', ''],
   ['nohup', ''],
+  ['conhost', ''],
+  ['winpty', ''],
   ['time', '-f -o'],
   ['timeout', '-s -k --signal --kill-after'],
   ['nice', '-n'],
@@ -228,6 +230,8 @@ class Judge {
     if (apart) this.#judgeWords([...apart, ...args], { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
     this.#judgeProgramPath(first, scope);
     const wrapped = WRAPPERS.get(program);
+    const own = wrapped === undefined ? args : args.slice(0, args.length - afterOptions(args, wrapped, program).length);
+    this.#judgeServers(program, first, own, scope);
     if (wrapped !== undefined) {
       if (program === 'npx' || program === 'bunx' || program === 'uvx') this.#at('network', first, scope, false);
       this.#judgeRules({ program, args, operands: operandsOf(args), piped: scope.piped }, first, scope);
@@ -500,6 +504,21 @@ class Judge {
     }
   }
 
+  /** Judges paths of other servers. Windows connects to a server, and tells it who the user is, also for a program that shows names only. */
+  #judgeServers(program: string, first: ShellWord, args: readonly ShellWord[], scope: Scope): void {
+    if (!isWindowsFolder(this.#cwd) || ONLY_TEXT.has(program)) return;
+    const pattern = patternOf(program, args);
+    for (const [at, word] of args.entries()) {
+      const isText = word === pattern || (program === 'git' && GIT_TEXT.test(`${args[0]?.text} ${args[at - 1]?.text}`));
+      const paths = isText ? [] : networkPaths(word.text, LABELS.has(program));
+      if (paths.some((path) => isOnOtherServer(path, [this.#cwd], 'win32'))) this.#at('outside', word, scope, true);
+    }
+    // cmd.exe ends its own names at a backslash: `dir\\server\share`.
+    const [, behind = ''] =
+      /^@?(?:cd|chdir|copy|del|dir|erase|md|mkdir|move|pushd|rd|ren|rmdir|start|type|vol)[.:]?([\\/]{2}.*)$/is.exec(first.text) ?? [];
+    if (this.#dialect === 'cmd' && isOnOtherServer(behind, [this.#cwd], 'win32')) this.#at('outside', first, scope, true);
+  }
+
   #judgePaths(call: Call, scope: Scope): void {
     const { program, args, operands } = call;
     if (/^(?:docker|podman|nerdctl|docker-compose)$/.test(program)) this.#judgeMounts(call, scope);
@@ -515,8 +534,7 @@ class Judge {
         this.#goesTo = isAbsolute(folder.text) ? folder.text : `${this.#folder}/${folder.text}`;
       return;
     }
-    const pattern =
-      PATTERN_FIRST.has(program) && !args.some(({ text }) => /^(?:-e|-f|--regexp|--file)/.test(text)) ? operands[0] : undefined;
+    const pattern = patternOf(program, args);
     for (const [at, word] of args.entries()) {
       if (word === pattern) continue;
       const value = /^--?[\w-]+=(.+)$|^\w+=(.+)$/.exec(word.text);
@@ -624,6 +642,12 @@ const WITHOUT_PATHS = new Set(
 const GIT_WITH_PATHS = new Set('apply clone init worktree archive bundle am'.split(' ').concat('--no-index'));
 /** Programs whose first operand is a pattern or a program. */
 const PATTERN_FIRST = new Set(`grep egrep fgrep zgrep rg ag ack sed awk gawk mawk jq yq select-string sls findstr perl`.split(' '));
+/** Programs that open nothing their arguments name. */
+const ONLY_TEXT = new Set(['echo', 'printf', 'write-host', 'write-output', 'rem', 'expr', 'tr']);
+/** Programs for which `//a/b` is a place of their own: a target, or a path in a container. */
+const LABELS = new Set('bazel bazelisk buck buck2 pants docker podman nerdctl docker-compose kubectl ssh adb aws gh'.split(' '));
+/** Commands of Git with an option before a text. */
+const GIT_TEXT = /^(?:(?:commit|tag|merge) (?:-a?m|--message)|(?:log|shortlog) (?:-S|-G|--grep))$/;
 /** Places for installed programs and temporary files, which hold no data of the user. */
 const PUBLIC =
   /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;
@@ -640,6 +664,30 @@ function isHarmless(word: string): boolean {
 
 function looksOutside(path: string): boolean {
   return /^(?:[/~]|\\\\|[A-Za-z]:[\\/]|\$\{?HOME|\$\{?env:|%[^%]+%)|(?:^|[\\/:])\.\.(?:[\\/]|$)/i.test(path);
+}
+
+/** The operand that is a pattern and no path. */
+function patternOf(program: string, args: readonly ShellWord[]): ShellWord | undefined {
+  if (args.some(({ text }) => /^(?:-e|-f|--regexp|--file)/.test(text))) return undefined;
+  const operands = operandsOf(args);
+  if (program === 'git' && args[0]?.text === 'grep') return operands[1];
+  return PATTERN_FIRST.has(program) ? operands[0] : undefined;
+}
+
+/** Parts of a word that may be paths of a server: all of it, a value behind a flag, or one of a list. */
+function networkPaths(word: string, hasLabels: boolean): readonly string[] {
+  if (word.length > LOOKED_AT || !/[\\/]{2}|\\\?\?/.test(word)) return [];
+  const isAddress = /^[a-z][\w+.-]+:\/\//i.test(word) && !/^file:/i.test(word);
+  return word.split(/[=,;]/).flatMap((piece) => {
+    const path = piece
+      .slice(piece.lastIndexOf('::') + 1)
+      .replace(/^:|^[-/][\w.-]*:|^-\w(?=[\\/]{2})|^\/\w(?=\\\\)|^@/, '')
+      .replace(/^file:(?:\/\/\/(?=[a-z]:))?/i, '');
+    if (!/^(?:[\\/]{2,}(?:[?.][\\/]|[^\s\\/(){}|*?"'<>+^]+(?:[\\/]|$))|\\\?\?\\)/.test(path)) return [];
+    // A switch in Git Bash: `//c`.
+    if (/^\/\/[a-z?]{1,2}$/i.test(path) || (path.startsWith('//') && (hasLabels || isAddress))) return [];
+    return [path];
+  });
 }
 
 /** Paths in the quotes of a program's text. */

@@ -97,7 +97,9 @@ function rejects(rule: ApprovalRule, ask: Approval, place: Place): boolean {
   switch (rule.kind) {
     case 'command':
     case 'execute':
-      return all.some((one) => one.type === 'command' && (rule.pattern === undefined || matchesText(rule.pattern, one.command)));
+      return all.some(
+        (one) => one.type === 'command' && (rule.pattern === undefined || matchesText(rule.pattern, one.command, place.platform)),
+      );
     case 'edit':
       return all.some((one) => one.type === 'edit' && one.diffs.some((diff) => names(rule, diff.path, place)));
     case 'mcp':
@@ -182,20 +184,25 @@ function withoutBlanksAround(command: string): string {
 }
 
 /** Matches broadly: the whole command, or any of the commands in it, in any case, quoted, escaped, by path or behind a wrapper. */
-function matchesText(pattern: string, command: string): boolean {
+function matchesText(pattern: string, command: string, platform: Platform): boolean {
   const whole = command.trim();
   if (pattern === whole || globMatcher(pattern, 'text')(whole)) return true;
   // Windows and macOS find programs in any case.
   const matches = globMatcher(pattern.toLowerCase(), 'text');
   const folded = whole.toLowerCase();
   if (matches(foldedBlanks(folded))) return true;
-  const commands = new Set(folded.split(/[;&|\n\r(){}`]|\$\(/).map(foldedBlanks));
+  const parts = folded.split(/[;&|\n\r(){}`]|\$\(/);
+  // For cmd.exe these signs part words as blanks do: `npm;publish`.
+  if (platform === 'win32') parts.push(...folded.replace(/[;,=]/g, ' ').split(/[&|\n\r()]/));
+  const commands = new Set(parts.map(foldedBlanks));
   return [...commands].some((one) => matches(one) || spellings(one).some(matches));
 }
 
 /** Programs that run what follows them. */
 const WRAPPER =
-  /^(?:sudo|doas|runas|env|exec|command|builtin|eval|xargs|nohup|time|timeout|nice|stdbuf|setsid|watch|then|do|else|if|!|call|start|start-process|saps|iex|invoke-expression|invoke-command|icm|cmd|%comspec%|powershell|pwsh|wsl|(?:ba|z|da|k|c|tc|fi|a)?sh|busybox|npx|bunx)$/;
+  /^(?:sudo|doas|runas|env|exec|command|builtin|eval|xargs|nohup|conhost|openconsole|wt|winpty|gsudo|forfiles|time|timeout|nice|stdbuf|setsid|watch|then|do|else|if|!|call|start|start-process|saps|iex|invoke-expression|invoke-command|icm|cmd|%comspec%|powershell|pwsh|wsl|(?:ba|z|da|k|c|tc|fi|a)?sh|busybox|npx|bunx)$/;
+/** A program right behind the option of cmd.exe that runs it: `/cdel`, `/s/cdel`. */
+const CMD_RUNS = /^(?:\/[a-z](?::\w*)?)*?\/[ckr][@,;=]*(.+)$/;
 /** Words behind a wrapper at which the command it runs may begin. */
 const MOST_STARTS = 12;
 
@@ -205,14 +212,18 @@ function spellings(command: string): readonly string[] {
   const plain = command.replace(/["'^]/g, '');
   const inFolder = command.replace(/(["'])[^"']*[\\/]([^"'\\/]*)\1/g, '$2').replace(/["'^]/g, '');
   // cmd.exe ends a name at these signs.
-  const apart = plain.replace(/^([@\w.]+)(?=[/,;=])[,;=]?/, '$1 ');
-  return [...new Set([plain, inFolder, plain.replaceAll('\\', ''), apart])].flatMap((one) => {
+  const apart = [plain, inFolder].map((one) => one.replace(/^([@\w.:%\\]+)(?=[/,;=])[,;=]?/, '$1 '));
+  return [...new Set([plain, inFolder, plain.replaceAll('\\', ''), ...apart])].flatMap((one) => {
     const words = one.trim().split(/ +/);
     let first = 0;
     while (first < words.length && /^(?:[.&@]$|\w+=)/.test(words[first] ?? '')) first += 1;
     const runsOthers = WRAPPER.test(programName(words[first] ?? ''));
     const starts = words.slice(first, first + (runsOthers ? MOST_STARTS : 1));
-    return starts.map((word, at) => [programName(word), ...words.slice(first + at + 1)].join(' '));
+    return starts.flatMap((word, at) => {
+      const rest = words.slice(first + at + 1);
+      const glued = runsOthers ? CMD_RUNS.exec(word)?.[1] : undefined;
+      return [word, ...(glued ? [glued] : [])].map((program) => [programName(program), ...rest].join(' '));
+    });
   });
 }
 

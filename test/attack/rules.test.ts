@@ -313,10 +313,107 @@ test('a rule that rejects a command sees it by every name of its program', () =>
     'DEL,a',
     '%ComSpec% /c del a',
     'cmd/c del a',
+    'cmd /cdel a',
+    'cmd /kdel a',
+    'cmd /s/cdel a',
+    'cmd /d /v:on/s/cDEL a',
+    'cmd/cdel a',
+    'cmd /c"del a"',
+    '"C:\\Windows\\System32\\cmd.exe"/cdel a',
+    'C:\\Windows\\System32\\cmd/cdel a',
+    '%COMSPEC%/cdel a',
+    'conhost cmd /cdel a',
   ])
-    assert.equal(answered(command(text), [allow('command'), reject('command', 'del *')], 'win32'), 'no', text);
+    for (const all of [allow('command'), allow('command', '*')])
+      assert.equal(answered(command(text), [all, reject('command', 'del *')], 'win32'), 'no', text);
+  for (const text of [
+    'npm;publish',
+    'npm ;publish',
+    'npm; publish',
+    'npm,publish',
+    'npm=publish',
+    'echo a & npm;publish',
+    'cmd /c npm;publish',
+  ])
+    for (const all of [allow('command'), allow('command', '*')])
+      assert.equal(answered(command(text), [all, reject('command', 'npm publish*')], 'win32'), 'no', text);
+  for (const text of [
+    'conhost git push',
+    'conhost.exe --headless git push',
+    'winpty git push',
+    'wt -d . git push',
+    'forfiles /c "cmd /c git push"',
+  ])
+    for (const all of [allow('command'), allow('command', '*')])
+      assert.equal(answered(command(text), [all, reject('command', 'git push*')], 'win32'), 'no', text);
+  assert.equal(answered(command('make; install a'), [allow('command'), reject('command', 'make install*')]), 'once');
+  for (const text of ['cmd /c dir', 'cmd /cdir', 'npm run build', 'node a=del', 'git checkout -b del'])
+    assert.equal(answered(command(text), [allow('command'), reject('command', 'del *')], 'win32', 'c:\\ws'), 'once', text);
   for (const text of ['echo "git push"', 'git pull', 'gitx push', 'npm run git push'])
     assert.equal(answered(command(text), [allow('command'), reject('command', 'git push*')], 'win32'), 'once', text);
+});
+
+test('a command that names another server is asked about on Windows, whatever its program and however the server is written', () => {
+  const all = [
+    ...['dir \\\\evil\\share', 'dir //evil/share', 'ls \\\\evil\\s', 'Get-ChildItem \\\\evil\\s', 'gci //evil/s', 'Test-Path \\\\evil\\s'],
+    ...[
+      'Resolve-Path \\\\evil\\s',
+      'tree \\\\evil\\s',
+      'where /r \\\\evil\\s x',
+      'git --git-dir=\\\\evil\\s status',
+      'git log -- \\\\evil\\s\\x',
+    ],
+    ...[
+      'dotnet build \\\\evil\\s\\x.csproj',
+      'dotnet build /p:Out=\\\\evil\\s',
+      'dotnet build -o:\\\\evil\\s',
+      'gci -Path:\\\\evil\\s',
+      'dir "\\\\evil\\s"',
+    ],
+    ...[
+      'dir \\\\?\\UNC\\evil\\s',
+      'dir \\\\evil@SSL\\DavWWWRoot',
+      'ls a,\\\\evil\\s',
+      'ls FileSystem::\\\\evil\\s',
+      'cmd /c dir \\\\evil\\s',
+    ],
+    ...[
+      'dir\\\\evil\\s',
+      'git ls-remote file://evil/s',
+      'cl /I\\\\evil\\s a.c',
+      'git log -m \\\\evil\\s',
+      'git commit -S \\\\evil\\s',
+      'net view \\\\evil',
+    ],
+    ...['env -C \\\\evil\\s ls', 'git grep x \\\\evil\\s', 'git grep -f \\\\evil\\s x', 'ls //evil', 'ls \\/evil/s', 'stat \\\\evil\\s'],
+  ];
+  for (const text of all)
+    for (const rule of [allow('command'), allow('command', '*')])
+      assert.equal(answered(command(text), [rule], 'win32', 'c:\\ws'), undefined, text);
+  for (const text of [
+    'dir src\\a',
+    'ls C:\\\\ws\\\\src',
+    'git diff c:/ws/src',
+    'dir \\\\?\\C:\\ws\\src',
+    'git log --grep //todo/x',
+    'git commit -m "//a/b"',
+    'git commit -m "mend //todo/x"',
+    'git grep "\\\\bfoo"',
+    'git log --format="%h // %s"',
+    'echo //a/b',
+    'echo \\\\evil\\s',
+    'bazel build //src:main',
+    'tree //f',
+    'dotnet build -p:Source=https://api.nuget.org/v3/index.json',
+    'git log https://a.example/b',
+    'npm run build -- --base=https://a.example//b',
+    'tsc -p src\\\\a',
+    'docker run -w //app x',
+    'tree /f',
+  ])
+    assert.equal(answered(command(text), [allow('command')], 'win32', 'c:\\ws'), 'once', text);
+  assert.equal(answered(command('dir \\\\server\\share\\ws\\a'), [allow('command', '*')], 'win32', '\\\\server\\share\\ws'), 'once');
+  assert.equal(answered(command('ls //evil/s'), [allow('command', '*')]), 'once', 'elsewhere it is a path');
 });
 
 test('an option of unknown meaning is never chosen', () => {
