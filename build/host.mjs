@@ -1,11 +1,20 @@
 // npm run build:host. What runs inside the editor is built as one program in parts that share their code: an entry, or what `import()` names, is read
 // from the disk at its first use, and a module is there once, whichever part uses it. What runs as a process of its own is one file each.
-import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 
 const ESM = 'out/host';
-const common = { bundle: true, platform: 'node', target: 'node20', minify: true, sourcemap: true, metafile: true, logLevel: 'warning' };
+const common = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  minify: true,
+  sourcemap: true,
+  metafile: true,
+  charset: 'utf8',
+  logLevel: 'warning',
+};
 
 rmSync(ESM, { recursive: true, force: true });
 /**
@@ -49,11 +58,17 @@ await build({
   target: 'node20',
   format: 'cjs',
   supported: { 'dynamic-import': false },
+  charset: 'utf8',
   minify: true,
   sourcemap: true,
   outdir: 'dist',
   logLevel: 'warning',
 });
+// A dead list of names at the end of each part is for ES modules of Node that load it; there are none.
+for (const name of scripts) {
+  const file = path.join('dist', name);
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/0&&\(module\.exports=\{[^{}]*\}\);(?=\n\/\/# sourceMappingURL=\S+\n$)/, ''));
+}
 // The engine for regular expressions with which code is coloured (src/editor/codeColours.ts).
 copyFileSync('node_modules/vscode-oniguruma/release/onig.wasm', 'dist/onig.wasm');
 const processes = await build({

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { Disposable } from '../base/lifetime.ts';
 import type { ColouredCode } from '../bridge/contract.ts';
 import type { Contribution } from './grammars.ts';
-import { type ThemeRule, themeRules } from './themeRules.ts';
+import type { ThemeRule } from './themeRules.ts';
 
 /** Kinds of themes as manifests name them. */
 const KINDS: Readonly<Record<vscode.ColorThemeKind, string>> = {
@@ -110,6 +110,7 @@ async function rulesOf(themeId: string): Promise<readonly ThemeRule[]> {
   const isWanted = (theme: ThemeEntry) => theme.id === themeId || theme.label === themeId;
   const found = themeFile(isWanted) ?? themeFile(({ uiTheme }) => uiTheme === kind, 'vscode.theme-defaults');
   if (!found) return [];
+  const { themeRules } = await import('./themeRules.ts');
   return themeRules(found.file, themeId, custom, async (name) => {
     try {
       return new TextDecoder().decode(await vscode.workspace.fs.readFile(vscode.Uri.joinPath(found.folder, name)));
