@@ -45,15 +45,16 @@ test('a rule that the user wrote is told by its pattern where no words say the s
   assert.equal(coveredBy({ kind: 'fetch' }), 'fetch: *');
 });
 
+const asking = (command: string): Approval => ({
+  kind: 'approval',
+  id: 'a',
+  title: 't',
+  detail: { type: 'command', command },
+  options: [{ id: 'once', label: 'Once', effect: 'allow_once' }],
+});
+
 test('a rule about a script allows exactly that script, and is told by its first line', () => {
   const script = 'set -e\nnpm ci\nnpm test';
-  const asking = (command: string): Approval => ({
-    kind: 'approval',
-    id: 'a',
-    title: 't',
-    detail: { type: 'command', command },
-    options: [{ id: 'once', label: 'Once', effect: 'allow_once' }],
-  });
   assert.deepEqual(offered({ type: 'command', command: script }), ['set -e …']);
   const rules = suggestedRules(asking(script), '/w').map(({ rule }) => rule);
   const allowed = (command: string) => autoAnswer(asking(command), rules, '/w', workspacePathsAt('/w')) !== undefined;
@@ -69,13 +70,6 @@ test('a rule about a script allows exactly that script, and is told by its first
 
 test('a rule about a long command allows exactly that command, and is told by its beginning', () => {
   const long = `npm test -- ${'some/test/file '.repeat(26)}`.trim();
-  const asking = (command: string): Approval => ({
-    kind: 'approval',
-    id: 'a',
-    title: 't',
-    detail: { type: 'command', command },
-    options: [{ id: 'once', label: 'Once', effect: 'allow_once' }],
-  });
   const suggested = suggestedRules(asking(long), '/w');
   assert.deepEqual(
     suggested.map(({ covers }) => covers.length <= 301 && long.startsWith(covers.slice(0, 290))),

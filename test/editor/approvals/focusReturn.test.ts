@@ -2,28 +2,29 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FocusReturn } from '../../../src/editor/approvals/focusReturn.ts';
 
-test('answers that come back from a look at what is asked lead where the keyboard was before the look', async () => {
+/** The keyboard went from its place to an approval, and from there to a look at what is asked. */
+function lookedAway() {
   const focus = new FocusReturn();
   let back = 0;
   focus.leave(() => async () => {
     back += 1;
   });
   focus.setAside();
+  return { focus, timesBack: () => back };
+}
+
+test('answers that come back from a look at what is asked lead where the keyboard was before the look', async () => {
+  const { focus, timesBack } = lookedAway();
   // The keyboard is in the text now.
   focus.resume();
   focus.leave(() => undefined);
   await focus.goBack('pick');
-  assert.equal(back, 1);
+  assert.equal(timesBack(), 1);
 });
 
 test('a pick that comes up elsewhere leads back there', async () => {
-  const focus = new FocusReturn();
-  let back = 0;
-  focus.leave(() => async () => {
-    back += 1;
-  });
-  focus.setAside();
+  const { focus, timesBack } = lookedAway();
   focus.leave(() => undefined);
   await focus.goBack('pick');
-  assert.equal(back, 0);
+  assert.equal(timesBack(), 0);
 });
