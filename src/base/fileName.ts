@@ -14,7 +14,7 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²
 export function fileKey(file: string, platform: Platform): string {
   if (platform === 'win32') return windowsKey(file);
   const key = `/${resolved(file.split('/')).join('/')}`;
-  return platform === 'darwin' ? foldedOnMac(withoutPrivate(key).normalize('NFC')) : key;
+  return platform === 'darwin' ? folded(withoutPrivate(key).normalize('NFC'), foldOnMac) : key;
 }
 
 /** True for a path that reads as one of Windows: with a drive or a share. */
@@ -90,7 +90,7 @@ function windowsKey(file: string): string {
   const names = resolved(plain.split('/'), share ? 2 : /^[a-z]:/i.test(plain) ? 1 : 0).map((name) =>
     trimmedEnd(name.replace(/(?<=.)::\$data$/i, '')),
   );
-  return foldedOnWindows(`${share ? '//' : ''}${names.join('/')}`);
+  return folded(`${share ? '//' : ''}${names.join('/')}`, foldOnWindows);
 }
 
 /** The path with forward slashes, and as `C:/a` or `//server/share/a` where it was written another way. */
@@ -115,25 +115,24 @@ function resolved(names: readonly string[], kept = 0): readonly string[] {
   return all;
 }
 
+/** Character by character, as file systems do it. */
+function folded(text: string, foldOf: (character: string) => string): string {
+  let all = '';
+  for (const character of text) all += foldOf(character);
+  return all;
+}
+
 /** As NTFS does it: only pairs of a small and a capital letter, so that `ı`, `ſ` and the Kelvin sign are letters of their own. */
-function foldedOnWindows(text: string): string {
-  let folded = '';
-  for (const character of text) {
-    const lower = character.toLowerCase();
-    folded += character.length === 1 && lower.length === 1 && lower.toUpperCase() === character ? lower : character;
-  }
-  return folded;
+function foldOnWindows(character: string): string {
+  const lower = character.toLowerCase();
+  return character.length === 1 && lower.length === 1 && lower.toUpperCase() === character ? lower : character;
 }
 
 /** As APFS does it, by the case folding of Unicode without what makes one letter two. `ı` has no other case there. */
-function foldedOnMac(text: string): string {
-  let folded = '';
-  for (const character of text) {
-    const upper = character.toUpperCase();
-    const lower = (upper.length === character.length ? upper : character).toLowerCase();
-    folded += lower.length === character.length && character !== 'ı' ? lower : character;
-  }
-  return folded;
+function foldOnMac(character: string): string {
+  const upper = character.toUpperCase();
+  const lower = (upper.length === character.length ? upper : character).toLowerCase();
+  return lower.length === character.length && character !== 'ı' ? lower : character;
 }
 
 /** The name without dots and blanks at its end; a loop, because an expression would try every run of them. */
