@@ -7,10 +7,12 @@ const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie/i;
 
 /** The secrets of a run, found as whole texts: one that the agent tells in two pieces is not recognised. */
 export class Masks {
-  readonly #secrets = new Set<string>();
+  /** The longest first, because one secret may hold another. */
+  #secrets: readonly string[] = [];
 
   add(...secrets: readonly string[]): void {
-    for (const secret of secrets) if (secret.length >= SHORTEST) this.#secrets.add(secret);
+    const all = new Set([...this.#secrets, ...secrets.filter(({ length }) => length >= SHORTEST)]);
+    this.#secrets = [...all].toSorted((a, b) => b.length - a.length);
   }
 
   /** Adds the values whose name tells that they are secret; of `Bearer s3cret` also the second word. */
@@ -20,14 +22,13 @@ export class Masks {
 
   text(text: string): string {
     let masked = text;
-    // The longest first, because one secret may hold another.
-    for (const secret of [...this.#secrets].toSorted((a, b) => b.length - a.length)) masked = masked.replaceAll(secret, MASK);
+    for (const secret of this.#secrets) masked = masked.replaceAll(secret, MASK);
     return masked;
   }
 
   /** A JSON value whose texts hold no secret. */
   value(value: unknown): unknown {
-    if (this.#secrets.size === 0) return value;
+    if (this.#secrets.length === 0) return value;
     return JSON.parse(JSON.stringify(value, (_name, inner: unknown) => (typeof inner === 'string' ? this.text(inner) : inner)));
   }
 }
