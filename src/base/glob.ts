@@ -24,6 +24,23 @@ export function globMatcher(glob: string, kind: GlobKind): (text: string) => boo
   return matcherOf(tokensOf(glob, { classes: false }), kind);
 }
 
+/** A word of a command line, and the names under which a command may start at it. */
+export interface GlobWord {
+  readonly text: string;
+  readonly starts: readonly string[];
+}
+
+/**
+ * A predicate for a glob over command lines: it matches from any start, and passes over options with their values where they stand before a word that
+ * the glob names (`git push*` matches `git -C . push`). A word behind an option may be its value or not: either way counts. Linear as `globMatcher`.
+ */
+export function wordsMatcher(glob: string): (words: readonly GlobWord[]) => boolean {
+  const tokens = tokensOf(glob, { classes: false });
+  if (tokens.length > LONGEST) return () => false;
+  const automaton = new Automaton(tokens, 'text');
+  return (words) => automaton.matchesWords(words);
+}
+
 /**
  * A predicate for the globs of search tools: as `globMatcher` for paths, and also braces (`{a,b}`), classes (`[a-z]`, `[!a]`) and a backslash that
  * takes the next character literally. Throws an Error with a sentence when the glob is too large.
@@ -49,6 +66,7 @@ interface State {
   readonly positions: readonly number[];
   readonly next: Map<number, State>;
 }
+const NOWHERE: State = { positions: [], next: new Map() };
 /** Characters of which an automaton remembers what follows them. A glob that needs more is read without remembering, in time glob times text. */
 const MOST_REMEMBERED = 4000;
 /** Stands for every character that the glob does not name. */
@@ -76,14 +94,43 @@ class Automaton {
   }
 
   matches(text: string): boolean {
-    let state = this.#first;
+    return this.#isEnd(this.#read(this.#first, text));
+  }
+
+  matchesWords(words: readonly GlobWord[]): boolean {
+    // The states after the words so far, with options passed over or read; and those before the option that may take this word as its value.
+    let [now, beforeOption] = [NOWHERE, NOWHERE];
+    let read = NOWHERE;
+    for (const { text, starts } of words) {
+      read = now === NOWHERE ? NOWHERE : this.#read(now, ` ${text}`);
+      for (const name of starts) read = this.#joined(read, this.#read(this.#first, name));
+      const isOption = text.startsWith('-');
+      const behind = beforeOption;
+      beforeOption = isOption && !text.includes('=') ? now : NOWHERE;
+      now = this.#joined(this.#joined(read, behind), isOption ? now : NOWHERE);
+    }
+    return this.#isEnd(read);
+  }
+
+  #read(from: State, text: string): State {
+    let state = from;
     for (let at = 0; at < text.length && state.positions.length > 0; ) {
       const code = text.codePointAt(at) ?? 0;
       at += code > 0xffff ? 2 : 1;
       const name = this.#named && !this.#named.has(code) ? OTHER : code;
       state = state.next.get(name) ?? this.#step(state, code, name);
     }
-    return state.positions.includes(this.#tokens.length);
+    return state;
+  }
+
+  #isEnd({ positions }: State): boolean {
+    return positions.includes(this.#tokens.length);
+  }
+
+  #joined(one: State, other: State): State {
+    if (other.positions.length === 0 || one === other) return one;
+    if (one.positions.length === 0) return other;
+    return this.#stateOf([...new Set([...one.positions, ...other.positions])]);
   }
 
   #step(state: State, code: number, name: number): State {

@@ -1,10 +1,11 @@
 import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
-import { globMatcher } from '../base/glob.ts';
+import { type GlobWord, globMatcher, wordsMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
 import { isGraveCommand } from './commandDangers.ts';
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
+import { type Dialect, shellCommands } from './shellWords.ts';
 
 /** A rule from the user's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
 export interface ApprovalRule {
@@ -59,11 +60,12 @@ export function autoAnswer(...asked: Parameters<typeof ruledAnswer>): Answer | u
   return ruledAnswer(...asked)?.answer;
 }
 
-/** Where an ask is judged: the session's folder, and its files by each name that rules see them by. */
+/** Where an ask is judged: the session's folder, its files by each name and its commands in each way that rules see them. */
 interface Place {
   readonly cwd: string;
   readonly platform: Platform;
   readonly file: (path: string) => NamedFile;
+  readonly command: (text: string) => ReadCommand;
 }
 interface NamedFile {
   /** The path below the folder as the agent writes it; undefined when it lies outside, or is none until somebody else has made one of it. */
@@ -74,7 +76,7 @@ interface NamedFile {
   readonly folded: readonly string[];
 }
 
-/** Each file is looked up once for all rules: its path may be as long as the agent likes. */
+/** Each file and each command is read once for all rules: they may be as long as the agent likes. */
 function placeAt(cwd: string, ground: WorkspacePaths): Place {
   const known = new Map<string, NamedFile>();
   const { platform } = ground;
@@ -88,7 +90,13 @@ function placeAt(cwd: string, ground: WorkspacePaths): Place {
     known.set(path, named);
     return named;
   };
-  return { cwd, platform, file };
+  const commands = new Map<string, ReadCommand>();
+  const command = (text: string) => {
+    const read = commands.get(text) ?? readCommand(text, platform);
+    commands.set(text, read);
+    return read;
+  };
+  return { cwd, platform, file, command };
 }
 
 /** True when the rule covers any part of the ask. */
@@ -98,7 +106,7 @@ function rejects(rule: ApprovalRule, ask: Approval, place: Place): boolean {
     case 'command':
     case 'execute':
       return all.some(
-        (one) => one.type === 'command' && (rule.pattern === undefined || matchesText(rule.pattern, one.command, place.platform)),
+        (one) => one.type === 'command' && (rule.pattern === undefined || matchesCommand(rule.pattern, place.command(one.command))),
       );
     case 'edit':
       return all.some((one) => one.type === 'edit' && one.diffs.some((diff) => names(rule, diff.path, place)));
@@ -183,47 +191,85 @@ function withoutBlanksAround(command: string): string {
   return command.slice(from, to);
 }
 
-/** Matches broadly: the whole command, or any of the commands in it, in any case, quoted, escaped, by path or behind a wrapper. */
-function matchesText(pattern: string, command: string, platform: Platform): boolean {
-  const whole = command.trim();
-  if (pattern === whole || globMatcher(pattern, 'text')(whole)) return true;
+/** Matches broadly: the whole command, or any of the commands in it, in any case, quoted, escaped, by path, behind a wrapper or with options before its subcommand. */
+function matchesCommand(pattern: string, { text, folded, commands }: ReadCommand): boolean {
+  if (pattern === text || globMatcher(pattern, 'text')(text)) return true;
+  if (globMatcher(pattern.toLowerCase(), 'text')(folded)) return true;
+  const matches = wordsMatcher(pattern.toLowerCase());
+  return commands().some(matches);
+}
+
+/** A command in each way that a rejection reads it. */
+interface ReadCommand {
+  readonly text: string;
+  readonly folded: string;
+  readonly commands: () => readonly (readonly GlobWord[])[];
+}
+
+function readCommand(command: string, platform: Platform): ReadCommand {
+  const text = command.trim();
   // Windows and macOS find programs in any case.
-  const matches = globMatcher(pattern.toLowerCase(), 'text');
-  const folded = whole.toLowerCase();
-  if (matches(foldedBlanks(folded))) return true;
+  const folded = text.toLowerCase();
+  let known: readonly (readonly GlobWord[])[] | undefined;
+  const commands = () => {
+    known ??= commandsIn(folded, platform).map(startsIn);
+    return known;
+  };
+  return { text, folded: foldedBlanks(folded), commands };
+}
+
+function commandsIn(folded: string, platform: Platform): readonly (readonly string[])[] {
   const parts = folded.split(/[;&|\n\r(){}`]|\$\(/);
   // For cmd.exe these signs part words as blanks do: `npm;publish`.
   if (platform === 'win32') parts.push(...folded.replace(/[;,=]/g, ' ').split(/[&|\n\r()]/));
-  const commands = new Set(parts.map(foldedBlanks));
-  return [...commands].some((one) => matches(one) || spellings(one).some(matches));
+  const all = [...new Set(parts.map(foldedBlanks))].flatMap(spellings);
+  // A value in quotes is one word: `git -C "my folder" push`.
+  const dialects: readonly Dialect[] = platform === 'win32' ? ['cmd', 'powershell', 'posix'] : ['posix'];
+  const visible = folded.replace(INVISIBLE, '');
+  if (QUOTED.test(visible)) all.push(...dialects.flatMap((dialect) => readCommands(visible, dialect)));
+  return all;
 }
+
+/** The words of all commands of a line, those of scripts that a wrapper runs among them: `sh -c "git push"`. */
+function readCommands(text: string, dialect: Dialect, depth = 0): readonly (readonly string[])[] {
+  return shellCommands(text, dialect).commands.flatMap(({ words }) => {
+    const texts = words.map((word) => word.text);
+    const scripts =
+      depth < DEEPEST_SCRIPT && texts.some((one) => WRAPPER.test(programName(one)))
+        ? texts.filter((one) => /\s/.test(one) && QUOTED.test(one))
+        : [];
+    return [texts, ...scripts.flatMap((script) => readCommands(script, dialect, depth + 1))];
+  });
+}
+const DEEPEST_SCRIPT = 4;
+/** Quotes, escapes and substitutions of any shell. Without them words are what blanks part. */
+const QUOTED = /["'\\`^$]/;
 
 /** Programs that run what follows them. */
 const WRAPPER =
   /^(?:sudo|doas|runas|env|exec|command|builtin|eval|xargs|nohup|conhost|openconsole|wt|winpty|gsudo|forfiles|time|timeout|nice|stdbuf|setsid|watch|then|do|else|if|!|call|start|start-process|saps|iex|invoke-expression|invoke-command|icm|cmd|%comspec%|powershell|pwsh|wsl|(?:ba|z|da|k|c|tc|fi|a)?sh|busybox|npx|bunx)$/;
 /** A program right behind the option of cmd.exe that runs it: `/cdel`, `/s/cdel`. */
 const CMD_RUNS = /^(?:\/[a-z](?::\w*)?)*?\/[ckr][@,;=]*(.+)$/;
-/** Words behind a wrapper at which the command it runs may begin. */
-const MOST_STARTS = 12;
 
-/** One command without quotes and escapes, its program without folder and ending: as it is, and from each word that a wrapper may run. */
-function spellings(command: string): readonly string[] {
+/** The words of one command without quotes and escapes, in each way that a shell may read them. */
+function spellings(command: string): readonly (readonly string[])[] {
   // A caret escapes on Windows, and a backslash elsewhere, where Windows parts folders by it.
   const plain = command.replace(/["'^]/g, '');
   const inFolder = command.replace(/(["'])[^"']*[\\/]([^"'\\/]*)\1/g, '$2').replace(/["'^]/g, '');
   // cmd.exe ends a name at these signs.
   const apart = [plain, inFolder].map((one) => one.replace(/^([@\w.:%\\]+)(?=[/,;=])[,;=]?/, '$1 '));
-  return [...new Set([plain, inFolder, plain.replaceAll('\\', ''), ...apart])].flatMap((one) => {
-    const words = one.trim().split(/ +/);
-    let first = 0;
-    while (first < words.length && /^(?:[.&@]$|\w+=)/.test(words[first] ?? '')) first += 1;
-    const runsOthers = WRAPPER.test(programName(words[first] ?? ''));
-    const starts = words.slice(first, first + (runsOthers ? MOST_STARTS : 1));
-    return starts.flatMap((word, at) => {
-      const rest = words.slice(first + at + 1);
-      const glued = runsOthers ? CMD_RUNS.exec(word)?.[1] : undefined;
-      return [word, ...(glued ? [glued] : [])].map((program) => [programName(program), ...rest].join(' '));
-    });
+  return [...new Set([plain, inFolder, plain.replaceAll('\\', ''), ...apart])].map((one) => one.trim().split(/ +/));
+}
+
+/** The words with the names of the programs that may start at them: the first, and behind a wrapper any. */
+function startsIn(words: readonly string[]): readonly GlobWord[] {
+  let first = 0;
+  while (first < words.length && /^(?:[.&@]$|\w+=)/.test(words[first] ?? '')) first += 1;
+  const runsOthers = WRAPPER.test(programName(words[first] ?? ''));
+  return words.slice(first).map((text, at) => {
+    if (at > 0 && !runsOthers) return { text, starts: [] };
+    const glued = runsOthers ? CMD_RUNS.exec(text)?.[1] : undefined;
+    return { text, starts: [text, ...(glued ? [glued] : [])].map(programName) };
   });
 }
 
@@ -232,12 +278,11 @@ function programName(word: string): string {
   return name.replace(/\.(?:exe|com|cmd|bat|ps1)$/, '');
 }
 
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
 /** The text with one blank for every run of blanks, and without invisible characters. */
 function foldedBlanks(text: string): string {
-  return text
-    .replace(/[\p{Default_Ignorable_Code_Point}\u2800]/gu, '')
-    .replace(/\s+/g, ' ')
-    .trim();
+  return text.replace(INVISIBLE, '').replace(/\s+/g, ' ').trim();
 }
 
 function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetail, { type: 'mcp' }>): boolean {

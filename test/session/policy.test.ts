@@ -65,6 +65,43 @@ test('a rejection beats every allowance, in whichever order', () => {
   assert.equal(answered(command('git push; true'), no, allow('command')), 'no');
 });
 
+test('a rejection sees the subcommand behind options with their values, an allowance does not', () => {
+  const cases: readonly (readonly [pattern: string, command: string])[] = [
+    ['git push*', 'git -C . push'],
+    ['git push*', 'git -C "my folder" push origin'],
+    ['git push*', "git -C 'my folder' push origin"],
+    ['git push*', 'git -C my\\ folder push'],
+    ['git push*', 'git --no-pager -c x=y push'],
+    ['git push*', 'git --git-dir=../other/.git --work-tree ../other push -f'],
+    ['git push*', `git ${'-c a=b '.repeat(40)}push`],
+    ['git push*', 'GIT_DIR=x git -C . push'],
+    ['git push*', 'sudo -u me /usr/bin/git -C . push'],
+    ['git push*', 'cd x && git -C $(pwd) push'],
+    ['git push*', `sh -c 'git -C "my folder" push'`],
+    ['git push', 'git -C . push'],
+    ['npm publish*', 'npm --prefix x publish'],
+    ['npm run deploy*', 'npm run --silent deploy:all'],
+    ['docker push*', 'docker --context far push a/b'],
+    ['docker compose down*', 'docker compose -f "a b.yml" down -v'],
+    ['kubectl delete*', 'kubectl -n x delete pod y'],
+    ['gh pr merge*', 'gh pr -R a/b merge 3'],
+    ['rm src/*', 'rm -rf src/a'],
+  ];
+  for (const [pattern, text] of cases) {
+    assert.equal(answered(command(text), { kind: 'command', pattern, decision: 'reject' }), 'no', `${pattern}: ${text}`);
+    assert.equal(answered(command(text), allow('command', pattern)), undefined, `${pattern}: ${text}`);
+  }
+  const others: readonly (readonly [pattern: string, command: string])[] = [
+    ['git push*', 'git -C . log push'],
+    ['git push*', 'git log --grep push'],
+    ['git push', 'git push --dry-run'],
+    ['npm publish*', 'npm install --save publish'],
+    ['docker rm*', 'docker run --rm -it image rm x'],
+  ];
+  for (const [pattern, text] of others)
+    assert.equal(answered(command(text), { kind: 'command', pattern, decision: 'reject' }), undefined, `${pattern}: ${text}`);
+});
+
 test('edits are allowed by paths below the folder only, and only when all paths match', () => {
   assert.equal(answered(edit('/w/src/a.ts'), allow('edit', 'src/**')), 'once');
   assert.equal(answered(edit('/w/src/deep/a.ts'), allow('edit', '**/*.ts')), 'once');
