@@ -14,7 +14,7 @@ import { headlessTools, scriptedSecrets, scriptedTool } from './headless/tools.t
 import { type Options, readOptions, USAGE } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { jsonLine, stderrLog, writeError } from './live/console.ts';
-import { diskFiles } from './live/diskFiles.ts';
+import { diskFilesIn } from './live/diskFiles.ts';
 import { LiveSession } from './live/liveSession.ts';
 import { launchOf, type Profile } from './live/profiles.ts';
 import { protocols } from './protocols/registry.ts';
@@ -123,7 +123,7 @@ async function run(options: Options, steps: readonly Step[], recording: Recordin
     launch: async () => launchOf(profile, cwd),
     ports: {
       tools: [...headlessTools(cwd), ...(setup.tools ?? []).map(scriptedTool)],
-      files: diskFiles,
+      files: diskFilesIn(cwd),
       terminals: childTerminals({ cwd }),
       secrets: scriptedSecrets(setup.secrets ?? {}),
     },

@@ -9,7 +9,7 @@ import { setGuardedFiles } from './base/guardedFiles.ts';
 import { messageOf } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { stderrLog, writeError } from './live/console.ts';
-import { diskEffects, diskFiles } from './live/diskFiles.ts';
+import { diskEffects, diskFilesIn } from './live/diskFiles.ts';
 import { TAKEN } from './live/hostProcess.ts';
 import { Journal } from './live/journal/journal.ts';
 import { FileLock } from './live/journal/lock.ts';
@@ -185,7 +185,7 @@ async function main(): Promise<number> {
     launch: async (profile, { cwd }) => environments.with(launchOf(profile, profile.cwd ?? cwd), profile.id),
     ports: ({ id, cwd }) => ({
       tools: windowTools.toolsOf(id),
-      files: diskFiles,
+      files: diskFilesIn(cwd),
       terminals: childTerminals({ cwd }),
     }),
     rules: (_id, profile) => rules().filter(({ agent }) => agent === undefined || agent === profile),

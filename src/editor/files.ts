@@ -7,7 +7,7 @@ import { KeyedQueue } from '../base/keyedQueue.ts';
 import type { FileEffects } from '../live/review/changeSet.ts';
 import { isForeign, isSameFile, keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
-import { readTextFile, writeTextFile } from '../protocols/textFile.ts';
+import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
 import { inMannerOf, plain } from '../session/diffs.ts';
 import { mergedInto } from '../session/merge.ts';
 import { PlaceChanged } from '../transport/realFiles.ts';
@@ -38,8 +38,7 @@ export const editorFiles: Files = {
       if (real !== undefined && realPathNow(path.resolve(file)) !== real) throw new PlaceChanged(file);
       const document = openDocument(file);
       if (document) return saveDocument(document, text, from, real);
-      const there = await textOnDisk(file);
-      await writeTextFile(file, there === undefined ? text : inMannerOf(text, there), real);
+      await writeInManner(file, text, real, vscode.workspace.getWorkspaceFolder(vscode.Uri.file(file))?.uri.fsPath);
     });
   },
 };
@@ -116,16 +115,6 @@ export function unsavedText(file: string): string | undefined {
 /** The key of a file, the same for each of its names. */
 async function keyOf(file: string): Promise<string> {
   return keyOfFile(await realpath(file).catch(() => path.resolve(file)));
-}
-
-/** The text on disk; undefined when there is no such file. */
-async function textOnDisk(file: string): Promise<string | undefined> {
-  try {
-    return await readTextFile(file);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 function codeOf(error: unknown): string | undefined {

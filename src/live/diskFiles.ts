@@ -1,14 +1,16 @@
 import type { Files } from '../protocols/ports.ts';
-import { readTextFile, writeTextFile } from '../protocols/textFile.ts';
+import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
 import { inMannerOf, plain } from '../session/diffs.ts';
 import { mergedInto } from '../session/merge.ts';
 import type { FileEffects } from './review/changeSet.ts';
 
-/** The files port without an editor: reads from disk. */
-export const diskFiles: Files = {
-  read: (file) => readTextFile(file),
-  write: (file, text, _from, real) => writeTextFile(file, text, real),
-};
+/** The files port of a session in a folder, without an editor. */
+export function diskFilesIn(folder: string): Files {
+  return {
+    read: (file) => readTextFile(file),
+    write: (file, text, _from, real) => writeInManner(file, text, real, folder),
+  };
+}
 
 /** The files of a review without an editor: nothing is unsaved. */
 export const diskEffects: FileEffects = {

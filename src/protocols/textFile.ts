@@ -2,8 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
+import { inMannerOf } from '../session/diffs.ts';
+import { newFileEol } from '../transport/newFileEol.ts';
 import { overwriteReal, PlaceChanged } from '../transport/realFiles.ts';
-import { realPathNow } from './paths.ts';
+import { pathBelow, realPathNow } from './paths.ts';
 
 /** The most that is read of one file, in bytes. */
 export const LARGEST_TEXT = 64 * 1024 * 1024;
@@ -50,4 +52,23 @@ export async function writeTextFile(file: string, text: string, real?: string): 
   const now = realPathNow(path.resolve(file));
   if (real !== undefined && now !== real) throw new PlaceChanged(file);
   await overwriteReal(now, text);
+}
+
+/**
+ * Writes a text of an agent in the manner of the file it replaces: with its line ends and its byte order mark. A new file below `folder` gets the line
+ * ends of the files around it where the agent wrote plain ones. Otherwise as `writeTextFile`.
+ */
+export async function writeInManner(file: string, text: string, real?: string, folder?: string): Promise<void> {
+  const there = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (there !== undefined) return writeTextFile(file, inMannerOf(text, there), real);
+  await writeTextFile(file, (await isNewWithCrlf(file, text, folder)) ? text.replaceAll('\n', '\r\n') : text, real);
+}
+
+async function isNewWithCrlf(file: string, text: string, folder: string | undefined): Promise<boolean> {
+  if (folder === undefined || text.includes('\r\n')) return false;
+  const [target, root] = [realPathNow(path.resolve(file)), realPathNow(folder)];
+  return pathBelow(root, target) !== undefined && (await newFileEol(target, root)) === '\r\n';
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { headlessTools } from '../../src/headless/tools.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
-import { diskFiles } from '../../src/live/diskFiles.ts';
+import { diskFilesIn } from '../../src/live/diskFiles.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';
 import type { Launch, Protocol, Resume } from '../../src/protocols/adapter.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
@@ -57,7 +57,7 @@ export function drive(options: DriveOptions): Drive {
   const live = new LiveSession(newSession(randomUUID(), { protocol: '', name: '' }, cwd), 'peer', {
     protocol: options.protocol,
     launch: async () => options.launch,
-    ports: { tools: headlessTools(cwd), files: diskFiles, terminals: childTerminals({ cwd }), ...options.ports },
+    ports: { tools: headlessTools(cwd), files: diskFilesIn(cwd), terminals: childTerminals({ cwd }), ...options.ports },
     rules: () => [],
     client: { name: 'parley-test', version: '0.1.0' },
     log: { trace: () => {}, info: log, warn: log, error: log },

@@ -20,7 +20,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import { silentLog } from '../../src/base/log.ts';
-import { diskFiles } from '../../src/live/diskFiles.ts';
+import { diskFilesIn } from '../../src/live/diskFiles.ts';
 import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { emptyScan, scanFolders, usualLimits } from '../../src/live/review/scan.ts';
@@ -43,9 +43,9 @@ test('the host writes where a link leads that was there when somebody decided', 
   writeFileSync(path.join(inside, 'real.txt'), 'old');
   symlinkSync('real.txt', path.join(inside, 'link.txt'));
   const file = path.join(inside, 'link.txt');
-  await diskFiles.write(file, 'new', undefined, realPathNow(file));
+  await diskFilesIn(inside).write(file, 'new', undefined, realPathNow(file));
   assert.equal(readFileSync(path.join(inside, 'real.txt'), 'utf8'), 'new');
-  await diskFiles.write(path.join(inside, 'a/b/c.txt'), 'made');
+  await diskFilesIn(inside).write(path.join(inside, 'a/b/c.txt'), 'made');
   assert.equal(readFileSync(path.join(inside, 'a/b/c.txt'), 'utf8'), 'made');
 });
 
@@ -90,10 +90,10 @@ test('a file or a folder that becomes a link after the decision is not written t
   const file = path.join(inside, 'd/f.txt');
   const real = realPathNow(file);
   symlinkSync(path.join(outside, 'f.txt'), file);
-  await assert.rejects(diskFiles.write(file, 'x', undefined, real), /elsewhere/);
+  await assert.rejects(diskFilesIn(inside).write(file, 'x', undefined, real), /elsewhere/);
   rmSync(path.join(inside, 'd'), { recursive: true });
   symlinkSync(outside, path.join(inside, 'd'));
-  await assert.rejects(diskFiles.write(file, 'x', undefined, real), /elsewhere/);
+  await assert.rejects(diskFilesIn(inside).write(file, 'x', undefined, real), /elsewhere/);
   assert.ok(!existsSync(path.join(outside, 'f.txt')));
 });
 
@@ -149,10 +149,12 @@ test('no write of an agent lands outside when its folder is swapped between the 
       symlinkSync(outside, folder);
     };
     if (steps === 0) swap();
-    const writing = diskFiles.write(file, `text ${time}`, undefined, real).then(
-      () => true,
-      () => false,
-    );
+    const writing = diskFilesIn(inside)
+      .write(file, `text ${time}`, undefined, real)
+      .then(
+        () => true,
+        () => false,
+      );
     if (steps > 0 && steps < 11) {
       for (let step = 1; step < steps; step += 1) await new Promise(setImmediate);
       swap();

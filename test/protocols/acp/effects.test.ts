@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync,
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { diskFiles } from '../../../src/live/diskFiles.ts';
+import { diskFilesIn } from '../../../src/live/diskFiles.ts';
 import { FilePort, slice } from '../../../src/protocols/acp/files.ts';
 import type { WriteLook } from '../../../src/protocols/acp/state.ts';
 import type { Files } from '../../../src/protocols/ports.ts';
@@ -105,7 +105,7 @@ test('a look tells where links lead: to a file whose change was refused, and out
   symlinkSync(file, path.join(made.cwd, 'link.ts'));
   symlinkSync(away, path.join(made.cwd, 'link'));
   const look = async (name: string) =>
-    (await new FilePort(diskFiles).run({
+    (await new FilePort(diskFilesIn(made.cwd)).run({
       do: 'look',
       path: path.join(made.cwd, name),
       content: 'b\n',
@@ -119,14 +119,36 @@ test('a look tells where links lead: to a file whose change was refused, and out
   assert.deepEqual([hidden.real, hidden.before, hidden.merged], [path.join(away, 'new.txt'), null, 'b\n']);
 });
 
+test('without an editor a written file keeps its line ends and its mark, and a new one takes the line ends around it', async (t) => {
+  const made = await scene(t);
+  mkdirSync(path.join(made.cwd, 'unix'));
+  made.file('README.md', '# read\r\n');
+  made.file('old.txt', '\uFEFFone\r\ntwo\r\n');
+  made.file('unix/a.ts', 'a\n');
+  const { finish } = await inTurn(made, { ports: { files: diskFilesIn(made.cwd) } });
+  const written = async (name: string, content: string) => {
+    assert.deepEqual((await write(made.agent, path.join(made.cwd, name), content)).result, {});
+    return readFileSync(path.join(made.cwd, name), 'utf8');
+  };
+  assert.equal(await written('old.txt', 'one\n2\nthree\n'), '\uFEFFone\r\n2\r\nthree\r\n');
+  assert.equal(await written('deep/new.ts', 'a\nb\n'), 'a\r\nb\r\n');
+  assert.equal(await written('run.sh', 'a\nb\n'), 'a\nb\n', 'a shell script runs with no other');
+  assert.equal(await written('unix/b.ts', 'a\n'), 'a\n');
+  assert.equal(await written('unix/c.ts', 'a\r\n'), 'a\r\n', 'as the agent means it');
+  await finish();
+  const away = path.join(outside(t), 'new.ts');
+  await diskFilesIn(made.cwd).write(away, 'a\n');
+  assert.equal(readFileSync(away, 'utf8'), 'a\n', 'outside of the folder');
+});
+
 test('an agent that writes the file itself between the two looks at it is no conflict with the user', async (t) => {
   const made = await scene(t);
   const file = made.file('main.ts', 'one\ntwo\n');
   let looks = 0;
   const files: Files = {
-    ...diskFiles,
+    ...diskFilesIn(made.cwd),
     async read(name) {
-      const text = await diskFiles.read(name);
+      const text = await diskFilesIn(made.cwd).read(name);
       looks += 1;
       if (looks === 1) writeFileSync(file, 'one\nagent\n');
       return text;
@@ -173,12 +195,12 @@ test('a folder that becomes a link out of the workspace between the look at a fi
   const folder = path.join(cwd, 'd');
   mkdirSync(folder);
   const files: Files = {
-    ...diskFiles,
+    ...diskFilesIn(made.cwd),
     // Reading is the last step of the look.
     async read(file) {
       rmSync(folder, { recursive: true, force: true });
       symlinkSync(away, folder);
-      return diskFiles.read(file);
+      return diskFilesIn(made.cwd).read(file);
     },
   };
   const { finish } = await inTurn(made, { ports: { files } });
