@@ -90,6 +90,37 @@ test('a decision that names another context is refused, and the call goes on wai
   assert.equal(existsSync(path.join(cwd, 'a.txt')), true);
 });
 
+for (const [why, data] of [
+  ['an option that was not offered', (callId: string) => ({ tool_call_id: callId, selected_option_id: 'perhaps' })],
+  ['no option', (callId: string) => ({ tool_call_id: callId })],
+  ['a call that is not known', () => ({ tool_call_id: 'nobody', selected_option_id: 'proceed_once' })],
+  ['no call', () => ({ selected_option_id: 'proceed_once' })],
+] as const)
+  test(`a decision with ${why} is an error, and the call goes on waiting for a good one`, async (t) => {
+    const { ask, taskId, contextId, callId, cwd, decision } = await waiting(t, 'Written.');
+    for (const method of ['message/stream', 'message/send']) {
+      const wrong = await ask(method, message([{ kind: 'data', data: data(callId) }], { taskId, contextId }));
+      assert.deepEqual(
+        wrong.told.map((one) => [one.id, one.error?.code]),
+        [[wrong.id, -32602]],
+      );
+    }
+    assert.match((await ask('tasks/get', { id: taskId })).text, /"state":"input-required"/);
+    await ask('message/stream', decision());
+    assert.equal(existsSync(path.join(cwd, 'a.txt')), true);
+  });
+
+test('a decision about a call that was decided, or without its task, is an error', async (t) => {
+  const { ask, contextId, cwd, decision } = await waiting(t, 'Written.');
+  const code = async (more?: Json) => (await ask('message/send', decision(more))).told[0]?.error?.code;
+  assert.equal(await code({ taskId: undefined }), -32602, 'in the context only');
+  assert.equal(await code({ taskId: undefined, contextId: undefined }), -32602, 'nowhere');
+  assert.equal(existsSync(path.join(cwd, 'a.txt')), false);
+  assert.equal(await code({ contextId }), undefined);
+  assert.equal(existsSync(path.join(cwd, 'a.txt')), true);
+  assert.equal(await code(), -32602, 'once more');
+});
+
 test('a client that takes no stream is told which task its command runs in', async (t) => {
   const { ask } = await served(t, ['Begun.']);
   const { type, told } = await ask('command/execute', { command_path: ['init'] }, 'application/json');

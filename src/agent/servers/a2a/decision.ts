@@ -1,5 +1,8 @@
 import type { ApprovalAnswer } from '../../frontend.ts';
-import { isRecord, type Json, type Part } from './wire.ts';
+import { invalidParams, isRecord, type Json, type Part } from './wire.ts';
+
+/** The options of every approval. */
+export const OPTION_IDS = ['proceed_once', 'proceed_always', 'cancel'] as const;
 
 /** A user's answer to the approval of the call of that id. */
 export interface Decision {
@@ -7,19 +10,31 @@ export interface Decision {
   readonly answer: ApprovalAnswer;
 }
 
-/** The decisions in the parts of a message; none in most (docs/protocols/a2a.md §6). Of contradictory ones about a call, none allows it. */
+/**
+ * The decisions in the parts of a message; none in most (docs/protocols/a2a.md §6). Throws invalidParams for one that names no call, an option that
+ * was not offered, or contradicts another: none of the message then counts.
+ */
 export function decisionsIn(parts: readonly Part[]): readonly Decision[] {
   const found = new Map<string, ApprovalAnswer>();
   for (const part of parts) {
-    const data = 'data' in part ? part.data : {};
-    const id = agreed(data.tool_call_id, data.toolCallId);
-    const options = [data.selected_option_id, data.selectedOptionId].filter((option) => typeof option === 'string');
-    if (typeof id !== 'string' || options.length === 0) continue;
-    const answer = answerIn(data, agreed(...options));
+    if (!('data' in part)) continue;
+    const options = [part.data.selected_option_id, part.data.selectedOptionId].filter((option) => option != null);
+    const ids = [part.data.tool_call_id, part.data.toolCallId].filter((id) => id != null);
+    if (options.length === 0 && ids.length === 0) continue;
+    const id = agreed(...ids);
+    if (typeof id !== 'string') throw invalidParams('A decision has to name one call in tool_call_id.');
+    const answer = answerIn(part.data, agreed(...options), id);
     const before = found.get(id);
-    found.set(id, before === undefined || JSON.stringify(before) === JSON.stringify(answer) ? answer : { allow: false });
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(answer))
+      throw invalidParams(`The message decides twice about the call ${shortened(id)}.`);
+    found.set(id, answer);
   }
   return [...found].map(([id, answer]) => ({ id, answer }));
+}
+
+/** An id as errors repeat it. */
+export function shortened(id: string): string {
+  return id.length <= 100 ? id : `${id.slice(0, 100)}…`;
 }
 
 /** The one value that is there, in whatever style of names; undefined when there are two. */
@@ -28,9 +43,10 @@ function agreed<T>(...values: readonly T[]): T | undefined {
   return given.size === 1 ? [...given][0] : undefined;
 }
 
-function answerIn(data: Json, option: string | undefined): ApprovalAnswer {
-  // Only an offered option counts as approval.
-  if (option !== 'proceed_once' && option !== 'proceed_always') return { allow: false };
+function answerIn(data: Json, option: unknown, id: string): ApprovalAnswer {
+  if (!OPTION_IDS.some((offered) => offered === option))
+    throw invalidParams(`The decision about the call ${shortened(id)} has to select one of its options: ${OPTION_IDS.join(', ')}.`);
+  if (option === 'cancel') return { allow: false };
   const edited = editedIn(data);
   // A user who changed the proposal has not approved the original.
   if (edited === unreadable) return { allow: false, feedback: 'The user changed the proposed text, but the change could not be read.' };

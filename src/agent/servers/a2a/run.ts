@@ -55,16 +55,16 @@ export class Run {
     await turn.done;
   }
 
-  /** The user decided about calls of that task. */
+  /** True while the call of that task waits for the user's decision. */
+  awaits(task: Task, callId: string): boolean {
+    return this.#turn !== undefined && this.#outlet.task === task && this.#frontend.awaits(callId);
+  }
+
+  /** The user decided about calls of that task. Ignores calls that another message has decided since. */
   decide(task: Task, decisions: readonly Decision[]): void {
-    const isOurs = this.#turn !== undefined && this.#outlet.task === task;
-    let isKnown = false;
-    if (isOurs && this.#outlet.isSuspended) this.#outlet.resume();
-    for (const { id, answer } of decisions) isKnown = (isOurs && this.#frontend.answer(id, answer)) || isKnown;
-    if (isKnown) return;
-    // The decision matches no pending approval: only report the state.
-    if (isOurs && this.#frontend.waitsFor) this.#outlet.suspend();
-    else if (!isOurs) task.tell(task.state === 'submitted' ? 'completed' : task.state, [], {}, true);
+    const waiting = decisions.filter(({ id }) => this.awaits(task, id));
+    if (waiting.length > 0) this.#outlet.resume();
+    for (const { id, answer } of waiting) this.#frontend.answer(id, answer);
   }
 
   /** Ends the running turn; settles once it has ended. */
@@ -219,11 +219,12 @@ class TaskFrontend implements Frontend {
     });
   }
 
-  /** Returns false when no approval of that call is pending. */
-  answer(callId: string, answer: ApprovalAnswer): boolean {
-    const asked = this.#asked.get(callId);
-    asked?.answer(answer);
-    return asked !== undefined;
+  awaits(callId: string): boolean {
+    return this.#asked.has(callId);
+  }
+
+  answer(callId: string, answer: ApprovalAnswer): void {
+    this.#asked.get(callId)?.answer(answer);
   }
 
   /** The turn is over: calls that have not ended never will. */

@@ -13,7 +13,7 @@ import { findSkills, skillCommands } from '../../skills.ts';
 import { NAME, VERSION } from '../../version.ts';
 import { placeOf, type Workspace } from '../../workspace/paths.ts';
 import { bodyText, HttpError, listenHttp, sendJson } from '../httpServer.ts';
-import { decisionsIn } from './decision.ts';
+import { type Decision, decisionsIn, shortened } from './decision.ts';
 import { Run } from './run.ts';
 import { type Task, Tasks } from './tasks.ts';
 import { type ToolServer, type ToolServerAddress, toolServer } from './toolServer.ts';
@@ -215,6 +215,13 @@ interface Caller {
 /** `stream` settles when nothing more comes. */
 type Reply = { readonly result: unknown } | { readonly stream: (send: (result: unknown) => void) => Promise<void> };
 
+interface Admitted {
+  readonly task: Task;
+  readonly isNew: boolean;
+  /** Each is about a call that waits for it; none in a message of text. */
+  readonly decisions: readonly Decision[];
+}
+
 /** A client that takes no stream hears at once when its command waits for the user; it is not kept waiting longer than this. Milliseconds. */
 const FIRST_STEP = 500;
 const PAGE = 50;
@@ -273,13 +280,13 @@ export class A2aServer {
 
   #stream(params: Json, version: Version): Reply {
     const message = messageIn(version, params);
-    const { task, isNew } = this.#admit(message, params, version);
+    const { task, isNew, decisions } = this.#admit(message, params, version);
     return {
       stream: (send) => {
         // 1.0 begins every stream with the task as it stands.
         if (isNew || version === '1.0') send(wrappedTaskOn(version, task.record(isNew ? undefined : 0)));
         const ended = untilFinal(task, (update) => send(updateOn(version, update)));
-        void this.#begin(task, message);
+        void this.#begin(task, message, decisions);
         return ended;
       },
     };
@@ -288,17 +295,18 @@ export class A2aServer {
     const message = messageIn(version, params);
     const configuration = isRecord(params.configuration) ? params.configuration : {};
     const historyLength = historyLengthIn(configuration);
-    const { task } = this.#admit(message, params, version);
+    const { task, decisions } = this.#admit(message, params, version);
     const ended = untilFinal(task, () => {});
-    void this.#begin(task, message);
+    void this.#begin(task, message, decisions);
     const waits = version === '0.3' ? configuration.blocking !== false : configuration.returnImmediately !== true;
     if (waits) await ended;
     return task.record(historyLength);
   }
 
-  /** The task that a message is for; refuses one that cannot be taken now. */
-  #admit(message: Message, params: Json, version: Version): { readonly task: Task; readonly isNew: boolean } {
-    const isDecision = decisionsIn(message.parts).length > 0;
+  /** The task that a message is for, and its decisions; refuses a message that cannot be taken now. */
+  #admit(message: Message, params: Json, version: Version): Admitted {
+    const decisions = decisionsIn(message.parts);
+    const isDecision = decisions.length > 0;
     if (!isDecision && textOf(message) === '') throw invalidParams('The message holds no text and no decision.');
     const push = isRecord(params.configuration) ? pushInMessage(version, params.configuration) : undefined;
     const known = message.taskId === undefined ? undefined : this.#task(message.taskId);
@@ -306,6 +314,7 @@ export class A2aServer {
       throw invalidParams(`The task ${known.id} belongs to another context.`);
     }
     if (known?.isOver) throw taskIsOver(version, known.id, known.state);
+    this.#mustWait(known, decisions);
     const contextId = known?.contextId ?? message.contextId;
     // Rejects the message, because it must not end running work.
     if (!isDecision && contextId !== undefined && this.#runs.get(contextId)?.works) {
@@ -315,7 +324,16 @@ export class A2aServer {
     task.take(message);
     if (push) this.#notifications.set(task, push, version);
     if (push && !known) this.#notifications.announce(task);
-    return { task, isNew: !known };
+    return { task, isNew: !known, decisions };
+  }
+
+  /** Throws for a decision about a call that does not wait for one: what is decided about nothing must not look accepted. */
+  #mustWait(task: Task | undefined, decisions: readonly Decision[]): void {
+    if (decisions.length > 0 && !task) throw invalidParams('A decision has to name its task in message.taskId.');
+    for (const { id } of decisions) {
+      if (task && this.#runs.get(task.contextId)?.awaits(task, id)) continue;
+      throw invalidParams(`No call ${shortened(id)} waits for a decision in this task.`);
+    }
   }
 
   #begun(contextId: string): Task {
@@ -328,12 +346,11 @@ export class A2aServer {
   }
 
   /** Never rejects: the task reports errors. */
-  async #begin(task: Task, message: Message): Promise<void> {
+  async #begin(task: Task, message: Message, decisions: readonly Decision[] = []): Promise<void> {
+    if (decisions.length > 0) return this.#runs.get(task.contextId)?.decide(task, decisions);
     try {
       const run = await this.#runOf(task.contextId, message);
-      const decisions = decisionsIn(message.parts);
-      if (decisions.length > 0) run.decide(task, decisions);
-      else await run.prompt(task, textOf(message));
+      await run.prompt(task, textOf(message));
     } catch (error) {
       const reason = messageOf(error);
       task.tell('failed', [{ text: reason }], { [EXTENSION]: { kind: 'STATE_CHANGE', error: reason } }, true);
