@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -158,6 +159,10 @@ test('an answer of the wrong shape, an error and an unknown word count as a reje
     assert.equal(existsSync(path.join(cwd, 'a.txt')), false, JSON.stringify(answer));
   }
   assert.ok(agent.events('ApprovalResponse').every((event) => event.response === 'reject'));
+  agent.child.stdin.end();
+  await once(agent.child, 'close');
+  const logged = agent.stderr.match(/^parley-agent: the answer to request \S+ is malformed, the approval counts as rejected: .+$/gm);
+  assert.equal(logged?.length, 4, 'the log says why; an error is an answer');
 });
 
 test('cancelling while an approval or a tool of the client is open ends the turn; late answers do nothing', async (t) => {

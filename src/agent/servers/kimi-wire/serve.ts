@@ -315,9 +315,9 @@ class WireFrontend implements Frontend {
     let answer: ApprovalAnswer = { allow: false };
     // Kimi CLI from 1.6 on shows approvals only to a client that has shaken hands (wire.md §3).
     const isShown = this.#hasShakenHands || !this.#dialect.has('approvalSource');
-    if (!isShown) process.stderr.write('parley-agent: an approval waits; it is only sent to a client that has sent "initialize"\n');
+    if (!isShown) log('an approval waits; it is only sent to a client that has sent "initialize"');
     try {
-      answer = this.#read(await this.#outlet.request(message, id, signal, !isShown));
+      answer = this.#read(id, await this.#outlet.request(message, id, signal, !isShown));
     } catch {
       if (signal.aborted && signal.reason instanceof Settled) answer = signal.reason.answer;
     }
@@ -346,6 +346,7 @@ class WireFrontend implements Frontend {
         signal,
       );
       const parsed = answers.QuestionRequest.safeParse(result);
+      if (!parsed.success) logMalformed(id, 'the question counts as dismissed', parsed.error);
       return parsed.success && Object.keys(parsed.data.answers).length > 0 ? parsed.data.answers : undefined;
     } catch {
       signal.throwIfAborted();
@@ -366,6 +367,7 @@ class WireFrontend implements Frontend {
     try {
       const result = await this.#outlet.request({ type: 'ToolCallRequest', payload }, call.id, signal);
       const parsed = answers.ToolCallRequest.safeParse(result);
+      if (!parsed.success) logMalformed(call.id, 'the call fails', parsed.error);
       return (parsed.success && outcomeOf(parsed.data)) || invalidToolAnswer;
     } catch (error) {
       signal.throwIfAborted();
@@ -394,9 +396,12 @@ class WireFrontend implements Frontend {
     };
   }
 
-  #read(result: unknown): ApprovalAnswer {
+  #read(id: string, result: unknown): ApprovalAnswer {
     const parsed = answers.ApprovalRequest.safeParse(result);
-    if (!parsed.success) return { allow: false };
+    if (!parsed.success) {
+      logMalformed(id, 'the approval counts as rejected', parsed.error);
+      return { allow: false };
+    }
     const { response, feedback } = parsed.data;
     if (response !== 'reject') return { allow: true, forSession: response === 'approve_for_session' };
     const words = feedback?.trim() ?? '';
@@ -408,6 +413,14 @@ class WireFrontend implements Frontend {
     const feedback = answer.allow ? undefined : answer.feedback;
     return { request_id: id, response, ...(this.#dialect.has('feedback') ? { feedback: feedback ?? '' } : {}) };
   }
+}
+
+/** Like Kimi CLI, which has no error for a malformed answer: it goes to the log, and the echo of an approval says what it counted as. */
+function logMalformed(id: string, effect: string, error: z.core.$ZodError): void {
+  log(`the answer to request ${id} is malformed, ${effect}: ${problemsOf(error)}`);
+}
+function log(text: string): void {
+  process.stderr.write(`parley-agent: ${text}\n`);
 }
 
 interface Offered {
