@@ -9,12 +9,12 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²
 /**
  * One key for all spellings of an absolute path, to compare files by and to keep them under; never to open one. Folds case where the system does,
  * resolves `.` and `..`, and takes away what Windows ignores (trailing dots and blanks, `\\?\`, the name of the main data stream) and what macOS
- * links (`/private`).
+ * links (`/private`, the data volume). Short names (`PROGRA~1`) stay: only the disk knows them.
  */
 export function fileKey(file: string, platform: Platform): string {
   if (platform === 'win32') return windowsKey(file);
   const key = `/${resolved(file.split('/')).join('/')}`;
-  return platform === 'darwin' ? folded(withoutPrivate(key).normalize('NFC'), foldOnMac) : key;
+  return platform === 'darwin' ? folded(withoutLinks(key).normalize('NFC'), foldOnMac) : key;
 }
 
 /** True for a path that reads as one of Windows: with a drive or a share. */
@@ -22,16 +22,24 @@ export function isWindowsPath(path: string): boolean {
   return /^[A-Za-z]:[\\/]|^\\\\/.test(path);
 }
 
+/** True for two spellings of one absolute path. Compares texts first: long lists are searched by this. */
+export function isSameName(one: string, other: string, platform: Platform): boolean {
+  if (one === other) return true;
+  // Where neither is written in a roundabout way, folding changes no length.
+  if (platform !== 'darwin' && (platform === 'posix' || one.length !== other.length) && isPlain(one, platform) && isPlain(other, platform))
+    return false;
+  return fileKey(one, platform) === fileKey(other, platform);
+}
+
+/** True for a path in which the key leaves nothing out but case. */
+function isPlain(path: string, platform: Platform): boolean {
+  return platform === 'win32' ? !/\/|\\\\|[. ](?:\\|$)|.\\$|::/.test(path) : !/\/\/|\/\.{1,2}(?:\/|$)|.\/$/.test(path);
+}
+
 /** The system that a path is of, as far as its text tells: only macOS has these folders. */
 export function writtenPlatform(path: string): Platform {
   if (isWindowsPath(path)) return 'win32';
-  return /^\/(?:Users|Volumes|private)\//.test(path) ? 'darwin' : 'posix';
-}
-
-/** The key of a path whose system is unknown. For lists and for grouping, not for decisions. */
-export function writtenKey(path: string): string {
-  const platform = writtenPlatform(path);
-  return platform === 'posix' ? path : fileKey(path, platform);
+  return /^\/(?:Users|Volumes|private|System\/Volumes)\//.test(path) ? 'darwin' : 'posix';
 }
 
 /** The way from a folder to a file in it with forward slashes, '' for the folder itself; undefined when the file is elsewhere. Case is kept. */
@@ -100,9 +108,11 @@ function withoutDevicePrefix(file: string): string {
   return plain.replace(/^\/(?=[A-Za-z]:)/, '');
 }
 
-/** macOS has links to these three folders; programs name a file by either way. */
-function withoutPrivate(path: string): string {
-  return path.replace(/^\/private(?=\/(?:tmp|var|etc)(?:\/|$))/i, '');
+/** macOS has two ways to these folders, of its data volume and of `/private`; programs name a file by either. */
+function withoutLinks(path: string): string {
+  return path
+    .replace(/^\/System\/Volumes\/Data(?=\/(?:Users|Applications|Library|Volumes|private|opt|cores|home|usr\/local)(?:\/|$))/i, '')
+    .replace(/^\/private(?=\/(?:tmp|var|etc)(?:\/|$))/i, '');
 }
 
 /** The names of a path without empty ones, `.` and `..`. The first `kept` of them are none that `..` takes away. */

@@ -1,4 +1,4 @@
-import { isWindowsPath, pathBelowFolder, writtenPlatform } from './fileName.ts';
+import { fileKey, isWindowsPath, pathBelowFolder, writtenPlatform } from './fileName.ts';
 
 /* Paths as text, for code that must not depend on the machine it runs on. A path that begins with a drive or a share is a Windows path. */
 
@@ -60,6 +60,20 @@ export function pathOfUri(uri: string): string {
   if (/^[A-Za-z]:$/.test(host)) return `${host}${path.replaceAll('/', '\\')}`;
   return host === '' || host === 'localhost' ? path : `\\\\${host}${path.replaceAll('/', '\\')}`;
 }
+
+/** The path that an agent means, also where it wrote the address of a file: `file:///c%3A/a`, `/c:/a`. */
+export function namedPath(text: string): string {
+  const path = /^file:/i.test(text) ? pathOfUri(text) : text;
+  return /^\/[A-Za-z]:\//.test(path) ? path.slice(1).replaceAll('/', '\\') : path;
+}
+
+/** The key of a path whose system is unknown. For lists and for grouping, not for decisions. */
+export function writtenKey(text: string): string {
+  const path = namedPath(text);
+  const platform = writtenPlatform(path);
+  return platform === 'posix' ? path : fileKey(path, platform);
+}
+
 function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

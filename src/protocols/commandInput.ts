@@ -1,5 +1,5 @@
-import { writtenKey } from '../base/fileName.ts';
 import { DEEPEST } from '../base/json.ts';
+import { writtenKey } from '../base/paths.ts';
 import type { Approval, ApprovalDetail } from '../session/model.ts';
 
 /** The command in a call's arguments, and whether the arguments hold anything else. */

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { fileKey, isOnOtherServer, type Platform, pathBelowFolder } from '../base/fileName.ts';
+import { fileKey, isOnOtherServer, isSameName, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { guardReason } from '../base/guardedFiles.ts';
 
 /** Where a path an agent names really lies (acp.md §10.3). */
@@ -15,11 +15,9 @@ export function keyOfFile(file: string): string {
   return fileKey(file, platform);
 }
 
-/** True for two spellings of one absolute path. Compares texts first: long lists are searched by this. */
-export function isSameFile(one: string, other: string, system = platform): boolean {
-  if (one === other) return true;
-  if (system === 'posix' || (system === 'win32' && one.length !== other.length)) return false;
-  return fileKey(one, system) === fileKey(other, system);
+/** True for two spellings of one absolute path on this system. */
+export function isSameFile(one: string, other: string): boolean {
+  return isSameName(one, other, platform);
 }
 
 /**

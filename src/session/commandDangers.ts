@@ -650,7 +650,7 @@ const LABELS = new Set('bazel bazelisk buck buck2 pants docker podman nerdctl do
 const GIT_TEXT = /^(?:(?:commit|tag|merge) (?:-a?m|--message)|(?:log|shortlog) (?:-S|-G|--grep))$/;
 /** Places for installed programs and temporary files, which hold no data of the user. */
 const PUBLIC =
-  /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;
+  /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System(?!\/Volumes)|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;
 
 function isPublic(path: string): boolean {
   return PUBLIC.test(path) && !/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path);

@@ -1,5 +1,5 @@
-import { isWindowsPath, pathBelowFolder, writtenKey, writtenPlatform } from '../base/fileName.ts';
-import { isAbsolutePath } from '../base/paths.ts';
+import { isWindowsPath, pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
+import { isAbsolutePath, writtenKey } from '../base/paths.ts';
 import type { Approval, Ask, CallId, Diff, Location, Option, Part, Session, Terminal, ToolCall, Turn, TurnFile } from './model.ts';
 import { shortened, visibleText } from './visible.ts';
 

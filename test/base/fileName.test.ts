@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileKey, isOnOtherServer, type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
-import { pathOfUri, resolvePath } from '../../src/base/paths.ts';
+import { fileKey, isOnOtherServer, isSameName, type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
+import { namedPath, pathOfUri, resolvePath, writtenKey } from '../../src/base/paths.ts';
+import { byPath } from '../../src/session/select.ts';
 import { assertLinear } from '../attack/linear.ts';
 
 /** Spellings of one file. */
@@ -13,7 +14,24 @@ const same: readonly (readonly [Platform, ...string[]])[] = [
   ['win32', 'C:\\ÄÉ\\Жσ', 'c:\\äé\\жΣ'],
   ['darwin', '/Users/me/Ü.ts', '/users/ME/u\u0308.ts', '/Users/me/./x/../ü.ts'],
   ['darwin', '/ws/.vſcode', '/ws/.VSCODE'],
-  ['darwin', '/private/tmp/a', '/tmp/a', '/TMP/A'],
+  [
+    'win32',
+    'C:\\ws\\a',
+    'C:\\ws\\a\\',
+    'C:\\ws\\a ',
+    'C:\\ws\\a\\.',
+    'C:\\\\ws\\a',
+    'c:\\ws\\.\\a',
+    'c:\\ws\\b\\..\\a',
+    'c:\\ws.\\a',
+    'c:/ws\\a',
+  ],
+  ['darwin', '/private/tmp/a', '/tmp/a', '/TMP/A', '/System/Volumes/Data/private/tmp/a'],
+  ['darwin', '/private/var/a', '/var/a'],
+  ['darwin', '/private/etc/a', '/etc/a'],
+  ['darwin', '/Users/me/a', '/System/Volumes/Data/Users/me/a', '/system/volumes/data/users/Me/A', '/System/Volumes/Data/./Users/me/a'],
+  ['darwin', '/usr/local/a', '/System/Volumes/Data/usr/local/a'],
+  ['darwin', '/ws/straße', '/ws/STRAẞE'],
   ['posix', '/ws/a.ts', '/ws//a.ts', '/ws/./b/../a.ts', '/ws/a.ts/'],
 ];
 /** Two files each. */
@@ -27,6 +45,13 @@ const different: readonly (readonly [Platform, string, string])[] = [
   ['win32', 'C:\\ws\\kırmızı.md', 'C:\\ws\\kirmizi.md'],
   ['darwin', '/ws/kırmızı.md', '/ws/kirmizi.md'],
   ['win32', 'C:\\ws\\straße', 'C:\\ws\\strasse'],
+  ['win32', 'C:\\ws\\straße', 'C:\\ws\\straẞe'],
+  ['win32', 'C:\\ws\\ü', 'C:\\ws\\u\u0308'],
+  ['win32', 'C:\\PROGRA~1', 'C:\\Program Files'],
+  ['darwin', '/ws/straße', '/ws/strasse'],
+  ['darwin', '/System/Volumes/Data/other/a', '/other/a'],
+  ['darwin', '/System/Volumes/Database/Users/a', '/Users/a'],
+  ['posix', '/System/Volumes/Data/Users/a', '/Users/a'],
   ['darwin', '/ws/a.', '/ws/a'],
   ['posix', '/ws/a', '/ws/A'],
   ['posix', '/ws/a\\b', '/ws/a/b'],
@@ -36,10 +61,31 @@ const different: readonly (readonly [Platform, string, string])[] = [
 
 test('a file has one key by all its spellings', () => {
   for (const [platform, first, ...others] of same) {
-    for (const other of others) assert.equal(fileKey(other, platform), fileKey(first ?? '', platform), `${platform}: ${other} is ${first}`);
+    for (const other of others) {
+      assert.equal(fileKey(other, platform), fileKey(first ?? '', platform), `${platform}: ${other} is ${first}`);
+      assert.ok(isSameName(first ?? '', other, platform) && isSameName(other, first ?? '', platform), `${platform}: ${other} is ${first}`);
+    }
   }
-  for (const [platform, one, another] of different)
+  for (const [platform, one, another] of different) {
     assert.notEqual(fileKey(one, platform), fileKey(another, platform), `${one} is ${another}`);
+    assert.ok(!isSameName(one, another, platform) && !isSameName(another, one, platform), `${one} is ${another}`);
+  }
+});
+
+test('an address that stands for a path is the same row as the path', () => {
+  const path = 'C:\\ws\\ä.ts';
+  for (const written of ['c:/ws/ä.ts', '/c:/ws/ä.ts', 'file:///c%3A/ws/%C3%A4.ts', 'file:///C:/ws/ä.ts', 'FILE://c:/ws/ä.ts'])
+    assert.equal(writtenKey(written), writtenKey(path), written);
+  assert.equal(writtenKey('file:///ws/a%20b.ts'), writtenKey('/ws/a b.ts'));
+  assert.equal(writtenKey('/System/Volumes/Data/Users/me/a'), writtenKey('/Users/me/a'));
+  const rows = byPath(['C:\\ws\\a.ts', '/c:/ws/a.ts', 'file:///c%3A/ws/a.ts'].map((one) => ({ path: one, before: '', after: one })));
+  assert.deepEqual(
+    rows.map((row) => [row.path, row.diffs.length]),
+    [['C:\\ws\\a.ts', 3]],
+  );
+  assert.equal(namedPath('file:///c%3A/ws/a.ts'), 'c:\\ws\\a.ts');
+  assert.equal(namedPath('/c:/ws/a.ts'), 'c:\\ws\\a.ts');
+  assert.equal(namedPath('/ws/file:a'), '/ws/file:a');
 });
 
 test('the key of a plain path agrees with what path.win32 and path.posix make of it', () => {

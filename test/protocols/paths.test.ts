@@ -3,7 +3,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { isSameFile, placeOf, realPathNow } from '../../src/protocols/paths.ts';
+import { toolCall } from '../../src/protocols/acp/schema.ts';
+import { diffsOf } from '../../src/protocols/kimi-wire/codec.ts';
+import { placeOf, realPathNow } from '../../src/protocols/paths.ts';
+import { pathOf } from '../../src/protocols/qwen/tools.ts';
 
 function folderFor(t: TestContext): string {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-paths-')));
@@ -33,14 +36,6 @@ test('a path of a hundred thousand folders ends neither the stack nor the patien
   assert.equal(await placeOf(deep, [cwd]), 'guarded');
 });
 
-test('two spellings of one file are the same where the system takes them for one', () => {
-  assert.ok(isSameFile('c:\\ws\\a.ts', 'C:\\WS\\A.ts', 'win32'));
-  assert.ok(isSameFile('c:\\ws\\a.ts', 'C:/ws/a.ts', 'win32'));
-  assert.ok(!isSameFile('c:\\ws\\a.ts', 'D:\\ws\\a.ts', 'win32'));
-  assert.ok(isSameFile('/Users/me/\u00fc', '/users/ME/u\u0308', 'darwin'));
-  assert.ok(!isSameFile('/ws/a', '/ws/A', 'posix'));
-});
-
 test('links out of the workspace, also to what is not there yet', async (t) => {
   const cwd = folderFor(t);
   const away = folderFor(t);
@@ -48,4 +43,17 @@ test('links out of the workspace, also to what is not there yet', async (t) => {
   symlinkSync(path.join(away, 'not-yet'), path.join(cwd, 'dangling'));
   assert.equal(await placeOf(path.join(cwd, 'link', 'x.txt'), [cwd]), 'outside');
   assert.equal(await placeOf(path.join(cwd, 'dangling'), [cwd]), 'outside');
+});
+
+test('an agent that writes the address of a file for its path names that file, over each protocol', () => {
+  const uri = 'file:///c%3A/ws/a.ts';
+  const call = toolCall.parse({
+    toolCallId: '1',
+    content: [{ type: 'diff', path: uri, newText: 'a' }],
+    locations: [{ path: '/c:/ws/a.ts' }],
+  });
+  const [wire] = diffsOf([{ type: 'diff', path: uri, old_text: '', new_text: 'a' }]);
+  const [item] = call.content ?? [];
+  const paths = [item?.type === 'diff' && item.path, call.locations?.[0]?.path, wire?.path, pathOf({ file_path: uri }, 'C:\\ws')];
+  assert.deepEqual(paths, ['c:\\ws\\a.ts', 'c:\\ws\\a.ts', 'c:\\ws\\a.ts', 'c:\\ws\\a.ts']);
 });

@@ -114,6 +114,7 @@ test('common ones of everyday that deserve a word keep the usual answer in focus
 /** Attacks by what they do. Each is looked at before it is allowed. */
 const GRAVE: Readonly<Record<string, string>> = {
   outside: `cat ../../secret
+cat /System/Volumes/Data/Users/me/secret
 cat ~/.ssh/id_rsa
 head -c 100 /etc/passwd
 cat /w/application/a
@@ -446,6 +447,7 @@ test('a path is outside or not by the key of its file, however it is written', (
     ['/c:/ws/a', 'C:\\ws'],
     ['/private/tmp/ws/a', '/tmp/ws'],
     ['/users/me/WS/a', '/Users/me/ws'],
+    ['/System/Volumes/Data/Users/me/ws/a', '/Users/me/ws'],
   ] as const)
     assert.equal(isOutside(path, folder), false, path);
   for (const path of ['C:\\ws-twin\\a', 'C:..\\a', 'D:ws\\a', '\\a', '/c/a', '\\\\?\\D:\\ws\\a', '\\\\s\\c$\\ws\\a', '..\\a', '%X%\\a'])

@@ -1,5 +1,5 @@
 import { t } from '../../base/l10n.ts';
-import { pathInside } from '../../base/paths.ts';
+import { namedPath, pathInside } from '../../base/paths.ts';
 import type { ApprovalDetail, Ask, Diff, Fault, Field, Location, Option, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { withArguments, withoutFolder } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
@@ -166,7 +166,7 @@ function rfcStatus(call: RfcToolCall, asked: boolean): Snapshot['status'] {
 }
 
 function toDiff(diff: RfcFileDiff): Diff {
-  const path = diff.file_path || diff.file_name || '';
+  const path = namedPath(diff.file_path || diff.file_name || '');
   if (diff.new_content == null && diff.formatted_diff) return { path, before: '', after: diff.formatted_diff, summary: true };
   return { path, before: diff.old_content == null ? null : lines(diff.old_content), after: lines(diff.new_content ?? '') };
 }
@@ -348,12 +348,12 @@ function titleOf(call: GeminiCall): string {
 
 function pathIn(args: unknown): string {
   const path = isRecord(args) ? (args.file_path ?? args.path) : undefined;
-  return typeof path === 'string' ? path : '';
+  return typeof path === 'string' ? namedPath(path) : '';
 }
 
 function editOf(change: Pick<Confirmation, 'filePath' | 'fileName' | 'originalContent' | 'newContent' | 'fileDiff'>, args: unknown): Diff {
   // The whole path stands in the arguments where the change has only the name.
-  const path = change.filePath || pathIn(args) || change.fileName || '';
+  const path = namedPath(change.filePath || pathIn(args) || change.fileName || '');
   if (change.newContent == null) return { path, before: '', after: change.fileDiff ?? '', summary: true };
   return { path, before: change.originalContent == null ? null : lines(change.originalContent), after: lines(change.newContent) };
 }
@@ -363,7 +363,7 @@ function resultDiff(call: GeminiCall): Diff | undefined {
   if (shown.success && shown.data.type === 'diff') {
     const { path, beforeText, afterText } = shown.data;
     return {
-      path: path || pathIn(call.request.args),
+      path: namedPath(path ?? '') || pathIn(call.request.args),
       before: beforeText == null ? null : lines(beforeText),
       after: lines(afterText ?? ''),
     };

@@ -1,7 +1,6 @@
-import { writtenKey } from '../../base/fileName.ts';
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { resolvePath } from '../../base/paths.ts';
+import { resolvePath, writtenKey } from '../../base/paths.ts';
 import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
 import { sameMeaning } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';

@@ -1,6 +1,6 @@
-import { writtenKey } from '../../base/fileName.ts';
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
+import { writtenKey } from '../../base/paths.ts';
 import { type Call, find, keys, put, type Table } from '../../conversation/state.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { namedPath } from '../../base/paths.ts';
 
 /**
  * The messages of agents in version 1 (docs/protocols/acp.md). Lenient where agents are: a field of the wrong shape counts as absent, a bad list member is
@@ -59,7 +60,9 @@ const otherBlock = z.looseObject({ type: z.string() });
 export const contentBlock = z.union([textBlock, imageBlock, audioBlock, linkBlock, resourceBlock, otherBlock]);
 export type ContentBlock = z.output<typeof contentBlock>;
 
-const diffItem = z.object({ type: z.literal('diff'), path: id, oldText: softText, newText: text, _meta: meta });
+/** Some agents write the address of a file for its path. */
+const filePath = z.pipe(id, z.transform(namedPath));
+const diffItem = z.object({ type: z.literal('diff'), path: filePath, oldText: softText, newText: text, _meta: meta });
 /** `lines`: where the two texts begin in their files, when that was said. `summary`: the new text is a sentence about the change. */
 export type DiffItem = z.output<typeof diffItem> & { readonly lines?: readonly [number, number]; readonly summary?: true };
 export const contentItem = z.object({ type: z.literal('content'), content: contentBlock });
@@ -75,7 +78,7 @@ export const toolCall = z.object({
   kind: softText,
   status: softText,
   content: soft(listOf(toolContent)),
-  locations: soft(listOf(z.object({ path: id, line: soft(z.number()) }))),
+  locations: soft(listOf(z.object({ path: filePath, line: soft(z.number()) }))),
   rawInput: z.optional(z.unknown()),
   rawOutput: z.optional(z.unknown()),
   _meta: meta,

@@ -1,6 +1,6 @@
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { resolvePath } from '../../base/paths.ts';
+import { namedPath, resolvePath } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { Answer } from '../../session/intents.ts';
 import type {
@@ -181,7 +181,7 @@ export function titleOf(tool: string, input: unknown): string {
 export function locationsOf(input: unknown, cwd: string): readonly Location[] {
   const said = stringIn(input, 'path') ?? stringIn(input, 'file_path');
   if (said === undefined || said === '') return [];
-  const path = resolvePath(cwd, said);
+  const path = resolvePath(cwd, namedPath(said));
   const line = numberIn(input, 'line_offset') ?? numberIn(input, 'line');
   return [line !== undefined && Number.isSafeInteger(line) && line >= 1 ? { path, line } : { path }];
 }
@@ -220,7 +220,8 @@ export function diffsOf(blocks: readonly DisplayBlock[]): readonly Diff[] {
 }
 
 function diffOf(block: DiffBlock, among: readonly DisplayBlock[]): Diff {
-  const { path, old_text: before, new_text: after } = block;
+  const { old_text: before, new_text: after } = block;
+  const path = namedPath(block.path);
   if (block.is_summary) return { path, before, after, summary: true };
   if (before === '' && !isInsertion(block, among)) return { path, before: null, after };
   return {

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { pathInside, resolvePath } from '../../base/paths.ts';
+import { namedPath, pathInside, resolvePath } from '../../base/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { ApprovalDetail, Diff, Field, Location, Option, Plan, ToolKind } from '../../session/model.ts';
@@ -128,7 +128,7 @@ export function mcpName(name: string): { readonly server: string; readonly tool:
 export function pathOf(input: Readonly<Record<string, unknown>>, cwd: string): string | undefined {
   for (const key of ['file_path', 'notebook_path', 'path', 'absolute_path', 'filePath']) {
     const value = input[key];
-    if (typeof value === 'string' && value !== '') return resolvePath(cwd, value);
+    if (typeof value === 'string' && value !== '') return resolvePath(cwd, namedPath(value));
   }
   return undefined;
 }
