@@ -513,7 +513,11 @@ test('a change nobody reported is counted when the disk shows it, and only then'
   script.last().endTurn();
   const counted = () => changedFiles(now().turns[0] ?? assert.fail()).map((one) => path.basename(one.path));
   assert.deepEqual(counted(), ['told.txt'], 'nothing before the disk was looked at');
-  for (let n = 0; n < 2000 && counted().length < 4; n += 1) await settle();
+  await new Promise<void>((resolve) => {
+    const look = () => counted().length >= 4 && resolve();
+    live.store.onChange(look);
+    look();
+  });
   assert.deepEqual(counted(), ['made.txt', 'piece-made.txt', 'grown.txt', 'told.txt']);
   live.dispose();
 });
