@@ -113,5 +113,5 @@ export const MOST_ASKS = 100;
 /** Told once when more is asked. */
 function tooManyAsked(): SessionEvent {
   const text = t('The agent asks more than {0} things at once. What it asked beyond that was answered as not allowed.', MOST_ASKS);
-  return { type: 'notice', notice: { level: 'warn', text, passing: true } };
+  return { type: 'notice', notice: { level: 'warn', text } };
 }

@@ -491,9 +491,9 @@ function interrupted(): string {
 function noticeOf(trouble: JournalTrouble): Notice {
   switch (trouble.kind) {
     case 'failing':
-      return { level: 'warn', text: failingText(trouble) };
+      return { level: 'warn', text: failingText(trouble), about: 'saving' };
     case 'recovered':
-      return { level: 'info', text: t('This conversation is saved again.') };
+      return { level: 'info', text: t('This conversation is saved again.'), about: 'saving' };
     case 'moved':
       return {
         level: 'warn',

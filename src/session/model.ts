@@ -409,10 +409,8 @@ export interface Notice {
   readonly next?: readonly Remedy[];
   /** The turn it is about; it goes away with the turn's end. */
   readonly turnId?: TurnId;
-  /** The notice is momentary: the user's next message removes it. */
-  readonly passing?: true;
-  /** A notice about a silent agent: the next one about that replaces it, and a restart of the agent removes it. */
-  readonly about?: 'silence';
+  /** What goes on while the notice stands, so that no prompt removes it: the next notice about the same does. */
+  readonly about?: 'silence' | 'saving';
 }
 export interface Fault {
   readonly message: string;

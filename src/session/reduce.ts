@@ -115,7 +115,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'corrections.set':
       return setCorrections(session, event.texts);
     case 'queue.set':
-      return event.queue.length === 0 && session.queue.length === 0 ? session : { ...session, queue: event.queue };
+      return setQueue(session, event.queue);
     case 'plan.set':
       return event.plan ? { ...session, plan: event.plan } : withoutFact(session, 'plan');
     case 'commands.set':
@@ -165,7 +165,7 @@ function startTurn(session: Session, { turnId, at, prompt }: EventOf<'turn.start
   return {
     ...session,
     turns: [...session.turns, { id: turnId, startedAt: at, ...said, parts: [], status: 'running' }],
-    notices: session.partial || prompt.length === 0 ? session.notices : withoutHints(session.notices),
+    notices: session.partial || prompt.length === 0 ? session.notices : session.notices.filter(({ level }) => level !== 'info'),
     // The prompt may have returned to the queue from the turn before.
     queue: session.queue.filter((one) => one.turnId !== turnId),
   };
@@ -188,7 +188,7 @@ function withoutFact(session: Session, fact: 'plan' | 'mode'): Session {
 }
 
 function addNotice(session: Session, notice: Notice): Session {
-  const others = notice.about === 'silence' ? withoutSilence(session.notices) : session.notices;
+  const others = notice.about ? session.notices.filter(({ about }) => about !== notice.about) : session.notices;
   return { ...session, notices: [...others, notice].slice(-NOTICES_KEPT) };
 }
 
@@ -276,10 +276,16 @@ function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedP
     .map(({ id, content }) => ({ turnId: id, content, held: true }));
 }
 
-/** Drops information and momentary notices, which the user has read before the next prompt; a turn that the agent begins by itself drops none. */
-function withoutHints(notices: readonly Notice[]): readonly Notice[] {
-  const isHint = ({ level, passing }: Notice) => level === 'info' || passing === true;
-  return notices.some(isHint) ? notices.filter((one) => !isHint(one)) : notices;
+/** A prompt that the user has just sent removes the notices read before; those that come while it waits stay for its whole turn. */
+function setQueue(session: Session, queue: readonly QueuedPrompt[]): Session {
+  if (queue.length === 0 && session.queue.length === 0) return session;
+  const waited = new Set(session.queue.flatMap((one) => (one.held ? [] : one.turnId)));
+  const isSent = ({ turnId, held, feedback }: QueuedPrompt) => !held && !feedback && !waited.has(turnId);
+  return { ...session, queue, notices: queue.some(isSent) ? session.notices.filter(goesOnStill) : session.notices };
+}
+
+function goesOnStill({ level, about, turnId }: Notice): boolean {
+  return level !== 'info' && (about !== undefined || turnId !== undefined);
 }
 
 function withoutSilence(notices: readonly Notice[]): readonly Notice[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionEvent } from '../../src/session/events.ts';
-import type { Approval, Session, ToolCall } from '../../src/session/model.ts';
+import type { Approval, Content, Notice, QueuedPrompt, Session, ToolCall } from '../../src/session/model.ts';
 import { NOTICES_KEPT, newSession, reduce, TERMINAL_TAIL } from '../../src/session/reduce.ts';
 import { callsOf, findTerminal } from '../../src/session/select.ts';
 
@@ -189,19 +189,28 @@ test('7b. a terminal is never cut inside a character', () => {
   assert.equal(findTerminal(session, 'x')?.dropped, 2);
 });
 
-test('what was only told leaves with the next prompt; warnings stay, and what came while a conversation was read', () => {
-  const info = { level: 'info', text: 'The agent has started over.' } as const;
-  const warn = { level: 'warn', text: 'No key.' } as const;
-  const prompt = [{ type: 'text', text: 'go on' }] as const;
-  const began = (turnId: string, said: typeof prompt | readonly [] = prompt) =>
-    ({ type: 'turn.started', turnId, prompt: said, at: 1 }) as const;
-  let session = newSession('s', { protocol: 'p', name: 'A' }, '/w');
-  for (const notice of [info, warn]) session = reduce(session, { type: 'notice', notice });
-  assert.deepEqual(reduce(session, began('t')).notices, [warn]);
-  const passing = { level: 'warn', text: 'Careful.', passing: true } as const;
-  assert.deepEqual(reduce(reduce(session, { type: 'notice', notice: passing }), began('t')).notices, [warn], 'about what went on then');
-  assert.deepEqual(reduce(session, began('t', [])).notices, [info, warn], 'a turn that nobody asked for');
-  assert.deepEqual(reduce(reduce(session, { type: 'history.started' }), began('t')).notices, [info, warn]);
+test('a prompt that is sent removes the notices read before, not those of what still goes on or those that come while it waits', () => {
+  const notice = (text: string, rest: Partial<Notice> = {}) => ({ type: 'notice', notice: { level: 'warn', text, ...rest } }) as const;
+  const queued = (turnId: string, rest: Partial<QueuedPrompt> = {}): QueuedPrompt => ({ turnId, content: [], ...rest });
+  const send = (...queue: readonly QueuedPrompt[]) => ({ type: 'queue.set', queue }) as const;
+  const started = (turnId: string, prompt: readonly Content[] = [{ type: 'text', text: 'go on' }]) =>
+    ({ type: 'turn.started', turnId, prompt, at: 1 }) as const;
+  const left = (...events: readonly SessionEvent[]) => events.reduce(reduce, fresh()).notices.map(({ text }) => text);
+
+  const seen = [notice('Not written.', { level: 'error' }), notice('No key.'), notice('Begun anew.', { level: 'info' })];
+  assert.deepEqual(left(...seen, send(queued('t'))), []);
+  assert.deepEqual(left(send(queued('t')), ...seen, send(), started('t')), ['Not written.', 'No key.'], 'nobody has read them before');
+  assert.deepEqual(left(send(queued('t')), ...seen, send(queued('t'), queued('u'))), [], 'the second prompt is sent');
+  assert.deepEqual(left(send(queued('t', { held: true })), ...seen, send(queued('t'))), [], 'sent after all');
+  for (const not of [queued('t', { held: true }), queued('t', { feedback: true })])
+    assert.equal(left(...seen, send(not)).length, 3, 'words with a rejection and what is held are no next prompt');
+  const lasting = [notice('Not saved.', { about: 'saving' }), notice('It does not answer.', { about: 'silence' })];
+  assert.deepEqual(left(...lasting, send(queued('t'))), ['Not saved.', 'It does not answer.']);
+  const saved = notice('Saved again.', { level: 'info', about: 'saving' });
+  assert.deepEqual(left(...lasting, saved), ['It does not answer.', 'Saved again.']);
+  assert.deepEqual(left(...lasting, saved, send(queued('t'))), ['It does not answer.']);
+  assert.equal(left(...seen, started('t', [])).length, 3, 'a turn that nobody asked for');
+  assert.equal(left(...seen, { type: 'history.started' }, started('t')).length, 3, 'a conversation that is read');
 });
 
 test('a copy keeps the name it was given until the agent has one of its own for it', () => {

@@ -17,8 +17,7 @@ const notice = z.looseObject({
   text,
   next: optional(list(remedy)),
   turnId: optional(text),
-  passing: optional(yes),
-  about: optional(z.literal('silence')),
+  about: optional(z.enum(['silence', 'saving'])),
 });
 const agent = z.looseObject({ protocol: text, name: text, own: optional(text), version: optional(text) });
 const offers = z.looseObject({

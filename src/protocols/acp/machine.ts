@@ -618,7 +618,7 @@ class AcpStep extends Step<AcpState> {
     const answer = error ? undefined : this.codec.sessionAnswer.safeParse(result ?? {});
     if (error || !answer?.success) {
       const why = error ? faultOf(error).message : misfit(request.method, answer?.error ?? { issues: [] });
-      return this.warn(t('The agent refused: {0}', why), { passing: true });
+      return this.warn(t('The agent refused: {0}', why));
     }
     if (answer.data.configOptions) settings.config = answer.data.configOptions;
     const events = answer.data.configOptions ? settingEvents(settings) : settingDone(settings, request.done);
@@ -898,7 +898,7 @@ class AcpStep extends Step<AcpState> {
   mention(notice: Notice, lane = this.state.turn?.main): void {
     const { turn } = this.state;
     if (turn && lane) this.addPart(turn, lane, { kind: 'notice', notice });
-    else this.emit({ type: 'notice', notice: { ...notice, passing: true } });
+    else this.emit({ type: 'notice', notice });
   }
 
   // --- messages, piece by piece or whole
@@ -1729,7 +1729,7 @@ class AcpStep extends Step<AcpState> {
       case 'set':
         return this.settingAnswered(id, result, error);
       case 'stop':
-        return error ? this.warn(t('The agent refused: {0}', faultOf(error).message), { passing: true }) : undefined;
+        return error ? this.warn(t('The agent refused: {0}', faultOf(error).message)) : undefined;
       case 'edit':
         return this.editRead(id, result);
       case 'exit':
@@ -1783,7 +1783,7 @@ class AcpStep extends Step<AcpState> {
       }
     }
   }
-  warn(text: string, about: Pick<Notice, 'turnId' | 'passing'> = {}): void {
+  warn(text: string, about: Pick<Notice, 'turnId'> = {}): void {
     this.emit({ type: 'notice', notice: { level: 'warn', text, ...about } });
   }
 }
