@@ -233,7 +233,7 @@ function approvalCommands(deps: CommandDeps) {
     // The keybindings of the answers pass their letter.
     'parley.diffAnswers': (uri?: unknown) => {
       const ask = askInFront(uri);
-      if (ask) approvals.show(ask.sessionId, ask.askId, typeof uri === 'string' ? uri : undefined);
+      if (ask) approvals.showFromDiff(ask.sessionId, ask.askId, typeof uri === 'string' ? uri : undefined);
     },
     'parley.diffFeedback': async (uri?: unknown) => {
       const ask = askInFront(uri);

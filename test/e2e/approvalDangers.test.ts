@@ -60,6 +60,35 @@ test(
 );
 
 test(
+  'the mouse answers over the text that is looked at, and the keyboard is back in the chat',
+  inWindow(async ({ window }) => {
+    const { pick, page, chat } = window;
+    const lens = (name: string) => page.locator('.codelens-decoration a', { hasText: name });
+    for (const by of ['Reject', 'More answers']) {
+      await chat.composer.click();
+      const answer = ask(run(`mouse-${by}`, 'rm -rf src'));
+      await pick.focusedRow('Look first').waitFor();
+      await pick.readable();
+      await page.keyboard.press('Enter');
+      await pick.gone();
+      await lens('Reject').waitFor();
+      assert.match((await lens('Reject').getAttribute('title')) ?? '', /^Reject \(.*K X.*\)$/);
+      await lens(by).click();
+      if (by !== 'Reject') {
+        await pick.focusedRow('Look first').waitFor();
+        await pick.readable();
+        await page.keyboard.press('r');
+        await pick.focusedRow('Reject').waitFor();
+        await page.keyboard.press('Enter');
+      }
+      assert.deepEqual((await answer).result, chosen('no'));
+      await chat.composer.and(chat.frame.locator(':focus')).waitFor();
+      await page.locator('.tab', { hasText: 'Look first' }).waitFor({ state: 'detached' });
+    }
+  }),
+);
+
+test(
   'the dangerous part of a long line is in the pick and on the card',
   inWindow(async (scene) => {
     const { pick, chat } = scene.window;

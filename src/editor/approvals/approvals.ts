@@ -90,16 +90,22 @@ export class Approvals implements Disposable {
     return this.#view?.place;
   }
 
-  /** Shows this ask again with that letter's answer in focus. False when it is not open any more. */
-  show(sessionId: SessionId, askId: AskId, letter?: string): boolean {
+  /** Shows this ask again. False when it is not open any more. */
+  show(sessionId: SessionId, askId: AskId): boolean {
     this.refresh();
     const key = keyOf(sessionId, askId);
     if (this.#view?.key === key) return true;
     const found = this.#queue.want(key);
-    if (found && letter !== undefined) this.#focus.resume();
     this.refresh();
-    if (letter !== undefined && this.#view?.key === key) this.#view.pick.focus?.(letter);
     return found;
+  }
+
+  /** Shows this ask again from its diff or text, with that letter's answer in focus. The answer leads back to where the keyboard was before. */
+  showFromDiff(sessionId: SessionId, askId: AskId, letter?: string): void {
+    if (this.#view?.key === keyOf(sessionId, askId)) return;
+    this.#focus.resume();
+    this.show(sessionId, askId);
+    if (letter !== undefined && this.#view?.key === keyOf(sessionId, askId)) this.#view.pick.focus?.(letter);
   }
 
   /** Shows the pending asks, oldest first. False when there are none. */
@@ -133,7 +139,9 @@ export class Approvals implements Disposable {
     const answer = how === 'accept' ? once : reject;
     if (answer?.does.kind !== 'option' && answer?.does.kind !== 'stop') return false;
     const inDiff = this.#inDiff?.key === keyOfOpen(found) ? this.#inDiff : undefined;
+    this.#takeOver(found);
     await this.#choose(found, found.ask, answer);
+    await this.#goBack();
     await this.#leaveDiff(inDiff);
     return true;
   }
@@ -145,6 +153,7 @@ export class Approvals implements Disposable {
     const answer = this.#answersTo(sessionId, found.ask).answers.find(({ does }) => does.kind === 'feedback');
     if (answer?.does.kind !== 'feedback') return false;
     const inDiff = this.#inDiff?.key === keyOfOpen(found) ? this.#inDiff : undefined;
+    this.#takeOver(found);
     await this.#rejectWithWords(found, found.ask, answer.does);
     await this.#goBack();
     await this.#leaveDiff(inDiff);
@@ -222,6 +231,14 @@ export class Approvals implements Disposable {
     this.#left();
     this.#focus.forget();
     view?.pick.dispose();
+  }
+
+  /** The user answers beside the pick, in the diff: the keyboard still returns to where the pick took it from. */
+  #takeOver(one: OpenAsk): void {
+    if (this.#view?.key !== keyOfOpen(one)) return this.#focus.resume();
+    const { pick } = this.#view;
+    this.#left();
+    pick.dispose();
   }
 
   /** Records that the pick has left the screen. */

@@ -10,6 +10,7 @@ import { mergedInto } from '../../session/merge.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { isSavedForAgent, onSavesTyped } from '../files.ts';
 import type { ReviewDocuments } from './documents.ts';
+import { lensTooltip } from './lensKeys.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;
@@ -194,7 +195,7 @@ export class FileHunks implements Disposable {
     if (reviewed) this.#shown.set(uri.toString(), reviewed);
     const decisions = (reviewed?.hunks ?? []).flatMap((one, at) => {
       const range = rangeOf(one, document);
-      const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [uri, one.afterLine] });
+      const lens = (title: string, command: string) => new vscode.CodeLens(range, lensCommand(title, command, [uri, one.afterLine]));
       const gone = one.hunk.before.length;
       // A diff shows the removed lines itself.
       const peek = gone > 0 && isPlainTab(uri) ? [lens(vscode.l10n.t('Show removed ({0})', gone), SHOW_REMOVED)] : [];
@@ -206,11 +207,18 @@ export class FileHunks implements Disposable {
   }
 }
 
+/** The command of a lens, with its keys in the tooltip. */
+export function lensCommand(title: string, command: string, args: readonly unknown[]): vscode.Command {
+  const isLocal = vscode.env.uiKind === vscode.UIKind.Desktop && vscode.env.remoteName === undefined;
+  const tooltip = lensTooltip(title, command, isLocal ? (process.platform === 'darwin' ? 'mac' : 'other') : 'either');
+  return { title, command, arguments: [...args], ...(tooltip === undefined ? {} : { tooltip }) };
+}
+
 /** Lenses for agent changes on disk that the unsaved text lacks: their places, and the ways to merge the two. */
 function besideLenses({ uri, lineCount }: vscode.TextDocument, beside: UnsavedBeside | undefined): readonly vscode.CodeLens[] {
   return [...new Set(beside?.lines)].flatMap((line) => {
     const range = new vscode.Range(Math.min(line, lineCount - 1), 0, Math.min(line, lineCount - 1), 0);
-    const lens = (title: string, command: string) => new vscode.CodeLens(range, { title, command, arguments: [uri] });
+    const lens = (title: string, command: string) => new vscode.CodeLens(range, lensCommand(title, command, [uri]));
     return [
       lens(vscode.l10n.t('Changed on disk'), ''),
       ...(beside && mergedUnsaved(beside) !== undefined ? [lens(vscode.l10n.t('Merge'), MERGE_UNSAVED)] : []),

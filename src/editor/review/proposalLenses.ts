@@ -7,6 +7,7 @@ import type { Approval } from '../../session/model.ts';
 import { compareTexts, hunksOfSegments } from '../../session/segments.ts';
 import { byPath, findAsk } from '../../session/select.ts';
 import { REVIEW_SCHEME } from './documents.ts';
+import { lensCommand } from './fileHunks.ts';
 import type { Review } from './review.ts';
 
 /** Shows the answers to a pending edit above each of its changes, in the proposed side of its diff. */
@@ -40,8 +41,7 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
   const accept = once && acceptLabel(once.label, ask, hunks);
   return hunks.flatMap(({ line: at, isIn }, index) => {
     const line = Math.min(at, document.lineCount - 1);
-    const lens = (title: string | undefined, command: string) =>
-      title === undefined ? [] : [new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: [uri, at] })];
+    const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, [uri, at])]);
     if (!isIn) {
       return [
         ...lens(vscode.l10n.t('Put back'), 'parley.toggleHunk'),
@@ -53,14 +53,17 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
 }
 
 function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined, { reject, answers }: ApprovalAnswers): vscode.CodeLens[] {
-  const lens = (title: string | undefined, command: string) =>
-    title === undefined ? [] : [new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: [uri, line] })];
+  const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, [uri, line])]);
   return [
     ...lens(accept, 'parley.acceptDiff'),
     ...lens(vscode.l10n.t('More answers'), 'parley.diffAnswers'),
     ...lens(reject?.label, 'parley.rejectDiff'),
     ...(answers.some((one) => one.means === 'feedback') ? lens(vscode.l10n.t('Feedback'), 'parley.diffFeedback') : []),
   ];
+}
+
+function lensAt(line: number, title: string, command: string, args: readonly unknown[]): vscode.CodeLens {
+  return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), lensCommand(title, command, args));
 }
 
 /** Accepting applies the whole proposal wherever it is pressed: the label over one change says how much that is. */
