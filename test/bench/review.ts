@@ -146,7 +146,7 @@ async function inWindow(): Promise<void> {
   const both = (of: typeof opened) => `${of.ms.toFixed(0)} ms, longest task ${of.longestTask.toFixed(0)} ms`;
   print('in the workbench, 50,000 lines with 500 hunks: opened until Keep is there', both(opened));
   print('the same file with nothing to review, until its text is there', both(openedPlain));
-  print('one of the 500 hunks undone by its lens, until the others are counted anew', both(undone.one));
+  print('one of the 500 hunks undone by key, until the next, counted anew, is there', both(undone.one));
   print('all others undone at once, until no Keep is left', both(undone.all));
   print('from the last byte to the hunk in the open editor (median of 10)', `${visible.toFixed(0)} ms`);
   for (const when of ['rest', 'turn'] as const) {
