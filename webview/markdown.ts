@@ -127,7 +127,7 @@ function escaped(text: string): string {
 /** Limit of `*` and `_` in one paragraph, heading, cell or list line; beyond it they stay literal, as pairing them takes quadratic time. */
 const MOST_MARKS = 200;
 /** UTF-16 units of a heading that is underlined; a longer one is a paragraph. */
-const LONGEST_HEADING = 2_000;
+const LONGEST_HEADING = 1_000;
 /** Limit of nested quotes and lists; deeper content is a paragraph. Each level is a nested call. */
 const DEEPEST = 50;
 
@@ -162,9 +162,9 @@ class BoundTokenizer extends Tokenizer {
 
   /** Looks for the line below a heading as far as a heading goes, not to the end of the text. */
   override lheading(src: string): ReturnType<Tokenizer['lheading']> {
-    if (src.length <= LONGEST_HEADING) return super.lheading(src);
-    const near = src.slice(0, LONGEST_HEADING);
-    return super.lheading(near.slice(0, near.lastIndexOf('\n') + 1));
+    const near = src.length <= LONGEST_HEADING ? src : src.slice(0, src.lastIndexOf('\n', LONGEST_HEADING) + 1);
+    // The parser's own expression tries each character as the last one.
+    return /\n {0,3}(?:=+|-+) *(?:\n|$)/.test(near) ? super.lheading(near) : undefined;
   }
 
   override blockquote(src: string): ReturnType<Tokenizer['blockquote']> {

@@ -17,13 +17,15 @@ interface OpenFence {
   drawn: number;
 }
 
-/** UTF-16 units from which an unfinished block is read again only after growing by a sixteenth, so that its cost stays linear. */
-const LONG_BLOCK = 16 * 1024;
-const CATCH_UP_MS = 200;
+/** UTF-16 units of the longest block; a longer one goes on in a block of its own. An unfinished block is read again with each piece of text. */
+const LONGEST_BLOCK = 16 * 1024;
+/** UTF-16 units of the longest head of a table that is repeated where the table goes on. */
+const LONGEST_HEAD = LONGEST_BLOCK / 8;
 /** Blocks in one box, which the browser skips while it is out of sight. */
 const BLOCKS_TOGETHER = 40;
-/** UTF-16 units of accumulated text drawn per frame. */
+/** UTF-16 units of accumulated text drawn per frame, and of a complete text drawn at once. */
 const A_FRAME = 4_000;
+const AT_ONCE = 12_000;
 /** A label in brackets, of at most 999 characters as everywhere, without a following parenthesis: it may be defined later. */
 const MAY_LINK = /\[[^\]]{1,999}\](?!\()/;
 
@@ -69,7 +71,6 @@ export class MarkdownView {
   stop(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
-    this.#drawing.stop();
   }
 
   /** The added text; undefined when the text was replaced. */
@@ -88,10 +89,10 @@ export class MarkdownView {
 
   /** Draws received text; of a long one only a beginning for now. */
   #work(): void {
-    const whole = this.#done || this.#waiting.length <= A_FRAME;
+    const whole = this.#waiting.length <= (this.#done ? AT_ONCE : A_FRAME);
     const now = whole ? this.#waiting : this.#waiting.slice(0, A_FRAME);
     this.#waiting = this.#waiting.slice(now.length);
-    this.#drawing.append(now, this.#done);
+    this.#drawing.append(now, this.#done && whole);
     if (!whole && this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#goOn());
   }
 
@@ -111,9 +112,6 @@ class Drawing {
   #heldBack = '';
   #growing: (Box | undefined)[] = [];
   #fence: OpenFence | undefined;
-  /** UTF-16 units of the tail that have been read. */
-  #read = 0;
-  #late: ReturnType<typeof setTimeout> | undefined;
   #done = false;
 
   constructor(root: HTMLElement) {
@@ -129,40 +127,36 @@ class Drawing {
     this.#draw();
   }
 
-  stop(): void {
-    clearTimeout(this.#late);
-    this.#late = undefined;
-  }
-
   #draw(): void {
-    for (;;) {
-      if (this.#fence && !this.#fill(this.#fence)) return;
-      if (!this.#done && this.#waits()) return;
-      this.stop();
-      this.#read = this.#tail.length;
-      const blocks = blocksOf(this.#tail, this.#links.definitions);
+    while (!this.#fence || this.#fill(this.#fence)) {
+      const part = this.#tail.slice(0, this.#tail.length > LONGEST_BLOCK ? blockEnd(this.#tail) : undefined);
+      const isCut = part.length < this.#tail.length;
+      const blocks = blocksOf(part, this.#links.definitions);
       const opening = openFence(blocks.at(-1));
       const drawn = opening ? blocks.slice(0, -1) : blocks;
-      this.#paint(drawn, opening || this.#done ? drawn.length : finishedCount(drawn));
-      if (!opening) return;
-      const code = new CodeBlock(opening.info);
-      this.#chunks.show([code.box]);
-      this.#chunks.finish(1);
-      this.#fence = { mark: opening.mark, code, drawn: 0 };
-      this.#tail = opening.body;
-      this.#read = 0;
+      const finished = opening || (this.#done && !isCut) ? drawn.length : finishedCount(drawn);
+      if (opening) this.#open(drawn, opening, this.#tail.slice(part.length));
+      else if (!isCut) return this.#paint(drawn, finished);
+      else if (finished > 0) this.#paint(drawn.slice(0, finished), finished);
+      else this.#endBlock(drawn);
     }
   }
 
-  #waits(): boolean {
-    const grown = this.#tail.length - this.#read;
-    if (this.#tail.length < LONG_BLOCK || grown > this.#tail.length / 16) return false;
-    this.#late ??= setTimeout(() => {
-      this.#read = 0;
-      this.#late = undefined;
-      this.#draw();
-    }, CATCH_UP_MS);
-    return true;
+  #open(before: readonly Token[], { info, mark, body }: Opening, rest: string): void {
+    this.#paint(before, before.length);
+    const code = new CodeBlock(info);
+    this.#chunks.show([code.box]);
+    this.#chunks.finish(1);
+    this.#fence = { mark, code, drawn: 0 };
+    this.#tail = body + rest;
+  }
+
+  /** Ends a block that is too long where it is. A table goes on in one with the same head. */
+  #endBlock(drawn: readonly Token[]): void {
+    this.#paint(drawn, drawn.length);
+    const last = drawn.at(-1);
+    const head = last?.type === 'table' ? (/^.*\n.*\n/.exec(last.raw)?.[0] ?? '') : '';
+    if (head.length <= LONGEST_HEAD) this.#tail = head + this.#tail;
   }
 
   /** Draws the new blocks; the first `keep` blocks are finished and leave the tail. */
@@ -178,7 +172,6 @@ class Drawing {
     }
     this.#growing = boxes;
     this.#tail = this.#tail.slice(blocks.slice(0, keep).reduce((sum, block) => sum + block.raw.length, 0));
-    this.#read = this.#tail.length;
     this.#links.define(blocks.slice(0, keep));
   }
 
@@ -319,6 +312,16 @@ function finishedCount(blocks: readonly Token[]): number {
   const open = blocks.findLastIndex(({ raw, type }) => type === 'paragraph' && opensMath(raw));
   const rest = blocks.slice(open).map(({ raw }) => raw);
   return open >= 0 && open < most && opensMath(rest.join('')) ? open : most;
+}
+
+/** Where the first block of a text ends if it is too long: before a line that is not indented, if there is one. */
+function blockEnd(text: string): number {
+  for (let end = text.lastIndexOf('\n', LONGEST_BLOCK - 1); end > LONGEST_BLOCK / 2; end = text.lastIndexOf('\n', end - 1)) {
+    if (/\S/.test(text[end + 1] ?? '')) return end + 1;
+  }
+  const space = Math.max(text.lastIndexOf('\n', LONGEST_BLOCK - 1), text.lastIndexOf(' ', LONGEST_BLOCK - 1));
+  if (space > LONGEST_BLOCK / 2) return space + 1;
+  return /[\uD800-\uDBFF]/.test(text[LONGEST_BLOCK - 1] ?? '') ? LONGEST_BLOCK - 1 : LONGEST_BLOCK;
 }
 
 function isDrawn(block: Token): boolean {

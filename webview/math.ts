@@ -6,6 +6,8 @@ import { loaded, onDemand } from './onDemand.ts';
 
 /** Longest formula drawn, in UTF-16 units; longer ones stay as written. */
 const LONGEST = 4_000;
+/** Milliseconds of drawing formulas in one frame. */
+const STRETCH = 8;
 const IN_LINE = /^(?:\$(?![\s$])((?:\\[^\n]|[^\\$\n]){1,1000}?)(?<!\s)\$(?![\w$])|\\\(((?:\\(?!\))[^\n]|[^\\\n]){1,1000}?)\\\))/;
 const BY_ITSELF =
   /^(?:\$\$((?:[^$\n]|\n(?!\s*\n)|\\\$){1,4000}?)\$\$|\\\[((?:[^\\\n]|\\[^\]\n]|\\?\n(?!\s*\n)){1,4000}?)\\\])[ \t]*(?:\n+|$)/;
@@ -41,11 +43,10 @@ function startIn(text: string, beginning: RegExp): number | undefined {
   return /[$\\]/.test(text) ? beginning.exec(text)?.index : undefined;
 }
 
-/** At most `LONGEST`: a formula further inside a paragraph stays as written. */
 /** Lines of a paragraph that are tried as the beginning of a formula; each may cost as much as the longest formula. */
 const MOST_TRIES = 8;
 
-/** The line end before the next formula of this paragraph. The parser reads the paragraph again for each, so only what is one counts. */
+/** The line end before the next formula of this paragraph, among its next `LONGEST` units. The parser reads the paragraph again for each, so only what is one counts. */
 function formulaInParagraph(src: string): number | undefined {
   const near = src.slice(0, LONGEST);
   const end = near.indexOf('\n\n');
@@ -68,22 +69,40 @@ export function opensMath(raw: string): boolean {
   return /^(?:\$\$|\\\[)/.test(raw) && raw.length <= LONGEST && !/\n\s*\n/.test(raw);
 }
 
-/** Draws the formulas of a block, now or once the bundle is loaded. */
+/** Formulas that wait to be drawn, oldest first. */
+let waiting: HTMLElement[] = [];
+let isWorking = false;
+
+/** Draws the formulas of a block in the next frames, or once the bundle is loaded. */
 export function drawMath(block: ParentNode): void {
-  const formulas = [...block.querySelectorAll<HTMLElement>('code[title^="math"]')];
+  const formulas = block.querySelectorAll<HTMLElement>('code[title^="math"]');
   if (formulas.length === 0) return;
-  if (loaded('math')) formulas.forEach(draw);
-  else
-    onDemand('math').then(
-      () => formulas.forEach(draw),
-      () => {},
-    );
+  waiting.push(...formulas);
+  if (isWorking) return;
+  isWorking = true;
+  if (loaded('math')) requestAnimationFrame(drawSome);
+  else onDemand('math').then(drawSome, drawNone);
 }
 
-function draw(code: HTMLElement): void {
-  const tex = code.textContent ?? '';
-  const mathml = tex.length <= LONGEST ? loaded('math')?.math(tex, code.title === TITLES.block) : undefined;
-  if (mathml === undefined) return;
+function drawNone(): void {
+  waiting = [];
+  isWorking = false;
+}
+
+/** Draws for as long as a frame has time, and goes on in the next one. */
+function drawSome(): void {
+  const end = performance.now() + STRETCH;
+  let drawn = 0;
+  while (drawn < waiting.length && (drawn === 0 || performance.now() < end)) draw(waiting[drawn++]);
+  waiting = waiting.slice(drawn);
+  isWorking = waiting.length > 0;
+  if (isWorking) requestAnimationFrame(drawSome);
+}
+
+function draw(code: HTMLElement | undefined): void {
+  const tex = code?.textContent ?? '';
+  const mathml = tex.length <= LONGEST ? loaded('math')?.math(tex, code?.title === TITLES.block) : undefined;
+  if (!code || mathml === undefined) return;
   const drawn = DOMPurify.sanitize(mathml, { USE_PROFILES: { mathMl: true }, FORBID_ATTR: ['style', 'href'], RETURN_DOM_FRAGMENT: true });
   const { firstElementChild } = drawn;
   if (!firstElementChild) return;
