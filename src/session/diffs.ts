@@ -149,29 +149,36 @@ function replaceAll(text: string, spots: readonly Spot[]): string {
 }
 
 /** UTF-16 units that the excerpts of one file are looked for in, together: an agent may name as many as it likes. */
-const MOST_SEARCHED = 32 * 1024 * 1024;
+const MOST_SEARCHED = 4 * 1024 * 1024;
+/** What finding a line end costs, and what each unit of a text with several places costs, in units that are only passed. */
+const LINE_COST = 16;
+const PLACES_COST = 8;
 
-/** Looks for lines and texts, and gives up when that has become too much work. */
+/** Looks for lines and texts, and gives up when that has become too much work. One look is always taken, however long the text. */
 class Search {
   #left = MOST_SEARCHED;
   #text = '';
   #lines: readonly number[] | undefined;
 
-  /** False from when the work has become too much. */
-  spend(units: number): boolean {
-    this.#left -= units;
-    return this.#left >= 0;
-  }
-
   /** Offset at which a 1-based line begins; undefined when the text has no such line. */
   lineStart(text: string, line: number): number | undefined {
     if (this.#lines === undefined || text !== this.#text) {
-      // Counting lines costs several times as much as searching for a text.
-      if (!this.spend(8 * text.length)) return undefined;
+      if (this.#left <= 0) return undefined;
       this.#text = text;
       this.#lines = lineStarts(text);
+      this.#left -= text.length + LINE_COST * this.#lines.length;
     }
     return line < 1 ? 0 : this.#lines[line - 1];
+  }
+
+  /** All places of the wanted text; undefined from when the work has become too much. */
+  occurrences(text: string, wanted: string): readonly number[] | undefined {
+    if (this.#left <= 0) return undefined;
+    const first = text.indexOf(wanted);
+    this.#left -= text.length;
+    if (first < 0 || text.indexOf(wanted, first + 1) < 0) return first < 0 ? [] : [first];
+    this.#left -= PLACES_COST * (text.length - first);
+    return places(text, wanted, first);
   }
 }
 
@@ -180,13 +187,13 @@ function locate(text: string, old: string, next: string, line: number | undefine
   const at = line === undefined ? undefined : search.lineStart(text, line);
   if (old === '') return insertion(text, next, line, at);
   if (at !== undefined && text.startsWith(old, at)) return spotAt(text, at, old, next, true);
-  if (!search.spend(text.length)) return 'ambiguous';
-  const all = occurrences(text, old);
+  const all = search.occurrences(text, old);
+  if (all === undefined) return 'ambiguous';
   const aligned = all.filter((from) => isAligned(text, from, from + old.length));
-  const places = aligned.length > 0 ? aligned : all;
-  if (places.length === 0) return 'changed';
-  if (places.length > 1 && at === undefined) return 'ambiguous';
-  const nearest = places.reduce((a, b) => (Math.abs(b - (at ?? 0)) < Math.abs(a - (at ?? 0)) ? b : a));
+  const fitting = aligned.length > 0 ? aligned : all;
+  if (fitting.length === 0) return 'changed';
+  if (fitting.length > 1 && at === undefined) return 'ambiguous';
+  const nearest = fitting.reduce((a, b) => (Math.abs(b - (at ?? 0)) < Math.abs(a - (at ?? 0)) ? b : a));
   return spotAt(text, nearest, old, next, line !== undefined);
 }
 
@@ -211,10 +218,8 @@ function lineStarts(text: string): readonly number[] {
   return starts;
 }
 
-/** Offsets of all places, overlapping ones included, in time proportional to both texts (Knuth, Morris, Pratt). */
-function occurrences(text: string, wanted: string): readonly number[] {
-  const first = text.indexOf(wanted);
-  if (first < 0 || text.indexOf(wanted, first + 1) < 0) return first < 0 ? [] : [first];
+/** Offsets of all places from the first, overlapping ones included, in time proportional to both texts (Knuth, Morris, Pratt). */
+function places(text: string, wanted: string, first: number): readonly number[] {
   const found: number[] = [];
   const borders = bordersOf(wanted);
   let fits = 0;

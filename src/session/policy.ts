@@ -138,7 +138,8 @@ function allows(rule: ApprovalRule, ask: Approval, place: Place): boolean {
         // A rule about files allows no command that comes with them.
         ask.toolKind !== 'execute' &&
         all.every((one) => one.type === 'edit' || one.type === 'text') &&
-        diffs.every((diff) => diff.after !== null && allowsFile(rule, diff.path, place)) &&
+        // What lines do not show is for the user to decide.
+        diffs.every((diff) => diff.after !== null && !diff.summary && allowsFile(rule, diff.path, place)) &&
         (ask.paths ?? []).length <= MOST_FILES &&
         (ask.paths ?? []).every((one) => place.file(one).real?.path === '' || allowsFile(rule, one, place))
       );

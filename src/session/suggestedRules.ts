@@ -76,7 +76,7 @@ export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRu
     case 'edit':
       return editRules(
         detail.diffs.map((diff) => relativePath(diff.path, cwd).replaceAll('\\', '/')),
-        detail.diffs.some((diff) => diff.after === null),
+        detail.diffs.some((diff) => diff.after === null || diff.summary),
       );
     case 'mcp':
       return [rule('mcp', `${escaped(detail.server)}/${escaped(detail.tool)}`), rule('mcp', `${escaped(detail.server)}/${ANY}`)];
@@ -103,11 +103,12 @@ function commandRules(command: string, ask: Approval, cwd: string): readonly Sug
   return [exact, ...(named && named !== command ? [prefix(named)] : []), ...(command.includes(' ') && !named ? [prefix(program)] : [])];
 }
 
-function editRules(paths: readonly string[], deletes: boolean): readonly SuggestedRule[] {
+function editRules(paths: readonly string[], isAskedEachTime: boolean): readonly SuggestedRule[] {
   const [first] = paths;
   // A file that runs by itself is asked about each time.
   if (paths.some((path) => guardReason(path) !== undefined)) return [];
-  if (first === undefined || deletes || paths.some((path) => /^(?:\/|[A-Za-z]:|\.\.)/.test(path) || path.search(HIDDEN) >= 0)) return [];
+  if (first === undefined || isAskedEachTime || paths.some((path) => /^(?:\/|[A-Za-z]:|\.\.)/.test(path) || path.search(HIDDEN) >= 0))
+    return [];
   const folder = commonFolder(paths);
   const inFolder = folder === '' ? [] : [rule('edit', `${escaped(folder)}${BELOW}`)];
   const one = new Set(paths).size === 1 ? [rule('edit', escaped(first))] : [];

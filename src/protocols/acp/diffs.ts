@@ -19,20 +19,22 @@ export function locate(items: readonly DiffItem[], current: Current, done: boole
     return [...sentences.map(asItCame), ...(others.length > 0 ? locate(others, current, done) : [])];
   }
   const text = typeof current === 'string' ? lines(current) : current;
+  const search: Search = { left: MOST_SEARCHED };
   const hunks = items.map((item): Hunk => ({ before: lines(item.oldText ?? ''), after: lines(item.newText), at: item.lines }));
   if (items.length === 1 && items[0] && hunks[0]) {
     const whole = wholeFile(items[0], hunks[0], text, done);
     if (whole) return [{ path, ...whole }];
   }
   if (typeof text === 'string') {
-    const after = done ? undefined : replaceAll(text, hunks);
+    const after = done ? undefined : replaceAll(text, hunks, search);
     if (after !== undefined) return placed(path, text, after, hunks);
     const before = replaceAll(
       text,
       hunks.map(({ before, after, at }) => ({ before: after, after: before, at: at && [at[1], at[0]] })),
+      search,
     );
     if (before !== undefined) return placed(path, before, text, hunks);
-    const late = done ? replaceAll(text, hunks) : undefined;
+    const late = done ? replaceAll(text, hunks, search) : undefined;
     if (late !== undefined) return placed(path, text, late, hunks);
   }
   // Of a file that could not be read, an agent that names lines is believed.
@@ -95,40 +97,55 @@ function placed(path: string, before: string, after: string, hunks: readonly Hun
 }
 
 /** UTF-16 units that all hunks of a file are looked for in, together; beyond, they are shown as they came. */
-const MOST_SEARCHED = 32 * 1024 * 1024;
+const MOST_SEARCHED = 4 * 1024 * 1024;
+/** Putting a text together again costs this part of searching through it. */
+const JOIN_COST = 1 / 8;
+
+interface Search {
+  left: number;
+}
+interface Found {
+  readonly at: number;
+  readonly length: number;
+  /** Without its last line end. */
+  readonly short: boolean;
+}
 
 /** Replaces every hunk where its text occurs. Undefined when one does not occur, or occurs several times and not at its line. */
-function replaceAll(text: string, hunks: readonly Hunk[]): string | undefined {
-  if (hunks.length * text.length > MOST_SEARCHED) return undefined;
+function replaceAll(text: string, hunks: readonly Hunk[], search: Search): string | undefined {
   let now = text;
-  for (const { before, after, at } of hunks) {
-    // The hunks before it are in place already, so its line is that of the new side.
-    const found = before === '' ? undefined : (once(now, before) ?? (at && atLine(now, before, at[1])));
+  // Up to where lines are counted: patches go from top to bottom.
+  let [line, at] = [1, 0];
+  for (const hunk of hunks) {
+    if (hunk.before === '' || search.left <= 0) return undefined;
+    search.left -= JOIN_COST * now.length;
+    let found: Found | undefined;
+    if (hunk.at) {
+      // The hunks before it are in place already, so its line is that of the new side. It is the agent's: it may be any number.
+      const wanted = hunk.at[1];
+      if (wanted < line) [line, at] = [1, 0];
+      const from = at;
+      for (; line < wanted && at < now.length; line++) at = now.indexOf('\n', at) + 1 || now.length;
+      search.left -= at - from;
+      if (now.startsWith(hunk.before, at)) found = { at, length: hunk.before.length, short: false };
+    }
+    found ??= once(now, hunk.before, search);
     if (found === undefined) return undefined;
+    if (found.at < at) [line, at] = [1, 0];
     // A hunk's trailing newline may be missing on one side only because the file has none.
-    now = now.slice(0, found.at) + (found.short ? after.replace(/\n$/, '') : after) + now.slice(found.at + found.length);
+    now = now.slice(0, found.at) + (found.short ? hunk.after.replace(/\n$/, '') : hunk.after) + now.slice(found.at + found.length);
   }
   return now;
 }
 
 /** The place of the part, if it occurs once. A last line may lack its newline at the end of the file. */
-function once(text: string, part: string): { readonly at: number; readonly length: number; readonly short: boolean } | undefined {
+function once(text: string, part: string, search: Search): Found | undefined {
+  search.left -= text.length;
   const at = text.indexOf(part);
   if (at >= 0) return text.indexOf(part, at + 1) < 0 ? { at, length: part.length, short: false } : undefined;
   const cut = part.replace(/\n$/, '');
   if (cut === part || cut === '' || !text.endsWith(cut)) return undefined;
   return { at: text.length - cut.length, length: cut.length, short: true };
-}
-
-function atLine(
-  text: string,
-  part: string,
-  line: number,
-): { readonly at: number; readonly length: number; readonly short: boolean } | undefined {
-  let at = 0;
-  // The line is the agent's: it may be any number.
-  for (let skip = line - 1; skip > 0 && at < text.length; skip--) at = text.indexOf('\n', at) + 1 || text.length;
-  return text.startsWith(part, at) ? { at, length: part.length, short: false } : undefined;
 }
 
 function lineOf(text: string, part: string): number {

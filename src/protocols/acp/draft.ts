@@ -32,7 +32,12 @@ import {
 const change = z.object({ operation: text, path: id, oldPath: soft(id) });
 const diff = z.object({
   type: z.literal('diff'),
-  changes: listOf(change),
+  changes: z.pipe(
+    z.transform((given: unknown) =>
+      Array.isArray(given) && given.length > MOST_CHANGES ? [...given.slice(0, MOST_CHANGES), more(given)] : given,
+    ),
+    listOf(change),
+  ),
   patch: soft(z.object({ format: text, text })),
 });
 const contentPiece = z.pipe(
@@ -262,54 +267,99 @@ interface Changes {
 
 /** UTF-16 units of the longest patch that is read. */
 const LONGEST_PATCH = 200_000;
+/** Changes that are shown one by one, the rest is one sentence; of a patch of more files only the names are read. */
+const MOST_CHANGES = 1000;
 
-/** Changes of files, with or without a git patch, as edits. A change without a readable patch becomes a sentence. */
+/**
+ * Changes of files, with or without a git patch, as edits. What lines do not say, or not for certain, becomes a sentence, which no rule allows: a
+ * change without a readable patch, where a file comes from, its mode.
+ */
 function diffItems({ changes, patch }: Changes): readonly DiffItem[] {
-  const files = patch?.format === 'git_patch' && patch.text.length <= LONGEST_PATCH ? patched(patch.text) : [];
+  const { files, isCertain } = patch ? readPatch(patch) : { files: [], isCertain: true };
   const byName = new Map<string, Patched>();
   for (const file of files) {
-    if (file.path === '') continue;
-    const name = file.path.replace(/^\//, '');
-    const before = byName.get(name);
+    if (file.path === '' && file.hunks.length === 0) continue;
+    const before = byName.get(file.path);
     if (before) for (const hunk of file.hunks) before.hunks.push(hunk);
-    else byName.set(name, file);
+    byName.set(file.path, { ...file, hunks: before?.hunks ?? file.hunks, isPlain: file.isPlain && (before?.isPlain ?? true) });
   }
-  const items = changes.flatMap((change) => {
-    const file = takeFile(byName, change.path) ?? takeFile(byName, change.oldPath ?? '');
+  const show = (change: Change, file: Patched | undefined) => {
     const hunks = file?.hunks.map((hunk) => toItem(change, hunk)) ?? [];
-    // Lines say nothing of where a file comes from.
-    const wanders = change.operation === 'move' || change.operation === 'copy';
-    return hunks.length === 0 || wanders ? [sentence(change), ...hunks] : hunks;
+    return file?.isPlain && isCertain && hunks.length > 0 && !WANDERS.has(change.operation) ? hunks : [sentence(change), ...hunks];
+  };
+  const items = changes.flatMap((change) => {
+    const file =
+      takeFile(byName, change.path) ?? takeFile(byName, change.oldPath ?? '') ?? (changes.length === 1 ? takeNamed(byName, '') : undefined);
+    const meant = change.operation === 'modify' && file ? file.operation : change.operation;
+    return show({ ...change, operation: meant, oldPath: change.oldPath ?? file?.oldPath }, file);
   });
   // Nothing of a patch stays unseen because the list of changes does not name its file.
-  const rest = [...byName.values()].flatMap(({ path, hunks }) => hunks.map((hunk) => toItem({ operation: 'modify', path }, hunk)));
+  const rest = [...byName.values()].flatMap((file) => show(file, file));
   return [...items, ...rest];
 }
+
+/** Lines say nothing of where a file comes from. */
+const WANDERS: ReadonlySet<string> = new Set(['move', 'copy']);
 
 interface Hunk {
   readonly before: string;
   readonly after: string;
   readonly lines: readonly [number, number];
 }
-interface Patched {
-  readonly path: string;
+interface Patched extends Change {
   readonly hunks: Hunk[];
+  /** The lines are all there is to the change. */
+  readonly isPlain: boolean;
+}
+/** `isCertain`: everything in the patch is among its files. */
+interface ReadPatch {
+  readonly files: readonly Patched[];
+  readonly isCertain: boolean;
 }
 
-function patched(text: string): readonly Patched[] {
+function readPatch({ format, text }: NonNullable<Changes['patch']>): ReadPatch {
   try {
-    return parsePatch(text).map(({ oldFileName, newFileName, hunks }) => ({
-      path: withoutSide(newFileName === '/dev/null' || newFileName === undefined ? (oldFileName ?? '') : newFileName),
-      hunks: hunks.map(({ oldStart, newStart, lines }) => ({
-        before: side(lines, '-'),
-        after: side(lines, '+'),
-        lines: [Math.max(1, oldStart), Math.max(1, newStart)] as const,
-      })),
-    }));
+    if (format === 'git_patch' && text.length <= LONGEST_PATCH && (text.match(/^--- /gm)?.length ?? 0) <= MOST_CHANGES) return parsed(text);
   } catch {
-    return [];
+    // Its names are shown.
   }
+  const names = new Set<string>();
+  for (const [, side = '', name] of text.matchAll(
+    /^(?:(?:---|\+\+\+) ("?[ab]\/)?|(?:rename|copy) (?:from|to) |diff --git )([^\n\r]+)$/gm,
+  )) {
+    if (name !== undefined && name !== '/dev/null') names.add(side.startsWith('"') ? `"${name}` : name);
+    if (names.size === MOST_CHANGES) break;
+  }
+  return { files: [...names].map((path) => ({ path, operation: 'modify', hunks: [], isPlain: false })), isCertain: false };
 }
+
+function parsed(text: string): ReadPatch {
+  const patches = parsePatch(text);
+  let changed = 0;
+  const files = patches.map((patch): Patched => {
+    const { oldFileName, newFileName, oldHeader, newHeader, hunks } = patch;
+    changed += Number(oldHeader !== undefined) + Number(newHeader !== undefined);
+    for (const { lines } of hunks) for (const line of lines) changed += Number(/^[+-]/.test(line));
+    const [oldPath, path] = [withoutSide(oldFileName ?? ''), withoutSide(newFileName ?? '')];
+    const isMode = patch.isCreate ? patch.newMode !== '100644' : !patch.isDelete && (patch.oldMode ?? patch.newMode) !== undefined;
+    const one = {
+      hunks: hunks
+        .filter(({ lines }) => lines.length > 0)
+        .map(({ oldStart, newStart, lines }) => ({
+          before: side(lines, '-'),
+          after: side(lines, '+'),
+          lines: [Math.max(1, oldStart), Math.max(1, newStart)] as const,
+        })),
+      isPlain: !isMode && !patch.isBinary && path !== '',
+    };
+    if (newFileName === NOWHERE) return { ...one, operation: 'delete', path: oldPath };
+    if (oldFileName === NOWHERE) return { ...one, operation: 'add', path };
+    if (patch.isCopy || oldPath !== path) return { ...one, operation: patch.isCopy ? 'copy' : 'move', path, oldPath };
+    return { ...one, operation: 'modify', path };
+  });
+  return { files, isCertain: changed === (text.match(/^[+-]/gm)?.length ?? 0) };
+}
+const NOWHERE = '/dev/null';
 
 /** The lines of one side of a hunk. A marker line follows a last line without a line end. */
 function side(lines: readonly string[], mark: '-' | '+'): string {
@@ -326,7 +376,7 @@ function side(lines: readonly string[], mark: '-' | '+'): string {
 }
 
 function withoutSide(name: string): string {
-  return name.replace(/^"(.*)"$/, '$1').replace(/^[ab]\//, '');
+  return name.replace(/^[ab]\//, '');
 }
 
 /** Folders of a path from which the root of a repository is looked for. */
@@ -340,17 +390,26 @@ function takeFile(byName: Map<string, Patched>, whole: string): Patched | undefi
   const parts = whole.replaceAll('\\', '/').split('/');
   for (let from = Math.max(0, parts.length - MOST_FOLDERS); from < parts.length; from += 1) {
     const name = parts.slice(from).join('/');
-    const file = name === '' ? undefined : byName.get(name);
-    if (!file) continue;
-    byName.delete(name);
-    return file;
+    const file = name === '' ? undefined : takeNamed(byName, name);
+    if (file) return file;
   }
   return undefined;
+}
+
+function takeNamed(byName: Map<string, Patched>, name: string): Patched | undefined {
+  const file = byName.get(name);
+  byName.delete(name);
+  return file;
 }
 
 function toItem({ operation, path }: Change, { before, after, lines }: Hunk): DiffItem {
   const kind = operation === 'add' || operation === 'delete' ? { _meta: { kind: operation } } : {};
   return { type: 'diff', path, oldText: before, newText: after, lines, ...kind } as DiffItem;
+}
+
+/** Stands for the changes that are not shown one by one. */
+function more({ length }: readonly unknown[]): Change {
+  return { operation: 'modify', path: `… +${length - MOST_CHANGES}` };
 }
 
 function sentence({ operation, path, oldPath }: Change): DiffItem {
