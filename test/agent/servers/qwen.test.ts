@@ -57,7 +57,20 @@ test('envelope: an error answer to a request for a permission means no', async (
   assert.match(JSON.stringify(waits), /"confirmation":\{"type":"exec","title":"[^"]*","command":"echo never"/);
   agent.say({ type: 'control_response', request_id: asked.request_id, response: failed });
   await agent.line(finished);
-  assert.match(agent.told.out, /"status":"Error"[^\n]*callback broke/);
+  assert.match(agent.told.out, /"status":"Error"[^\n]*The approval failed, so the call did not run: callback broke/);
+  assert.doesNotMatch(agent.told.out, /reject/i, 'the user has rejected nothing');
+});
+
+test('message: an error answer to a request for a permission fails the call in its words, and denies nothing', async (t) => {
+  const agent = served(t, ...MESSAGES);
+  agent.say({ type: 'control_request', request_id: 'i', request: { subtype: 'initialize', hooks: null } });
+  await agent.line((one) => one.type === 'control_response');
+  agent.say({ type: 'user', session_id: '', parent_tool_use_id: null, message: { role: 'user', content: 'run echo never' } });
+  const asked = await agent.line((one) => one.type === 'control_request');
+  agent.say({ type: 'control_response', response: { subtype: 'error', request_id: asked.request_id, error: 'callback broke' } });
+  const result = await agent.line((one) => one.type === 'result');
+  assert.deepEqual(result.permission_denials, []);
+  assert.match(agent.told.out, /"is_error":true,"content":"The approval failed, so the call did not run: callback broke"/);
 });
 
 test('envelope: nothing to cancel is a noop with a reason; an answer nobody waits for is a control error', async (t) => {
@@ -120,6 +133,8 @@ test('envelope: a cancel of another prompt is a noop and stops nothing; the righ
   assert.deepEqual(reply.response, { subtype: 'success', result: { cancelled: true } });
   const kinds = agent.lines().map((line) => (JSON.stringify(line).includes('USER_CANCELLED') ? 'event' : String(line.type)));
   assert.deepEqual(kinds.slice(-3), ['event', 'result/cancel', 'control_response']);
+  const choice = (agent.lines().at(-3) as { choices?: readonly { finish_reason?: unknown }[] }).choices?.[0];
+  assert.equal(choice?.finish_reason, 'stop', 'a client that reads completions only has its end');
 });
 
 test('envelope: a prompt that was named before the session was told is cancelled by either name', async (t) => {

@@ -109,17 +109,21 @@ export class EnvelopeLines implements DialectLines {
     this.#calls.clear();
   }
 
-  /** Drops output of a cancelled turn that is not written; shows its open calls as cancelled. */
+  /**
+   * Ends a cancelled turn without the output that is not written yet, and shows its open calls as cancelled. A client that reads completions only
+   * waits for the `finish_reason`.
+   */
   drop(): void {
     this.#command = undefined;
     this.#round = noRound();
     for (const id of this.#calls.keys()) this.#display(id, 'Canceled', null);
     this.#calls.clear();
+    const annotations = [sessionEvent('USER_CANCELLED', 'The request was cancelled.')];
+    this.#line({ ...(this.#options.chunks ? {} : { content: null }), annotations }, 'stop');
   }
 
   /** Confirms a cancel, behind everything that the turn still said. */
   cancelled(prompt: string, requestId: string): void {
-    this.annotate(sessionEvent('USER_CANCELLED', 'The request was cancelled.'));
     this.#cancelResult(prompt, requestId, 'ok');
   }
   nothingToCancel(prompt: string, requestId: string, why: string): void {

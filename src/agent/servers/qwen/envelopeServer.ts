@@ -238,7 +238,7 @@ class EnvelopeChat {
 
   async #run({ text, command, overrides }: Prompt, turn: Turn): Promise<void> {
     await this.#greet();
-    if (turn.cancelled) return;
+    if (turn.cancelled) return this.#lines.drop();
     const override = this.#overrideOf(overrides);
     this.#frontend.hooks = overrides.hooks;
     const called = commandIn(text);
@@ -248,7 +248,6 @@ class EnvelopeChat {
       const end = await this.#conversation.prompt([{ type: 'text', text }], override);
       if (end.status === 'max_steps_reached') this.#lines.annotate(sessionEvent('MaxSessionTurns', `Stopped after ${end.steps} steps.`));
     } catch (error) {
-      // `result/cancel` ends a cancelled turn, after its last message.
       if (error instanceof Cancelled) return this.#lines.drop();
       return this.#lines.fail({ message: messageOf(error), retryable: true });
     }

@@ -3,7 +3,7 @@ import { type Line, readDecision, recordOf } from '../../../protocols/qwen/codec
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, Moment, QuestionRequest } from '../../frontend.ts';
 import { Settled } from '../../frontend.ts';
 import type { ToolOffer } from '../../models/model.ts';
-import type { Outcome } from '../../tools/tool.ts';
+import { type Outcome, ToolFailure } from '../../tools/tool.ts';
 import type { Client } from './client.ts';
 import { inputOf, nameOf, type Proposal, proposalOf } from './toolWords.ts';
 
@@ -70,7 +70,8 @@ export class QwenFrontend implements Frontend {
     } catch (error) {
       if (signal.aborted && signal.reason instanceof Settled) return signal.reason.answer;
       signal.throwIfAborted();
-      return { allow: false, feedback: error instanceof Error ? error.message : String(error) };
+      // The user has rejected nothing: the client failed or did not answer.
+      throw new ToolFailure(`The approval failed, so the call did not run: ${messageOf(error)}`);
     }
   }
 
