@@ -48,7 +48,7 @@ async function main(): Promise<number> {
   try {
     if (first === '--replay') {
       if (file === undefined || more.length > 0) throw new Error('--replay takes a file, and nothing beside it');
-      return replay(readInput(file), print);
+      return replay(readInput(file), print, log.error);
     }
     options = readOptions(process.argv.slice(2), process.cwd());
     if (!Object.hasOwn(protocols, options.protocol)) {

@@ -764,7 +764,30 @@ test('a recording gives the exit code of its run, also for what no turn tells; a
   const shown = await headless('--replay', killed);
   assert.equal(shown.code, 1, shown.stderr);
   assert.deepEqual(statusOf(shown), ['running']);
+  assert.match(shown.stderr, new RegExp(`The recording is cut off: line ${at + 1} is not whole`));
+  // The exit code, the last line, is missing or cut, although each turn has ended well.
+  const whole = lines.filter((line) => line !== '');
+  for (const text of [`${whole.slice(0, -1).join('\n')}\n`, whole.join('\n').slice(0, -3)]) {
+    const cut = await headless('--replay', textFile(t, text));
+    assert.deepEqual([cut.code, statusOf(cut)], [1, ['done']]);
+    assert.match(cut.stderr, /The recording is cut off/);
+  }
 });
+
+for (const [protocol, key] of [
+  ['kimi-wire', 'never-heard-of'],
+  ['a2a', 'never-heard-of'],
+  ['a2a', '{"taskId":"never-heard-of"}'],
+  ['acp', 'never-heard-of'],
+  ['qwen', 'never-heard-of'],
+] as const)
+  test(`resuming a conversation that nobody knows is said over ${protocol}: ${key}`, async (t) => {
+    const script = scriptOf(t, { resume: key }, { prompt: 'help' });
+    const { code, session, stderr } = await headless('--protocol', protocol, '--cwd', folder(t), ...script);
+    assert.equal(code, 0, stderr);
+    const told = session?.notices.filter(({ level }) => level === 'warn').map(({ text }) => text);
+    assert.match(told?.join('\n') ?? '', /cannot take up this conversation|does not keep this conversation/);
+  });
 
 test('no credential is printed or recorded, also where the agent repeats it or a script is wrong', async (t) => {
   const body = `

@@ -207,8 +207,12 @@ class A2aStep extends Step<A2aState> {
       this.setAside();
       state.task.id = left.kept.taskId;
     }
-    if (state.task.id === null) this.becomeReady(null);
-    else this.readTask('take up');
+    if (state.task.id !== null) return this.readTask('take up');
+    if (state.setup.resumeKey !== '' && typeof contextId !== 'string') this.cannotTakeUp();
+    this.becomeReady(null);
+  }
+  cannotTakeUp(): void {
+    this.notice('warn', t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', '').trim());
   }
   /** Goes on with the task of an earlier window, where the agent still knows it. */
   takenUp(now: Incoming | null, problem: Problem | null): void {
@@ -218,7 +222,9 @@ class A2aStep extends Step<A2aState> {
     const isGone = problem === null && state.aside === null;
     this.comeBack();
     const told = isGone ? this.leaveTask() : '';
-    this.becomeReady(null, state.summary.length === 0 ? '' : told);
+    const isEmpty = state.summary.length === 0;
+    if (isGone && isEmpty && !now) this.cannotTakeUp();
+    this.becomeReady(null, isEmpty ? '' : told);
   }
   becomeReady(now: Incoming | null, note = ''): void {
     const { state } = this;

@@ -551,7 +551,10 @@ class WireStep extends Step<WireState> {
   recordCutShort(): void {
     this.notice('warn', t('The agent remembers this conversation, but cannot show all of it.'));
   }
-  replayed(result: { readonly status: string } | undefined, failed: Failure | undefined): void {
+  replayed(
+    result: { readonly status: string; readonly events?: number | null | undefined } | undefined,
+    failed: Failure | undefined,
+  ): void {
     const { state } = this;
     if (!state.replaying || !state.agent) return;
     if (failed && failed.kind !== 'refused') return this.handshakeFailed(failed);
@@ -560,6 +563,9 @@ class WireStep extends Step<WireState> {
     this.timer(OFFER_RESTART, null);
     if (result?.status === 'cancelled') this.recordCutShort();
     if (failed) this.recordMissing();
+    // A server begins a session of any name that it does not know.
+    if (result?.status === 'finished' && result.events === 0)
+      this.notice('warn', t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', '').trim());
     this.cutOff();
     this.ready(state.agent);
   }
