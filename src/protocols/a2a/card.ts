@@ -1,4 +1,5 @@
 import { t } from '../../base/l10n.ts';
+import { isLoopback } from '../plainText.ts';
 import { type Card, COMMAND_CONTEXT, card, isOurExtension } from './schema.ts';
 
 /** An agent, as its card describes it (docs/protocols/a2a.md §4, §5). */
@@ -101,9 +102,6 @@ function endpointOf(url: string, base: string): string {
   throw new UnfitAgent(t('{0} leads to {1}. If that is right, set it as the address.', ours.origin, theirs.origin));
 }
 
-export function isLoopback(url: URL): boolean {
-  return /^(localhost|127(\.\d+){3}|\[::1\]|0\.0\.0\.0)$/.test(url.hostname);
-}
 /** The extension's version, which is a segment of its address (docs/protocols/a2a.md §5). */
 export interface Version {
   readonly major: number;

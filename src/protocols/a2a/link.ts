@@ -6,9 +6,10 @@ import type { AskId, Notice, Remedy } from '../../session/model.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import { type Link, LinkError, type LinkEvents } from '../../transport/link.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
-import { isLoopback, type Peer, UnfitAgent } from './card.ts';
+import { isLoopback, notEncrypted, PlainText } from '../plainText.ts';
+import { type Peer, UnfitAgent } from './card.ts';
 import { parseOrUndefined } from './codec.ts';
-import { Credentials, PlainText } from './credentials.ts';
+import { Credentials } from './credentials.ts';
 import { findCommands, LONGEST_ANSWER, readPeer } from './discover.ts';
 import { codeOf, kindOf, Rpc, StatusError } from './http.ts';
 import { CallFiles, type ReachedAgent } from './reached.ts';
@@ -130,9 +131,7 @@ export class AgentLink implements Link {
     const address = (launch.kind === 'http' ? launch.url : await this.#startProgram()).replace(/\/$/, '');
     this.#mustBeOpen();
     if (!(await this.#plainText.mayUse(new URL(address)))) {
-      throw new UnfitAgent(
-        t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', address),
-      );
+      throw new UnfitAgent(notEncrypted(address));
     }
     this.#mustBeOpen();
     const { origin } = new URL(address);

@@ -1,4 +1,3 @@
-import { t } from '../../base/l10n.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import type { Intent } from '../../session/intents.ts';
 import { type Channel, closedChannel, lateChannel } from '../../transport/channel.ts';
@@ -8,6 +7,7 @@ import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, Hint, HostOrder, Launch, Past, Protocol, Running } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { keyOfFile } from '../paths.ts';
+import { notEncrypted } from '../plainText.ts';
 import { runTool } from '../runTool.ts';
 import { ROOT } from './codec.ts';
 import { type AhpState, ahpMachine, type Limits, newAhp, type Setup, VERSIONS } from './machine.ts';
@@ -147,8 +147,7 @@ function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }
 /** The address of the host's WebSocket, or why it is not used. */
 function socketUrl(url: string, isNear: (host: string) => boolean): { readonly url: string } | { readonly refusal: string } {
   const { protocol, host, href } = new URL(url);
-  if (protocol === 'http:' && !isNear(host))
-    return { refusal: t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', host) };
+  if (protocol === 'http:' && !isNear(host)) return { refusal: notEncrypted(host) };
   return { url: href.replace(/^http/, 'ws') };
 }
 

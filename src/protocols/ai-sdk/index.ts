@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Adapter, AdapterContext, Protocol } from '../adapter.ts';
+import type { Adapter, AdapterContext, Launch, Protocol } from '../adapter.ts';
 import { drive } from '../driver.ts';
+import { notEncrypted, PlainText } from '../plainText.ts';
 import type { Tool } from '../ports.ts';
 import type { OfferedTool } from './codec.ts';
 import { aiSdkMachine } from './machine.ts';
@@ -21,7 +22,8 @@ export const aiSdk: Protocol = {
 
 /** A conversation with one server. Tests give a memory and a timing of their own. */
 export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Memory = new Map(), timing: Timing = TIMING): Adapter {
-  const server = new ChatServer(launch, context, known);
+  const plainText = new PlainText(context);
+  const server = new ChatServer(launch, { ...context, launch: agreedLaunch(launch, context, plainText) }, known);
   const { past = [] } = context;
   const last = context.resume ? past.at(-1) : undefined;
   // Failures here have a code: a turn without one ended with its window.
@@ -47,15 +49,34 @@ export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Me
   });
   const dispose = () => driver.feed({ on: 'leave' });
   context.signal.addEventListener('abort', dispose, { once: true });
+  const start = async () => {
+    if (await plainText.mayUse(new URL(launch.url))) return driver.feed({ on: 'start' });
+    if (context.signal.aborted) return;
+    const reason = notEncrypted(server.settings.host);
+    context.emit({ type: 'link.closed', reason, next: ['restart', 'openSettings'], at: context.now() });
+    dispose();
+  };
   // The caller does not have the adapter yet.
-  queueMicrotask(() => driver.feed({ on: 'start' }));
+  queueMicrotask(() => void start());
   return {
     ended: driver.ended.then(() => {
       context.signal.removeEventListener('abort', dispose);
       server.dispose();
     }),
-    send: (intent) => driver.feed({ on: 'intent', intent }),
+    send: (intent) => {
+      if (intent.type === 'answer' && plainText.answer(intent.askId, intent.answer)) return;
+      driver.feed({ on: 'intent', intent });
+    },
     dispose,
+  };
+}
+
+/** The profile as it reads now. Rejects where the user does not agree to a new address: the server then stays the one that it was. */
+function agreedLaunch(first: Launch, { launch }: AdapterContext, plainText: PlainText): () => Promise<Launch> {
+  return async () => {
+    const now = (await launch?.()) ?? first;
+    if (now.kind !== 'http' || (await plainText.mayUse(new URL(now.url)))) return now;
+    throw new Error(notEncrypted(now.url));
   };
 }
 

@@ -283,11 +283,6 @@ class AiSdk extends ShownMessage {
       'info',
       t('What is said here goes to {0}, and so does what the editor’s tools find: files, selections, problems.', settings.host),
     );
-    if (settings.isEncrypted) return;
-    this.notice(
-      'warn',
-      t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', settings.host),
-    );
   }
   learn(change: Partial<Learned>): void {
     Object.assign(this.state.learned, change);

@@ -244,7 +244,6 @@ export interface Settings {
   readonly url: string;
   readonly host: string;
   readonly isLocal: boolean;
-  readonly isEncrypted: boolean;
   /** Extra top-level fields of every chat request. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly toolFlow: 'auto' | 'repost' | 'held' | 'user-message';

@@ -237,7 +237,6 @@ export function readSettings(launch: HttpLaunch): { readonly settings: Settings;
     url: launch.url,
     host: url.host,
     isLocal: /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname),
-    isEncrypted: url.protocol === 'https:',
     body: bodyOption(read('body'), problems),
     toolFlow: read('toolFlow') ?? 'auto',
     tools: read('tools') ?? 'record',
