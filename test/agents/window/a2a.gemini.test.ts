@@ -29,7 +29,9 @@ step('an edit is changed in the diff before it is allowed', async (person, folde
     await person.picture('edit');
     await window.page.keyboard.press('Escape');
     await window.pick.gone();
+    await person.chat.composer.and(person.chat.frame.locator(':focus')).waitFor();
     await window.diff.editor.locator('.editor.modified .view-line', { hasText: '"debug"' }).click();
+    await window.diff.editor.locator('.editor.modified .monaco-editor.focused').waitFor();
     await window.page.keyboard.press('End');
     await window.page.keyboard.type(', "level": 3');
     const card = person.chat.ask('config.json');
