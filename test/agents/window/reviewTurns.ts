@@ -83,6 +83,7 @@ export function reviewInWindow(name: string, { label, prepare, goesBack }: Revie
       await window.diff.compared();
       await window.page.keyboard.press('Escape');
       await window.pick.gone();
+      await person.chat.composer.and(person.chat.frame.locator(':focus')).waitFor();
       await window.diff.editor.locator('.editor.modified .view-line', { hasText: 'row twenty-five' }).click();
       await window.diff.editor.locator('.editor.modified .monaco-editor.focused').waitFor();
       await window.page.keyboard.press('End');
