@@ -167,6 +167,8 @@ const AGAINST: Readonly<Record<Against, { readonly title: () => string; readonly
   },
 };
 /** Updates that belong to a turn; the others are about the session. */
+/** News beside a turn that only an answer of the model brings. */
+const ANSWERS: ReadonlySet<string> = new Set(['plan', 'plan_update', 'usage_update']);
 const OF_TURN: ReadonlySet<string> = new Set([
   'agent_message_chunk',
   'agent_thought_chunk',
@@ -829,7 +831,11 @@ class AcpStep extends Step<AcpState> {
     const isPrompt = news.sessionUpdate === 'user_message_chunk' || (news.sessionUpdate === 'message' && news.kind === 'prompt');
     const isOfTurn = isPrompt || OF_TURN.has(news.sessionUpdate) || news.sessionUpdate === 'subagent_update';
     if (state.sense === 'known' && (isOfTurn || news.sessionUpdate.startsWith('plan'))) return;
-    if (!isOfTurn) return this.besideTurns(news);
+    if (!isOfTurn) {
+      // A message of the user without an id ends where something of an answer follows.
+      if (state.sense === 'record' && state.recorded?.messageId === null && ANSWERS.has(news.sessionUpdate)) this.startRecordTurn();
+      return this.besideTurns(news);
+    }
     if (state.sense === 'record' && isPrompt) return this.recordPrompt(news);
     const turn = this.turnFor(news, isPrompt);
     if (!turn) return;

@@ -29,6 +29,14 @@ test('a plain answer', async (t) => {
   assert.deepEqual([turn.status, textOf(turn)], ['done', 'Hello.']);
 });
 
+test('a method that is not served is refused with the one that is', async (t) => {
+  const { url } = await served(t, []);
+  for (const method of ['GET', 'PUT', 'DELETE']) {
+    const { status, headers } = await fetch(url, { method });
+    assert.deepEqual([status, headers.get('allow')], [405, 'POST'], method);
+  }
+});
+
 test("the editor's tool: the stream stays open, one request, the result reaches the model", async (t) => {
   const { prompt, model } = await parley(
     t,

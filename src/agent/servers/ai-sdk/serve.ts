@@ -87,7 +87,10 @@ export async function serveChats(options: ServeOptions): Promise<Served> {
   const server = await listenHttp(options, async (request, response, path) => {
     const [, id, what] = /^\/api\/chat\/([^/]+)\/(stream|stop)$/.exec(path) ?? [];
     if (id !== undefined && what === 'stream' && request.method === 'GET') return resume(decoded(id), response);
-    if (request.method !== 'POST') throw new HttpError(405, 'Only POST.');
+    if (request.method !== 'POST') {
+      response.setHeader('allow', 'POST');
+      throw new HttpError(405, 'Only POST.');
+    }
     const body = await bodyJson(request);
     if (id !== undefined && what === 'stop') return stop(decoded(id), response);
     if (path === '/api/chat') return chat(body, response);
