@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { messageOf } from '../base/log.ts';
+import { callStatus } from '../live/journal/schema.ts';
 
 /* The language of scripts: a JSON array of steps. `--schema` prints it as JSON Schema. */
 
@@ -70,7 +71,7 @@ const step = z.union([
       notice: z.optional(z.string()),
       error: z.optional(z.string()),
       calls: z.optional(
-        z.array(z.strictObject({ tool: z.optional(z.string()), title: z.optional(z.string()), status: z.optional(z.string()) })),
+        z.array(z.strictObject({ tool: z.optional(z.string()), title: z.optional(z.string()), status: z.optional(callStatus) })),
       ),
       asks: z.optional(z.number()),
       link: z.optional(z.enum(['opening', 'ready', 'closed'])),

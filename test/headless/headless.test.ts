@@ -96,6 +96,10 @@ test('bad usage ends with 2 and says what is wrong, before any agent starts', as
     ],
     [['--protocol', 'acp', ...scriptOf(t, { rules: [{ about: 'a', answer: 'yes' }] })], /\[0\]\.rules\[0\]\.answer does not fit/],
     [['--protocol', 'acp', ...scriptOf(t, { waitMs: 1e12 })], /\[0\]\.waitMs does not fit/],
+    [
+      ['--protocol', 'acp', ...scriptOf(t, { expect: { calls: [{ status: 'finished' }] } })],
+      /\[0\]\.expect\.calls\[0\]\.status does not fit/,
+    ],
     [['--protocol', 'acp', ...scriptOf(t, { prompt: 'x' }, { setup: {} })], /\[1\]: setup has to be the first step/],
     [['--protocol', 'acp', '--script', textFile(t, '[\n {"prompt": "x"},\n {"prompt": y}\n]')], /file: line 3, column 13 is not JSON/],
     [['--protocol', 'acp', '--script', textFile(t, '[{"prompt": "x"},]')], /file: line 1, column 18 is not JSON/],

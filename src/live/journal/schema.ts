@@ -58,7 +58,7 @@ const decision = z.discriminatedUnion('kind', [
   z.looseObject({ kind: z.literal('skipped') }),
 ]);
 const toolKind = z.enum(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']);
-const callStatus = z.enum(['pending', 'waiting', 'running', 'done', 'ended', 'failed', 'rejected', 'cancelled']);
+export const callStatus = z.enum(['pending', 'waiting', 'running', 'done', 'ended', 'failed', 'rejected', 'cancelled']);
 const call = z.looseObject({
   id: text,
   name: text,
