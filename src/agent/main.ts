@@ -161,17 +161,17 @@ function serveStructured(options: QwenOptions): void {
     },
   });
   if (!started) process.exitCode = 1;
-  else if (!started.channel) void started.end();
+  else if (!started.channel) void started.end(0);
   else {
     const end = endWithSignals(started);
     // The running turn is finished first, as the shipped program does, unless the client has stopped reading.
-    started.channel.onClosed(() => void started.end().then(() => end(0)));
+    started.channel.onClosed(() => void started.end(0).then(() => end(0)));
     process.stdout.on('error', () => end(0));
   }
 }
 
 /** Signals end what is served and then the process; so does calling what comes back. */
-function endWithSignals(served: { end(): Promise<void> }): (code: number) => void {
+function endWithSignals(served: { end(code: number): Promise<void> }): (code: number) => void {
   let ending = false;
   const end = (code: number): void => {
     if (ending) return;
@@ -181,7 +181,7 @@ function endWithSignals(served: { end(): Promise<void> }): (code: number) => voi
       process.exit(code);
     };
     setTimeout(leave, PATIENCE_MS).unref();
-    void served.end().then(() => process.stdout.end(leave), leave);
+    void served.end(code).then(() => process.stdout.end(leave), leave);
     process.stdout.on('error', leave);
   };
   process.on('SIGTERM', () => end(143));

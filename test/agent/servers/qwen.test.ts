@@ -61,6 +61,33 @@ test('envelope: an error answer to a request for a permission means no', async (
   assert.doesNotMatch(agent.told.out, /reject/i, 'the user has rejected nothing');
 });
 
+test('envelope: an answer with an unknown behavior is a control error, and approves nothing', async (t) => {
+  const agent = served(t, ...ENVELOPE);
+  agent.say(request(text('run echo never')));
+  const lent = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: { message: 'none' } } });
+  const asked = await agent.line((line) => line.subtype === 'can_use_tool');
+  agent.say({ type: 'control_response', request_id: asked.request_id, response: { subtype: 'success', result: { behavior: 'perhaps' } } });
+  const told = await agent.line((line) => metadata(line).control_errors !== undefined);
+  const message = 'The behavior "perhaps" is none of approve, allow, deny, reject.';
+  assert.deepEqual(metadata(told).control_errors, [{ request_id: asked.request_id, message }]);
+  await agent.line(finished);
+  assert.deepEqual(statuses(agent.lines()), ['Pending', 'Confirming', 'Error']);
+});
+
+test('envelope: the end of the program is told once, with its exit code', async (t) => {
+  const codes = (agent: ReturnType<typeof served>) =>
+    agent.lines().flatMap((line) => (typeof line.exit_code === 'number' ? [line.exit_code] : []));
+  const ended = served(t, ...ENVELOPE);
+  ended.say({ type: 'heartbeat_request' });
+  await ended.line((line) => line.type === 'result/heartbeat');
+  ended.end();
+  assert.deepEqual([await ended.exited, codes(ended)], [0, [0]]);
+  const fatal = served(t, ...ENVELOPE);
+  fatal.say({ input: {} });
+  assert.deepEqual([await fatal.exited, codes(fatal)], [1, []], 'its last line is the fatal one');
+});
+
 test('message: an error answer to a request for a permission fails the call in its words, and denies nothing', async (t) => {
   const agent = served(t, ...MESSAGES);
   agent.say({ type: 'control_request', request_id: 'i', request: { subtype: 'initialize', hooks: null } });

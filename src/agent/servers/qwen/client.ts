@@ -8,7 +8,14 @@ import { NAME, VERSION } from '../../version.ts';
 /** Milliseconds for one message to a tool server of the client (docs/protocols/qwen.md §3.6). */
 const TOOL_LIMIT = 30_000;
 
+/** How a request is asked. `limit` in milliseconds; `misfit` says what is wrong with an answer, which then counts as none. */
+interface Asking {
+  readonly signal?: AbortSignal | undefined;
+  readonly limit: number;
+  readonly misfit?: (payload: unknown) => string | undefined;
+}
 interface Waiting {
+  readonly misfit: Asking['misfit'];
   readonly resolve: (payload: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -39,7 +46,7 @@ export class Client {
     this.#write = write;
   }
 
-  ask(subtype: string, payload: object, how: { readonly signal?: AbortSignal | undefined; readonly limit: number }): Promise<unknown> {
+  ask(subtype: string, payload: object, how: Asking): Promise<unknown> {
     if (this.#ended) return Promise.reject(new Error('Nobody can be asked.'));
     const id = randomUUID();
     return new Promise((resolve, reject) => {
@@ -53,19 +60,23 @@ export class Client {
       };
       if (how.signal?.aborted) return stop();
       how.signal?.addEventListener('abort', stop);
-      this.#waiting.set(id, { resolve: (value) => settle(() => resolve(value)), reject: (error) => settle(() => reject(error)) });
+      const { misfit } = how;
+      this.#waiting.set(id, { misfit, resolve: (value) => settle(() => resolve(value)), reject: (error) => settle(() => reject(error)) });
       this.#write(requestLine(this.dialect, id, subtype, payload));
     });
   }
 
-  /** False when the line answers nothing; a late or repeated answer is no fault. */
-  take(line: Line): boolean {
+  /** Takes an answer; gives what is wrong with it. */
+  take(line: Line): string | undefined {
     const answer = readReply(line, this.dialect);
     const waiting = answer && this.#waiting.get(answer.id);
-    if (!answer || !waiting) return false;
-    if (answer.reply.ok) waiting.resolve(answer.reply.payload);
-    else waiting.reject(new Error(answer.reply.message || 'The client failed.'));
-    return true;
+    if (!answer || !waiting) return 'No such request is open.';
+    const { reply } = answer;
+    const problem = reply.ok ? waiting.misfit?.(reply.payload) : undefined;
+    if (!reply.ok) waiting.reject(new Error(reply.message || 'The client failed.'));
+    else if (problem !== undefined) waiting.reject(new Error(problem));
+    else waiting.resolve(reply.payload);
+    return problem;
   }
 
   /** Fails pending requests, because the client has disconnected. */

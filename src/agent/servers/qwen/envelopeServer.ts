@@ -59,8 +59,7 @@ export class EnvelopeServer implements QwenServer {
       case 'control/cancel':
         return this.#cancel(line);
       case 'control_response':
-        if (!this.#client.take(line)) this.#chat.unknownReply(line);
-        return;
+        return this.#chat.told(line, this.#client.take(line));
       case 'control_request':
         return this.#refuseRequest(line);
       case undefined:
@@ -194,9 +193,9 @@ class EnvelopeChat {
     void turn.ended.then(() => this.#lines.cancelled(name, id));
   }
 
-  /** Handles an answer to no pending request. */
-  unknownReply({ request_id: id }: Line): void {
-    this.#lines.controlError({ request_id: id ?? null, message: 'No such request is open.' });
+  /** Tells the client what is wrong with its answer on the control channel. */
+  told({ request_id: id }: Line, problem: string | undefined): void {
+    if (problem !== undefined) this.#lines.controlError({ request_id: id ?? null, message: problem });
   }
 
   /** The client speaks a version that is not served. */

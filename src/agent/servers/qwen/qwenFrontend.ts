@@ -130,7 +130,9 @@ export class QwenFrontend implements Frontend {
   }
 
   async #decision(asked: Permission, signal: AbortSignal) {
-    const payload = await this.#client.ask('can_use_tool', this.#lines.permission(asked), { signal, limit: this.#policy.limit });
+    const misfit = this.#client.dialect === 'envelope' ? misfitOf : undefined;
+    const how = { signal, limit: this.#policy.limit, ...(misfit ? { misfit } : {}) };
+    const payload = await this.#client.ask('can_use_tool', this.#lines.permission(asked), how);
     const decision = readDecision(this.#client.dialect, payload);
     this.#lines.decided(asked.callId, decision.allow);
     return decision;
@@ -146,6 +148,15 @@ export class QwenFrontend implements Frontend {
     if (on) this.#policy.mode = 'plan';
     else if (this.#policy.mode === 'plan') this.#policy.mode = 'default';
   }
+}
+
+const BEHAVIORS = ['approve', 'allow', 'deny', 'reject'];
+
+/** The document reports control errors; in the message dialect every other word is a refusal, as for the shipped program. */
+function misfitOf(payload: unknown): string | undefined {
+  const { behavior } = recordOf(payload);
+  if (BEHAVIORS.includes(String(behavior).toLowerCase())) return undefined;
+  return `The behavior ${JSON.stringify(behavior ?? null).slice(0, 100)} is none of ${BEHAVIORS.join(', ')}.`;
 }
 
 function planProposal(callId: string, plan: string | null): Permission {

@@ -108,7 +108,7 @@ export interface QwenStart {
 /**
  * Serves the protocol, or answers one prompt when the input is plain text. Undefined when nothing can be served; the reason is on stderr then.
  */
-export function startQwen(start: QwenStart): { readonly channel?: Channel; end(): Promise<void> } | undefined {
+export function startQwen(start: QwenStart): { readonly channel?: Channel; end(code: number): Promise<void> } | undefined {
   const { options, model, modelFor, workspace, home, exit } = start;
   const known = options.goesOn
     ? (newest(new SessionStore(home, workspace.cwd, options.session).folder) ?? options.session)
@@ -163,8 +163,9 @@ type Serving = Omit<QwenServerOptions, 'write'> & { readonly dialect: 'auto' | D
 type Write = (line: Line) => void;
 
 /** Serves a conversation in the dialect its client begins with: `initialize` or a user line is the message dialect, all else the envelope. */
-function serveQwen(channel: Channel, options: Serving, write: Write): { end(): Promise<void> } {
+function serveQwen(channel: Channel, options: Serving, write: Write): { end(code: number): Promise<void> } {
   let server: QwenServer | undefined;
+  let ended: Promise<void> | undefined;
   let dialect = options.dialect;
   channel.onMessage((text) => {
     let line: Line;
@@ -182,12 +183,11 @@ function serveQwen(channel: Channel, options: Serving, write: Write): { end(): P
     }
     server.take(line);
   });
-  return {
-    end: async () => {
-      await server?.end();
-      if (dialect === 'envelope') write(exitNote(0));
-    },
+  const end = async (code: number): Promise<void> => {
+    await server?.end();
+    if (dialect === 'envelope') write(exitNote(code));
   };
+  return { end: (code) => (ended ??= end(code)) };
 }
 
 /** Answers one prompt in lines, without a user to ask. Returns the exit code. */
