@@ -28,7 +28,7 @@ export interface WorkspacePaths {
 const HIDDEN = /\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}/u;
 /** The most files that a rule allows without the user. */
 const MOST_FILES = 200;
-/** The longest command, in UTF-16 units, that a pattern allows. */
+/** The longest command, in UTF-16 units, that a pattern allows; of a longer one as much is read for rejections, and the user is asked about it. */
 const LONGEST_COMMAND = 20_000;
 
 /**
@@ -207,8 +207,13 @@ interface ReadCommand {
   readonly commands: () => readonly (readonly GlobWord[])[];
 }
 
+/** Commands of a line that rejections tell apart; the user is asked about one with more. */
+const MOST_COMMANDS = 1000;
+
 function readCommand(command: string, platform: Platform): ReadCommand {
-  const text = command.trim();
+  const whole = command.trim();
+  // Of a longer one blanks push no command out of sight.
+  const text = whole.length > LONGEST_COMMAND ? withoutPadding(whole).slice(0, LONGEST_COMMAND) : whole;
   // Windows and macOS find programs in any case.
   const folded = text.toLowerCase();
   let known: readonly (readonly GlobWord[])[] | undefined;
@@ -219,11 +224,15 @@ function readCommand(command: string, platform: Platform): ReadCommand {
   return { text, folded: foldedBlanks(folded), commands };
 }
 
+function withoutPadding(text: string): string {
+  return text.replace(INVISIBLE, '').replace(/\s+/g, (blanks) => (/[\n\r]/.test(blanks) ? '\n' : ' '));
+}
+
 function commandsIn(folded: string, platform: Platform): readonly (readonly string[])[] {
   const parts = folded.split(/[;&|\n\r(){}`]|\$\(/);
   // For cmd.exe these signs part words as blanks do: `npm;publish`.
   if (platform === 'win32') parts.push(...folded.replace(/[;,=]/g, ' ').split(/[&|\n\r()]/));
-  const all = [...new Set(parts.map(foldedBlanks))].flatMap(spellings);
+  const all = [...new Set(parts.map(foldedBlanks))].slice(0, MOST_COMMANDS).flatMap(spellings);
   // A value in quotes is one word: `git -C "my folder" push`.
   const dialects: readonly Dialect[] = platform === 'win32' ? ['cmd', 'powershell', 'posix'] : ['posix'];
   const visible = folded.replace(INVISIBLE, '');

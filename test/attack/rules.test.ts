@@ -475,6 +475,13 @@ test('an option whose name contradicts it, or whose id another one has, is chose
   assert.equal(answered({ ...ask, options: [once, { id: 'n', label: 'Allow', effect: 'reject_once' }] }, rejecting), undefined);
 });
 
+test('a rule that rejects sees a command behind any number of blanks', () => {
+  for (const blank of [' ', '\t', '\n', '\u00a0', '\u200b', '\u200b \n']) {
+    const rejects = [{ kind: 'command', pattern: 'git push*', decision: 'reject' }] as const;
+    assert.deepEqual(answered(command(`true;${blank.repeat(200_000)}git push`), rejects), answered(command('git push'), rejects));
+  }
+});
+
 test('the rules read a text of any length in proportion', () => {
   const rules = ['*a*a*a*a*b', '**/a/**/a/**/b', '?*?*?*?*', 'git *'].flatMap((pattern) =>
     (['allow', 'reject'] as const).flatMap((decision) => [

@@ -24,11 +24,10 @@ import { longestStop } from './stops.ts';
 
 const program = fileURLToPath(new URL('../fakes/hostileAcp.mjs', import.meta.url));
 const profile: Profile = { id: 'p', name: 'P', protocol: 'acp', command: process.execPath, args: [program], env: {}, headers: {} };
-const rules: readonly ApprovalRule[] = ['*a*a*a*a*b', '?*?*?*?*', 'git *'].map((pattern) => ({
-  kind: 'command',
-  pattern,
-  decision: 'allow',
-}));
+const rules: readonly ApprovalRule[] = [
+  ...['*a*a*a*a*b', '?*?*?*?*', 'git *'].map((pattern) => ({ kind: 'command', pattern, decision: 'allow' }) as const),
+  ...['*b*b*b*b*c', 'git push*'].map((pattern) => ({ kind: 'command', pattern, decision: 'reject' }) as const),
+];
 
 function windowOn(folder: string) {
   return new Sessions({

@@ -41,6 +41,7 @@ const attacks: Readonly<Record<string, () => void>> = {
   'a command of 100,000 lines': () => command('\n'.repeat(100_000)),
   'a command for star rules, 90 kB': () => command('a'.repeat(90_000)),
   'a command of 1 MB of operators': () => command('a;'.repeat(500_000)),
+  'a command of 60,000 commands': () => command(Array.from({ length: 60_000 }, (_, at) => `sudo "a${at}" -x`).join(';')),
   'a title of 1 MB': () => ask({ kind: 'other', title: '`[**a'.repeat(200_000) }),
   'an edit of 40,000 lines': () => edit(lines(40_000, 'old'), lines(40_000, 'new')),
   'an edit of one line of 2 MB': () => edit('a'.repeat(2_000_000), 'b'.repeat(2_000_000)),
