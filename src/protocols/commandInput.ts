@@ -137,7 +137,7 @@ export function commandInput(rawInput: unknown): CommandInput | undefined {
  * for, or by the command, whole, cut or with something before it.
  */
 export function namesAnother(title: string, command: string): boolean {
-  const flat = (text: string) => text.replaceAll('`', '').replace(/\s+/g, ' ').trim();
+  const flat = (text: string) => text.slice(0, LONGEST_COMPARED).replaceAll('`', '').replace(/\s+/g, ' ').trim();
   const said = flat(title);
   const runs = flat(command);
   if (said === '' || runs === '') return false;
@@ -148,6 +148,9 @@ export function namesAnother(title: string, command: string): boolean {
   // A word alone is the name of a tool; a sentence begins with a capital letter.
   return /^[\p{Ll}\d.]\S*\s/u.test(said);
 }
+
+/** UTF-16 units of a title and a command that are compared. */
+const LONGEST_COMPARED = 20_000;
 
 /** Arguments that look like a command under another name, or nested; which program runs them is unknown. */
 function scriptIn(value: unknown, levels: number): CommandInput | undefined {

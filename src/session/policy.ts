@@ -225,7 +225,7 @@ function readCommand(command: string, platform: Platform): ReadCommand {
 }
 
 function withoutPadding(text: string): string {
-  return text.replace(INVISIBLE, '').replace(/\s+/g, (blanks) => (/[\n\r]/.test(blanks) ? '\n' : ' '));
+  return text.replace(INVISIBLE, '').replace(/\s{2,}/g, (blanks) => (/[\n\r]/.test(blanks) ? '\n' : ' '));
 }
 
 function commandsIn(folded: string, platform: Platform): readonly (readonly string[])[] {

@@ -1,5 +1,5 @@
 /** Milliseconds of one turn of the event loop that one source may be read for. */
-const MOST_READING = 10;
+const MOST_READING = 6;
 
 export interface Source {
   pause(): unknown;
