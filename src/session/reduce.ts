@@ -269,7 +269,7 @@ function isPending(part: Part): part is Extract<Part, { kind: 'prompt' }> {
 
 /** Messages that the turn did not accept, as queued prompts that wait for the user. */
 function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedPrompt[] {
-  const turn = turns.find((one) => one.id === turnId);
+  const turn = turns.findLast((one) => one.id === turnId);
   return (turn?.parts ?? [])
     .filter(isPending)
     .filter(({ id }) => !queue.some((one) => one.turnId === id) && !turns.some((one) => one.id === id))

@@ -184,6 +184,8 @@ const OFFERS: Offers = { images: true, steer: true, hints: true, history: true, 
 const MOST_CONTENTS = 200;
 /** Commands whose output is followed at once. */
 const MOST_TERMINALS = 50;
+/** Requests that are open at once; what is asked beyond is answered as not allowed. */
+const MOST_ASKS = 200;
 const UNKNOWN_METHOD = -32601;
 
 class AhpStep extends Step<AhpState> {
@@ -498,7 +500,7 @@ class AhpStep extends Step<AhpState> {
     const { state } = this;
     state.chat = after;
     if (after === before) return;
-    let at = 0;
+    let at = before.turns === after.turns ? before.turns.length : 0;
     while (at < before.turns.length && before.turns[at]?.id === after.turns[at]?.id) at += 1;
     const gone = before.turns[at];
     if (gone) this.emit({ type: 'turns.removed', from: gone.id });
@@ -652,9 +654,17 @@ class AhpStep extends Step<AhpState> {
       if (ask) this.closeAsk(ask, sentFor(ask) ?? 'withdrawn');
       return;
     }
+    if (!ask && this.isCrowded()) return this.answerUnasked(confirmationOf(call, turn.id, { kind: 'cancelled' }));
     const shown = approvalOf(call, { id: ask?.id ?? this.newId(), turnId: turn.id }, textsIn(this.state.contents));
     if (!ask) this.ask(shown, aboutCall(call));
     else if (JSON.stringify(shown) !== JSON.stringify(ask.shown)) this.replaceAsk(ask, { ...shown, id: this.newId() }, aboutCall(call));
+  }
+  isCrowded(): boolean {
+    return Object.keys(this.state.asks).length >= MOST_ASKS;
+  }
+  answerUnasked(action: object): void {
+    const chat = this.state.session?.facts.chat;
+    if (chat && this.state.phase === 'ready') this.dispatch(chat, action);
   }
   requestIs(turn: AhpTurn, request: InputRequest, isSettled: boolean): void {
     const { answers: _drafts, ...asked } = request;
@@ -665,6 +675,7 @@ class AhpStep extends Step<AhpState> {
       if (ask) this.closeAsk(ask, sentFor(ask) ?? 'withdrawn');
       return;
     }
+    if (!ask && this.isCrowded()) return this.answerUnasked(completionOf(asked, { kind: 'cancelled' }));
     const about: About = { kind: 'input', request: asked };
     if (!ask) this.ask({ ...questionOf(asked, turn.id), id: this.newId() }, about);
     else if (JSON.stringify(requestOf(ask.about)) !== JSON.stringify(asked))
@@ -790,6 +801,7 @@ class AhpStep extends Step<AhpState> {
   elapsed(timer: string): void {
     const { state } = this;
     const { turn, contents } = state;
+    if (state.phase === 'left') return this.close(HOST);
     if (timer === 'silence') return this.over(t('The agent did not answer within {0} s.', this.state.setup.limits.silence / 1000));
     if (timer === 'reconnect') return this.openAgain();
     if (timer === OFFER_RESTART && turn) return this.showActivity(turn, t('The agent is not stopping.'));
@@ -878,8 +890,9 @@ class AhpStep extends Step<AhpState> {
       state.phase = 'over';
       return;
     }
-    if (phase === 'ready' && isEmpty && session) return this.request('dispose', 'disposeSession', { channel: session.uri });
-    this.close(HOST);
+    if (phase !== 'ready' || !isEmpty || !session) return this.close(HOST);
+    this.request('dispose', 'disposeSession', { channel: session.uri });
+    this.timer('silence', state.setup.limits.contents);
   }
   over(reason: string): void {
     const { state } = this;

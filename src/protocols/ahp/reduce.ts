@@ -172,9 +172,12 @@ function requested(state: ChatState, request: InputRequest): ChatState {
   if (!activeTurn) return state;
   const isOpen = (part: ResponsePart) => part.kind === 'inputRequest' && part.response === undefined && part.request.id === request.id;
   const part: ResponsePart = { kind: 'inputRequest', request };
+  const unread = { ...state, status: state.status & ~STATUS.read };
   const { responseParts: parts } = activeTurn;
-  const responseParts = parts.some(isOpen) ? parts.map((one) => (isOpen(one) ? part : one)) : [...parts, part];
-  return { ...state, status: state.status & ~STATUS.read, activeTurn: { ...activeTurn, responseParts } };
+  const at = parts.findIndex(isOpen);
+  // What is asked of the user comes behind the most parts of a turn, too, but not without an end.
+  if (at < 0 && parts.length >= 2 * MOST_PARTS) return state;
+  return { ...unread, activeTurn: { ...activeTurn, responseParts: at < 0 ? parts.concat([part]) : parts.with(at, part) } };
 }
 
 function activityOf(state: ChatState, failed: boolean): number {

@@ -22,6 +22,17 @@ import type {
 const text = z.string();
 const may = z.exactOptional;
 const list = <T extends z.ZodMiniType>(one: T) => z.array(one).check(z.maxLength(100_000));
+/** The last of a list that may be longer than anybody reads. */
+const newest = <T extends z.ZodMiniType>(one: T, most: number) =>
+  z.pipe(
+    z.transform((given: unknown) => (Array.isArray(given) ? given.slice(-most) : given)),
+    z.array(one),
+  );
+/** Turns of a chat that are shown, and sessions of one page of a list. */
+const MOST_TURNS = 1000;
+const MOST_LISTED = 2000;
+/** Actions told at once after a lost connection; for more, a host tells its state. */
+const MOST_MISSED = 20_000;
 const words = z.union([text, z.object({ markdown: text })]);
 const meta = may(z.record(text, z.unknown()));
 const error = z.object({ errorType: z.catch(text, 'error'), message: z.catch(text, '') });
@@ -136,7 +147,7 @@ const summary = {
 const pending = z.object({ id: text, message });
 const chat: z.ZodMiniType<ChatState> = z.object({
   ...summary,
-  turns: list(z.object({ ...turn, duration: z.catch(z.number(), 0), state: z.enum(['complete', 'cancelled', 'error']) })),
+  turns: newest(z.object({ ...turn, duration: z.catch(z.number(), 0), state: z.enum(['complete', 'cancelled', 'error']) }), MOST_TURNS),
   activeTurn: may(z.object(turn)),
   steeringMessage: may(pending),
   queuedMessages: may(list(pending)),
@@ -292,6 +303,11 @@ const sessionSummary = z.object({
   workingDirectories: z.catch(list(text), []),
 });
 export type ListedSession = z.infer<typeof sessionSummary>;
+/** Newest first; what is no session is left out. */
+const listedSessions = z.pipe(
+  z.custom<readonly unknown[]>((given) => Array.isArray(given)),
+  z.transform((given: readonly unknown[]) => given.slice(0, MOST_LISTED).flatMap((one) => decoded(sessionSummary, one) ?? [])),
+);
 
 function UNUSABLE(): z.infer<typeof property> {
   return { type: 'string', title: '', sessionMutable: true };
@@ -300,18 +316,19 @@ function UNUSABLE(): z.infer<typeof property> {
 /** The answers of a host, by what was asked. */
 export const answers = {
   initialize: z.object({
-    protocolVersion: text,
+    // Another version has other words for the same things, an answer among them.
+    protocolVersion: text.check(z.regex(/^(?:0\.9|1)(?:\.|$)/)),
     serverSeq: z.catch(z.number(), 0),
     serverInfo: may(z.object({ name: may(text), version: may(text) })),
     snapshots: z.catch(list(snapshot), []),
   }),
   subscribe: z.object({ snapshot }),
   reconnect: z.discriminatedUnion('type', [
-    z.object({ type: z.literal('replay'), actions: list(envelope), missing: z.catch(list(text), []) }),
+    z.object({ type: z.literal('replay'), actions: z.array(envelope).check(z.maxLength(MOST_MISSED)), missing: z.catch(list(text), []) }),
     z.object({ type: z.literal('snapshot'), snapshots: list(snapshot) }),
   ]),
   resourceRead: z.object({ data: text, encoding: z.catch(text, 'utf-8') }),
-  listSessions: z.object({ items: list(sessionSummary), nextCursor: may(text) }),
+  listSessions: z.object({ items: listedSessions, nextCursor: may(text) }),
   completions: z.object({
     items: list(
       z.object({
