@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { build, check, pack } from './check.ts';
 import { runE2e } from './e2e.ts';
 import { filesUnder } from './files.ts';
@@ -9,6 +12,32 @@ import { Tally } from './tally.ts';
 /** The whole of `npm test`. Resolves with the exit code after printing the sum. */
 export async function runAll(args: readonly string[]): Promise<number> {
   const options = readOptions(args);
+  const remove = useOwnTemp();
+  try {
+    return await runStages(options);
+  } finally {
+    remove();
+  }
+}
+
+/**
+ * Gives this run, and all it starts, a folder of its own for temporary files. The function that comes back removes it; a signal does so, too. What a
+ * program writes late, or a killed one leaves behind, goes with it.
+ */
+function useOwnTemp(): () => void {
+  const folder = mkdtempSync(path.join(tmpdir(), 'parley-test-'));
+  for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = folder;
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => {
+      // After the listeners that end what still runs.
+      process.once('exit', remove);
+      process.exit(1);
+    });
+  return remove;
+}
+
+async function runStages(options: Options): Promise<number> {
   const tally = new Tally();
   process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS, '--enable-source-maps'].filter(Boolean).join(' ');
   await build(tally);
