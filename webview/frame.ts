@@ -1,12 +1,11 @@
 import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import type { Link, Notice } from '../src/session/model.ts';
+import type { Notice } from '../src/session/model.ts';
+import { type ClosedLink, closedLinkInTurn } from '../src/session/select.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { iconOf } from './icons.ts';
 import { approvalView } from './parts/approval.ts';
-import { noticeView, remedies } from './parts/fault.ts';
-import { fold } from './parts/fold.ts';
-import { plainText } from './parts/plainText.ts';
+import { linkDetail, noticeView, remedies } from './parts/fault.ts';
 import { questionView } from './parts/question.ts';
 import { t } from './strings.ts';
 import { isUnfolded, type View } from './view.ts';
@@ -38,7 +37,7 @@ export function linkView(view: View): TemplateResult | typeof nothing {
         <span class="spinner" aria-hidden="true"></span><bdi>${visibleText(link.note ?? t('Starting {0}…', agent.name))}</bdi>${remedies(view, link.next)}
       </section>`;
     case 'closed':
-      return closedView(view, link);
+      return closedLinkInTurn(view.session) ? nothing : closedView(view, link);
     case 'ready':
       return nothing;
     case 'recorded':
@@ -46,14 +45,10 @@ export function linkView(view: View): TemplateResult | typeof nothing {
   }
 }
 
-function closedView(view: View, link: Extract<Link, { state: 'closed' }>): TemplateResult {
-  const { detail } = link;
-  // The failed turn shows the reason, even after another agent has connected.
-  const told = view.session.turns.at(-1)?.error?.message === link.reason;
+function closedView(view: View, link: ClosedLink): TemplateResult {
   return html`<section class="banner closed" aria-label=${t('Connection')}>
-    <p>${told ? t('The agent is gone.') : visibleText(link.reason)}</p>
-    ${detail === undefined ? nothing : fold(view, { key: 'link:detail', summary: t('Details'), body: () => plainText(view, 'link:detailText', visibleText(detail)) })}
-    ${remedies(view, link.next, told ? 'secondary' : 'primary')}
+    <p>${visibleText(link.reason)}</p>
+    ${linkDetail(view, link)} ${remedies(view, link.next)}
   </section>`;
 }
 

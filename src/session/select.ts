@@ -1,6 +1,6 @@
 import { isWindowsPath, pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
 import { isAbsolutePath, writtenKey } from '../base/paths.ts';
-import type { Approval, Ask, CallId, Diff, Location, Option, Part, Session, Terminal, ToolCall, Turn, TurnFile } from './model.ts';
+import type { Approval, Ask, CallId, Diff, Link, Location, Option, Part, Session, Terminal, ToolCall, Turn, TurnFile } from './model.ts';
 import { shortened, visibleText } from './visible.ts';
 
 /** Derived reads. Nothing here is stored. */
@@ -168,6 +168,13 @@ export function locationToFollow(session: Session): Location | undefined {
       .findLast((call) => call.status === 'running' && call.locations.length > 0)
       ?.locations.at(-1)
   );
+}
+
+export type ClosedLink = Extract<Link, { state: 'closed' }>;
+
+/** The closed link, where the last turn failed with it and shows why. */
+export function closedLinkInTurn({ link, turns }: Pick<Session, 'link' | 'turns'>): ClosedLink | undefined {
+  return link.state === 'closed' && turns.at(-1)?.error?.message === link.reason ? link : undefined;
 }
 
 export function findTerminal(session: Session, id: string): Terminal | undefined {

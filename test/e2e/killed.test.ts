@@ -18,19 +18,17 @@ test(
     for (const pid of agents) process.kill(pid, 'SIGKILL');
 
     await pick.gone();
-    const banner = chat.frame.locator('.banner.closed');
-    await banner.waitFor();
-    assert.match((await banner.textContent()) ?? '', /The agent is gone/);
     await chat.settled(chat.lastTurn);
     assert.match((await chat.lastTurn.textContent()) ?? '', /Parley Agent was ended by SIGKILL/, 'why, where it stays');
     assert.doesNotMatch((await chat.lastTurn.textContent()) ?? '', /--wire|parley-agent\.js/, 'without its command line');
+    assert.equal(await chat.frame.locator('.banner').count(), 0, 'in one place');
+    assert.equal(await chat.lastTurn.getByRole('button', { name: 'Show log' }).count(), 1);
     assert.match((await chat.turns.first().textContent()) ?? '', /Buy ink/, 'the transcript is still there');
     assert.equal(await chat.composer.inputValue(), 'what I was about to say');
     await window.statusItem('Ended').waitFor();
     await window.pictures('killed');
 
-    await banner.getByRole('button', { name: /Restart/ }).click();
-    await banner.waitFor({ state: 'hidden' });
+    // A prompt starts the agent again.
     await chat.composer.fill('');
     const turn = await chat.exchange('read TODO.md');
     assert.match((await turn.textContent()) ?? '', /npm test/);

@@ -287,13 +287,26 @@ test('a missing login has one cure: the model of the included agent, or the sign
   assert.deepEqual(await cures({}), ['Sign in', 'Try again']);
 });
 
-test('a turn that broke off with its agent says why, before and after another agent is there; the banner does not say it twice', async () => {
+test('a turn that broke off with its agent says why and what helps, in one place, before and after another agent is there', async () => {
   const stage = await Stage.open(session({ turns: [turn({ status: 'running' })] }));
-  await stage.happen({ type: 'link.closed', reason: 'qwen ended with exit code 53.', at: 2 });
+  const cures = () => stage.all('.fault vscode-button').map((button) => button.textContent);
+  await stage.happen({
+    type: 'link.closed',
+    reason: 'qwen ended with exit code 53.',
+    detail: 'out of cheese',
+    next: ['restart', 'showLog'],
+    at: 2,
+  });
   assert.match(stage.text('[data-turn=t1]'), /exit code 53/);
-  assert.match(stage.text('.banner'), /^The agent is gone\./);
+  assert.deepEqual([stage.all('.banner').length, cures()], [0, ['Try again', 'Show log']]);
+  const [detail] = stage.all('.fault details');
+  detail?.setAttribute('open', '');
+  detail?.dispatchEvent(new Event('toggle'));
+  await stage.settle();
+  assert.match(stage.text('.fault'), /out of cheese/);
   await stage.happen({ type: 'link.opening' }, { type: 'link.ready', agent: { protocol: 'p', name: 'Q' }, offers: {} });
   assert.match(stage.text('[data-turn=t1]'), /exit code 53/);
+  assert.deepEqual(cures(), ['Try again']);
   await stage.happen({ type: 'link.closed', reason: 'The agent was stopped.', at: 3 });
   assert.match(stage.text('.banner'), /^The agent was stopped\./);
 });

@@ -1,18 +1,16 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Fault, Notice, Remedy } from '../../src/session/model.ts';
+import type { ClosedLink } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
+import { fold } from './fold.ts';
 import { plainText } from './plainText.ts';
 
-/** Buttons for the remedies that fit the agent. `first`: how the first one looks. */
-export function remedies(
-  view: View,
-  next: readonly Remedy[] | undefined,
-  first: 'primary' | 'secondary' = 'primary',
-): TemplateResult | typeof nothing {
+/** Buttons for the remedies that fit the agent. */
+export function remedies(view: View, next: readonly Remedy[] | undefined): TemplateResult | typeof nothing {
   // Our model setting is for the included agent; all others bring their own sign-in.
   const unfit: Remedy = view.profile?.model === undefined ? 'configureModel' : 'signIn';
   const fitting = (next ?? []).filter((remedy) => remedy !== unfit);
@@ -20,7 +18,7 @@ export function remedies(
   return html`<div class="actions">
     ${fitting.map(
       (remedy, index) =>
-        html`<vscode-button appearance=${index === 0 ? first : 'secondary'} @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</vscode-button>`,
+        html`<vscode-button appearance=${index === 0 ? 'primary' : 'secondary'} @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</vscode-button>`,
     )}
   </div>`;
 }
@@ -62,6 +60,12 @@ export function faultView(
       ${remedies(view, fault.next)}${more}
     </div>
   </div>`;
+}
+
+/** What a program wrote before it ended, folded. */
+export function linkDetail(view: View, { detail }: ClosedLink): TemplateResult | typeof nothing {
+  if (detail === undefined) return nothing;
+  return fold(view, { key: 'link:detail', summary: t('Details'), body: () => plainText(view, 'link:detailText', visibleText(detail)) });
 }
 
 /** True for a bare JSON-RPC error number, which adds nothing to the message. */

@@ -3,7 +3,7 @@ import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { callGroup, durationText, groupWords, isPlan, soughtText } from '../../src/session/callWords.ts';
 import type { Content, Fault, Part, Session, ToolCall, Turn } from '../../src/session/model.ts';
-import { findTerminal } from '../../src/session/select.ts';
+import { type ClosedLink, closedLinkInTurn, findTerminal } from '../../src/session/select.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
@@ -11,7 +11,7 @@ import { visible } from '../visible.ts';
 import { callView, type Inside } from './call.ts';
 import { changesView } from './changes.ts';
 import { chip, contentView } from './content.ts';
-import { faultView, noticeView } from './fault.ts';
+import { faultView, linkDetail, noticeView } from './fault.ts';
 import { fold } from './fold.ts';
 import { plainText } from './plainText.ts';
 import { backView, retryActionsView, summaryView, wayToEdit } from './retryActions.ts';
@@ -183,6 +183,13 @@ function notAgain(error: Fault): Fault {
   return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry') } : error;
 }
 
+/** The error with what helps where the agent is gone, too. Any prompt starts it again. */
+function withLink(error: Fault, link: ClosedLink | undefined): Fault {
+  const next = new Set([...(error.next ?? []), ...(link?.next ?? [])]);
+  if (next.has('retry')) next.delete('restart');
+  return { ...error, next: [...next] };
+}
+
 /** True when the last row already says that it was stopped. */
 function endsInStopped({ parts }: Turn): boolean {
   const last = parts.at(-1);
@@ -193,8 +200,10 @@ function endView(view: View, turn: Turn): unknown {
   const { error } = turn;
   const last = turn === view.session.turns.at(-1);
   const again = error && turn.status === 'failed' && last ? backView(view, turn) : nothing;
-  const shown = error && (last ? error : notAgain(error));
-  return html`${shown ? faultView(view, turn.id, shown, turn.status === 'failed' ? 'error' : 'warn', again) : nothing}
+  const gone = error && last ? closedLinkInTurn(view.session) : undefined;
+  const shown = error && (last ? withLink(error, gone) : notAgain(error));
+  const more = html`${gone ? linkDetail(view, gone) : nothing}${again}`;
+  return html`${shown ? faultView(view, turn.id, shown, turn.status === 'failed' ? 'error' : 'warn', more) : nothing}
     ${turn.status === 'cancelled' && !(turn.stop === undefined && endsInStopped(turn)) ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
     ${changesView(view, turn)} ${summaryView(view, turn)}`;
@@ -262,6 +271,7 @@ export function feedView(view: View, shown: number, earlier: () => void): Templa
             turns.length,
             wayToEdit(view.session),
             view.profile?.model === undefined,
+            closedLinkInTurn(view.session),
             view.theme,
           ],
           () => turnView(view, turn, first + index, turns.length),
