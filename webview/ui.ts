@@ -22,14 +22,18 @@ const EMPTY: SessionMemory = { draft: '', attachments: [], mentions: {}, unfolde
 
 const SESSIONS_KEPT = 20;
 const SAVE_AFTER_MS = 300;
-/** Characters of JSON; larger attachments are not kept across a reload. */
-const LARGEST_SAVED = 500_000;
+/** The wait where attachments are large: each save copies them. */
+const SAVE_LARGE_AFTER_MS = 1500;
+const LARGE = 500_000;
+/** Characters of JSON that all attachments may take across a reload: a picture of 3 MB. Those of the latest sessions come first. */
+const LARGEST_SAVED = 4_000_000;
 
 /** The memory of the view, kept across reloads by the editor. */
 export class Ui {
   readonly #host: Pick<Host, 'saved' | 'save'>;
   readonly #memories: Map<SessionId, SessionMemory>;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #saveAfterMs = SAVE_AFTER_MS;
   #shown: SessionId = '';
 
   constructor(host: Pick<Host, 'saved' | 'save'>) {
@@ -46,7 +50,7 @@ export class Ui {
     const next = { ...this.memory(id), ...change };
     this.#memories.delete(id);
     this.#memories.set(id, next);
-    this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
+    this.#saveSoon();
   }
 
   /** Moves the draft typed without a session into the session that comes, below the draft it has. */
@@ -65,24 +69,43 @@ export class Ui {
   /** Remembers the session, so that an editor tab shows it again after a reload. */
   show(id: SessionId): void {
     this.#shown = id;
-    this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
+    this.#saveSoon();
   }
 
   forgetScroll(id: SessionId): void {
     const { scroll: _, ...rest } = this.memory(id);
     this.#memories.set(id, rest);
-    this.#timer ??= setTimeout(() => this.flush(), SAVE_AFTER_MS);
+    this.#saveSoon();
+  }
+
+  #saveSoon(): void {
+    this.#timer ??= setTimeout(() => this.flush(), this.#saveAfterMs);
   }
 
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const kept = [...this.#memories].slice(-SESSIONS_KEPT).map(([id, memory]) => {
-      const fits = JSON.stringify(memory.attachments).length <= LARGEST_SAVED;
-      return [id, fits ? memory : { ...memory, attachments: [] }];
-    });
+    let size = 0;
+    const fits = (one: Content) => {
+      const more = sizeOf(one);
+      if (size + more > LARGEST_SAVED) return false;
+      size += more;
+      return true;
+    };
+    const latest = [...this.#memories].slice(-SESSIONS_KEPT).reverse();
+    const kept = latest.map(([id, memory]) => [id, { ...memory, attachments: memory.attachments.filter(fits) }]).reverse();
+    this.#saveAfterMs = size > LARGE ? SAVE_LARGE_AFTER_MS : SAVE_AFTER_MS;
     this.#host.save({ memories: kept, ...(this.#shown === '' ? {} : { shown: this.#shown }) });
   }
+}
+
+const sizes = new WeakMap<Content, number>();
+
+/** Characters of JSON, counted once: contents never change. */
+function sizeOf(content: Content): number {
+  const size = sizes.get(content) ?? JSON.stringify(content).length;
+  sizes.set(content, size);
+  return size;
 }
 
 function read(saved: unknown): [SessionId, SessionMemory][] {

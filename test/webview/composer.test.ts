@@ -286,6 +286,21 @@ test('draft, attachments and what was unfolded are there again after a reload', 
   assert.match(second.text('details.thought'), /Deep\./);
 });
 
+test('a picture of a screen is there again after a reload; of more than fits, what does', async () => {
+  const state = { saved: undefined as unknown };
+  const shown = session({});
+  const picture = (bytes: number) => ({ type: 'image', mime: 'image/png', data: 'A'.repeat(bytes) }) as const;
+  const first = await Stage.open(shown, { state });
+  for (const bytes of [2_000_000, 9_000_000, 1000]) first.post({ type: 'insert', content: picture(bytes) });
+  await first.type('what is this?');
+  await first.settle();
+  window.dispatchEvent(new Event('pagehide'));
+  const second = await Stage.open(shown, { state });
+  assert.equal(second.composer.value, 'what is this?');
+  const kept = second.all('.attachment .thumb').map((thumb) => thumb.getAttribute('src')?.split(',')[1]?.length);
+  assert.deepEqual(kept, [2_000_000, 1000]);
+});
+
 test('what is typed without a session begins one and is sent to it', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const stage = await Stage.open(undefined);
