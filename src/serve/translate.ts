@@ -240,6 +240,10 @@ class Telling {
   }
 
   #words(call: ToolCall, status: ToolCall['status']) {
+    // The request beside it holds the question, and the answer later.
+    const question = this.#session.asks.find((ask) => ask.kind === 'question' && ask.callId === call.id);
+    if (question) return { markdown: escaped(question.title) };
+    if (call.decision?.kind === 'answers') return { markdown: escaped(callWords(call, this.#session).verb) };
     const { verb, thing, code, place, problem } = callWords({ ...call, status }, this.#session);
     const named = thing === undefined ? '' : code ? ` ${asCode(thing)}` : ` ${escaped(thing)}`;
     return { markdown: `${escaped(verb)}${named}${place ? ` ${escaped(place)}` : ''}${problem ? ` · ${escaped(problem)}` : ''}` };

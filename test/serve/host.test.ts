@@ -279,6 +279,29 @@ test('a question goes out with its fields and comes back with its answers', asyn
   assert.deepEqual(last().heard.at(-1), { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { f: ['B'], g: ['3'] } } });
 });
 
+test('the question of a call is said once, in its request: the row of the call says that it asks, and that it was answered', async (t) => {
+  const { client, chat, last, ...rest } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().ready();
+  const call = { id: 'c', name: 'ask_person', title: 'Which branch?', kind: 'other', status: 'running', inputText: '' } as const;
+  last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call: { ...call, output: [], locations: [] } } });
+  const fields = [{ id: 'f', label: 'Which branch?', free: true }] as const;
+  last().say({ type: 'ask.opened', ask: { kind: 'question', id: 'q', turnId: 't1', callId: 'c', title: 'Question', fields } });
+  const words = () => {
+    const shown = callIn(chat());
+    const told = shown?.status === 'completed' ? shown.pastTenseMessage : shown?.status === 'running' ? shown.invocationMessage : undefined;
+    return typeof told === 'object' ? told.markdown : told;
+  };
+  await until(() => words() === 'Question');
+  const answers = { f: { state: 'submitted', value: { kind: 'text', value: 'main' } } };
+  await client.dispatch(CHAT, { type: 'chat/inputCompleted', requestId: 'q', response: 'accept', answers });
+  last().say({ type: 'ask.closed', askId: 'q', how: 'answered' });
+  last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change: { status: 'done' } });
+  await until(() => callIn(chat())?.status === 'completed');
+  assert.equal(words(), 'Answered');
+});
+
 test('what a client says while a turn runs is queued, and starts its turn from there', async (t) => {
   const { client, chat, last, ...rest } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));

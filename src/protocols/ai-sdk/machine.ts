@@ -979,7 +979,8 @@ class AiSdk extends ShownMessage {
     const field = questionField(part.input);
     if ('wrong' in field) return this.callAnswered(turn, call, { ok: false, text: field.wrong });
     this.showRunning(turn, call, { title: field.label.slice(0, 200) });
-    const ask = { kind: 'question', id: this.newId(), turnId: turn.id, title: t('Question'), fields: [field] } as const;
+    const callId = this.shownId(turn, call.id);
+    const ask = { kind: 'question', id: this.newId(), turnId: turn.id, callId, title: t('Question'), fields: [field] } as const;
     this.ask(ask, { what: 'question', toolCallId: call.id, isMultiple: field.many === true } satisfies About);
   }
   looked(turn: ChatTurn, call: OwnCall, look: unknown): void {
