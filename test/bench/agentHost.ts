@@ -165,7 +165,9 @@ async function own(): Promise<void> {
     }
     if (line.includes('"turn.ended"')) at = performance.now();
   }
-  console.log(`prompt to first part: median ${median(taken).toFixed(1)} ms by the headless program`);
+  console.log(
+    `prompt to first part: median ${median(taken).toFixed(1)} ms by the headless program, which keeps no files for a review before a prompt`,
+  );
 }
 
 /** A client that was away for as many changes of a draft. */
