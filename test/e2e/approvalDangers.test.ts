@@ -63,7 +63,7 @@ test(
   'the mouse answers over the text that is looked at, and the keyboard is back in the chat',
   inWindow(async ({ window }) => {
     const { pick, page, chat } = window;
-    const lens = (name: string) => page.locator('.codelens-decoration a', { hasText: name });
+    const lens = (name: string) => page.locator(`.codelens-decoration a[title^="${name}"]`);
     for (const by of ['Reject', 'More answers']) {
       await chat.composer.click();
       const answer = ask(run(`mouse-${by}`, 'rm -rf src'));

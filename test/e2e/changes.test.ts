@@ -9,6 +9,10 @@ import { until, untilFile } from './until.ts';
 
 const disk = await diskAgent({ name: 'changes' });
 const { fake: agent, inWindow, inFolder, read, write } = disk;
+/** What a page's document has and these tests' types have not. */
+interface HitTest {
+  elementFromPoint(x: number, y: number): object | null;
+}
 const lastPrompt = () => JSON.stringify(agent.received.findLast((frame) => frame.method === 'session/prompt')?.params);
 /** The reviewed files, after all of them are decided and the editors are closed. */
 const cleared = async (window: Scene['window']) => {
@@ -303,6 +307,13 @@ test(
     await pick.gone();
     const modified = diff.editor.locator('.editor.modified .view-line');
     await window.pictures('review/pending');
+    const isInSight = await page.locator('.codelens-decoration a', { hasText: 'Leave out' }).evaluateAll((all) =>
+      all.every((one) => {
+        const { right, top, height } = one.getBoundingClientRect();
+        return one.contains((one.ownerDocument as unknown as HitTest).elementFromPoint(right - 2, top + height / 2));
+      }),
+    );
+    assert.ok(isInSight, 'the last action over a change is cut');
     await diff.action('Leave Out').click();
     await modified.filter({ hasText: 'line three' }).waitFor({ state: 'hidden' });
     await modified.filter({ hasText: 'line twenty-six' }).click();

@@ -84,7 +84,7 @@ describe('review of changes', () => {
       const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', input.modified, 100);
       return all.map(({ range, command }) => `${range.start.line} ${command?.title}`);
     };
-    const titles = ['Allow all 2 changes', 'More answers', 'Reject', 'Feedback', 'Leave out'];
+    const titles = ['Allow all 2 changes', '$(chevron-down)', 'Reject', 'Feedback', 'Leave out'];
     const wanted = [4, 29].flatMap((line) => titles.map((title) => `${line} ${title}`));
     assert.deepEqual((await lenses()).sort(), wanted.sort());
     await review.toggleHunk(input.modified, 4);
@@ -122,7 +122,7 @@ describe('review of changes', () => {
     assert.equal(editor.selection.active.character, 6);
     assert.equal(review.active?.kind, 'text');
     const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', editor.document.uri, 100);
-    assert.deepEqual(all.map((one) => one.command?.title).sort(), ['Allow once', 'Feedback', 'More answers', 'Reject']);
+    assert.deepEqual(all.map((one) => one.command?.title).sort(), ['$(chevron-down)', 'Allow once', 'Feedback', 'Reject']);
     desk.close('1');
     await settled(() => !(front() instanceof vscode.TabInputText));
   });

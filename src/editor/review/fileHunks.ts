@@ -207,10 +207,10 @@ export class FileHunks implements Disposable {
   }
 }
 
-/** The command of a lens, with its keys in the tooltip. */
-export function lensCommand(title: string, command: string, args: readonly unknown[]): vscode.Command {
+/** The command of a lens, with its keys in the tooltip. `words`: of a title that is an icon. */
+export function lensCommand(title: string, command: string, args: readonly unknown[], words = title): vscode.Command {
   const isLocal = vscode.env.uiKind === vscode.UIKind.Desktop && vscode.env.remoteName === undefined;
-  const tooltip = lensTooltip(title, command, isLocal ? (process.platform === 'darwin' ? 'mac' : 'other') : 'either');
+  const tooltip = lensTooltip(words, command, isLocal ? (process.platform === 'darwin' ? 'mac' : 'other') : 'either');
   return { title, command, arguments: [...args], ...(tooltip === undefined ? {} : { tooltip }) };
 }
 

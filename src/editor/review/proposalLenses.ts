@@ -56,14 +56,15 @@ function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined,
   const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, [uri, line])]);
   return [
     ...lens(accept, 'parley.acceptDiff'),
-    ...lens(vscode.l10n.t('More answers'), 'parley.diffAnswers'),
+    // An icon, as on the card: with words the row is cut in a split diff.
+    lensAt(line, '$(chevron-down)', 'parley.diffAnswers', [uri, line], vscode.l10n.t('More answers')),
     ...lens(reject?.label, 'parley.rejectDiff'),
     ...(answers.some((one) => one.means === 'feedback') ? lens(vscode.l10n.t('Feedback'), 'parley.diffFeedback') : []),
   ];
 }
 
-function lensAt(line: number, title: string, command: string, args: readonly unknown[]): vscode.CodeLens {
-  return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), lensCommand(title, command, args));
+function lensAt(line: number, title: string, command: string, args: readonly unknown[], words = title): vscode.CodeLens {
+  return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), lensCommand(title, command, args, words));
 }
 
 /** Accepting applies the whole proposal wherever it is pressed: the label over one change says how much that is. */
