@@ -102,10 +102,11 @@ export class Approvals implements Disposable {
 
   /** Shows this ask again from its diff or text, with that letter's answer in focus. The answer leads back to where the keyboard was before. */
   showFromDiff(sessionId: SessionId, askId: AskId, letter?: string): void {
-    if (this.#view?.key === keyOf(sessionId, askId)) return;
-    this.#focus.resume();
+    const key = keyOf(sessionId, askId);
+    if (this.#view?.key === key) return;
+    this.#focus.resume(key);
     this.show(sessionId, askId);
-    if (letter !== undefined && this.#view?.key === keyOf(sessionId, askId)) this.#view.pick.focus?.(letter);
+    if (letter !== undefined && this.#view?.key === key) this.#view.pick.focus?.(letter);
   }
 
   /** Shows the pending asks, oldest first. False when there are none. */
@@ -235,7 +236,7 @@ export class Approvals implements Disposable {
 
   /** The user answers beside the pick, in the diff: the keyboard still returns to where the pick took it from. */
   #takeOver(one: OpenAsk): void {
-    if (this.#view?.key !== keyOfOpen(one)) return this.#focus.resume();
+    if (this.#view?.key !== keyOfOpen(one)) return this.#focus.resume(keyOfOpen(one));
     const { pick } = this.#view;
     this.#left();
     pick.dispose();
@@ -279,7 +280,7 @@ export class Approvals implements Disposable {
     if (outcome.how === 'answered') await this.#answer(one, outcome.answer);
     else if (outcome.how === 'chosen') await this.#choose(one, outcome.ask, outcome.answer);
     else {
-      this.#focus.setAside();
+      this.#focus.setAside(keyOfOpen(one));
       this.#queue.dismissed();
       if (outcome.how === 'dismissed') return;
       return this.#deps.look(one.sessionId, one.ask.id, outcome.at);

@@ -1,3 +1,5 @@
+import type { AskKey } from './queue.ts';
+
 type WayBack = () => Promise<void>;
 
 /** Remembers where the keyboard was before a pick took it. The editor itself returns to its own parts only, never to a webview. */
@@ -6,8 +8,8 @@ export class FocusReturn {
     | { readonly at: 'home' }
     /** A pick has the keyboard, or an answer is being sent. */
     | { readonly at: 'pick'; readonly back: WayBack | undefined }
-    /** The pick has left without an answer; only Esc leads back from there. */
-    | { readonly at: 'aside'; readonly back: WayBack | undefined }
+    /** The pick of that ask has left without an answer; only Esc and an answer to it lead back from there. */
+    | { readonly at: 'aside'; readonly ask: AskKey; readonly back: WayBack | undefined }
     /** The keyboard is returning: a pick that came up now would lose it. */
     | { readonly at: 'returning' } = { at: 'home' };
 
@@ -26,13 +28,13 @@ export class FocusReturn {
   }
 
   /** The pick has left without an answer; a user who opened something else over it is there by now. */
-  setAside(): void {
-    if (this.#state.at === 'pick') this.#state = { at: 'aside', back: this.#state.back };
+  setAside(ask: AskKey): void {
+    if (this.#state.at === 'pick') this.#state = { at: 'aside', ask, back: this.#state.back };
   }
 
   /** The answers come back from what they were left to look at: the way back is still the one from before. */
-  resume(): void {
-    if (this.#state.at === 'aside') this.#state = { at: 'pick', back: this.#state.back };
+  resume(ask: AskKey): void {
+    if (this.#state.at === 'aside' && this.#state.ask === ask) this.#state = { at: 'pick', back: this.#state.back };
   }
 
   /** The pick was removed: the keyboard stays where it is. */

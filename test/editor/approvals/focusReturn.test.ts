@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FocusReturn } from '../../../src/editor/approvals/focusReturn.ts';
+import { keyOf } from '../../../src/editor/approvals/queue.ts';
 
 /** The keyboard went from its place to an approval, and from there to a look at what is asked. */
 function lookedAway() {
@@ -9,14 +10,14 @@ function lookedAway() {
   focus.leave(() => async () => {
     back += 1;
   });
-  focus.setAside();
+  focus.setAside(keyOf('s', 'a'));
   return { focus, timesBack: () => back };
 }
 
 test('answers that come back from a look at what is asked lead where the keyboard was before the look', async () => {
   const { focus, timesBack } = lookedAway();
   // The keyboard is in the text now.
-  focus.resume();
+  focus.resume(keyOf('s', 'a'));
   focus.leave(() => undefined);
   await focus.goBack('pick');
   assert.equal(timesBack(), 1);
@@ -25,6 +26,13 @@ test('answers that come back from a look at what is asked lead where the keyboar
 test('a pick that comes up elsewhere leads back there', async () => {
   const { focus, timesBack } = lookedAway();
   focus.leave(() => undefined);
+  await focus.goBack('pick');
+  assert.equal(timesBack(), 0);
+});
+
+test('an answer to something else leaves the keyboard where the user looks', async () => {
+  const { focus, timesBack } = lookedAway();
+  focus.resume(keyOf('s', 'b'));
   await focus.goBack('pick');
   assert.equal(timesBack(), 0);
 });
