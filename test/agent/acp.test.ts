@@ -8,7 +8,7 @@ import type { Files } from '../../src/protocols/ports.ts';
 import { callsOf, changedFiles, findTerminal } from '../../src/session/select.ts';
 import { choose, type Drive, drive, textOf } from '../agents/drive.ts';
 import { problemOfFrame } from '../protocols/acp/oracle.ts';
-import { temporaryFolder } from './agentProcess.ts';
+import { startAgent, temporaryFolder } from './agentProcess.ts';
 import { startService } from './fakeService.ts';
 
 /** The built agent behind the ACP client, offline: its guide answers. All frames of both sides must be good by the official schema. */
@@ -135,6 +135,28 @@ test('a conversation is loaded with its history, and only an old one', async (t)
   assert.match(textOf(await again.prompt('hello')), /\S/);
   const lost = start(t, cwd, { key: 'never-was', history: true });
   assert.match((await lost.ready()).notices[0]?.text ?? '', /cannot take up this conversation.*never-was/);
+});
+
+test('a client that fails to ask the user, or answers with no option of the request, fails the call: nobody has rejected it', async (t) => {
+  const cwd = temporaryFolder(t);
+  const agent = startAgent(t, { cwd, args: ['--face', 'acp'] });
+  await agent.ok('initialize', { protocolVersion: 1, clientCapabilities: {} });
+  const { sessionId } = await agent.ok('session/new', { cwd, mcpServers: [] });
+  const answers: readonly (readonly [object, RegExp])[] = [
+    [{ error: { code: -32603, message: 'The view broke.' } }, /The approval failed, so the call did not run: The view broke\./],
+    [{ result: { outcome: { outcome: 'selected', optionId: 'perhaps' } } }, /selects none of the options/],
+    [{ result: { nonsense: 1 } }, /selects none of the options/],
+    [{ result: { outcome: { outcome: 'selected', optionId: 'reject' } } }, /"Rejected"/],
+  ];
+  for (const [answer, expected] of answers) {
+    const before = agent.messages.length;
+    const turn = agent.start('session/prompt', { sessionId, prompt: [{ type: 'text', text: 'run echo never' }] });
+    const asked = await agent.find((one) => one.method === 'session/request_permission' && agent.messages.indexOf(one) >= before);
+    agent.send({ id: asked.id, ...answer });
+    assert.deepEqual((await agent.answerTo(turn)).result, { stopReason: 'end_turn' });
+    const ended = agent.messages.slice(before).filter((one) => JSON.stringify(one).includes('"status":"failed"'));
+    assert.match(JSON.stringify(ended), expected);
+  }
 });
 
 test('plan mode is set and told', async (t) => {

@@ -134,13 +134,17 @@ export class AcpFrontend implements Frontend {
       { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
     ];
     try {
-      const chosen = optionOf(await this.#client.ask('session/request_permission', { toolCall, options }, signal));
+      const answer = await this.#client.ask('session/request_permission', { toolCall, options }, signal);
+      const chosen = optionOf(answer);
       if (chosen === 'once' || chosen === 'session') return { allow: true, forSession: chosen === 'session' };
-    } catch {
+      if (chosen === 'reject' || isCancelled(answer)) return { allow: false };
+      throw new Error('The answer selects none of the options.');
+    } catch (error) {
       if (signal.reason instanceof Settled) return signal.reason.answer;
+      signal.throwIfAborted();
+      // The user has rejected nothing: the client failed.
+      throw new ToolFailure(`The approval failed, so the call did not run: ${messageOf(error)}`);
     }
-    signal.throwIfAborted();
-    return { allow: false };
   }
 
   async question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined> {
@@ -289,6 +293,9 @@ interface FormAnswer {
   readonly content?: Readonly<Record<string, string | readonly string[]>>;
 }
 
+function isCancelled(answer: unknown): boolean {
+  return (answer as { readonly outcome?: { readonly outcome?: string } | null } | null)?.outcome?.outcome === 'cancelled';
+}
 function optionOf(answer: unknown): string | undefined {
   const { outcome } = (answer ?? {}) as { readonly outcome?: { readonly outcome?: string; readonly optionId?: string } };
   return outcome?.outcome === 'selected' ? outcome.optionId : undefined;
