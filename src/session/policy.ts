@@ -236,8 +236,18 @@ function commandsIn(folded: string, platform: Platform): readonly (readonly stri
   // A value in quotes is one word: `git -C "my folder" push`.
   const dialects: readonly Dialect[] = platform === 'win32' ? ['cmd', 'powershell', 'posix'] : ['posix'];
   const visible = folded.replace(INVISIBLE, '');
-  if (QUOTED.test(visible)) all.push(...dialects.flatMap((dialect) => readCommands(visible, dialect)));
+  const script = platform === 'win32' ? scriptOfCmd(visible) : undefined;
+  for (const text of script === undefined ? [visible] : [visible, script])
+    if (QUOTED.test(text)) all.push(...dialects.flatMap((dialect) => readCommands(text, dialect)));
   return all;
+}
+
+/** The script behind `cmd /c "`: all up to the last quote of the line. */
+function scriptOfCmd(text: string): string | undefined {
+  const at = text.search(/\/[ckr]\s*"/);
+  const from = text.indexOf('"', at) + 1;
+  const to = text.lastIndexOf('"');
+  return at >= 0 && to > from ? text.slice(from, to) : undefined;
 }
 
 /** The words of all commands of a line, those of scripts that a wrapper runs among them: `sh -c "git push"`. */

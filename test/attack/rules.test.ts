@@ -84,6 +84,18 @@ const STEERING = [
   'CON',
 ];
 
+test('a rule that rejects sees a subcommand behind options in each shell of Windows', () => {
+  for (const [pattern, text] of [
+    ['git push*', 'git -C "C:\\my folder" push'],
+    ['git push*', 'GIT.EXE -C C:\\a push'],
+    ['git push*', 'cmd /c "git -C "C:\\my folder" push"'],
+    ['git push*', "& git -C 'C:\\my folder' push"],
+    ['git push*', 'powershell -c "git -C . push"'],
+    ['npm publish*', 'npm;--prefix;x;publish'],
+  ] as const)
+    assert.equal(answered(command(text), [allow('command'), reject('command', pattern)], 'win32', 'C:\\w'), 'no', text);
+});
+
 test('no rule with a wildcard and no rule without a pattern covers a file that runs by itself', () => {
   const wide = [
     allow('edit'),
