@@ -16,7 +16,7 @@ export function announcement(
       case 'turn.ended':
         if (at < told) return [];
         if (event.status === 'done') return [t('The agent has answered.')];
-        return [event.status === 'cancelled' ? t('Stopped') : t('The turn failed: {0}', event.error?.message ?? '')];
+        return [event.status === 'cancelled' ? t('Stopped') : t('{0} failed: {1}', session.agent.name, event.error?.message ?? '')];
       case 'ask.opened':
         return [asked(event.ask, titleOf(event.ask, session))];
       case 'link.ready':
@@ -41,6 +41,5 @@ function titleOf(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>): string {
 }
 
 function asked(ask: Ask, title: string): string {
-  if (ask.ours) return t('Parley asks: {0}', title);
-  return t('The agent asks: {0}', title);
+  return ask.ours ? t('Parley asks: {0}', title) : t('The agent asks: {0}', title);
 }

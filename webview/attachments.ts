@@ -35,7 +35,7 @@ export function attachmentsView(
 
 function itemView(view: View, content: Content, remove: () => void): TemplateResult {
   const name = visibleText(chipLabel(content, view.session.cwd));
-  const label = t('Remove {0}', name);
+  const label = `${t('Remove')}: ${name}`;
   const shown = view.popup?.kind === 'preview' && view.popup.content === content;
   const previews = content.type === 'image' || (content.type === 'file' && content.text !== undefined);
   const open = () => {

@@ -44,7 +44,7 @@ export class Composer {
     const offers = session.link.state === 'ready' ? session.link.offers : {};
     const { menu, at } = this.#completion;
     const hint = commandHint(memory.draft, session.commands);
-    const stop = runningTurn(session)?.stopping ? t('Stop again, and start the agent anew') : t('Stop');
+    const stop = t('Stop');
     const steer = t('Send into the running turn ({0})', steerKey(navigator.userAgent));
     const idle = memory.draft.trim() === '' && memory.attachments.length === 0;
     return html`<div class="composer" @dragover=${(event: Event) => event.preventDefault()} @drop=${this.#drop}>
@@ -333,7 +333,7 @@ function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateRe
           html`<li>
             ${iconOf('clock')}<bdi class="queue-text">${prompt.content.map((one) => chipLabel(one, view.session.cwd)).join(' · ')}</bdi>
             ${prompt.feedback ? html`<span class="tag">${t('Feedback')}</span>` : nothing}${prompt.held ? html`<span class="tag">${t('Held')}</span>` : nothing}
-            ${!busy || steers ? small('send', t('Send now'), () => now(prompt)) : prompt.held ? small('send', t('Send when this turn has ended'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
+            ${!busy || steers ? small('send', t('Send'), () => now(prompt)) : prompt.held ? small('send', t('Send when this turn has ended'), () => now(prompt)) : nothing} ${small('edit', t('Edit'), () => edit(prompt))}
             ${small('cross', t('Remove'), () => intent({ type: 'unqueue', turnId: prompt.turnId }))}
           </li>`,
       )}

@@ -36,8 +36,8 @@ export function menuView(menu: Menu, at: number, choose: (index: number) => void
   const label = menu.kind === 'command' ? t('Commands') : t('Suggestions');
   // Long lists scroll, also by keys for who moves into them; the mouse leaves the focus in the composer.
   return html`<div class="menu" tabindex="0" @mousedown=${(event: Event) => event.preventDefault()}>
-    ${menu.looking ? html`<div class="menu-note faint" role="status"><span class="menu-looking" aria-hidden="true"></span>${t('Looking for suggestions…')}</div>` : nothing}
-    ${menu.problem === undefined ? nothing : html`<div class="menu-note" role="status">${t('No suggestions from the agent: {0}', visibleText(menu.problem))}</div>`}
+    ${menu.looking ? html`<div class="menu-note faint" role="status"><span class="menu-looking" aria-hidden="true"></span>${t('Looking at the files…')}</div>` : nothing}
+    ${menu.problem === undefined ? nothing : html`<div class="menu-note" role="status">${t('{0} failed: {1}', t('Suggestions'), visibleText(menu.problem))}</div>`}
     <div role="listbox" id=${MENU_ID} aria-label=${label}>
     ${menu.items.map(
       (item, index) =>

@@ -87,12 +87,12 @@ export function pickerView(view: View): TemplateResult | typeof nothing {
       ${row.detail ? html`<span class="menu-detail"><bdi>${visibleText(row.detail)}</bdi></span>` : nothing}
     </div>`;
   };
-  return html`<div class="menu picker" role="dialog" aria-label=${t('Model and mode')} @focusout=${(event: FocusEvent) => leave(event, view)}>
+  return html`<div class="menu picker" role="dialog" aria-label=${t('Model')} @focusout=${(event: FocusEvent) => leave(event, view)}>
     <input class="field search" id=${SEARCH_ID} type="text" role="combobox" aria-expanded="true" aria-controls=${LIST_ID} aria-autocomplete="list"
       aria-activedescendant=${rows.length > 0 ? `pick-${at}` : nothing} aria-label=${t('Search')} placeholder=${t('Search')} .value=${popup.query}
       @input=${(event: Event) => change(view, { query: (event.target as HTMLInputElement).value, at: 0 })}
       @keydown=${(event: KeyboardEvent) => key(event, view, choose)} />
-    <div class="pick-list" role="listbox" id=${LIST_ID} aria-label=${t('Model and mode')}>
+    <div class="pick-list" role="listbox" id=${LIST_ID} aria-label=${t('Model')}>
       ${groups.map((group) =>
         group.label === ''
           ? html`<div class="pick-group" role="group">${group.rows.map(rowView)}</div>`

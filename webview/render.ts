@@ -271,7 +271,7 @@ function headerView({ session, sessions, active }: Mirror, act: Act, covered: bo
     <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
       <bdi class="title">${(session && visibleText(titleOf(session))) || t('New session')}</bdi>${iconOf('down')}
     </button>
-    ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting elsewhere', waiting)}</button>` : nothing}
+    ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}
   </header>`;
 }
 

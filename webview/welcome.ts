@@ -12,7 +12,7 @@ export function welcomeView(view: View, profiles: readonly ProfileLine[], truste
   return html`<div class="welcome">
     ${guide ? connectView(view) : session.id === '' ? startersView(profiles, act) : nothing}
     <section>
-      <h2>${guide ? t('Or look around without one') : t('Try one of these')}</h2>
+      <h2>${t('Try one of these')}</h2>
       ${guide ? html`<p class="faint">${t('The built-in guide follows fixed rules: it searches, edits and runs commands.')}</p>` : nothing}
       <ul class="examples">
         ${(guide ? guideExamples() : examples()).map((text) => html`<li><button class="text-button" type="button" @click=${() => act.send([{ type: 'text', text }], 'prompt')}>${text}</button></li>`)}
@@ -41,9 +41,9 @@ function connectView({ setups, act }: View): TemplateResult {
     <h2>${t('Connect an agent or a model')}</h2>
     <p class="faint">${t('Parley works with any coding agent. It asks before it acts and shows every change.')}</p>
     <ul class="setups">
-      ${setups.map((setup, index) => row(setup.name, setup.detail, t('Use'), () => act.useSetup(setup), index === 0))}
-      ${row(t('Model'), 'Ollama, OpenRouter, Anthropic, OpenAI…', t('Set up'), () => act.remedy('configureModel'), setups.length === 0)}
-      ${row(t('Another agent'), 'Claude Code, Codex, Gemini CLI…', t('Set up'), () => act.newSession({ pick: true }))}
+      ${setups.map((setup, index) => row(setup.name, setup.detail, t('Connect'), () => act.useSetup(setup), index === 0))}
+      ${row(t('Model'), 'Ollama, OpenRouter, Anthropic, OpenAI…', t('Connect'), () => act.remedy('configureModel'), setups.length === 0)}
+      ${row(t('Another agent'), 'Claude Code, Codex, Gemini CLI…', t('Connect'), () => act.newSession({ pick: true }))}
     </ul>
   </section>`;
 }

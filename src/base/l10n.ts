@@ -3,10 +3,15 @@ export type Translate = (english: string, ...args: readonly (string | number)[])
 
 export const inEnglish: Translate = (english, ...args) => filled(english, args);
 
-/** The text with {0}, {1} … filled in. Chinese words beside a place for another word keep no space where that is Chinese too. */
+/**
+ * The text with {0}, {1} … filled in; `{0|file|files}` is the first word for 1, the second for all other numbers. Chinese words beside a place for another word keep no space
+ * where that is Chinese too.
+ */
 export function filled(text: string, values: readonly (string | number)[]): string {
-  return text.split(/(\{\d+\})/).reduce((sum, piece, at) => {
-    const next = at % 2 === 0 ? piece : String(values[Number(piece.slice(1, -1))] ?? piece);
+  return text.split(/(\{\d+(?:\|[^{}|]*\|[^{}|]*)?\})/).reduce((sum, piece, at) => {
+    const [place = '', one, other] = at % 2 === 0 ? [] : piece.slice(1, -1).split('|');
+    const value = values[Number(place)];
+    const next = at % 2 === 0 || value === undefined ? piece : String(one === undefined ? value : Number(value) === 1 ? one : other);
     if (sum.endsWith(' ')) return joinWords(sum.slice(0, -1), next);
     return next.startsWith(' ') && sum !== '' ? joinWords(sum, next.slice(1)) : sum + next;
   }, '');

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { setGuardedFiles } from '../base/guardedFiles.ts';
-import { setTranslator } from '../base/l10n.ts';
+import { filled, setTranslator } from '../base/l10n.ts';
 import type { Lifetime } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import { childTerminals } from '../live/childTerminals.ts';
@@ -100,7 +100,7 @@ type Surfaces = ReturnType<typeof buildSurfaces>;
 /** The sessions, with everything their agents may use of the editor. */
 function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documents: ReviewDocuments) {
   const translate = vscode.l10n.t;
-  setTranslator((english, ...args) => translate(english, ...args));
+  setTranslator((english, ...args) => filled(translate(english), args));
   setGuardedFiles(guardedFiles());
   const output = life.own(new Output());
   const traffic = new Traffic(Date.now);

@@ -23,7 +23,7 @@ export function approvalHeading(ask: Approval, session: Pick<Session, 'cwd' | 't
       const lines = command.split('\n').length;
       if (command === '') return { action: askTitle(ask, session, t('Run in terminal')) };
       return lines > 1
-        ? { action: t('Run a script in terminal'), amount: t('{0} lines', lines) }
+        ? { action: t('Run in terminal'), amount: t('{0} lines', lines) }
         : { action: t('Run in terminal'), subject: command };
     }
     case 'edit':

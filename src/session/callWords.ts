@@ -50,15 +50,13 @@ export function groupWords(groups: readonly CallGroup[], sought: readonly string
   const count = (group: CallGroup) => groups.filter((one) => one === group).length;
   const [read, searched, ran] = [count('read'), count('search'), count('run')];
   const texts = [
-    read === 0 ? '' : read === 1 ? t('read 1 file') : t('read {0} files', read),
+    read === 0 ? '' : t('read {0} {0|file|files}', read),
     searched === 0
       ? ''
       : sought.length === searched && searched < 3
         ? t('searched for {0}', sought.join(', '))
-        : searched === 1
-          ? t('searched once')
-          : t('searched {0} times', searched),
-    ran === 0 ? '' : ran === 1 ? t('ran 1 command') : t('ran {0} commands', ran),
+        : t('searched {0} {0|time|times}', searched),
+    ran === 0 ? '' : t('ran {0} {0|command|commands}', ran),
   ].filter(Boolean);
   const text = texts.join(' · ');
   return text.slice(0, 1).toUpperCase() + text.slice(1);
@@ -115,7 +113,7 @@ function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>,
 
 /** The words for a plan, with the number of finished steps where the input lists them. */
 function planWords({ status, input }: ToolCall): CallWords {
-  if (status === 'failed') return { verb: t('Could not update the plan') };
+  if (status === 'failed') return { verb: t('Plan'), problem: t('failed') };
   const steps = typeof input === 'object' && input !== null ? Object.values(input).find(Array.isArray) : undefined;
   if (steps === undefined || steps.length === 0) return { verb: t('Updated the plan') };
   const done = steps.filter(
@@ -245,7 +243,7 @@ function listWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
 function editWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const diffs = diffsOf(call);
   const paths = [...new Set(diffs.map((diff) => diff.path))];
-  if (paths.length > 1) return { verb: EDIT[stage](), thing: t('{0} files', paths.length) };
+  if (paths.length > 1) return { verb: EDIT[stage](), thing: t('{0} {0|file|files}', paths.length) };
   const [first] = diffs;
   if (stage === 'done' && first && !first.summary) {
     if (diffs.at(-1)?.after === null) return { verb: t('Deleted'), thing: relativePath(first.path, cwd) };
@@ -262,7 +260,7 @@ function searchWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const place = path === undefined ? undefined : relativePath(path, cwd);
   const inside = place === undefined || place === '.' || place === cwd || place === '' ? {} : { place: t('in {0}', place) };
   const matches = stage === 'done' ? matchesIn(call) : undefined;
-  const result = matches === undefined ? {} : { result: matches === 1 ? t('1 match') : t('{0} matches', matches) };
+  const result = matches === undefined ? {} : { result: t('{0} {0|match|matches}', matches) };
   return { verb: SEARCH[stage](), thing: pattern, code: true, ...inside, ...result };
 }
 

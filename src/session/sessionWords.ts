@@ -17,6 +17,5 @@ export function stateWords({ state, asks, failed }: ListedSession): string | und
 }
 
 export function fileWords({ files }: ListedSession): string | undefined {
-  if (files === 0) return undefined;
-  return files === 1 ? t('1 file') : t('{0} files', files);
+  return files === 0 ? undefined : t('{0} {0|file|files}', files);
 }

@@ -27,7 +27,7 @@ export function coveredBy({ kind, pattern }: { readonly kind: string; readonly p
     return pattern.includes('\n') ? `${pattern.split('\n', 1)[0]} …` : shortened(pattern, LONGEST_NAMED);
   if (kind === 'edit' && pattern.endsWith(BELOW) && isPlain(pattern.slice(0, -BELOW.length)))
     return t('edits in {0}', pattern.slice(0, 1 - BELOW.length));
-  if (kind === 'edit' && isPlain(pattern)) return t('edits of {0}', pattern);
+  if (kind === 'edit' && isPlain(pattern)) return t('edits in {0}', pattern);
   const [server, tool = '', more] = pattern.split('/');
   if (kind === 'mcp' && server && tool && more === undefined && isPlain(server)) {
     if (tool === ANY) return t('all tools of {0}', server);

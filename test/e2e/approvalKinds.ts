@@ -61,7 +61,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'script',
-    title: /^Run a script in terminal \(30 lines\)$/,
+    title: /^Run in terminal \(30 lines\)$/,
     // It is cut: Enter alone only looks.
     keys: ['a', 'Enter'],
     chosen: once,

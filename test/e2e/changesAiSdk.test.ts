@@ -48,7 +48,7 @@ test(
       await chat.lastTurn.getByText('1 file changed').waitFor();
     }
     await chat.turns.nth(1).hover();
-    await chat.turns.nth(1).getByRole('button', { name: 'Restore the files to before this message' }).click();
+    await chat.turns.nth(1).getByRole('button', { name: 'Restore Files' }).click();
     const both = page.getByRole('button', { name: 'Restore Files and Conversation' });
     await both.waitFor();
     await window.pictures('review/restore-both');

@@ -56,7 +56,7 @@ test(
     await review.lenses(0);
     assert.equal(read('sum.txt'), text(lines.with(4, 'return a + b; // mine').with(29, 'agent 30')));
     await window.openChat();
-    await chat.lastTurn.getByText('1 of 3 kept').waitFor();
+    await chat.lastTurn.getByText('Kept 1/3').waitFor();
     await window.pictures('review/partly-kept');
   }),
 );

@@ -36,7 +36,7 @@ test(
     const { chat, page, pick } = window;
     await window.openChat();
     await keyboardIn(chat.composer);
-    for (const name of ['Set up: Model', 'Set up: Another agent']) {
+    for (const name of ['Connect: Model', 'Connect: Another agent']) {
       await press(window, 'Shift+Tab', chat.frame.getByRole('button', { name }));
       await page.keyboard.press('Enter');
       await pick.box.waitFor();

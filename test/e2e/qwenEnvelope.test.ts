@@ -45,7 +45,7 @@ test(
     const { chat } = window;
     await chat.composer.click();
     await chat.composer.pressSequentially('see @from');
-    await chat.frame.getByText('Looking for suggestions').first().waitFor();
+    await chat.frame.getByText('Looking at the files').first().waitFor();
     await chat.menu.filter({ hasText: 'from the agent' }).waitFor();
     await chat.composer.press('Escape');
     await chat.composer.fill('');

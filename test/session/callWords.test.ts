@@ -122,7 +122,7 @@ test('folded rows count what they hold', () => {
   const sought = soughtText(call({ kind: 'search', name: 'Grep', input: { pattern: 'foo', path: '/w/src' } }), session()) ?? '';
   assert.equal(groupWords(['read', 'search'], [sought]), 'Read 1 file · searched for foo in src');
   assert.equal(groupWords(['search', 'search'], [sought]), 'Searched 2 times', 'one of them has no pattern');
-  assert.equal(groupWords(['read', 'search']), 'Read 1 file · searched once');
+  assert.equal(groupWords(['read', 'search']), 'Read 1 file · searched 1 time');
 });
 
 test('times read as people say them', () => {

@@ -11,11 +11,11 @@ const offered = (detail: ApprovalDetail) =>
 test('rules are offered in plain words, the narrowest first', () => {
   assert.deepEqual(offered({ type: 'command', command: 'npm run lint' }), ['npm run lint', 'commands that begin with npm run']);
   const diffs = [{ path: '/w/src/a.ts', before: 'a', after: 'b' }];
-  assert.deepEqual(offered({ type: 'edit', diffs }), ['edits in src/', 'edits of src/a.ts', 'all edits in this workspace']);
+  assert.deepEqual(offered({ type: 'edit', diffs }), ['edits in src/', 'edits in src/a.ts', 'all edits in this workspace']);
   const files = ['/w/src/a/x.ts', '/w/src/b/y.ts'].map((path) => ({ path, before: 'a', after: 'b' }));
   assert.deepEqual(offered({ type: 'edit', diffs: files }), ['edits in src/', 'all edits in this workspace']);
   assert.deepEqual(offered({ type: 'edit', diffs: [{ path: '/w/a.md', before: 'a', after: 'b' }] }), [
-    'edits of a.md',
+    'edits in a.md',
     'all edits in this workspace',
   ]);
   assert.deepEqual(offered({ type: 'mcp', server: 'github', tool: 'create_issue' }), ['create_issue of github', 'all tools of github']);

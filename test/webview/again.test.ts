@@ -18,7 +18,7 @@ function session(offers: { edit?: true }): Session {
 const button = (stage: Stage, label: string, at = 0) =>
   [...stage.root.querySelectorAll<HTMLButtonElement>(`button[aria-label="${label}"]`)][at];
 const EDIT = 'Edit this message and send it again';
-const AGAIN = 'Ask for another answer';
+const AGAIN = 'Send this message again';
 const intents = (stage: Stage) => stage.sent.flatMap((message) => (message.type === 'intent' ? [message.intent] : []));
 
 test('another answer is asked for by the last turn only, with the same words', async () => {
@@ -75,8 +75,7 @@ test('an edit whose turn is gone is none any more, and only the last turn can be
 
 test('with an agent that takes nothing back, every message can still be edited and sent again, after all others', async () => {
   const stage = await Stage.open(session({}));
-  assert.equal(button(stage, EDIT) ?? button(stage, AGAIN), undefined);
-  await stage.press('Put my message back to edit it', '[data-turn=one]');
+  await stage.press('Edit this message and send it again', '[data-turn=one]');
   assert.equal(stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, 'say one');
   await stage.press('Send this message again', '[data-turn=one]');
   button(stage, 'Send')?.click();
@@ -133,7 +132,7 @@ test('below a turn stands what it took; files are brought back and the session i
   const plain = await Stage.open(page({ turns }));
   assert.equal(plain.text('[data-turn=two] .sum .num'), '12 s · Ran 1 command · 4.1k tokens · $0.25');
   assert.equal(button(plain, 'Go on in a copy of this session'), undefined);
-  await plain.press('Restore the files to before this message', '[data-turn=one]');
+  await plain.press('Restore Files', '[data-turn=one]');
   assert.deepEqual(plain.calls('restoreFiles'), [{ sessionId: 's1', turnId: 'one' }]);
   const copies = await Stage.open(page({ turns: [turn({ id: 'one' })], link: { state: 'ready', offers: { fork: true } } }));
   await copies.press('Go on in a copy of this session');
@@ -143,14 +142,14 @@ test('below a turn stands what it took; files are brought back and the session i
   );
   await branches.press('Edit this message in a copy of this session', '[data-turn=one]');
   assert.deepEqual(branches.calls('copySession'), [{ sessionId: 's1', turnId: 'one' }]);
-  assert.equal(button(copies, 'Restore the files to before this message'), undefined);
+  assert.equal(button(copies, 'Restore Files'), undefined);
 });
 
 test('once the files are brought back, the message is there to be sent anew where the conversation goes back, too', async () => {
   const files = [{ path: '/code/sample/a.ts', change: 'changed' as const, review: 'open' as const }];
   const turns = [turn({ id: 'one', prompt: [{ type: 'text', text: 'Say it' }], files })];
   const stage = await Stage.open(page({ turns, link: { state: 'ready', offers: { edit: true } } }));
-  await stage.press('Restore the files to before this message', '[data-turn=one]');
+  await stage.press('Restore Files', '[data-turn=one]');
   const call = stage.sent.find((message) => message.type === 'call' && message.method === 'restoreFiles');
   assert.ok(call?.type === 'call');
   stage.reply(call.id, true);
@@ -161,5 +160,5 @@ test('once the files are brought back, the message is there to be sent anew wher
   await told.settle();
   assert.match(told.text('.editing'), /takes back everything after/);
   const reported = [turn({ id: 'one', files: files.map((file) => ({ ...file, review: 'reported' as const })) })];
-  assert.equal(button(await Stage.open(page({ turns: reported })), 'Restore the files to before this message'), undefined);
+  assert.equal(button(await Stage.open(page({ turns: reported })), 'Restore Files'), undefined);
 });

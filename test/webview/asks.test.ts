@@ -493,11 +493,11 @@ test('where the agent gives up by itself the card says when, counts down, and st
   t.mock.timers.enable({ apis: ['Date', 'setInterval'], now: 1_000_000 });
   const stage = await Stage.open(session({ ...running, asks: [{ ...command, until: 1_000_000 + 65_000 }] }));
   const left = () => stage.text('.time-left [aria-hidden]');
-  assert.equal(left(), 'Counts as refused in 1:05');
+  assert.equal(left(), 'Expires in 1:05');
   t.mock.timers.tick(10_000);
-  assert.equal(left(), 'Counts as refused in 0:55');
+  assert.equal(left(), 'Expires in 0:55');
   t.mock.timers.tick(60_000);
-  assert.equal(left(), 'Counts as refused in 0:00');
+  assert.equal(left(), 'Expires in 0:00');
   assert.deepEqual(stage.intents, [], 'nothing is answered by the clock');
   await stage.happen({ type: 'ask.closed', askId: command.id, how: 'withdrawn' });
   assert.equal(stage.all('.time-left').length, 0);

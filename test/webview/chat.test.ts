@@ -166,8 +166,8 @@ test('one command, and one call, can be stopped while they run, where the agent 
       terminals: [{ ...terminal, ...(exit ? { exit } : {}) }],
     });
   const stage = await Stage.open(at('running'));
-  await stage.press('Stop this command');
-  await stage.press('Stop npm test');
+  await stage.press('Stop');
+  await stage.press('Stop: npm test');
   assert.deepEqual(stage.intents, [
     { type: 'stopTerminal', terminalId: 'x' },
     { type: 'stopCall', callId: 'c' },
@@ -239,7 +239,7 @@ test('files found on the disk stand in place of what calls told, each with its o
   assert.match(text, /logo\.png binary, large or not UTF-8/);
   assert.match(text, /8 files changed/);
   assert.match(text, /Not watched: \/code notes\.md/);
-  assert.match(text, /part\.md \+2 −2 2 of 3 kept/);
+  assert.match(text, /part\.md \+2 −2 Kept 2\/3/);
   assert.match(text, /from\.md → to\.md moved (?!\+)/);
   assert.match(text, /Changed on disk src\/server\.ts \+2 −1/);
   assert.match(text, /old\.md deleted −9 Kept/);
@@ -720,7 +720,7 @@ test('what a command printed is shown in colours, its end first, and how it ende
   const stage = await Stage.open(session({ turns: [turn({ parts: [failed] })] }));
   assert.equal(stage.text('.call .words'), 'Ran npm test exit 1');
   assert.equal(stage.find('.terminal-output .ansi-red').textContent, '✗ kept');
-  assert.match(stage.text('.terminal .more'), /16 earlier lines/);
+  assert.match(stage.text('.terminal .more'), /Show 16 more lines/);
   assert.doesNotMatch(stage.text('.call-body'), /line 15(?!\d)|Exit code/);
   const fenced = callPart({
     kind: 'execute',
@@ -749,7 +749,7 @@ test('of the plans of a turn the last has a row, and one that failed', async () 
   const stage = await Stage.open(session({ turns: [turn({ parts: [plan('a', 'done'), plan('b', 'failed'), plan('c', 'done')] })] }));
   assert.deepEqual(
     stage.all('.call .words').map((one) => one.textContent?.trim()),
-    ['Could not update the plan', 'Updated the plan'],
+    ['Plan failed', 'Updated the plan'],
   );
 });
 

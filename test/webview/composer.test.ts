@@ -224,7 +224,7 @@ test('while a turn runs there is Stop; what waits can be edited, removed or sent
   const stage = await Stage.open(session({ ...running, queue: [{ turnId: 'q1', content: [{ type: 'text', text: 'later' }] }] }));
   await stage.press('Stop');
   assert.deepEqual(stage.intents, [{ type: 'cancel' }]);
-  await stage.press('Send now', '.queue');
+  await stage.press('Send', '.queue');
   assert.deepEqual(stage.intents.slice(1), [
     { type: 'unqueue', turnId: 'q1' },
     { type: 'steer', turnId: 'q1', content: [{ type: 'text', text: 'later' }] },
@@ -257,7 +257,7 @@ test('what the host inserts goes to the caret or becomes an attachment that can 
   stage.post({ type: 'insert', content: { type: 'file', path: '/code/sample/b.ts' } });
   await stage.settle();
   assert.equal(stage.composer.value, 'a-x-b');
-  await stage.press('Remove b.ts');
+  await stage.press('Remove: b.ts');
   await stage.key('Enter');
   assert.deepEqual(
     stage.intents.map((intent) => intent.type === 'prompt' && intent.content),
@@ -343,7 +343,7 @@ test('what is held says so and is sent or removed one by one; during a turn it g
   ] as const;
   const idle = await Stage.open(session({ queue: queue.slice(0, 1) }));
   assert.match(idle.text('.queue li'), /held one\s+Held/);
-  await idle.press('Send now', '.queue');
+  await idle.press('Send', '.queue');
   await idle.press('Remove', '.queue');
   assert.deepEqual(idle.intents, [
     { type: 'prompt', turnId: 'q1', content: queue[0].content },
@@ -371,7 +371,7 @@ test('a turn that failed gives back what was said, attachments too, after what i
   const error = { message: 'This agent cannot do this.', next: ['retry'] } as const;
   const stage = await Stage.open(session({ turns: [turn({ prompt, status: 'failed', error })] }));
   await stage.type('typed since');
-  await stage.press('Put my message back to edit it');
+  await stage.press('Edit this message and send it again');
   assert.equal(stage.composer.value, 'typed since\n\nlook at this');
   assert.equal(document.activeElement, stage.composer);
   await stage.key('Enter');
@@ -401,7 +401,7 @@ test('while an agent does not stop, Stop and Escape stay in reach and the reason
   await stage.happen({ type: 'notice', notice: { level: 'warn', text: 'The agent is not stopping.', next: ['restart'], turnId } });
   assert.match(stage.text('.notices'), /The agent is not stopping\..*Restart/);
   assert.equal(stage.find<HTMLButtonElement>('button.stop').disabled, false);
-  await stage.press('Stop again, and start the agent anew');
+  await stage.press('Stop');
   await stage.key('Escape');
   assert.deepEqual(
     stage.intents.map((intent) => intent.type),

@@ -42,7 +42,7 @@ test('an agent that cannot suggest says why above our own list', async () => {
   await until(() => questions() === 1);
   stage.post({ type: 'failed', id: asked().id, message: 'index is broken' });
   await stage.settle();
-  assert.equal(stage.text('.menu-note'), 'No suggestions from the agent: index is broken');
+  assert.equal(stage.text('.menu-note'), 'Suggestions failed: index is broken');
   assert.match(stage.text('[role=listbox]'), /\/help/);
 });
 
@@ -93,7 +93,7 @@ test('an agent that cannot suggest files says why, before or after our own searc
       one();
       await stage.settle();
     }
-    assert.equal(stage.text('.menu-note'), 'No suggestions from the agent: index is broken', first);
+    assert.equal(stage.text('.menu-note'), 'Suggestions failed: index is broken', first);
     await stage.key('Escape');
     assert.equal(stage.root.querySelector('.menu-note'), null);
   }

@@ -155,7 +155,7 @@ test('a folder and a symbol named in the text are chips; removing the chip takes
     stage.all('.attachment-name').map((chip) => chip.textContent?.trim()),
     ['src/', 'src/a.ts:4'],
   );
-  await stage.press('Remove src/');
+  await stage.press('Remove: src/');
   assert.equal(stage.composer.value, 'and @start ');
   await stage.key('Enter');
   assert.deepEqual(prompted(stage), [

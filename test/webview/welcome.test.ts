@@ -22,15 +22,15 @@ test('without a model the welcome offers what is on this computer, a model and o
   const ollama = { kind: 'endpoint', id: 'http://localhost:11434/v1', name: 'Ollama', detail: 'running, 3 models' };
   stage.post({ type: 'reply', id: call.id, result: [claude, ollama] });
   await stage.settle();
-  await stage.press('Use: Claude Code');
-  await stage.press('Use: Ollama');
+  await stage.press('Connect: Claude Code');
+  await stage.press('Connect: Ollama');
   assert.deepEqual(stage.calls('useSetup'), [
     { kind: 'agent', id: 'claude' },
     { kind: 'endpoint', id: 'http://localhost:11434/v1' },
   ]);
-  await stage.press('Set up: Model');
+  await stage.press('Connect: Model');
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'configureModel' }]);
-  await stage.press('Set up: Another agent');
+  await stage.press('Connect: Another agent');
   assert.deepEqual(stage.calls('newSession'), [{ pick: true }]);
   assert.equal(stage.calls('findSetups').length, 1, 'asked once');
 });

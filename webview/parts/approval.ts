@@ -20,7 +20,7 @@ import { counts } from './diffCard.ts';
 import { diffLines } from './diffLines.ts';
 import { showMoreButton, shownCount } from './overflow.ts';
 import { type Paging, pagingView } from './paging.ts';
-import { plainText } from './plainText.ts';
+import { moreText, plainText } from './plainText.ts';
 import { textView } from './text.ts';
 
 /** Field name of unsent feedback on an approval. */
@@ -102,7 +102,7 @@ function detailView(
     case 'command': {
       const { cwd } = view.session;
       return html`${commandView(view, key, detail.command, dangers)}
-        ${detail.cwd === undefined || detail.cwd === cwd ? nothing : html`<p class="faint">${t('In {0}', visibleText(detail.cwd))}</p>`}
+        ${detail.cwd === undefined || detail.cwd === cwd ? nothing : html`<p class="faint">${t('in {0}', visibleText(detail.cwd))}</p>`}
         ${ask.editable && detail === ask.detail ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
     }
     case 'edit': {
@@ -156,7 +156,7 @@ function commandView(view: View, key: string, command: string, dangers: readonly
     lines.length <= folded + 1
       ? nothing
       : html`<button class="more" type="button" @click=${() => view.act.unfold(`${key}:command`, !whole)}>
-            ${iconOf('down')}${whole ? t('Show less') : t('Show {0} more lines', lines.length - folded)}
+            ${iconOf('down')}${whole ? t('Show less') : moreText(lines.length - folded)}
           </button>`
   }</div>`;
 }

@@ -19,7 +19,7 @@ import { diffLines } from './diffLines.ts';
 import { faultView } from './fault.ts';
 import { fold } from './fold.ts';
 import { showMoreButton, shownCount } from './overflow.ts';
-import { plainText } from './plainText.ts';
+import { moreText, plainText } from './plainText.ts';
 
 /** The steps of a sub-agent under its call. */
 export interface Inside {
@@ -72,7 +72,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
 
 /** Labels of a row besides its title. */
 function asidesOf({ result, problem, decided, allowedBy }: CallWords, steps: number): readonly TemplateResult[] {
-  const faint = [...(steps > 0 ? [steps === 1 ? t('1 step') : t('{0} steps', steps)] : []), ...(result === undefined ? [] : [result])];
+  const faint = [...(steps > 0 ? [t('{0} {0|step|steps}', steps)] : []), ...(result === undefined ? [] : [result])];
   return [
     ...faint.map((text) => html` <span class="aside faint">${text}</span>`),
     ...(problem === undefined ? [] : [html` <span class="aside bad">${problem}</span>`]),
@@ -152,7 +152,7 @@ function openersOf(view: View, turnId: string, call: ToolCall): readonly Templat
 }
 
 function stopView(view: View, callId: string, title: string): TemplateResult {
-  return html`<button class="icon-button" type="button" title=${t('Stop {0}', visibleText(title))} aria-label=${t('Stop {0}', visibleText(title))}
+  return html`<button class="icon-button" type="button" title="${t('Stop')}: ${visibleText(title)}" aria-label="${t('Stop')}: ${visibleText(title)}"
     @click=${() => view.act.intent({ type: 'stopCall', callId })}>${iconOf('stop')}</button>`;
 }
 
@@ -285,7 +285,7 @@ function terminalView(view: View, key: string, terminal: Terminal | undefined, n
     ${
       cut || terminal.dropped > 0
         ? html`<button class="more" type="button" ?disabled=${!cut} aria-expanded=${String(whole)} @click=${() => view.act.unfold(`${key}:whole`, !whole)}>
-            ${iconOf(whole ? 'down' : 'chevron')}${whole ? (terminal.dropped > 0 ? t('Earlier output was dropped.') : t('Show less')) : earlierText(lines.length - shown.length)}
+            ${iconOf(whole ? 'down' : 'chevron')}${whole ? (terminal.dropped > 0 ? t('Earlier output was dropped.') : t('Show less')) : moreText(lines.length - shown.length)}
           </button>`
         : nothing
     }
@@ -298,13 +298,8 @@ function terminalView(view: View, key: string, terminal: Terminal | undefined, n
   </div>`;
 }
 
-function earlierText(lines: number): string {
-  if (lines < 1) return t('Show all output');
-  return lines === 1 ? t('1 earlier line') : t('{0} earlier lines', lines);
-}
-
 function stopCommandView(view: View, { id }: Terminal): TemplateResult {
-  return html`<button class="icon-button" type="button" title=${t('Stop this command')} aria-label=${t('Stop this command')}
+  return html`<button class="icon-button" type="button" title=${t('Stop')} aria-label=${t('Stop')}
     @click=${() => view.act.intent({ type: 'stopTerminal', terminalId: id })}>${iconOf('stop')}</button>`;
 }
 

@@ -35,7 +35,7 @@ function headView(view: View, turn: Turn, files: readonly TurnFile[]): TemplateR
   const button = (how: 'keep' | 'undo', text: string) =>
     html`<button class="text-button" type="button" @click=${() => view.act.settleFile(turn.id, undefined, how)}>${text}</button>`;
   return html`<div class="changes-head">
-    <h3>${files.length === 1 ? t('1 file changed') : t('{0} files changed', files.length)}</h3>
+    <h3>${t('{0} {0|file|files} changed', files.length)}</h3>
     ${open > 1 ? html`${button('keep', t('Keep all'))} ${button('undo', t('Undo all'))}` : nothing}
   </div>`;
 }
@@ -126,7 +126,7 @@ function decisionView(view: View, turn: Turn, file: TurnFile, shown: string): Te
 }
 
 function keptWord({ hunks }: TurnFile): string {
-  return hunks && hunks.kept < hunks.all ? t('{0} of {1} kept', hunks.kept, hunks.all) : t('Kept');
+  return hunks && hunks.kept < hunks.all ? `${t('Kept')} ${hunks.kept}/${hunks.all}` : t('Kept');
 }
 
 function settleButtons(view: View, turnId: string, path: string, shown: string): TemplateResult {

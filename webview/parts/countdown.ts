@@ -7,7 +7,7 @@ export function countdownView(until: number | undefined): TemplateResult | typeo
   if (until === undefined) return nothing;
   const time = new Date(until).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
   return html`<p class="faint time-left">
-    <span class="sr-only">${t('Counts as refused at {0}', time)}</span>
+    <span class="sr-only">${t('Expires: {0}', time)}</span>
     <span aria-hidden="true" title=${time}>${clock(until, (elapsed) => leftText(-elapsed))}</span>
   </p>`;
 }
@@ -15,5 +15,5 @@ export function countdownView(until: number | undefined): TemplateResult | typeo
 /** Formats the remaining milliseconds in words. */
 export function leftText(left: number): string {
   const seconds = Math.max(0, Math.ceil(left / 1000));
-  return t('Counts as refused in {0}', `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`);
+  return t('Expires in {0}', `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`);
 }

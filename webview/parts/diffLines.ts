@@ -10,7 +10,7 @@ import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { showMoreButton, shownCount } from './overflow.ts';
-import { plainText } from './plainText.ts';
+import { moreText, plainText } from './plainText.ts';
 
 const LINES_SHOWN = 40;
 /** Longest line compared by words, in UTF-16 units; longer ones are compared as a whole. */
@@ -32,7 +32,7 @@ function linesOf(view: View, key: string, diff: Diff): TemplateResult {
   const { hunks: all, tooLong } = hunksOf(diff);
   const hunks = all.flatMap(closeTo);
   if (tooLong) return html`<p class="faint">${t('This change is too long to show here.')}</p>`;
-  if (hunks.length === 0) return html`<p class="faint">${t('No lines change.')}</p>`;
+  if (hunks.length === 0) return html`<p class="faint">${t('No changes.')}</p>`;
   const total = hunks.reduce((sum, hunk) => sum + hunk.length, 0);
   const whole = total <= LINES_SHOWN || isUnfolded(view.memory, `${key}:lines`, false);
   let left = whole ? Number.POSITIVE_INFINITY : LINES_SHOWN;
@@ -50,7 +50,7 @@ function linesOf(view: View, key: string, diff: Diff): TemplateResult {
   return html`<div class="box diff-lines" tabindex="0" role="group" aria-label=${t('Changes')} dir="ltr">${shown}${
     total > LINES_SHOWN
       ? html`<button class="more" type="button" @click=${() => view.act.unfold(`${key}:lines`, !whole)}>
-            ${iconOf('down')}${whole ? t('Show less') : t('Show all {0} lines', total)}
+            ${iconOf('down')}${whole ? t('Show less') : moreText(total - LINES_SHOWN)}
           </button>`
       : nothing
   }</div>`;

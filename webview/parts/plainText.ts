@@ -17,10 +17,15 @@ export function plainText(view: View, key: string, text: string): TemplateResult
     ${
       more
         ? html`<button class="text-button" type="button" @click=${() => view.act.unfold(key, !whole)}>
-            ${whole ? t('Show less') : t('Show all {0} lines', countLines(text))}
+            ${whole ? t('Show less') : moreText(countLines(text) - countLines(shown))}
           </button>`
         : nothing
     }`;
+}
+
+/** The label of a button that shows more lines, or the rest of a line. */
+export function moreText(lines: number): string {
+  return lines < 1 ? t('Show all') : t('Show {0} more {0|line|lines}', lines);
 }
 
 function cutAt(text: string): number {

@@ -53,7 +53,7 @@ function planWords(entries: Plan['entries'], open: boolean): TemplateResult {
   const at = entries.findIndex((entry) => entry.status === 'in_progress');
   const step = at < 0 ? done : at + 1;
   const now = at < 0 || open ? undefined : entries[at]?.text;
-  return html`${t('Plan {0} of {1}', step, entries.length)}${now === undefined ? nothing : html` · <bdi class="thing">${visible(now)}</bdi>`}`;
+  return html`${t('Plan')} ${step}/${entries.length}${now === undefined ? nothing : html` · <bdi class="thing">${visible(now)}</bdi>`}`;
 }
 
 function stateText(turn: Turn): string {

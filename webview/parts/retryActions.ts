@@ -37,9 +37,9 @@ export function retryActionsView(view: View, turn: Turn): TemplateResult | typeo
   return html`<div class="again">
     ${draft === '' ? nothing : small('copy', t('Copy this message'), () => view.act.copy(draft))}
     ${mayEdit(view.session) ? small('edit', t('Edit this message and send it again'), () => view.act.editMessage(turn.id)) : nothing}
-    ${wayToEdit(view.session) === 'append' && !isLastFailed(view, turn) ? small('edit', t('Put my message back to edit it'), () => putBack(view, turn)) : nothing}
+    ${wayToEdit(view.session) === 'append' && !isLastFailed(view, turn) ? small('edit', t('Edit this message and send it again'), () => putBack(view, turn)) : nothing}
     ${mayEdit(view.session) ? small('branch', t('Edit this message in a copy of this session'), () => view.act.copySession(turn.id)) : nothing}
-    ${mayRestore ? small('undo', t('Restore the files to before this message'), () => view.act.restoreFiles(turn.id)) : nothing}
+    ${mayRestore ? small('undo', t('Restore Files'), () => view.act.restoreFiles(turn.id)) : nothing}
   </div>`;
 }
 
@@ -65,7 +65,7 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
     ${words === '' ? nothing : html`<span class="num">${words}</span>`}
     ${answer === '' ? nothing : small('copy', t('Copy as Markdown'), () => view.act.copy(answer))}
     ${answer === '' ? nothing : small('text', t('Copy as text'), (event) => view.act.copy(plainAnswer(event)))}
-    ${mayRepeat ? small('retry', mayEdit(session) ? t('Ask for another answer') : t('Send this message again'), again) : nothing}
+    ${mayRepeat ? small('retry', t('Send this message again'), again) : nothing}
     ${mayCopy ? small('branch', t('Go on in a copy of this session'), () => view.act.copySession()) : nothing}
   </div>`;
 }
@@ -129,7 +129,7 @@ function isLastFailed({ session }: View, turn: Turn): boolean {
 /** A button that puts the message of a failed turn back to edit it. */
 export function backView(view: View, turn: Turn): TemplateResult | typeof nothing {
   if (turn.prompt.length === 0) return nothing;
-  return html`<button class="text-button" type="button" @click=${() => putBack(view, turn)}>${iconOf('edit')}${t('Put my message back to edit it')}</button>`;
+  return html`<button class="text-button" type="button" @click=${() => putBack(view, turn)}>${iconOf('edit')}${t('Edit this message and send it again')}</button>`;
 }
 
 /** The turn being edited. A missing turn was edited already, or taken back: a reload may restore a draft from before that. */

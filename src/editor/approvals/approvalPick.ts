@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { type ApprovalAnswer, approvalAnswers, firstAnswers, sameMeaning } from '../../session/approvalAnswers.ts';
 import { changeAmount, fileBecomes } from '../../session/approvalHeading.ts';
@@ -354,7 +355,7 @@ function wholeText(ask: Approval): string {
 function textOf(detail: ApprovalDetail): string {
   switch (detail.type) {
     case 'command':
-      return detail.cwd === undefined ? detail.command : `${detail.command}\n\n${vscode.l10n.t('In {0}', detail.cwd)}`;
+      return detail.cwd === undefined ? detail.command : `${detail.command}\n\n${vscode.l10n.t('in {0}', detail.cwd)}`;
     case 'edit':
       return detail.diffs.map((diff) => diff.path).join('\n');
     case 'mcp':
@@ -411,7 +412,7 @@ function detailRows(shown: Shown, detail: ApprovalDetail, above: number): readon
   switch (detail.type) {
     case 'command': {
       const inTitle = detail === ask.detail && fitsTitle(detail.command);
-      const place = detail.cwd === undefined || detail.cwd === cwd ? [] : [plainRow(vscode.l10n.t('In {0}', detail.cwd))];
+      const place = detail.cwd === undefined || detail.cwd === cwd ? [] : [plainRow(vscode.l10n.t('in {0}', detail.cwd))];
       if (inTitle) return place.length > 0 ? [separator(''), ...place] : [];
       return [...textRows(detail.command, ''), ...place];
     }
@@ -489,7 +490,7 @@ function changeRows({ path, diffs }: ChangedFile, over: Shown | undefined, headi
       return [firstOfRun ? { ...first, description: vscode.l10n.t('line {0}', number) } : first, ...rest];
     }),
     ...(rows.length > 0 && more > 0
-      ? [{ ...plainRow(vscode.l10n.t('Show {0} more lines', more)), iconPath: new vscode.ThemeIcon('ellipsis'), action }]
+      ? [{ ...plainRow(t('Show {0} more {0|line|lines}', more)), iconPath: new vscode.ThemeIcon('ellipsis'), action }]
       : []),
   ];
 }
@@ -537,7 +538,7 @@ function textRows(text: string, heading: string): readonly Row[] {
   const { rows, more } = commandRows(text, MOST_LINES);
   const lines: Row[] = rows.map((label) => ({ label, iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true }));
   if (more > 0) {
-    const label = vscode.l10n.t('Show {0} more lines', more);
+    const label = t('Show {0} more {0|line|lines}', more);
     const action: Action = { do: 'lookAtText', title: heading === '' ? label : heading, text: visibleText(text) };
     lines.push({ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action });
   }

@@ -427,8 +427,8 @@ export class Approvals implements Disposable {
       ask.until === undefined
         ? undefined
         : new Date(ask.until).toLocaleTimeString(vscode.env.language, { hour: '2-digit', minute: '2-digit' });
-    const text = clock === undefined ? asked : vscode.l10n.t('{0} (expires {1})', asked, clock);
-    return of > 1 ? vscode.l10n.t('{0} ({1} of {2})', text, place, of) : text;
+    const text = clock === undefined ? asked : `${asked} (${vscode.l10n.t('Expires: {0}', clock)})`;
+    return of > 1 ? `${text} (${vscode.l10n.t('{0} of {1}', place, of)})` : text;
   }
 
   /** The whole question on one line, prefixed with the agent only where several could be meant. */

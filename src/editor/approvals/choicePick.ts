@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Emitter } from '../../base/emitter.ts';
+import { t } from '../../base/l10n.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Field } from '../../session/model.ts';
 import type { KeyGuard } from './keyGuard.ts';
@@ -127,7 +128,7 @@ function textRows(field: Field): readonly Row[] {
   return [
     { label: '', kind: vscode.QuickPickItemKind.Separator },
     ...rows.map((label) => ({ label, event })),
-    ...(more > 0 ? [{ label: `$(go-to-file) ${vscode.l10n.t('Show {0} more lines', more)}`, event }] : []),
+    ...(more > 0 ? [{ label: `$(go-to-file) ${t('Show {0} more {0|line|lines}', more)}`, event }] : []),
   ];
 }
 

@@ -134,7 +134,7 @@ export class QuestionPick implements AskPick {
     if (questionRows(field).rows.length > 0) add('info', vscode.l10n.t('Look first'), () => this.#openWhole(field));
     const { refusal } = this.#ask;
     if (refusal !== undefined) add('close', vscode.l10n.t('Reject'), () => answer({ kind: 'option', optionId: refusal }));
-    add('circle-slash', vscode.l10n.t('Do not answer'), () => answer({ kind: 'cancelled' }));
+    add('circle-slash', vscode.l10n.t('Skip'), () => answer({ kind: 'cancelled' }));
     input.buttons = [...actions.keys()];
     life.own(input.onDidTriggerButton((button) => actions.get(button)?.()));
   }

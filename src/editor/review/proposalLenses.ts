@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { t } from '../../base/l10n.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { type ApprovalAnswers, answersIn } from '../../session/approvalAnswers.ts';
@@ -70,7 +71,7 @@ function lensAt(line: number, title: string, command: string, args: readonly unk
 /** Accepting applies the whole proposal wherever it is pressed: the label over one change says how much that is. */
 function acceptLabel(once: string, { detail }: Approval, hunks: readonly { readonly isIn: boolean }[]): string {
   const files = detail.type === 'edit' ? byPath(detail.diffs).length : 1;
-  if (files > 1) return `${once} (${vscode.l10n.t('{0} files', files)})`;
+  if (files > 1) return `${once} (${t('{0} {0|file|files}', files)})`;
   const taken = hunks.filter(({ isIn }) => isIn).length;
   if (taken < hunks.length) return vscode.l10n.t('Allow {0} of {1} changes', taken, hunks.length);
   return taken > 1 ? vscode.l10n.t('Allow all {0} changes', taken) : once;

@@ -480,7 +480,7 @@ class AcpStep extends Step<AcpState> {
       state.heardBefore = state.heard;
       return this.timer('session', this.limits.answer);
     }
-    const note = t('Nothing heard from the agent for {0} s', this.limits.answer / 1000);
+    const note = t('Silent for {0}', `${this.limits.answer / 1000} s`);
     this.emit({ type: 'link.opening', note, next: ['restart', 'showLog'] });
   }
 

@@ -52,7 +52,7 @@ export function signInAsk(id: string, methods: readonly AuthMethod[], reason: st
     effect: 'allow_always',
     ...(method.description ? { description: method.description } : {}),
   }));
-  options.push({ id: '', label: t('Not now'), effect: 'reject_once' });
+  options.push({ id: '', label: t('Cancel'), effect: 'reject_once' });
   return {
     kind: 'approval',
     id,

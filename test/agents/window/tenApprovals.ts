@@ -45,7 +45,7 @@ const cases: readonly Case[] = [
     keys: ['Enter', 'r', 'Enter'],
     done: lacks('tool.sh'),
   },
-  { prompt: 'Build both', title: /Run a script in terminal \(3 lines\)$/, keys: ['Enter'], done: has('right.txt') },
+  { prompt: 'Build both', title: /Run in terminal \(3 lines\)$/, keys: ['Enter'], done: has('right.txt') },
   { prompt: 'Delete the first file', title: /⚠ Deletes files — Run in terminal: rm one\.txt$/, keys: ['Enter'], done: lacks('one.txt') },
   { prompt: 'Look it up', title: /127\.0\.0\.1:9/, keys: ['r', 'Enter'], done: () => true },
   { prompt: 'Move the left one', title: /Run in terminal: mv left\.txt moved\.txt$/, keys: ['Enter'], done: has('moved.txt') },
