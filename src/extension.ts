@@ -28,7 +28,7 @@ export function activate(context: vscode.ExtensionContext): void {
     try {
       program = await here.program;
     } catch (error) {
-      void vscode.window.showErrorMessage(vscode.l10n.t('Parley could not start: {0}. Reload the window to try again.', messageOf(error)));
+      void vscode.window.showErrorMessage(vscode.l10n.t('{0} could not start: {1}', 'Parley', messageOf(error)));
       return;
     }
     await use(program);

@@ -9,6 +9,7 @@ import type { Profile } from '../live/profiles.ts';
 import { durationText } from '../session/callWords.ts';
 import type { AgentHostDeps } from './agentHost.ts';
 import type { Agents } from './agents.ts';
+import { commandTitle } from './commandTitle.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
 /** Starts a check of an agent. */
@@ -55,7 +56,7 @@ export async function showCheck(
   try {
     const chosen = await inputs.pick<Row>(
       [
-        row('start', `$(add) ${vscode.l10n.t('New Session')}`),
+        row('start', `$(add) ${commandTitle('newSession')}`),
         row(
           'version',
           vscode.l10n.t('Version'),

@@ -9,6 +9,7 @@ import { launchOf, type Profile, providerOf } from '../live/profiles.ts';
 import type { HostOrder, Launch, Protocol, Running } from '../protocols/adapter.ts';
 import { keyOfFile } from '../protocols/paths.ts';
 import type { Agents } from './agents.ts';
+import { commandTitle } from './commandTitle.ts';
 import { approvalRules, guardedFiles, sessionsInHost } from './settings.ts';
 
 /** VS Code's own setting for agent hosts. */
@@ -55,7 +56,8 @@ export class AgentHost {
   /** Like `Agents.launch`, for agents in the host too; starts the host unless it runs. */
   async launch(profile: Profile, session: { readonly id: string; readonly cwd: string }): Promise<Launch> {
     if (!isHosted(profile.id)) return this.#deps.agents.launch(profile, session);
-    if (!vscode.workspace.isTrusted) throw new Error(vscode.l10n.t('This workspace is not trusted; no agent is started in it.'));
+    if (!vscode.workspace.isTrusted)
+      throw new Error(vscode.l10n.t('Agents can run commands and change files, so they start only in a folder you trust.'));
     return this.#launchIn(await this.#start(), profile, session.cwd);
   }
 
@@ -124,7 +126,7 @@ export class AgentHost {
 
   async tellStarted(): Promise<void> {
     const host = await this.#start();
-    const connect = vscode.l10n.t("Connect VS Code's Chat");
+    const connect = commandTitle('connectChat');
     const text = vscode.l10n.t('The agent host is running at {0}. It goes on when this window is closed.', host.address);
     if ((await vscode.window.showInformationMessage(text, connect)) === connect) await this.connectChat();
   }
@@ -132,15 +134,15 @@ export class AgentHost {
   stop(): void {
     const host = runningHost(this.#deps.data);
     if (host) stopHost(host);
-    void vscode.window.showInformationMessage(vscode.l10n.t('The agent host was stopped.'));
+    void vscode.window.showInformationMessage(vscode.l10n.t('Done'));
   }
 
   /** Writes the host into VS Code's setting once the user has agreed. Without that setting, copies the entry to the clipboard. */
   async connectChat(): Promise<void> {
     const { address, token } = await this.#start();
     const entry = { name: NAME, address: address.replace(/^ws:\/\//, ''), connectionToken: token };
-    const write = vscode.l10n.t('Write the Setting');
-    const question = vscode.l10n.t("Show Parley's agents in VS Code's own chat?");
+    const write = vscode.l10n.t('Save');
+    const question = `${commandTitle('connectChat')}?`;
     const detail = vscode.l10n.t('This adds Parley, with the token of its host, to {0} in your user settings.', REMOTE_HOSTS);
     if ((await vscode.window.showInformationMessage(question, { modal: true, detail }, write)) !== write) return;
     try {

@@ -6,6 +6,7 @@ import type { Past } from '../protocols/adapter.ts';
 import type { Session, SessionId, Turn, TurnId } from '../session/model.ts';
 import { isBusy, runningTurn, titleOf } from '../session/select.ts';
 import { plainLabel } from './approvals/rowText.ts';
+import { commandTitle } from './commandTitle.ts';
 import type { Warn } from './endWork.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
@@ -98,7 +99,7 @@ export async function deleteEarlier(
       value: past,
     }),
   );
-  const chosen = await inputs.pick(choices, { title: vscode.l10n.t('Delete Earlier Conversation'), placeholder: now.agent.name });
+  const chosen = await inputs.pick(choices, { title: commandTitle('deleteEarlier'), placeholder: now.agent.name });
   if (!chosen) return;
   const question = vscode.l10n.t('{0} forgets the conversation "{1}". This cannot be undone.', now.agent.name, chosen.title);
   const action = vscode.l10n.t('Delete');
@@ -116,7 +117,7 @@ export async function signOut(session: Subject, others: readonly Subject[] = [],
   const { name } = session.store.now.agent;
   const working = [session, ...others].filter((one) => canSignOut(one) && isBusy(one.store.now));
   const question = vscode.l10n.t('Sign out of {0}? Its sessions want you to sign in again.', name);
-  const action = vscode.l10n.t('Sign Out');
+  const action = commandTitle('signOut');
   const names = working.map((one) => plainLabel(titleOf(one.store.now) || vscode.l10n.t('New session')));
   const whole = working.length > 0 ? `${question}\n\n${vscode.l10n.t('At work, and stopped first: {0}', names.join(', '))}` : question;
   if ((await confirm(whole, action)) !== action) return;

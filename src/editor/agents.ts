@@ -100,7 +100,8 @@ export class Agents {
   }
 
   async launch(profile: Profile, session: { readonly id: SessionId; readonly cwd: string }): Promise<Launch> {
-    if (!vscode.workspace.isTrusted) throw new Error(vscode.l10n.t('This workspace is not trusted; no agent is started in it.'));
+    if (!vscode.workspace.isTrusted)
+      throw new Error(vscode.l10n.t('Agents can run commands and change files, so they start only in a folder you trust.'));
     if (profile.id === BUNDLED_AGENT) return this.#launchBundled(session);
     const launch = launchOf(profile, session.cwd);
     // An editor started from a desktop has only a short PATH; the profile's own variables take precedence.
@@ -138,7 +139,7 @@ export class Agents {
 
   #script(): string {
     const script = path.join(this.#deps.extensionPath, 'dist', 'parley-agent.js');
-    if (!existsSync(script)) throw new Error(vscode.l10n.t('{0} is missing from this installation.', script));
+    if (!existsSync(script)) throw new Error(`${script} is missing from this installation.`);
     return script;
   }
 

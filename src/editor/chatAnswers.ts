@@ -267,7 +267,7 @@ async function findSetups(agents: Pick<Agents, 'all' | 'known'>): Promise<readon
             kind: 'agent',
             id: agent.id,
             name: agent.name,
-            detail: [vscode.l10n.t('installed'), version].filter(Boolean).join(' · '),
+            detail: [vscode.l10n.t('Installed'), version].filter(Boolean).join(' · '),
           } as const,
         ],
   );

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { commandTitle } from './commandTitle.ts';
 import { editorActionOn } from './settings.ts';
 
 /** For a problem, actions to fix it, explain it and add it to the chat; otherwise actions for a selection or a word. Only what the settings allow. */
@@ -19,8 +20,8 @@ export function codeActions(
     if (name === 'fix') made.diagnostics = [...diagnostics];
     return [made];
   };
-  const explain = action('explain', vscode.l10n.t('Explain with Parley'));
+  const explain = action('explain', commandTitle('explain'));
   return problem
-    ? [...action('fix', vscode.l10n.t('Fix with Parley')), ...explain, ...action('addProblem', vscode.l10n.t('Add Problem to Chat'))]
-    : [...explain, ...action('addTest', vscode.l10n.t('Add Test with Parley'))];
+    ? [...action('fix', commandTitle('fix')), ...explain, ...action('addProblem', commandTitle('addProblem'))]
+    : [...explain, ...action('addTest', commandTitle('addTest'))];
 }

@@ -72,7 +72,7 @@ async function pickEndpoint(inputs: ConfigureInputs, now: ModelSettings): Promis
         { label: vscode.l10n.t('Another OpenAI-compatible endpoint…'), description: now.baseUrl, value: 'custom' },
         { label: vscode.l10n.t('No model: use the offline guide'), value: 'none' },
       ],
-      { title: title(), placeholder: vscode.l10n.t('Where does the model run?'), step: 1 },
+      { title: title(), placeholder: vscode.l10n.t('Search'), step: 1 },
     );
     if (picked === undefined) return undefined;
     if (picked === 'none') return { name: '', baseUrl: '', needsKey: false };
@@ -133,9 +133,7 @@ async function askKey(inputs: ConfigureInputs, { name, needsKey }: Draft, refuse
     password: true,
     prompt: refused
       ? vscode.l10n.t('{0} did not accept the key.', name)
-      : needsKey
-        ? vscode.l10n.t('API key for {0}. It is kept in secret storage.', name)
-        : vscode.l10n.t('API key for {0}, if it needs one. It is kept in secret storage.', name),
+      : vscode.l10n.t('API key for {0}, if it needs one. It is kept in secret storage.', name),
     check: (typed) => (needsKey && typed.trim() === '' ? vscode.l10n.t('Needed') : undefined),
   });
   if (text === undefined || text === back) return text === undefined ? undefined : BACK;

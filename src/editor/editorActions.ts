@@ -4,6 +4,7 @@ import type { HostedSession, SessionHost } from '../live/surface.ts';
 import { pathBelow } from '../protocols/paths.ts';
 import type { Content } from '../session/model.ts';
 import type { Chat } from './chat.ts';
+import { commandTitle } from './commandTitle.ts';
 import { messageIn } from './commitMessage.ts';
 import { type GitRepository, repositories } from './git.ts';
 import type { QuickInputs } from './quickInputs.ts';
@@ -35,15 +36,14 @@ export function editorCommands(deps: EditorActionDeps) {
       const place = await placeOf(uri, range);
       if (!place) return;
       const problems = problemContents(place);
-      const prompt = problems.length === 0 ? vscode.l10n.t('Find what is wrong here, and fix it.') : vscode.l10n.t('Fix these problems.');
-      await send(deps, prompt, [...place.content, ...problems]);
+      await send(deps, vscode.l10n.t('Find what is wrong here, and fix it.'), [...place.content, ...problems]);
     },
     'parley.explain': (uri?: unknown, range?: unknown) => about(vscode.l10n.t('Explain this code.'), uri, range),
     'parley.addTest': (uri?: unknown, range?: unknown) =>
       about(vscode.l10n.t('Write a test for this code, as this project writes its tests.'), uri, range),
     'parley.askHere': async (uri?: unknown, range?: unknown) => {
       const place = await placeOf(uri, range);
-      const question = place && (await deps.inputs.input({ title: vscode.l10n.t('Ask Parley'), prompt: place.label }));
+      const question = place && (await deps.inputs.input({ title: commandTitle('askHere'), prompt: place.label }));
       if (place && question?.trim()) await send(deps, question, place.content);
     },
     'parley.addProblem': async (uri?: unknown, range?: unknown) => {
@@ -158,7 +158,7 @@ function failureContent(value: unknown): readonly Content[] {
     expectedOutput === undefined ? '' : `expected: ${expectedOutput}`,
     actualOutput === undefined ? '' : `actual: ${actualOutput}`,
   ];
-  return attached(test?.label ?? vscode.l10n.t('Test failure'), lines.filter(Boolean).join('\n'));
+  return attached(test?.label ?? vscode.l10n.t('Problems'), lines.filter(Boolean).join('\n'));
 }
 
 /** The diff of each chosen file in the list of changes. */
@@ -195,7 +195,7 @@ async function writeCommitMessage(deps: EditorActionDeps, source: unknown): Prom
   const all = await repositories();
   const repository = rootUri instanceof vscode.Uri ? repositoryOf(all, rootUri) : all[0];
   const diff = repository ? (await repository.diff(true)) || (await repository.diff(false)) : '';
-  if (!repository || diff === '') return void vscode.window.showInformationMessage(vscode.l10n.t('There are no changes to commit.'));
+  if (!repository || diff === '') return void vscode.window.showInformationMessage(vscode.l10n.t('No changes.'));
   const session = await sessionInFront(deps);
   if (!session) return;
   if (deps.isGuide(session.profile)) return void (await vscode.commands.executeCommand('parley.configureModel'));

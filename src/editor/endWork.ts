@@ -3,6 +3,7 @@ import type { LiveSession } from '../live/liveSession.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { HostedSession } from '../live/surface.ts';
 import { isBusy, runningTurn } from '../session/select.ts';
+import { commandTitle } from './commandTitle.ts';
 
 /** Shows a sentence with one button; returns the button's text when the user pressed it. */
 export type Warn = (text: string, action: string) => PromiseLike<string | undefined>;
@@ -11,7 +12,7 @@ const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, acti
 
 /** Ends the agent and closes the session. Asks the user first while it works. */
 export async function closeSession(sessions: Pick<Sessions, 'close'>, session: HostedSession, ask = warn): Promise<void> {
-  if (await mayEnd(session, vscode.l10n.t('Close Session'), ask)) await sessions.close(session.id);
+  if (await mayEnd(session, commandTitle('closeSession'), ask)) await sessions.close(session.id);
 }
 
 /** Restarts the agent. Asks the user first while it works, unless they have stopped it already and it keeps working. */

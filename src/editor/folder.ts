@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { keyOfFile } from '../protocols/paths.ts';
+import { commandTitle } from './commandTitle.ts';
 import type { QuickInputs } from './quickInputs.ts';
 
 /** The folder a new session works in: that of the active editor, the only one, or the one the user picks. Undefined when there is none. */
@@ -11,7 +12,7 @@ export async function sessionFolder(inputs: QuickInputs, ask: boolean): Promise<
   if (folders.length > 1 && ask) {
     return inputs.pick(
       folders.map((folder) => ({ label: folder.name, description: folder.uri.fsPath, value: folder.uri.fsPath })),
-      { title: vscode.l10n.t('New Session'), placeholder: vscode.l10n.t('In which folder should the agent work?') },
+      { title: commandTitle('newSession'), placeholder: vscode.l10n.t('In which folder should the agent work?') },
     );
   }
   return folders[0]?.uri.fsPath;

@@ -6,6 +6,7 @@ import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { titleOf } from '../session/select.ts';
 import { loadPage } from './chatPage.ts';
+import { commandTitle } from './commandTitle.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Milliseconds between two updates of an open inspector. */
@@ -29,7 +30,7 @@ export class Inspector implements Disposable {
     const { id, store } = session;
     const there = this.#panels.get(id);
     if (there) return there.reveal();
-    const name = vscode.l10n.t('Traffic: {0}', titleOf(store.now, 40) || store.now.agent.name);
+    const name = `${commandTitle('inspect')}: ${titleOf(store.now, 40) || store.now.agent.name}`;
     const panel = vscode.window.createWebviewPanel('parley.inspector', name, vscode.ViewColumn.Active, { retainContextWhenHidden: true });
     this.#panels.set(id, panel);
     const shown = this.#life.own(showTraffic(panel, this.#traffic, session));

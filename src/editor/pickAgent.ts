@@ -5,6 +5,7 @@ import type { Profile } from '../live/profiles.ts';
 import { type StartCheck, showCheck } from './agentCheck.ts';
 import type { Agents } from './agents.ts';
 import { plainLabel } from './approvals/rowText.ts';
+import { commandTitle } from './commandTitle.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 import { openSettings } from './settings.ts';
 
@@ -24,8 +25,8 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
     () => [],
   );
   const chosen = await inputs.pick<Picked>(first, {
-    title: vscode.l10n.t('New Session'),
-    placeholder: vscode.l10n.t('With which agent?'),
+    title: commandTitle('newSession'),
+    placeholder: vscode.l10n.t('Search'),
     whole: found.then((others) => [...first, ...others]),
   });
   if (chosen === undefined) return undefined;
@@ -43,7 +44,7 @@ function ownChoices(agents: PickFrom): readonly Choice<Picked>[] {
   const standard = agents.default().id;
   const all = agents.all();
   return all.map((profile): Choice<Picked> => {
-    const mark = profile.id === standard ? vscode.l10n.t('default') : '';
+    const mark = profile.id === standard ? vscode.l10n.t('Default') : '';
     return {
       label: plainLabel(profile.name),
       description: mark,
@@ -64,7 +65,7 @@ function foundChoices(known: readonly FoundAgent[]): readonly Choice<Picked>[] {
   const choices: Choice<Picked>[] = [];
   const here = known.filter((one) => one.file !== undefined);
   const away = known.filter((one) => one.file === undefined && one.agent.npm !== undefined);
-  if (here.length > 0) choices.push(heading(vscode.l10n.t('Found on this computer')));
+  if (here.length > 0) choices.push(heading(vscode.l10n.t('Installed')));
   for (const one of here) choices.push(knownChoice(one, one.version ?? '', one.file ?? ''));
   if (away.length > 0) choices.push(heading(vscode.l10n.t('Not installed')));
   for (const one of away) choices.push(knownChoice(one, '', installLine(one)));
@@ -96,7 +97,7 @@ async function install(known: FoundAgent, agents: PickFrom, inputs: Pick<QuickIn
   const { name } = known.agent;
   const agreed = await inputs.pick([{ label: `$(terminal) ${vscode.l10n.t('Install in Terminal')}`, detail: line, value: true }], {
     title: plainLabel(name),
-    placeholder: vscode.l10n.t('{0} is not on this computer.', name),
+    placeholder: vscode.l10n.t('Not installed'),
   });
   if (!agreed) return undefined;
   const terminal = vscode.window.createTerminal({ name });

@@ -8,6 +8,7 @@ import type { SessionId } from '../session/model.ts';
 import { fileWords, stateWords } from '../session/sessionWords.ts';
 import type { AgentHost } from './agentHost.ts';
 import { plainLabel } from './approvals/rowText.ts';
+import { commandTitle } from './commandTitle.ts';
 import { sessionFolder } from './folder.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 import type { SessionList } from './sessionList.ts';
@@ -30,7 +31,7 @@ export async function switchSession(
   const lines = await list.find('', await sessionFolder(inputs, false));
   const active = sessions.active === undefined ? undefined : sessions.get(sessions.active);
   const remembered = active ? await rememberedBy(active, sessions) : [];
-  const choices: Choice<Switch>[] = [{ label: `$(add) ${vscode.l10n.t('New Session')}`, value: { kind: 'new' } }, ...byDay(lines)];
+  const choices: Choice<Switch>[] = [{ label: `$(add) ${commandTitle('newSession')}`, value: { kind: 'new' } }, ...byDay(lines)];
   if (active && remembered.length > 0) choices.push(heading(vscode.l10n.t('Remembered by {0}', active.store.now.agent.name)));
   for (const past of remembered) {
     choices.push({
@@ -39,7 +40,7 @@ export async function switchSession(
       value: { kind: 'remembered', past },
     });
   }
-  const chosen = await inputs.pick(choices, { title: vscode.l10n.t('Switch Session'), placeholder: vscode.l10n.t('Search') });
+  const chosen = await inputs.pick(choices, { title: commandTitle('switchSession'), placeholder: vscode.l10n.t('Search') });
   if (chosen?.kind === 'session') await list.show(chosen.id);
   const profile = active && agents.find(active.profile);
   if (chosen?.kind === 'remembered' && profile) sessions.open(profile, active.store.now.cwd, chosen.past);

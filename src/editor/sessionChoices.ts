@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { HostedSession } from '../live/surface.ts';
 import type { OptionChoice, SessionOption } from '../session/model.ts';
 import { plainLabel } from './approvals/rowText.ts';
+import { commandTitle } from './commandTitle.ts';
 import { type FlatCommand, flatCommands } from './flatCommands.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
@@ -16,7 +17,7 @@ export async function switchMode(session: HostedSession, inputs: Pick<QuickInput
       detail: one.description ?? '',
       value: one.id,
     })),
-    { title: vscode.l10n.t('Switch Mode'), placeholder: agent.name },
+    { title: commandTitle('switchMode'), placeholder: agent.name },
   );
   if (modeId !== undefined) session.send({ type: 'setMode', modeId });
 }
@@ -30,7 +31,7 @@ export async function changeOptions(session: HostedSession, inputs: Pick<QuickIn
     detail: option.description ?? '',
     value: option,
   }));
-  const title = vscode.l10n.t('Change Session Options');
+  const title = commandTitle('sessionOptions');
   const only = choices.length === 1 ? choices[0]?.value : undefined;
   const chosen = only ?? (await inputs.pick(choices, { title, placeholder: agent.name }));
   if (!chosen) return;
@@ -71,7 +72,7 @@ function iconOf(option: SessionOption): string {
 /** Quick-pick of the session's commands, then the arguments. True when a command was sent. */
 export async function runSlashCommand(session: HostedSession, inputs: QuickInputs, newId: () => string): Promise<boolean> {
   const all = flatCommands(session.store.now.commands);
-  const title = vscode.l10n.t('Run Slash Command');
+  const title = commandTitle('runSlashCommand');
   const choices: Choice<FlatCommand>[] = all.map((one) => ({
     label: `/${one.path.join(' ')}`,
     description: [one.command.hint, ...one.command.aliases.map((alias) => `/${alias}`)].filter(Boolean).join('  '),

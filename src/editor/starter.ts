@@ -116,7 +116,7 @@ export class Starter {
     for (const session of running) if (!busy.includes(session)) void session.restart();
     if (busy.length === 0) return;
     const restart = vscode.l10n.t('Restart agent');
-    const text = vscode.l10n.t('The agent is at work with the earlier model settings. Restart it now? What it is doing is interrupted.');
+    const text = vscode.l10n.t('{0} is at work. What it is doing is interrupted.', vscode.l10n.t('Parley Agent'));
     if ((await vscode.window.showInformationMessage(text, restart)) !== restart) return;
     for (const session of busy) void session.restart();
   }

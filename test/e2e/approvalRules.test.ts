@@ -71,19 +71,19 @@ test(
   inWindow(async ({ window }) => {
     const { pick, page } = window;
     await window.command('Parley: Manage Approval Rules');
-    await pick.row('Allow commands that begin with npm run').waitFor();
+    await pick.row('Allow: commands that begin with npm run').waitFor();
     await pick.row('Always allow make').filter({ hasText: 'the agent decides how far' }).waitFor();
     await window.pictures('rules/list');
     await take(pick, page, 'Try a command…');
     // The list before it has an input with the focus, too.
     await pick.title.filter({ hasText: 'Try a command…' }).waitFor();
     await pick.type('npm run deploy');
-    await pick.box.getByText('Decided without asking, by the rule “Allow commands that begin with npm run”.').waitFor();
+    await pick.box.getByText('Decided without asking, by the rule “Allow: commands that begin with npm run”.').waitFor();
     await window.pictures('rules/tried');
     await page.keyboard.type(' && rm -rf .');
     await pick.box.getByText('No rule decides: you would be asked.').waitFor();
     await page.keyboard.press('Enter');
-    await pick.row('Allow commands that begin with npm run').waitFor();
+    await pick.row('Allow: commands that begin with npm run').waitFor();
     await page.keyboard.press('Escape');
     await pick.gone();
   }),
@@ -94,9 +94,9 @@ test(
   inWindow(async ({ window }) => {
     const { pick, chat, page } = window;
     await window.command('Parley: Manage Approval Rules');
-    await take(pick, page, 'Allow commands that begin with npm run');
+    await take(pick, page, 'Allow: commands that begin with npm run');
     const dialog = page.locator('.monaco-dialog-box');
-    await dialog.getByText('Remove the rule “Allow commands that begin with npm run”?').waitFor();
+    await dialog.getByText('Remove the rule “Allow: commands that begin with npm run”?').waitFor();
     await window.pictures('rules/remove', ['dark']);
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'hidden' });

@@ -84,7 +84,7 @@ test(
   'axe finds nothing in the protocol inspector, which shows what came before it was opened',
   inWindow(async ({ window }) => {
     await window.command('Parley: Inspect Protocol');
-    await window.tab('Traffic').waitFor();
+    await window.tab('Inspect Protocol').waitFor();
     await lastPage(window).locator('tbody tr').first().waitFor();
     await fine(window, 'inspector', true);
   }),

@@ -41,7 +41,7 @@ for (const { id, name } of peers) {
       await chat.frame.locator('.agent', { hasText: name }).waitFor();
       // The list was seen while it was empty.
       await review.show();
-      await page.getByText('No changes to review.').waitFor();
+      await page.getByText('No changes.').waitFor();
       await window.openChat();
       await chord(window, 'h');
       await chat.composer.and(chat.frame.locator(':focus')).waitFor();

@@ -32,7 +32,7 @@ test(
     };
     rmSync(inFolder('a.txt'));
     mkdirSync(inFolder('a.txt'));
-    await undo('a.txt', 'a.txt is not a regular file any more.');
+    await undo('a.txt', 'a.txt has changed in the meantime. Look at the change again.');
     await window.pictures('review/trouble-folder');
     renameSync(inFolder('lib'), inFolder('was'));
     writeFileSync(path.join(outside, 'c.txt'), 'lib/c.txt agent\nmore\n');

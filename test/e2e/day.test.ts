@@ -95,7 +95,7 @@ test(
   inWindow(async ({ window, folder }) => {
     const { chat, page, pick } = window;
     await window.command('Parley: Inspect Protocol');
-    await window.tab('Traffic').waitFor();
+    await window.tab('Inspect Protocol').waitFor();
     const inspector: FrameLocator = page
       .locator('iframe.webview.ready')
       .last()
@@ -130,7 +130,7 @@ test(
       await page.waitForTimeout(100);
     }
     await window.command('View: Close Editor');
-    await window.tab('Traffic').waitFor({ state: 'detached' });
+    await window.tab('Inspect Protocol').waitFor({ state: 'detached' });
     await window.command('Parley: Close Session');
     await chat.frame.locator('.title', { hasNotText: 'About ink' }).waitFor();
     await window.command('Parley: Open Recorded Session');

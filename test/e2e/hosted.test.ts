@@ -137,7 +137,7 @@ test(
     const dialog = page.locator('.monaco-dialog-box');
     await dialog.getByText('chat.remoteAgentHosts').waitFor();
     await window.pictures('hosted-connect');
-    await dialog.getByRole('button', { name: 'Write the Setting' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
     // The workbench of the tests does not know the setting.
     await window.tab('settings.json').waitFor();
     await window.command('Notifications: Show Notifications');

@@ -31,7 +31,7 @@ test(
     }
     await page.screenshot({ path: path.join(pictures, 'lightbulb.png') });
     await menu.getByText('Fix with Parley').click();
-    await chat.lastTurn.getByText('Fix these problems.').first().waitFor();
+    await chat.lastTurn.getByText('Find what is wrong here, and fix it.').first().waitFor();
     await chat.lastTurn.getByText('broken.ts').first().waitFor();
   }),
 );

@@ -135,7 +135,7 @@ describe('conversations an agent keeps', () => {
     };
     await signOut(idle.session, [busy.session], press);
     assert.match(said[0] ?? '', /At work, and stopped first: Fix it$/);
-    assert.equal(said[1], 'Sign Out');
+    assert.equal(said[1], 'Sign Out of Agent');
     assert.deepEqual([idle.asked, busy.asked], [['signOut'], ['cancel', 'signOut']]);
     deaf.begin();
     await assert.rejects(signOut(idle.session, [deaf.session], press, 1), /is not stopping/);

@@ -78,7 +78,7 @@ describe('configuring a model', () => {
 
   it('every step has a way back, and leaving it stores nothing', async () => {
     const asked = await through([custom, `${baseUrl}/v1`, 'right', GO_BACK, GO_BACK, LEAVE]);
-    assert.deepEqual(asked.slice(3), ['Which model?', asked[2], 'Where does the model run?']);
+    assert.deepEqual(asked.slice(3), ['Which model?', asked[2], 'Search']);
     assert.deepEqual([key, modelSettings().name], [undefined, '']);
   });
 

@@ -88,7 +88,7 @@ describe('Parley in the editor', () => {
   it('sends one prompt with the code around the place and the problems in it', async () => {
     await commands()['parley.fix'](uri, new vscode.Range(3, 8, 3, 9));
     const [prompt, code, problems] = content();
-    assert.deepEqual(prompt, { type: 'text', text: 'Fix these problems.' });
+    assert.deepEqual(prompt, { type: 'text', text: 'Find what is wrong here, and fix it.' });
     assert.ok(code?.type === 'file' && code.text?.includes('const b = a;') && code.path === uri.fsPath);
     assert.ok(problems?.type === 'file' && /calc\.ts:4:9: b is odd$/.test(problems.text ?? ''));
   });

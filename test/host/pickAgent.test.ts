@@ -94,9 +94,9 @@ describe('the list of agents', () => {
     const { rows } = await choose('nobody');
     assert.deepEqual(rows, [
       'Parley Agent | comes with Parley',
-      'Mine | 3.2.1 · default | /opt/mine',
+      'Mine | 3.2.1 · Default | /opt/mine',
       '$(gear) Add an agent in the settings…',
-      'Found on this computer',
+      'Installed',
       'Gemini CLI | 0.61.0 | /usr/bin/gemini',
       'Not installed',
       'Qwen Code | npm install -g @qwen-code/qwen-code',

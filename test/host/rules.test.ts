@@ -115,8 +115,8 @@ describe('approval rules', () => {
     const { inputs, rules } = rulesWith(...commands.flatMap((text) => ['Try a command…', text]));
     await rules.manage();
     assert.deepEqual(inputs.hints, [
-      'Decided without asking, by the rule “Allow commands that begin with npm”.',
-      'Decided without asking, by the rule “Reject npm publish”.',
+      'Decided without asking, by the rule “Allow: commands that begin with npm”.',
+      'Decided without asking, by the rule “Reject: npm publish”.',
       'No rule decides: you would be asked.',
       'No rule decides: you would be asked.',
       undefined,
@@ -145,16 +145,16 @@ describe('approval rules', () => {
       decision: { kind: 'approval', by: 'user', effect: 'allow_always', label: 'Always allow make' },
     });
     desk.close('1');
-    const { rules, inputs } = rulesWith('Allow npm test · In this workspace · with Agent a');
+    const { rules, inputs } = rulesWith('Allow: npm test · In this workspace · with Agent a');
     await rules.manage();
     assert.deepEqual(inputs.lists[0]?.map(rowText), [
       'Try a command…',
       'Allow all edits in this workspace · For this session',
-      'Allow npm test · In this workspace · with Agent a',
+      'Allow: npm test · In this workspace · with Agent a',
       'Agent a: Always allow make · the agent decides how far',
       'Open settings · parley.approvals.rules',
     ]);
-    assert.deepEqual(told, ['Remove the rule “Allow npm test”?']);
+    assert.deepEqual(told, ['Remove the rule “Allow: npm test”?']);
     assert.deepEqual(store.of('none'), []);
   });
 });

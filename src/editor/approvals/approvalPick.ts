@@ -11,6 +11,7 @@ import type { Approval, ApprovalDetail, Ask, Diff } from '../../session/model.ts
 import { shownDiffs } from '../../session/proposal.ts';
 import { byPath, type ChangedFile, longNames } from '../../session/select.ts';
 import { visibleText } from '../../session/visible.ts';
+import { commandTitle } from '../commandTitle.ts';
 import { type AskPick, type Look, type PickOutcome, pendingOutcome } from './askPick.ts';
 import type { KeyGuard } from './keyGuard.ts';
 import { commandRows, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
@@ -338,7 +339,7 @@ function titleButtons({ detail }: Approval, diffOpen: boolean): readonly (readon
       ? [button('diff', vscode.l10n.t('Open diff'), { do: 'openDiff' })]
       : [button('eye', look, { do: 'look' })]),
     ...(detail.type === 'command' ? [button('copy', vscode.l10n.t('Copy'), 'copy')] : []),
-    button('settings', vscode.l10n.t('Approval Rules'), 'rules'),
+    button('settings', commandTitle('manageRules'), 'rules'),
   ];
 }
 

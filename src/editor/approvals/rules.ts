@@ -8,6 +8,7 @@ import { type ApprovalRule, autoAnswer } from '../../session/policy.ts';
 import { callsOf, titleOf } from '../../session/select.ts';
 import { coveredBy, suggestedRules } from '../../session/suggestedRules.ts';
 import { shortened } from '../../session/visible.ts';
+import { commandTitle } from '../commandTitle.ts';
 import type { Choice, QuickInputs } from '../quickInputs.ts';
 import { approvalRules, readRules, type StoredRule, setApprovalRules } from '../settings.ts';
 import { plainLabel } from './rowText.ts';
@@ -151,7 +152,7 @@ export class Rules implements Disposable {
         ),
         { label: vscode.l10n.t('Open settings'), description: 'parley.approvals.rules', value: 'settings' },
       ],
-      { title: vscode.l10n.t('Approval Rules'), placeholder: vscode.l10n.t('Choose a rule to remove it') },
+      { title: commandTitle('manageRules'), placeholder: vscode.l10n.t('Choose a rule to remove it') },
     );
     if (chosen === undefined) return;
     if (chosen === 'try') return this.#tryCommand();
@@ -244,5 +245,5 @@ function scopeText(scope: Scope): string {
 /** A rule as a sentence without its scope. */
 function ruleText(rule: ApprovalRule): string {
   const what = plainLabel(coveredBy(rule));
-  return rule.decision === 'allow' ? vscode.l10n.t('Allow {0}', what) : vscode.l10n.t('Reject {0}', what);
+  return `${rule.decision === 'allow' ? vscode.l10n.t('Allow') : vscode.l10n.t('Reject')}: ${what}`;
 }

@@ -8,6 +8,7 @@ import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import type { Session, SessionId, TurnId } from '../../session/model.ts';
+import { commandTitle } from '../commandTitle.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ChangesTree, type FileRow, isRow, labelOf, promptLabel, type Row, type TurnRow } from './changesTree.ts';
 import { ReviewDocuments } from './documents.ts';
@@ -180,7 +181,7 @@ export class Changes implements Disposable {
       description: new Date(turn.startedAt).toLocaleString(vscode.env.language),
       value: turn.id,
     }));
-    const title = vscode.l10n.t('Restore Files to Before a Prompt');
+    const title = commandTitle('restoreFiles');
     return this.#inputs.pick(choices, { title, placeholder: title });
   }
 

@@ -42,7 +42,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Row> {
   }
 
   getTreeItem(row: Row): vscode.TreeItem {
-    if (row.kind === 'empty') return new vscode.TreeItem(vscode.l10n.t('No changes to review.'));
+    if (row.kind === 'empty') return new vscode.TreeItem(vscode.l10n.t('No changes.'));
     return row.kind === 'turn' ? turnItem(row) : fileItem(row);
   }
 }

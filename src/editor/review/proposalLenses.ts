@@ -73,6 +73,5 @@ function acceptLabel(once: string, { detail }: Approval, hunks: readonly { reado
   const files = detail.type === 'edit' ? byPath(detail.diffs).length : 1;
   if (files > 1) return `${once} (${t('{0} {0|file|files}', files)})`;
   const taken = hunks.filter(({ isIn }) => isIn).length;
-  if (taken < hunks.length) return vscode.l10n.t('Allow {0} of {1} changes', taken, hunks.length);
-  return taken > 1 ? vscode.l10n.t('Allow all {0} changes', taken) : once;
+  return hunks.length > 1 ? vscode.l10n.t('Allow {0} of {1} changes', taken, hunks.length) : once;
 }

@@ -31,7 +31,7 @@ async function revertReported(session: Session, turnId: TurnId, wanted: string):
   const turn = session.turns.find((one) => one.id === turnId);
   const changed = turn && fileNamed(mergedFiles(session, changedFiles(turn)), wanted);
   const name = vscode.workspace.asRelativePath(wanted);
-  if (!changed) throw new Error(vscode.l10n.t('{0} has no changes to review.', name));
+  if (!changed) throw new Error(`${name}: ${vscode.l10n.t('No changes.')}`);
   const located = isUnplaced(changed.diffs) ? undefined : doneSides(changed.diffs, await presentText(wanted));
   if (!located?.ok) throw new Error(vscode.l10n.t('{0} has changed in the meantime. Look at the change again.', name));
   const { before } = located.sides;

@@ -71,7 +71,7 @@ function outside<S extends z.ZodMiniType>(shape: ToolShape<S>, input: unknown): 
   const file = resolved(shape.cwd, input.path);
   if (isInside(shape.cwd, file) && isInside(shape.cwd, realPathNow(file))) return undefined;
   return {
-    title: vscode.l10n.t('Use a file outside the workspace ({0})', shape.name),
+    title: vscode.l10n.t('{0} (outside the workspace)', shape.name),
     kind: shape.kind,
     detail: { type: 'text', text: file },
   };

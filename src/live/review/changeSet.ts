@@ -1139,7 +1139,7 @@ function sameHunk(a: Hunk, b: Hunk): boolean {
 }
 
 function nothingToReview(file: string): string {
-  return t('{0} has no changes to review.', path.basename(file));
+  return `${path.basename(file)}: ${t('No changes.')}`;
 }
 
 function changedSince(name: string): string {

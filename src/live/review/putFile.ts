@@ -12,7 +12,7 @@ export async function checkPlace(root: string, name: string): Promise<string> {
   const folder = realPathNow(path.dirname(file));
   if (pathBelow(realPathNow(root), folder) === undefined) throw leadsOutside(name);
   const there = await lstat(file).catch(() => undefined);
-  if (there && !there.isFile()) throw new Error(t('{0} is not a regular file any more.', name));
+  if (there && !there.isFile()) throw new Error(t('{0} has changed in the meantime. Look at the change again.', name));
   if (there) await access(file, constants.W_OK);
   return path.join(folder, path.basename(file));
 }

@@ -16,7 +16,7 @@ export class ReviewPage {
   /** What there is to review. */
   get rows(): Locator {
     const all = this.#window.page.locator('.pane', { hasText: 'Agent Changes' }).locator('.monaco-list-row');
-    return all.filter({ hasNotText: 'No changes to review.' });
+    return all.filter({ hasNotText: 'No changes.' });
   }
 
   row(name: string): Locator {
@@ -71,7 +71,7 @@ export class ReviewPage {
   /** Keeps everything, if there is something. */
   async keepAll(): Promise<void> {
     await this.show();
-    const reviewed = this.#window.page.getByText('No changes to review.');
+    const reviewed = this.#window.page.getByText('No changes.');
     await this.rows.first().or(reviewed).first().waitFor();
     if (await reviewed.isVisible()) return;
     await this.#window.command('Parley: Keep All Changes');

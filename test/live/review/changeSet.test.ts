@@ -1098,7 +1098,7 @@ test(
     }
     await assert.rejects(scene.changes.settleAll('undo'), (error: Error) => {
       const said = error.message.split('\n');
-      assert.deepEqual([said.length, said[0], said.at(-1)], [11, 'f0 is not a regular file any more.', '… +3']);
+      assert.deepEqual([said.length, said[0], said.at(-1)], [11, 'f0 has changed in the meantime. Look at the change again.', '… +3']);
       return true;
     });
     assert.equal(scene.read('good'), 'one\n');
