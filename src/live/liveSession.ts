@@ -491,7 +491,11 @@ function interrupted(): string {
 function noticeOf(trouble: JournalTrouble): Notice {
   switch (trouble.kind) {
     case 'failing':
-      return { level: 'warn', text: failingText(trouble), about: 'saving' };
+      return {
+        level: 'warn',
+        text: t('This conversation cannot be saved: {0} It is kept in memory and saved once that works again.', trouble.reason),
+        about: 'saving',
+      };
     case 'recovered':
       return { level: 'info', text: t('This conversation is saved again.'), about: 'saving' };
     case 'moved':
@@ -500,12 +504,6 @@ function noticeOf(trouble: JournalTrouble): Notice {
         text: t('Another window continues this conversation. What happens here is saved as a separate conversation.'),
       };
   }
-}
-
-function failingText({ reason, full }: Extract<JournalTrouble, { kind: 'failing' }>): string {
-  return full
-    ? t('This conversation cannot be saved: the disk is full. It is kept in memory and saved once there is space.')
-    : t('This conversation cannot be saved: {0} It is kept in memory and saved once that works again.', reason);
 }
 
 /** True when the turn failed or the user stopped it, false when the agent gave up. */

@@ -63,7 +63,15 @@ export class HttpClient implements Disposable {
       const next = redirectOf(answer, url, request.method);
       if (next === undefined) return answer;
       answer.dispose();
-      if (hop === REDIRECTS) throw new HttpFailure('redirect', t('{0} could not be reached ({1}).', originOf(url), 'redirects in circles'));
+      if (hop === REDIRECTS)
+        throw new HttpFailure(
+          'redirect',
+          t(
+            '{0} could not be reached ({1}). Check the address, the network and whether the server runs.',
+            originOf(url),
+            'redirects in circles',
+          ),
+        );
       url = next;
     }
   }
@@ -90,7 +98,7 @@ export class HttpClient implements Disposable {
     if (!URL.canParse(request.url) || !/^https?:$/.test(new URL(request.url).protocol)) {
       return Promise.reject(new HttpFailure('address', t('"{0}" is not an http or https address.', request.url)));
     }
-    if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', t('The request was stopped.')));
+    if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', t('Stopped')));
     const unsendable = unsendableOf(request);
     if (unsendable !== undefined) {
       const told = t(
@@ -138,15 +146,12 @@ export class HttpClient implements Disposable {
         resolve(new HttpAnswer(response, request.url, () => signal?.aborted === true || this.#disposed));
       });
       sent.on('error', (error: NodeJS.ErrnoException) => {
-        reject(
-          late ??
-            (signal?.aborted || this.#disposed ? new HttpFailure('aborted', t('The request was stopped.')) : whyFailed(request.url, error)),
-        );
+        reject(late ?? (signal?.aborted || this.#disposed ? new HttpFailure('aborted', t('Stopped')) : whyFailed(request.url, error)));
       });
       sent.on('close', () => {
         gone();
         // After an answer this changes nothing.
-        reject(late ?? new HttpFailure(signal?.aborted || this.#disposed ? 'aborted' : 'cut', t('The connection was closed.')));
+        reject(late ?? new HttpFailure(signal?.aborted || this.#disposed ? 'aborted' : 'cut', t('The connection was lost.')));
       });
       sent.end(request.body);
     });
@@ -192,8 +197,8 @@ function deadlines(
 
 function tooLate(origin: string, what: 'connect' | 'headers', seconds: number): string {
   return what === 'connect'
-    ? t('{0} could not be reached ({1}).', origin, `${seconds} s`)
-    : t('{0} did not answer within {1} s.', origin, seconds);
+    ? t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, `${seconds} s`)
+    : t('The agent did not answer within {0} s.', seconds);
 }
 
 /** Where a redirect leads, or undefined when the answer is none. A POST is only repeated where the server says so by 307 or 308. */

@@ -47,7 +47,7 @@ export class HttpAnswer implements Disposable {
         const { origin } = new URL(this.#url);
         reject(
           this.#stopped()
-            ? new HttpFailure('aborted', t('The request was stopped.'))
+            ? new HttpFailure('aborted', t('Stopped'))
             : new HttpFailure('cut', t('The connection to {0} was lost ({1}).', origin, 'closed early')),
         );
       };

@@ -24,12 +24,24 @@ export function whyFailed(url: string, error: NodeJS.ErrnoException): HttpFailur
   const origin = new URL(url).origin;
   const code = error.code ?? firstCode(error);
   if (code === 'ECONNREFUSED')
-    return new HttpFailure('refused', t('Nothing answers at {0} (connection refused). Is the server running?', origin), error);
+    return new HttpFailure(
+      'refused',
+      t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, 'connection refused'),
+      error,
+    );
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new HttpFailure('unknownHost', t('The host of {0} could not be found. Check the address and the network.', origin), error);
+    return new HttpFailure(
+      'unknownHost',
+      t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, 'host not found'),
+      error,
+    );
   }
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'ETIMEDOUT') {
-    return new HttpFailure('timeout', t('{0} could not be reached ({1}).', origin, code), error);
+    return new HttpFailure(
+      'timeout',
+      t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, code),
+      error,
+    );
   }
   if (code !== undefined && /CERT|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$|UNABLE_TO/.test(code)) {
     return new HttpFailure('certificate', t('No secure connection to {0}: {1}.', origin, error.message), error);

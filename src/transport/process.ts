@@ -147,7 +147,7 @@ class ProcessChannel implements Channel {
     if (why.failure !== 'broken' || this.#closed.value) return;
     this.#options.log.warn(`${this.#spec.command}: ${why.reason}`);
     this.#signal('SIGKILL');
-    this.#finish({ reason: t('{0} was ended: {1}', nameOf(this.#spec), why.reason), failure: 'broken' });
+    this.#finish({ reason: t('{0} ended: {1}', nameOf(this.#spec), why.reason), failure: 'broken' });
   }
 
   #finish(how: Omit<Closed, 'stderr'>): void {
@@ -213,8 +213,8 @@ export function commandLine({ command, args }: Pick<ProcessSpec, 'command' | 'ar
 }
 
 function howEnded(name: string, ending: boolean, code: number | null, signal: string | null): string {
-  if (ending) return t('The connection was closed.');
-  return signal ? t('{0} was ended by {1}.', name, signal) : t('{0} ended with exit code {1}.', name, code ?? '?');
+  if (ending) return t('The connection was lost.');
+  return t('{0} ended: {1}', name, signal ?? t('exit {0}', code ?? '?'));
 }
 
 function whyNotStarted(spec: ProcessSpec, error: unknown): Omit<Closed, 'stderr'> {

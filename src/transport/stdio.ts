@@ -35,7 +35,7 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
   input.on('data', take);
   input.once('end', () => {
     if (!closed.value) lines.end();
-    close(t('The connection was closed.'), 'ended');
+    close(t('The connection was lost.'), 'ended');
   });
   input.on('error', (error) => close(t('The connection to {0} was lost ({1}).', 'stdout', error.message), 'broken'));
   // A peer that stops reading shows as EPIPE here. What it wrote before may still be on its way in, so only the input's end closes.
@@ -50,6 +50,6 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
           }),
     onMessage: (listener) => messages.listen(listener),
     onClosed: (listener) => closed.listen(listener),
-    dispose: () => close(t('The connection was closed.'), 'ended'),
+    dispose: () => close(t('The connection was lost.'), 'ended'),
   };
 }

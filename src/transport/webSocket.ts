@@ -53,14 +53,14 @@ class SocketChannel implements Channel {
     socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
       const isRefusal = statusCode === 401 || statusCode === 403;
       this.#why = isRefusal
-        ? t('{0} did not accept the credentials: {1}', name, `HTTP ${statusCode}`)
-        : t('{0} could not be reached ({1}).', name, `HTTP ${statusCode}`);
+        ? `${t('{0} did not accept the key.', name)} HTTP ${statusCode}`
+        : t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', name, `HTTP ${statusCode}`);
       socket.terminate();
     });
     socket.on('error', (error) => {
       this.#why ??= /^wss?:/.test(socket.url)
         ? whyFailed(socket.url, error).message
-        : t('{0} could not be reached ({1}).', name, messageOf(error));
+        : t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', name, messageOf(error));
     });
     socket.on('close', (code, reason) => {
       pace.end();

@@ -149,7 +149,7 @@ describe('approval rules', () => {
     await rules.manage();
     assert.deepEqual(inputs.lists[0]?.map(rowText), [
       'Try a command…',
-      'Allow all edits in this workspace · For this session',
+      'Allow: all edits in this workspace · For this session',
       'Allow: npm test · In this workspace · with Agent a',
       'Agent a: Always allow make · the agent decides how far',
       'Open settings · parley.approvals.rules',

@@ -269,7 +269,7 @@ test('an error says what to do next; a link that ended says why', async () => {
   await stage.press('Show log');
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'showLog' }]);
   const closed = await Stage.open(sessions.closed);
-  assert.match(closed.text('.banner'), /ended with exit code 1/);
+  assert.match(closed.text('.banner'), /ended: exit 1/);
   await closed.press('Another agent');
   assert.deepEqual(closed.calls('remedy'), [{ sessionId: 's1', remedy: 'pickAgent' }]);
 });

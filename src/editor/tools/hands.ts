@@ -171,7 +171,7 @@ function commandTool(cwd: string, terminals: Terminals): Tool {
       const parsed = input.safeParse(given);
       if (!parsed.success) return undefined;
       const { command } = parsed.data;
-      return confirmation(vscode.l10n.t('Run a command'), 'execute', { type: 'command', command, cwd }, undefined);
+      return confirmation(vscode.l10n.t('Run in terminal'), 'execute', { type: 'command', command, cwd }, undefined);
     },
   };
 }

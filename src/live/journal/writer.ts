@@ -43,7 +43,7 @@ export interface JournalHead {
 }
 export type JournalTrouble =
   /** Writes fail now; the writer keeps the records and retries. */
-  | { readonly kind: 'failing'; readonly reason: string; readonly full: boolean }
+  | { readonly kind: 'failing'; readonly reason: string }
   | { readonly kind: 'recovered' }
   /** Another process has taken over the file; this conversation continues in a new file under another id. */
   | { readonly kind: 'moved' };
@@ -289,7 +289,7 @@ export class JournalWriter implements Disposable {
     // Encodes all pending events, because all count against the bound.
     this.#encode();
     if (this.#target.file.unwritten > MOST_UNWRITTEN) this.#writeSnapshotNext();
-    if (this.#failures === 2 && !this.#closed) this.#troubles.fire({ kind: 'failing', reason: messageOf(error), full: isFull(error) });
+    if (this.#failures === 2 && !this.#closed) this.#troubles.fire({ kind: 'failing', reason: messageOf(error) });
   }
 
   #headRecord(snapshotBytes = this.#target.snapshotBytes): HeadRecord {
@@ -360,10 +360,6 @@ function* withHead(head: HeadRecord, session: Session): Generator<KnownRecord> {
 function tellsHead(event: SessionEvent, { turns }: Session): boolean {
   if (event.type === 'link.ready') return turns.length > 0;
   return event.type === 'title.set' || event.type === 'resume.set' || (event.type === 'turn.started' && turns.length === 1);
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
 
 export function journalFile(folder: string, id: string): string {

@@ -528,7 +528,7 @@ type AskOfCall = { readonly [K in Ask['kind']]: Omit<Extract<Ask, { kind: K }>, 
 
 /** The question to the user about a call; `edited`: the proposal as they changed it. `cwd`: the working directory. */
 export function askOf({ title, kind, input, ...call }: Snapshot, request: Request, edited: string | null, cwd: string): AskOfCall {
-  const named = edited === null ? title : t('{0} (with your changes)', title);
+  const named = edited === null ? title : `${title} (${t('edited by you')})`;
   const warned = isOutside(request.detail, cwd) ? t('{0} (outside the workspace)', named) : named;
   if (request.questions) return { kind: 'question', title: warned, fields: request.questions };
   const places = locationsOf({ title, kind, input, ...call }).map(({ path }) => path);

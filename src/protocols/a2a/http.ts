@@ -305,7 +305,7 @@ export class Rpc {
     let renewed = false;
     for (;;) {
       // While it waited, what it says may have been taken back.
-      if (stopped.aborted) throw new HttpFailure('aborted', t('The request was stopped.'));
+      if (stopped.aborted) throw new HttpFailure('aborted', t('Stopped'));
       const signed = this.#credentials.sign(request);
       way?.(client === this.#turn.client ? 'sent' : 'sentBeside');
       const answer = await client.request({ signal: stopped, ...signed.request });
@@ -344,8 +344,8 @@ function turnPool(): { readonly client: HttpClient; uses: number; sign: Promise<
 
 function whyRefused(url: string, status: number, words: string): string {
   const origin = originOf(url);
-  if (status === 401) return t('{0} did not accept the credentials: {1}', origin, words);
-  return t('{0} answered with status {1}: {2}', origin, status, words);
+  if (status === 401) return `${t('{0} did not accept the key.', origin)} ${words}`;
+  return `${t('{0} answered with status {1}', origin, status)}: ${words}`;
 }
 
 function tooBusy(url: string, wait: number): string {

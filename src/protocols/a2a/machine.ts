@@ -668,7 +668,7 @@ class A2aStep extends Step<A2aState> {
     }
     if (taskState === 'input-required' && failure === null && undelivered(turn).length > 0) {
       if (!this.has('decisionsUnconfirmed')) return this.doubt(turn, null);
-      this.addNotice(turn, 'warn', t('The agent did not say what became of what you allowed; it may not have been done.'));
+      this.addNotice(turn, 'warn', t('The agent ended before it reported a result.'));
     }
     if (this.mayAsk(turn) && this.looksFirst(turn)) return;
     if (taskState === 'auth-required') {
@@ -1395,7 +1395,7 @@ class A2aStep extends Step<A2aState> {
     // A notification during the last try counts as an answer.
     if (recovery.hasNews) return this.retry(turn, recovery);
     Object.assign(recovery, { step: 'asking', link: null, stoodAt: null });
-    this.confirm(turn, 'reconnect', t('The connection was lost.'), notReached(recovery.why), t('Reconnect'), t('Stop'));
+    this.confirm(turn, 'reconnect', t('The connection was lost.'), notReached(recovery.why), t('Try again'), t('Stop'));
   }
 
   // --- earlier windows: what they left in the journal, and what happened since
@@ -1639,7 +1639,7 @@ class A2aStep extends Step<A2aState> {
   }
   checkpointsListed(turn: A2aTurn, result: unknown): void {
     const choices = readCheckpoints(result).map((label) => ({ label }));
-    if (choices.length === 0) return this.fail(t('There is no checkpoint.'), ['retry']);
+    if (choices.length === 0) return this.fail(t('Nothing found'), ['retry']);
     const field = { id: 'checkpoint', label: t('Checkpoint'), choices, required: true as const };
     this.askFields(turn, 'checkpoint', t('/{0} needs more', 'restore'), [field]);
   }

@@ -274,7 +274,7 @@ export function endOf(reason: string): { readonly status: TurnStatus } & TurnEnd
     case 'cancelled':
       return { status: 'cancelled' };
     case 'max_tokens':
-      return limit(t('The answer was cut at its greatest length.'));
+      return limit(t('The answer was cut ({0}).', 'length'));
     case 'max_turn_requests':
       return limit(t('The agent has reached a limit ({0}).', 'steps'));
     case 'refusal': {

@@ -144,9 +144,8 @@ export interface LinkFacts {
 /** A link as an approval: the whole address and its host are shown before anything is opened. */
 export function linkAsk(id: string, request: LinkRequest, facts: LinkFacts, turnId: string | undefined): Approval {
   const warnings = [
-    ...(facts.hasUser ? [t('What stands before the "@" in this address is a user name, not the place it leads to.')] : []),
+    ...(facts.hasUser || facts.isPunycode ? [t('This address misleads: look at its host.')] : []),
     ...(facts.isEncrypted ? [] : [t('This address is not encrypted (https).')]),
-    ...(facts.isPunycode ? [t('Its host name is written with look-alike characters.')] : []),
   ];
   return {
     kind: 'approval',

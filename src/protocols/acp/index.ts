@@ -134,7 +134,7 @@ class AcpAdapter implements Adapter {
   async signOut(): Promise<void> {
     const { agent, keyed, turn } = this.#driver.state;
     if (!agent || !(agent.can.logout || keyed)) throw new Error(t('This agent cannot do this.'));
-    if (turn?.by === 'user') throw new Error(t('The agent is working. Stop it first.'));
+    if (turn?.by === 'user') throw new Error(t('The agent is not stopping.'));
     if (agent.can.logout) await this.#driver.request('agent', this.#codec.logout, {});
     if (!keyed) return;
     await this.#secrets.forget(variablesIn(agent.authMethods));
@@ -160,8 +160,7 @@ class AcpAdapter implements Adapter {
     const timer = setTimeout(() => late.abort(), limit);
     const stop = signal ? AbortSignal.any([late.signal, signal]) : late.signal;
     const stopped = new Promise<never>((_, reject) => {
-      const said = () =>
-        reject(new Error(late.signal.aborted ? t('The agent did not answer within {0} s.', limit / 1000) : t('The request was stopped.')));
+      const said = () => reject(new Error(late.signal.aborted ? t('The agent did not answer within {0} s.', limit / 1000) : t('Stopped')));
       if (stop.aborted) said();
       stop.addEventListener('abort', said, { once: true });
     });

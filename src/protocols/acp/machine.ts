@@ -158,7 +158,7 @@ const STOPPED = 'The user has stopped this: the command was not run.';
 /** Titles of questions about commands that go against a refusal, and the answers to the agent when those are refused as well. */
 const AGAINST: Readonly<Record<Against, { readonly title: () => string; readonly rejected: (line: string) => string }>> = {
   command: {
-    title: () => t('{0} (you rejected this before)', t('Run a command')),
+    title: () => t('{0} (you rejected this before)', t('Run in terminal')),
     rejected: (line) => `The user has rejected this command: ${line}`,
   },
   file: {
@@ -380,9 +380,8 @@ class AcpStep extends Step<AcpState> {
       const left = minuteAfter(startedBy) - this.now;
       if (left > 0) {
         const seconds = Math.ceil(left / 1000);
-        this.warn(
-          t('This agent would lose a conversation that is taken up in the minute it was begun in. It is taken up in {0} s.', seconds),
-        );
+        this.log('info', 'The agent loses a conversation that is loaded in the minute in which it began');
+        this.emit({ type: 'link.opening', note: `${t('Loading an earlier conversation')} (${seconds} s)` });
         state.startedAt = startedBy;
         state.opening = 'minute';
         return this.timer('minute', left);
@@ -502,7 +501,7 @@ class AcpStep extends Step<AcpState> {
     const method = answer.kind === 'option' ? state.agent?.authMethods.find((one) => one.id === answer.optionId) : undefined;
     const way = method && wayOf(method, state.setup.can);
     if (!method || !way) return this.signInDeclined();
-    this.emit({ type: 'link.opening', note: t('Signing in: {0}', method.name), ...(way === 'agent' ? { stops: true } : {}) });
+    this.emit({ type: 'link.opening', note: `${t('Sign in')}: ${method.name}`, ...(way === 'agent' ? { stops: true } : {}) });
     switch (way) {
       case 'agent':
         // In a browser perhaps, which may take minutes; the user may stop waiting for it.
@@ -1134,7 +1133,7 @@ class AcpStep extends Step<AcpState> {
     if (!call) {
       const toolCallId = this.newId();
       const locations = [{ path: diff.path }];
-      const title = t('Write {0}', diff.path);
+      const title = t('Edit {0}', diff.path);
       this.ownNews({ sessionUpdate: 'tool_call', toolCallId, title, kind: 'edit', status: 'completed', locations });
       call = this.state.turn && (find(this.state.turn.calls, toolCallId) ?? null);
     }
@@ -1484,7 +1483,7 @@ class AcpStep extends Step<AcpState> {
     const wasShown = text !== undefined && plain(text) === plain(job.content);
     if (refusedPath === null && (place === 'inside' || wasShown)) return this.mergeWrite(id, job, look);
     const shown = evident ? target : look.real;
-    const what = t('Write {0}', shown);
+    const what = t('Edit {0}', shown);
     const title =
       refusedPath !== null
         ? t('{0} (you rejected this before)', what)
@@ -1532,7 +1531,7 @@ class AcpStep extends Step<AcpState> {
     job.step = 'merging';
     const diffs = [{ path: target, before: plain(before ?? ''), after: plain(job.content) }];
     const title = t('This file was changed where the agent changes it, too');
-    this.mayI(id, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t("Take the agent's text"), t('Keep what is there'));
+    this.mayI(id, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t('Allow'));
   }
   writeNow(id: string, job: WriteJob, text: string): void {
     if (!job.look || this.stopsWrite(id, job)) return;
@@ -1575,7 +1574,7 @@ class AcpStep extends Step<AcpState> {
     const created = result as Created;
     if ('terminalId' in created) return this.terminalCreated(id, job, created.terminalId);
     const detail: ApprovalDetail = { type: 'command', command: job.line, cwd: created.outside };
-    this.askFolder(id, job, created.outside, { title: t('Run a command'), toolKind: 'execute', detail });
+    this.askFolder(id, job, created.outside, { title: t('Run in terminal'), toolKind: 'execute', detail });
   }
   /** Why the user is asked about a command in spite of all rules: it is, or changes, what they have refused in this turn. */
   against({ line, turnId }: CommandJob): Against | undefined {

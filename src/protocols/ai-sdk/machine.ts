@@ -583,7 +583,7 @@ class AiSdk extends ShownMessage {
         if (turn.response) turn.response.body.isDone = true;
         return this.timer('closing', CLOSING);
       case 'tooLong':
-        return this.turnNotice(turn, { level: 'warn', text: t('A part of the answer was too large and has been left out.') });
+        return this.turnNotice(turn, { level: 'warn', text: t('A part of the answer was too large and was left out.') });
       case 'tool-call':
         if (isRecord(params) && params.state === 'requires-action' && typeof params.toolCallId === 'string')
           this.awaits(turn, params.toolCallId);
@@ -865,9 +865,9 @@ class AiSdk extends ShownMessage {
     const outcome = this.outcomeOf(response);
     const reason = outcome.kind === 'over' ? outcome.reason : null;
     const next = ['continue'] as const;
-    if (reason === 'length') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut at its greatest length.'), next });
+    if (reason === 'length') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut ({0}).', 'length'), next });
     else if (reason === 'interrupted') this.turnNotice(turn, { level: 'warn', text: t('The connection was lost.'), next });
-    else if (reason === 'content-filter') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut by a content filter.') });
+    else if (reason === 'content-filter') this.turnNotice(turn, { level: 'warn', text: t('The answer was cut ({0}).', 'content filter') });
     else if (isEmpty(this.last)) this.turnNotice(turn, { level: 'info', text: t('The agent returned nothing.') });
     this.end(turn, { status: 'done' });
   }
@@ -1521,7 +1521,7 @@ function dataKey(request: DataApproval): string {
   return `data:${request.runId ?? ''}:${request.toolCallId}`;
 }
 function notAccepted(why: string): string {
-  return t('The server did not accept the result: {0}', why);
+  return t('The agent refused: {0}', why);
 }
 /** The server awaits the answer while its response is open. Otherwise that was only tried. */
 function isHeld(call: OwnCall, handing: Handing): boolean {

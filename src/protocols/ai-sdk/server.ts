@@ -369,7 +369,7 @@ export async function readResponse(
   }
   opened(answer);
   const end = await readEvents(exchange, answer, events);
-  events.closed(end === undefined ? { reason: t('The connection was closed.') } : { reason: end, failure: 'broken' });
+  events.closed(end === undefined ? { reason: t('The connection was lost.') } : { reason: end, failure: 'broken' });
 }
 
 /** Reads the body. Gives what broke it, or undefined after a clean end. */
@@ -451,8 +451,7 @@ async function refusalOf(answer: HttpAnswer, url: string, now: number): Promise<
   const text = said === '' ? short : `${short}: ${said}`;
   if (status === 401 || status === 403)
     return { status, message: `${text}. ${t('Set its key in the headers of the agent.')}`, next: ['openSettings', 'retry'], said: text };
-  if (status === 404 || status === 405)
-    return { status, message: `${text}. ${t('Is the address right?')}`, next: ['openSettings', 'retry'], said: text };
+  if (status === 404 || status === 405) return { status, message: text, next: ['openSettings', 'retry'], said: text };
   const wait = status === 429 || status === 503 ? retryAfter(answer.headers, now) : undefined;
   const message = wait === undefined ? text : `${text} (Retry-After: ${Math.ceil(wait / 1000)} s)`;
   return { status, message, next: ['retry'], said: text };

@@ -321,7 +321,7 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], context: 
     ),
     // "For this session" is kept by the text of the action, not by the command: the label says how much that is.
     options: [
-      { id: 'approve', label: t('Approve'), effect: 'allow_once' },
+      { id: 'approve', label: t('Allow'), effect: 'allow_once' },
       {
         id: 'approve_for_session',
         label: t('Allow all "{0}" this session', actionText(request.action)),
@@ -336,7 +336,7 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], context: 
 function actionText(action: string): string {
   switch (action) {
     case 'run command':
-      return t('run command');
+      return t('Run in terminal');
     case 'edit file':
       return t('edit file');
     case 'edit file outside of working directory':

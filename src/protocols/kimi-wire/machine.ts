@@ -381,7 +381,7 @@ class WireStep extends Step<WireState> {
     if (failed || !result) {
       if (failed?.code === codes.unknownMethod) return this.connected(WITHOUT_HANDSHAKE);
       if (failed?.code !== codes.badParams || offered.length === 0 || handshake.stage === 'bare') return this.handshakeFailed(failed);
-      this.notice('warn', t('The agent refused the editor tools, so it works without them: {0}', failed.message.split('\n', 1)[0] ?? ''));
+      this.notice('warn', `${t('The agent takes no tools from the editor.')} ${failed.message.split('\n', 1)[0] ?? ''}`);
       handshake.stage = 'bare';
       handshake.unoffered.splice(0, Number.POSITIVE_INFINITY, ...offered.map(({ name }) => ({ name, reason: failed.message })));
       clear(handshake.names);
@@ -484,7 +484,7 @@ class WireStep extends Step<WireState> {
     else
       this.emit({
         type: 'link.opening',
-        note: t('{0} is starting ({1} s). It can take half a minute.', programOf(setup.command), seconds),
+        note: `${t('Starting {0}…', programOf(setup.command))} (${seconds} s)`,
       });
     if (at === 0) this.port(null, 'legacy', 'probe', { what: 'legacy' });
   }
@@ -493,7 +493,7 @@ class WireStep extends Step<WireState> {
     const { handshake, setup } = this.state;
     if (!handshake) return;
     handshake.askId = this.newId();
-    const label = t('{0} did not answer within {1} s.', setup.command, Math.round(setup.limits.silence / 1000));
+    const label = t('The agent did not answer within {0} s.', Math.round(setup.limits.silence / 1000));
     const choices = [KEEP_WAITING(), START_AGAIN(), NO_HANDSHAKE()].map((one) => ({ label: one }));
     const fields = [{ id: 'what', label, choices }];
     this.ask({ kind: 'question', id: handshake.askId, ours: true, title: t('The agent does not answer.'), fields }, null);
@@ -1277,10 +1277,7 @@ class WireStep extends Step<WireState> {
     if (!hasFailed) remove(failedServers, name);
     else if (!find(failedServers, name)) {
       put(failedServers, name, true);
-      this.notice(
-        'warn',
-        status === 'failed' ? t('The MCP server "{0}" failed to start.', name) : t('The MCP server "{0}" needs a login.', name),
-      );
+      this.notice('warn', t('{0} could not start: {1}', `MCP ${name}`, status === 'failed' ? t('failed') : t('Sign in')));
     }
   }
   /** News of background work, once each. It may be the end of a task: `task.completed`, with the task's id as its source. */
@@ -1351,9 +1348,9 @@ const IN_TURN: { readonly [K in keyof EventPayload]: (step: WireStep, payload: E
     step.addPart(turn, lane, { kind: 'prompt', content: fromUserInput(payload.user_input) });
   },
   PlanDisplay: (step, payload, { turn, lane }) => step.planShown(payload, turn, lane),
-  HookTriggered: (step, { event, target }, place) => waits(step, place, t('Running a hook ({0})', target ? `${event}: ${target}` : event)),
+  HookTriggered: (step, { event, target }, place) => waits(step, place, `${t('Running')}: ${target ? `${event}: ${target}` : event}`),
   HookResolved: (step, payload, { lane }) => step.hookResolved(payload, lane),
-  BtwBegin: (step, payload, { lane }) => step.notice('info', t('Side question: {0}', payload.question), lane),
+  BtwBegin: (step, payload, { lane }) => step.notice('info', `/btw ${payload.question}`, lane),
   BtwEnd: (step, payload, { turn, lane }) => step.sideAnswer(payload, turn, lane),
 };
 function waits(step: WireStep, { turn, lane }: Place, text: string): void {
@@ -1400,7 +1397,7 @@ function commandPrompt(turnId: string, words: readonly string[]): Prompt {
 function confirmation(id: string, turnId: string, command: string): Question {
   const label = t('"{0}" switches asking off or on. While it is off the agent edits files and runs commands without asking you.', command);
   const fields = [{ id: 'sure', label, choices: [{ label: DO_NOT_CONFIRM() }, { label: CONFIRM() }] }];
-  return { kind: 'question', ours: true, id, turnId, title: t('Turn approvals off?'), fields };
+  return { kind: 'question', ours: true, id, turnId, title: t('Continue?'), fields };
 }
 /** Why a tool is not offered: one bad tool fails the whole handshake of real agents (wire.md §4). */
 function reasonAgainst(tool: OfferedTool): string | undefined {

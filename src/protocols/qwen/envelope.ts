@@ -373,8 +373,8 @@ export class EnvelopeStep extends QwenStep {
       if (runs && finish === 'stop') return this.finishes({ error, isCut: false });
       this.note('error', fault.message, undefined, fault.next);
     } else if (finish === 'error') return this.finish('failed', { error: { message: t('The agent reports an error.'), next: ['retry'] } });
-    if (finish === 'length') this.note('warn', t('The answer was cut at its greatest length.'), undefined, ['continue']);
-    if (finish === 'content_filter') this.note('warn', t('The answer was cut by a content filter.'));
+    if (finish === 'length') this.note('warn', t('The answer was cut ({0}).', 'length'), undefined, ['continue']);
+    if (finish === 'content_filter') this.note('warn', t('The answer was cut ({0}).', 'content filter'));
     // A line with nothing but bookkeeping ends nothing, unless it says what went wrong.
     const counts = anything || told?.error != null || line.object === 'chat.completion.chunk';
     if (finish && this.state.turn && counts) this.finishes(finish);
@@ -685,7 +685,7 @@ export class EnvelopeStep extends QwenStep {
         return this.note('info', `${t('The conversation was compressed.')}${tokens}`);
       }
       case 'MAX_TOKENS':
-        return this.note('warn', note.message ?? t('The answer was cut at its greatest length.'));
+        return this.note('warn', note.message ?? t('The answer was cut ({0}).', 'length'));
       case 'MaxSessionTurns':
         return this.note('warn', note.message ?? limitReached('turns'));
       case 'SessionTokenLimitExceeded':

@@ -1,4 +1,3 @@
-import { t } from '../../base/l10n.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Channel } from '../../transport/channel.ts';
 import { linesLink } from '../../transport/linesLink.ts';
@@ -124,7 +123,7 @@ export class QwenAdapter implements Adapter {
   /** The agent makes the copy when it is opened. */
   async fork(): Promise<string> {
     const { key } = this.#driver.state;
-    if (key === null) throw new Error(t('There is nothing to copy yet.'));
+    if (key === null) throw new Error('There is no conversation to copy yet.');
     return copyKey(copyIn(key) ?? key);
   }
 

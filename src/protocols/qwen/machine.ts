@@ -170,8 +170,8 @@ class ProcessStep extends Step<QwenState> {
   }
   /** The agent continues, but the content of that line is lost, so a notice tells the user. */
   leaveOut(limit: unknown): void {
-    const text = t('The agent sent a message of more than {0} MB. It was left out; the conversation goes on.', Number(limit) / 1024 / 1024);
-    this.log('warn', text);
+    const text = t('A part of the answer was too large and was left out.');
+    this.log('warn', `A message of more than ${Number(limit) / 1024 / 1024} MB was left out`);
     this.emit({ type: 'notice', notice: { level: 'warn', text } });
   }
 
@@ -246,10 +246,7 @@ class ProcessStep extends Step<QwenState> {
     this.state.key = null;
     this.state.brokeOff = false;
     this.state.unrecorded = false;
-    const text = t(
-      '{0} does not keep this conversation any more. What you see above is not known to it; a new conversation begins.',
-      called,
-    );
+    const text = t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', '').trim();
     this.emit({ type: 'notice', notice: { level: 'warn', text } });
     this.openProcess({ plain: false });
   }

@@ -213,7 +213,7 @@ export class MessageStep extends QwenStep {
     const { brokeOff, setup, held, turn } = this.state;
     // A prompt that waits already says what comes next.
     if (!brokeOff || !setup.keeps.history || this.peer.onlyMessages || turn || held) return;
-    const title = t('{0} was ended in the middle of its work. Go on where it stopped?', setup.called);
+    const title = `${t('Interrupted: the window or the agent was closed.')} ${t('Continue?')}`;
     this.askYesNo({ about: 'continue' }, { title, ours: true });
   }
 
@@ -396,7 +396,7 @@ export class MessageStep extends QwenStep {
     const done = rewound.safeParse(reply.ok ? reply.payload : undefined);
     if (done.success && done.data.canRewind) return this.goBack(turnId, prompt);
     const why = (done.success ? done.data.error : undefined) ?? refusalOf(undefined);
-    this.note('error', t('The files could not be put back: {0}', why));
+    this.note('error', t('The agent refused: {0}', why));
   }
   /** Looks up the message to resume at. */
   goBack(turnId: TurnId, prompt: QwenPrompt): void {

@@ -24,7 +24,7 @@ export function firstLine(text: string, longest = 120): string {
 export function clip(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const half = Math.floor(limit / 2);
-  return `${text.slice(0, half)}\n${t('… {0} characters left out …', text.length - 2 * half)}\n${text.slice(-half)}`;
+  return `${text.slice(0, half)}\n… ${t('{0} characters', text.length - 2 * half)} …\n${text.slice(-half)}`;
 }
 
 // --- calls
@@ -149,7 +149,7 @@ function titleOf(name: string, work: ToolWork, input: Readonly<Record<string, un
     case 'notebook':
       return t('Edit {0}', file ?? '').trim();
     case 'write':
-      return t('Write {0}', file ?? '').trim();
+      return t('Edit {0}', file ?? '').trim();
     case 'shell':
       return text('command') || name;
     case 'read':
@@ -337,9 +337,9 @@ const rules = z.object({
 });
 const WHERE: Readonly<Record<string, () => string>> = {
   session: () => t('For this session'),
-  localSettings: () => t('In this project'),
-  projectSettings: () => t('In this project'),
-  userSettings: () => t('In all your projects'),
+  localSettings: () => t('In this workspace'),
+  projectSettings: () => t('In this workspace'),
+  userSettings: () => t('Everywhere'),
 };
 
 /** The options: allow once, the agent's own proposals for later, reject. */

@@ -68,7 +68,7 @@ test('8: an agent that exits in a prompt: one clear reason with the end of stder
   made.agent.exit();
   const session = await closed;
   assert.ok(session.link.state === 'closed');
-  assert.match(session.link.reason, /exit code 3/);
+  assert.match(session.link.reason, /exit 3/);
   assert.match(session.link.detail ?? '', /boom: no memory/);
   assert.equal(session.turns.find((turn) => turn.id === turnId)?.status, 'failed');
   assert.deepEqual(session.asks, []);

@@ -70,5 +70,5 @@ test('requests beside the turns that the agent never answers end in words, and a
   const stop = new AbortController();
   const copied = driven.live.fork(stop.signal);
   stop.abort();
-  await assert.rejects(copied, /was stopped/);
+  await assert.rejects(copied, /Stopped/);
 });

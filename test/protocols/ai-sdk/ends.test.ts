@@ -70,7 +70,7 @@ test('nobody there', async (t) => {
   await server.stop();
   server.stop = async () => {};
   const turn = await prompt();
-  assert.match(turn.error?.message ?? '', /Nothing answers/);
+  assert.match(turn.error?.message ?? '', /could not be reached/);
 });
 
 test('an older protocol is named by its header, before the body ends', async (t) => {

@@ -36,9 +36,9 @@ test('a whole conversation: text, approval, tool, and a tidy end', async () => {
 });
 
 for (const [name, step, expected] of [
-  ['exit 0', { exit: 0 }, /ended with exit code 0/],
-  ['exit 1', { exit: 1 }, /ended with exit code 1/],
-  ['signal', { kill: 'SIGKILL' }, /was ended by SIGKILL/],
+  ['exit 0', { exit: 0 }, /ended: exit 0/],
+  ['exit 1', { exit: 1 }, /ended: exit 1/],
+  ['signal', { kill: 'SIGKILL' }, /ended: SIGKILL/],
 ] as const) {
   test(`${name} during a turn with an approval open: everything is settled and the reason is said`, {
     skip: !posix && name === 'signal',
@@ -74,7 +74,7 @@ test('a program that exits at once: its exit code and the end of its stderr', as
   const { desk } = processDesk({ atStart: [{ stderr: 'config broken' }, { exit: 3 }] });
   await desk.until(() => desk.session.link.state === 'closed');
   const { link } = desk.session;
-  assert.match(link.state === 'closed' ? `${link.reason} ${link.detail}` : '', /exit code 3.*config broken/s);
+  assert.match(link.state === 'closed' ? `${link.reason} ${link.detail}` : '', /exit 3.*config broken/s);
 });
 
 test('banner on stdout, half a line at the end, raw U+2028: none of it hurts', async () => {

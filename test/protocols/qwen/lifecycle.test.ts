@@ -184,7 +184,7 @@ test('output that ends without the process, and a process whose pipe somebody el
     const turn = await agent.ended(agent.begin('go')).catch(() => agent.now().turns[0]);
     assert.equal(turn?.status, 'failed');
     const { link } = agent.now();
-    const reason = 'Qwen Code ended with exit code 53. The agent has reached a limit (turns).';
+    const reason = 'Qwen Code ended: exit 53 The agent has reached a limit (turns).';
     assert.deepEqual([link.state === 'closed' && link.reason, turn?.error?.message], [reason, reason], 'and no command line');
     assert.ok(link.state === 'closed' && link.detail?.includes(file), 'which is among the details');
     await agent.stop();
