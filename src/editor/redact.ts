@@ -1,9 +1,7 @@
+import { isSecretName } from '../base/secretNames.ts';
 import type { SessionEvent } from '../session/events.ts';
 
 const OUT = '[left out]';
-/** Members whose text is a secret, however the words of the name are joined. */
-const SECRET_NAME =
-  /(?:api|access|private|secret|signing|encryption|master|account|shared)[-_ ]?key|tokens?$|tokens?[-_ ]?(?:value|secret)|secret|passw(?:or)?d|passphrase|passcode|^(?:pass|pwd|pin|otp|totp|mfa|jwt|sas|sig|dsn|auth|bearer|code|nonce)$|authoriz|authentic|cookie|credential|connection[-_]?string|code[-_]?verifier|webhook|signature|private|signed[-_]?url/i;
 /** Members that hold many secrets: left out whole. */
 const SECRET_GROUP = /^(?:headers?|env|environment|environment[-_]?variables|variables|cookies|credentials|secrets|auth|authorization)$/i;
 /**
@@ -78,7 +76,7 @@ export function redacted(text: string): string {
 
 function replaced(name: string, value: unknown): unknown {
   if (SECRET_GROUP.test(name) && typeof value === 'object' && value !== null) return OUT;
-  if (!SECRET_NAME.test(name)) return value;
+  if (!isSecretName(name)) return value;
   // Codes of errors are short, those of sign-ins long.
   if (typeof value === 'string') return value === '' || (/^code$/i.test(name) && value.length < 16) ? value : OUT;
   // A list of secrets, or an object about one. Numbers are counts of tokens.

@@ -1,9 +1,10 @@
+import { isSecretSetting } from '../base/secretNames.ts';
+
 /* Credentials that the user gave a run stand neither in its output nor in its recording, also where the agent repeats them. */
 
 const MASK = '***';
 /** Shorter values are found in every text. */
 const SHORTEST = 4;
-const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie/i;
 
 /** The secrets of a run, found as whole texts: one that the agent tells in two pieces is not recognised. */
 export class Masks {
@@ -17,7 +18,7 @@ export class Masks {
 
   /** Adds the values whose name tells that they are secret; of `Bearer s3cret` also the second word. */
   addNamed(values: Readonly<Record<string, string>>): void {
-    for (const [name, value] of Object.entries(values)) if (SECRET_NAME.test(name)) this.add(value, value.slice(value.indexOf(' ') + 1));
+    for (const [name, value] of Object.entries(values)) if (isSecretSetting(name)) this.add(value, value.slice(value.indexOf(' ') + 1));
   }
 
   text(text: string): string {
