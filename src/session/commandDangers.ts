@@ -126,6 +126,12 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
 ]);
 const SHELL = /^(?:ba|z|da|k|c|tc|fi|a)?sh$/;
 const POWERSHELL = /^(?:powershell|pwsh)$/;
+/** Programs that run a command given in another way than as the rest of their line. */
+const RUNNERS = /^(?:runas|eval|openconsole|wt|forfiles|iex|invoke-expression|invoke-command|icm|cmd|%comspec%)$/;
+/** True for a program, by its name without a folder, that may run what stands behind it. */
+export function runsOthers(program: string): boolean {
+  return WRAPPERS.has(program) || SHELL.test(program) || POWERSHELL.test(program) || RUNNERS.test(program);
+}
 /** Programs that run a text passed to them, and the options that hold it. */
 const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; readonly sub?: string }[] = [
   { name: /^(?:python|pypy)[\d.]*w?$|^py$/, option: /^-[bBdEiIOqsSuvx]*c/ },

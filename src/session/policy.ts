@@ -1,7 +1,7 @@
 import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { type GlobWord, globMatcher, wordsMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
-import { isGraveCommand } from './commandDangers.ts';
+import { isGraveCommand, runsOthers } from './commandDangers.ts';
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
@@ -255,7 +255,7 @@ function readCommands(text: string, dialect: Dialect, depth = 0): readonly (read
   return shellCommands(text, dialect).commands.flatMap(({ words }) => {
     const texts = words.map((word) => word.text);
     const scripts =
-      depth < DEEPEST_SCRIPT && texts.some((one) => WRAPPER.test(programName(one)))
+      depth < DEEPEST_SCRIPT && texts.some((one) => runsOthers(programName(one)))
         ? texts.filter((one) => /\s/.test(one) && QUOTED.test(one))
         : [];
     return [texts, ...scripts.flatMap((script) => readCommands(script, dialect, depth + 1))];
@@ -265,9 +265,6 @@ const DEEPEST_SCRIPT = 4;
 /** Quotes, escapes and substitutions of any shell. Without them words are what blanks part. */
 const QUOTED = /["'\\`^$]/;
 
-/** Programs that run what follows them. */
-const WRAPPER =
-  /^(?:sudo|doas|runas|env|exec|command|builtin|eval|xargs|nohup|conhost|openconsole|wt|winpty|gsudo|forfiles|time|timeout|nice|stdbuf|setsid|watch|then|do|else|if|!|call|start|start-process|saps|iex|invoke-expression|invoke-command|icm|cmd|%comspec%|powershell|pwsh|wsl|(?:ba|z|da|k|c|tc|fi|a)?sh|busybox|npx|bunx)$/;
 /** A program right behind the option of cmd.exe that runs it: `/cdel`, `/s/cdel`. */
 const CMD_RUNS = /^(?:\/[a-z](?::\w*)?)*?\/[ckr][@,;=]*(.+)$/;
 
@@ -285,10 +282,10 @@ function spellings(command: string): readonly (readonly string[])[] {
 function startsIn(words: readonly string[]): readonly GlobWord[] {
   let first = 0;
   while (first < words.length && /^(?:[.&@]$|\w+=)/.test(words[first] ?? '')) first += 1;
-  const runsOthers = WRAPPER.test(programName(words[first] ?? ''));
+  const isWrapper = runsOthers(programName(words[first] ?? ''));
   return words.slice(first).map((text, at) => {
-    if (at > 0 && !runsOthers) return { text, starts: [] };
-    const glued = runsOthers ? CMD_RUNS.exec(text)?.[1] : undefined;
+    if (at > 0 && !isWrapper) return { text, starts: [] };
+    const glued = isWrapper ? CMD_RUNS.exec(text)?.[1] : undefined;
     return { text, starts: [text, ...(glued ? [glued] : [])].map(programName) };
   });
 }

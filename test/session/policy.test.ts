@@ -76,6 +76,8 @@ test('a rejection sees the subcommand behind options with their values, an allow
     ['git push*', `git ${'-c a=b '.repeat(40)}push`],
     ['git push*', 'GIT_DIR=x git -C . push'],
     ['git push*', 'sudo -u me /usr/bin/git -C . push'],
+    ['git push*', 'unshare -r flock lock git push'],
+    ['git push*', 'wt git push'],
     ['git push*', 'cd x && git -C $(pwd) push'],
     ['git push*', `sh -c 'git -C "my folder" push'`],
     ['git push', 'git -C . push'],
