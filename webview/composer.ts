@@ -3,7 +3,7 @@ import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { MentionedPlace } from '../src/bridge/contract.ts';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
-import { canStop, isBusy, readsHistory, runningTurn } from '../src/session/select.ts';
+import { canStop, isBusy, isRecorded, readsHistory, runningTurn } from '../src/session/select.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { count, money } from './amounts.ts';
 import { contentOf, droppedPaths } from './attach.ts';
@@ -39,7 +39,7 @@ export class Composer {
     const { session, memory } = view;
     if (this.#view && hasSettled(this.#view.session, session)) this.ignoreEscape();
     this.#view = view;
-    if (session.link.state === 'recorded') return nothing;
+    if (isRecorded(session)) return nothing;
     const busy = isBusy(session);
     const offers = session.link.state === 'ready' ? session.link.offers : {};
     const { menu, at } = this.#completion;

@@ -3,7 +3,7 @@ import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
 import type { Mirror } from '../src/bridge/mirror.ts';
 import type { AskPlace, Command, Session, SessionId } from '../src/session/model.ts';
-import { titleOf } from '../src/session/select.ts';
+import { isRecorded, titleOf } from '../src/session/select.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { actions, editMessage } from './actions.ts';
 import { Composer } from './composer.ts';
@@ -130,7 +130,7 @@ export class Chat {
     return html`${headerView(mirror, this.#act, covered)} ${sessionsView(mirror, this.#act, view.popup)} ${covered ? nothing : linkView(view)}
       ${keyed(
         session.id,
-        html`<main class="scroller" tabindex=${view.session.link.state === 'recorded' ? -1 : nothing} ?inert=${covered} @scroll=${this.#onScroll} ${resized(this.#onResize)}>
+        html`<main class="scroller" tabindex=${isRecorded(view.session) ? -1 : nothing} ?inert=${covered} @scroll=${this.#onScroll} ${resized(this.#onResize)}>
           <div class="content" ${resized(this.#onResize)}>${this.#contentOf(view)}</div>
         </main>`,
       )}

@@ -4,7 +4,7 @@ import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Content, SessionId, TurnId } from '../session/model.ts';
-import { answerText, promptText, turnFiles } from '../session/select.ts';
+import { answerText, isRecorded, promptText, turnFiles } from '../session/select.ts';
 import { agentChecks } from './agentCheck.ts';
 import type { AgentHost, AgentHostDeps } from './agentHost.ts';
 import { branchFrom, copySession, deleteEarlier, signOut } from './agentSessions.ts';
@@ -87,7 +87,8 @@ function chatInFront(deps: CommandDeps) {
     insert: async (contents: readonly Content[]) => {
       if (contents.length === 0) return;
       // A recording has no composer; new sessions open in the side bar.
-      if (activeOf(deps)?.store.now.link.state === 'recorded') {
+      const active = activeOf(deps);
+      if (active && isRecorded(active.store.now)) {
         if ((await deps.starter.start()) !== undefined) await chat.insert(contents);
       } else if (!panels.insertFront(contents)) await chat.insert(contents);
     },

@@ -3,6 +3,7 @@ import { Lifetime } from '../base/lifetime.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import { pathBelow } from '../protocols/paths.ts';
 import type { Content } from '../session/model.ts';
+import { isRecorded } from '../session/select.ts';
 import type { Chat } from './chat.ts';
 import { commandTitle } from './commandTitle.ts';
 import { messageIn } from './commitMessage.ts';
@@ -67,9 +68,9 @@ async function send(deps: EditorActionDeps, text: string, content: readonly Cont
 
 /** Undefined when there can be none. */
 async function sessionInFront({ sessions, starter }: EditorActionDeps): Promise<HostedSession | undefined> {
-  const front = sessions.active;
-  const isRecorded = front !== undefined && sessions.get(front)?.store.now.link.state === 'recorded';
-  const sessionId = front === undefined || isRecorded ? await starter.start() : front;
+  const front = sessions.active === undefined ? undefined : sessions.get(sessions.active);
+  if (front && !isRecorded(front.store.now)) return front;
+  const sessionId = await starter.start();
   return sessionId === undefined ? undefined : sessions.get(sessionId);
 }
 

@@ -12,7 +12,18 @@ import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, CallId, Command, Content, Decision, Notice, QueuedPrompt, Session, SessionId, Turn, TurnId } from '../session/model.ts';
 import { type ApprovalRule, ruledAnswer } from '../session/policy.ts';
-import { byPath, type ChangedFile, callsOf, diffsOf, findAsk, isBusy, isChange, readsHistory, runningTurn } from '../session/select.ts';
+import {
+  byPath,
+  type ChangedFile,
+  callsOf,
+  diffsOf,
+  findAsk,
+  isBusy,
+  isChange,
+  isRecorded,
+  readsHistory,
+  runningTurn,
+} from '../session/select.ts';
 import type { Store } from '../session/store.ts';
 import { type Applied, AT_A_TIME, EventSink, MOST_PARTS, surplusParts } from './eventSink.ts';
 import type { JournalTrouble, JournalWriter } from './journal/writer.ts';
@@ -232,7 +243,7 @@ export class LiveSession implements HostedSession, Disposable {
 
   /** True for a recording: it is read, and nothing starts or changes it. */
   get #isRecorded(): boolean {
-    return this.store.now.link.state === 'recorded';
+    return isRecorded(this.store.now);
   }
 
   /** Ends the agent; the session stays readable. Settles when its process is gone. */

@@ -13,6 +13,11 @@ export function isBusy(session: Session): boolean {
   return runningTurn(session) !== undefined;
 }
 
+/** An imported recording: it can only be read. */
+export function isRecorded({ link }: Pick<Session, 'link'>): boolean {
+  return link.state === 'recorded';
+}
+
 /** Something is under way that a user can stop: a turn, the start of the agent, or the reading of an earlier conversation. */
 export function canStop(session: Session): boolean {
   return isBusy(session) || session.link.state === 'opening';

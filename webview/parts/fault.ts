@@ -14,7 +14,7 @@ export function remedies(view: View, next: readonly Remedy[] | undefined): Templ
   // Our model setting is for the included agent; all others bring their own sign-in.
   const unfit: Remedy = view.profile?.model === undefined ? 'configureModel' : 'signIn';
   const fitting = (next ?? []).filter((remedy) => remedy !== unfit);
-  if (fitting.length === 0 || view.session.link.state === 'recorded') return nothing;
+  if (fitting.length === 0 || isRecorded(view.session)) return nothing;
   return html`<div class="actions">
     ${fitting.map(
       (remedy, index) =>

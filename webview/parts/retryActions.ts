@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
-import { allowedByRule, answerText, promptText, turnFiles } from '../../src/session/select.ts';
+import { allowedByRule, answerText, isRecorded, promptText, turnFiles } from '../../src/session/select.ts';
 import { count, money } from '../amounts.ts';
 import { type IconName, iconOf } from '../icons.ts';
 
@@ -32,7 +32,7 @@ export function retryActionsView(view: View, turn: Turn): TemplateResult | typeo
   const { draft } = saidIn(turn);
   const { turns } = view.session;
   const mayRestore =
-    view.session.link.state !== 'recorded' && turns.at(-1)?.status !== 'running' && turns.slice(turns.indexOf(turn)).some(hasRestorable);
+    !isRecorded(view.session) && turns.at(-1)?.status !== 'running' && turns.slice(turns.indexOf(turn)).some(hasRestorable);
   if (turn.prompt.length === 0 || (draft === '' && wayToEdit(view.session) === 'later' && !mayRestore)) return nothing;
   return html`<div class="again">
     ${draft === '' ? nothing : small('copy', t('Copy this message'), () => view.act.copy(draft))}
@@ -49,8 +49,7 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
   const { session } = view;
   const answer = answerText(turn);
   const last = session.turns.at(-1) === turn;
-  const mayRepeat =
-    session.link.state !== 'recorded' && turn.prompt.length > 0 && (last ? turn.status !== 'failed' : wayToEdit(session) === 'append');
+  const mayRepeat = !isRecorded(session) && turn.prompt.length > 0 && (last ? turn.status !== 'failed' : wayToEdit(session) === 'append');
   const mayCopy = last && session.link.state === 'ready' && session.link.offers.fork === true;
   const again = () =>
     view.act.intent({
