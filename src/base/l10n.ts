@@ -39,3 +39,8 @@ export function setTranslator(chosen: Translate): void {
 export function unreadable(detail: string): string {
   return t('The agent sent something Parley cannot read: {0}', detail);
 }
+
+/** For an agent that fails without words. */
+export function agentError(): string {
+  return t('The agent reports an error.');
+}

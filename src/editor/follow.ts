@@ -61,6 +61,7 @@ class Follower implements Disposable {
       }),
     );
     this.#life.onEnd(() => clearTimeout(this.#timer));
+    this.#look();
   }
 
   dispose(): void {

@@ -24,7 +24,6 @@ import { CodeColouring } from './codeColouring.ts';
 import type { CommandTable } from './commands.ts';
 import { keepContextKeys } from './contextKeys.ts';
 import { editorFiles, fileEffects, unsavedText } from './files.ts';
-import { follow } from './follow.ts';
 import { Inspector } from './inspector.ts';
 import { Output } from './output.ts';
 import { QuickInputs } from './quickInputs.ts';
@@ -206,7 +205,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   const inspector = life.own(new Inspector(context.extensionUri, core.traffic, sessions));
   life.own(keepContextKeys(front, review));
   life.own(showProposalLenses(sessions, review));
-  life.own(follow({ on: followOn, onSetting: (changed) => onSettings('parley.follow', changed), now: Date.now, log })(sessions));
+  followWhenOn(life, sessions, log);
   life.own(warnOfUnsaved(sessions));
   life.own(showStatus(sessions, (count) => chat.setWaiting(count)));
   return { inputs, rules, review, changes, starter, typing, chat, panels, front, list, approvals, inspector };
@@ -264,6 +263,19 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
   panels.serve(link);
   surfaces.changes.restoreWhenShown(() => starter.restore());
   return commandsLoaded;
+}
+
+/** Loads what follows the agent once the user turns it on. */
+function followWhenOn(life: Lifetime, sessions: Core['sessions'], log: Core['log']): void {
+  const on = life.own(onSettings('parley.follow', () => void start()));
+  const start = async (): Promise<void> => {
+    if (!followOn()) return;
+    on.dispose();
+    const { follow } = await import('./follow.ts');
+    const deps = { on: followOn, onSetting: (changed: () => void) => onSettings('parley.follow', changed), now: Date.now, log };
+    if (!life.ended) life.own(follow(deps)(sessions));
+  };
+  void start();
 }
 
 /** Applies changes of the settings, the model's key and the trust of the workspace. */

@@ -57,7 +57,7 @@ export class PlainText {
           id,
           wordless: true,
           ours: true,
-          title: t('Talk to {0} without encryption?', url.host),
+          title: `${t('Connect')}: ${url.host}`,
           detail: {
             type: 'text',
             text: notEncrypted(url.host),

@@ -10,7 +10,7 @@ import https from 'node:https';
 import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { HttpAnswer } from './httpAnswer.ts';
-import { HttpFailure, whyFailed } from './httpFailure.ts';
+import { HttpFailure, unreachable, whyFailed } from './httpFailure.ts';
 import { type AgentOptions, Sockets } from './sockets.ts';
 
 export interface HttpRequest {
@@ -196,9 +196,7 @@ function deadlines(
 }
 
 function tooLate(origin: string, what: 'connect' | 'headers', seconds: number): string {
-  return what === 'connect'
-    ? t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, `${seconds} s`)
-    : t('The agent did not answer within {0} s.', seconds);
+  return what === 'connect' ? unreachable(origin, `${seconds} s`) : t('The agent did not answer within {0} s.', seconds);
 }
 
 /** Where a redirect leads, or undefined when the answer is none. A POST is only repeated where the server says so by 307 or 308. */

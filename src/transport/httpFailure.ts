@@ -23,25 +23,12 @@ export class HttpFailure extends Error {
 export function whyFailed(url: string, error: NodeJS.ErrnoException): HttpFailure {
   const origin = new URL(url).origin;
   const code = error.code ?? firstCode(error);
-  if (code === 'ECONNREFUSED')
-    return new HttpFailure(
-      'refused',
-      t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, 'connection refused'),
-      error,
-    );
+  if (code === 'ECONNREFUSED') return new HttpFailure('refused', unreachable(origin, 'connection refused'), error);
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new HttpFailure(
-      'unknownHost',
-      t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, 'host not found'),
-      error,
-    );
+    return new HttpFailure('unknownHost', unreachable(origin, 'host not found'), error);
   }
   if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH' || code === 'ETIMEDOUT') {
-    return new HttpFailure(
-      'timeout',
-      t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, code),
-      error,
-    );
+    return new HttpFailure('timeout', unreachable(origin, code), error);
   }
   if (code !== undefined && /CERT|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$|UNABLE_TO/.test(code)) {
     return new HttpFailure('certificate', t('No secure connection to {0}: {1}.', origin, error.message), error);
@@ -53,4 +40,9 @@ export function whyFailed(url: string, error: NodeJS.ErrnoException): HttpFailur
 function firstCode(error: unknown): string | undefined {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
   return first instanceof Error && 'code' in first && typeof first.code === 'string' ? first.code : undefined;
+}
+
+/** `why`: for those who know networks, and not translated. */
+export function unreachable(origin: string, why: string): string {
+  return t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, why);
 }

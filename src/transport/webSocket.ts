@@ -4,7 +4,7 @@ import { t } from '../base/l10n.ts';
 import { type Disposable, toDisposable } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
-import { whyFailed } from './httpFailure.ts';
+import { unreachable, whyFailed } from './httpFailure.ts';
 import { Pace } from './pace.ts';
 
 /** The most bytes of one message of the other end. */
@@ -52,15 +52,11 @@ class SocketChannel implements Channel {
     });
     socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
       const isRefusal = statusCode === 401 || statusCode === 403;
-      this.#why = isRefusal
-        ? `${t('{0} did not accept the key.', name)} HTTP ${statusCode}`
-        : t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', name, `HTTP ${statusCode}`);
+      this.#why = isRefusal ? `${t('{0} did not accept the key.', name)} HTTP ${statusCode}` : unreachable(name, `HTTP ${statusCode}`);
       socket.terminate();
     });
     socket.on('error', (error) => {
-      this.#why ??= /^wss?:/.test(socket.url)
-        ? whyFailed(socket.url, error).message
-        : t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', name, messageOf(error));
+      this.#why ??= /^wss?:/.test(socket.url) ? whyFailed(socket.url, error).message : unreachable(name, messageOf(error));
     });
     socket.on('close', (code, reason) => {
       pace.end();

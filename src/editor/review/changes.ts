@@ -1,6 +1,5 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { t } from '../../base/l10n.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { ChangedFile, ChangeSet, RestoredFile } from '../../live/review/changeSet.ts';
@@ -29,6 +28,9 @@ export interface Restored {
   /** True when the conversation goes back too. */
   readonly conversation: boolean;
 }
+
+/** Files that a message names. */
+const FILES_NAMED = 5;
 
 /** The changes under review, as a list, and the user's actions on them. Methods reject with a message for the user. */
 export class Changes implements Disposable {
@@ -233,7 +235,7 @@ export class Changes implements Disposable {
   /** `left`: files that could not be restored. */
   async #offerUndo(id: SessionId, left: readonly string[]): Promise<void> {
     const undo = vscode.l10n.t('Undo');
-    const files = left.length > 1 ? t('{0} {0|file|files}', left.length) : left.join();
+    const files = `${left.slice(0, FILES_NAMED).join(', ')}${left.length > FILES_NAMED ? ` … (+${left.length - FILES_NAMED})` : ''}`;
     const not = vscode.l10n.t('{0} cannot be restored: the text before the change was not kept, or the file is not text.', files);
     const text = [vscode.l10n.t('Files restored.'), ...(left.length > 0 ? [not] : [])].join(' ');
     if ((await vscode.window.showInformationMessage(text, undo)) !== undo) return;

@@ -1,4 +1,4 @@
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import { namedPath, pathInside } from '../../base/paths.ts';
 import type { ApprovalDetail, Ask, Diff, Fault, Field, Location, Option, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { withArguments, withoutFolder } from '../commandInput.ts';
@@ -115,7 +115,7 @@ export function readRfcCall(data: unknown): Snapshot | undefined {
 function errorText(message: string | null | undefined, ...more: readonly (string | number | null | undefined)[]): string {
   const said = message || '';
   const facts = more.filter((one) => one != null && one !== '' && !said.includes(String(one)));
-  if (said === '' && facts.length === 0) return t('The agent reports an error.');
+  if (said === '' && facts.length === 0) return agentError();
   return said === '' ? facts.join(' ') : facts.length > 0 ? `${said} (${facts.join(' ')})` : said;
 }
 

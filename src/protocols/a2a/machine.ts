@@ -1,4 +1,4 @@
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
 import { clear, find, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
@@ -677,7 +677,7 @@ class A2aStep extends Step<A2aState> {
     if (taskState !== 'completed' && isOver(taskState)) this.leaveTask(false);
     if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent was stopped.') });
     if (taskState === 'failed' || taskState === 'rejected' || failure !== null) {
-      return this.fail(failure === null ? t('The agent reports an error.') : advised(failure), ['retry']);
+      return this.fail(failure === null ? agentError() : advised(failure), ['retry']);
     }
     const followUp = Object.values(turn.followUps).join('\n');
     clear(turn.followUps);
@@ -1683,7 +1683,7 @@ class A2aStep extends Step<A2aState> {
     if (problem || !answer) return this.closed(turn, error);
     const ran = answer.status === 'started' || (answer.status === 'unspecified' && answer.message !== '');
     const cannotStart = answer.status === 'failed_to_start' || (records === 0 && answer.id === null && !ran);
-    if (cannotStart) return this.fail(answer.message || t('The agent reports an error.'), ['retry']);
+    if (cannotStart) return this.fail(answer.message || agentError(), ['retry']);
     if (records > 0) return this.closed(turn, error);
     if (answer.id === null) {
       this.showText(turn, 'text', answer.message || t('Done'));

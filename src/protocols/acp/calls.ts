@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.ts';
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import { writtenKey } from '../../base/paths.ts';
 import { type Call, find, keys, put, type Table } from '../../conversation/state.ts';
 import type { CallChange } from '../../session/events.ts';
@@ -333,7 +333,7 @@ function failureOf(call: CallFacts): string {
   if (exit !== undefined && exit !== 0) return t('exit {0}', exit);
   const raw = call.rawOutput as { readonly error?: unknown } | null;
   const error = typeof raw === 'object' && raw !== null ? raw.error : undefined;
-  return typeof error === 'string' && error ? error.slice(0, 2000) : t('The agent reports an error.');
+  return typeof error === 'string' && error ? error.slice(0, 2000) : agentError();
 }
 
 function toolNameIn(meta: CallFacts['meta']): string | undefined {

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
-import { t, unreadable } from '../../base/l10n.ts';
+import { agentError, t, unreadable } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
@@ -290,7 +290,7 @@ export function endOf(reason: string): { readonly status: TurnStatus } & TurnEnd
 export function faultOf({ kind, code, message: said, data }: Failure): Fault {
   if (kind !== 'refused') return { message: said };
   const details = ['details', 'message'].map((key) => stringAt(data, key)).find(Boolean);
-  const message = innerMessage(said) || t('The agent reports an error.');
+  const message = innerMessage(said) || agentError();
   const text = details && !message.includes(details) ? `${message}: ${details}` : message;
   return {
     message: text.slice(0, 4000),

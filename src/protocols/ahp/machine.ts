@@ -1,4 +1,4 @@
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
 import {
@@ -293,7 +293,7 @@ class AhpStep extends Step<AhpState> {
     const { resource, fromSeq } = parsed.data.snapshot;
     this.state.seen = Math.max(this.state.seen, fromSeq);
     this.state.session = { uri: resource, facts };
-    if (facts.lifecycle === 'failed') return this.over(facts.creationError?.message ?? t('The agent reports an error.'));
+    if (facts.lifecycle === 'failed') return this.over(facts.creationError?.message ?? agentError());
     if (facts.chat === null) return this.over(t('This is no agent host, or one of another version.'));
     this.request('chat', 'subscribe', { channel: facts.chat });
   }
@@ -536,7 +536,7 @@ class AhpStep extends Step<AhpState> {
     this.unfollowAll();
     if (how === 'complete') this.endTurn('done', at);
     else if (how === 'cancelled' || turn.phase === 'stopping') this.endTurn('cancelled', at);
-    else this.endTurn('failed', { ...at, error: { message: error?.error.message || t('The agent reports an error.'), next: ['retry'] } });
+    else this.endTurn('failed', { ...at, error: { message: error?.error.message || agentError(), next: ['retry'] } });
     if (this.state.phase !== 'ready') return;
     this.askCommands();
     this.drain();

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Content, Field, Output, ToolCall, Usage } from '../../session/model.ts';
@@ -86,9 +86,7 @@ function isShallow(value: unknown, depth: number): boolean {
 }
 
 export function otherProtocol(): string {
-  return t(
-    'The server speaks an older or another stream protocol (AI SDK 4 data stream, assistant-transport). It needs AI SDK 5 or newer.',
-  );
+  return t('The agent speaks version {0} of the protocol; Parley supports {1}.', 'AI SDK 4, assistant-transport', 'AI SDK 5–7');
 }
 
 // --- Parts as the session shows them
@@ -179,7 +177,7 @@ function statusOf(part: ToolPart): ToolCall['status'] {
 }
 
 function errorOf(part: ToolPart): string | undefined {
-  if (part.state === 'output-error') return part.errorText || t('The agent reports an error.');
+  if (part.state === 'output-error') return part.errorText || agentError();
   const refused = part.state === 'output-denied' || (part.state === 'approval-responded' && part.approval?.approved === false);
   return refused ? part.approval?.reason : undefined;
 }

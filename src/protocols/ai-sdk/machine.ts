@@ -1,4 +1,4 @@
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import type { Input } from '../../conversation/machine.ts';
 import { clear, find, newTurn, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf, Step } from '../../conversation/step.ts';
@@ -756,7 +756,7 @@ class AiSdk extends ShownMessage {
     const [error] = errors;
     if (error !== undefined) {
       const text = error.trim();
-      return { kind: 'failed', message: text === '' || text === MASKED ? t('The agent reports an error.') : text };
+      return { kind: 'failed', message: text === '' || text === MASKED ? agentError() : text };
     }
     const waitsForTool = assembly.aborted?.reason?.includes(FRONTEND_TOOL) ?? false;
     if (assembly.aborted && !waitsForTool) return { kind: 'aborted', reason: assembly.aborted.reason };

@@ -1,4 +1,4 @@
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
 import {
@@ -1085,7 +1085,7 @@ class WireStep extends Step<WireState> {
     this.changeCall(turn, call.id, {
       status: isError ? 'failed' : 'done',
       output: [{ kind: 'terminal', terminalId: id }, ...outputsOf(beside, '', '')],
-      ...(isError && code === null ? { error: { message: message || t('The agent reports an error.') } } : {}),
+      ...(isError && code === null ? { error: { message: message || agentError() } } : {}),
     });
   }
   /** A result without a call gets a card of its own. */
@@ -1101,7 +1101,7 @@ class WireStep extends Step<WireState> {
       this.changeCall(turn, call.id, {
         status: isError ? (call.decision === 'refused' ? 'rejected' : 'failed') : 'done',
         output: outputsOf(blocks, output ?? '', message ?? ''),
-        ...(isError ? { error: { message: message || t('The agent reports an error.') } } : {}),
+        ...(isError ? { error: { message: message || agentError() } } : {}),
       });
     const plan = planOf(blocks);
     if (plan) this.emit({ type: 'plan.set', plan });
@@ -1395,7 +1395,7 @@ function commandPrompt(turnId: string, words: readonly string[]): Prompt {
   return { turnId, content: [{ type: 'text', text: `/${words.filter(Boolean).join(' ')}` }] };
 }
 function confirmation(id: string, turnId: string, command: string): Question {
-  const label = t('"{0}" switches asking off or on. While it is off the agent edits files and runs commands without asking you.', command);
+  const label = `${command}: ${t('The agent edits files and runs commands without asking you.')}`;
   const fields = [{ id: 'sure', label, choices: [{ label: DO_NOT_CONFIRM() }, { label: CONFIRM() }] }];
   return { kind: 'question', ours: true, id, turnId, title: t('Continue?'), fields };
 }
@@ -1425,7 +1425,7 @@ function faultOf({ code = 0, message: said }: Failure): Fault {
   const explanation = EXPLANATIONS[code]?.();
   // The agent's own message names the service and the reason, so nothing is added.
   const words = code === codes.loginExpired && said !== '' ? [said] : [explanation, said === explanation ? '' : said];
-  const message = words.filter(Boolean).join(' ') || t('The agent reports an error.');
+  const message = words.filter(Boolean).join(' ') || agentError();
   return { message, code: String(code), next: REMEDIES[code] ?? ['showLog'] };
 }
 function toolReturn(id: string, ok: boolean, text: string) {

@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.ts';
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import { clear, find, keys, put, remove } from '../../conversation/state.ts';
 import type { TurnEnd } from '../../conversation/step.ts';
 import type { Intent } from '../../session/intents.ts';
@@ -372,7 +372,7 @@ export class EnvelopeStep extends QwenStep {
       if (runs && finish === undefined && !anew) return this.finishes({ error, isCut: true });
       if (runs && finish === 'stop') return this.finishes({ error, isCut: false });
       this.note('error', fault.message, undefined, fault.next);
-    } else if (finish === 'error') return this.finish('failed', { error: { message: t('The agent reports an error.'), next: ['retry'] } });
+    } else if (finish === 'error') return this.finish('failed', { error: { message: agentError(), next: ['retry'] } });
     if (finish === 'length') this.note('warn', t('The answer was cut ({0}).', 'length'), undefined, ['continue']);
     if (finish === 'content_filter') this.note('warn', t('The answer was cut ({0}).', 'content filter'));
     // A line with nothing but bookkeeping ends nothing, unless it says what went wrong.
@@ -416,7 +416,7 @@ export class EnvelopeStep extends QwenStep {
   }
   onFatal(line: Line): void {
     const parsed = schema.fatal.safeParse(line);
-    const fault = parsed.success ? faultOf(parsed.data.error) : { message: t('The agent reports an error.'), code: undefined };
+    const fault = parsed.success ? faultOf(parsed.data.error) : { message: agentError(), code: undefined };
     this.over(fault.code ? `${fault.message} (${fault.code})` : fault.message, ['restart', 'showLog']);
   }
   /** It goes no further with this process. While the link is not ready nothing that waits in the queue is sent to it. */
@@ -1041,5 +1041,5 @@ function jsonIn(text: string): unknown {
 }
 function firstText(output: readonly Output[]): string {
   for (const one of output) if (one.kind === 'content' && one.content.type === 'text') return one.content.text.slice(0, 2000);
-  return t('The agent reports an error.');
+  return agentError();
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import { resolvePath } from '../../base/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Diff, Fault, Notice, Output, ToolCall, TurnId } from '../../session/model.ts';
@@ -35,7 +35,7 @@ export function faultOf(error: FaultIn): AgentFault {
   const word = code ?? type ?? undefined;
   const unsupported = [code, type, message].includes(UNSUPPORTED);
   return {
-    message: message ?? word ?? t('The agent reports an error.'),
+    message: message ?? word ?? agentError(),
     ...(word === undefined ? {} : { code: word }),
     ...(retryable ? { next: ['retry'] as const } : {}),
     unsupported,

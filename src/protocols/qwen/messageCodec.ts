@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import { pathInside } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { SessionEvent } from '../../session/events.ts';
@@ -136,7 +136,7 @@ export function refusedByRules(what: string): string {
 
 /** Why the agent refused, in its words where it gave any. */
 export function refusalOf(error: unknown): string {
-  return errorText(error) || t('The agent reports an error.');
+  return errorText(error) || agentError();
 }
 
 /** Whether a line in the user's name is what Claude Code writes for its model when the user stopped it (docs/protocols/qwen.md §12). */
@@ -319,8 +319,7 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
     ...diffs.map((diff) => ({ kind: 'diff', diff }) as const),
     ...said.map((content) => ({ kind: 'content', content }) as const),
   ];
-  const error =
-    status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || t('The agent reports an error.') } } : {};
+  const error = status === 'failed' ? { error: { message: (asError ? words.trim() : exitIn(words)) || agentError() } } : {};
   return [
     { type: 'call.changed', turnId, callId, change: { status, output, ...error } },
     ...(status === 'done' && how.use?.work === 'todo' ? planEvents(how.use.input) : []),
@@ -464,9 +463,9 @@ export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
   if (stopping || reason.startsWith('aborted') || told === 'Operation cancelled.')
     return { status: 'cancelled', ...(known ? { stop: known } : {}) };
   if (LIMITS.some((limit) => limit === line.subtype)) {
-    return { status: 'failed', error: { message: known ?? t('The agent reports an error.'), next: ['continue'] } };
+    return { status: 'failed', error: { message: known ?? agentError(), next: ['continue'] } };
   }
-  return { status: 'failed', error: { message: told ?? known ?? t('The agent reports an error.'), next: ['retry'] } };
+  return { status: 'failed', error: { message: told ?? known ?? agentError(), next: ['retry'] } };
 }
 
 const LIMITS = ['error_max_turns', 'error_max_budget_usd'];
