@@ -17,7 +17,7 @@ test('nothing goes readable over a network before the user agreed, who is asked 
   await first.start();
   const turnId = first.say('hello');
   const ask = await first.asked();
-  assert.match(ask.title, /Talk to \[::ffff:7f00:1\]:1 without encryption/);
+  assert.match(ask.title, /Connect: \[::ffff:7f00:1\]:1/);
   assert.deepEqual([first.now().link.state, first.now().turns], ['opening', []]);
   first.answer(ask, 'yes');
   assert.equal((await first.ended(turnId)).status, 'failed', 'it was tried');
@@ -56,7 +56,7 @@ test('a profile that now names a far address without encryption is asked about b
   profile.path = far;
   const turnId = session.say('hello');
   const ask = await session.asked();
-  assert.match(ask.title, /without encryption/);
+  assert.match(ask.title, /^Connect: /);
   session.answer(ask, 'no');
   const { error } = await session.ended(turnId);
   assert.match(error?.message ?? '', /127\.0\.0\.1:1/, 'the server stays the one that it was');
