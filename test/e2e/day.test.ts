@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { pictures, type Window } from './pages/window.ts';
 import { suite } from './suite.ts';
+import { until } from './until.ts';
 
 // A working day by the keyboard alone: no test here may move the mouse.
 const inWindow = suite({ name: 'day' });
@@ -115,7 +116,7 @@ test(
     await page.keyboard.press('Enter');
     const file = path.join(folder, 'parley-session.jsonl');
     await pick.box.waitFor();
-    assert.equal(await pick.input.inputValue(), file);
+    await until(async () => (await pick.input.inputValue()) === file, 'the dialog names the file');
     await page.keyboard.press('Enter');
     await pick.gone();
     const saved = () => {

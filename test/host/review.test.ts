@@ -84,7 +84,7 @@ describe('review of changes', () => {
       const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', input.modified, 100);
       return all.map(({ range, command }) => `${range.start.line} ${command?.title}`);
     };
-    const titles = ['Allow all 2 changes', '$(chevron-down)', 'Reject', 'Feedback', 'Leave out'];
+    const titles = ['Allow 2 of 2 changes', '$(chevron-down)', 'Reject', 'Feedback', 'Leave out'];
     const wanted = [4, 29].flatMap((line) => titles.map((title) => `${line} ${title}`));
     assert.deepEqual((await lenses()).sort(), wanted.sort());
     await review.toggleHunk(input.modified, 4);

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Fault, Notice, Remedy } from '../../src/session/model.ts';
-import type { ClosedLink } from '../../src/session/select.ts';
+import { type ClosedLink, isRecorded } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
