@@ -5,7 +5,7 @@ import { notEncrypted, PlainText } from '../plainText.ts';
 import type { Tool } from '../ports.ts';
 import type { OfferedTool } from './codec.ts';
 import { aiSdkMachine } from './machine.ts';
-import { ChatServer, type HttpLaunch, type Memory } from './server.ts';
+import { ChatServer, type HttpLaunch, type Memory, serversOf } from './server.ts';
 import { newAiSdk, type Setup, TIMING, type Timing } from './state.ts';
 
 const memory: Memory = new Map();
@@ -50,9 +50,10 @@ export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Me
   const dispose = () => driver.feed({ on: 'leave' });
   context.signal.addEventListener('abort', dispose, { once: true });
   const start = async () => {
-    if (await plainText.mayUse(new URL(launch.url))) return driver.feed({ on: 'start' });
+    const refused = await refusedServer(launch, plainText);
+    if (refused === undefined) return driver.feed({ on: 'start' });
     if (context.signal.aborted) return;
-    const reason = notEncrypted(server.settings.host);
+    const reason = notEncrypted(refused.host);
     context.emit({ type: 'link.closed', reason, next: ['restart', 'openSettings'], at: context.now() });
     dispose();
   };
@@ -71,12 +72,19 @@ export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Me
   };
 }
 
+/** The first server of a profile that the user does not agree to speak to unencrypted. */
+async function refusedServer(launch: HttpLaunch, plainText: PlainText): Promise<URL | undefined> {
+  for (const server of serversOf(launch)) if (!(await plainText.mayUse(server))) return server;
+  return undefined;
+}
+
 /** The profile as it reads now. Rejects where the user does not agree to a new address: the server then stays the one that it was. */
 function agreedLaunch(first: Launch, { launch }: AdapterContext, plainText: PlainText): () => Promise<Launch> {
   return async () => {
     const now = (await launch?.()) ?? first;
-    if (now.kind !== 'http' || (await plainText.mayUse(new URL(now.url)))) return now;
-    throw new Error(notEncrypted(now.url));
+    const refused = now.kind === 'http' ? await refusedServer(now, plainText) : undefined;
+    if (refused) throw new Error(notEncrypted(refused.host));
+    return now;
   };
 }
 

@@ -254,6 +254,13 @@ export function readSettings(launch: HttpLaunch): { readonly settings: Settings;
   return { settings, problems };
 }
 
+/** An address for each server that a profile names, the chat's first. Options may name others than the chat's. */
+export function serversOf({ url, options: given = {} }: HttpLaunch): readonly URL[] {
+  const named = [given.toolResultUrl, given.stopUrl, given.resumeUrl].filter((value) => value !== undefined && URL.canParse(value, url));
+  const all = [url, ...named].map((value) => new URL(value ?? url, url));
+  return [...new Map(all.map((address) => [address.origin, address])).values()];
+}
+
 function bodyOption(text: string | undefined, problems: string[]): Readonly<Record<string, unknown>> {
   if (text === undefined) return {};
   try {

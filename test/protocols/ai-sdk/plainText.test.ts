@@ -62,3 +62,16 @@ test('a profile that now names a far address without encryption is asked about b
   assert.match(error?.message ?? '', /127\.0\.0\.1:1/, 'the server stays the one that it was');
   await session.leave();
 });
+
+test('another server that an option names is asked about before the first prompt', async () => {
+  for (const name of ['toolResultUrl', 'stopUrl', 'resumeUrl']) {
+    const session = talkTo('http://127.0.0.1:1/', { options: { [name]: 'http://[::ffff:127.0.0.1]:1/x/{chatId}' } });
+    await session.start();
+    const ask = await session.asked();
+    assert.match(ask.title, /Connect: \[::ffff:7f00:1\]:1/, name);
+    session.answer(ask, 'no');
+    const { link } = await session.until(isOpened);
+    assert.match(link.state === 'closed' ? link.reason : '', /not encrypted/, name);
+    await session.leave();
+  }
+});
