@@ -210,6 +210,14 @@ test('a history of tens of thousands of turns, and a list of as many sessions, a
   });
   assert.equal(client?.session.turns.length, 1000);
   assert.equal(client.session.turns.at(-1)?.id, 't99999');
+  client.take({ on: 'closed', link: 'host', why: { reason: 'gone' } });
+  client.take({ on: 'timer', timer: 'reconnect' });
+  const snapshots = [
+    { resource: SESSION, state: { provider: 'gpt', title: '', defaultChat: CHAT }, fromSeq: 1 },
+    { resource: CHAT, state: chatState({ turns: Array.from({ length: 1200 }, (_, at) => turn(98_810 + at)) }), fromSeq: 1 },
+  ];
+  client.reply('reconnect', { type: 'snapshot', snapshots });
+  assert.deepEqual([client.session.turns.length, client.session.turns[0]?.id], [1010, 't99000'], 'earlier turns stay');
   assertBrief('a list of 100,000 sessions', () => {
     const items = Array.from({ length: 100_000 }, (_, at) => (at % 2 ? { resource: `gpt:/${at}`, provider: 'gpt' } : null));
     assert.equal(answers.listSessions.parse({ items }).items.length, 1000);

@@ -45,6 +45,7 @@ import { reduceChat, terminalText } from './reduce.ts';
 import {
   answers,
   type Envelope,
+  MOST_TURNS,
   readAgents,
   readChat,
   readChatAction,
@@ -488,9 +489,10 @@ class AhpStep extends Step<AhpState> {
     }
     // Content that the session already shows in full is not emitted again.
     const { shown } = setup;
+    const earlier = turnsBefore(shown, chat);
     let same = 0;
-    while (same < shown.length && shown[same]?.whole && shown[same]?.id === chat.turns[same]?.id) same += 1;
-    const changed = shown[same];
+    while (shown[earlier + same]?.whole && shown[earlier + same]?.id === chat.turns[same]?.id) same += 1;
+    const changed = shown[earlier + same];
     if (changed) this.emit({ type: 'turns.removed', from: changed.id });
     const { activeTurn: _running, ...rest } = chat;
     this.advance({ ...rest, turns: chat.turns.slice(0, same) }, chat);
@@ -500,9 +502,10 @@ class AhpStep extends Step<AhpState> {
     const { state } = this;
     state.chat = after;
     if (after === before) return;
+    const earlier = turnsBefore(before.turns, after);
     let at = before.turns === after.turns ? before.turns.length : 0;
-    while (at < before.turns.length && before.turns[at]?.id === after.turns[at]?.id) at += 1;
-    const gone = before.turns[at];
+    while (earlier + at < before.turns.length && before.turns[earlier + at]?.id === after.turns[at]?.id) at += 1;
+    const gone = before.turns[earlier + at];
     if (gone) this.emit({ type: 'turns.removed', from: gone.id });
     for (const turn of after.turns.slice(at)) this.turnIs(turn, before);
     if (after.activeTurn) this.turnIs(after.activeTurn, before);
@@ -910,6 +913,15 @@ export const ahpMachine = machineOf(AhpStep);
 function split(call: string): readonly [string, string] {
   const at = call.indexOf(' ');
   return at < 0 ? [call, ''] : [call.slice(0, at), call.slice(at + 1)];
+}
+/** Turns that are known from before the first that a chat of the most turns still has. */
+function turnsBefore(known: readonly { readonly id: string }[], { turns }: ChatState): number {
+  return turns.length < MOST_TURNS
+    ? 0
+    : Math.max(
+        0,
+        known.findIndex(({ id }) => id === turns[0]?.id),
+      );
 }
 function textsIn(contents: Table<FileText>): Contents {
   return (uri) => {

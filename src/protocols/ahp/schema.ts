@@ -29,7 +29,7 @@ const newest = <T extends z.ZodMiniType>(one: T, most: number) =>
     z.array(one),
   );
 /** Turns of a chat that are shown, and sessions of one page of a list. */
-const MOST_TURNS = 1000;
+export const MOST_TURNS = 1000;
 const MOST_LISTED = 2000;
 /** Actions told at once after a lost connection; for more, a host tells its state. */
 const MOST_MISSED = 20_000;
