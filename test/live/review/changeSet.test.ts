@@ -524,7 +524,7 @@ test(
     await scene.changes.settleTurn('t2', 'undo', scene.path('made'));
     await scene.changes.settleTurn('t1', 'undo', scene.path('made'));
     assert.deepEqual([scene.read('c'), existsSync(scene.path('made')), scene.names], ['one\n', false, ['changed a', 'changed b']]);
-    await assert.rejects(scene.changes.settleTurn('t1', 'undo', scene.path('c')), /no changes to review/);
+    await assert.rejects(scene.changes.settleTurn('t1', 'undo', scene.path('c')), /No changes\./);
   }),
 );
 
@@ -562,7 +562,7 @@ test(
     // It is not in the workspace any more: what is there can be read, and nothing is written there.
     scene.others = [];
     await scene.reload().load();
-    await assert.rejects(scene.changes.settle(path.join(other, 'b.txt'), 'undo'), /no changes to review/);
+    await assert.rejects(scene.changes.settle(path.join(other, 'b.txt'), 'undo'), /No changes\./);
     scene.others = [other];
     await scene.reload().load();
     await scene.changes.restore('t');
