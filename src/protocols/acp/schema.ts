@@ -287,8 +287,8 @@ export const sessionList = z.object({
 });
 
 /** Requests of the agent for files and terminals. */
-export const readRequest = z.object({ sessionId: id, path: id, line: soft(z.number()), limit: soft(z.number()) });
-export const writeRequest = z.object({ sessionId: id, path: id, content: text });
+export const readRequest = z.object({ sessionId: id, path: filePath, line: soft(z.number()), limit: soft(z.number()) });
+export const writeRequest = z.object({ sessionId: id, path: filePath, content: text });
 const envVariables = listOf(z.object({ name: id, value: text }));
 export const terminalRequest = z.object({
   sessionId: id,
