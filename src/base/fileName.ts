@@ -75,7 +75,7 @@ function shareOf(file: string, platform: Platform): string | undefined {
 /** A name folded as broadly as the broadest system folds it: case, compatibility forms, invisible characters, trailing dots and blanks. */
 export function foldName(name: string): string {
   const plain = name.normalize('NFKC').replace(INVISIBLE, '');
-  return trimmedEnd(plain.toUpperCase().toLowerCase().normalize('NFKC'));
+  return trimmedEnd(folded(plain, foldFully).normalize('NFKC'));
 }
 
 /**
@@ -130,6 +130,11 @@ function folded(text: string, foldOf: (character: string) => string): string {
   let all = '';
   for (const character of text) all += foldOf(character);
   return all;
+}
+
+/** By the full case folding of Unicode, and `ı` with `i`. Small letters come first: only `ß` has the capital SS, `ẞ` is its own. */
+function foldFully(character: string): string {
+  return character.toLowerCase().toUpperCase().toLowerCase();
 }
 
 /** As NTFS does it: only pairs of a small and a capital letter, so that `ı`, `ſ` and the Kelvin sign are letters of their own. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileKey, isOnOtherServer, isSameName, type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
+import { fileKey, foldName, isOnOtherServer, isSameName, type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
 import { namedPath, pathOfUri, resolvePath, writtenKey } from '../../src/base/paths.ts';
 import { byPath } from '../../src/session/select.ts';
 import { assertLinear } from '../attack/linear.ts';
@@ -102,6 +102,28 @@ test('the key of a plain path agrees with what path.win32 and path.posix make of
   for (const file of ['/ws/a/../b', '/ws/./b', '//ws/b', '/../ws/b']) {
     assert.equal(fileKey(file, 'posix'), path.posix.resolve(file).replace(/^\/\//, '/'), file);
   }
+});
+
+test('a character that some case folding makes letters of ASCII is these letters in a folded name', () => {
+  // CaseFolding.txt, status F.
+  const whole: Readonly<Record<string, string>> = {
+    ...{ ß: 'ss', ẞ: 'ss', ﬀ: 'ff', ﬁ: 'fi', ﬂ: 'fl', ﬃ: 'ffi', ﬄ: 'ffl', ﬅ: 'st', ﬆ: 'st' },
+    ...{ ſ: 's', '\u212a': 'k' },
+  };
+  for (const [character, letters] of Object.entries(whole)) assert.equal(foldName(`a${character}b`), `a${letters}b`, character);
+  for (let code = 0x80; code < 0x110000; code += 1) {
+    const character = String.fromCodePoint(code);
+    const lower = character.toLowerCase();
+    for (const other of [lower, character.toUpperCase(), lower.toUpperCase(), character.toUpperCase().toLowerCase()])
+      if (/^[a-z]+$/i.test(other)) assert.equal(foldName(`a${character}b`), `a${other.toLowerCase()}b`, `U+${code.toString(16)}`);
+  }
+  for (const [one, other] of [
+    ['ΟΔΟΣ', 'οδος'],
+    ['ΟΔΟΣa', 'οδοςA'],
+    ['J\u030c', 'ǰ'],
+    ['Å', 'a\u030a'],
+  ] as const)
+    assert.equal(foldName(one), foldName(other), one);
 });
 
 test('what lies below a folder is told in its own spelling', () => {

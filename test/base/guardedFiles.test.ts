@@ -63,6 +63,27 @@ test('the user adds names and paths, and what is listed stays', () => {
   assert.equal(guardReason('.envrc'), 'shell');
 });
 
+test('a letter that macOS takes for two takes no guard off', () => {
+  after(() => setGuardedFiles([]));
+  setGuardedFiles(['Straße/**', 'ΟΔΟΣ*']);
+  const guarded = [
+    'serverless.yml',
+    '.ssh/config',
+    '.harness',
+    'crossplane.yaml',
+    '.xsessionrc',
+    'fastfile',
+    'pipfile',
+    'dockerfile',
+    '.git',
+  ];
+  for (const name of guarded) {
+    for (const [letters, character] of Object.entries({ ss: 'ẞ', ss2: 'ß', st: 'ﬆ', st2: 'ﬅ', fi: 'ﬁ', s: 'ſ', k: '\u212a' }))
+      assert.ok(guardReason(name.replaceAll(letters.replace('2', ''), character)), `${name} with ${character}`);
+  }
+  for (const name of ['STRAẞE/a', 'strasse/a', 'straße/a', 'ΟΔΟΣ.md', 'οδοσα']) assert.equal(guardReason(name), 'user', name);
+});
+
 test('a path that no system opens is always asked about', () => {
   assert.equal(guardReason(`${'a/'.repeat(2000)}x`), undefined);
   assert.equal(guardReason(`${'a/'.repeat(20_000)}x`), 'name');
