@@ -12,9 +12,25 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²
  * links (`/private`, the data volume). Short names (`PROGRA~1`) stay: only the disk knows them.
  */
 export function fileKey(file: string, platform: Platform): string {
+  // As Unicode compares without case: letters and their marks apart, one of which may get another case.
+  return platform === 'darwin' ? folded(plainKey(file).normalize('NFD'), foldOnMac).normalize('NFC') : permitKey(file, platform);
+}
+
+/**
+ * As `fileKey`, for what a permission covers: on macOS `straße` and `strasse` differ, because a disk that was not formatted as APFS, or with case, keeps
+ * both, and what the user allows for one must not reach the other.
+ */
+export function permitKey(file: string, platform: Platform): string {
   if (platform === 'win32') return windowsKey(file);
-  const key = `/${resolved(file.split('/')).join('/')}`;
-  return platform === 'darwin' ? folded(withoutLinks(key).normalize('NFC'), foldOnMac) : key;
+  return platform === 'darwin' ? folded(plainKey(file).normalize('NFC'), foldSimply) : posixKey(file);
+}
+
+function posixKey(file: string): string {
+  return `/${resolved(file.split('/')).join('/')}`;
+}
+
+function plainKey(file: string): string {
+  return withoutLinks(posixKey(file));
 }
 
 /** True for a path that reads as one of Windows: with a drive or a share. */
@@ -42,10 +58,13 @@ export function writtenPlatform(path: string): Platform {
   return /^\/(?:Users|Volumes|private|System\/Volumes)\//.test(path) ? 'darwin' : 'posix';
 }
 
-/** The way from a folder to a file in it with forward slashes, '' for the folder itself; undefined when the file is elsewhere. Case is kept. */
+/**
+ * The way from a folder to a file in it with forward slashes, '' for the folder itself; undefined when the file is elsewhere. Case is kept. Compares
+ * as permissions do, which end at the folder.
+ */
 export function pathBelowFolder(folder: string, file: string, platform: Platform): string | undefined {
-  const root = fileKey(folder, platform);
-  const key = fileKey(file, platform);
+  const root = permitKey(folder, platform);
+  const key = permitKey(file, platform);
   const prefix = root.endsWith('/') ? root : `${root}/`;
   if (key === root) return '';
   if (!key.startsWith(prefix)) return undefined;
@@ -143,8 +162,13 @@ function foldOnWindows(character: string): string {
   return character.length === 1 && lower.length === 1 && lower.toUpperCase() === character ? lower : character;
 }
 
-/** As APFS does it, by the case folding of Unicode without what makes one letter two. `ı` has no other case there. */
+/** As APFS does it, by the full case folding of Unicode. `ı` has no other case there. */
 function foldOnMac(character: string): string {
+  return character === 'ı' ? character : foldFully(character);
+}
+
+/** By the case folding of Unicode without what makes one letter two. */
+function foldSimply(character: string): string {
   const upper = character.toUpperCase();
   const lower = (upper.length === character.length ? upper : character).toLowerCase();
   return lower.length === character.length && character !== 'ı' ? lower : character;

@@ -1,4 +1,4 @@
-import { fileKey, isWindowsPath, pathBelowFolder, writtenPlatform } from './fileName.ts';
+import { fileKey, isWindowsPath, pathBelowFolder, permitKey, writtenPlatform } from './fileName.ts';
 
 /* Paths as text, for code that must not depend on the machine it runs on. A path that begins with a drive or a share is a Windows path. */
 
@@ -72,6 +72,13 @@ export function writtenKey(text: string): string {
   const path = namedPath(text);
   const platform = writtenPlatform(path);
   return platform === 'posix' ? path : fileKey(path, platform);
+}
+
+/** As `writtenKey`, for what a permission covers. */
+export function writtenPermitKey(text: string): string {
+  const path = namedPath(text);
+  const platform = writtenPlatform(path);
+  return platform === 'posix' ? path : permitKey(path, platform);
 }
 
 function decoded(text: string): string | undefined {

@@ -1,5 +1,5 @@
 import { DEEPEST } from '../base/json.ts';
-import { writtenKey } from '../base/paths.ts';
+import { writtenPermitKey } from '../base/paths.ts';
 import type { Approval, ApprovalDetail } from '../session/model.ts';
 
 /** The command in a call's arguments, and whether the arguments hold anything else. */
@@ -83,7 +83,7 @@ export function withArguments(
   const input = commandInput(rawInput);
   const flat = (text: string) => text.replace(/\s+/g, ' ').trim();
   const isOther = input !== undefined && flat(input.command) !== flat(detail.command);
-  const movesTo = input?.cwd !== undefined && detail.cwd !== undefined && writtenKey(input.cwd) !== writtenKey(detail.cwd);
+  const movesTo = input?.cwd !== undefined && detail.cwd !== undefined && writtenPermitKey(input.cwd) !== writtenPermitKey(detail.cwd);
   const unknown = { ...(isRecord(rawInput) ? unknownMembers(rawInput, [detail.command, detail.cwd]) : {}), ...more };
   const beside: ApprovalDetail[] = input && (isOther || movesTo) ? [{ type: 'command', ...input, unsure: true }] : [];
   if (Object.keys(unknown).length > 0)
@@ -123,7 +123,7 @@ export function commandInput(rawInput: unknown): CommandInput | undefined {
     lines.some((one) => one !== line) ||
     scriptIn(rawInput, 1) !== undefined ||
     (!more && !isNothing(args)) ||
-    new Set([...cwds].map((one) => (typeof one === 'string' ? writtenKey(one) : ''))).size > 1 ||
+    new Set([...cwds].map((one) => (typeof one === 'string' ? writtenPermitKey(one) : ''))).size > 1 ||
     otherArguments(rawInput) !== undefined;
   return {
     command: [line, ...(more ?? []).map(shownArgument)].join(' '),

@@ -10,7 +10,7 @@ import { commandInput, withArguments } from '../../src/protocols/commandInput.ts
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer, type WorkspacePaths } from '../../src/session/policy.ts';
 import { assertLinear } from './linear.ts';
-import { assertNoRuleAllows, isAllowedBy } from './names.ts';
+import { assertNoRuleAllows, isAllowedBy, plainFolder } from './names.ts';
 
 /** The room of rules: an agent words its request so that a rule of the user answers for something else. */
 
@@ -178,6 +178,23 @@ test('a rule that rejects sees a file by every spelling', () => {
   for (const name of ['secrets/a', 'SECRETS/a', 'secrets/a.', 'ſecrets/a', 'secret\u200ds/a', 'secrets/a::$DATA']) {
     assert.equal(answered(edit(`/w/${name}`), rules), 'no', name);
   }
+});
+
+test('on macOS a rule that rejects covers what one disk takes for the same name, a rule that allows what every disk does', () => {
+  const cwd = '/Users/me/w';
+  for (const [name, other] of [
+    ['strasse/a', 'straße/a'],
+    ['strasse/a', 'STRAẞE/a'],
+    ['straße/a', 'strasse/a'],
+    ['file.ts', 'ﬁle.ts'],
+  ] as const) {
+    assert.equal(answered(edit(`${cwd}/${name}`), [allow('edit', name)], 'darwin', cwd), 'once');
+    assert.equal(answered(edit(`${cwd}/${other}`), [allow('edit', name)], 'darwin', cwd), undefined, other);
+    assert.equal(answered(edit(`${cwd}/${other}`), [allow('edit'), reject('edit', name)], 'darwin', cwd), 'no', other);
+  }
+  const [folder, twin] = ['/Users/me/strasse', '/Users/me/straße'];
+  const answer = autoAnswer(edit(`${twin}/a`), [allow('edit')], folder, plainFolder(folder, 'darwin'));
+  assert.equal(answer, undefined, 'the folder of the session ends where its name does');
 });
 
 test('nothing about a command that is not its words is answered for', () => {

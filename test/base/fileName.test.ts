@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileKey, foldName, isOnOtherServer, isSameName, type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
-import { namedPath, pathOfUri, resolvePath, writtenKey } from '../../src/base/paths.ts';
+import { namedPath, pathOfUri, resolvePath, writtenKey, writtenPermitKey } from '../../src/base/paths.ts';
 import { byPath } from '../../src/session/select.ts';
 import { assertLinear } from '../attack/linear.ts';
 
@@ -31,7 +31,11 @@ const same: readonly (readonly [Platform, ...string[]])[] = [
   ['darwin', '/private/etc/a', '/etc/a'],
   ['darwin', '/Users/me/a', '/System/Volumes/Data/Users/me/a', '/system/volumes/data/users/Me/A', '/System/Volumes/Data/./Users/me/a'],
   ['darwin', '/usr/local/a', '/System/Volumes/Data/usr/local/a'],
-  ['darwin', '/ws/straße', '/ws/STRAẞE'],
+  ['darwin', '/ws/straße', '/ws/STRAẞE', '/ws/strasse', '/WS/STRASSE'],
+  ['darwin', '/ws/ﬁle', '/ws/file', '/ws/FILE'],
+  ['darwin', '/ws/ﬀ', '/ws/FF', '/ws/ff'],
+  ['darwin', '/ws/ǰ', '/ws/J\u030c', '/ws/j\u030c'],
+  ['darwin', '/ws/ᾴ', '/ws/α\u0301\u0345', '/ws/ΆΙ'],
   ['posix', '/ws/a.ts', '/ws//a.ts', '/ws/./b/../a.ts', '/ws/a.ts/'],
 ];
 /** Two files each. */
@@ -48,7 +52,6 @@ const different: readonly (readonly [Platform, string, string])[] = [
   ['win32', 'C:\\ws\\straße', 'C:\\ws\\straẞe'],
   ['win32', 'C:\\ws\\ü', 'C:\\ws\\u\u0308'],
   ['win32', 'C:\\PROGRA~1', 'C:\\Program Files'],
-  ['darwin', '/ws/straße', '/ws/strasse'],
   ['darwin', '/System/Volumes/Data/other/a', '/other/a'],
   ['darwin', '/System/Volumes/Database/Users/a', '/Users/a'],
   ['posix', '/System/Volumes/Data/Users/a', '/Users/a'],
@@ -83,6 +86,10 @@ test('an address that stands for a path is the same row as the path', () => {
     rows.map((row) => [row.path, row.diffs.length]),
     [['C:\\ws\\a.ts', 3]],
   );
+  // A list joins them, a permission does not.
+  assert.equal(writtenKey('/Users/me/straße'), writtenKey('/Users/me/strasse'));
+  assert.notEqual(writtenPermitKey('/Users/me/straße'), writtenPermitKey('/Users/me/strasse'));
+  assert.equal(writtenPermitKey('/Users/me/Straße'), writtenPermitKey('/private/../Users/me/sTRAẞE'));
   assert.equal(namedPath('file:///c%3A/ws/a.ts'), 'c:\\ws\\a.ts');
   assert.equal(namedPath('/c:/ws/a.ts'), 'c:\\ws\\a.ts');
   assert.equal(namedPath('/ws/file:a'), '/ws/file:a');
@@ -141,6 +148,8 @@ test('what lies below a folder is told in its own spelling', () => {
     ['darwin', '/private/var/ws', '/var/WS/a', 'a'],
     ['darwin', '/private/ws', '/ws/a', undefined],
     ['posix', '/tmp/ws', '/private/tmp/ws/a', undefined],
+    ['darwin', '/Users/me/strasse', '/Users/me/straße/a', undefined],
+    ['darwin', '/Users/me/straße', '/Users/me/STRAẞE/a', 'a'],
     ['darwin', '/Users/Me/ws', '/users/me/WS/Ä', 'Ä'],
     ['posix', '/ws', '/ws/a/../b', 'b'],
     ['posix', '/ws', '/WS/a', undefined],

@@ -1,6 +1,6 @@
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
-import { resolvePath, writtenKey } from '../../base/paths.ts';
+import { resolvePath, writtenPermitKey } from '../../base/paths.ts';
 import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
 import { sameMeaning } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
@@ -263,12 +263,12 @@ export function noteAllowed(decided: Decided, ask: Approval, cwd: string): void 
   allowDetails(decided, detailsIn(ask), cwd);
   if (ask.detail.type !== 'edit' || !CHANGING.has(ask.toolKind)) return;
   for (const { path, after, excerpt, summary } of ask.detail.diffs)
-    if (!excerpt && !summary && after !== null) put(decided.allowedTexts, writtenKey(path), after);
+    if (!excerpt && !summary && after !== null) put(decided.allowedTexts, writtenPermitKey(path), after);
 }
 /** The user has allowed it, before or after all. */
 export function allowDetails(decided: Decided, details: readonly ApprovalDetail[], cwd: string): void {
-  const allowed = new Set(pathsOf(details).map((path) => writtenKey(resolvePath(cwd, path))));
-  for (const path of keys(decided.refusedPaths)) if (allowed.has(writtenKey(path))) remove(decided.refusedPaths, path);
+  const allowed = new Set(pathsOf(details).map((path) => writtenPermitKey(resolvePath(cwd, path))));
+  for (const path of keys(decided.refusedPaths)) if (allowed.has(writtenPermitKey(path))) remove(decided.refusedPaths, path);
   for (const command of commandsOf(details)) {
     remove(decided.refusedCommands, command);
     put(decided.allowedCommands, command, true);
@@ -283,7 +283,8 @@ export function noteRefused(decided: Decided, ask: Approval, call: CallFacts | u
     put(decided.refusedCommands, command, true);
     remove(decided.allowedCommands, command);
   }
-  for (const one of details) if (one.type === 'edit') for (const { path } of one.diffs) remove(decided.allowedTexts, writtenKey(path));
+  for (const one of details)
+    if (one.type === 'edit') for (const { path } of one.diffs) remove(decided.allowedTexts, writtenPermitKey(path));
 }
 /**
  * Finds in a command what the user has refused; undefined when it holds nothing of that. Allowed commands are left out first. A file counts by its
@@ -300,7 +301,7 @@ export function refusedIn(line: string, decided: Decided): Against | undefined {
   return names.some((name) => placeIn(folded, name) >= 0) ? 'file' : undefined;
 }
 export const allowedText = (decided: Decided | undefined, path: string): string | undefined =>
-  decided && find(decided.allowedTexts, writtenKey(path));
+  decided && find(decided.allowedTexts, writtenPermitKey(path));
 
 function pathsOf(details: readonly ApprovalDetail[]): readonly string[] {
   return details.flatMap((one) => (one.type === 'edit' ? one.diffs.map((diff) => diff.path) : []));
