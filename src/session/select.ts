@@ -251,7 +251,9 @@ export function fileNamed<File extends { readonly path: string }>(files: readonl
 /** A path for people: relative to the session's folder when it lies inside. The path of a folder keeps the separator at its end. */
 export function relativePath(path: string, cwd: string): string {
   if (!isAbsolutePath(path)) return path;
-  const below = pathBelowFolder(cwd, path, writtenPlatform(cwd));
+  // Either of them shows that both are of macOS: `/private/tmp/w/a` lies in `/tmp/w`.
+  const platform = writtenPlatform(path) === 'darwin' && !isWindowsPath(cwd) ? 'darwin' : writtenPlatform(cwd);
+  const below = pathBelowFolder(cwd, path, platform);
   if (!below) return path;
   const shown = /[\\/]$/.test(path) ? `${below}/` : below;
   return isWindowsPath(cwd) && path.includes('\\') ? shown.replaceAll('/', '\\') : shown;

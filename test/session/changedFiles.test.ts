@@ -57,6 +57,10 @@ test('a path of Windows is told from its folder, whichever case the drive is wri
 test('a path of macOS is told from its folder by every spelling of it', () => {
   assert.equal(relativePath('/users/Me/ws/Ä.ts', '/Users/me/ws'), 'Ä.ts');
   assert.equal(relativePath('/private/tmp/ws/a.ts', '/private/tmp/ws'), 'a.ts');
+  assert.equal(relativePath('/private/tmp/ws/a.ts', '/tmp/ws'), 'a.ts');
+  assert.equal(relativePath('/tmp/ws/a.ts', '/private/tmp/ws'), 'a.ts');
+  assert.equal(relativePath('/private/ws/a.ts', '/ws'), '/private/ws/a.ts');
+  assert.equal(relativePath('/private/tmp/ws/a.ts', 'c:\\ws'), '/private/tmp/ws/a.ts');
   assert.equal(relativePath('/Users/me/ws-twin/a.ts', '/Users/me/ws'), '/Users/me/ws-twin/a.ts');
   assert.equal(relativePath('a/ws/b.ts', '/a'), 'a/ws/b.ts');
 });
