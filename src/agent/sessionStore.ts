@@ -3,10 +3,13 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSyn
 import os from 'node:os';
 import path from 'node:path';
 import * as z from 'zod/mini';
+import { keptNames, type Platform } from '../base/fileName.ts';
 import { messageOf } from '../base/log.ts';
 import { replaceFileSync } from '../transport/replaceFile.ts';
 import type { HistoryChange } from './history.ts';
 import type { Message } from './models/model.ts';
+
+const platform: Platform = process.platform === 'win32' || process.platform === 'darwin' ? process.platform : 'posix';
 
 /** Writes that may wait for the disk. */
 const MOST_WAITING = 1_000;
@@ -36,8 +39,9 @@ export type SessionState = z.infer<typeof state>;
 
 /**
  * One session's folder: `<home>/sessions/<md5 of the working directory>/<id>/` with context.jsonl (what the model sees), wire.jsonl (what the
- * client was shown) and state.json, the layout clients of this protocol know (wire.md §11). Nothing is made before the first turn. While
- * the disk refuses, writes wait in memory and a line on stderr says so.
+ * client was shown) and state.json, the layout clients of this protocol know (wire.md §11). The directory counts by its key, so that every case of
+ * its letters finds the session where the system folds case; a session kept under the written text stays there. Nothing is made before the first
+ * turn. While the disk refuses, writes wait in memory and a line on stderr says so.
  */
 export class SessionStore {
   readonly folder: string;
@@ -47,9 +51,11 @@ export class SessionStore {
   readonly #waiting: (() => void)[] = [];
   #warned = false;
 
-  constructor(home: string, workDir: string, id: string) {
+  constructor(home: string, workDir: string, id: string, system = platform) {
     this.id = id;
-    this.folder = path.join(folderOf(home, workDir), nameOf(id));
+    const folders = foldersOf(home, workDir, system).map((one) => path.join(one, nameOf(id)));
+    const [newest = ''] = folders;
+    this.folder = folders.find((one) => existsSync(one)) ?? newest;
   }
 
   readMessages(): readonly Message[] {
@@ -148,16 +154,13 @@ export function sessionHome(env: NodeJS.ProcessEnv): string {
 }
 
 /** The id of the newest session of a working directory. */
-export function lastSession(home: string, workDir: string): string | undefined {
-  const folder = folderOf(home, workDir);
+export function lastSession(home: string, workDir: string, system = platform): string | undefined {
   let newest: { readonly id: string; readonly at: number } | undefined;
-  try {
-    for (const id of readdirSync(folder)) {
+  for (const folder of foldersOf(home, workDir, system)) {
+    for (const id of namesIn(folder)) {
       const at = statSync(path.join(folder, id, 'wire.jsonl'), { throwIfNoEntry: false })?.mtimeMs;
       if (at !== undefined && at > (newest?.at ?? 0)) newest = { id, at };
     }
-  } catch {
-    // No session yet.
   }
   return newest?.id;
 }
@@ -170,9 +173,10 @@ export interface StoredSession {
 }
 
 /** The sessions of a working directory that hold something, newest first. */
-export function sessionsOf(home: string, workDir: string): readonly StoredSession[] {
-  const found = namesIn(folderOf(home, workDir)).flatMap((id): readonly StoredSession[] => {
-    const store = new SessionStore(home, workDir, id);
+export function sessionsOf(home: string, workDir: string, system = platform): readonly StoredSession[] {
+  const ids = new Set(foldersOf(home, workDir, system).flatMap(namesIn));
+  const found = [...ids].flatMap((id): readonly StoredSession[] => {
+    const store = new SessionStore(home, workDir, id, system);
     const at = statSync(path.join(store.folder, 'context.jsonl'), { throwIfNoEntry: false })?.mtimeMs;
     const { title, custom_title } = store.readState();
     return at === undefined ? [] : [{ id, title: custom_title ?? title ?? undefined, at }];
@@ -211,8 +215,9 @@ function nameOf(id: string): string {
   return /^[\w-][\w.-]{0,127}$/.test(id) ? id : createHash('md5').update(id).digest('hex');
 }
 
-function folderOf(home: string, workDir: string): string {
-  return path.join(home, 'sessions', createHash('md5').update(workDir).digest('hex'));
+/** Where sessions of a working directory are kept: new ones in the first folder, old ones in any. */
+function foldersOf(home: string, workDir: string, system: Platform): readonly string[] {
+  return keptNames(workDir, system).map((name) => path.join(home, 'sessions', createHash('md5').update(name).digest('hex')));
 }
 
 function parsed<S extends z.ZodMiniType>(schema: S, value: unknown): readonly z.infer<S>[] {

@@ -33,6 +33,16 @@ function plainKey(file: string): string {
   return withoutLinks(posixKey(file));
 }
 
+/**
+ * The texts that one folder may have been kept under, without doubles: its key first, then the text as it is, and with either case of its drive's
+ * letter, which editors and shells write differently.
+ */
+export function keptNames(folder: string, platform: Platform): readonly string[] {
+  const drive = platform === 'win32' && /^[A-Za-z]:/.test(folder);
+  const byDrive = drive ? [folder.charAt(0).toLowerCase(), folder.charAt(0).toUpperCase()].map((letter) => letter + folder.slice(1)) : [];
+  return [...new Set([fileKey(folder, platform), folder, ...byDrive])];
+}
+
 /** True for a path that reads as one of Windows: with a drive or a share. */
 export function isWindowsPath(path: string): boolean {
   return /^[A-Za-z]:[\\/]|^\\\\/.test(path);

@@ -150,7 +150,6 @@ const MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/protocols/acp/machine.ts': 21,
   'src/protocols/ahp/index.ts': 16,
   'src/protocols/ai-sdk/server.ts': 17,
-  'src/protocols/kimi-wire/index.ts': 21,
   'src/protocols/qwen/index.ts': 20,
   'webview/composer.ts': 21,
   'webview/parts/approval.ts': 24,

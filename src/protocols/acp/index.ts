@@ -9,6 +9,7 @@ import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, Launch, Past, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
+import { isSameFile } from '../paths.ts';
 import type { Exit } from '../ports.ts';
 import { type Codec, faultOf, textPath } from './codec.ts';
 import { type FileArgs, FilePort } from './files.ts';
@@ -101,7 +102,7 @@ class AcpAdapter implements Adapter {
       const params = { cwd: setup.cwd, ...(cursor === undefined ? {} : { cursor }) };
       const { sessions, nextCursor } = await this.#query('session/list', params, sessionList, signal);
       for (const one of sessions) {
-        if (one.cwd != null && one.cwd !== setup.cwd) continue;
+        if (one.cwd != null && !isSameFile(one.cwd, setup.cwd)) continue;
         const at = one.updatedAt ? Date.parse(one.updatedAt) : Number.NaN;
         found.push({ key: one.sessionId, title: one.title || one.sessionId, ...(Number.isNaN(at) ? {} : { at }) });
       }

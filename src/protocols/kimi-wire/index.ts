@@ -1,24 +1,18 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
-import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { silentLog } from '../../base/log.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Channel } from '../../transport/channel.ts';
-import { Lines } from '../../transport/lines.ts';
 import { type ProcessSpec, processChannel } from '../../transport/process.ts';
 import { versionOf, whereIs } from '../../transport/programs.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, Found, Launch, Past, Protocol, Search } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { runTool } from '../runTool.ts';
-import { fromUserInput, parseVersion, textPath, type Version } from './codec.ts';
+import { parseVersion, textPath, type Version } from './codec.ts';
 import { programOf, startsWithoutAsking, wireLaunch } from './launch.ts';
 import { type Limits, newWire, type WireState, wire } from './machine.ts';
-import { events, info, recordLine } from './schema.ts';
+import { pastSessions } from './pastSessions.ts';
+import { info } from './schema.ts';
 
 /** Wire 1.0 to 1.10: Kimi CLI, Kimi Agent, and the bundled parley-agent (wire.md). */
 export const kimiWire: Protocol = {
@@ -152,79 +146,6 @@ async function fileAndVersion({ command, env }: ProcessLaunch): Promise<{ readon
   const version = await Promise.race([versionOf(file, searched), late]);
   clearTimeout(timer);
   return { file, ...(version === undefined ? {} : { version }) };
-}
-
-/** How much of a recording is read to find its first prompt. */
-const HEAD_BYTES = 256 * 1024;
-const MOST = 200;
-/** Where servers keep their data, by the name they give; the others are Kimi CLI under its changing names. */
-const HOMES: Readonly<Record<string, string>> = { 'parley-agent': '.parley' };
-const TITLE_LENGTH = 80;
-const stateFile = z.object({ custom_title: z.nullish(z.string()), title: z.nullish(z.string()) });
-
-/**
- * Earlier sessions of a working directory, newest first, read from where the agent keeps them (wire.md §11). Read-only; a layout that is not
- * there, or not as expected, is an empty list.
- */
-export async function pastSessions(cwd: string, env: Readonly<Record<string, string | undefined>>, server = ''): Promise<readonly Past[]> {
-  const share = env.KIMI_SHARE_DIR?.trim() || join(homedir(), HOMES[server] ?? '.kimi');
-  const folder = join(share, 'sessions', createHash('md5').update(cwd).digest('hex'));
-  const names = await readdir(folder).catch(() => []);
-  const dated = await Promise.all(names.map(async (key) => ({ key, at: await changedAt(join(folder, key, 'wire.jsonl')) })));
-  const newest = dated.filter((one): one is { key: string; at: number } => one.at !== undefined).sort((a, b) => b.at - a.at);
-  const found = await Promise.all(
-    newest.slice(0, MOST).map(async ({ key, at }): Promise<Past | undefined> => {
-      const title = (await givenTitle(join(folder, key))) ?? (await firstPrompt(join(folder, key, 'wire.jsonl')));
-      return title === undefined ? undefined : { key, title: title.slice(0, TITLE_LENGTH), at };
-    }),
-  );
-  return found.filter((past) => past !== undefined);
-}
-
-async function changedAt(file: string): Promise<number | undefined> {
-  return stat(file).then(
-    (found) => Math.round(found.mtimeMs),
-    () => undefined,
-  );
-}
-
-async function givenTitle(folder: string): Promise<string | undefined> {
-  try {
-    const parsed = stateFile.safeParse(parseJson(await readFile(join(folder, 'state.json'), 'utf8')));
-    return parsed.data?.custom_title || parsed.data?.title || undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The text of the first prompt; undefined if there is none yet. */
-async function firstPrompt(file: string): Promise<string | undefined> {
-  let found: string | undefined;
-  const lines = new Lines((line) => {
-    found ??= promptIn(line);
-  });
-  try {
-    for await (const chunk of createReadStream(file, { end: HEAD_BYTES - 1 })) {
-      lines.push(chunk as Buffer);
-      if (found !== undefined) break;
-    }
-    return found;
-  } catch {
-    return undefined;
-  }
-}
-
-function promptIn(line: string): string | undefined {
-  if (!line.includes('TurnBegin')) return undefined;
-  try {
-    const record = recordLine.safeParse(parseJson(line));
-    if (!record.success || record.data.message.type !== 'TurnBegin') return undefined;
-    const begun = events.TurnBegin.safeParse(record.data.message.payload);
-    const text = begun.success ? fromUserInput(begun.data.user_input).find((content) => content.type === 'text') : undefined;
-    return text?.type === 'text' ? text.text.trim().split('\n', 1)[0] : '(no text)';
-  } catch {
-    return undefined;
-  }
 }
 
 /** Names under which programs that may speak Wire are installed (wire.md §1). One of them is shared with a program that does not. */

@@ -10,7 +10,7 @@ test('the record of conversations: pages, other folders left out; deleting one t
   agent.is({ agentCapabilities: { sessionCapabilities: { list: {}, delete: {}, fork: true } } });
   agent.handlers['session/list'] = ({ cursor }) =>
     cursor
-      ? { sessions: [{ sessionId: 's2', cwd, title: null }] }
+      ? { sessions: [{ sessionId: 's2', cwd: `${cwd}/`, title: null }] }
       : {
           sessions: [
             { sessionId: 's1', cwd, title: 'One', updatedAt: '2026-01-02T03:04:05Z' },

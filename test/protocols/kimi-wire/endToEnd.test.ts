@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { atLeast, isNewer, parseVersion } from '../../../src/protocols/kimi-wire/codec.ts';
-import { pastSessions } from '../../../src/protocols/kimi-wire/index.ts';
+import { pastSessions } from '../../../src/protocols/kimi-wire/pastSessions.ts';
 import { processDesk } from './processDesk.ts';
 import { Server, settled } from './server.ts';
 
@@ -64,6 +64,23 @@ test('sessions of a folder: newest first, titled by name or first prompt, empty 
     (await server.desk.adapter.history()).map((past) => past.key),
     ['named', 'plain'],
   );
+  rmSync(share, { recursive: true });
+});
+
+test('earlier sessions of a folder are found in whatever case its path is written on Windows', async () => {
+  const share = mkdtempSync(join(tmpdir(), 'parley-'));
+  const keep = (name: string, key: string, seconds: number): void => {
+    const folder = join(share, 'sessions', createHash('md5').update(name).digest('hex'), key);
+    mkdirSync(folder, { recursive: true });
+    const begun = { message: { type: 'TurnBegin', payload: { user_input: key } } };
+    writeFileSync(join(folder, 'wire.jsonl'), `${JSON.stringify(begun)}\n`);
+    utimesSync(join(folder, 'wire.jsonl'), seconds, seconds);
+  };
+  keep('z:/work/app', 'kept by key', 200);
+  keep('Z:\\Work\\App', 'kept as written', 100);
+  const keys = async (cwd: string) => (await pastSessions(cwd, { KIMI_SHARE_DIR: share }, '', 'win32')).map(({ key }) => key);
+  assert.deepEqual(await keys('z:\\Work\\App'), ['kept by key', 'kept as written']);
+  assert.deepEqual(await keys('Z:\\WORK\\app'), ['kept by key']);
   rmSync(share, { recursive: true });
 });
 
