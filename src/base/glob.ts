@@ -28,6 +28,8 @@ export function globMatcher(glob: string, kind: GlobKind): (text: string) => boo
 export interface GlobWord {
   readonly text: string;
   readonly starts: readonly string[];
+  /** The shell puts something in its place, which may be nothing or an option. */
+  readonly expands?: boolean;
 }
 
 /**
@@ -101,10 +103,10 @@ class Automaton {
     // The states after the words so far, with options passed over or read; and those before the option that may take this word as its value.
     let [now, beforeOption] = [NOWHERE, NOWHERE];
     let read = NOWHERE;
-    for (const { text, starts } of words) {
+    for (const { text, starts, expands } of words) {
       read = now === NOWHERE ? NOWHERE : this.#read(now, ` ${text}`);
       for (const name of starts) read = this.#joined(read, this.#read(this.#first, name));
-      const isOption = text.startsWith('-');
+      const isOption = expands || text.startsWith('-');
       const behind = beforeOption;
       beforeOption = isOption && !text.includes('=') ? now : NOWHERE;
       now = this.#joined(this.#joined(read, behind), isOption ? now : NOWHERE);

@@ -1,11 +1,11 @@
 import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { type GlobWord, globMatcher, wordsMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
-import { isGraveCommand, runsOthers } from './commandDangers.ts';
+import { isGraveCommand, runsFrom } from './commandDangers.ts';
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
-import { type Dialect, shellCommands } from './shellWords.ts';
+import { type Dialect, type ShellWord, shellCommands } from './shellWords.ts';
 
 /** A rule from the user's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
 export interface ApprovalRule {
@@ -228,17 +228,21 @@ function withoutPadding(text: string): string {
   return text.replace(INVISIBLE, '').replace(/\s{2,}/g, (blanks) => (/[\n\r]/.test(blanks) ? '\n' : ' '));
 }
 
-function commandsIn(folded: string, platform: Platform): readonly (readonly string[])[] {
+/** A word of a command; `expands` as in `ShellWord`. */
+type ReadWord = Pick<ShellWord, 'text'> & Partial<Pick<ShellWord, 'expands'>>;
+
+function commandsIn(folded: string, platform: Platform): readonly (readonly ReadWord[])[] {
   const parts = folded.split(/[;&|\n\r(){}`]|\$\(/);
   // For cmd.exe these signs part words as blanks do: `npm;publish`.
   if (platform === 'win32') parts.push(...folded.replace(/[;,=]/g, ' ').split(/[&|\n\r()]/));
   const all = [...new Set(parts.map(foldedBlanks))].slice(0, MOST_COMMANDS).flatMap(spellings);
   // A value in quotes is one word: `git -C "my folder" push`.
   const dialects: readonly Dialect[] = platform === 'win32' ? ['cmd', 'powershell', 'posix'] : ['posix'];
-  const visible = folded.replace(INVISIBLE, '');
+  // A dollar before quotes only says how to read them.
+  const visible = folded.replace(INVISIBLE, '').replace(/\$(?=["'])/g, '');
   const script = platform === 'win32' ? scriptOfCmd(visible) : undefined;
   for (const text of script === undefined ? [visible] : [visible, script])
-    if (QUOTED.test(text)) all.push(...dialects.flatMap((dialect) => readCommands(text, dialect)));
+    if (READ_BY_SHELL.test(text)) all.push(...dialects.flatMap((dialect) => readCommands(text, dialect)));
   return all;
 }
 
@@ -251,42 +255,59 @@ function scriptOfCmd(text: string): string | undefined {
 }
 
 /** The words of all commands of a line, those of scripts that a wrapper runs among them: `sh -c "git push"`. */
-function readCommands(text: string, dialect: Dialect, depth = 0): readonly (readonly string[])[] {
+function readCommands(text: string, dialect: Dialect, depth = 0): readonly (readonly ReadWord[])[] {
   return shellCommands(text, dialect).commands.flatMap(({ words }) => {
     const texts = words.map((word) => word.text);
+    const names = [...new Set(texts.map(programName))];
     const scripts =
-      depth < DEEPEST_SCRIPT && texts.some((one) => runsOthers(programName(one)))
-        ? texts.filter((one) => /\s/.test(one) && QUOTED.test(one))
+      depth < DEEPEST_SCRIPT && names.some((name) => runsFrom(name, texts) !== undefined)
+        ? texts.filter((one) => /\s/.test(one) && READ_BY_SHELL.test(one))
         : [];
-    return [texts, ...scripts.flatMap((script) => readCommands(script, dialect, depth + 1))];
+    const bare = words.some((word) => word.expands) ? [withoutExpansions(words)] : [];
+    return [words, ...bare, ...scripts.flatMap((script) => readCommands(script, dialect, depth + 1))];
   });
 }
 const DEEPEST_SCRIPT = 4;
-/** Quotes, escapes and substitutions of any shell. Without them words are what blanks part. */
-const QUOTED = /["'\\`^$]/;
+/** Quotes, escapes, substitutions, variables and redirections of any shell. Without them words are what blanks part. */
+const READ_BY_SHELL = /["'\\`^$%<>]/;
+
+/** The words as they are when each variable is empty: `git $x push`, `git pu${x}sh`. */
+function withoutExpansions(words: readonly ReadWord[]): readonly ReadWord[] {
+  return words.flatMap(({ text, expands }) => {
+    const bare = expands ? text.replace(VARIABLE, '') : text;
+    return bare === '' ? [] : [{ text: bare }];
+  });
+}
+const VARIABLE = /\$(?:[a-z_]\w*|\d|\{[^{}\s]*\}|[@*#?$!-])|%[^%\s]*%/g;
 
 /** A program right behind the option of cmd.exe that runs it: `/cdel`, `/s/cdel`. */
 const CMD_RUNS = /^(?:\/[a-z](?::\w*)?)*?\/[ckr][@,;=]*(.+)$/;
 
 /** The words of one command without quotes and escapes, in each way that a shell may read them. */
-function spellings(command: string): readonly (readonly string[])[] {
+function spellings(command: string): readonly (readonly ReadWord[])[] {
   // A caret escapes on Windows, and a backslash elsewhere, where Windows parts folders by it.
   const plain = command.replace(/["'^]/g, '');
   const inFolder = command.replace(/(["'])[^"']*[\\/]([^"'\\/]*)\1/g, '$2').replace(/["'^]/g, '');
   // cmd.exe ends a name at these signs.
   const apart = [plain, inFolder].map((one) => one.replace(/^([@\w.:%\\]+)(?=[/,;=])[,;=]?/, '$1 '));
-  return [...new Set([plain, inFolder, plain.replaceAll('\\', ''), ...apart])].map((one) => one.trim().split(/ +/));
+  return [...new Set([plain, inFolder, plain.replaceAll('\\', ''), ...apart])].map((one) =>
+    one
+      .trim()
+      .split(/ +/)
+      .map((text) => ({ text })),
+  );
 }
 
 /** The words with the names of the programs that may start at them: the first, and behind a wrapper any. */
-function startsIn(words: readonly string[]): readonly GlobWord[] {
+function startsIn(words: readonly ReadWord[]): readonly GlobWord[] {
   let first = 0;
-  while (first < words.length && /^(?:[.&@]$|\w+=)/.test(words[first] ?? '')) first += 1;
-  const isWrapper = runsOthers(programName(words[first] ?? ''));
-  return words.slice(first).map((text, at) => {
-    if (at > 0 && !isWrapper) return { text, starts: [] };
-    const glued = isWrapper ? CMD_RUNS.exec(text)?.[1] : undefined;
-    return { text, starts: [text, ...(glued ? [glued] : [])].map(programName) };
+  while (first < words.length && /^(?:[.&@]$|\w+=)/.test(words[first]?.text ?? '')) first += 1;
+  const [program, ...args] = words.slice(first).map((word) => word.text);
+  const from = runsFrom(programName(program ?? ''), args);
+  return words.slice(first).map((word, at) => {
+    if (at > 0 && (from === undefined || at <= from)) return { ...word, starts: [] };
+    const glued = from === undefined ? undefined : CMD_RUNS.exec(word.text)?.[1];
+    return { ...word, starts: [word.text, ...(glued ? [glued] : [])].map(programName) };
   });
 }
 

@@ -375,6 +375,15 @@ test('a rule that rejects a command sees it by every name of its program', () =>
     'winpty git push',
     'wt -d . git push',
     'forfiles /c "cmd /c git push"',
+    'git ^\r\n push',
+    'git `\r\n push',
+    'git `\npush',
+    'git 2>nul push',
+    'git 2>$null push',
+    '>out git push',
+    'git %X% push',
+    'git $env:X push',
+    'docker run x git push',
   ]);
   assert.equal(answered(command('make; install a'), [allow('command'), reject('command', 'make install*')]), 'once');
   for (const text of ['cmd /c dir', 'cmd /cdir', 'npm run build', 'node a=del', 'git checkout -b del'])
@@ -518,7 +527,8 @@ test('the rules read a text of any length in proportion', () => {
       { kind: 'edit' as const, pattern, decision },
     ]),
   );
-  for (const piece of ['a', 'a/', ' ', '; a', '\r', '\u200d', '$(', '\u0000']) {
+  const pieces = ['a', 'a/', ' ', '; a', '\r', '\u200d', '$(', '\u0000', '\\\n', '2>a ', '>', '${', '$a ', '%a%', 'find -exec ', 'find '];
+  for (const piece of pieces) {
     assertLinear(`command of ${JSON.stringify(piece)}`, 4000, (size) => () => answered(command(piece.repeat(size)), rules));
     assertLinear(`path of ${JSON.stringify(piece)}`, 2000, (size) => () => answered(edit(`/w/${piece.repeat(size)}`), rules));
   }

@@ -104,6 +104,37 @@ test('a rejection sees the subcommand behind options with their values, an allow
     assert.equal(answered(command(text), { kind: 'command', pattern, decision: 'reject' }), undefined, `${pattern}: ${text}`);
 });
 
+test('a rejection sees a command whatever the shell takes away or puts in, and whatever runs it; an allowance does not', () => {
+  const texts = [
+    ...['git \\\n push', 'git \\\npush', 'git\\\n push', 'git pu\\\nsh', '\\\ngit push', 'git \\\n \\\n push -f'],
+    ...['git 2>/dev/null push', '>out git push', '2>&1 git push', '> out git push', 'git >&2 push', 'git &>out push', '<in git push'],
+    ...['{log}>out git push', 'git > \\\nout push', 'A=1 >out git push', 'true && >out git push', 'sh -c ">out git push"'],
+    ...['find . -exec git push \\;', 'find . -execdir git push {} +', 'find . -ok git push ";"', 'find . -name a -okdir git push \\;'],
+    ...[
+      'git $X push',
+      'git "$X" push',
+      'git $\u007bX} push',
+      'git $X . push',
+      'git $@ push',
+      '$X git push',
+      'git pu$1sh',
+      "git $'push'",
+      'git $"push"',
+    ],
+    ...['strace git push', 'ionice -c 3 git push', 'coproc git push', 'parallel git push ::: a', 'unshare git push', 'flock x git push'],
+    ...['script -c "git push"', 'script -qc "git push" /dev/null', 'su -c "git push"', 'ssh host git push', 'trap "git push" EXIT'],
+    ...['docker run x git push', 'docker run --rm -it x git push', 'docker compose exec x git push', 'kubectl exec pod -- git push'],
+    ...['podman exec x sh -c "git push"', 'npm exec git push', 'poetry run git push', 'git submodule foreach git push', 'fd . -x git push'],
+  ];
+  const no: ApprovalRule = { kind: 'command', pattern: 'git push*', decision: 'reject' };
+  for (const text of texts) {
+    assert.equal(answered(command(text), allow('command'), no), 'no', text);
+    assert.equal(answered(command(text), allow('command', 'git push*')), undefined, text);
+  }
+  for (const text of ['git log 2>/dev/null push', 'find . -name git push', 'docker build git push', 'git log $X push', 'git pull \\\npush'])
+    assert.equal(answered(command(text), no), undefined, text);
+});
+
 test('edits are allowed by paths below the folder only, and only when all paths match', () => {
   assert.equal(answered(edit('/w/src/a.ts'), allow('edit', 'src/**')), 'once');
   assert.equal(answered(edit('/w/src/deep/a.ts'), allow('edit', '**/*.ts')), 'once');
