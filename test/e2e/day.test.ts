@@ -135,8 +135,12 @@ test(
     await window.command('Parley: Close Session');
     await chat.frame.locator('.title', { hasNotText: 'About ink' }).waitFor();
     await window.command('Parley: Open Recorded Session');
+    await pick.box.waitFor();
+    await until(async () => (await pick.input.inputValue()).endsWith('/'), 'the dialog names a folder');
     await pick.input.fill(file);
+    await pick.row('parley-session.jsonl').first().waitFor();
     await page.keyboard.press('Enter');
+    await pick.gone();
     await chat.frame.locator('.title', { hasText: 'About ink' }).waitFor();
     await chat.turns.getByText('Buy ink').first().waitFor();
     // It is only read: there is nothing to write in.

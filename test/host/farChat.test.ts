@@ -37,7 +37,12 @@ describe('a chat server beyond the editor’s proxy', () => {
 
   it('a stream that is silent while a user thinks stays open, and the answer reaches the server', async () => {
     const url = `http://agent.test:${new URL(server.url).port}/api/chat`;
-    const live = open(url, { options: { toolFlow: 'held' } }, newSession(randomUUID(), { protocol: 'ai-sdk', name: 'x' }, '/w'));
+    const agreed = new Map([[`plain:${new URL(url).origin}`, 'yes']]);
+    const live = open(
+      url,
+      { options: { toolFlow: 'held' }, secrets: agreed },
+      newSession(randomUUID(), { protocol: 'ai-sdk', name: 'x' }, '/w'),
+    );
     await live.start();
     const { say, asked, answer, ended } = person(live);
     const id = say('go');
