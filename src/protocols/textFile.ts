@@ -5,6 +5,7 @@ import path from 'node:path';
 import { inMannerOf } from '../session/diffs.ts';
 import { newFileEol } from '../transport/newFileEol.ts';
 import { overwriteReal, PlaceChanged } from '../transport/realFiles.ts';
+import { whileHeld } from '../transport/replaceFile.ts';
 import { pathBelow, realPathNow } from './paths.ts';
 
 /** The most that is read of one file, in bytes. */
@@ -13,18 +14,24 @@ export const LARGEST_TEXT = 64 * 1024 * 1024;
 // Opening a pipe to read from waits for its writer, and with it one of the few threads that all file work of the process shares.
 const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** The text of a regular file, as UTF-8. Throws for what is none (a pipe or a device may never end), too large or in another encoding, besides the system's own errors. */
-export async function readTextFile(file: string): Promise<string> {
-  const handle = await open(file, READING);
-  try {
-    refuseOdd(await handle.stat(), file);
-    return decoded(await handle.readFile(), file);
-  } finally {
-    await handle.close();
-  }
+/**
+ * The text of a regular file, as UTF-8. On Windows it waits a moment while another program holds the file. Throws for what is none (a pipe or a device
+ * may never end), too large or in another encoding, besides the system's own errors.
+ */
+export function readTextFile(file: string, opening: typeof open = open, retries?: boolean): Promise<string> {
+  const read = async (): Promise<string> => {
+    const handle = await opening(file, READING);
+    try {
+      refuseOdd(await handle.stat(), file);
+      return decoded(await handle.readFile(), file);
+    } finally {
+      await handle.close();
+    }
+  };
+  return whileHeld(file, read, retries);
 }
 
-/** The same, at once. */
+/** The same, at once and without waiting. */
 export function readTextFileSync(file: string): string {
   const descriptor = openSync(file, READING);
   try {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -25,5 +26,27 @@ test('only regular files of a bearable size are read; a pipe that nobody writes 
   ] as const) {
     await assert.rejects(readTextFile(file), why);
     assert.throws(() => readTextFileSync(file), why);
+  }
+});
+
+test('a file that another program holds is read once it is free, else the error names it', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'parley-text-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'a.txt');
+  writeFileSync(file, 'one');
+  for (const code of ['EBUSY', 'EPERM', 'EACCES']) {
+    let tries = 0;
+    const heldFor = (times: number): typeof open => {
+      tries = 0;
+      return (...args) => {
+        tries += 1;
+        return tries <= times ? Promise.reject(Object.assign(new Error(`${code}: held`), { code })) : open(...args);
+      };
+    };
+    assert.equal(await readTextFile(file, heldFor(2), true), 'one');
+    assert.equal(tries, 3);
+    const named = { message: `${file} is open in another program, or protected (${code}).`, code };
+    await assert.rejects(readTextFile(file, heldFor(99), false), named);
+    assert.equal(tries, 1);
   }
 });

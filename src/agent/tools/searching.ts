@@ -107,40 +107,64 @@ function matcher(pattern: string): (relative: string) => boolean {
 
 const MAX_TEXT = 300;
 
-export const grepTool = defineTool({
-  name: 'Grep',
-  description:
-    'Search file contents with a regular expression (RE2 syntax: no look-around, no back references) or literal text. What git ignores and binary files are left out. Gives path:line:text.',
-  reads: true,
-  input: z.object({
-    pattern: z
-      .string()
-      .check(z.minLength(1), z.maxLength(2000), z.describe('Regular expression, or the text itself when literal is true.')),
-    path: z.optional(z.string().check(z.describe('File or folder to search. Default: the working directory.'))),
-    glob: z.optional(z.string().check(z.describe('Only files that match this glob, for example *.ts.'))),
-    ignore_case: z.optional(z.boolean()),
-    literal: z.optional(z.boolean().check(z.describe('Take the pattern as plain text.'))),
-    max_results: z.optional(z.int().check(z.minimum(1), z.maximum(1000), z.describe('Default: 200.'))),
-  }),
-  run: async (input, scene) => {
-    const place = await permitRead(scene, input.path ?? '.');
-    const search: Search = {
-      pattern: input.pattern,
-      literal: input.literal ?? false,
-      ignoreCase: input.ignore_case ?? false,
-      glob: input.glob,
-      target: place.real,
-      most: input.max_results ?? 200,
-    };
-    const { hits, more } = (await searchRipgrep(search, scene.signal)) ?? (await searchBuiltIn(search, scene.signal));
-    // Shows hits under the requested path instead of the real one.
-    const named = (path: string): string => shortPath(scene.workspace, place.path + path.slice(place.real.length));
-    const lines = hits.map((hit) => `${named(hit.path)}:${hit.line}:${cut(hit.text)}`);
-    const files = new Set(hits.map((hit) => hit.path)).size;
-    const rest = more ? ` There are more; the first ${search.most} are listed.` : '';
-    return done(lines.join('\n'), hits.length === 0 ? 'No matches.' : `${hits.length} matches in ${files} files.${rest}`);
-  },
-});
+/** The tool with a search of its own. */
+export const grepToolOf = (searched: (search: Search, signal: AbortSignal) => Promise<Hits>) =>
+  defineTool({
+    name: 'Grep',
+    description:
+      'Search file contents with a regular expression (RE2 syntax: no look-around, no back references) or literal text. What git ignores and binary files are left out. Gives path:line:text.',
+    reads: true,
+    input: z.object({
+      pattern: z
+        .string()
+        .check(z.minLength(1), z.maxLength(2000), z.describe('Regular expression, or the text itself when literal is true.')),
+      path: z.optional(z.string().check(z.describe('File or folder to search. Default: the working directory.'))),
+      glob: z.optional(z.string().check(z.describe('Only files that match this glob, for example *.ts.'))),
+      ignore_case: z.optional(z.boolean()),
+      literal: z.optional(z.boolean().check(z.describe('Take the pattern as plain text.'))),
+      max_results: z.optional(z.int().check(z.minimum(1), z.maximum(1000), z.describe('Default: 200.'))),
+    }),
+    run: async (input, scene) => {
+      const place = await permitRead(scene, input.path ?? '.');
+      const search: Search = {
+        pattern: input.pattern,
+        literal: input.literal ?? false,
+        ignoreCase: input.ignore_case ?? false,
+        glob: input.glob,
+        target: place.real,
+        most: input.max_results ?? 200,
+      };
+      const { hits, more, unread } = await searched(search, scene.signal);
+      const [first] = unread;
+      const name = shortPath(scene.workspace, place.path);
+      if (first?.path === place.real) throw new ToolFailure(`${name} could not be read: ${first.why}`);
+      // Shows hits under the requested path instead of the real one.
+      const named = (path: string): string => shortPath(scene.workspace, place.path + path.slice(place.real.length));
+      const lines = hits.map((hit) => `${named(hit.path)}:${hit.line}:${cut(hit.text)}`);
+      const files = new Set(hits.map((hit) => hit.path)).size;
+      const rest = more ? ` There are more; the first ${search.most} are listed.` : '';
+      const found = hits.length === 0 ? 'No matches.' : `${hits.length} matches in ${files} files.${rest}`;
+      return done(
+        lines.join('\n'),
+        found +
+          notSearched(
+            unread.map((one) => named(one.path)),
+            first?.why,
+          ),
+      );
+    },
+  });
+
+export const grepTool = grepToolOf(async (search, signal) => (await searchRipgrep(search, signal)) ?? searchBuiltIn(search, signal));
+
+const MOST_NAMED = 5;
+
+/** A sentence about files that were not searched, '' when there are none. No match in them was seen, which does not mean that there is none. */
+function notSearched(names: readonly string[], why = ''): string {
+  if (names.length === 0) return '';
+  const rest = names.length > MOST_NAMED ? ', ...' : '';
+  return ` Could not be read and were not searched: ${names.slice(0, MOST_NAMED).join(', ')}${rest} (${why}).`;
+}
 
 function cut(text: string): string {
   let end = text.length;
@@ -158,19 +182,30 @@ const AT_A_TIME = 256 * 1024;
 type Fits = (line: string) => boolean;
 
 /** The search where there is no ripgrep: the same answers, slower. */
-export async function searchBuiltIn(search: Search, signal: AbortSignal): Promise<Hits> {
+export async function searchBuiltIn(search: Search, signal: AbortSignal, open = openReal): Promise<Hits> {
   const fits = await expression(search);
   const info = await stat(search.target).catch(() => undefined);
   if (!info) throw new ToolFailure(`${search.target} does not exist.`);
   const hits: Hit[] = [];
+  const unread: Unread[] = [];
   for await (const file of filesOf(search, info.isDirectory(), signal)) {
     signal.throwIfAborted();
-    for (const hit of await searchFile(file, fits, signal)) {
-      if (hits.length === search.most) return { hits, more: true };
+    const text = await textOf(file, open).catch((error: unknown) => {
+      if (!(info.isDirectory() && isNoFile(error)))
+        unread.push({ path: file, why: error instanceof Error ? error.message : String(error) });
+      return undefined;
+    });
+    for (const hit of await searchText(file, text ?? '', fits, signal)) {
+      if (hits.length === search.most) return { hits, more: true, unread };
       hits.push(hit);
     }
   }
-  return { hits, more: false };
+  return { hits, more: false, unread };
+}
+
+/** The error of a file that is gone meanwhile, or of a socket. */
+function isNoFile(error: unknown): boolean {
+  return ['ENOENT', 'ENXIO', 'EOPNOTSUPP', 'ENOTSUP'].includes(codeOf(error) ?? '');
 }
 
 async function* filesOf(search: Search, folder: boolean, signal: AbortSignal): AsyncGenerator<string> {
@@ -184,11 +219,10 @@ async function* filesOf(search: Search, folder: boolean, signal: AbortSignal): A
   }
 }
 
-async function searchFile(file: string, fits: Fits, signal: AbortSignal): Promise<readonly Hit[]> {
-  const text = await textOf(file).catch(() => undefined);
+async function searchText(file: string, text: string, fits: Fits, signal: AbortSignal): Promise<readonly Hit[]> {
   const hits: Hit[] = [];
   let searched = 0;
-  for (const [at, line] of (text ?? '').split('\n').entries()) {
+  for (const [at, line] of text.split('\n').entries()) {
     if (fits(line.slice(0, LONGEST_LINE))) hits.push({ path: file, line: at + 1, text: line });
     searched += Math.min(line.length, LONGEST_LINE);
     if (searched < AT_A_TIME) continue;
@@ -199,12 +233,13 @@ async function searchFile(file: string, fits: Fits, signal: AbortSignal): Promis
   return hits;
 }
 
-/** The text of a regular file; undefined for what is none. A link that has taken its place is not followed. */
-async function textOf(file: string): Promise<string | undefined> {
-  const handle = await openReal(file);
+/** The text of a regular file; undefined for what is none. A link that has taken its place is not followed. Rejects when it cannot be read. */
+async function textOf(file: string, open: typeof openReal): Promise<string | undefined> {
+  const handle = await open(file);
   try {
     const info = await handle.stat();
-    if (!info.isFile() || info.size > LARGEST) return undefined;
+    if (!info.isFile()) return undefined;
+    if (info.size > LARGEST) throw new Error(`larger than ${LARGEST} bytes`);
     const bytes = await handle.readFile();
     return isBinary(bytes) ? undefined : bytes.toString('utf8');
   } finally {
@@ -267,7 +302,7 @@ function searchRipgrep(search: Search, signal: AbortSignal): Promise<Hits | unde
     });
     child.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => {
-      if (stderr.length < 2000) stderr += chunk.toString('utf8');
+      if (stderr.length < 20_000) stderr += chunk.toString('utf8');
     });
     child.on('error', (error) => {
       if (signal.aborted) reject(error);
@@ -278,10 +313,20 @@ function searchRipgrep(search: Search, signal: AbortSignal): Promise<Hits | unde
     });
     child.on('close', (code) => {
       const why = stderr.trim().slice(0, 500);
-      if (code === 2 && hits.length === 0 && !more)
+      const unread = unreadIn(stderr);
+      if (code === 2 && hits.length === 0 && !more && unread.length === 0)
         reject(why.includes('regex parse error') ? unusable(why) : new ToolFailure(`The search failed: ${why}`));
-      else resolve({ hits, more });
+      else resolve({ hits, more, unread });
     });
+  });
+}
+
+/** What ripgrep says of files that it could not read: `rg: /a/b: Permission denied (os error 13)`. */
+export function unreadIn(stderr: string): readonly Unread[] {
+  return stderr.split(/\r?\n/).flatMap((line) => {
+    if (!/^rg: .*\(os error \d+\)$/.test(line)) return [];
+    const end = line.lastIndexOf(': ');
+    return end < 4 ? [] : [{ path: line.slice(4, end), why: line.slice(end + 2) }];
   });
 }
 
@@ -312,9 +357,15 @@ interface Hit {
   readonly line: number;
   readonly text: string;
 }
+/** A file that was not searched. */
+interface Unread {
+  readonly path: string;
+  readonly why: string;
+}
 interface Hits {
   readonly hits: readonly Hit[];
   readonly more: boolean;
+  readonly unread: readonly Unread[];
 }
 
 /** Ripgrep on the PATH, never one of the working folder. */

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Conversation } from '../../../src/agent/conversation.ts';
 import { guideModel } from '../../../src/agent/models/guide/guideModel.ts';
-import { GO_ON, type ToolOffer } from '../../../src/agent/models/model.ts';
+import { replaceRequest } from '../../../src/agent/models/guide/requests/files.ts';
+import { GO_ON, type ToolMessage, type ToolOffer } from '../../../src/agent/models/model.ts';
 import { done } from '../../../src/agent/tools/tool.ts';
 import { taggedChanges } from '../../../src/base/fileChangesTag.ts';
 import { temporaryFolder } from '../agentProcess.ts';
@@ -298,4 +301,30 @@ test('odd input never breaks it', async (t) => {
   ]) {
     assert.ok((await say(text)).text.length > 0, text.slice(0, 40));
   }
+});
+
+test('a file that cannot be read is not said to lack a text', async (t) => {
+  const { say, cwd } = talk(t);
+  // Nobody can open a socket as a file.
+  const server = createServer().listen(path.join(cwd, 'held.txt'));
+  t.after(() => server.close());
+  await once(server, 'listening');
+  for (const asked of ['replace "one" by "two" in held.txt', 'search for "one" in held.txt']) {
+    const { text } = await say(asked);
+    assert.match(text, /^That did not work: .*held\.txt/);
+    assert.doesNotMatch(text, /does not occur/);
+  }
+});
+
+test('where a text is not found, the files that were not searched are named', () => {
+  const message = 'No matches. Could not be read and were not searched: held.txt (EBUSY).';
+  const searched: ToolMessage = { role: 'tool', callId: 'c', name: 'Grep', isError: false, message, text: '' };
+  const spoken = 'replace one by two';
+  const asked = { text: spoken, spoken, masked: spoken, plain: (text: string) => text };
+  const script = replaceRequest.match(asked, { cwd: '/w', say: (english) => english, offers: [], history: [] });
+  script?.next([]);
+  assert.equal(
+    script?.next([searched]).value,
+    '`one` does not occur in this workspace. Could not be read and were not searched: held.txt (EBUSY).',
+  );
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { globTool, grepTool, listDirectoryTool } from '../../../src/agent/tools/searching.ts';
+import { globTool, grepTool, grepToolOf, listDirectoryTool, searchBuiltIn, unreadIn } from '../../../src/agent/tools/searching.ts';
+import { openReal } from '../../../src/transport/realFiles.ts';
 import { temporaryFolder } from '../agentProcess.ts';
 import { failureOf, sceneIn } from '../toolScene.ts';
 
@@ -92,4 +93,30 @@ test('a listing shows folders first and says how much it left out', async (t) =>
   assert.match((await listDirectoryTool.run({ include_ignored: true }, sceneIn(cwd))).text, /debug\.log/);
   assert.match(await failureOf(listDirectoryTool, { path: 'none' }, sceneIn(cwd)), /does not exist/);
   assert.match(await failureOf(listDirectoryTool, { path: 'src/a.ts' }, sceneIn(cwd)), /is a file/);
+});
+
+test('a file that cannot be read is told of, and is not taken for one without a match', async (t) => {
+  const cwd = temporaryFolder(t);
+  for (const name of ['a.txt', 'b.txt']) writeFileSync(path.join(cwd, name), 'needle\n');
+  const held = Object.assign(new Error('b.txt is held (EBUSY).'), { code: 'EBUSY' });
+  const open: typeof openReal = (file) => (file.endsWith('b.txt') ? Promise.reject(held) : openReal(file));
+  const grep = grepToolOf((search, signal) => searchBuiltIn(search, signal, open));
+  assert.equal(
+    await failureOf(grep, { pattern: 'needle', path: 'b.txt' }, sceneIn(cwd)),
+    'b.txt could not be read: b.txt is held (EBUSY).',
+  );
+  const all = await grep.run({ pattern: 'needle' }, sceneIn(cwd));
+  assert.equal(all.text, 'a.txt:1:needle');
+  assert.equal(all.message, '1 matches in 1 files. Could not be read and were not searched: b.txt (b.txt is held (EBUSY).).');
+  const none = await grep.run({ pattern: 'other' }, sceneIn(cwd));
+  assert.match(none.message, /^No matches\. Could not be read and were not searched: b\.txt /);
+});
+
+test('what ripgrep could not read is known by its own words', () => {
+  const said =
+    'rg: /w/a: b.txt: Permission denied (os error 13)\nrg: C:\\w\\b.txt: The process cannot access the file (os error 32)\r\nrg: odd\n';
+  assert.deepEqual(unreadIn(said), [
+    { path: '/w/a: b.txt', why: 'Permission denied (os error 13)' },
+    { path: 'C:\\w\\b.txt', why: 'The process cannot access the file (os error 32)' },
+  ]);
 });

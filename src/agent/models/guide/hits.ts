@@ -16,6 +16,11 @@ export function hitsOf(result: ToolMessage): readonly Hit[] {
   });
 }
 
+/** What a Grep result says of files that could not be read, with a blank before it; '' when all were searched. */
+export function unreadOf(result: ToolMessage): string {
+  return / Could not be read [\s\S]*$/.exec(result.message)?.[0] ?? '';
+}
+
 /** As a Markdown list, at most twenty. */
 export function hitRows(hits: readonly Hit[], say: Localize): string {
   const rows = hits.slice(0, 20).map((hit) => `- \`${hit.path}:${hit.line}\` ${code(hit.text)}`);

@@ -1,5 +1,5 @@
 import { fileNamed, languageOf, textOfRead } from '../files.ts';
-import { hitRows, hitsOf } from '../hits.ts';
+import { hitRows, hitsOf, unreadOf } from '../hits.ts';
 import { call, fence, type GuideContext, linesOf, type Request, type Script, sorry } from '../script.ts';
 
 const LIST: readonly RegExp[] = [
@@ -154,10 +154,13 @@ function* replace(scene: GuideContext, old: string, next: string, file: string |
   const { say } = scene;
   let path = file;
   if (path === undefined) {
-    const hits = hitsOf(yield* call('Grep', { pattern: old, literal: true, max_results: 100 }));
+    const searched = yield* call('Grep', { pattern: old, literal: true, max_results: 100 });
+    if (searched.isError) return sorry(searched, say);
+    const hits = hitsOf(searched);
     const files = [...new Set(hits.map((hit) => hit.path))];
     const [only] = files;
-    if (only === undefined) return say(`\`${old}\` does not occur in this workspace.`, `这个工作区里没有 \`${old}\`。`);
+    if (only === undefined)
+      return say(`\`${old}\` does not occur in this workspace.`, `这个工作区里没有 \`${old}\`。`) + unreadOf(searched);
     if (files.length > 1) {
       return say(
         `\`${old}\` occurs in ${files.length} files. Say in which: replace "${old}" with "${next}" in FILE\n\n${hitRows(hits, say)}`,
@@ -170,7 +173,9 @@ function* replace(scene: GuideContext, old: string, next: string, file: string |
     if ('problem' in found) return found.problem;
     path = found.path;
   }
-  const hits = hitsOf(yield* call('Grep', { pattern: old, literal: true, path, max_results: 100 }));
+  const found = yield* call('Grep', { pattern: old, literal: true, path, max_results: 100 });
+  if (found.isError) return sorry(found, say);
+  const hits = hitsOf(found);
   if (hits.length === 0 && !old.includes('\n')) {
     const near = hitsOf(yield* call('Grep', { pattern: old, literal: true, ignore_case: true, path, max_results: 5 }));
     const nothing = say(

@@ -1,6 +1,6 @@
 import type { Localize } from '../../../locale.ts';
 import { fileNamed, last, nearTo, textOfRead } from '../files.ts';
-import { definitionPattern, excerpt, hitRows, hitsOf } from '../hits.ts';
+import { definitionPattern, excerpt, hitRows, hitsOf, unreadOf } from '../hits.ts';
 import { count } from '../language.ts';
 import { call, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
 
@@ -65,9 +65,11 @@ function* find(scene: GuideContext, what: string, place: string | undefined): Sc
   const hits = hitsOf(result);
   const names = path === '.' ? linesOf(yield* call('Glob', { pattern: `**/*${globText(what)}*` })) : [];
   if (hits.length === 0 && names.length === 0)
-    return say(
-      `\`${what}\` does not occur in ${path === '.' ? 'this workspace' : `\`${path}\``}.`,
-      `在${path === '.' ? '这个工作区' : ` \`${path}\` `}里没有找到 \`${what}\`。`,
+    return (
+      say(
+        `\`${what}\` does not occur in ${path === '.' ? 'this workspace' : `\`${path}\``}.`,
+        `在${path === '.' ? '这个工作区' : ` \`${path}\` `}里没有找到 \`${what}\`。`,
+      ) + unreadOf(result)
     );
   const files = new Set(hits.map((hit) => hit.path)).size;
   const parts: string[] = [];
