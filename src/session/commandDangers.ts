@@ -2,7 +2,7 @@ import { isOnOtherServer, pathBelowFolder, writtenPlatform } from '../base/fileN
 import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
 import { type Call, codeIsGrave, RULES, type Rule } from './dangerousPrograms.ts';
 import { relativePath } from './select.ts';
-import { type Dialect, type ShellCommand, type ShellWord, shellCommands } from './shellWords.ts';
+import { type Dialect, type ShellCommand, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 import { HIDDEN } from './visible.ts';
 
 /** The reasons to give an approval a second look, the worst first. */
@@ -61,7 +61,14 @@ export function commandDangers(whole: string, cwd: string, folder = cwd): readon
   if (whole.length > LOOKED_AT) found.push({ kind: 'unsure', grave: true });
   // On Windows many agents run their commands in Git Bash.
   const dialects: readonly Dialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell', 'posix'] : ['posix'];
-  for (const dialect of dialects) new Judge(command, cwd, isOutside(folder, cwd) ? cwd : folder, dialect, found).judgeText(command, 0, 0);
+  const start = isOutside(folder, cwd) ? cwd : folder;
+  for (const dialect of dialects) new Judge(command, cwd, start, dialect, found).judgeText(command, 0, 0);
+  const joined = withLinesJoined(command);
+  if (joined !== command) {
+    const more: Danger[] = [];
+    for (const dialect of dialects) new Judge(joined, cwd, start, dialect, more).judgeText(joined, undefined, 0);
+    found.push(...more.filter(({ kind, grave }) => !found.some((one) => one.kind === kind && (one.grave || !grave))));
+  }
   // The pattern is global: search() keeps no place in it.
   const hidden = whole.search(HIDDEN);
   if (hidden >= 0) found.push({ kind: 'hidden', at: { from: hidden, to: hidden + 1 } });

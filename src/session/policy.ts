@@ -5,7 +5,7 @@ import { isGraveCommand, runsFrom } from './commandDangers.ts';
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
-import { type Dialect, type ShellWord, shellCommands } from './shellWords.ts';
+import { type Dialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 
 /** A rule from the user's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
 export interface ApprovalRule {
@@ -241,8 +241,8 @@ function commandsIn(folded: string, platform: Platform): readonly (readonly Read
   // A dollar before quotes only says how to read them.
   const visible = folded.replace(INVISIBLE, '').replace(/\$(?=["'])/g, '');
   const script = platform === 'win32' ? scriptOfCmd(visible) : undefined;
-  for (const text of script === undefined ? [visible] : [visible, script])
-    if (READ_BY_SHELL.test(text)) all.push(...dialects.flatMap((dialect) => readCommands(text, dialect)));
+  for (const text of new Set([visible, withLinesJoined(visible), script ?? visible]))
+    if (text !== visible || READ_BY_SHELL.test(text)) all.push(...dialects.flatMap((dialect) => readCommands(text, dialect)));
   return all;
 }
 
@@ -263,7 +263,7 @@ function readCommands(text: string, dialect: Dialect, depth = 0): readonly (read
       depth < DEEPEST_SCRIPT && names.some((name) => runsFrom(name, texts) !== undefined)
         ? texts.filter((one) => /\s/.test(one) && READ_BY_SHELL.test(one))
         : [];
-    const bare = words.some((word) => word.expands) ? [withoutExpansions(words)] : [];
+    const bare = words.some((word) => word.expands || DESCRIPTOR.test(word.text)) ? [withoutExpansions(words)] : [];
     return [words, ...bare, ...scripts.flatMap((script) => readCommands(script, dialect, depth + 1))];
   });
 }
@@ -271,13 +271,16 @@ const DEEPEST_SCRIPT = 4;
 /** Quotes, escapes, substitutions, variables and redirections of any shell. Without them words are what blanks part. */
 const READ_BY_SHELL = /["'\\`^$%<>]/;
 
-/** The words as they are when each variable is empty: `git $x push`, `git pu${x}sh`. */
+/** The words as they are when each variable is empty (`git $x push`, `git pu${x}sh`), without those that name a descriptor for some shells. */
 function withoutExpansions(words: readonly ReadWord[]): readonly ReadWord[] {
   return words.flatMap(({ text, expands }) => {
+    if (DESCRIPTOR.test(text)) return [];
     const bare = expands ? text.replace(VARIABLE, '') : text;
     return bare === '' ? [] : [{ text: bare }];
   });
 }
+/** `{log}>out` */
+const DESCRIPTOR = /^\{\w+\}$/;
 const VARIABLE = /\$(?:[a-z_]\w*|\d|\{[^{}\s]*\}|[@*#?$!-])|%[^%\s]*%/g;
 
 /** A program right behind the option of cmd.exe that runs it: `/cdel`, `/s/cdel`. */

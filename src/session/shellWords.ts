@@ -28,8 +28,10 @@ export interface ShellCommand {
 /** How quotes and escapes are read. On Windows a backslash parts folders. */
 export type Dialect = 'posix' | 'powershell' | 'cmd';
 
-/** What a redirection is of, right before its sign: `2>a`, `{log}>a`. */
-const DESCRIPTOR = /^(?:\d+|\{\w+\})$/;
+/** The text with each line that an escape continues on the next one as one line, for any of the shells. A text that escapes the escape reads otherwise. */
+export function withLinesJoined(text: string): string {
+  return text.replace(/[\\^`]\r?\n/g, '');
+}
 
 /** Nested substitutions that are followed; what lies deeper is reported as not read. */
 const DEEPEST = 12;
@@ -108,7 +110,6 @@ class Reader {
         return done('end');
       }
       if (sign === ' ' || sign === '\t' || sign === '\r') this.#at += 1;
-      else if (this.#lineEndAt() > 0) this.#at += this.#lineEndAt();
       else if (sign === '\n') {
         this.#at += 1;
         this.#readDocuments(depth);
@@ -155,12 +156,12 @@ class Reader {
     }
     const from = this.#at;
     const number = words.at(-1);
-    if (number?.to === from && DESCRIPTOR.test(number.text)) words.pop();
+    if (number?.to === from && /^\d+$/.test(number.text)) words.pop();
     while ('<>&|'.includes(this.#text.charAt(this.#at)) && this.#at < this.#text.length && this.#at - from < 3) this.#at += 1;
     const op = this.#text.slice(from, this.#at);
     // In `<<-` the sign belongs to the operator.
     if (op === '<<' && this.#text.charAt(this.#at) === '-') this.#at += 1;
-    while (this.#lineEndAt() > 0 || /[ \t]/.test(this.#text.charAt(this.#at))) this.#at += this.#lineEndAt() || 1;
+    while (' \t'.includes(this.#text.charAt(this.#at)) && this.#at < this.#text.length) this.#at += 1;
     const begin = this.#at;
     const word = this.#readWord(depth);
     if (word.to === begin) return;
@@ -240,16 +241,10 @@ class Reader {
 
   #readEscape(word: OpenWord): void {
     word.changed = true;
-    const lineEnd = this.#lineEndAt();
-    if (lineEnd === 0) word.text += this.#text.charAt(this.#at + 1);
-    this.#at += lineEnd || 2;
-  }
-
-  /** The length of an escaped end of a line, behind which the line goes on; 0 where there is none. */
-  #lineEndAt(): number {
-    if (this.#text.charAt(this.#at) !== this.#escape) return 0;
-    if (this.#text.charAt(this.#at + 1) === '\n') return 2;
-    return this.#dialect !== 'posix' && this.#text.startsWith('\r\n', this.#at + 1) ? 3 : 0;
+    const next = this.#text.charAt(this.#at + 1);
+    this.#at += 2;
+    // A line that goes on.
+    if (next !== '\n') word.text += next;
   }
 
   #readQuoted(word: OpenWord): void {

@@ -135,6 +135,11 @@ test('a rejection sees a command whatever the shell takes away or puts in, and w
     assert.equal(answered(command(text), no), undefined, text);
 });
 
+test('no wide rule allows over two lines what it does not allow on one', () => {
+  for (const text of ['git \\\n push --force', 'git \\\npush --force', '\\\nrm -rf \\\n src', 'cat \\\n ../../secret', 'sudo \\\n ls'])
+    assert.equal(answered(command(text), allow('command')), undefined, text);
+});
+
 test('edits are allowed by paths below the folder only, and only when all paths match', () => {
   assert.equal(answered(edit('/w/src/a.ts'), allow('edit', 'src/**')), 'once');
   assert.equal(answered(edit('/w/src/deep/a.ts'), allow('edit', '**/*.ts')), 'once');
