@@ -128,6 +128,35 @@ test('a command that takes too long is given up though the client cannot end it,
   );
 });
 
+test("a command is asked about as its line, and the client runs it in the agent's shell", async (t) => {
+  const cwd = temporaryFolder(t);
+  const created: { readonly command: string; readonly args?: readonly string[] | null }[] = [];
+  const terminals: Terminals = {
+    create: ({ command, args }) => {
+      created.push({ command, ...(args ? { args } : {}) });
+      return 'T1';
+    },
+    output: () => 'ok',
+    waitForExit: async () => ({ exitCode: 0 }),
+    kill: () => {},
+    release: () => {},
+  };
+  await withAgent(
+    t,
+    cwd,
+    async (agent, seen) => {
+      seen.answer = 'once';
+      const asked: unknown[] = [];
+      seen.onPermission = ({ toolCall }) => void asked.push(toolCall.rawInput);
+      const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] });
+      assert.equal((await say(agent, sessionId, 'run `npm test`')).stopReason, 'end_turn');
+      assert.deepEqual(asked, [{ command: 'npm test' }]);
+      assert.deepEqual(created, [{ command: '/usr/local/bin/zsh', args: ['-c', 'npm test'] }]);
+    },
+    { terminals, env: { SHELL: '/usr/local/bin/zsh' } },
+  );
+});
+
 test('a stop while a permission is open gives its call a last word', async (t) => {
   const cwd = temporaryFolder(t);
   writeFileSync(path.join(cwd, 'a.txt'), 'one\n');

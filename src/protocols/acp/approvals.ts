@@ -329,3 +329,13 @@ function without(line: string, command: string): string {
   }
   return [...rest, line.slice(from)].join(' ');
 }
+
+/** Shells where systems have them: one of that name elsewhere may be any program. */
+const SYSTEM_SHELL = /^\/(?:usr\/(?:local\/)?|opt\/homebrew\/)?bin\/(?:ba|z|da|k)?sh$/;
+
+/** A command as the user reads it, and as rules do: the line alone where a shell of the system is given one. */
+export function lineOf(command: string, args: readonly string[]): string {
+  const [option, line, ...more] = args;
+  if (SYSTEM_SHELL.test(command) && option === '-c' && line !== undefined && more.length === 0 && line.trim() !== '') return line;
+  return [command, ...args].join(' ');
+}

@@ -15,6 +15,7 @@ import {
   type Decided,
   effectOf,
   isSameAsk,
+  lineOf,
   noteAllowed,
   noteRefused,
   type Outcome,
@@ -1546,7 +1547,7 @@ class AcpStep extends Step<AcpState> {
   createTerminal(id: string, { command, args, env, cwd, outputByteLimit }: TerminalRequest): void {
     const job: CommandJob = {
       is: 'command',
-      line: [command, ...(args ?? [])].join(' '),
+      line: lineOf(command, args ?? []),
       command,
       args: args ?? [],
       env: env ?? [],

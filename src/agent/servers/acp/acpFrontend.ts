@@ -409,9 +409,8 @@ async function run(
   }
 }
 
-/** A client on Windows would run a bare command line in cmd.exe; the model was told of the agent's own shell. */
-function commandOf(command: string): { readonly command: string; readonly args?: readonly string[] } {
-  if (process.platform !== 'win32') return { command };
+/** A client would run a bare command line in a shell of its own; the model was told of the agent's. */
+function commandOf(command: string): { readonly command: string; readonly args: readonly string[] } {
   const shell = shellProgram();
   return { command: shell.file, args: shellArguments(shell, command) };
 }
