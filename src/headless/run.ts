@@ -490,10 +490,10 @@ function momentOf(event: Change['event']): Moment | undefined {
 /** Returns the reason why the answer does not fit this ask; undefined when it does. */
 function misfitOf(ask: Ask, scripted: SimpleAnswer): string | undefined {
   if (ask.kind === 'question') {
-    if (typeof scripted === 'string') return undefined;
-    if ('reject' in scripted) return undefined;
+    if (scripted === 'hold' || scripted === 'reject') return undefined;
+    if (typeof scripted === 'object' && 'reject' in scripted) return undefined;
     const fields = ask.fields.map((field) => field.id);
-    if (!('fields' in scripted)) return `a question is answered by fields: ${fields.join(', ')}`;
+    if (typeof scripted === 'string' || !('fields' in scripted)) return `a question is answered by fields: ${fields.join(', ')}`;
     const unknown = Object.keys(scripted.fields).find((id) => !fields.includes(id));
     return unknown === undefined ? undefined : `there is no field ${unknown}; the question has ${fields.join(', ')}`;
   }
@@ -520,7 +520,7 @@ function isEdit(scripted: SimpleAnswer): boolean {
 /** Returns the script's answer to this ask; undefined leaves it open. Replaces an option not offered with the nearest narrower one. */
 export function answerOf(ask: Ask, scripted: SimpleAnswer): Answer | undefined {
   if (scripted === 'hold') return undefined;
-  if (ask.kind === 'question') return answerQuestion(ask, scripted);
+  if (ask.kind === 'question') return answerQuestion(scripted);
   const misleading = misleadingOptions(ask);
   const options = ask.options.filter((one) => !isTooWide(one, ask) && !misleading.has(one));
   const choose = (...effects: readonly string[]) => effects.flatMap((effect) => options.filter((one) => one.effect === effect))[0]?.id;
@@ -542,10 +542,8 @@ export function answerOf(ask: Ask, scripted: SimpleAnswer): Answer | undefined {
     : { kind: 'option', optionId: id, edited: scripted.edited };
 }
 
-function answerQuestion(ask: Extract<Ask, { kind: 'question' }>, scripted: SimpleAnswer): Answer {
-  if (typeof scripted === 'object' && 'fields' in scripted) {
-    return { kind: 'fields', values: Object.fromEntries(Object.entries(scripted.fields).map(([id, value]) => [id, [value].flat()])) };
-  }
-  if (scripted !== 'allow' && scripted !== 'allow_always') return { kind: 'cancelled' };
-  return { kind: 'fields', values: Object.fromEntries(ask.fields.map((field) => [field.id, [field.choices?.[0]?.label ?? '']])) };
+/** Only fields answer a question: a word made for approvals says nothing about its choices. */
+function answerQuestion(scripted: SimpleAnswer): Answer {
+  if (typeof scripted !== 'object' || !('fields' in scripted)) return { kind: 'cancelled' };
+  return { kind: 'fields', values: Object.fromEntries(Object.entries(scripted.fields).map(([id, value]) => [id, [value].flat()])) };
 }

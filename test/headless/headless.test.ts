@@ -652,15 +652,8 @@ const asking = (...requests: readonly object[]) =>
 test('a question is answered by its fields; a field it does not have, and no fields at all, are named', async (t) => {
   const questions = [{ question: 'Tabs or spaces?', header: 'Indent', options: [{ label: 'Tabs' }, { label: 'Spaces' }] }];
   const request = { type: 'QuestionRequest', payload: { id: 'q', tool_call_id: 'c', questions } };
-  const run = (answer: object) =>
-    headless(
-      '--protocol',
-      'kimi-wire',
-      ...program(t, asking(request)),
-      '--cwd',
-      folder(t),
-      ...scriptOf(t, { answers: [answer] }, { prompt: 'go' }),
-    );
+  const start = (...rest: string[]) => headless('--protocol', 'kimi-wire', ...program(t, asking(request)), '--cwd', folder(t), ...rest);
+  const run = (answer: object | string) => start(...scriptOf(t, { answers: [answer] }, { prompt: 'go' }));
   const asked = await run({ reject: '' });
   const ask = asked.events.find((event) => event.type === 'ask.opened')?.ask;
   assert.ok(ask?.kind === 'question');
@@ -672,6 +665,11 @@ test('a question is answered by its fields; a field it does not have, and no fie
   assert.equal(wrong.code, 1);
   assert.match(wrong.stderr, new RegExp(`there is no field other; the question has ${id}`));
   assert.equal((await run({ edited: 'Spaces' })).code, 1);
+  for (const allowed of [await run('allow'), await run('allow_always'), await start('--prompt', 'go', '--answer', 'allow')]) {
+    assert.equal(allowed.code, 1, 'a word for approvals chooses nothing');
+    assert.match(allowed.stderr, new RegExp(`a question is answered by fields: ${id}`));
+    assert.doesNotMatch(textOf(allowed) ?? '', /Tabs|Spaces/);
+  }
 });
 
 test('tools of a script answer late, and fail, as it says', async (t) => {
