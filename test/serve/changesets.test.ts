@@ -35,7 +35,6 @@ function serving(t: TestContext, folder: string) {
 /** A session whose agent has changed one file, made another and deleted a third in its only turn. */
 async function changed(t: TestContext) {
   const folder = mkdtempSync(path.join(tmpdir(), 'changesets-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const root = path.join(folder, 'work');
   const file = (name: string) => path.join(root, name);
   mkdirSync(root);
@@ -43,6 +42,7 @@ async function changed(t: TestContext) {
   writeFileSync(file('deleted.txt'), 'gone\n');
   writeFileSync(file('untouched.txt'), 'secret\n');
   const served = serving(t, folder);
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const client = new AhpClient(served.host);
   await client.open();
   await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(root).href] });

@@ -20,7 +20,6 @@ const CHAT = 'ahp-chat:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
 const TERMINAL = terminalUri('0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9', 'term');
 
 function hosting(t: TestContext, folder = mkdtempSync(path.join(tmpdir(), 'serve-'))) {
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
   let count = 0;
   const served = hostOver(
     folder,
@@ -30,7 +29,10 @@ function hosting(t: TestContext, folder = mkdtempSync(path.join(tmpdir(), 'serve
       return `id-${count}`;
     },
   );
-  t.after(served.end);
+  t.after(async () => {
+    await served.end();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
   return { ...served, folder };
 }
 

@@ -85,9 +85,10 @@ function windowOn(
 
 async function opened(t: TestContext, tools: readonly Tool[] = []) {
   const folder = mkdtempSync(path.join(tmpdir(), 'ahp-client-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const host = await hosting(t, folder);
   const window = windowOn(t, host.port, folder, undefined, TOKEN, tools);
+  // Last, as the host writes there until it is closed.
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   await window.until(({ link }) => link.state === 'ready');
   return { folder, host, window };
 }
