@@ -128,6 +128,8 @@ abstract class ShownMessage extends Step<AiSdkState> implements MessageObserver 
     const shown = turn?.shown[at];
     const part = this.last.parts[at] as ToolPart | undefined;
     if (!turn || !shown || !part) return;
+    // What the server closes because of our stop did not fail: it is cancelled with its turn.
+    if (turn.phase === 'stopping' && (part.state === 'output-error' || part.state === 'output-denied')) return;
     if (shown.own === null) return this.changeCall(turn, shown.id, changeOf(part, shown.text > 0));
     // The server repeats our results in other forms, which are not shown. That it did not take one is.
     if (shown.own !== 'result' || part.state !== 'output-error') return;

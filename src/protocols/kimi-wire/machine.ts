@@ -1082,10 +1082,11 @@ class WireStep extends Step<WireState> {
     const whole = typeof output === 'string' && output !== '' ? ({ delta: output, reset: true } as const) : {};
     this.emit({ type: 'terminal.changed', terminal: { id, exit: { code, signal: null } }, ...whole });
     const beside = (display ?? []).filter(({ type }) => type !== 'brief');
+    const isStopped = isError && turn.phase === 'stopping';
     this.changeCall(turn, call.id, {
-      status: isError ? 'failed' : 'done',
+      status: isStopped ? 'cancelled' : isError ? 'failed' : 'done',
       output: [{ kind: 'terminal', terminalId: id }, ...outputsOf(beside, '', '')],
-      ...(isError && code === null ? { error: { message: message || agentError() } } : {}),
+      ...(isError && !isStopped && code === null ? { error: { message: message || agentError() } } : {}),
     });
   }
   /** A result without a call gets a card of its own. */
@@ -1097,6 +1098,9 @@ class WireStep extends Step<WireState> {
     const call = own ?? this.unannouncedCall(payload.tool_call_id, turn, lane);
     call.ended = true;
     if (call.prints) this.printed(payload, turn, call);
+    else if (isError && turn.phase === 'stopping' && call.decision !== 'refused')
+      // What ends because of our stop did not fail.
+      this.changeCall(turn, call.id, { status: 'cancelled', output: outputsOf(blocks, output ?? '', '') });
     else
       this.changeCall(turn, call.id, {
         status: isError ? (call.decision === 'refused' ? 'rejected' : 'failed') : 'done',
@@ -1231,7 +1235,8 @@ class WireStep extends Step<WireState> {
     if (call && turn) this.showDecision(turn, call, payload.response === 'reject');
   }
   showDecision(turn: WireTurn, call: WireCall, isRefused: boolean): void {
-    if (call.ended) return;
+    // A stop refuses what is open, so that the turn ends; the user has not decided against the call.
+    if (call.ended || (isRefused && turn.phase === 'stopping')) return;
     call.decision = isRefused ? 'refused' : 'allowed';
     this.changeCall(turn, call.id, { status: isRefused ? 'rejected' : 'running' });
   }
