@@ -753,12 +753,16 @@ class AiSdk extends ShownMessage {
   }
   outcomeOf({ assembly, body }: ChatResponse): ResponseOutcome {
     if (body.isForeign) return { kind: 'failed', message: otherProtocol() };
-    const isMessageFlow = this.state.settings.toolFlow === 'user-message';
-    const errors = isMessageFlow ? assembly.errors.filter((text) => !text.includes(FRONTEND_TOOL)) : assembly.errors;
+    // The marker ends a response whose call we are to answer. Without such a call it is an error like any other, that says nothing.
+    const isOurTurn =
+      this.state.settings.toolFlow === 'user-message' ||
+      stepCalls(this.last, assembly).some((part) => part.providerExecuted !== true && part.state === 'input-available');
+    const errors = assembly.errors.filter((text) => !(isOurTurn && text.includes(FRONTEND_TOOL)));
     const [error] = errors;
     if (error !== undefined) {
       const text = error.trim();
-      return { kind: 'failed', message: text === '' || text === MASKED ? agentError() : text };
+      const isSilent = text === '' || text === MASKED || text.includes(FRONTEND_TOOL);
+      return { kind: 'failed', message: isSilent ? agentError() : text };
     }
     const waitsForTool = assembly.aborted?.reason?.includes(FRONTEND_TOOL) ?? false;
     if (assembly.aborted && !waitsForTool) return { kind: 'aborted', reason: assembly.aborted.reason };
