@@ -293,6 +293,8 @@ function applyOutcome(
     part.approval = approvalOf(chunk);
   } else if (chunk.type === 'tool-output-denied') {
     part.state = 'output-denied';
+    // Servers of version 6 refuse a denied call whose approval is not answered, for example after our stop.
+    if (part.approval) part.approval = { ...part.approval, approved: false };
   } else if (chunk.type === 'tool-output-available' || part.state !== 'output-error') {
     // Versions 5 and 6 send a masked second error for input that was bad: the first text stays.
     if (chunk.type === 'tool-output-available') {
