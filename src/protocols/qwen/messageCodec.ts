@@ -310,7 +310,9 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   const diffs = status === 'done' ? diffsOf(line, how, cwd) : wasRefused && how.before !== undefined ? proposedBy(how, cwd) : [];
   const whole = textOf(block.content);
   const isReport = how.use?.work === 'agent' && withoutFrame(whole) !== whole;
-  const contents = contentOf(block.content).flatMap((one) => forPeople(one, block.is_error === true, isReport));
+  const contents = contentOf(block.content)
+    .flatMap((one) => forPeople(one, block.is_error === true, isReport))
+    .filter((one) => !(wasRefused && one.type === 'text' && OURS_ALONE.test(one.text)));
   const words = contents.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
   // A failure is shown once: as the error if it is short enough. The output of a command stays output.
   const asError = status === 'failed' && how.use?.work !== 'shell' && words.length <= ERROR_TEXT;
@@ -372,6 +374,8 @@ function withoutFrame(text: string): string {
 /** Words that we, or an agent, say to the model about a call that was not carried out. */
 const TO_THE_MODEL =
   /(?:Error: )?Request aborted\.?|The user (?:did not allow this|stopped the turn)\.|The turn is over\.|Too late\.|The conversation was ended\./gi;
+/** The whole text is what we say to the model when the user gave no words. */
+const OURS_ALONE = /^\s*(?:The user (?:did not allow this|stopped the turn)|The turn is over|Too late|The conversation was ended)\.\s*$/;
 const SENTENCE = /[^.\n]+\.?/g;
 const ADVICE = /\b(?:do not|don't) (?:retry|try again)\b/i;
 /** Qwen Code's text about a call that was not carried out, without the part for its model. */
