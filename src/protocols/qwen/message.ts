@@ -1108,9 +1108,12 @@ export function replay(entries: readonly Entry[], cwd: string): readonly Session
   const events: SessionEvent[] = [];
   let step = new MessageStep(state, 0);
   const told = () => events.push(...step.effects.flatMap((effect) => (effect.do === 'emit' ? [effect.event] : [])));
-  for (const { id, at, said } of entries) {
+  const stopped = stoppedCalls(entries);
+  const finish = () => step.finish(state.turn?.phase === 'stopping' ? 'cancelled' : 'done');
+  for (const one of entries) {
+    const { id, at, said } = one;
     if (!said) continue;
-    if (said.who === 'user') step.finish('done');
+    if (said.who === 'user') finish();
     told();
     step = new MessageStep(state, at);
     if (said.who === 'stop') step.finish('cancelled');
@@ -1118,11 +1121,29 @@ export function replay(entries: readonly Entry[], cwd: string): readonly Session
     else if (said.who === 'agent') {
       if (!state.turn) step.begin(id, 'record', []);
       step.wholeBlocks(said.line, state.turn?.id ?? id);
-    } else if (state.turn) step.onUser(said.line);
+    } else if (state.turn) {
+      if (stopped.has(one)) state.turn.phase = 'stopping';
+      step.onUser(said.line);
+    }
   }
-  step.finish('done');
+  finish();
   told();
   return events;
+}
+/** The results of the calls with which a turn was stopped: the agent says so in the next line, or in the result when it said nothing more. */
+function stoppedCalls(entries: readonly Entry[]): ReadonlySet<Entry> {
+  const found = new Set<Entry>();
+  let next: 'prompt' | 'stop' | 'agent' = 'prompt';
+  for (const one of entries.toReversed()) {
+    const { said } = one;
+    if (!said) continue;
+    if (said.who !== 'tool') next = said.who === 'user' ? 'prompt' : said.who;
+    else if (next === 'stop' || (next === 'prompt' && said.stopped)) {
+      found.add(one);
+      next = 'stop';
+    }
+  }
+  return found;
 }
 const NO_SETUP: Omit<QwenState['setup'], 'cwd'> = {
   command: '',

@@ -307,7 +307,7 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   if (!callId) return [];
   const status = statusOf(block, line, callId, how);
   const wasRefused = status === 'rejected' || status === 'cancelled';
-  const diffs = status === 'done' ? diffsOf(line, how, cwd) : wasRefused && how.before !== undefined ? proposedBy(how, cwd) : [];
+  const diffs = status === 'done' || (wasRefused && how.recorded) ? diffsOf(line, how, cwd) : wasRefused ? proposedBy(how, cwd) : [];
   const whole = textOf(block.content);
   const isReport = how.use?.work === 'agent' && withoutFrame(whole) !== whole;
   const contents = contentOf(block.content)
@@ -376,6 +376,8 @@ const TO_THE_MODEL =
   /(?:Error: )?Request aborted\.?|The user (?:did not allow this|stopped the turn)\.|The turn is over\.|Too late\.|The conversation was ended\./gi;
 /** The whole text is what we say to the model when the user gave no words. */
 const OURS_ALONE = /^\s*(?:The user (?:did not allow this|stopped the turn)|The turn is over|Too late|The conversation was ended)\.\s*$/;
+/** The whole text is what we say to the model about a call that nobody refused. */
+const ENDED_BY_US = /^\s*(?:The user stopped the turn|The turn is over|Too late|The conversation was ended)\.\s*$/;
 const SENTENCE = /[^.\n]+\.?/g;
 const ADVICE = /\b(?:do not|don't) (?:retry|try again)\b/i;
 /** Qwen Code's text about a call that was not carried out, without the part for its model. */
@@ -399,20 +401,27 @@ function forPeople(content: Content, isError: boolean, isReport: boolean): reado
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
+/** Claude Code's word for a call that a user or a rule refused. */
+const BY_REFUSAL = 'permission-rule';
 /** How agents begin the result of a call that was refused, and what else ended it before it ran. */
 const REJECTED = /^\[Operation Cancelled\]|^The user doesn't want to proceed with this tool use/;
-const ABORTED = /aborted|stopped the turn|turn is over|Too late|answered in time|time(?:d )?out|conversation was ended/i;
+const ABORTED =
+  /aborted|stopped while running|stopped the turn|turn is over|Too late|answered in time|time(?:d )?out|conversation was ended/i;
 function statusOf(block: Block, line: UserLine, callId: CallId, how: Ending): ToolCall['status'] {
   if (how.applied) return 'done';
   if (!block.is_error) return 'done';
   if (how.refused) return 'rejected';
   const meta = metaOf(line, callId);
-  if (meta?.non_execution_kind === 'permission-rule' || (meta?.permission_decision?.decision === 'reject' && !how.stopping))
-    return 'rejected';
+  const kind = meta?.non_execution_kind;
+  if (kind === BY_REFUSAL || (meta?.permission_decision?.decision === 'reject' && !how.stopping)) return 'rejected';
   const words = textOf(block.content);
-  if (how.recorded && REJECTED.test(words) && !ABORTED.test(words)) return 'rejected';
-  if (meta?.non_execution_kind || words.startsWith(CANCELLED)) return 'cancelled';
-  return how.stopping ? 'cancelled' : 'failed';
+  if (how.recorded && !how.stopping && readsAsRefusal(kind, words)) return 'rejected';
+  if (kind || REJECTED.test(words)) return 'cancelled';
+  // A kept failure before a stop is one: the agent's own words tell what it stopped.
+  return how.stopping && !how.recorded ? 'cancelled' : 'failed';
+}
+function readsAsRefusal(kind: string | null | undefined, words: string): boolean {
+  return (kind ? kind === 'user-rejected' : REJECTED.test(words)) && !ABORTED.test(words);
 }
 
 /** The agent's own account of the edit where it gives one, else what the input does to the file as it was. */
@@ -432,9 +441,9 @@ function diffsOf(line: UserLine, how: Ending, cwd: string): readonly Diff[] {
   return how.use ? proposalOf(how.use, how.before, cwd) : [];
 }
 
-/** The changes proposed by a call that was not carried out. */
+/** The changes proposed by a call that was not carried out, as far as its file was read. */
 function proposedBy({ use, before }: Ending, cwd: string): readonly Diff[] {
-  return use ? proposalOf(use, before, cwd) : [];
+  return use && before !== undefined ? proposalOf(use, before, cwd) : [];
 }
 
 function hunkDiff(path: string, hunk: { readonly oldStart: number; readonly newStart: number; readonly lines: readonly string[] }): Diff {
@@ -642,7 +651,12 @@ export type Said =
   /** The user stopped the turn. */
   | { readonly who: 'stop' }
   | { readonly who: 'agent'; readonly line: AssistantLine }
-  | { readonly who: 'tool'; readonly line: UserLine };
+  | {
+      readonly who: 'tool';
+      readonly line: UserLine;
+      /** The call was stopped, by what its own line says. */
+      readonly stopped: boolean;
+    };
 
 const id = z.string().check(z.maxLength(1024));
 const entry = z.object({
@@ -655,7 +669,11 @@ const entry = z.object({
   isSidechain: maybe(z.boolean()),
   message: z.optional(z.unknown()),
   toolUseResult: z.optional(z.unknown()),
+  toolDenialKind: z.optional(z.unknown()),
+  permissionDecision: z.optional(z.unknown()),
+  toolCallResult: z.optional(z.unknown()),
 });
+type EntryLine = z.infer<typeof entry>;
 /** Qwen Code keeps what the model's own interface calls parts. */
 const part = z.object({
   text: maybe(z.string()),
@@ -680,7 +698,8 @@ export function entryIn(text: string): Entry | undefined {
   };
 }
 
-function saidIn({ type, message, toolUseResult }: z.infer<typeof entry>): Said | undefined {
+function saidIn(found: EntryLine): Said | undefined {
+  const { type, message } = found;
   const inParts = parts.safeParse(message);
   const spoken = inParts.success ? blocksOf(inParts.data.parts) : spokenContent.safeParse(message).data?.content;
   if (spoken === undefined) return undefined;
@@ -690,10 +709,63 @@ function saidIn({ type, message, toolUseResult }: z.infer<typeof entry>): Said |
   }
   if (type !== 'user' && type !== 'tool_result') return undefined;
   if (typeof spoken !== 'string' && spoken.some((one) => one.type === 'tool_result')) {
-    const line = userLine.safeParse({ type: 'user', message: { content: spoken }, tool_use_result: toolUseResult });
-    return line.success ? { who: 'tool', line: line.data } : undefined;
+    return resultIn(found, spoken);
   }
   return promptIn(typeof spoken === 'string' ? spoken : spoken.map((one) => one.text ?? '').join('\n'));
+}
+
+/** The result of a call, with the agent's notes on it in the shape of a live line. A note is about the one result of its line. */
+function resultIn(found: EntryLine, content: readonly Block[]): Said | undefined {
+  const results = content.filter((one) => one.type === 'tool_result');
+  const only = results.length === 1 ? results[0] : undefined;
+  const note = only ? (qwenNote(found, only) ?? claudeNote(found, only)) : {};
+  const line = userLine.safeParse({
+    type: 'user',
+    message: { content },
+    tool_use_result: note.edit ?? found.toolUseResult,
+    tool_result_meta: note.kind === undefined ? undefined : [{ id: only?.tool_use_id, non_execution_kind: note.kind, ...note.more }],
+  });
+  return line.success ? { who: 'tool', line: line.data, stopped: note.stopped === true } : undefined;
+}
+
+/** What an agent notes beside a kept result. */
+interface KeptNote {
+  /** Why the call was not carried out. */
+  readonly kind?: string;
+  readonly more?: object;
+  readonly stopped?: boolean;
+  readonly edit?: object;
+}
+const decided = z.object({ decision: z.string(), source: maybe(z.string()) });
+
+/** Claude Code names who refused a call; for one that was stopped it gives the kind alone. */
+function claudeNote({ toolDenialKind, permissionDecision }: EntryLine, block: Block): KeptNote {
+  const kind = typeof toolDenialKind === 'string' ? toolDenialKind : undefined;
+  const decision = decided.safeParse(permissionDecision).data;
+  const isRefused = decision?.decision === 'reject' && decision.source !== 'user_abort';
+  const said = isRefused ? BY_REFUSAL : kind;
+  if (said === undefined) return {};
+  if (ENDED_BY_US.test(textOf(block.content))) return { kind: 'cancelled' };
+  return { kind: said, ...(isRefused ? { more: { permission_decision: decision } } : {}) };
+}
+
+const callResult = z.object({
+  callId: id,
+  status: maybe(z.string()),
+  executionStatus: maybe(z.string()),
+  resultDisplay: z.optional(z.unknown()),
+});
+const fileDisplay = z.object({ filePath: z.string(), originalContent: z.nullable(z.string()), newContent: z.string() });
+
+/** Qwen Code notes whether a call was started, and for an edit the file's text before and after it; undefined for lines of others. */
+function qwenNote({ toolCallResult }: EntryLine, block: Block): KeptNote | undefined {
+  const result = callResult.safeParse(toolCallResult).data;
+  if (!result || result.callId !== block.tool_use_id) return undefined;
+  const file = fileDisplay.safeParse(result.resultDisplay).data;
+  const edit = file ? { edit: { filePath: file.filePath, originalFile: file.originalContent, content: file.newContent } } : {};
+  if (result.status !== 'cancelled' || result.executionStatus == null) return edit;
+  const isRefused = result.executionStatus === 'not_started' && !ABORTED.test(textOf(block.content));
+  return isRefused ? { ...edit, kind: BY_REFUSAL } : { ...edit, kind: 'cancelled', stopped: true };
 }
 
 /** The text that the user typed; the agent marks commands, and its own additions, by tags. */

@@ -134,6 +134,162 @@ test('a refused call of a kept conversation is rejected, in the words of either 
   );
 });
 
+/** The turns of a conversation: how each ended, and how each of its calls did, with what its card shows. */
+const ends = (session: Awaited<ReturnType<typeof shown>>) =>
+  session.turns.map((turn) => [
+    turn.status,
+    ...callsOf(turn).map((call) => ({
+      status: call.status,
+      ...(call.error ? { error: call.error.message } : {}),
+      shows: call.output.map((one) =>
+        one.kind === 'diff'
+          ? [one.diff.before, one.diff.after]
+          : one.kind === 'content' && one.content.type === 'text'
+            ? one.content.text
+            : one.kind,
+      ),
+    })),
+  ]);
+
+// The lines of Claude Code 2.1.330 and Qwen Code 0.24.4, without the members that nobody reads.
+const bash = (id: string) => agent({ type: 'tool_use', id, name: 'Bash', input: { command: 'make' } });
+const writes = (id: string) => agent({ type: 'tool_use', id, name: 'Write', input: { file_path: '/w/notes.md', content: '# Notes\n' } });
+const failed = (id: string, content: string, more: object) =>
+  line('user', { role: 'user', content: [{ type: 'tool_result', content, is_error: true, tool_use_id: id }] }, more);
+const refused = (id: string, words: string) =>
+  failed(id, words, {
+    toolUseResult: `Error: ${words}`,
+    toolDenialKind: 'permission-rule',
+    holdsPersonsWords: true,
+    permissionDecision: { decision: 'reject', source: 'user_reject', reasonCode: 'unknown' },
+  });
+const STOP =
+  "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed.";
+const RAN =
+  ' Correction to the text above: this call was stopped while running, not refused before it ran. It may have run in part or in full, and its changes may have been written.';
+const stopped = (id: string, words: string, more: object = {}) =>
+  failed(id, words, { toolUseResult: 'User rejected tool use', toolDenialKind: 'user-rejected', ...more });
+const interrupted = () => line('user', { role: 'user', content: [{ type: 'text', text: '[Request interrupted by user for tool use]' }] });
+
+test('Claude Code: what was refused stays rejected with its diff and the words of the user; what was stopped is cancelled', async (t) => {
+  const base = folder(t);
+  count = 0;
+  const all = [
+    ...[person('run'), bash('c1'), refused('c1', 'The user did not allow this.'), agent({ type: 'text', text: 'Well.' })],
+    ...[person('write'), writes('c2'), refused('c2', 'The user did not allow this.'), agent({ type: 'text', text: 'Well.' })],
+    ...[person('write'), writes('c3'), refused('c3', 'use tabs please'), agent({ type: 'text', text: 'Well.' })],
+    ...[person('run long'), bash('c4'), stopped('c4', STOP + RAN), interrupted()],
+    ...[person('ask'), bash('c5'), stopped('c5', STOP, { toolDenialBeforeRun: true }), interrupted()],
+    ...[person('two'), bash('c6'), bash('c7'), refused('c6', 'not this one'), stopped('c7', STOP), interrupted()],
+    ...[person('end'), bash('c8'), refused('c8', 'The conversation was ended.')],
+    ...[person('no'), bash('c9'), stopped('c9', STOP), agent({ type: 'text', text: 'Well.' })],
+    ...[person('fail'), bash('c10'), failed('c10', 'Too late.', {}), interrupted()],
+  ];
+  writeFileSync(path.join(base, 'k.jsonl'), kept(all));
+  const diff = ['', '# Notes\n'];
+  assert.deepEqual(ends(await shown(base, 'k')), [
+    ['done', { status: 'rejected', shows: [] }],
+    ['done', { status: 'rejected', shows: [diff] }],
+    ['done', { status: 'rejected', shows: [diff, 'use tabs please'] }],
+    ['cancelled', { status: 'cancelled', shows: [] }],
+    ['cancelled', { status: 'cancelled', shows: [] }],
+    ['cancelled', { status: 'rejected', shows: ['not this one'] }, { status: 'cancelled', shows: [] }],
+    ['done', { status: 'cancelled', shows: [] }],
+    ['done', { status: 'rejected', shows: [] }],
+    ['cancelled', { status: 'failed', error: 'The agent reports an error.', shows: ['Too late.'] }],
+  ]);
+});
+
+const does = (id: string, name: string, args: object) =>
+  line('assistant', { role: 'model', parts: [{ functionCall: { id, name, args } }] });
+const says = () => line('assistant', { role: 'model', parts: [{ text: 'Well.' }] });
+const asks = (text: string) => line('user', { role: 'user', parts: [{ text }] });
+const told = (id: string, response: object, more: object) =>
+  line('tool_result', { role: 'user', parts: [{ functionResponse: { id, response } }] }, { toolCallResult: { callId: id, ...more } });
+const came = (id: string, error: string, more: object) => told(id, { error }, more);
+const notStarted = { status: 'cancelled', executionStatus: 'not_started' };
+const EDIT = {
+  fileDiff: 'Index: notes.md',
+  fileName: 'notes.md',
+  filePath: '/w/notes.md',
+  originalContent: '# Old\n',
+  newContent: '# Notes\n',
+};
+
+test('Qwen Code: a refused edit keeps its diff; a turn that ends with a stopped call is cancelled', async (t) => {
+  const base = folder(t);
+  count = 0;
+  const write = (id: string) => does(id, 'write_file', { file_path: '/w/notes.md', content: '# Notes\n' });
+  const run = (id: string) => does(id, 'run_shell_command', { command: 'make' });
+  const ran =
+    'The tool had already completed; its output was discarded. User intentionally cancelled. Stop and await further instructions; do not retry.';
+  const all = [
+    ...[
+      asks('write'),
+      write('c1'),
+      came('c1', '[Operation Cancelled] Reason: The user did not allow this.', { ...notStarted, resultDisplay: EDIT }),
+    ],
+    says(),
+    ...[
+      asks('write'),
+      write('c2'),
+      came('c2', '[Operation Cancelled] Reason: use tabs please', { ...notStarted, resultDisplay: EDIT }),
+      says(),
+    ],
+    ...[asks('run'), run('c3'), came('c3', `[Operation Cancelled] Reason: ${ran}`, { status: 'cancelled', executionStatus: 'cancelled' })],
+    ...[asks('ask'), run('c4'), came('c4', '[Operation Cancelled] Reason: Error: Request aborted', notStarted)],
+    ...[
+      asks('late'),
+      run('c5'),
+      came('c5', `[Operation Cancelled] Reason: ${ran}`, { status: 'cancelled', executionStatus: 'cancelled' }),
+      says(),
+    ],
+    ...[
+      asks('edit'),
+      write('c6'),
+      came('c6', 'no such text', { status: 'error', executionStatus: 'not_started', resultDisplay: 'no such text' }),
+    ],
+    ...[
+      asks('yes'),
+      write('c7'),
+      told('c7', { output: 'Written.' }, { status: 'success', executionStatus: 'success', resultDisplay: EDIT }),
+    ],
+  ];
+  writeFileSync(path.join(base, 'k.jsonl'), kept(all));
+  const diff = ['# Old\n', '# Notes\n'];
+  const gone = 'The tool had already completed; its output was discarded. User intentionally cancelled.';
+  assert.deepEqual(ends(await shown(base, 'k')), [
+    ['done', { status: 'rejected', shows: [diff] }],
+    ['done', { status: 'rejected', shows: [diff, 'use tabs please'] }],
+    ['cancelled', { status: 'cancelled', shows: [gone] }],
+    ['cancelled', { status: 'cancelled', shows: [] }],
+    ['done', { status: 'cancelled', shows: [gone] }],
+    ['done', { status: 'failed', error: 'no such text', shows: [] }],
+    ['done', { status: 'done', shows: [diff, 'Written.'] }],
+  ]);
+});
+
+test('notes of a kept line that cannot be read, or are about another call, say nothing: its words do', async (t) => {
+  const base = folder(t);
+  const words = '[Operation Cancelled] Reason: no';
+  const notes = [
+    { toolDenialKind: { a: 1 }, permissionDecision: 7 },
+    { permissionDecision: { decision: ['reject'] } },
+    { toolCallResult: 'cancelled' },
+    { toolCallResult: { callId: 'other', status: 'cancelled', executionStatus: 'cancelled' } },
+    { toolCallResult: { callId: 'c', status: 'cancelled', executionStatus: 'not_started', resultDisplay: { ...EDIT, newContent: 1 } } },
+  ];
+  for (const [at, note] of notes.entries()) {
+    count = 0;
+    writeFileSync(path.join(base, `k${at}.jsonl`), kept([person('write'), writes('c'), failed('c', words, note)]));
+    assert.deepEqual(
+      ends(await shown(base, `k${at}`)),
+      [['done', { status: 'rejected', shows: [['', '# Notes\n'], 'no'] }]],
+      JSON.stringify(note),
+    );
+  }
+});
+
 test('the list: newest first, named by what was said first; other files and keys that are paths are nothing', async (t) => {
   const base = folder(t);
   count = 0;
