@@ -18,19 +18,33 @@ describe('a commit message from the agent', () => {
   };
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, stdio: 'pipe' });
 
-  before(async () => {
+  // The repositories are beside the folder of the window.
+  const anywhere = (value: string | undefined) =>
+    vscode.workspace.getConfiguration('git').update('openRepositoryInParentFolders', value, vscode.ConfigurationTarget.Global);
+  before(() => anywhere('always'));
+  after(() => anywhere(undefined));
+
+  // A box of its own for each: the editor tells of a text that was set a moment later, and an older one would come back.
+  beforeEach(async () => {
+    shown = 0;
     folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'parley-commit-')));
     git('init', '--quiet');
     await repositories();
     type Git = { getAPI(version: 1): { openRepository(uri: vscode.Uri): Promise<GitRepository | null> } };
     const api = vscode.extensions.getExtension<Git>('vscode.git')?.exports.getAPI(1);
-    repository = (await api?.openRepository(vscode.Uri.file(folder))) ?? assert.fail('git opens no repository');
+    assert.ok(api, 'the editor has git');
+    // While the editor's git looks for the repositories of its own folders, it opens no other.
+    let opened: GitRepository | null = null;
+    for (; !opened; await new Promise((resolve) => setTimeout(resolve, 50))) opened = await api.openRepository(vscode.Uri.file(folder));
+    repository = opened;
   });
-  beforeEach(() => {
-    shown = 0;
-    repository.inputBox.value = '';
-  });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+  function stage(): void {
+    writeFileSync(path.join(folder, 'a.txt'), 'staged\n');
+    git('add', 'a.txt');
+    writeFileSync(path.join(folder, 'a.txt'), 'staged\nnot staged\n');
+  }
 
   /** Asks for a message; `answer` gets what was sent, and ends the turn as it says. */
   async function asked(
@@ -71,9 +85,7 @@ describe('a commit message from the agent', () => {
   });
 
   it('writes the last text of the answer to what is staged into the box, and leaves the user where they are', async () => {
-    writeFileSync(path.join(folder, 'a.txt'), 'staged\n');
-    git('add', 'a.txt');
-    writeFileSync(path.join(folder, 'a.txt'), 'staged\nnot staged\n');
+    stage();
     const prompts = await asked(([text, file]) => {
       assert.ok(text?.type === 'text' && /commit message/.test(text.text));
       assert.ok(file?.type === 'file' && /^\+staged$/m.test(file.text ?? '') && !/not staged/.test(file.text ?? ''));
@@ -83,6 +95,7 @@ describe('a commit message from the agent', () => {
   });
 
   it('keeps what the user writes meanwhile', async () => {
+    stage();
     await asked(() => {
       repository.inputBox.value = 'by hand';
       return { text: 'by the agent' };
@@ -92,11 +105,13 @@ describe('a commit message from the agent', () => {
 
   for (const status of ['failed', 'cancelled'] as const)
     it(`writes nothing and shows the chat when the turn is ${status}`, async () => {
+      stage();
       await asked(() => ({ text: 'half a mess', status }));
       assert.deepEqual([repository.inputBox.value, shown], ['', 1]);
     });
 
   it('takes all changes where none are staged', async () => {
+    stage();
     git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '-m', 'first');
     await asked(([, file]) => {
       assert.ok(file?.type === 'file' && /^\+not staged$/m.test(file.text ?? ''));
