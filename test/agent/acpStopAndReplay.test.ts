@@ -151,7 +151,10 @@ test("a command is asked about as its line, and the client runs it in the agent'
       const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [] });
       assert.equal((await say(agent, sessionId, 'run `npm test`')).stopReason, 'end_turn');
       assert.deepEqual(asked, [{ command: 'npm test' }]);
-      assert.deepEqual(created, [{ command: '/usr/local/bin/zsh', args: ['-c', 'npm test'] }]);
+      if (process.platform === 'win32') {
+        assert.match(created.map(({ command }) => command).join(), /^[^,]*\\(?:pwsh|powershell|bash)\.exe$/i);
+        assert.match(created[0]?.args?.at(-1) ?? '', /npm test/);
+      } else assert.deepEqual(created, [{ command: '/usr/local/bin/zsh', args: ['-c', 'npm test'] }]);
     },
     { terminals, env: { SHELL: '/usr/local/bin/zsh' } },
   );
