@@ -15,7 +15,7 @@ test(
     const composer = chat.frame.getByRole('textbox', { name: '给智能体的消息' });
     await composer.waitFor();
     assert.equal(await chat.frame.locator('html').getAttribute('lang'), 'zh-cn');
-    await chat.frame.getByText('或者先随便看看').waitFor();
+    await chat.frame.getByText('试试这些').waitFor();
     await window.pictures('chinese-welcome');
     const say = async (text: string) => {
       await composer.fill(text);

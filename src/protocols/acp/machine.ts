@@ -1578,9 +1578,10 @@ class AcpStep extends Step<AcpState> {
     this.askFolder(id, job, created.outside, { title: t('Run in terminal'), toolKind: 'execute', detail });
   }
   /** Why the user is asked about a command in spite of all rules: it is, or changes, what they have refused in this turn. */
-  against({ line, turnId }: CommandJob): Against | undefined {
+  against({ line, command, args, turnId }: CommandJob): Against | undefined {
     const decided = this.decidedIn(turnId);
-    return decided && refusedIn(line, decided);
+    // The refusal may have named the shell as well, which the line leaves out.
+    return decided && (refusedIn(line, decided) ?? refusedIn([command, ...args].join(' '), decided));
   }
   /** An answer about a refused command holds for the turn. */
   commandDecided(id: string, job: CommandJob, isAllowed: boolean): void {
