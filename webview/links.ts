@@ -17,7 +17,7 @@ export function targetOf(href: string): Target | undefined {
     const path = pathOfUri(uri);
     return path === uri ? undefined : fileTarget(fragment === undefined ? path : `${path}#${fragment}`);
   }
-  if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !/^[a-z]:[\\/]/i.test(address) && !/^[^/\\:]*\.\w+:\d+(?::\d+)?$/.test(address))
+  if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !/^[a-z]:(?:[\\/]|%5c)/i.test(address) && !/^[^/\\:]*\.\w+:\d+(?::\d+)?$/.test(address))
     return undefined;
   return fileTarget(decoded(address));
 }
@@ -26,7 +26,7 @@ export function targetOf(href: string): Target | undefined {
 function fileTarget(address: string): Target | undefined {
   const found = /^(.+?)(?:#L?(\d+)(?:[-:,].*)?|:(\d+)(?:[:-]\d+)*)?$/.exec(address);
   const path = found?.[1]?.split('?')[0];
-  if (!path || /[\0\r\n]/.test(path)) return undefined;
+  if (!path || /\p{Cc}/u.test(path)) return undefined;
   const line = Number(found?.[2] ?? found?.[3] ?? 0);
   return line > 0 ? { kind: 'file', path, line } : { kind: 'file', path };
 }

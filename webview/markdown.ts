@@ -45,6 +45,7 @@ export function drawBlocks(blocks: readonly Token[]): DocumentFragment {
     ALLOWED_ATTR: ['href', 'title', 'start', 'align'],
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
+    ALLOWED_URI_REGEXP: ADDRESSES,
   });
   for (const link of fragment.querySelectorAll('a')) aim(link);
   for (const code of fragment.querySelectorAll('code')) offerPath(code);
@@ -52,6 +53,9 @@ export function drawBlocks(blocks: readonly Token[]): DocumentFragment {
   for (const table of fragment.querySelectorAll('table')) frameTable(table);
   return fragment;
 }
+
+/** What may be an address: the web, mail, a file with or without scheme and drive, `a.ts:12`. `aim` decides, and leaves none in the page but the web's. */
+const ADDRESSES = /^(?:(?:https?|mailto|file):|[a-z]:(?:[\\/]|%5c)|[^a-z]|[a-z+.-]+(?:[^a-z+.:-]|$)|[^/\\:]+\.\w+:\d)/i;
 
 const TAGS =
   'a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i ins kbd li mark ol p pre s small strong sub sup table tbody td th thead tr ul'.split(

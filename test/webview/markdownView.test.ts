@@ -2,7 +2,7 @@ import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { math } from '../../webview/bundles/math.ts';
-import { blocksOf } from '../../webview/markdown.ts';
+import { blocksOf, drawBlocks, targetAt } from '../../webview/markdown.ts';
 import { MarkdownView } from '../../webview/markdownView.ts';
 import { provide } from '../../webview/onDemand.ts';
 import { assertLinear } from '../attack/linear.ts';
@@ -177,6 +177,36 @@ test('nothing in a text can run, load or leave', () => {
       }
     }
   }
+});
+
+test('links to files of every system lead there, and those to anything else are text', () => {
+  const drawn = (href: string) => {
+    const fragment = drawBlocks(blocksOf(`[x](<${href}>)`, {}));
+    const link = fragment.querySelector('a');
+    const target = link ? targetAt(link) : undefined;
+    assert.equal(fragment.textContent?.trim(), 'x');
+    return [link?.getAttribute('href'), target?.kind === 'file' ? `${target.path}:${target.line ?? 0}` : target?.uri];
+  };
+  for (const [href, path] of [
+    ['src/a.ts#L7', 'src/a.ts:7'],
+    ['src\\main.ts#L1', 'src\\main.ts:1'],
+    ['a.ts:12', 'a.ts:12'],
+    ['C:\\ws\\a b.ts:3', 'C:\\ws\\a b.ts:3'],
+    ['c:/ws/a.ts#L2', 'c:/ws/a.ts:2'],
+    ['file:///home/me/a%20b.ts#L3', '/home/me/a b.ts:3'],
+    ['file://server/share/a.ts', '\\\\server\\share\\a.ts:0'],
+  ] as const)
+    assert.deepEqual(drawn(href), ['#', path], href);
+  for (const href of [
+    'javascript:alert(1)',
+    'java\tscript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'vscode://x/y',
+    'javascript.x:alert(1)',
+    'j:alert(1)',
+  ])
+    assert.deepEqual(drawn(href), [undefined, undefined], href);
 });
 
 test('a crowd of underscores and asterisks stays as it was written, and what stands beside it is drawn as ever', () => {
