@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -42,7 +43,7 @@ async function changed(t: TestContext) {
   writeFileSync(file('deleted.txt'), 'gone\n');
   writeFileSync(file('untouched.txt'), 'secret\n');
   const served = serving(t, folder);
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   const client = new AhpClient(served.host);
   await client.open();
   await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(root).href] });

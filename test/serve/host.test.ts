@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -31,7 +32,7 @@ function hosting(t: TestContext, folder = mkdtempSync(path.join(tmpdir(), 'serve
   );
   t.after(async () => {
     await served.end();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   });
   return { ...served, folder };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -87,8 +88,8 @@ async function opened(t: TestContext, tools: readonly Tool[] = []) {
   const folder = mkdtempSync(path.join(tmpdir(), 'ahp-client-'));
   const host = await hosting(t, folder);
   const window = windowOn(t, host.port, folder, undefined, TOKEN, tools);
-  // Last, as the host writes there until it is closed.
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  // Last, and again where it fails: the host writes there until it is closed, and what it has begun ends after that.
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   await window.until(({ link }) => link.state === 'ready');
   return { folder, host, window };
 }
