@@ -122,12 +122,33 @@ export async function conversationIn(folder: string, key: string): Promise<reado
     if (entry.said) last = entry;
     return false;
   });
-  const said: Entry[] = [];
+  const path: Entry[] = [];
   for (let one = last; one; one = one.after === undefined ? undefined : all.get(one.after)) {
     all.delete(one.id);
-    if (one.said) said.push(one);
+    path.push(one);
   }
-  return said.reverse();
+  const beside = resultsBeside(path, all.values());
+  return path.reverse().flatMap((one) => [...(one.said ? [one] : []), ...(beside.get(one.id) ?? [])]);
+}
+
+/** Results that follow a call on the path without being on it: of parallel calls, each follows its own call, and the path only the last (qwen.md §7). */
+function resultsBeside(path: readonly Entry[], others: Iterable<Entry>): ReadonlyMap<string, readonly Entry[]> {
+  const answered = new Set(path.flatMap(callsAnswered));
+  const found = new Map<string, Entry[]>(path.flatMap(({ id, said }) => (said?.who === 'agent' ? [[id, []]] : [])));
+  for (const other of others) {
+    const calls = callsAnswered(other);
+    if (calls.length === 0 || calls.some((call) => answered.has(call))) continue;
+    const after = other.after === undefined ? undefined : found.get(other.after);
+    if (!after) continue;
+    after.push(other);
+    for (const call of calls) answered.add(call);
+  }
+  return found;
+}
+
+function callsAnswered({ said }: Entry): readonly string[] {
+  const content = said?.who === 'tool' ? said.line.message.content : '';
+  return typeof content === 'string' ? [] : content.flatMap(({ tool_use_id: call }) => (typeof call === 'string' ? [call] : []));
 }
 
 async function firstPrompt(file: string): Promise<string | undefined> {

@@ -200,6 +200,26 @@ test('Claude Code: what was refused stays rejected with its diff and the words o
   ]);
 });
 
+test('Claude Code: of parallel calls each result follows its own call, and all are shown; a branch that was left is not', async (t) => {
+  const base = folder(t);
+  count = 0;
+  const done = (id: string, after: string) =>
+    line('user', { role: 'user', content: [{ type: 'tool_result', content: 'made', tool_use_id: id }] }, { parentUuid: after });
+  const all = [
+    ...[person('make both'), bash('c1'), bash('c2'), bash('c3')],
+    ...[done('c1', 'u2'), done('c2', 'u3'), done('c3', 'u4'), agent({ type: 'text', text: 'Well.' })],
+    ...[person('make'), bash('c4'), refused('c4', 'no')],
+    // The turn before was sent anew.
+    ...[person('make one', { parentUuid: 'u8' }), bash('c5'), done('c5', 'u13')],
+  ];
+  writeFileSync(path.join(base, 'k.jsonl'), kept(all));
+  const call = { status: 'done', shows: ['made'] };
+  assert.deepEqual(ends(await shown(base, 'k')), [
+    ['done', call, call, call],
+    ['done', call],
+  ]);
+});
+
 const does = (id: string, name: string, args: object) =>
   line('assistant', { role: 'model', parts: [{ functionCall: { id, name, args } }] });
 const says = () => line('assistant', { role: 'model', parts: [{ text: 'Well.' }] });
