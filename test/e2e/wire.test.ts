@@ -125,10 +125,10 @@ test(
     await window.openChat();
     await chat.say('plan it');
     await chat.frame
-      .getByText(/is starting \(3 s\)/)
+      .getByText(/Starting Kimi…/)
       .first()
       .waitFor();
-    await window.statusItem(/is starting \(3 s\)/).waitFor();
+    await window.statusItem(/Starting Kimi…/).waitFor();
     await window.pictures('wire-starting');
   }),
 );
