@@ -67,10 +67,10 @@ test(
     };
     await inTab.locator('.composer-text').click();
     await stop();
-    await inTab.locator('.turn.settled').last().getByText('Stopped').waitFor();
+    await inTab.locator('.turn.settled').last().locator('.ended', { hasText: 'Stopped' }).waitFor();
     assert.equal(await inSideBar.locator('[data-ask]').count(), 1, 'the other session waits on');
     await inSideBar.locator('.composer-text').click();
     await stop();
-    await inSideBar.locator('.turn.settled').last().getByText('Stopped').waitFor();
+    await inSideBar.locator('.turn.settled').last().locator('.ended', { hasText: 'Stopped' }).waitFor();
   }),
 );
