@@ -52,6 +52,14 @@ async function waiting(t: TestContext, ...lines: readonly Line[]) {
   return { ...agent, taskId, contextId, callId, decision };
 }
 
+/** The one thing told is the error, with the id of its request. */
+function assertRefused({ id, told }: Awaited<ReturnType<Awaited<ReturnType<typeof served>>['ask']>>, code: number): void {
+  assert.deepEqual(
+    told.map((one) => [one.id, one.error?.code]),
+    [[id, code]],
+  );
+}
+
 for (const [method, params] of [
   ['tasks/resubscribe', { id: 'nobody' }],
   ['message/stream', words('hi', { taskId: 'nobody' })],
@@ -59,11 +67,7 @@ for (const [method, params] of [
   test(`an error of ${method} carries the id of its request`, async (t) => {
     const { ask } = await served(t, ['Hello.']);
     await ask('tasks/get', { id: 'nobody' });
-    const { id, told } = await ask(method, params, 'text/event-stream');
-    assert.deepEqual(
-      told.map((one) => [one.id, one.error?.code]),
-      [[id, -32001]],
-    );
+    assertRefused(await ask(method, params, 'text/event-stream'), -32001);
   });
 
 test('a text to a task whose approval waits: the call is cancelled, told on the stream and kept in the task', async (t) => {
@@ -81,10 +85,7 @@ test('a text to a task whose approval waits: the call is cancelled, told on the 
 test('a decision that names another context is refused, and the call goes on waiting', async (t) => {
   const { ask, taskId, cwd, decision } = await waiting(t, 'Written.');
   const wrong = await ask('message/stream', decision({ contextId: 'another' }));
-  assert.deepEqual(
-    wrong.told.map((one) => [one.id, one.error?.code]),
-    [[wrong.id, -32602]],
-  );
+  assertRefused(wrong, -32602);
   assert.match((await ask('tasks/get', { id: taskId })).text, /"state":"input-required"/);
   await ask('message/stream', decision());
   assert.equal(existsSync(path.join(cwd, 'a.txt')), true);
@@ -100,10 +101,7 @@ for (const [why, data] of [
     const { ask, taskId, contextId, callId, cwd, decision } = await waiting(t, 'Written.');
     for (const method of ['message/stream', 'message/send']) {
       const wrong = await ask(method, message([{ kind: 'data', data: data(callId) }], { taskId, contextId }));
-      assert.deepEqual(
-        wrong.told.map((one) => [one.id, one.error?.code]),
-        [[wrong.id, -32602]],
-      );
+      assertRefused(wrong, -32602);
     }
     assert.match((await ask('tasks/get', { id: taskId })).text, /"state":"input-required"/);
     await ask('message/stream', decision());
