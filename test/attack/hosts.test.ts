@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -16,7 +14,7 @@ import type { Approval, Part, ToolCall, Turn } from '../../src/session/model.ts'
 import { newSession } from '../../src/session/reduce.ts';
 import { targetOf } from '../../webview/links.ts';
 import { AhpClient } from '../serve/ahpClient.ts';
-import { hosting } from '../serve/hosting.ts';
+import { hostFolder, hosting } from '../serve/hosting.ts';
 import { assertBrief, assertLinear } from './linear.ts';
 
 /** The room of hosts: an agent in the host, a host of agents, a client of ours, and files that somebody else has written. */
@@ -127,15 +125,12 @@ test('nonsense of another host is read or left out, and changes nothing else', (
 });
 
 async function opened(t: TestContext) {
-  const folder = mkdtempSync(path.join(tmpdir(), 'attack-hosts-'));
+  const folder = hostFolder();
   const secret = path.join(folder, 'secret.txt');
   writeFileSync(secret, 'secret-of-the-user');
   let ids = 0;
   const served = hosting(folder, Date.now, () => `id-${++ids}`);
-  t.after(async () => {
-    await served.end();
-    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
-  });
+  t.after(served.end);
   const client = new AhpClient(served.host);
   await client.open();
   await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });

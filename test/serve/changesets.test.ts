@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { ChangesetState } from '../../src/protocols/ahp/state.ts';
 import { AhpClient } from './ahpClient.ts';
-import { hosting } from './hosting.ts';
+import { hostFolder, hosting } from './hosting.ts';
 
 const SESSION = 'fake:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
 const CHAT = 'ahp-chat:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
@@ -35,7 +33,7 @@ function serving(t: TestContext, folder: string) {
 
 /** A session whose agent has changed one file, made another and deleted a third in its only turn. */
 async function changed(t: TestContext) {
-  const folder = mkdtempSync(path.join(tmpdir(), 'changesets-'));
+  const folder = hostFolder();
   const root = path.join(folder, 'work');
   const file = (name: string) => path.join(root, name);
   mkdirSync(root);
@@ -43,7 +41,6 @@ async function changed(t: TestContext) {
   writeFileSync(file('deleted.txt'), 'gone\n');
   writeFileSync(file('untouched.txt'), 'secret\n');
   const served = serving(t, folder);
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   const client = new AhpClient(served.host);
   await client.open();
   await client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: [pathToFileURL(root).href] });

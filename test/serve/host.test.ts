@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
@@ -14,13 +10,13 @@ import { terminalUri } from '../../src/serve/addresses.ts';
 import { listen } from '../../src/serve/listen.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
 import { AhpClient } from './ahpClient.ts';
-import { hosting as hostOver } from './hosting.ts';
+import { hostFolder, hosting as hostOver } from './hosting.ts';
 
 const SESSION = 'fake:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
 const CHAT = 'ahp-chat:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
 const TERMINAL = terminalUri('0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9', 'term');
 
-function hosting(t: TestContext, folder = mkdtempSync(path.join(tmpdir(), 'serve-'))) {
+function hosting(t: TestContext, folder = hostFolder()) {
   let count = 0;
   const served = hostOver(
     folder,
@@ -30,10 +26,7 @@ function hosting(t: TestContext, folder = mkdtempSync(path.join(tmpdir(), 'serve
       return `id-${count}`;
     },
   );
-  t.after(async () => {
-    await served.end();
-    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
-  });
+  t.after(served.end);
   return { ...served, folder };
 }
 

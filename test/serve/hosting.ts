@@ -1,4 +1,8 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { after } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { diskEffects } from '../../src/live/diskFiles.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
@@ -18,6 +22,15 @@ export const noPorts: Omit<Ports, 'tools'> = {
   files: { read: async () => '', write: async () => {} },
   terminals: { create: () => Promise.reject(new Error('none')) },
 };
+
+const folders: string[] = [];
+after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 10 }))));
+/** A folder for hosts, which goes when all tests of the file have ended: a host that is started again writes where an earlier one did. */
+export function hostFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'agent-host-'));
+  folders.push(folder);
+  return folder;
+}
 
 /** An agent host over one folder, with agents that are played by hand. Over the same folder again it is that host after a restart. */
 export function hosting(folder: string, now: () => number, newId: () => string) {

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
@@ -12,7 +9,7 @@ import { type Listening, listen } from '../../../src/serve/listen.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Approval, Question, Session, ToolCall } from '../../../src/session/model.ts';
 import { newSession, reduce } from '../../../src/session/reduce.ts';
-import { hosting as hostOver, noPorts } from '../../serve/hosting.ts';
+import { hostFolder, hosting as hostOver, noPorts } from '../../serve/hosting.ts';
 
 /* The client of an agent host and the host, over a real socket. */
 
@@ -85,11 +82,9 @@ function windowOn(
 }
 
 async function opened(t: TestContext, tools: readonly Tool[] = []) {
-  const folder = mkdtempSync(path.join(tmpdir(), 'ahp-client-'));
+  const folder = hostFolder();
   const host = await hosting(t, folder);
   const window = windowOn(t, host.port, folder, undefined, TOKEN, tools);
-  // Last, and again where it fails: the host writes there until it is closed, and what it has begun ends after that.
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   await window.until(({ link }) => link.state === 'ready');
   return { folder, host, window };
 }
