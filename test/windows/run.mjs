@@ -109,7 +109,7 @@ async function unitTests() {
   for await (const { file, seconds, notStarted, ok, skipped, name, why, text } of results(files)) {
     const source = sources.get(file);
     if (notStarted) {
-      console.log(`Wine could not start the process of ${source}: started once more`);
+      console.log(`Wine could not start a process of ${source}: run once more`);
       continue;
     }
     if (seconds !== undefined) {
