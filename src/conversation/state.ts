@@ -26,6 +26,12 @@ export function clear(table: Table<unknown>): void {
   for (const key of Object.keys(table)) delete table[key];
 }
 
+/** The first word of a name of a call or timer, and the rest, which may hold spaces: `tool x y` is `tool` and `x y`. */
+export function splitName(name: string): readonly [what: string, rest: string] {
+  const at = name.indexOf(' ');
+  return at < 0 ? [name, ''] : [name.slice(0, at), name.slice(at + 1)];
+}
+
 export interface Conversation {
   /** `left`: the user is gone, and the agent is still being stopped. `over`: nothing happens any more, and the driver releases everything. */
   phase: 'new' | 'opening' | 'ready' | 'left' | 'over';

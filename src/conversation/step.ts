@@ -2,7 +2,7 @@ import { t } from '../base/l10n.ts';
 import type { Refusal } from '../base/outcomes.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer } from '../session/intents.ts';
-import type { Ask, Content, Notice, Part, ToolCall } from '../session/model.ts';
+import type { Ask, Content, Notice, Part, Remedy, ToolCall } from '../session/model.ts';
 import type { Effect, Input, Machine, Port } from './machine.ts';
 import {
   type Call,
@@ -38,9 +38,10 @@ export const RESTART = 'restart';
  * One step of a conversation: the state it changes, the effects it wants, the time. It is made anew for each input and holds nothing else. A
  * protocol extends it with `take` and its own methods; whatever every protocol does stands here, in the order of a conversation.
  *
- * effects:  do · emit · log · timer · newId · open · close
+ * effects:  do · emit · log · timer · newId
+ * link:     open · close · linkClosed · cannotTakeUp
  * turns:    startTurn · endTurn · showActivity · clearActivity · enqueue · nextPrompt
- * stopping: startStopping · clearStop · offerRestart
+ * stopping: startStopping · clearStop · offerRestart · notStopping
  * parts:    text · addPart · notice · addCall · changeCall
  * requests of the agent: openRequest · answer · decline · closeRequest · refuse · port · drop
  * asks:     ask · replaceAsk · answerAsk · closeAsk · settle
@@ -84,6 +85,14 @@ export abstract class Step<S extends Conversation> {
     if (find(this.state.links, link) !== 'open') return;
     put(this.state.links, link, 'closing');
     this.do({ do: 'close', link });
+  }
+  /** Tells the user that the agent cannot be used any more, and what to do about it. */
+  linkClosed(reason: string, next: readonly Remedy[], detail?: string): void {
+    this.emit({ type: 'link.closed', reason, ...(detail ? { detail } : {}), next, at: this.now });
+  }
+  /** The agent does not have the conversation that was to be resumed; a new one begins. */
+  cannotTakeUp(why = ''): void {
+    this.notice('warn', t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why).trim());
   }
 
   // --- turns
@@ -138,6 +147,10 @@ export abstract class Step<S extends Conversation> {
   }
   offerRestart(turn: TurnState): void {
     this.showActivity(turn, t('The agent is not stopping.'));
+    this.notStopping(turn);
+  }
+  /** Offers the restart without a word about the turn's progress. */
+  notStopping(turn: TurnState): void {
     this.emit({ type: 'notice', notice: { level: 'warn', text: t('The agent is not stopping.'), next: ['restart'], turnId: turn.id } });
   }
 

@@ -211,9 +211,6 @@ class A2aStep extends Step<A2aState> {
     if (state.setup.resumeKey !== '' && typeof contextId !== 'string') this.cannotTakeUp();
     this.becomeReady(null);
   }
-  cannotTakeUp(): void {
-    this.notice('warn', t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', '').trim());
-  }
   /** Goes on with the task of an earlier window, where the agent still knows it. */
   takenUp(now: Incoming | null, problem: Problem | null): void {
     const { state } = this;
@@ -252,7 +249,7 @@ class A2aStep extends Step<A2aState> {
   }
   tellClosed(reason: string, detail: string | undefined, data: unknown): void {
     const next = (data as { readonly next?: readonly Remedy[] } | undefined)?.next ?? ['restart', 'showLog'];
-    this.emit({ type: 'link.closed', reason, ...(detail ? { detail } : {}), next, at: this.now });
+    this.linkClosed(reason, next, detail);
   }
   leave(): void {
     const { state } = this;

@@ -2,7 +2,7 @@ import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import { resolvePath } from '../../base/paths.ts';
 import type { Input, Machine, Port } from '../../conversation/machine.ts';
-import { find, keys, newTable, type OpenAsk, put, remove, type Table } from '../../conversation/state.ts';
+import { find, keys, newTable, type OpenAsk, put, remove, splitName, type Table } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Diff, Fault, Notice, Offers, ToolCall } from '../../session/model.ts';
@@ -246,7 +246,7 @@ class AcpStep extends Step<AcpState> {
       const detail = ((stderr ?? '').trim() || state.printed).slice(-2048).trim();
       const next = failure === 'missing' ? (['pickAgent', 'openSettings', 'restart'] as const) : (['restart', 'showLog'] as const);
       this.letGo();
-      this.emit({ type: 'link.closed', reason, ...(detail ? { detail } : {}), next, at: this.now });
+      this.linkClosed(reason, next, detail);
     }
     state.phase = 'over';
   }
@@ -273,7 +273,7 @@ class AcpStep extends Step<AcpState> {
   }
   /** The agent cannot be used. */
   failed(reason: string, next: Fault['next'] = ['restart', 'showLog', 'pickAgent']): void {
-    this.emit({ type: 'link.closed', reason, next, at: this.now });
+    this.linkClosed(reason, next);
     this.leave();
   }
   printed(text: string): void {
@@ -373,7 +373,7 @@ class AcpStep extends Step<AcpState> {
     const { resuming, agent } = state;
     if (!resuming || !agent) return this.newSession();
     if (!agent.can.load && !agent.can.resume) {
-      this.warn(t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', '').trim());
+      this.cannotTakeUp();
       return this.newSession();
     }
     const startedBy = state.startedAt ?? (resuming.history ? this.now : null);
@@ -448,7 +448,7 @@ class AcpStep extends Step<AcpState> {
     const why = faultOf(error).message;
     // Agents keep no record of a conversation in which nothing was said.
     const nothingSaid = !resuming.history && setup.startedAt === null && state.startedAt === null;
-    if (!nothingSaid) this.warn(t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', why));
+    if (!nothingSaid) this.cannotTakeUp(why);
     this.newSession();
   }
   /** The session could not be opened: a prompt that waits for it fails, and without one the agent cannot be used. */
@@ -726,11 +726,6 @@ class AcpStep extends Step<AcpState> {
     this.timer('stopping', this.limits.stopping);
     this.cancelAsks();
     for (const id of keys(this.state.terminals)) if (find(this.state.terminals, id)?.turnId === turn.id) this.stopCommand(id);
-  }
-  doesNotStop(): void {
-    const { turn } = this.state;
-    if (!turn) return;
-    this.emit({ type: 'notice', notice: { level: 'warn', text: t('The agent is not stopping.'), next: ['restart'], turnId: turn.id } });
   }
 
   // --- turns
@@ -1216,25 +1211,15 @@ class AcpStep extends Step<AcpState> {
   questions(): readonly Question[] {
     return Object.values(this.state.jobs).filter((job) => job.is === 'permission');
   }
-  /**
-   * Asks the user before a request is carried out. Rules never answer, because they are about the workspace.
-   */
-  mayI(id: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>, allow: string, reject = t('Reject')): void {
+  /** Asks the user before a request is carried out. Rules never answer, because they are about the workspace. */
+  mayI(id: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>, allow: string): void {
     const { turn } = this.state;
+    const place = { kind: 'approval', id: this.newId(), ...(turn ? { turnId: turn.id } : {}) } as const;
     const options: Approval['options'] = [
       { id: 'allow', label: allow, effect: 'allow_always' },
-      { id: 'reject', label: reject, effect: 'reject_once' },
+      { id: 'reject', label: t('Reject'), effect: 'reject_once' },
     ];
-    const shown = {
-      kind: 'approval',
-      id: this.newId(),
-      ...(turn ? { turnId: turn.id } : {}),
-      ...what,
-      options,
-      wordless: true,
-      ours: true,
-    } as const;
-    this.ask(shown, null, id);
+    this.ask({ ...place, ...what, options, wordless: true, ours: true }, null, id);
   }
   /** A late or doubled answer is dropped. One that does not fit leaves the ask open, with a notice. */
   answered(askId: string, answer: Answer): void {
@@ -1699,8 +1684,7 @@ class AcpStep extends Step<AcpState> {
   // --- replies and timers
 
   reply(call: string, result: unknown, error: Failure | undefined): void {
-    const [what = '', ...rest] = call.split(' ');
-    const id = rest.join(' ');
+    const [what, id] = splitName(call);
     const { state } = this;
     // Once the session is left, only its end is waited for.
     if (state.phase === 'left') return what === 'session/close' ? this.close(LINK) : undefined;
@@ -1766,8 +1750,8 @@ class AcpStep extends Step<AcpState> {
     }
   }
   elapsed(timer: string): void {
-    const [what = '', ...rest] = timer.split(' ');
-    const id = rest.join(' ');
+    const [what, id] = splitName(timer);
+    const { state } = this;
     switch (what) {
       case 'initialize':
         return this.failed(t('The agent did not answer within {0} s.', this.limits.initialize / 1000));
@@ -1778,7 +1762,7 @@ class AcpStep extends Step<AcpState> {
       case 'quiet':
         return this.settleQuiet();
       case 'stopping':
-        return this.doesNotStop();
+        return state.turn ? this.notStopping(state.turn) : undefined;
       case 'close':
         return this.close(LINK);
       case 'show':

@@ -13,6 +13,7 @@ import {
   type Prompt,
   put,
   remove,
+  splitName,
   type Table,
   type TurnState,
 } from '../../conversation/state.ts';
@@ -242,7 +243,7 @@ class AhpStep extends Step<AhpState> {
     });
   }
   reply(call: string, result: unknown, error: Failure | undefined): void {
-    const [what = '', rest = ''] = split(call);
+    const [what, rest] = splitName(call);
     if (what === 'read') return this.contentRead(rest, result, error);
     if (what === 'terminal') return this.terminalShown(rest, answers.subscribe.safeParse(result).data?.snapshot.state);
     if (what === 'tool') return this.toolRan(rest, result, error);
@@ -902,7 +903,7 @@ class AhpStep extends Step<AhpState> {
     this.timer('silence', null);
     if (state.turn) this.endTurn('failed', { error: { message: reason, next: ['retry'] } });
     this.settle('everything', 'withdrawn');
-    this.emit({ type: 'link.closed', reason, next: ['restart', 'showLog'], at: this.now });
+    this.linkClosed(reason, ['restart', 'showLog']);
     state.phase = find(state.links, HOST) === undefined ? 'over' : 'left';
     this.close(HOST);
   }
@@ -910,10 +911,6 @@ class AhpStep extends Step<AhpState> {
 
 export const ahpMachine = machineOf(AhpStep);
 
-function split(call: string): readonly [string, string] {
-  const at = call.indexOf(' ');
-  return at < 0 ? [call, ''] : [call.slice(0, at), call.slice(at + 1)];
-}
 /** Turns that are known from before the first that a chat of the most turns still has. */
 function turnsBefore(known: readonly { readonly id: string }[], { turns }: ChatState): number {
   return turns.length < MOST_TURNS

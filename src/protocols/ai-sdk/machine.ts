@@ -1,6 +1,6 @@
 import { agentError, t } from '../../base/l10n.ts';
 import type { Input } from '../../conversation/machine.ts';
-import { clear, find, newTurn, type OpenAsk, put, remove } from '../../conversation/state.ts';
+import { clear, find, newTurn, type OpenAsk, put, remove, splitName } from '../../conversation/state.ts';
 import { machineOf, Step } from '../../conversation/step.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
@@ -1478,7 +1478,7 @@ class AiSdk extends ShownMessage {
 
   reply(name: string, result: unknown, isError: boolean): void {
     const { turn } = this.state;
-    const [what = '', id = ''] = split(name);
+    const [what, id] = splitName(name);
     if (what === 'settings') return this.settingsRead(isError ? undefined : result);
     if (!turn) return;
     if (what === 'stop') return turn.phase === 'stopping' ? this.cancelled(turn) : undefined;
@@ -1494,7 +1494,7 @@ class AiSdk extends ShownMessage {
   }
   elapsed(name: string): void {
     const { turn } = this.state;
-    const [what = '', id = ''] = split(name);
+    const [what, id] = splitName(name);
     if (what === 'resume') return this.resumeAgain();
     if (!turn) return;
     if (what === 'farewell') return turn.phase === 'stopping' ? this.cancelled(turn) : undefined;
@@ -1535,9 +1535,4 @@ function isHeld(call: OwnCall, handing: Handing): boolean {
 }
 function notAvailable(part: ToolPart): string {
   return `Tool "${toolNameOf(part).slice(0, 100)}" is not available in this editor.`;
-}
-/** The first word of a name, and the rest: ids of calls may hold spaces. */
-function split(name: string): readonly [string, string] {
-  const at = name.indexOf(' ');
-  return at < 0 ? [name, ''] : [name.slice(0, at), name.slice(at + 1)];
 }

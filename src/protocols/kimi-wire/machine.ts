@@ -15,6 +15,7 @@ import {
   type Prompt,
   put,
   remove,
+  splitName,
   type Table,
   type TurnState,
 } from '../../conversation/state.ts';
@@ -474,7 +475,7 @@ class WireStep extends Step<WireState> {
     const message = failed?.message ?? '';
     this.log('error', `The handshake failed: ${message}`);
     const reason = t('{0} could not start: {1}', state.setup.command, message);
-    this.emit({ type: 'link.closed', reason, next: ['restart', 'showLog', 'pickAgent'], at: this.now });
+    this.linkClosed(reason, ['restart', 'showLog', 'pickAgent']);
   }
   stillWaiting(at: number): void {
     const { handshake, setup } = this.state;
@@ -564,8 +565,7 @@ class WireStep extends Step<WireState> {
     if (result?.status === 'cancelled') this.recordCutShort();
     if (failed) this.recordMissing();
     // A server begins a session of any name that it does not know.
-    if (result?.status === 'finished' && result.events === 0)
-      this.notice('warn', t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', '').trim());
+    if (result?.status === 'finished' && result.events === 0) this.cannotTakeUp();
     this.cutOff();
     this.ready(state.agent);
   }
@@ -786,9 +786,7 @@ class WireStep extends Step<WireState> {
   }
   reply(call: string, result: unknown, failed: Failure | undefined): void {
     const { state } = this;
-    const space = call.indexOf(' ');
-    const name = space < 0 ? call : call.slice(0, space);
-    const about = call.slice(space + 1);
+    const [name, about] = splitName(call);
     if (state.phase === 'left' && name !== 'prompt') return;
     if (name === 'tool') return this.toolAnswered(about, call, result as ToolReply | undefined, failed);
     if (name === 'legacy') return result === true && state.handshake ? this.connected(WITHOUT_HANDSHAKE) : undefined;

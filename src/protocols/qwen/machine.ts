@@ -246,8 +246,7 @@ class ProcessStep extends Step<QwenState> {
     this.state.key = null;
     this.state.brokeOff = false;
     this.state.unrecorded = false;
-    const text = t('The agent cannot take up this conversation, so it remembers nothing of it. {0}', '').trim();
-    this.emit({ type: 'notice', notice: { level: 'warn', text } });
+    this.cannotTakeUp();
     this.openProcess({ plain: false });
   }
   end(
@@ -257,13 +256,7 @@ class ProcessStep extends Step<QwenState> {
   ): void {
     const { command } = this.state.setup;
     const detail = detailOf({ command, args: agent.args }, how.words, how.code);
-    this.emit({
-      type: 'link.closed',
-      reason,
-      ...(detail === undefined ? {} : { detail }),
-      next: how.next ?? ['restart', 'showLog'],
-      at: this.now,
-    });
+    this.linkClosed(reason, how.next ?? ['restart', 'showLog'], detail);
     this.state.phase = 'over';
   }
 }

@@ -209,9 +209,7 @@ export abstract class QwenStep extends Step<QwenState> {
   }
   stopIsLate(): void {
     const { turn } = this.state;
-    if (turn?.phase !== 'stopping') return;
-    const text = t('The agent is not stopping.');
-    this.emit({ type: 'notice', notice: { level: 'warn', text, next: ['restart'], turnId: turn.id } });
+    if (turn?.phase === 'stopping') this.notStopping(turn);
   }
   clearStopTimer(): void {
     if (this.state.turn?.phase === 'stopping') this.timer('stop', null);
