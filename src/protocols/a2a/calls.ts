@@ -1,5 +1,6 @@
 import { agentError, t } from '../../base/l10n.ts';
 import { namedPath, pathInside } from '../../base/paths.ts';
+import type { Answer } from '../../session/intents.ts';
 import type { ApprovalDetail, Ask, Diff, Fault, Field, Location, Option, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { withArguments, withoutFolder } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
@@ -616,11 +617,10 @@ function withText(detail: ApprovalDetail, text: string): ApprovalDetail {
   return detail.type === 'edit' ? { ...detail, diffs: detail.diffs.map((diff) => ({ ...diff, after: lines(text) })) } : detail;
 }
 
-/** Answers to an agent's questions, as words for it. */
-export function wordsOfAnswers(
-  questions: readonly { readonly id: string; readonly label: string }[],
-  values: Readonly<Record<string, readonly string[]>>,
-): string {
+/** What the user says beside a decision, or answers to an agent's questions, as words for it. */
+export function wordsBeside(answer: Answer, { questions = [] }: Request): string | undefined {
+  if (answer.kind !== 'fields') return answer.kind === 'option' ? answer.feedback : undefined;
+  const { values } = answer;
   return questions.flatMap(({ id, label }) => (values[id]?.length ? [`${label} ${values[id].join(', ')}`] : [])).join('\n');
 }
 
@@ -634,6 +634,22 @@ export function allowanceKey(call: Snapshot): string {
         ? detail.diffs.map((diff) => diff.path).join('\n')
         : JSON.stringify(call.input ?? null);
   return `${call.name}\n${about}`;
+}
+
+/** The option that the user chose before for all that is alike; undefined when they have to be asked. Nothing is remembered for files outside the folder. */
+export function rememberedChoice(
+  call: Snapshot,
+  allowances: readonly { readonly key: string }[],
+  harmless: readonly string[],
+  cwd: string,
+): Choice | undefined {
+  const { detail, options = [] } = call.request ?? {};
+  if (detail?.type === 'mcp' && harmless.includes(`${detail.server}/${detail.tool}`)) {
+    return options.find((one) => one.effect === 'allow_once');
+  }
+  const key = allowanceKey(call);
+  const isUnsure = detail && (isOutside(detail, cwd) || (detail.type === 'command' && detail.unsure));
+  return isUnsure || !allowances.some((one) => one.key === key) ? undefined : options.find((one) => one.remembered);
 }
 
 /** It would change a file, or run a command, outside the folder that is worked in. */

@@ -1,6 +1,6 @@
 import { parseJson } from '../../base/json.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
-import type { Command, Content } from '../../session/model.ts';
+import type { Command, Content, Field } from '../../session/model.ts';
 import { isConfirmation, readGeminiCall, readRfcCall, type Snapshot } from './calls.ts';
 import type { Peer } from './card.ts';
 import {
@@ -250,6 +250,11 @@ export type Said =
   | { readonly type: 'link'; readonly uri: string; readonly title?: string }
   | { readonly type: 'data'; readonly value: unknown };
 
+export function contentOf(said: Extract<Said, { type: 'link' | 'data' }>): Content {
+  if (said.type === 'data') return { type: 'raw', label: 'data', value: said.value };
+  return { type: 'link', uri: said.uri, ...(said.title ? { title: said.title } : {}) };
+}
+
 /** `event` saves working it out again where it is known. */
 export function meaningOf({ parts, metadata }: Incoming, event = eventOf(metadata)): readonly Said[] {
   const [only] = parts;
@@ -432,14 +437,25 @@ const MOST = 500;
 export interface CommandTree {
   readonly commands: readonly Command[];
   /** Arguments that must be given, by the command as it is typed, with its slash. */
-  readonly required: Readonly<Record<string, readonly { readonly name: string; readonly description: string }[]>>;
+  readonly required: Readonly<Record<string, readonly Argument[]>>;
   readonly by: 'rpc' | 'rest';
+}
+export interface Argument {
+  readonly name: string;
+  readonly description: string;
+}
+export function argumentFields(required: readonly Argument[]): readonly Field[] {
+  return required.map(({ name, description }) => ({ id: name, label: description ? `${name}: ${description}` : name, required: true }));
+}
+/** The arguments as they are typed behind a command. */
+export function argumentsIn(required: readonly Argument[], values: Readonly<Record<string, readonly string[]>>): string {
+  return required.map(({ name }) => values[name]?.join(' ') ?? '').join(' ');
 }
 
 /** The agent's slash commands, from either way of listing them; undefined when it is no list. */
 export function commandTree(value: unknown, by: CommandTree['by']): CommandTree | undefined {
   if (!isRecord(value) || !Array.isArray(value.commands)) return undefined;
-  const required: Record<string, readonly { readonly name: string; readonly description: string }[]> = {};
+  const required: Record<string, readonly Argument[]> = {};
   const read = (all: readonly unknown[], path: readonly string[]): readonly Command[] =>
     path.length >= DEEPEST
       ? []
@@ -480,13 +496,25 @@ function plainCommand(value: unknown): unknown {
   };
 }
 
+/** `id`: of the task that runs it. */
+export interface CommandAnswer {
+  readonly id: string | null;
+  readonly status: string;
+  readonly message: string;
+}
 /** The answer to `command/execute`; undefined when it is none. */
-export function readCommandAnswer(result: unknown) {
+export function readCommandAnswer(result: unknown): CommandAnswer | undefined {
   const parsed = commandAnswer.safeParse(fields(result, ['execution_id', 'status', 'message']));
   if (!parsed.success) return undefined;
   const { execution_id: id, status, message } = parsed.data;
   if (id == null && status == null && !message) return undefined;
   return { id: id || null, status: member(status, commandStates), message: message ?? '' };
+}
+
+/** With so many records behind its answer, the command has not begun. */
+export function cannotStart({ id, status, message }: CommandAnswer, records: number): boolean {
+  const ran = status === 'started' || (status === 'unspecified' && message !== '');
+  return status === 'failed_to_start' || (records === 0 && id === null && !ran);
 }
 
 /** The shipped server's answer to a command: text, a message, several of them, or any JSON. */

@@ -12,20 +12,24 @@ import {
   type Choice,
   completed,
   isEnded,
-  isOutside,
   isSame,
-  likeProposal,
   outputOf,
   rejectionOf,
+  rememberedChoice,
   type Snapshot,
   shownOf,
   tidy,
-  wordsOfAnswers,
+  wordsBeside,
 } from './calls.ts';
 import type { Peer } from './card.ts';
 import {
+  type Argument,
+  argumentFields,
+  argumentsIn,
   type CallDecision,
+  cannotStart,
   commandParams,
+  contentOf,
   type EventFacts,
   eventOf,
   type Incoming,
@@ -34,7 +38,6 @@ import {
   isOver,
   meaningOf,
   messageParams,
-  parseOrUndefined,
   promptText,
   readCheckpoints,
   readCommandAnswer,
@@ -45,7 +48,6 @@ import {
 } from './codec.ts';
 import {
   beginTurn,
-  checkpointOf,
   hasNews,
   isFresh,
   isInRecord,
@@ -58,28 +60,27 @@ import {
   unseen,
   workShown,
 } from './delivered.ts';
-import { hasQuirk, type QuirkId } from './quirks.ts';
-import { type Checkpoint, isRecord, type Part as WirePart } from './schema.ts';
+import { isCovered, isForeign, isKnown, isNewRecord, mayBeOurEnd, noteTime, taskAfter } from './records.ts';
+import { isRecord, type Part as WirePart } from './schema.ts';
 import {
   type A2aCall,
   type A2aState,
   type A2aTurn,
   type About,
   type Agent,
-  addLine,
   advised,
   type CommandRun,
   callOf,
+  checkpointIn,
   commandRuns,
   decisionAbout,
   EDITOR_TOOLS,
+  editsOf,
   type FileOfCall,
   hasBecomeAnother,
   heldBecause,
-  isCovered,
   isDecided,
   isDoubtful,
-  isKnown,
   isNotFound,
   isOffline,
   isOpen,
@@ -96,8 +97,6 @@ import {
   newCall,
   newRecovery,
   newStream,
-  noteTime,
-  noteTold,
   notReached,
   type OurQuestion,
   optionsOf,
@@ -107,16 +106,19 @@ import {
   type Recovery,
   renamed,
   restorePast,
+  restoreTurn,
   type SentPrompt,
   type Stop,
   type Stream,
   sentSince,
+  shippedHas,
+  spreadOf,
+  statusOf,
   streamOf,
-  streamsBeside,
-  timesTold,
   UNSUPPORTED,
   undelivered,
 } from './state.ts';
+import { addLine, comeBack, dropTask, keyOf, setAside, takeKey, tellPast, wasSaid } from './task.ts';
 
 /*
  * A conversation with an A2A agent (docs/protocols/a2a.md). One turn lasts from a prompt to the moment the task rests with nothing left to
@@ -135,8 +137,6 @@ const RE_ASK_DELAY = 500;
 const KEEP_REST = 100;
 /** A rule may answer by itself again and again, so an agent that accepts no answer is not asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
-/** Length of the summary that a new task gets, in characters. */
-const SUMMARY_LENGTH = 8000;
 /** Messages of a task's history to request: without a number servers send none. */
 const HISTORY = 200;
 
@@ -147,8 +147,6 @@ const UNKNOWN_METHOD = -32601;
 const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknownHost', 'certificate', 'redirect']);
 /** Codes by which agents say that they offer no subscription, or none to an ended task. */
 const NO_SUBSCRIPTION: readonly number[] = [UNSUPPORTED, UNKNOWN_METHOD, -32603];
-/** A time that tells two records apart. */
-const PRECISE = /\.\d{3,}/;
 /** Requests that read the task. */
 const TASK_READS = ['take up', 'news', 'look behind', 'doubt', 'look', 'missed', 'stopped'] as const;
 type TaskRead = (typeof TASK_READS)[number];
@@ -195,20 +193,17 @@ class A2aStep extends Step<A2aState> {
     const { peer } = agent;
     state.agent = agent;
     state.newer = peer.dialect === 'gemini' && Object.keys(peer.schemes).length > 0;
-    if (this.has('losesHistory')) state.past = [];
+    if (shippedHas(this.state, 'losesHistory')) state.past = [];
     restorePast(state.delivered, state.past);
-    const key = parseOrUndefined(state.setup.resumeKey);
-    const { contextId, taskId } = isRecord(key) ? key : {};
-    if (typeof contextId === 'string') state.task.contextId = contextId;
-    if (typeof taskId === 'string') Object.assign(state.task, { id: taskId, settled: true });
+    const { taskId, contextId } = takeKey(state, state.setup.resumeKey);
     // A turn that was left is looked for in its own task, which for a command is another than the conversation's.
     const left = leftTurn(state.past);
     if (left?.kept.taskId !== undefined && left.kept.taskId !== taskId) {
-      this.setAside();
+      setAside(state);
       state.task.id = left.kept.taskId;
     }
     if (state.task.id !== null) return this.readTask('take up');
-    if (state.setup.resumeKey !== '' && typeof contextId !== 'string') this.cannotTakeUp();
+    if (state.setup.resumeKey !== '' && contextId === null) this.cannotTakeUp();
     this.becomeReady(null);
   }
   /** Goes on with the task of an earlier window, where the agent still knows it. */
@@ -217,7 +212,7 @@ class A2aStep extends Step<A2aState> {
     if (now && (leftTurn(state.past) || !isOver(now.state) || now.state === 'completed')) return this.becomeReady(now);
     // Only the agent itself can say that the task is gone: after any other failure it may well go on with the next message.
     const isGone = problem === null && state.aside === null;
-    this.comeBack();
+    comeBack(state);
     const told = isGone ? this.leaveTask() : '';
     const isEmpty = state.summary.length === 0;
     if (isGone && isEmpty && !now) this.cannotTakeUp();
@@ -363,10 +358,10 @@ class A2aStep extends Step<A2aState> {
     const { state } = this;
     const turn = this.newTurn(turnId, content);
     const before = [...state.notes.splice(0), promptText(content)];
-    const text = [this.tellPast(), ...before].filter(Boolean).join('\n\n');
+    const text = [tellPast(state), ...before].filter(Boolean).join('\n\n');
     for (const one of content) if (one.type === 'text') addLine(state.summary, 'User', one.text);
     turn.prompt = { text, task: null, settled: false, versionTried: false, taskTried: false };
-    if (!this.has('untrustedTasks') || state.task.id !== null) return this.sendPrompt(turn, turn.prompt);
+    if (!shippedHas(this.state, 'untrustedTasks') || state.task.id !== null) return this.sendPrompt(turn, turn.prompt);
     const agentSettings = { kind: 'agent-settings', workspacePath: state.setup.cwd, isTrusted: true };
     const { contextId } = state.task;
     this.request('make task', 'POST /tasks', { agentSettings, ...(contextId ? { contextId } : {}) });
@@ -412,8 +407,7 @@ class A2aStep extends Step<A2aState> {
     call.edited = mayEdit ? (answer.edited ?? call.edited) : null;
     // The agent offers no way to say no.
     if (!chosen) return this.stop(turn);
-    const words =
-      answer.kind === 'option' ? answer.feedback : answer.kind === 'fields' ? wordsOfAnswers(request.questions ?? [], answer.values) : '';
+    const words = wordsBeside(answer, request);
     if (words) put(turn.followUps, call.key, words);
     else remove(turn.followUps, call.key);
     if (chosen.remembered) this.remember(call.last);
@@ -604,7 +598,7 @@ class A2aStep extends Step<A2aState> {
       return this.sendMessage(turn, 'prompt', prompt.text, prompt.task);
     }
     this.addNotice(turn, 'info', this.leaveTask());
-    this.sendMessage(turn, 'prompt', [this.tellPast(), prompt.text].filter(Boolean).join('\n\n'));
+    this.sendMessage(turn, 'prompt', [tellPast(state), prompt.text].filter(Boolean).join('\n\n'));
   }
   versionChanged(turn: A2aTurn, result: unknown): void {
     if (!turn.prompt || turn.phase === 'stopping') return;
@@ -664,7 +658,7 @@ class A2aStep extends Step<A2aState> {
       return this.finish('cancelled');
     }
     if (taskState === 'input-required' && failure === null && undelivered(turn).length > 0) {
-      if (!this.has('decisionsUnconfirmed')) return this.doubt(turn, null);
+      if (!shippedHas(this.state, 'decisionsUnconfirmed')) return this.doubt(turn, null);
       this.addNotice(turn, 'warn', t('The agent ended before it reported a result.'));
     }
     if (this.mayAsk(turn) && this.looksFirst(turn)) return;
@@ -699,7 +693,7 @@ class A2aStep extends Step<A2aState> {
     for (const call of CALLS_OF_TURN) this.drop(call);
     this.closeUnsent(turn);
     addLine(state.summary, 'Agent', turn.said.join(''));
-    this.comeBack();
+    comeBack(state);
     this.registerPush();
     if (state.task.id !== null || state.task.contextId !== null) this.tellKey();
     this.endTurn(status, end);
@@ -723,33 +717,11 @@ class A2aStep extends Step<A2aState> {
    * conversation is not told of it again. Gives what to tell the user.
    */
   leaveTask(isLost = true): string {
-    const { task, summary } = this.state;
-    const keepsContext = !isLost && task.contextId !== null && !this.has('forgetsContext');
-    Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !keepsContext });
+    dropTask(this.state, !isLost && !shippedHas(this.state, 'forgetsContext'));
     return t('Your next message begins a new task and repeats what was said so far.');
   }
-  /** Gives the summary that a new task needs, once. */
-  tellPast(): string {
-    const { task, summary } = this.state;
-    if (!task.tellPast) return '';
-    task.tellPast = false;
-    let whole = summary.join('\n');
-    if (whole.length > SUMMARY_LENGTH) whole = `…${whole.slice(-SUMMARY_LENGTH)}`;
-    return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;
-  }
-  /** Keeps the conversation's task while a command runs in one of its own. */
-  setAside(): void {
-    this.state.aside = { ...this.state.task };
-  }
-  /** Returns to the conversation's task. A context that the command named first becomes the conversation's. */
-  comeBack(): void {
-    const { aside, task } = this.state;
-    if (aside) this.state.task = { ...aside, contextId: aside.contextId ?? task.contextId };
-    this.state.aside = null;
-  }
   tellKey(): void {
-    const { id, contextId } = this.state.task;
-    this.emit({ type: 'resume.set', key: JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined }) });
+    this.emit({ type: 'resume.set', key: keyOf(this.state.task) });
   }
   addNotice(turn: A2aTurn, level: Notice['level'], text: string): void {
     this.notice(level, text, laneOf(turn));
@@ -761,34 +733,22 @@ class A2aStep extends Step<A2aState> {
   readRecord(turn: A2aTurn, record: Incoming, stream: Stream, isFirst: boolean): boolean {
     const { task } = this.state;
     const ours = task.id;
-    const { taskId = null } = record;
-    // An early failure names a task that the agent does not keep; the last record of a cancelled task comes after we left it.
-    const isGone = isOver(record.state) && record.state !== 'completed';
-    if (isFirst) {
-      const wasHeard = ours !== null && turn.streams.some(({ began }) => began === ours);
-      stream.began = isGone && wasHeard ? ours : taskId;
-    }
     const isNewest = stream === turn.streams.at(-1);
-    const begins = record.kind === 'task' && stream.began !== ours;
-    const isForeign = taskId !== null && ours !== null && taskId !== ours;
-    if (isForeign && !begins && taskId !== stream.began) {
-      if (isNewest) turn.stray = this.mayBeOurEnd(turn, record) ? record : null;
-      this.foreignRecord(turn, record, taskId);
+    if (isForeign(turn, stream, record, ours, isFirst)) {
+      if (isNewest) turn.stray = mayBeOurEnd(turn, record, task.contextId, this.agent.peer.wire) ? record : null;
+      this.foreignRecord(turn, record);
       return false;
     }
     turn.stray = null;
     noteTime(turn, record);
     turn.records += 1;
     turn.unlooked = record.kind !== 'task';
-    if (taskId !== null && record.kind !== 'message' && taskId !== ours) {
-      const takes = ours === null ? !isGone : record.kind === 'task' || (isFirst && !isGone && isNewest);
-      if (takes) task.id = taskId;
-    }
+    task.id = taskAfter(record, ours, isFirst, isNewest);
     if (record.contextId !== undefined) task.contextId = record.contextId;
     // Known from the first word on: a window that closes in the middle of the first turn finds the task again.
     if (task.id !== ours) this.tellKey();
     if (isNewest && record.state !== undefined) turn.taskState = record.state;
-    const isNew = this.isNewRecord(turn, record, stream) ?? isNewest;
+    const isNew = isNewRecord(turn, record, stream, this.agent.peer.dialect) ?? isNewest;
     const words = isNew && (record.kind === 'task' || !isCovered(turn.covered, record));
     switch (record.kind) {
       case 'task':
@@ -827,19 +787,6 @@ class A2aStep extends Step<A2aState> {
     }
     for (const { id, parts } of record.artifacts ?? []) this.screen(turn, id, parts);
     turn.covered = record;
-  }
-  /** Several streams may carry the same record: only the first is new. undefined when a record cannot be recognised. */
-  isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream): boolean | undefined {
-    const { messageId, timestamp, parts } = record;
-    if (messageId === undefined || timestamp === undefined) return undefined;
-    const key = [messageId, timestamp, textOf(parts)] as const;
-    const beside = streamsBeside(turn, stream);
-    const before = timesTold(stream, key);
-    noteTold(stream, key, !beside.some(({ stage }) => stage !== 'ended'));
-    // The same record twice on one stream; only the shipped server's pieces may be alike to the millisecond.
-    if (before > 0 && this.agent.peer.dialect === 'rfc' && PRECISE.test(timestamp)) return false;
-    // Another stream may have told as many of them.
-    return !beside.some((other) => timesTold(other, key) > before);
   }
   statusRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
     const event = eventOf(record.metadata);
@@ -899,11 +846,7 @@ class A2aStep extends Step<A2aState> {
     turn.anything = true;
     turn.landmarks += 1;
     if (messageId !== undefined) put(this.state.delivered.attached, messageId, true);
-    const content: Content =
-      said.type === 'link'
-        ? { type: 'link', uri: said.uri, ...(said.title ? { title: said.title } : {}) }
-        : { type: 'raw', label: 'data', value: said.value };
-    this.addPart(turn, laneOf(turn), { kind: 'content', content });
+    this.addPart(turn, laneOf(turn), { kind: 'content', content: contentOf(said) });
   }
   /** `of` names the message or artifact that has a part of its own. */
   showText(turn: A2aTurn, kind: 'text' | 'thought', text: string, messageId?: string, of?: string): void {
@@ -920,10 +863,7 @@ class A2aStep extends Step<A2aState> {
   }
   /** A task record repeats the last words and the artifacts of earlier turns. */
   isOld(turn: A2aTurn, text: string): boolean {
-    return turn.earlierTask !== null && this.state.task.id === turn.earlierTask && this.wasSaid(text);
-  }
-  wasSaid(text: string): boolean {
-    return this.state.summary.some((line) => line.includes(text.trim()));
+    return turn.earlierTask !== null && this.state.task.id === turn.earlierTask && wasSaid(this.state, text);
   }
   nameModel(model: string): void {
     if (model === this.state.model) return;
@@ -933,14 +873,7 @@ class A2aStep extends Step<A2aState> {
 
   // --- records of other tasks
 
-  mayBeOurEnd(turn: A2aTurn, { kind, state, taskId = '', contextId, final }: Incoming): boolean {
-    const failed = kind === 'status' && state === 'failed' && (final || this.agent.peer.wire === '1.0');
-    return failed && contextId !== undefined && contextId === this.state.task.contextId && !find(turn.foreign, taskId);
-  }
-  /**
-   * All streams have ended. If the last record says that an unknown task failed, it means ours: servers
-   * name a fresh one when their agent breaks off within a task they have not been given yet (@a2a-js/sdk 0.3).
-   */
+  /** All streams have ended: a failure of an unknown task that nothing followed means ours. */
   streamsSpoke(turn: A2aTurn): void {
     const { stray } = turn;
     turn.stray = null;
@@ -949,7 +882,8 @@ class A2aStep extends Step<A2aState> {
     this.statusRecord(turn, stray, false);
   }
   /** An answer would go to a task that the user has not seen; nothing is approved there. */
-  foreignRecord(turn: A2aTurn, record: Incoming, taskId: string): void {
+  foreignRecord(turn: A2aTurn, record: Incoming): void {
+    const { taskId = '' } = record;
     put(turn.foreign, taskId, true);
     this.log('trace', `A record of the task ${taskId} is left out.`);
     for (const said of meaningOf(record)) {
@@ -997,18 +931,16 @@ class A2aStep extends Step<A2aState> {
     if (find(turn.files, call.key)?.isNew) call.last = asNew(call.last);
     const { last } = call;
     if (hasBecomeAnother(call, this.state.setup.cwd)) this.callChanged(turn, call);
-    const asks = last.status === 'waiting' && !isDecided(call) && last.request !== undefined;
-    const isRejected = last.status === 'cancelled' && call.decision === 'rejected';
-    const status = isRejected ? 'rejected' : last.status === 'waiting' && !asks ? 'pending' : last.status;
+    const status = statusOf(call);
     this.changeCall(turn, call.id, { ...shownOf(last, call.live), status });
     if (isEnded(last) || last.status === 'running') this.withdrawAsk(call);
-    if (!asks || call.decision !== 'none') return;
+    if (status !== 'waiting' || call.decision !== 'none') return;
     if (call.hasChanged) {
       call.decision = 'changed';
       call.changedAt = this.now;
       return;
     }
-    const before = this.rememberedAnswer(last);
+    const before = rememberedChoice(last, this.state.allowances, this.agent.harmless, this.state.setup.cwd);
     if (!before) return this.askAbout(turn, call);
     call.decision = 'allowed';
     call.asked = last;
@@ -1042,17 +974,6 @@ class A2aStep extends Step<A2aState> {
   openAsk(call: A2aCall): OpenAsk | undefined {
     return Object.values(this.state.asks).find(({ callId }) => callId === call.id);
   }
-  /** The answer that was given before; undefined when the user has to be asked. Nothing is remembered for files outside the folder. */
-  rememberedAnswer(call: Snapshot): Choice | undefined {
-    const { allowances, setup } = this.state;
-    const { detail, options = [] } = call.request ?? {};
-    if (detail?.type === 'mcp' && this.agent.harmless.includes(`${detail.server}/${detail.tool}`)) {
-      return options.find((one) => one.effect === 'allow_once');
-    }
-    const key = allowanceKey(call);
-    const isUnsure = detail && (isOutside(detail, setup.cwd) || (detail.type === 'command' && detail.unsure));
-    return isUnsure || !allowances.some((one) => one.key === key) ? undefined : options.find((one) => one.remembered);
-  }
 
   // --- decisions: each is sent once, never again by itself, and asked about anew where it did not arrive
 
@@ -1060,13 +981,9 @@ class A2aStep extends Step<A2aState> {
     const { state } = this;
     const at = turn.lateEdits.findIndex((one) => one.callId === call.key && !one.isWriting);
     if (at >= 0) turn.lateEdits.splice(at, 1);
-    const { request, diff } = call.last;
-    let edited: string | null = null;
-    if (call.edited !== null && request?.proposed !== undefined) {
-      const text = likeProposal(call.edited, request.proposed);
-      if (text !== request.proposed && (call.dialect === 'rfc' || !hasQuirk('takesNoEdits', state.newer))) edited = text;
-      else if (text !== request.proposed && diff) turn.lateEdits.push({ callId: call.key, path: diff.path, text, isWriting: false });
-    }
+    const { diff } = call.last;
+    const { edited, late } = editsOf(call, state.newer);
+    if (late !== null && diff) turn.lateEdits.push({ callId: call.key, path: diff.path, text: late, isWriting: false });
     this.recall(turn, call);
     this.sendMessage(turn, 'decision', { callId: call.key, dialect: call.dialect, sends: choice.sends, edited, camel: state.camel });
   }
@@ -1207,7 +1124,7 @@ class A2aStep extends Step<A2aState> {
     }
     const waits = isWaiting(turn);
     // An open turn connection is the only way to stop a running command later; a decision may have gone beside it.
-    if (this.has('turnHangsOnConnection') && (waits || isStreaming(turn))) this.tell('keepAlive');
+    if (shippedHas(this.state, 'turnHangsOnConnection') && (waits || isStreaming(turn))) this.tell('keepAlive');
     if (waits) turn.heardAt = this.now;
   }
 
@@ -1290,7 +1207,7 @@ class A2aStep extends Step<A2aState> {
     const why = error?.message ?? t('The connection was lost.');
     if (this.state.task.id === null || turn.records === 0) return this.fail(why, ['retry']);
     turn.recovery = newRecovery(why, follows);
-    if (this.has('turnHangsOnConnection')) this.readTask('stopped');
+    if (shippedHas(this.state, 'turnHangsOnConnection')) this.readTask('stopped');
     else this.retry(turn, turn.recovery);
   }
   retry(turn: A2aTurn, recovery: Recovery): void {
@@ -1304,9 +1221,7 @@ class A2aStep extends Step<A2aState> {
     if (recovery.isQuiet) recovery.isQuiet = false;
     else this.showActivity(turn, t('The connection was lost.'));
     if (!recovery.isEarly && recovery.hasNews) return this.subscribe(turn, recovery, true);
-    // Clients that lost one server come back at different times.
-    const spread = 0.8 + ((this.state.ids * 7919 + this.state.seed.charCodeAt(0)) % 401) / 1000;
-    this.timer('retry', (retries[recovery.at] ?? 0) * spread);
+    this.timer('retry', (retries[recovery.at] ?? 0) * spreadOf(this.state));
   }
   subscribe(turn: A2aTurn, recovery: Recovery, isEarly: boolean): void {
     Object.assign(recovery, { isEarly, hasNews: false, progress: turn.progress, step: 'subscribed', read: 'no', held: [], task: null });
@@ -1400,34 +1315,20 @@ class A2aStep extends Step<A2aState> {
   /** Continues a turn that the end of a window broke off: shows what was missed, and subscribes while the agent still works. */
   reopen(left: LeftTurn, now: Incoming): void {
     const { state } = this;
-    if (!isInRecord(state.delivered, now)) return this.comeBack();
+    if (!isInRecord(state.delivered, now)) return comeBack(state);
     this.emit({ type: 'turns.removed', from: left.turn.id });
     const turn = this.newTurn(this.newId(), left.turn.prompt, { at: left.turn.startedAt });
     const { parts, kept } = renamed(left, () => this.newId());
     restore(state.delivered, kept.known, parts, kept.calls);
+    restoreTurn(turn, parts, kept, this.agent.peer.dialect === 'plain');
     for (const part of parts) this.emit({ type: 'part.added', turnId: turn.id, part });
-    for (const [key, partId, status] of kept.calls) {
-      const part = parts.find((one) => one.id === partId);
-      if (part?.kind !== 'call') continue;
-      const { name, title, kind, input } = part.call;
-      const call = newCall(partId, { id: key, name, title, kind, status, ...(input === undefined ? {} : { input }) }, 'rfc');
-      if (part.call.status === 'rejected') call.decision = 'rejected';
-      put(turn.callIds, key, partId);
-      put(turn.calls, partId, call);
-    }
-    turn.anything = parts.length > 0;
-    const last = parts.at(-1);
-    if (last?.kind === 'text') {
-      // A plain agent's messages stand for themselves; an artifact that grows is known by its own id.
-      const message = this.agent.peer.dialect === 'plain' ? kept.known.names.at(-1)?.[0].replace(/^text /, '') : undefined;
-      laneOf(turn).open = { kind: 'text', partId: last.id, message: new Map(kept.known.apart).get(last.id) || (message ?? null) };
-    }
     this.goOn(turn, now);
   }
   /** Shows what the agent did without a listener as a turn. */
   catchUp(now: Incoming): void {
-    if (this.state.turn || this.has('losesHistory')) return;
-    if (hasNews(this.state.delivered, now, (text) => this.wasSaid(text))) this.goOn(this.newTurn(this.newId(), [], { at: this.now }), now);
+    if (this.state.turn || shippedHas(this.state, 'losesHistory')) return;
+    const isOld = (text: string) => wasSaid(this.state, text);
+    if (hasNews(this.state.delivered, now, isOld)) this.goOn(this.newTurn(this.newId(), [], { at: this.now }), now);
   }
   /** Shows what happened, and subscribes to a task that still runs. */
   goOn(turn: A2aTurn, now: Incoming): void {
@@ -1452,23 +1353,11 @@ class A2aStep extends Step<A2aState> {
   }
   /** Writes a checkpoint, for a later window. */
   keep(turn: A2aTurn, running = true): void {
-    const { task, delivered } = this.state;
-    const value: Checkpoint = {
-      running,
-      ...(task.id === null ? {} : { taskId: task.id }),
-      ...(task.contextId === null ? {} : { contextId: task.contextId }),
-      known: checkpointOf(delivered),
-      calls: Object.values(turn.calls).map(({ key, id, last }): [string, string, Snapshot['status']] => [key, id, last.status]),
-    };
-    this.emit({ type: 'turn.adapterState', turnId: turn.id, value });
+    this.emit({ type: 'turn.adapterState', turnId: turn.id, value: checkpointIn(this.state, turn, running) });
   }
 
   // --- stopping
 
-  /** Whether Gemini CLI's server, in its generation, has this quirk. */
-  has(quirk: QuirkId): boolean {
-    return this.agent.peer.dialect === 'gemini' && hasQuirk(quirk, this.state.newer);
-  }
   stop(turn: A2aTurn): void {
     if (turn.phase === 'stopping') return;
     turn.phase = 'stopping';
@@ -1486,7 +1375,7 @@ class A2aStep extends Step<A2aState> {
     }
     const [first] = waiting;
     const refusal = first?.last.request?.options.find((one) => one.effect === 'reject_once');
-    if (first && refusal && this.has('refusalStops')) {
+    if (first && refusal && shippedHas(this.state, 'refusalStops')) {
       this.timer('stop', this.state.setup.timing.patience);
       return this.sendDecision(turn, first, refusal);
     }
@@ -1494,13 +1383,13 @@ class A2aStep extends Step<A2aState> {
     turn.stop = { step: 'cancelling', commandRan: commandRuns(turn), wasStreaming: isStreaming(turn), holdsConnection, why: null };
     this.timer('stop', this.state.setup.timing.patience);
     const { id } = this.state.task;
-    if (id === null || this.has('cancelEndsConversation')) return this.afterCancel(turn, turn.stop);
+    if (id === null || shippedHas(this.state, 'cancelEndsConversation')) return this.afterCancel(turn, turn.stop);
     this.request('cancel', 'tasks/cancel', { id });
   }
   cancelled(turn: A2aTurn, problem: Problem | null): void {
     const { stop } = turn;
     if (!stop) return;
-    if (!problem && !this.has('turnHangsOnConnection')) this.leaveTask(false);
+    if (!problem && !shippedHas(this.state, 'turnHangsOnConnection')) this.leaveTask(false);
     else if (isNotFound(problem)) this.leaveTask();
     else if (problem && !(problem.kind === 'rpc' && problem.code === NOT_CANCELABLE)) {
       stop.why = problem.message;
@@ -1510,7 +1399,7 @@ class A2aStep extends Step<A2aState> {
   }
   /** The shipped server stops with its connection; others end their streams. */
   afterCancel(turn: A2aTurn, stop: Stop): void {
-    if (this.has('turnHangsOnConnection')) {
+    if (shippedHas(this.state, 'turnHangsOnConnection')) {
       stop.step = 'hangingUp';
       return this.request('hang up', 'hangUpGently');
     }
@@ -1532,7 +1421,7 @@ class A2aStep extends Step<A2aState> {
         this.drop('cancel');
         this.log('warn', 'The cancel was not answered in time.');
         stop.why = '';
-        if (this.has('turnHangsOnConnection')) this.afterCancel(turn, stop);
+        if (shippedHas(this.state, 'turnHangsOnConnection')) this.afterCancel(turn, stop);
         else this.stopWaited(turn, stop);
     }
   }
@@ -1551,14 +1440,14 @@ class A2aStep extends Step<A2aState> {
     const { stop } = turn;
     if (!stop) return;
     if (wasHeard && stop.holdsConnection) stop.commandRan = false;
-    if (!this.has('cancelEndsConversation') || this.state.task.id === null) return this.stoppedRead(turn, null);
+    if (!shippedHas(this.state, 'cancelEndsConversation') || this.state.task.id === null) return this.stoppedRead(turn, null);
     stop.step = 'reading';
     this.readTask('stopped');
   }
   /** The shipped server has stopped, because the user wanted it to or because its connection was lost: does it still have the task? */
   stoppedRead(turn: A2aTurn, now: Incoming | null): void {
     const { stop } = turn;
-    const isGone = now === null || isOver(now.state) || (!stop && this.has('abortedTaskFails'));
+    const isGone = now === null || isOver(now.state) || (!stop && shippedHas(this.state, 'abortedTaskFails'));
     const told = isGone ? this.leaveTask() : '';
     if (!stop) return this.fail([t('The connection was lost.'), told].filter(Boolean).join(' '), ['retry', 'continue']);
     if (stop.commandRan) this.addNotice(turn, 'warn', notReached(''));
@@ -1596,10 +1485,7 @@ class A2aStep extends Step<A2aState> {
     } else if (!command || !(values ?? yes)) this.finish('cancelled');
     else if (on === 'checkpoint') this.checkpointChosen(turn, command, values?.checkpoint?.[0] ?? '');
     else {
-      if (values)
-        command.args = this.required(command)
-          .map(({ name }) => values[name]?.join(' ') ?? '')
-          .join(' ');
+      if (values) command.args = argumentsIn(this.required(command), values);
       this.runCommand(turn, command);
     }
   }
@@ -1609,7 +1495,7 @@ class A2aStep extends Step<A2aState> {
   command({ turnId, path, args }: Extract<Intent, { type: 'command' }>): void {
     const line = `/${path.join(' ')}`;
     const turn = this.newTurn(turnId, [{ type: 'text', text: [line, args].filter(Boolean).join(' ') }]);
-    this.setAside();
+    setAside(this.state);
     const by = this.agent.commands?.by ?? 'rpc';
     const given = args.trim();
     const command: CommandRun = { path, args: given, by, answer: null };
@@ -1624,14 +1510,9 @@ class A2aStep extends Step<A2aState> {
     }
     const required = this.required(command);
     if (given !== '' || required.length === 0) return this.runCommand(turn, command);
-    const fields = required.map(({ name, description }) => ({
-      id: name,
-      label: description ? `${name}: ${description}` : name,
-      required: true as const,
-    }));
-    this.askFields(turn, 'arguments', t('/{0} needs more', path.join(' ')), fields);
+    this.askFields(turn, 'arguments', t('/{0} needs more', path.join(' ')), argumentFields(required));
   }
-  required({ path }: CommandRun): readonly { readonly name: string; readonly description: string }[] {
+  required({ path }: CommandRun): readonly Argument[] {
     return this.agent.commands?.required[`/${path.join(' ')}`] ?? [];
   }
   checkpointsListed(turn: A2aTurn, result: unknown): void {
@@ -1678,9 +1559,7 @@ class A2aStep extends Step<A2aState> {
     if (turn.phase === 'stopping') return;
     if (by === 'rest' && problem && records === 0) return this.fail(problem.message, ['retry']);
     if (problem || !answer) return this.closed(turn, error);
-    const ran = answer.status === 'started' || (answer.status === 'unspecified' && answer.message !== '');
-    const cannotStart = answer.status === 'failed_to_start' || (records === 0 && answer.id === null && !ran);
-    if (cannotStart) return this.fail(answer.message || agentError(), ['retry']);
+    if (cannotStart(answer, records)) return this.fail(answer.message || agentError(), ['retry']);
     if (records > 0) return this.closed(turn, error);
     if (answer.id === null) {
       this.showText(turn, 'text', answer.message || t('Done'));

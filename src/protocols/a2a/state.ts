@@ -5,17 +5,21 @@ import {
   type Conversation,
   find,
   type Lane,
+  laneOf,
   newConversation,
   newTurn,
+  put,
   type Table,
   type TurnState,
 } from '../../conversation/state.ts';
-import type { CallId, Notice, Part, SessionOption, Turn } from '../../session/model.ts';
-import { isAnotherCall, type Snapshot } from './calls.ts';
+import type { CallId, Notice, Part, SessionOption, ToolCall, Turn } from '../../session/model.ts';
+import { isAnotherCall, likeProposal, type Snapshot } from './calls.ts';
 import type { Peer } from './card.ts';
-import { type CommandTree, type Incoming, isAtRest, type TaskState, textOf } from './codec.ts';
-import { beginTurn, type Delivered, newDelivered, restore } from './delivered.ts';
+import type { CommandAnswer, CommandTree, Incoming, TaskState } from './codec.ts';
+import { beginTurn, checkpointOf, type Delivered, newDelivered, restore } from './delivered.ts';
+import { hasQuirk, type QuirkId } from './quirks.ts';
 import { type Checkpoint, checkpoint } from './schema.ts';
+import { newTasks, type Tasks } from './task.ts';
 
 /* All that a conversation with an A2A agent remembers. It is JSON; members that may be missing hold null. */
 
@@ -56,22 +60,16 @@ export const TIMING: Timing = {
   giveUp: 60_000,
 };
 
-export interface A2aState extends Conversation {
+export interface A2aState extends Conversation, Tasks {
   readonly setup: Setup;
   /** The agent at the address; null until the link is ready. */
   agent: Agent | null;
-  /** The conversation's current task. */
-  task: TaskRef;
-  /** The conversation's own task, while a command runs in another. */
-  aside: TaskRef | null;
   turn: A2aTurn | null;
   /** Notes for the agent, sent with the next prompt. */
   readonly notes: string[];
   /** Allowances for the rest of the conversation that the agent does not keep itself. */
   readonly allowances: Allowance[];
   allowed: number;
-  /** The conversation in short, for a task that has to be told. */
-  readonly summary: string[];
   readonly delivered: Delivered;
   /** The turns of earlier windows, until the link is ready. */
   past: Turn[];
@@ -107,14 +105,6 @@ export interface Agent {
   readonly harmless: readonly string[];
   /** The shipped server finds our tools by a folder, which the user may turn on. */
   readonly folder: { readonly path: string; on: boolean } | null;
-}
-export interface TaskRef {
-  id: string | null;
-  contextId: string | null;
-  /** Settings were sent: they go with the first message of a task. */
-  settled: boolean;
-  /** The next prompt tells a new task about the conversation. */
-  tellPast: boolean;
 }
 export interface Allowance {
   readonly key: string;
@@ -254,7 +244,7 @@ export interface CommandRun {
   readonly path: readonly string[];
   args: string;
   readonly by: 'rpc' | 'rest';
-  answer: { readonly id: string | null; readonly status: string; readonly message: string } | null;
+  answer: CommandAnswer | null;
 }
 /** Subscribing again to a task whose stream has broken. */
 export interface Recovery {
@@ -306,19 +296,15 @@ export interface LeftTurn {
 }
 
 export function newA2a(seed: string, setup: Setup, past: readonly Turn[]): A2aState {
-  const summary: string[] = [];
-  for (const turn of past) summarise(summary, turn);
   return {
     ...newConversation(seed),
+    ...newTasks(past),
     turn: null,
     setup,
     agent: null,
-    task: { id: null, contextId: null, settled: false, tellPast: false },
-    aside: null,
     notes: [],
     allowances: [],
     allowed: 0,
-    summary,
     delivered: newDelivered(),
     past: [...past],
     camel: false,
@@ -384,11 +370,10 @@ export function newRecovery(why: string, isQuiet: boolean): Recovery {
 
 // --- what the state says
 
-/** How many of its newest records a stream remembers: alone, and beside one that may be far behind. */
-const REMEMBERED = { alone: 8, beside: 10_000 };
-/** How many ended streams are compared with one that runs. */
-const ENDED_BESIDE = 4;
-
+/** The agent is Gemini CLI's server, and has this quirk in its generation. */
+export function shippedHas({ agent, newer }: A2aState, quirk: QuirkId): boolean {
+  return agent?.peer.dialect === 'gemini' && hasQuirk(quirk, newer);
+}
 export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
   const id = find(turn.callIds, key);
   return id === undefined ? undefined : find(turn.calls, id);
@@ -396,27 +381,23 @@ export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
 export function streamOf(turn: A2aTurn, link: string): Stream | undefined {
   return turn.streams.findLast((one) => one.link === link);
 }
-/** How often the record, by its id, time and text, is among the newest of the stream. */
-export function timesTold({ told }: Stream, [messageId, timestamp, words]: readonly [string, string, string]): number {
-  let times = 0;
-  for (let at = told.length - 3; at >= 0; at -= 3) {
-    if (told[at] === messageId && told[at + 1] === timestamp && told[at + 2] === words) times += 1;
-  }
-  return times;
-}
-export function noteTold({ told }: Stream, [messageId, timestamp, words]: readonly [string, string, string], isAlone: boolean): void {
-  const most = 3 * (isAlone ? REMEMBERED.alone : REMEMBERED.beside);
-  told.push(messageId, timestamp, words);
-  if (told.length > 2 * most) told.splice(0, told.length - most);
-}
-/** The other streams that may carry the same records. */
-export function streamsBeside({ streams }: A2aTurn, stream: Stream): readonly Stream[] {
-  if (streams.length === 1) return [];
-  return streams.filter((one, at) => one !== stream && (one.stage !== 'ended' || at >= streams.length - ENDED_BESIDE));
-}
 /** The call waits for the user. */
 export function isUndecided({ decision }: A2aCall): boolean {
   return decision === 'asking' || decision === 'changed';
+}
+/** The status to show: one that waits for nobody is pending. */
+export function statusOf(call: A2aCall): ToolCall['status'] {
+  const { status, request } = call.last;
+  if (status === 'waiting') return request && !isDecided(call) ? 'waiting' : 'pending';
+  return status === 'cancelled' && call.decision === 'rejected' ? 'rejected' : status;
+}
+/** What becomes of the proposal that the user changed: it is sent with the decision, or written late, when the call is done. */
+export function editsOf({ edited, last, dialect }: A2aCall, newer: boolean): Readonly<Record<'edited' | 'late', string | null>> {
+  const proposed = last.request?.proposed;
+  const text = edited === null || proposed === undefined ? proposed : likeProposal(edited, proposed);
+  if (text === undefined || text === proposed) return { edited: null, late: null };
+  const isSent = dialect === 'rfc' || !hasQuirk('takesNoEdits', newer);
+  return isSent ? { edited: text, late: null } : { edited: null, late: text };
 }
 export function isDecided(call: A2aCall): boolean {
   return call.decision !== 'none' && !isUndecided(call);
@@ -474,25 +455,6 @@ export function isStreaming(turn: A2aTurn): boolean {
 export function isOffline({ recovery }: A2aTurn): boolean {
   return recovery !== null && recovery.stoodAt === null;
 }
-/** The record is about another task, or tells nothing newer than the streams. */
-export function isKnown(turn: A2aTurn, { timestamp, state, taskId }: Incoming, ours: string | null): boolean {
-  if (taskId !== (ours ?? undefined)) return true;
-  const isPast = timestamp !== undefined && Date.parse(timestamp) <= Date.parse(turn.timestamp);
-  return isPast && (state === (turn.taskState ?? undefined) || !isAtRest(state));
-}
-export function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
-  // One agent writes all of them alike, so that the later one is the greater text.
-  if (timestamp !== undefined && timestamp > turn.timestamp) turn.timestamp = timestamp;
-}
-/** The record came while the task was being read, and is part of what was read. */
-export function isCovered(covered: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
-  if (!covered || messageId === undefined) return false;
-  const { messageId: last, parts: lastParts, timestamp: at, history = [] } = covered;
-  const read = messageId === last ? lastParts : history.find((one) => one.messageId === messageId)?.parts;
-  if (!read) return false;
-  if (timestamp !== undefined && at !== undefined) return Date.parse(timestamp) <= Date.parse(at);
-  return textOf(read).endsWith(textOf(parts));
-}
 /** Remembers what earlier windows showed. */
 export function restorePast(known: Delivered, past: readonly Turn[]): void {
   for (const turn of past) {
@@ -524,6 +486,38 @@ export function renamed({ turn, kept }: LeftTurn, newId: () => string): { readon
   const apart = kept.known.apart.map(([id, work]): [string, string] => [idOf(id), work]);
   return { parts, kept: { ...kept, known: { ...kept.known, apart }, calls } };
 }
+/** Brings what an earlier window showed of a turn into it. `isPlain`: the agent's messages stand for themselves. */
+export function restoreTurn(turn: A2aTurn, parts: readonly Part[], { calls, known }: Checkpoint, isPlain: boolean): void {
+  for (const [key, partId, status] of calls) {
+    const part = parts.find((one) => one.id === partId);
+    if (part?.kind !== 'call') continue;
+    const { name, title, kind, input } = part.call;
+    const call = newCall(partId, { id: key, name, title, kind, status, ...(input === undefined ? {} : { input }) }, 'rfc');
+    if (part.call.status === 'rejected') call.decision = 'rejected';
+    put(turn.callIds, key, partId);
+    put(turn.calls, partId, call);
+  }
+  turn.anything = parts.length > 0;
+  const last = parts.at(-1);
+  if (last?.kind !== 'text') return;
+  // An artifact that grows is known by its own id.
+  const message = isPlain ? known.names.at(-1)?.[0].replace(/^text /, '') : undefined;
+  laneOf(turn).open = { kind: 'text', partId: last.id, message: new Map(known.apart).get(last.id) || (message ?? null) };
+}
+/** What a later window needs of the turn. */
+export function checkpointIn({ task, delivered }: A2aState, { calls }: A2aTurn, running: boolean): Checkpoint {
+  return {
+    running,
+    ...(task.id === null ? {} : { taskId: task.id }),
+    ...(task.contextId === null ? {} : { contextId: task.contextId }),
+    known: checkpointOf(delivered),
+    calls: Object.values(calls).map(({ key, id, last }): [string, string, Snapshot['status']] => [key, id, last.status]),
+  };
+}
+/** Factor of a pause: clients that lost one server come back at different times. */
+export function spreadOf({ ids, seed }: A2aState): number {
+  return 0.8 + ((ids * 7919 + seed.charCodeAt(0)) % 401) / 1000;
+}
 /** The option that turns the editor's tools on. */
 export const EDITOR_TOOLS = 'editorTools';
 export function optionsOf({ model, agent, allowances }: A2aState): readonly SessionOption[] {
@@ -538,17 +532,6 @@ export function optionsOf({ model, agent, allowances }: A2aState): readonly Sess
       : []),
     ...allowances.map(({ id, title }) => ({ kind: 'switch', id, name: t('Always allowed: {0}', title), on: true }) as const),
   ];
-}
-export function addLine(summary: string[], who: 'User' | 'Agent' | 'Changed', text: string): void {
-  if (text.trim() !== '') summary.push(`${who}: ${text.trim()}`);
-}
-export function summarise(summary: string[], turn: Turn): void {
-  for (const one of turn.prompt) if (one.type === 'text') addLine(summary, 'User', one.text);
-  for (const part of turn.parts) {
-    if (part.kind === 'text') addLine(summary, 'Agent', part.text);
-    else if (part.kind === 'call' && part.call.status === 'done')
-      for (const output of part.call.output) if (output.kind === 'diff') addLine(summary, 'Changed', output.diff.path);
-  }
 }
 export function problemOf({ message, code, data }: Failure): Problem {
   const { kind } = (data ?? {}) as { readonly kind?: string };

@@ -1,0 +1,84 @@
+import type { Turn } from '../../session/model.ts';
+import { parseOrUndefined } from './codec.ts';
+import { isRecord } from './schema.ts';
+
+/* The task that a conversation goes on in. Tasks end, and are lost; the next one is then told what was said before. */
+
+export interface TaskRef {
+  id: string | null;
+  contextId: string | null;
+  /** Settings were sent: they go with the first message of a task. */
+  settled: boolean;
+  /** The next prompt tells a new task about the conversation. */
+  tellPast: boolean;
+}
+export interface Tasks {
+  /** The conversation's current task. */
+  task: TaskRef;
+  /** The conversation's own task, while a command runs in another. */
+  aside: TaskRef | null;
+  /** The conversation in short, for a task that has to be told. */
+  readonly summary: string[];
+}
+
+/** Length of the summary that a new task gets, in characters. */
+const SUMMARY_LENGTH = 8000;
+
+export function newTasks(past: readonly Turn[]): Tasks {
+  const summary: string[] = [];
+  for (const turn of past) summarise(summary, turn);
+  return { task: { id: null, contextId: null, settled: false, tellPast: false }, aside: null, summary };
+}
+
+/** Goes on in the task of an earlier window. Gives the names that its key holds. */
+export function takeKey({ task }: Tasks, resumeKey: string): { readonly taskId: string | null; readonly contextId: string | null } {
+  const key = parseOrUndefined(resumeKey);
+  const { contextId, taskId } = isRecord(key) ? key : {};
+  if (typeof contextId === 'string') task.contextId = contextId;
+  if (typeof taskId === 'string') Object.assign(task, { id: taskId, settled: true });
+  return { taskId: typeof taskId === 'string' ? taskId : null, contextId: typeof contextId === 'string' ? contextId : null };
+}
+/** The key by which a later window finds the task. */
+export function keyOf({ id, contextId }: TaskRef): string {
+  return JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined });
+}
+
+/** The next prompt begins another task. `keepsContext`: the server goes on with what was said, so that it is not told again. */
+export function dropTask({ task, summary }: Tasks, keepsContext: boolean): void {
+  Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !(keepsContext && task.contextId !== null) });
+}
+/** Keeps the conversation's task while a command runs in one of its own. */
+export function setAside(tasks: Tasks): void {
+  tasks.aside = { ...tasks.task };
+}
+/** Returns to the conversation's task. A context that the command named first becomes the conversation's. */
+export function comeBack(tasks: Tasks): void {
+  const { aside, task } = tasks;
+  if (aside) tasks.task = { ...aside, contextId: aside.contextId ?? task.contextId };
+  tasks.aside = null;
+}
+
+// --- what was said so far
+
+/** Gives the summary that a new task needs, once. */
+export function tellPast({ task, summary }: Tasks): string {
+  if (!task.tellPast) return '';
+  task.tellPast = false;
+  let whole = summary.join('\n');
+  if (whole.length > SUMMARY_LENGTH) whole = `…${whole.slice(-SUMMARY_LENGTH)}`;
+  return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;
+}
+export function wasSaid({ summary }: Tasks, text: string): boolean {
+  return summary.some((line) => line.includes(text.trim()));
+}
+export function addLine(summary: string[], who: 'User' | 'Agent' | 'Changed', text: string): void {
+  if (text.trim() !== '') summary.push(`${who}: ${text.trim()}`);
+}
+function summarise(summary: string[], turn: Turn): void {
+  for (const one of turn.prompt) if (one.type === 'text') addLine(summary, 'User', one.text);
+  for (const part of turn.parts) {
+    if (part.kind === 'text') addLine(summary, 'Agent', part.text);
+    else if (part.kind === 'call' && part.call.status === 'done')
+      for (const output of part.call.output) if (output.kind === 'diff') addLine(summary, 'Changed', output.diff.path);
+  }
+}
