@@ -30,6 +30,10 @@ export interface GlobWord {
   readonly starts: readonly string[];
   /** The shell puts something in its place, which may be nothing or an option. */
   readonly expands?: boolean;
+  /** What the shell may make of it where that is not known, with `*` for any run and `?` for one character. */
+  readonly guess?: string;
+  /** The same for names under which a command may start at it. */
+  readonly guessedStarts?: readonly string[];
 }
 
 /**
@@ -41,6 +45,18 @@ export function wordsMatcher(glob: string): (words: readonly GlobWord[]) => bool
   if (tokens.length > LONGEST) return () => false;
   const automaton = new Automaton(tokens, 'text');
   return (words) => automaton.matchesWords(words);
+}
+
+/**
+ * A predicate for command lines in which words are not known: true where they may be what the glob names up to its first star. What stands behind the
+ * star says too little to doubt a command for.
+ */
+export function wordsGuesser(glob: string): (words: readonly GlobWord[]) => boolean {
+  const star = glob.indexOf('*');
+  const tokens = tokensOf(star < 0 ? glob : glob.slice(0, star + 1), { classes: false });
+  if (star === 0 || tokens.length > LONGEST) return () => false;
+  const automaton = new Automaton(tokens, 'text');
+  return (words) => words.some((word) => word.guess !== undefined || word.guessedStarts?.length) && automaton.matchesWords(words, true);
 }
 
 /**
@@ -99,13 +115,16 @@ class Automaton {
     return this.#isEnd(this.#read(this.#first, text));
   }
 
-  matchesWords(words: readonly GlobWord[]): boolean {
+  /** `guesses`: words that are not known are all they may be. */
+  matchesWords(words: readonly GlobWord[], guesses = false): boolean {
     // The states after the words so far, with options passed over or read; and those before the option that may take this word as its value.
     let [now, beforeOption] = [NOWHERE, NOWHERE];
     let read = NOWHERE;
-    for (const { text, starts, expands } of words) {
+    for (const { text, starts, expands, guess, guessedStarts } of words) {
       read = now === NOWHERE ? NOWHERE : this.#read(now, ` ${text}`);
       for (const name of starts) read = this.#joined(read, this.#read(this.#first, name));
+      if (guesses && guess !== undefined) read = this.#joined(read, this.#readGuess(this.#read(now, ' '), guess));
+      if (guesses) for (const name of guessedStarts ?? []) read = this.#joined(read, this.#readGuess(this.#first, name));
       const isOption = expands || text.startsWith('-');
       const behind = beforeOption;
       beforeOption = isOption && !text.includes('=') ? now : NOWHERE;
@@ -123,6 +142,30 @@ class Automaton {
       state = state.next.get(name) ?? this.#step(state, code, name);
     }
     return state;
+  }
+
+  /** The state after each text that the guess stands for. */
+  #readGuess(from: State, guess: string): State {
+    let state = from;
+    for (const sign of guess) {
+      const [least] = state.positions.toSorted((a, b) => a - b);
+      if (least === undefined) return state;
+      if (sign === '*') state = this.#stateOf(range(least, this.#tokens.length + 1));
+      else if (sign === '?') state = this.#stateOf(this.#behindAny(state));
+      else state = this.#read(state, sign);
+    }
+    return state;
+  }
+
+  /** The positions behind any one character. */
+  #behindAny({ positions }: State): readonly number[] {
+    this.#now.clear();
+    for (const position of positions) {
+      const type = this.#tokens[position]?.type;
+      if (type === undefined) continue;
+      enter(this.#tokens, this.#now, type === 'literal' || type === 'one' || type === 'set' ? position + 1 : position);
+    }
+    return this.#now.all();
   }
 
   #isEnd({ positions }: State): boolean {
@@ -164,6 +207,10 @@ class Automaton {
   }
 }
 const SLASH = 0x2f;
+
+function range(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from }, (_, at) => from + at);
+}
 
 /** Adds a position and those that follow it without a character. */
 function enter(tokens: readonly Token[], positions: Positions, from: number): void {

@@ -135,7 +135,7 @@ const SHELL = /^(?:ba|z|da|k|c|tc|fi|a)?sh$/;
 const POWERSHELL = /^(?:powershell|pwsh)$/;
 /** Programs that run a command besides these: given in another way, or behind options that are judged as those of a plain program. */
 const RUNNERS = new Set(
-  `runas eval openconsole wt forfiles iex invoke-expression invoke-command icm cmd %comspec% coproc trap script su sg runuser pkexec setpriv capsh ssh
+  `runas alias eval openconsole wt forfiles iex invoke-expression invoke-command icm cmd %comspec% coproc trap script su sg runuser pkexec setpriv capsh ssh
   sshpass ssh-agent tmux screen dtach expect ltrace valgrind gdb perf rr hyperfine systemd-run systemd-inhibit start-stop-daemon daemonize xvfb-run
   dbus-launch dbus-run-session firejail bwrap proot fakeroot fakechroot faketime eatmydata taskset numactl cpulimit prlimit setarch linux32 linux64
   arch rlwrap entr watchexec torsocks torify proxychains proxychains4 nix-shell env-cmd dotenvx concurrently nodemon`.split(/\s+/),
@@ -143,7 +143,7 @@ const RUNNERS = new Set(
 /** Programs that run what stands behind one of these words. */
 const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
   { name: /^(?:g?find|bfs)$/, word: /^-(?:exec|ok)(?:dir)?$/ },
-  { name: /^(?:fd|fdfind)$/, word: /^(?:-x|--exec|--exec-batch)$/i },
+  { name: /^(?:fd|fdfind)$/, word: /^(?:-x|--exec|--exec-batch)/i },
   {
     name: /^(?:docker|podman|nerdctl|docker-compose|kubectl|oc|crictl|lxc|incus|flatpak|distrobox|toolbox)$/,
     word: /^(?:run|exec|enter)$/,
@@ -151,14 +151,22 @@ const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
   { name: /^(?:poetry|pipenv|pdm|hatch|rye|uv|conda|mamba|pixi|devbox|op|doppler)$/, word: /^run$/ },
   { name: /^(?:npm|pnpm|yarn|bun|bundle|mise|asdf|rbenv|pyenv|direnv|aws-vault)$/, word: /^(?:exec|x|dlx)$/ },
   { name: /^nix$/, word: /^(?:-c|--command)$/ },
-  { name: /^git$/, word: /^(?:foreach|run|--exec)$/ },
+  { name: /^git$/, word: /^(?:foreach$|run$|-x|--exec(?:=|$))/ },
+  { name: /^(?:rsync|xterm|konsole|alacritty|gnome-terminal)$/, word: /^(?:-e|--rsh|--command|--$)/ },
+  { name: /^(?:vim?|nvim|less|man|tar)$/, word: /^(?:-c|\+|-p|-i$|--pager|--to-command|--use-compress-program|--checkpoint-action)/i },
 ];
 /** The place in a program's arguments from which on any word may be another program that it runs; undefined when it runs none. Its name has no folder. */
 export function runsFrom(program: string, args: readonly string[]): number | undefined {
   if (WRAPPERS.has(program) || SHELL.test(program) || POWERSHELL.test(program) || RUNNERS.has(program)) return 0;
   const carrier = CARRIERS.find(({ name }) => name.test(program));
   const at = carrier ? args.findIndex((text) => carrier.word.test(text)) : -1;
-  return at < 0 ? undefined : at + 1;
+  if (at < 0) return undefined;
+  // An option may hold the program itself: `fd -xrm`.
+  return /^[-+]/.test(args[at] ?? '') ? at : at + 1;
+}
+/** True for an option behind which a program that runs its words takes a value; undefined where that is not known. In any case of letters. */
+export function takesValue(program: string, option: string): boolean | undefined {
+  return WRAPPERS.get(program)?.toLowerCase().split(' ').includes(option);
 }
 /** Programs that run a text passed to them, and the options that hold it. */
 const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; readonly sub?: string }[] = [

@@ -1,11 +1,12 @@
 import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
-import { type GlobWord, globMatcher, wordsMatcher } from '../base/glob.ts';
+import { type GlobWord, globMatcher, wordsGuesser, wordsMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
-import { isGraveCommand, runsFrom } from './commandDangers.ts';
+import { isGraveCommand, runsFrom, takesValue } from './commandDangers.ts';
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
 import { type Dialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
+import { bracesWrittenOut, guessAt } from './wordGuesses.ts';
 
 /** A rule from the user's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
 export interface ApprovalRule {
@@ -45,7 +46,8 @@ export function ruledAnswer(
   if (ask.kind !== 'approval') return undefined;
   const place = placeAt(cwd, ground);
   const matching = rules.filter((rule) => (rule.decision === 'reject' ? rejects(rule, ask, place) : allows(rule, ask, place)));
-  const rule = matching.find((one) => one.decision === 'reject') ?? matching[0];
+  const allowing = rules.some((one) => mayReject(one, ask, place)) ? matching.filter((one) => saysExactly(one, ask)) : matching;
+  const rule = matching.find((one) => one.decision === 'reject') ?? allowing[0];
   if (!rule) return undefined;
   const effect = rule.decision === 'allow' ? 'allow_once' : 'reject_once';
   const [option, another] = ask.options.filter((one) => one.effect === effect);
@@ -115,6 +117,18 @@ function rejects(rule: ApprovalRule, ask: Approval, place: Place): boolean {
     default:
       return ask.toolKind === rule.kind && rule.pattern === undefined;
   }
+}
+
+/** True when the rule covers a command if words that the shell puts in are what it names: only a rule of its very words allows such a command. */
+function mayReject({ kind, pattern, decision }: ApprovalRule, ask: Approval, place: Place): boolean {
+  if (decision !== 'reject' || (kind !== 'command' && kind !== 'execute') || pattern === undefined) return false;
+  const mayMatch = wordsGuesser(pattern.toLowerCase());
+  return [ask.detail, ...(ask.beside ?? [])].some((one) => one.type === 'command' && place.command(one.command).commands().some(mayMatch));
+}
+
+/** True when the rule is about the very words of the only command. */
+function saysExactly({ pattern }: ApprovalRule, { detail, beside = [] }: Approval): boolean {
+  return detail.type === 'command' && beside.every((one) => one.type === 'text') && pattern === withoutBlanksAround(detail.command);
 }
 
 /** True when the rule covers everything that is asked: an edit beside a command is outside it. */
@@ -218,7 +232,7 @@ function readCommand(command: string, platform: Platform): ReadCommand {
   const folded = text.toLowerCase();
   let known: readonly (readonly GlobWord[])[] | undefined;
   const commands = () => {
-    known ??= commandsIn(folded, platform).map(startsIn);
+    known ??= commandsIn(folded, platform).flatMap(withReadArguments).map(startsIn);
     return known;
   };
   return { text, folded: foldedBlanks(folded), commands };
@@ -228,8 +242,8 @@ function withoutPadding(text: string): string {
   return text.replace(INVISIBLE, '').replace(/\s{2,}/g, (blanks) => (/[\n\r]/.test(blanks) ? '\n' : ' '));
 }
 
-/** A word of a command; `expands` as in `ShellWord`. */
-type ReadWord = Pick<ShellWord, 'text'> & Partial<Pick<ShellWord, 'expands'>>;
+/** A word of a command; `expands` as in `ShellWord`, `guess` as in `GlobWord`. */
+type ReadWord = Pick<ShellWord, 'text'> & Partial<Pick<ShellWord, 'expands'> & Pick<GlobWord, 'guess'>>;
 
 function commandsIn(folded: string, platform: Platform): readonly (readonly ReadWord[])[] {
   const parts = folded.split(/[;&|\n\r(){}`]|\$\(/);
@@ -241,7 +255,9 @@ function commandsIn(folded: string, platform: Platform): readonly (readonly Read
   // A dollar before quotes only says how to read them.
   const visible = folded.replace(INVISIBLE, '').replace(/\$(?=["'])/g, '');
   const script = platform === 'win32' ? scriptOfCmd(visible) : undefined;
-  for (const text of new Set([visible, withLinesJoined(visible), script ?? visible]))
+  // Behind one the escapes between single quotes spell any letter.
+  const escaped = /\$'[^']*\\/.test(folded) ? folded : visible;
+  for (const text of new Set([visible, withLinesJoined(visible), script ?? visible, escaped]))
     if (text !== visible || READ_BY_SHELL.test(text)) all.push(...dialects.flatMap((dialect) => readCommands(text, dialect)));
   return all;
 }
@@ -260,16 +276,38 @@ function readCommands(text: string, dialect: Dialect, depth = 0): readonly (read
     const texts = words.map((word) => word.text);
     const names = [...new Set(texts.map(programName))];
     const scripts =
-      depth < DEEPEST_SCRIPT && names.some((name) => runsFrom(name, texts) !== undefined)
-        ? texts.filter((one) => /\s/.test(one) && READ_BY_SHELL.test(one))
+      depth < DEEPEST_SCRIPT && names.some((name) => runsFrom(name, texts) !== undefined && !KEYWORD.test(name))
+        ? texts.flatMap((one) => [one, ...gluedIn(one)]).filter((one) => /\s/.test(one) && READ_BY_SHELL.test(one))
         : [];
     const bare = words.some((word) => word.expands || DESCRIPTOR.test(word.text)) ? [withoutExpansions(words)] : [];
-    return [words, ...bare, ...scripts.flatMap((script) => readCommands(script, dialect, depth + 1))];
+    const expanded = dialect === 'posix' ? asExpanded(words) : undefined;
+    return [
+      expanded ?? words,
+      ...(expanded ? [words] : []),
+      ...bare,
+      ...scripts.flatMap((script) => readCommands(script, dialect, depth + 1)),
+    ];
   });
 }
+
+/** The words with their braces written out and their globs and variables guessed; undefined where all of them are what they read. */
+function asExpanded(words: readonly ShellWord[]): readonly ReadWord[] | undefined {
+  if (!words.some(({ text, expands }) => expands || /[*?[{]/.test(text))) return undefined;
+  return words.flatMap(({ text, expands, from, plainFrom }, at) => {
+    // In quotes it is one word, and so the folder.
+    const isFolder = plainFrom === from + 1 && FOLDER_FOLLOWS.test(words[at - 1]?.text ?? '');
+    return (expands ? [text] : (bracesWrittenOut(text) ?? [text])).map((one): ReadWord => {
+      const guess = isFolder ? undefined : guessAt(one, expands);
+      return { text: one, ...(expands ? { expands } : {}), ...(guess === undefined ? {} : { guess }) };
+    });
+  });
+}
+const FOLDER_FOLLOWS = /^(?:-c|--(?:git-dir|work-tree|prefix|cwd|dir))$/;
 const DEEPEST_SCRIPT = 4;
-/** Quotes, escapes, substitutions, variables and redirections of any shell. Without them words are what blanks part. */
-const READ_BY_SHELL = /["'\\`^$%<>]/;
+/** Words of a shell that run the next words, never a text. */
+const KEYWORD = /^(?:then|do|else|elif|if|while|until|!)$/;
+/** Quotes, escapes, substitutions, variables, braces, globs and redirections of any shell. Without them words are what blanks part. */
+const READ_BY_SHELL = /["'\\`^$%<>{*?[]/;
 
 /** The words as they are when each variable is empty (`git $x push`, `git pu${x}sh`), without those that name a descriptor for some shells. */
 function withoutExpansions(words: readonly ReadWord[]): readonly ReadWord[] {
@@ -302,16 +340,72 @@ function spellings(command: string): readonly (readonly ReadWord[])[] {
 }
 
 /** The words with the names of the programs that may start at them: the first, and behind a wrapper any. */
-function startsIn(words: readonly ReadWord[]): readonly GlobWord[] {
+function startsIn(all: readonly ReadWord[]): readonly GlobWord[] {
   let first = 0;
-  while (first < words.length && /^(?:[.&@]$|\w+=)/.test(words[first]?.text ?? '')) first += 1;
-  const [program, ...args] = words.slice(first).map((word) => word.text);
-  const from = runsFrom(programName(program ?? ''), args);
-  return words.slice(first).map((word, at) => {
-    if (at > 0 && (from === undefined || at <= from)) return { ...word, starts: [] };
-    const glued = from === undefined ? undefined : CMD_RUNS.exec(word.text)?.[1];
-    return { ...word, starts: [word.text, ...(glued ? [glued] : [])].map(programName) };
+  while (first < all.length && ASSIGNMENT.test(all[first]?.text ?? '')) first += 1;
+  const [program, ...args] = all.slice(first);
+  const name = programName(program?.text ?? '');
+  const from = runsFrom(
+    name,
+    args.map(({ text }) => text),
+  );
+  const words = all.slice(first);
+  const guessed = guessedPrograms(name, words, from);
+  return words.map((word, at) => {
+    if (at > 0 && (from === undefined || at <= from)) return { ...word, starts: name === 'git' ? aliasedIn(word.text) : [] };
+    const glued = from === undefined ? [] : [...gluedIn(word.text), ...(CMD_RUNS.exec(word.text)?.slice(1) ?? [])];
+    const starts = [word.text, ...glued].flatMap(programNames);
+    return { ...word, starts, ...(guessed.has(at) && word.guess !== undefined ? { guessedStarts: [programName(word.guess)] } : {}) };
   });
+}
+const ASSIGNMENT = /^(?:[.&@]$|\w+(?:\[[^\]]*\])?\+?=)/;
+
+/** The words, and those with an argument that `xargs` adds. */
+function withReadArguments(words: readonly ReadWord[]): readonly (readonly ReadWord[])[] {
+  const at = words.findIndex(({ text }) => /^(?:xargs|parallel)$/.test(programName(text)));
+  return at < 0 || at === words.length - 1 ? [words] : [words, [...words, READ_ARGUMENT]];
+}
+const READ_ARGUMENT: ReadWord = { text: '{}', guess: '*' };
+
+/** The places at which a program stands that is not known: the first, and behind a wrapper all up to the first word that is no option. */
+function guessedPrograms(name: string, words: readonly ReadWord[], from: number | undefined): ReadonlySet<number> {
+  const places = new Set([0]);
+  if (from === undefined) return places;
+  let program = name;
+  // Where an option says that the program runs another one, behind it.
+  const known = words.slice(1, from + 1).map(({ text }) => text);
+  const begin = runsFrom(name, known) === undefined ? from + 2 : from + 1;
+  for (let at = begin; at < words.length; at += 1) {
+    const { text = '' } = words[at] ?? {};
+    const before = at > begin ? (words[at - 1]?.text ?? '') : '';
+    if (before.startsWith('-') && (takesValue(program, before) ?? true)) continue;
+    places.add(at);
+    const next = programName(text);
+    const runsNext = runsFrom(next, []) !== undefined;
+    if (runsNext) program = next;
+    else if (!/^[-\d]/.test(text) && !ASSIGNMENT.test(text)) break;
+  }
+  return places;
+}
+
+/** What an option holds that runs it: `env -S"git push"`, `--split-string=git push`, and what a name stands for: `alias x=rm`. */
+function gluedIn(word: string): readonly string[] {
+  const value = /^(?:-*[a-z][\w-]*=|\+?:?!)(.+)$/s.exec(word)?.[1];
+  if (value !== undefined) return [value];
+  const letters = /^-(?!-)(\w{1,4})/.exec(word)?.[1] ?? '';
+  return [...letters].flatMap((letter, at) => ('scxe'.includes(letter) && word.length > at + 2 ? [word.slice(at + 2)] : []));
+}
+
+/** The command that an alias of Git stands for: `git -c alias.p=push p`. */
+function aliasedIn(word: string): readonly string[] {
+  const [, isShell, value] = /^(?:-c)?alias\.[^=]*=(!?)(.+)$/s.exec(word) ?? [];
+  return value === undefined ? [] : [isShell ? value : `git ${value}`];
+}
+
+/** The names by which rules call a program: `git-push` is `git push`. */
+function programNames(word: string): readonly string[] {
+  const name = programName(word);
+  return name.startsWith('git-') ? [name, name.replace('-', ' ')] : [name];
 }
 
 function programName(word: string): string {

@@ -392,6 +392,107 @@ test('a rule that rejects a command sees it by every name of its program', () =>
     assert.equal(answered(command(text), [allow('command'), reject('command', 'git push*')], 'win32'), 'once', text);
 });
 
+test('a rule that rejects a command sees it behind braces, glued options, aliases, programs that run it and in its other name', () => {
+  for (const text of [
+    ...[
+      'find . -exec rm {} +',
+      'find . -name x -execdir /bin/rm -f {} \\;',
+      'xargs -I {} rm {}',
+      'ls | xargs -I{} rm -f {}',
+      'ls | xargs rm',
+    ],
+    ...['r{m,} x', '{rm,x}', '{,rm} x', '{r,}{m,} x', 'A+=x rm x', 'A[0]=x rm x', 'A=1 B[i]+=2 rm x', 'env -S"rm x"', 'env -vS"rm x"'],
+    ...[
+      'env --split-string="rm x"',
+      `env -S"sh -c 'rm x'"`,
+      'fd -xrm {}',
+      'fd --exec=rm {}',
+      'git -c alias.x="!rm x" x',
+      'alias a="rm x"; a',
+    ],
+    ...['git rebase -x "rm x"', 'npx --call="rm x"', 'xterm -e rm x', 'vim -c "!rm x"', 'rsync -e "rm x" a b', 'man -P "rm x" a'],
+  ])
+    for (const all of [allow('command'), allow('command', '*')])
+      assert.equal(answered(command(text), [all, reject('command', 'rm *')]), 'no', text);
+  for (const text of [
+    ...[
+      'git-push',
+      'git-push -f',
+      '/usr/lib/git-core/git-push',
+      'git-push.exe',
+      'sudo git-push',
+      'env A=1 git-push',
+      'find . -exec git-push {} +',
+    ],
+    ...[
+      'git {push,x}',
+      '{git,push}',
+      '{git,push,-f}',
+      'git pu{sh,}',
+      'find . -type d -exec git -C {} push \\;',
+      'ls | xargs -I{} git -C {} push',
+    ],
+    ...[
+      'git -c alias.p=push p',
+      'git -calias.p=push p',
+      'A+=x git push',
+      'env -S"git push"',
+      'env -S"git -C \'a b\' push"',
+      'xargs git push',
+    ],
+  ])
+    assert.equal(answered(command(text), [allow('command'), reject('command', 'git push*')]), 'no', text);
+});
+
+test('a command whose words nobody knows is answered by no allowance beside a rule that rejects what they may be', () => {
+  const rules = [allow('command'), allow('command', '*'), reject('command', 'git push*'), reject('command', 'rm *')];
+  for (const text of [
+    ...[
+      '/bin/r? x',
+      '/bin/r[m] x',
+      'r* x',
+      '/b?n/r? x',
+      'g?t push',
+      '/usr/bin/gi[t] push',
+      'git pus?',
+      'git p*',
+      'git [p]ush',
+      'git pu{s..s}h',
+    ],
+    ...[
+      'git {{push,x},y}',
+      `git {${'x,'.repeat(100)}push}`,
+      'git $x',
+      'git $(echo push)',
+      'git `echo push`',
+      'git pu$()sh',
+      "git $'pu\\x73h'",
+    ],
+    ...['ls | xargs git', 'sudo r? x', 'env A=1 r? x', 'timeout -k 5 5 r? x', 'find . -exec r? {} +', 'git -C $x status', 'git -C . pus?'],
+  ]) {
+    assert.equal(answered(command(text), rules), undefined, text);
+    assert.notEqual(answered(command(text), [...rules, allow('command', text)]), 'no', `its very words: ${text}`);
+  }
+  for (const text of [
+    ...[
+      'ls *.ts',
+      'git add *.ts',
+      'git log -- src/*',
+      'git -C "$dir" status',
+      'find . -name "*.ts" -exec grep -n foo {} +',
+      'git ls-files | xargs grep x',
+    ],
+    ...['for f in *; do echo $f; done', 'if [ "$(git rev-parse HEAD)" = x ]; then echo $y; fi', 'docker run -v "$PWD":/app node npm test'],
+    ...['while read -r l; do echo "$l"; done', 'git commit -m "what? *x*"', 'npm run build -- $x', 'g{i,}t push', 'echo {a,b}'],
+  ])
+    assert.equal(answered(command(text), rules), 'once', text);
+  assert.equal(
+    answered(command('cat x?'), [allow('command'), reject('command', '*--force*')]),
+    'once',
+    'a rule that begins with a star doubts nothing',
+  );
+});
+
 test('a command that names another server is asked about on Windows, whatever its program and however the server is written', () => {
   const all = [
     ...['dir \\\\evil\\share', 'dir //evil/share', 'ls \\\\evil\\s', 'Get-ChildItem \\\\evil\\s', 'gci //evil/s', 'Test-Path \\\\evil\\s'],
@@ -527,7 +628,33 @@ test('the rules read a text of any length in proportion', () => {
       { kind: 'edit' as const, pattern, decision },
     ]),
   );
-  const pieces = ['a', 'a/', ' ', '; a', '\r', '\u200d', '$(', '\u0000', '\\\n', '2>a ', '>', '${', '$a ', '%a%', 'find -exec ', 'find '];
+  const pieces = [
+    'a',
+    'a/',
+    ' ',
+    '; a',
+    '\r',
+    '\u200d',
+    '$(',
+    '\u0000',
+    '\\\n',
+    '2>a ',
+    '>',
+    '${',
+    '$a ',
+    '%a%',
+    'find -exec ',
+    'find ',
+    '{a,b}',
+    '{a,b} ',
+    '{',
+    'r? ',
+    '* ',
+    'xargs ',
+    '-s',
+    'alias.=',
+    'git- ',
+  ];
   for (const piece of pieces) {
     assertLinear(`command of ${JSON.stringify(piece)}`, 4000, (size) => () => answered(command(piece.repeat(size)), rules));
     assertLinear(`path of ${JSON.stringify(piece)}`, 2000, (size) => () => answered(edit(`/w/${piece.repeat(size)}`), rules));
