@@ -14,7 +14,7 @@ export function attachmentsView(
   view: View,
   named: readonly { readonly label: string; readonly content: Content }[],
 ): TemplateResult | typeof nothing {
-  const { attachments, draft } = view.memory;
+  const { attachments, draft, lost } = view.memory;
   const items = [
     ...named.map(({ label, content }) => ({
       content,
@@ -25,12 +25,24 @@ export function attachmentsView(
       remove: () => view.act.remember({ attachments: attachments.filter((_, other) => other !== index) }),
     })),
   ];
-  if (items.length === 0) return nothing;
-  return html`<ul class="chips attachments" aria-label=${t('Attachments')}>${items.map(({ content, remove }) => itemView(view, content, remove))}</ul>
+  if (items.length === 0) return lost ? lostView(view) : nothing;
+  return html`${lost ? lostView(view) : nothing}<ul class="chips attachments" aria-label=${t('Attachments')}>${items.map(({ content, remove }) => itemView(view, content, remove))}</ul>
     ${previewView(
       view,
       items.map(({ content }) => content),
     )}`;
+}
+
+/** What a reload took from the draft must not be missed when it is sent. */
+function lostView(view: View): TemplateResult {
+  const close = () => {
+    view.act.remember({ lost: undefined });
+    view.act.focus(COMPOSER_ID);
+  };
+  return html`<div class="lost" role="status">
+    <span>${t('This draft lost attachments that were too large to keep. Attach them again.')}</span>
+    <button class="icon-button" type="button" title=${t('Dismiss')} aria-label=${t('Dismiss')} @click=${close}>${iconOf('cross')}</button>
+  </div>`;
 }
 
 function itemView(view: View, content: Content, remove: () => void): TemplateResult {

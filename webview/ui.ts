@@ -1,10 +1,13 @@
 import type { Content, SessionId } from '../src/session/model.ts';
+import { LARGEST_PICTURE } from './attach.ts';
 import type { Host } from './host.ts';
 
 /** The view's own memory of a session; never facts of the session. Replaced, never changed in place. */
 export interface SessionMemory {
   readonly draft: string;
   readonly attachments: readonly Content[];
+  /** Attachments were too large to keep across a reload, until the user has seen it. */
+  readonly lost?: true | undefined;
   /** The turn that the draft replaces. */
   readonly replaces?: string | undefined;
   /** Name in the draft -> its content, of everything chosen after an @. */
@@ -25,8 +28,8 @@ const SAVE_AFTER_MS = 300;
 /** The wait where attachments are large: each save copies them. */
 const SAVE_LARGE_AFTER_MS = 1500;
 const LARGE = 500_000;
-/** Characters of JSON that all attachments may take across a reload: a picture of 3 MB. Those of the latest sessions come first. */
-const LARGEST_SAVED = 4_000_000;
+/** Characters of JSON that all attachments may take across a reload: any one picture. Those of the latest sessions come first. */
+const LARGEST_SAVED = 2 * LARGEST_PICTURE;
 
 /** The memory of the view, kept across reloads by the editor. */
 export class Ui {
@@ -47,7 +50,7 @@ export class Ui {
   }
 
   change(id: SessionId, change: Partial<SessionMemory>): void {
-    const next = { ...this.memory(id), ...change };
+    const next = { ...this.memory(id), ...('attachments' in change ? { lost: undefined } : {}), ...change };
     this.#memories.delete(id);
     this.#memories.set(id, next);
     this.#saveSoon();
@@ -55,14 +58,15 @@ export class Ui {
 
   /** Moves the draft typed without a session into the session that comes, below the draft it has. */
   adopt(id: SessionId): void {
-    const { draft, attachments, mentions } = this.memory('');
-    if (draft === '' && attachments.length === 0) return;
+    const { draft, attachments, mentions, lost } = this.memory('');
+    if (draft === '' && attachments.length === 0 && !lost) return;
     const there = this.memory(id);
     this.change('', { draft: '', attachments: [], mentions: {} });
     this.change(id, {
       draft: [there.draft, draft].filter(Boolean).join('\n'),
       attachments: [...there.attachments, ...attachments],
       mentions: { ...there.mentions, ...mentions },
+      lost: lost ?? there.lost,
     });
   }
 
@@ -93,7 +97,11 @@ export class Ui {
       return true;
     };
     const latest = [...this.#memories].slice(-SESSIONS_KEPT).reverse();
-    const kept = latest.map(([id, memory]) => [id, { ...memory, attachments: memory.attachments.filter(fits) }]).reverse();
+    const saved = (memory: SessionMemory): SessionMemory => {
+      const attachments = memory.attachments.filter(fits);
+      return { ...memory, attachments, ...(attachments.length < memory.attachments.length ? { lost: true } : {}) };
+    };
+    const kept = latest.map(([id, memory]) => [id, saved(memory)]).reverse();
     this.#saveAfterMs = size > LARGE ? SAVE_LARGE_AFTER_MS : SAVE_AFTER_MS;
     this.#host.save({ memories: kept, ...(this.#shown === '' ? {} : { shown: this.#shown }) });
   }

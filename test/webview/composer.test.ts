@@ -291,14 +291,42 @@ test('a picture of a screen is there again after a reload; of more than fits, wh
   const shown = session({});
   const picture = (bytes: number) => ({ type: 'image', mime: 'image/png', data: 'A'.repeat(bytes) }) as const;
   const first = await Stage.open(shown, { state });
-  for (const bytes of [2_000_000, 9_000_000, 1000]) first.post({ type: 'insert', content: picture(bytes) });
+  for (const bytes of [11_000_000, 9_000_000, 1000]) first.post({ type: 'insert', content: picture(bytes) });
   await first.type('what is this?');
   await first.settle();
   window.dispatchEvent(new Event('pagehide'));
   const second = await Stage.open(shown, { state });
   assert.equal(second.composer.value, 'what is this?');
   const kept = second.all('.attachment .thumb').map((thumb) => thumb.getAttribute('src')?.split(',')[1]?.length);
-  assert.deepEqual(kept, [2_000_000, 1000]);
+  assert.deepEqual(kept, [11_000_000, 1000]);
+});
+
+test('a draft that lost a picture to a reload says so until the user closes that, attaches again or sends', async () => {
+  const state = { saved: undefined as unknown };
+  const shown = session({});
+  const picture = (bytes: number) => ({ type: 'image', mime: 'image/png', data: 'A'.repeat(bytes) }) as const;
+  const lost = (stage: Stage) => stage.root.querySelector('.lost')?.textContent?.trim() ?? '';
+  const reloaded = async () => {
+    window.dispatchEvent(new Event('pagehide'));
+    return Stage.open(shown, { state });
+  };
+  const first = await Stage.open(shown, { state });
+  first.post({ type: 'insert', content: picture(17_000_000) });
+  await first.settle();
+  assert.equal(lost(first), '', 'it is there');
+  for (const end of ['close', 'attach', 'send']) {
+    const second = await reloaded();
+    assert.match(lost(second), /too large to keep/, end);
+    if (end === 'close') await second.press('Dismiss');
+    else if (end === 'attach') second.post({ type: 'insert', content: picture(1000) });
+    else await second.key('Enter');
+    await second.settle();
+    assert.equal(lost(second), '', end);
+    assert.equal(lost(await reloaded()), '', `${end}, for good`);
+    const next = await Stage.open(shown, { state });
+    next.post({ type: 'insert', content: picture(17_000_000) });
+    await next.settle();
+  }
 });
 
 test('what is typed without a session begins one and is sent to it', async (context) => {
