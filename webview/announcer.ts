@@ -18,7 +18,7 @@ export function announcement(
         if (event.status === 'done') return [t('The agent has answered.')];
         return [event.status === 'cancelled' ? t('Stopped') : t('{0} failed: {1}', session.agent.name, event.error?.message ?? '')];
       case 'ask.opened':
-        return [asked(event.ask, titleOf(event.ask, session))];
+        return [asked(event.ask, titleOf(event.ask, session), session.agent.name)];
       case 'link.ready':
         return [t('{0} is ready.', session.agent.name)];
       case 'link.closed':
@@ -40,6 +40,6 @@ function titleOf(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>): string {
   return subject === undefined ? action : `${action}: ${subject}`;
 }
 
-function asked(ask: Ask, title: string): string {
-  return ask.ours ? t('Parley asks: {0}', title) : t('The agent asks: {0}', title);
+function asked(ask: Ask, title: string, agent: string): string {
+  return t('{0} asks: {1}', ask.ours ? 'Parley' : agent, title);
 }

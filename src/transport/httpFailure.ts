@@ -31,7 +31,7 @@ export function whyFailed(url: string, error: NodeJS.ErrnoException): HttpFailur
     return new HttpFailure('timeout', unreachable(origin, code), error);
   }
   if (code !== undefined && /CERT|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$|UNABLE_TO/.test(code)) {
-    return new HttpFailure('certificate', t('No secure connection to {0}: {1}.', origin, error.message), error);
+    return new HttpFailure('certificate', unreachable(origin, error.message), error);
   }
   return new HttpFailure('cut', t('The connection to {0} was lost ({1}).', origin, code ?? error.message), error);
 }

@@ -186,7 +186,7 @@ test(
   inWindow(async ({ window }) => {
     const { chat, page } = window;
     await chat.say('get to work');
-    await chat.frame.getByText(/Trying again \(2 of 3\) in 4 s: RateLimit 429/).waitFor();
+    await chat.frame.getByText(/Trying again \(2 of 3\): RateLimit 429 \(4 s\)/).waitFor();
     assert.equal(await chat.frame.getByText('This half will be taken').count(), 0);
     await chat.frame.getByText('A hook (PreToolUse) blocked Shell: no deploys on Fridays').waitFor();
     await chat.frame.getByTitle('1 in the background').waitFor();

@@ -423,8 +423,18 @@ function geminiRequest(call: GeminiCall, asked: Confirmation, raw: unknown): Req
       ? []
       : asked.type === 'mcp'
         ? [
-            { id: 'always-tool', label: t('Always allow this tool'), effect: 'allow_always', sends: 'proceed_always_tool' },
-            { id: 'always-server', label: t('Always allow this server'), effect: 'allow_always', sends: 'proceed_always_server' },
+            {
+              id: 'always-tool',
+              label: t('Always allow {0}', t('{0} of {1}', asked.toolName ?? '?', asked.serverName ?? '?')),
+              effect: 'allow_always',
+              sends: 'proceed_always_tool',
+            },
+            {
+              id: 'always-server',
+              label: t('Always allow {0}', t('all tools of {0}', asked.serverName ?? '?')),
+              effect: 'allow_always',
+              sends: 'proceed_always_server',
+            },
           ]
         : [
             {

@@ -663,7 +663,7 @@ class A2aStep extends Step<A2aState> {
     }
     if (this.mayAsk(turn) && this.looksFirst(turn)) return;
     if (taskState === 'auth-required') {
-      return this.confirm(turn, 'signIn', t('The agent wants you to sign in'), turn.lastWords, t('Continue'), t('Stop'));
+      return this.confirm(turn, 'signIn', t('Sign in'), turn.lastWords, t('Continue'), t('Stop'));
     }
     if (taskState !== 'completed' && isOver(taskState)) this.leaveTask(false);
     if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent was stopped.') });
@@ -709,7 +709,7 @@ class A2aStep extends Step<A2aState> {
   taskGone(): void {
     // A conversation that has its own task beside this one keeps it.
     const { aside } = this.state;
-    const message = t('The agent does not know its task any more. {0}', aside ? '' : this.leaveTask()).trim();
+    const message = t('The agent does not know this conversation any more. {0}', aside ? '' : this.leaveTask()).trim();
     this.fail(message, aside ? ['retry'] : ['retry', 'continue']);
   }
   /**
@@ -1506,7 +1506,8 @@ class A2aStep extends Step<A2aState> {
     }
     if (by === 'rest' && line === '/init') {
       // The shipped server's `init` runs on its own, and writes without asking.
-      return this.confirm(turn, 'confirmed', t('Let the agent write {0} without asking again?', 'GEMINI.md'), line);
+      const told = t('The agent edits files and runs commands without asking you.');
+      return this.confirm(turn, 'confirmed', t('Continue?'), `${line} → GEMINI.md\n\n${told}`);
     }
     const required = this.required(command);
     if (given !== '' || required.length === 0) return this.runCommand(turn, command);
@@ -1518,7 +1519,7 @@ class A2aStep extends Step<A2aState> {
   checkpointsListed(turn: A2aTurn, result: unknown): void {
     const choices = readCheckpoints(result).map((label) => ({ label }));
     if (choices.length === 0) return this.fail(t('Nothing found'), ['retry']);
-    const field = { id: 'checkpoint', label: t('Checkpoint'), choices, required: true as const };
+    const field = { id: 'checkpoint', label: '/restore', choices, required: true as const };
     this.askFields(turn, 'checkpoint', t('/{0} needs more', 'restore'), [field]);
   }
   checkpointChosen(turn: A2aTurn, command: CommandRun, name: string): void {

@@ -530,7 +530,7 @@ export function optionsOf({ model, agent, allowances }: A2aState): readonly Sess
     ...(agent?.folder
       ? [{ kind: 'switch', id: EDITOR_TOOLS, name: t('Editor tools'), description: text, on: agent.folder.on } as const]
       : []),
-    ...allowances.map(({ id, title }) => ({ kind: 'switch', id, name: t('Always allowed: {0}', title), on: true }) as const),
+    ...allowances.map(({ id, title }) => ({ kind: 'switch', id, name: t('Always allow {0}', title), on: true }) as const),
   ];
 }
 export function problemOf({ message, code, data }: Failure): Problem {

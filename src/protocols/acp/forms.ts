@@ -145,7 +145,9 @@ export interface LinkFacts {
 export function linkAsk(id: string, request: LinkRequest, facts: LinkFacts, turnId: string | undefined): Approval {
   const warnings = [
     ...(facts.hasUser || facts.isPunycode ? [t('This address misleads: look at its host.')] : []),
-    ...(facts.isEncrypted ? [] : [t('This address is not encrypted (https).')]),
+    ...(facts.isEncrypted
+      ? []
+      : [t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', facts.host)]),
   ];
   return {
     kind: 'approval',

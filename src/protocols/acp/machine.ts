@@ -1474,7 +1474,7 @@ class AcpStep extends Step<AcpState> {
       refusedPath !== null
         ? t('{0} (you rejected this before)', what)
         : place === 'guarded'
-          ? t('{0} (guarded file)', what)
+          ? what
           : t('{0} (outside the workspace)', what);
     const diffs = [{ path: shown, before: look.before === null ? null : plain(look.before), after: plain(job.content) }];
     job.step = 'asking';

@@ -59,7 +59,7 @@ export function signInAsk(id: string, methods: readonly AuthMethod[], reason: st
     wordless: true,
     ours: true,
     title: t('Sign in'),
-    detail: { type: 'text', text: [...(reason === null ? [] : [reason]), t('The agent wants you to sign in')].join('\n\n') },
+    detail: { type: 'text', text: reason ?? '' },
     options,
   };
 }

@@ -266,8 +266,8 @@ class AhpStep extends Step<AhpState> {
   failed({ kind, message, code }: Failure, what: string): void {
     // A link that has closed tells its end itself.
     if (kind !== 'refused') return;
-    if (what === 'reconnect') return this.over(t('The agent host does not know this conversation any more.'));
-    this.over(code === -32001 ? t('The agent host does not know this conversation any more.') : t('The agent refused: {0}', message));
+    if (what === 'reconnect') return this.over(unknownHere());
+    this.over(code === -32001 ? unknownHere() : t('The agent refused: {0}', message));
   }
   initialized(result: unknown): void {
     const { setup } = this.state;
@@ -362,7 +362,7 @@ class AhpStep extends Step<AhpState> {
   message(method: string, params: unknown): void {
     const { session } = this.state;
     if (method === 'root/sessionRemoved' && session && (params as { readonly session?: unknown } | null)?.session === session.uri)
-      return this.over(t('The agent host does not know this conversation any more.'));
+      return this.over(unknownHere());
     if (method !== 'action') return;
     const envelope = readEnvelope(params);
     if (!envelope) return this.log('warn', 'The host sent an action that cannot be read.');
@@ -847,7 +847,7 @@ class AhpStep extends Step<AhpState> {
     state.attempts = 0;
     clear(state.dispatched);
     if (parsed.data.type === 'replay') {
-      if (parsed.data.missing.includes(session.uri)) return this.over(t('The agent host does not know this conversation any more.'));
+      if (parsed.data.missing.includes(session.uri)) return this.over(unknownHere());
       for (const envelope of parsed.data.actions) this.heard(envelope);
       for (const { id, next } of Object.values(state.terminals))
         if (next === null) this.request(`terminal ${id}`, 'subscribe', { channel: id });
@@ -863,7 +863,7 @@ class AhpStep extends Step<AhpState> {
     const { session } = state;
     const chat = readChat(all.find(({ resource }) => resource === session?.facts.chat)?.state);
     const facts = readSession(all.find(({ resource }) => resource === session?.uri)?.state);
-    if (!chat || !facts || !session) return this.over(t('The agent host does not know this conversation any more.'));
+    if (!chat || !facts || !session) return this.over(unknownHere());
     // The numbers may be those of another run of the host.
     state.seen = Math.max(0, ...all.map(({ fromSeq }) => fromSeq));
     session.facts = facts;
@@ -963,4 +963,7 @@ function differenceOf(before: Omit<ToolCall, 'id'>, after: Omit<ToolCall, 'id'>)
     ([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof typeof before]),
   );
   return Object.fromEntries(changed);
+}
+function unknownHere(): string {
+  return t('The agent does not know this conversation any more. {0}', '').trim();
 }

@@ -585,7 +585,7 @@ class AiSdk extends ShownMessage {
         if (turn.response) turn.response.body.isDone = true;
         return this.timer('closing', CLOSING);
       case 'tooLong':
-        return this.turnNotice(turn, { level: 'warn', text: t('A part of the answer was too large and was left out.') });
+        return this.turnNotice(turn, { level: 'warn', text: t('The answer was cut ({0}).', 'too large') });
       case 'tool-call':
         if (isRecord(params) && params.state === 'requires-action' && typeof params.toolCallId === 'string')
           this.awaits(turn, params.toolCallId);

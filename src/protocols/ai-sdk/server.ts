@@ -457,7 +457,7 @@ async function refusalOf(answer: HttpAnswer, url: string, now: number): Promise<
   const short = t('{0} answered with status {1}', originOf(url), status);
   const text = said === '' ? short : `${short}: ${said}`;
   if (status === 401 || status === 403)
-    return { status, message: `${text}. ${t('Set its key in the headers of the agent.')}`, next: ['openSettings', 'retry'], said: text };
+    return { status, message: `${text}. ${t('{0} did not accept the key.', originOf(url))}`, next: ['openSettings', 'retry'], said: text };
   if (status === 404 || status === 405) return { status, message: text, next: ['openSettings', 'retry'], said: text };
   const wait = status === 429 || status === 503 ? retryAfter(answer.headers, now) : undefined;
   const message = wait === undefined ? text : `${text} (Retry-After: ${Math.ceil(wait / 1000)} s)`;

@@ -338,9 +338,9 @@ function actionText(action: string): string {
     case 'run command':
       return t('Run in terminal');
     case 'edit file':
-      return t('edit file');
+      return t('Edit');
     case 'edit file outside of working directory':
-      return t('edit file outside of working directory');
+      return t('{0} (outside the workspace)', t('Edit'));
     default:
       return action;
   }

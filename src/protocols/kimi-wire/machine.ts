@@ -750,7 +750,7 @@ class WireStep extends Step<WireState> {
   /** `/yolo` and `/afk` are switches, and only the answer says in words which way. What it does not say is taken for the worse. */
   approvalsSwitched(answer: string): void {
     if (/will require approval|will ask|asks? (you )?again|disabled|\boff\b/i.test(answer))
-      this.notice('info', t('The agent asks for approval again.'));
+      this.notice('info', t('Asks before edits and commands'));
     else this.notice('warn', t('The agent edits files and runs commands without asking you.'));
   }
   promptEnded(
@@ -932,7 +932,7 @@ class WireStep extends Step<WireState> {
     if (partIds.length > 0) this.emit({ type: 'parts.removed', turnId: turn.id, partIds });
     const reason = payload.status_code ? `${payload.error_type} ${payload.status_code}` : payload.error_type;
     const seconds = Math.round(payload.wait_s);
-    this.showActivity(turn, t('Trying again ({0} of {1}) in {2} s: {3}', payload.next_attempt, payload.max_attempts, seconds, reason));
+    this.showActivity(turn, t('Trying again ({0} of {1}): {2}', payload.next_attempt, payload.max_attempts, `${reason} (${seconds} s)`));
   }
   takeBack(turn: WireTurn, lane: WireLane, from: number): readonly string[] {
     const removed: string[] = [];
@@ -1244,7 +1244,7 @@ class WireStep extends Step<WireState> {
     const parsed = type === 'QuestionRequest' ? requests.QuestionRequest.safeParse(payload) : undefined;
     if (!turn || turn.by === 'user' || !parsed?.success) return;
     const questions = parsed.data.questions.map((item) => item.question).join('\n');
-    this.notice('info', t('The agent asks: {0}', questions), turn.main);
+    this.notice('info', `${t('Question')}: ${questions}`, turn.main);
   }
 
   // --- beside the turns

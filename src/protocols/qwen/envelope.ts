@@ -522,7 +522,7 @@ export class EnvelopeStep extends QwenStep {
   confirmIsLate(id: CallId): void {
     const call = this.call(id);
     if (!call || this.isAsking || call.status !== 'waiting' || call.shown?.asked) return;
-    this.note('warn', t('"{0}" waits for an approval that the agent has not asked for.', this.useOf(call).title));
+    this.note('warn', t('May be waiting for an approval that the agent cannot ask for: {0}. Stop ends it.', this.useOf(call).title));
   }
 
   // --- our tools as ordinary calls: ours to run. Those of other names are the agent's own

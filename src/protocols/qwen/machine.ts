@@ -170,7 +170,7 @@ class ProcessStep extends Step<QwenState> {
   }
   /** The agent continues, but the content of that line is lost, so a notice tells the user. */
   leaveOut(limit: unknown): void {
-    const text = t('A part of the answer was too large and was left out.');
+    const text = t('The answer was cut ({0}).', 'too large');
     this.log('warn', `A message of more than ${Number(limit) / 1024 / 1024} MB was left out`);
     this.emit({ type: 'notice', notice: { level: 'warn', text } });
   }
@@ -235,7 +235,7 @@ class ProcessStep extends Step<QwenState> {
     this.state.agent = null;
     this.state.phase = 'opening';
     this.log('warn', `${reason} Starting it again (${next.nth}): ${words.slice(-500)}`);
-    this.emit({ type: 'link.opening', note: t('{0} Starting it again ({1} of 3).', reason, next.nth) });
+    this.emit({ type: 'link.opening', note: t('Trying again ({0} of {1}): {2}', next.nth, 3, reason) });
     this.timer('restart', next.wait);
   }
   /** The conversation to resume does not exist, as when it ended before its first message. */

@@ -988,7 +988,7 @@ export class MessageStep extends QwenStep {
     if (quiet < LIMITS.silence) return this.lookAfter(LIMITS.silence - quiet);
     const inSubAgent = this.openCalls().some((call) => call.parent !== null);
     if (inSubAgent && quiet >= LIMITS.silenceInSubAgent) {
-      this.sayWaiting(t('The sub-agent is silent; it may be waiting for an approval it cannot ask for. Stop ends it.'));
+      this.sayWaiting(t('May be waiting for an approval that the agent cannot ask for: {0}. Stop ends it.', t('Sub-agent')));
     }
     const probing = Object.values(this.agent.pending).some((one) => one.for === 'probe');
     if (!probing && this.now - (silence.probedAt ?? silence.since) >= LIMITS.probeAfter) {

@@ -155,7 +155,7 @@ function titleOf(name: string, work: ToolWork, input: Readonly<Record<string, un
     case 'read':
       return t('Read {0}', file ?? '').trim();
     case 'search':
-      return t('Search {0}', text('pattern') || text('query')).trim();
+      return [t('Search'), text('pattern') || text('query')].filter(Boolean).join(': ');
     case 'fetch':
       return t('Fetch {0}', text('url') || text('prompt')).trim();
     case 'todo':
@@ -348,7 +348,14 @@ export function optionsOf(request: CanUseTool, use: ToolUse, peer: Peer): readon
   const changesFiles = use.work === 'edit' || use.work === 'write' || use.work === 'notebook';
   const edits: readonly Option[] =
     later.length === 0 && changesFiles && peer.editsMode !== undefined
-      ? [{ id: ALLOW_EDITS, label: t('Allow, and edit without asking from now on'), effect: 'allow_always' }]
+      ? [
+          {
+            id: ALLOW_EDITS,
+            label: t('Allow, and change to mode "{0}"', nameOf(peer.editsMode, peer)),
+            effect: 'allow_always',
+            description: t('Edits without asking'),
+          },
+        ]
       : [];
   return [
     { id: ALLOW, label: t('Allow'), effect: 'allow_once' },

@@ -146,7 +146,7 @@ test('an agent that was restarted while it was asked does not know its task: it 
   session.answer(ask, option(ask, 'allow_once'));
   const { status: how, error } = await session.ended(turnId);
   assert.equal(how, 'failed');
-  assert.match(error?.message ?? '', /does not know its task any more.*begins a new task/);
+  assert.match(error?.message ?? '', /does not know this conversation any more.*begins a new task/);
   assert.doesNotMatch(error?.message ?? '', /t1|-32001/);
   const next = await session.prompt('And now?');
   assert.deepEqual([next.status, textOf(next)], ['done', 'Hello.']);
