@@ -26,7 +26,12 @@ export interface AskPlace {
   readonly asker: string | null;
 }
 
-export function permissionAsk(id: string, request: PermissionRequest, call: CallFacts, { turnId, asker }: AskPlace): Ask {
+export function permissionAsk(id: string, request: PermissionRequest, call: CallFacts, place: AskPlace): Ask {
+  const ask = askOf(id, request, call, place);
+  const isOutside = ask.kind === 'approval' && ask.detail.type === 'edit' && Object.values(call.edits).some((edit) => edit.outside);
+  return isOutside ? { ...ask, title: t('{0} (outside the workspace)', ask.title), outside: true } : ask;
+}
+function askOf(id: string, request: PermissionRequest, call: CallFacts, { turnId, asker }: AskPlace): Ask {
   const head = {
     id,
     ...(turnId === null ? {} : { turnId }),
@@ -231,6 +236,63 @@ export function untitled({ title: _, ...request }: PermissionRequest): Permissio
   return request.toolCall ? { ...request, toolCall: { ...request.toolCall, title: undefined } } : request;
 }
 
+// --- what the user is asked before a request of the agent is carried out
+
+/** A file that is to be written, as the user is asked about it. */
+export interface WriteFacts {
+  readonly place: 'inside' | 'guarded' | 'outside';
+  readonly target: string;
+  readonly real: string;
+  /** A user who allowed the change of this path saw where it leads. */
+  readonly evident: boolean;
+  /** Its present text, in the editor or on disk; null when there is none. */
+  readonly before: string | null;
+  /** The refused path that leads to this file. */
+  readonly refusedPath: string | null;
+}
+/** The subject of such a question. */
+export type Subject = Pick<Approval, 'title' | 'toolKind' | 'detail'>;
+
+export const readSubject = (path: string): Subject => ({
+  title: t('Read {0}', path),
+  toolKind: 'read',
+  detail: { type: 'text', text: path },
+});
+export const commandSubject = (title: string, command: string, cwd: string): Subject => ({
+  title,
+  toolKind: 'execute',
+  detail: { type: 'command', command, cwd },
+});
+/** The user sees where a path leads, unless it says so itself. */
+export function writeSubject(look: WriteFacts, content: string): Subject {
+  const { place, target, real, evident, before, refusedPath } = look;
+  const shown = evident ? target : real;
+  const what = t('Edit {0}', shown);
+  const title =
+    refusedPath !== null ? t('{0} (you rejected this before)', what) : place === 'guarded' ? what : t('{0} (outside the workspace)', what);
+  return editSubject(title, shown, before, content);
+}
+/** The user has changed the same lines. */
+export function mergeSubject({ target, before }: WriteFacts, content: string): Subject {
+  return editSubject(t('This file was changed where the agent changes it, too'), target, before ?? '', content);
+}
+function editSubject(title: string, path: string, before: string | null, after: string): Subject {
+  const diff = { path, before: before === null ? null : withoutReturns(before), after: withoutReturns(after) };
+  return { title, toolKind: 'edit', detail: { type: 'edit', diffs: [diff] } };
+}
+/** A command that goes against a refusal. */
+export function againstTitle(against: Against): string {
+  if (against === 'command') return t('{0} (you rejected this before)', t('Run in terminal'));
+  return t('Run a command that names a file whose change you have rejected');
+}
+/** The answer to the agent when that is refused as well. */
+export function rejectedAgainst(against: Against, line: string): string {
+  if (against === 'command') return `The user has rejected this command: ${line}`;
+  return `The user has rejected a change of a file this command names, and did not allow the command: ${line}`;
+}
+/** As the session shows texts. */
+export const withoutReturns = (text: string): string => text.replaceAll('\r\n', '\n');
+
 // --- what the user has allowed and refused in a turn
 
 /** Doing what was refused by another way is asked about again, not simply served. */
@@ -290,7 +352,7 @@ export function noteRefused(decided: Decided, ask: Approval, call: CallFacts | u
  * Finds in a command what the user has refused; undefined when it holds nothing of that. Allowed commands are left out first. A file counts by its
  * bare name: a command can reach it from any folder.
  */
-export function refusedIn(line: string, decided: Decided): Against | undefined {
+function refusedIn(line: string, decided: Decided): Against | undefined {
   let rest = line;
   for (const command of keys(decided.allowedCommands)) rest = without(rest, command);
   if (keys(decided.refusedCommands).some((command) => placeIn(rest, command) >= 0)) return 'command';
@@ -300,8 +362,18 @@ export function refusedIn(line: string, decided: Decided): Against | undefined {
   );
   return names.some((name) => placeIn(folded, name) >= 0) ? 'file' : undefined;
 }
-export const allowedText = (decided: Decided | undefined, path: string): string | undefined =>
-  decided && find(decided.allowedTexts, writtenPermitKey(path));
+/** The same for a command before it runs. The refusal may have named the shell as well, which the line leaves out. */
+export function refusedFor(
+  { line, command, args }: { readonly line: string; readonly command: string; readonly args: readonly string[] },
+  decided: Decided,
+): Against | undefined {
+  return refusedIn(line, decided) ?? refusedIn([command, ...args].join(' '), decided);
+}
+/** The user has seen and allowed this text for the file. */
+export function wasAllowed(decided: Decided | undefined, path: string, content: string): boolean {
+  const text = decided && find(decided.allowedTexts, writtenPermitKey(path));
+  return text !== undefined && withoutReturns(text) === withoutReturns(content);
+}
 
 function pathsOf(details: readonly ApprovalDetail[]): readonly string[] {
   return details.flatMap((one) => (one.type === 'edit' ? one.diffs.map((diff) => diff.path) : []));

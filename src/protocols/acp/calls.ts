@@ -5,7 +5,7 @@ import { type Call, find, keys, put, type Table } from '../../conversation/state
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { toContent } from './codec.ts';
-import { asItCame } from './diffs.ts';
+import { asItCame, type Current, locate } from './diffs.ts';
 import type { Activity, DiffItem, ToolContent, WireCall } from './schema.ts';
 
 /** A tool call as the agent has described it so far. Updates and permission requests are merged here. */
@@ -186,8 +186,21 @@ export function mergeEdits(call: CallFacts, content: readonly ToolContent[]): vo
 }
 export const isWhole = (diffs: readonly Diff[]): boolean => diffs.length > 0 && diffs.every((diff) => !diff.excerpt);
 export const allDiffs = (call: CallFacts): readonly Diff[] => Object.values(call.edits).flatMap((edit) => edit.diffs);
-/** Edits whose files have not been read yet. */
-export const isUnplaced = (call: CallFacts): boolean => Object.values(call.edits).some((edit) => edit.state !== 'placed');
+/** Compares an edit with the text of its file. False when that was not waited for. */
+export function placeEdit(edit: Edit, text: Current, outside: boolean, isDone: boolean): boolean {
+  if (edit.state !== 'reading') return false;
+  const found = locate(edit.items, text, isDone);
+  if (isWhole(found) || !isWhole(edit.diffs)) edit.diffs = found;
+  edit.outside = outside;
+  edit.state = 'placed';
+  return true;
+}
+/** The call wrote through us. Of several writes the first tells what stood there before. */
+export function noteWritten(call: AcpCall, diff: Diff): void {
+  const first = find(call.edits, diff.path)?.diffs;
+  const before = first && isWhole(first) && first[0] ? first[0].before : diff.before;
+  put(call.edits, diff.path, { items: [], diffs: [{ ...diff, before }], state: 'placed', reading: 0, outside: false });
+}
 
 const KINDS: ReadonlySet<string> = new Set(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']);
 const STATUSES: Readonly<Record<string, ToolCall['status']>> = {
@@ -229,6 +242,16 @@ export function callThatWrote(calls: Table<AcpCall>, path: string): AcpCall | nu
     call.locations.some((one) => writtenKey(one.path) === writtenKey(path)) ||
     (JSON.stringify(call.rawInput) ?? '').includes(JSON.stringify(path).slice(1, -1));
   return unfinished.findLast(names) ?? (unfinished.length === 1 ? (unfinished[0] ?? null) : null);
+}
+/** Calls that the end of a turn names; a session keeps no more of a turn. */
+const MOST_UNREPORTED = 6000;
+/** Calls of unknown outcome at the good end of a turn: without a final status, unless they were asked about and never allowed. */
+export function unreportedIn(calls: Table<AcpCall>): readonly string[] {
+  const isUnknown = (call: AcpCall) => call.decision === 'none' && call.questions === 0 && !isFinal(call.status);
+  return Object.values(calls)
+    .filter(isUnknown)
+    .slice(-MOST_UNREPORTED)
+    .map((call) => call.id);
 }
 /** The edits a question shows, to tell whether they became others. */
 export const itemsOf = (facts: CallFacts): string => JSON.stringify(Object.entries(facts.edits).map(([path, { items }]) => [path, items]));

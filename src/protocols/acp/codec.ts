@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { agentError, t, unreadable } from '../../base/l10n.ts';
-import type { Failure } from '../../base/outcomes.ts';
+import type { Failure, Refusal } from '../../base/outcomes.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
@@ -10,15 +10,21 @@ import type { Content, Fault } from '../../session/model.ts';
 import {
   AUTH_REQUIRED,
   type ContentBlock,
+  INVALID_PARAMS,
   type InitializeAnswer,
   initializeAnswer,
   LONGEST_ID,
+  METHOD_NOT_FOUND,
   type PermissionRequest,
   permissionRequest,
+  readRequest,
   type SessionAnswer,
   sessionAnswer,
+  terminalName,
+  terminalRequest,
   type Update,
   update,
+  writeRequest,
 } from './schema.ts';
 
 /*
@@ -231,6 +237,14 @@ export function isReminder(text: string): boolean {
   return /^\[Function (?:Call|Response): [^\]\n]*\]$/.test(text);
 }
 
+/** The blocks of a message in the user's name that are neither an echo of the prompt nor a note to the model. */
+export function newBlocks(blocks: readonly ContentBlock[], promptText: string): readonly ContentBlock[] {
+  return blocks.filter((block) => {
+    const content = toContent(block);
+    return content.type !== 'text' || !(promptText.includes(content.text.trim()) || isReminder(content.text));
+  });
+}
+
 const TEXT_PATH = ['params', 'update', 'content', 'text'] as const;
 /** Where a piece of what the agent says or thinks has its text. Its pieces of a prompt are not joined: only blanks tell whether they are one. */
 export function textPath(message: object): readonly string[] | undefined {
@@ -317,6 +331,36 @@ function stringAt(value: unknown, key: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const found = (value as Readonly<Record<string, unknown>>)[key];
   return typeof found === 'string' && found ? found : undefined;
+}
+
+// --- requests of the agent
+
+const EDITOR_REQUESTS = {
+  'fs/read_text_file': readRequest,
+  'fs/write_text_file': writeRequest,
+  'terminal/create': terminalRequest,
+  'terminal/output': terminalName,
+  'terminal/wait_for_exit': terminalName,
+  'terminal/kill': terminalName,
+  'terminal/release': terminalName,
+};
+export type TerminalRequest = z.output<typeof terminalRequest>;
+type EditorRequest = z.output<(typeof EDITOR_REQUESTS)[keyof typeof EDITOR_REQUESTS]>;
+type ReadRequest = { readonly request: EditorRequest; readonly refusal?: never } | { readonly refusal: Refusal; readonly request?: never };
+
+/** A request about files and terminals, or why it is refused. */
+export function readEditorRequest({ servesEditor }: Codec, method: string, params: unknown): ReadRequest {
+  const refused = (code: number, message: string): ReadRequest => ({ refusal: { code, message } });
+  const schema = Object.hasOwn(EDITOR_REQUESTS, method) ? EDITOR_REQUESTS[method as keyof typeof EDITOR_REQUESTS] : undefined;
+  if (!schema) return refused(METHOD_NOT_FOUND, `Unknown method: ${method}`);
+  if (!servesEditor) return refused(METHOD_NOT_FOUND, 'Files and terminals are not part of this version of the protocol.');
+  const parsed = schema.safeParse(params);
+  return parsed.success ? { request: parsed.data } : refused(INVALID_PARAMS, badParams(method, parsed.error));
+}
+/** What is wrong with a request, for the agent. */
+export function badParams(method: string, error: Parameters<typeof misfit>[1]): string {
+  const { message = '', path = [] } = (error.issues[0] ?? {}) as { readonly message?: string; readonly path?: readonly PropertyKey[] };
+  return `${method}: ${path.map(String).join('.')} ${message}`.trim();
 }
 
 /** A sentence about an answer that does not fit the protocol: which one, and the path of its first mistake. */

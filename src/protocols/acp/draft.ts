@@ -1,6 +1,6 @@
 import { parsePatch } from 'diff';
 import * as z from 'zod/mini';
-import { type Codec, readPlain } from './codec.ts';
+import { type Codec, readPlain, type TerminalNews } from './codec.ts';
 import {
   type ConfigOption,
   contentBlock,
@@ -437,8 +437,30 @@ function wordsFor(operation: string, path: string, oldPath: string): string {
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const DIGIT = new Map([...DIGITS, '-', '_'].map((digit, value) => [digit, value === 64 ? 62 : value === 65 ? 63 : value]));
 
+/** A terminal of the agent: the bytes of a character that has not come whole, and whether the agent stops it. */
+export interface AgentTerminal {
+  pending: readonly number[];
+  stops: boolean;
+}
+export type BytesNews = Extract<Update, { sessionUpdate: 'terminal' }>;
+/** News of such a terminal in the session's terms. */
+export function takeBytes(terminal: AgentTerminal, { terminalId: id, command, output, data, stops, exit }: BytesNews): TerminalNews {
+  // `output` is the whole output and replaces earlier pieces.
+  const { text, pending } = decodeBytes(output === undefined ? terminal.pending : [], output ?? data ?? '', exit !== undefined);
+  terminal.pending = pending;
+  if (stops) terminal.stops = true;
+  if (stops === false || exit) terminal.stops = false;
+  const change = {
+    id,
+    ...(command === undefined ? {} : { command }),
+    ...(stops === undefined ? {} : { stops }),
+    ...(exit === undefined ? {} : { exit }),
+  };
+  return { terminal: change, ...(text === '' ? {} : { delta: text }), ...(output === undefined ? {} : { reset: true as const }) };
+}
+
 /** The text of base64 bytes behind those of a character that had not come whole; `end`: what stays unfinished is shown as such. */
-export function decodeBytes(
+function decodeBytes(
   before: readonly number[],
   base64: string,
   end: boolean,

@@ -2,7 +2,8 @@ import * as z from 'zod/mini';
 import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Field, Question } from '../../session/model.ts';
-import { soft, softText, text } from './schema.ts';
+import { badParams } from './codec.ts';
+import { elicitationRequest, soft, softText, text } from './schema.ts';
 
 /* elicitation/create to an ask, and the user's answer back (docs/protocols/acp.md, "Forms and links"). */
 
@@ -52,6 +53,21 @@ export const linkRequest = z.object({
 });
 export type FormRequest = z.output<typeof formRequest>;
 export type LinkRequest = z.output<typeof linkRequest>;
+
+type Elicitation =
+  | { readonly form: FormRequest; readonly link?: never; readonly fault?: never }
+  | { readonly link: LinkRequest; readonly form?: never; readonly fault?: never }
+  | { readonly fault: string; readonly form?: never; readonly link?: never };
+/** Which of them is asked for, or why it is refused: the protocol refuses an unknown mode in its own way. */
+export function readElicitation(params: unknown, opensLinks: boolean): Elicitation {
+  const head = elicitationRequest.safeParse(params);
+  if (!head.success) return { fault: badParams('elicitation/create', head.error) };
+  const form = formRequest.safeParse(params);
+  if (form.success) return { form: form.data };
+  const link = linkRequest.safeParse(params);
+  if (link.success && opensLinks) return { link: link.data };
+  return { fault: `A request of the mode "${head.data.mode}" cannot be shown.` };
+}
 
 export interface FormReply {
   readonly action: 'accept' | 'decline' | 'cancel';

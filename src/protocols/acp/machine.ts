@@ -5,24 +5,32 @@ import type { Input, Machine, Port } from '../../conversation/machine.ts';
 import { find, keys, newTable, type OpenAsk, put, remove, splitName, type Table } from '../../conversation/state.ts';
 import { machineOf, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
-import type { Approval, ApprovalDetail, Ask, Content, Diff, Fault, Notice, Offers, ToolCall } from '../../session/model.ts';
+import type { Approval, Ask, Content, Diff, Fault, Notice, ToolCall } from '../../session/model.ts';
 import { junkWhileOpening } from '../junk.ts';
 import {
   type Against,
+  againstTitle,
   allowDetails,
-  allowedText,
   CANCELLED_OUTCOME,
+  commandSubject,
   type Decided,
   effectOf,
   isSameAsk,
   lineOf,
+  mergeSubject,
   noteAllowed,
   noteRefused,
   type Outcome,
   permissionAsk,
   permissionReply,
-  refusedIn,
+  readSubject,
+  refusedFor,
+  rejectedAgainst,
+  type Subject,
   untitled,
+  wasAllowed,
+  withoutReturns,
+  writeSubject,
 } from './approvals.ts';
 import {
   type AcpCall,
@@ -34,21 +42,22 @@ import {
   isAnnouncedAgain,
   isEmpty,
   isFinal,
-  isWhole,
   itemsOf,
   mergeAsked,
   mergeCall,
   mergeEdits,
-  NOTHING_STOPPED,
   newCall,
+  noteWritten,
   ofChild,
+  placeEdit,
   type Stopped,
   shown,
   startAgain,
-  statusOfChild,
+  unreportedIn,
   untold,
 } from './calls.ts';
 import {
+  badParams,
   type Codec,
   endOf,
   faultOf,
@@ -56,45 +65,40 @@ import {
   hello,
   isReminder,
   misfit,
+  newBlocks,
+  readEditorRequest,
   type TerminalNews,
+  type TerminalRequest,
   terminalsIn,
   toBlocks,
   toContent,
 } from './codec.ts';
-import { locate, patchItems } from './diffs.ts';
-import { decodeBytes } from './draft.ts';
+import { patchItems } from './diffs.ts';
+import { type AgentTerminal, type BytesNews, takeBytes } from './draft.ts';
 import {
   FORM_CANCELLED,
   FORM_DECLINED,
   formAsk,
   formMisfit,
   formReply,
-  formRequest,
   LINK_OPENED,
   type LinkFacts,
   linkAsk,
-  linkRequest,
+  readElicitation,
 } from './forms.ts';
 import {
   type Activity,
   AUTH_REQUIRED,
   type AuthMethod,
-  anyHello,
   type ContentBlock,
-  elicitationRequest,
   INTERNAL,
   INVALID_PARAMS,
-  METHOD_NOT_FOUND,
   NOT_FOUND,
   type PermissionRequest,
   promptAnswer,
-  readRequest,
-  terminalName,
-  terminalRequest,
   UNSUPPORTED_VERSION,
   type Update,
   type WireCall,
-  writeRequest,
 } from './schema.ts';
 import {
   commandsSet,
@@ -114,8 +118,9 @@ import {
   type AcpTurn,
   acpLane,
   acpTurn,
-  agentOf,
+  addRecorded,
   type Child,
+  type ChildNews,
   type CommandJob,
   type Created,
   codecOf,
@@ -126,12 +131,16 @@ import {
   foldersOf,
   type Job,
   type Limits,
+  noteChild,
+  offersOf,
   type PromptState,
   type Question,
   type ReadJob,
   type ReadParams,
   type Resume,
+  readHello,
   rootsOf,
+  stoppedBy,
   type Terminal,
   type WriteJob,
   type WriteLook,
@@ -149,24 +158,11 @@ const LINK = 'agent';
 const MINUTE = 60_000;
 /** Updates kept for sessions whose id is not known yet. */
 const MOST_EARLY = 200;
-/** Calls of unknown outcome that the end of a turn names; a session keeps no more of a turn. */
-const MOST_UNREPORTED = 6000;
 /** How often a question is put again because the agent says something else of the call meanwhile. */
 const MOST_CHANGES = 10;
 /** To start again asks anew how to sign in. */
 const SIGN_IN_REMEDIES: Fault['next'] = ['restart', 'signIn', 'showLog', 'pickAgent'];
 const STOPPED = 'The user has stopped this: the command was not run.';
-/** Titles of questions about commands that go against a refusal, and the answers to the agent when those are refused as well. */
-const AGAINST: Readonly<Record<Against, { readonly title: () => string; readonly rejected: (line: string) => string }>> = {
-  command: {
-    title: () => t('{0} (you rejected this before)', t('Run in terminal')),
-    rejected: (line) => `The user has rejected this command: ${line}`,
-  },
-  file: {
-    title: () => t('Run a command that names a file whose change you have rejected'),
-    rejected: (line) => `The user has rejected a change of a file this command names, and did not allow the command: ${line}`,
-  },
-};
 /** Updates that belong to a turn; the others are about the session. */
 /** News beside a turn that only an answer of the model brings. */
 const ANSWERS: ReadonlySet<string> = new Set(['plan', 'plan_update', 'usage_update']);
@@ -301,19 +297,11 @@ class AcpStep extends Step<AcpState> {
     if (error?.code === UNSUPPORTED_VERSION && newest === 2) return this.sayHello(1);
     this.timer('initialize', null);
     if (error) return error.kind === 'refused' ? this.failed(faultOf(error).message) : undefined;
-    const head = anyHello.safeParse(result);
-    if (!head.success) return this.failed(misfit('initialize', head.error));
-    const { protocolVersion } = head.data;
-    if (protocolVersion !== 1 && !(protocolVersion === 2 && newest === 2)) {
-      const { newest: ours } = state.setup;
-      return this.failed(t('The agent speaks version {0} of the protocol; Parley supports {1}.', protocolVersion, ours));
-    }
-    const answer = codecOf({ protocol: protocolVersion }).hello.safeParse(result);
-    if (!answer.success) return this.failed(misfit('initialize', answer.error));
-    const isFirst = state.agent === null;
-    state.agent = agentOf(answer.data, protocolVersion);
+    const agent = readHello(result, newest, state.setup.newest);
+    if (typeof agent === 'string') return this.failed(agent);
     // Only now is it known which variables, entered in an earlier window, this agent wants.
-    const names = isFirst ? variablesIn(state.agent.authMethods) : [];
+    const names = state.agent === null ? variablesIn(agent.authMethods) : [];
+    state.agent = agent;
     if (names.length === 0) return this.helloDone();
     state.opening = 'keys';
     this.port(null, 'keys', 'secret', { do: 'load', names });
@@ -328,30 +316,13 @@ class AcpStep extends Step<AcpState> {
     if (state.after === 'prompt') this.sendPrompt();
   }
   announce(): void {
-    const { agent, setup, tools, keyed } = this.state;
+    const { agent } = this.state;
     if (!agent) return;
-    const { accepts, can } = agent;
-    const offers: Offers = {
-      ...(accepts.image ? { images: true } : {}),
-      ...(can.list ? { history: true } : {}),
-      ...(can.delete ? { forget: true } : {}),
-      ...(can.fork ? { fork: true } : {}),
-      ...(can.logout || keyed ? { signOut: true } : {}),
-      ...(tools === 'taken' ? { tools: { accepted: setup.tools, rejected: [] } } : {}),
-      ...(tools === 'refused'
-        ? {
-            tools: {
-              accepted: [],
-              rejected: setup.tools.map((name) => ({ name, reason: 'The agent takes no tools from the editor.' })),
-            },
-          }
-        : {}),
-    };
     const name = agent.title ?? agent.name ?? 'ACP';
     this.emit({
       type: 'link.ready',
       agent: { protocol: 'acp', name, ...(agent.version === null ? {} : { version: agent.version }) },
-      offers,
+      offers: offersOf(this.state, agent),
     });
   }
 
@@ -730,7 +701,6 @@ class AcpStep extends Step<AcpState> {
 
   // --- turns
 
-  /** Calls without a final status have an unknown outcome when the turn ended well, unless they were asked about and never allowed. */
   finishTurn(status: TurnStatus, end: TurnEnd = {}): void {
     const { state } = this;
     const { turn } = state;
@@ -744,10 +714,7 @@ class AcpStep extends Step<AcpState> {
     if (status === 'cancelled')
       for (const id of keys(turn.shownTerminals))
         this.emit({ type: 'terminal.changed', terminal: { id, exit: { code: null, signal: null, stopped: true } } });
-    const unreported = Object.values(turn.calls)
-      .filter((call) => status === 'done' && call.decision === 'none' && call.questions === 0 && !isFinal(call.status))
-      .slice(-MOST_UNREPORTED)
-      .map((call) => call.id);
+    const unreported = status === 'done' ? unreportedIn(turn.calls) : [];
     this.endTurn(status, unreported.length === 0 ? end : { ...end, unreported });
     // An agent that has not listed the tools in a whole turn does not offer them to its model.
     if (turn.by === 'user' && state.tools === 'offered' && status === 'done') {
@@ -940,10 +907,7 @@ class AcpStep extends Step<AcpState> {
    */
   injected(turn: AcpTurn, lane: AcpLane, blocks: readonly ContentBlock[], messageId: string | null): void {
     if (turn.by !== 'user') return;
-    const news = blocks.filter((block) => {
-      const content = toContent(block);
-      return content.type !== 'text' || !(turn.promptText.includes(content.text.trim()) || isReminder(content.text));
-    });
+    const news = newBlocks(blocks, turn.promptText);
     if (lane.parent !== null) {
       for (const block of news) this.addPart(turn, lane, { kind: 'prompt', content: [toContent(block)] });
       return;
@@ -971,23 +935,13 @@ class AcpStep extends Step<AcpState> {
     if (content.type === 'text' && isReminder(content.text)) return;
     if (state.recorded && state.recorded.messageId !== messageId) this.startRecordTurn();
     state.recorded ??= { messageId, content: [] };
-    const { content: all } = state.recorded;
-    const last = all.at(-1);
-    const isPiece = content.type === 'text' && last?.type === 'text' && (messageId !== null || isSameMessage(last.text, content.text));
-    if (isPiece) all[all.length - 1] = { type: 'text', text: last.text + content.text };
-    else all.push(content);
+    addRecorded(state.recorded, content);
   }
 
   // --- sub-agents
 
-  childAnnounced(news: Extract<Update, { sessionUpdate: 'subagent_update' }>, turn: AcpTurn): void {
-    const { children } = this.state;
-    const { sessionId, title, description, state } = news;
-    const child = find(children, sessionId) ?? put<Child>(children, sessionId, { title: '', status: 'running', shown: null });
-    if (title !== undefined || description != null || child.title === '')
-      child.title = title || description || child.title || t('Sub-agent');
-    child.status = statusOfChild(state, child.status);
-    this.showChild(sessionId, child, turn);
+  childAnnounced(news: ChildNews, turn: AcpTurn): void {
+    this.showChild(news.sessionId, noteChild(this.state, news), turn);
   }
   showChild(sessionId: string, child: Child, turn: AcpTurn): void {
     const { title, status } = child;
@@ -1026,7 +980,7 @@ class AcpStep extends Step<AcpState> {
     if (!known && from === 'tool_call_update' && find(this.state.calls, id)) return undefined;
     const call = known ?? newCall(id);
     if (known && from === 'tool_call' && isAnnouncedAgain(known, news)) startAgain(known);
-    mergeCall(call, news, from, this.stoppedBy(turn));
+    mergeCall(call, news, from, stoppedBy(this.state, turn));
     if (from !== 'permission' && news.status != null && call.decision === 'unanswered') call.decision = 'none';
     call.ended = isFinal(call.status);
     if (news.rawInput != null && isEmpty(call.edits))
@@ -1041,51 +995,34 @@ class AcpStep extends Step<AcpState> {
       put(this.state.calls, id, true);
       this.addCall(turn, lane, call, { inputText: '', ...call.told });
     }
-    if (news._meta) for (const { terminal, ...more } of terminalsIn(news._meta)) this.showTerminal(terminal, more);
+    if (news._meta) for (const one of terminalsIn(news._meta)) this.showTerminal(one);
     this.readEdits(turn, call);
     this.seenTerminals(call);
     // Another question about the same call is a question of its own.
     if (from === 'permission') return call;
     if (!isEmpty(this.state.jobs))
       for (const question of this.questions())
-        if (question.turnId === turn.id && question.callId === id) this.questionNews(question, call, news, from, this.stoppedBy(turn));
+        if (question.turnId === turn.id && question.callId === id)
+          this.questionNews(question, call, news, from, stoppedBy(this.state, turn));
     return call;
-  }
-  /** The user's stops in the turn, and the commands that had ended before. */
-  stoppedBy({ phase, stoppedTerminals }: AcpTurn): Stopped {
-    if (phase !== 'stopping' && stoppedTerminals.length === 0) return NOTHING_STOPPED;
-    const { terminals } = this.state;
-    const ended = keys(terminals).filter((id) => find(terminals, id)?.code !== 'running' && !stoppedTerminals.includes(id));
-    return { turn: phase === 'stopping', terminals: stoppedTerminals, ended };
   }
   tell(turn: AcpTurn, call: AcpCall): void {
     const change = untold(call);
     if (change) this.changeCall(turn, call.id, change);
   }
   /** A terminal that the agent runs itself and only shows. */
-  showTerminal(terminal: TerminalNews['terminal'], more: Omit<TerminalNews, 'terminal'>): void {
+  showTerminal(news: TerminalNews): void {
     const { turn } = this.state;
+    const { terminal } = news;
     if (turn && terminal.exit) remove(turn.shownTerminals, terminal.id);
     else if (turn) put(turn.shownTerminals, terminal.id, true);
-    this.emit({ type: 'terminal.changed', terminal, ...more });
+    this.emit({ type: 'terminal.changed', ...news });
   }
   /** Terminals of the agent in version 2, byte by byte: a character may come in two pieces. */
-  agentTerminal({ terminalId: id, command, output, data, stops, exit }: Extract<Update, { sessionUpdate: 'terminal' }>): void {
+  agentTerminal(news: BytesNews): void {
     const { agentTerminals } = this.state;
-    const terminal =
-      find(agentTerminals, id) ?? put<{ pending: readonly number[]; stops: boolean }>(agentTerminals, id, { pending: [], stops: false });
-    // `output` is the whole output and replaces earlier pieces.
-    const { text, pending } = decodeBytes(output === undefined ? terminal.pending : [], output ?? data ?? '', exit !== undefined);
-    terminal.pending = pending;
-    if (stops) terminal.stops = true;
-    if (stops === false || exit) terminal.stops = false;
-    const change = {
-      id,
-      ...(command === undefined ? {} : { command }),
-      ...(stops === undefined ? {} : { stops }),
-      ...(exit === undefined ? {} : { exit }),
-    };
-    this.showTerminal(change, { ...(text === '' ? {} : { delta: text }), ...(output === undefined ? {} : { reset: true as const }) });
+    const { terminalId: id } = news;
+    this.showTerminal(takeBytes(find(agentTerminals, id) ?? put<AgentTerminal>(agentTerminals, id, { pending: [], stops: false }), news));
   }
 
   // --- edits: each is compared with its file, which is read meanwhile
@@ -1111,12 +1048,7 @@ class AcpStep extends Step<AcpState> {
     const { text, outside = false } = (result ?? { outside: true }) as EditedFile;
     const place = (facts: CallFacts, isDone: boolean) => {
       const edit = find(facts.edits, reading.path);
-      if (edit?.state !== 'reading' || String(edit.reading) !== number) return false;
-      const found = locate(edit.items, text, isDone);
-      if (isWhole(found) || !isWhole(edit.diffs)) edit.diffs = found;
-      edit.outside = outside;
-      edit.state = 'placed';
-      return true;
+      return edit !== undefined && String(edit.reading) === number && placeEdit(edit, text, outside, isDone);
     };
     const call = turn?.id === reading.turnId ? find(turn.calls, reading.callId) : undefined;
     if (turn && call && place(call, isFinal(call.status))) this.tell(turn, call);
@@ -1130,19 +1062,13 @@ class AcpStep extends Step<AcpState> {
       const toolCallId = this.newId();
       const locations = [{ path: diff.path }];
       const title = t('Edit {0}', diff.path);
-      this.ownNews({ sessionUpdate: 'tool_call', toolCallId, title, kind: 'edit', status: 'completed', locations });
+      this.news({ sessionUpdate: 'tool_call', toolCallId, title, kind: 'edit', status: 'completed', locations });
       call = this.state.turn && (find(this.state.turn.calls, toolCallId) ?? null);
     }
     const { turn } = this.state;
     if (!turn || !call) return;
-    const first = find(call.edits, diff.path)?.diffs;
-    const before = first && isWhole(first) && first[0] ? first[0].before : diff.before;
-    put(call.edits, diff.path, { items: [], diffs: [{ ...diff, before }], state: 'placed', reading: 0, outside: false });
+    noteWritten(call, diff);
     this.tell(turn, call);
-  }
-  /** A call of our own, told as the agent itself would tell it. */
-  ownNews(news: WireCall & { readonly sessionUpdate: 'tool_call' | 'tool_call_update' }): void {
-    this.news(news);
   }
 
   // --- requests of the agent
@@ -1152,23 +1078,15 @@ class AcpStep extends Step<AcpState> {
     if (method === 'elicitation/create') return this.elicitation(id, params);
     if (method === 'session/request_permission') {
       const parsed = this.codec.permission.safeParse(params);
-      return parsed.success ? this.permission(id, parsed.data) : this.badParams(id, method, parsed.error);
+      return parsed.success ? this.permission(id, parsed.data) : this.no(id, INVALID_PARAMS, badParams(method, parsed.error));
     }
-    const schema = Object.hasOwn(EDITOR_REQUESTS, method) ? EDITOR_REQUESTS[method as keyof typeof EDITOR_REQUESTS] : undefined;
-    if (!schema) return this.no(id, METHOD_NOT_FOUND, `Unknown method: ${method}`);
-    if (!this.codec.servesEditor) return this.no(id, METHOD_NOT_FOUND, 'Files and terminals are not part of this version of the protocol.');
-    const parsed = schema.safeParse(params);
-    if (!parsed.success) return this.badParams(id, method, parsed.error);
-    const request = parsed.data;
+    const { request, refusal } = readEditorRequest(this.codec, method, params);
+    if (refusal) return this.no(id, refusal.code, refusal.message);
     if (!this.isKnown(request.sessionId)) return this.no(id, INVALID_PARAMS, `There is no session ${request.sessionId.slice(0, 200)}`);
     if ('content' in request) return this.writeFile(id, request.path, request.content);
     if ('path' in request) return this.readFile(id, { path: request.path, line: request.line ?? null, limit: request.limit ?? null });
     if ('command' in request) return this.createTerminal(id, request);
     return this.aboutTerminal(id, method.slice('terminal/'.length), request.terminalId);
-  }
-  badParams(id: string, method: string, error: Parameters<typeof misfit>[1]): void {
-    const { message = '', path = [] } = (error.issues[0] ?? {}) as { readonly message?: string; readonly path?: readonly PropertyKey[] };
-    this.no(id, INVALID_PARAMS, `${method}: ${path.map(String).join('.')} ${message}`.trim());
   }
   no(id: string, code: number, message: string, data?: unknown): void {
     this.refuse(LINK, id, code, message, data);
@@ -1212,7 +1130,7 @@ class AcpStep extends Step<AcpState> {
     return Object.values(this.state.jobs).filter((job) => job.is === 'permission');
   }
   /** Asks the user before a request is carried out. Rules never answer, because they are about the workspace. */
-  mayI(id: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>, allow: string): void {
+  mayI(id: string, what: Subject, allow: string): void {
     const { turn } = this.state;
     const place = { kind: 'approval', id: this.newId(), ...(turn ? { turnId: turn.id } : {}) } as const;
     const options: Approval['options'] = [
@@ -1347,9 +1265,7 @@ class AcpStep extends Step<AcpState> {
     this.ask(shown, null, question.id);
   }
   questionAsk({ facts, request, turnId, asker, title }: Question, id: string): Ask {
-    const ask = permissionAsk(id, facts.title === title ? request : untitled(request), facts, { turnId, asker });
-    const isOutside = ask.kind === 'approval' && ask.detail.type === 'edit' && Object.values(facts.edits).some((edit) => edit.outside);
-    return isOutside ? { ...ask, title: t('{0} (outside the workspace)', ask.title), outside: true } : ask;
+    return permissionAsk(id, facts.title === title ? request : untitled(request), facts, { turnId, asker });
   }
   closeQuestion(question: Question, outcome: Outcome, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     const { state } = this;
@@ -1383,14 +1299,13 @@ class AcpStep extends Step<AcpState> {
   readReplied(id: string, job: ReadJob, result: unknown): void {
     const { path } = job.params;
     const read = result as FileRead;
-    if ('outside' in read)
-      return this.askFolder(id, job, read.outside, { title: t('Read {0}', path), toolKind: 'read', detail: { type: 'text', text: path } });
+    if ('outside' in read) return this.askFolder(id, job, read.outside, readSubject(path));
     if (read.content !== null) return this.yes(id, { content: read.content });
     if (this.state.agent?.quirks.missingFileIsEmpty) return this.yes(id, { content: '' });
     return this.no(id, NOT_FOUND, `Resource not found: ${path}`, { uri: path });
   }
   /** Asks once a folder whether the agent may read, or run commands, in it. */
-  askFolder(id: string, job: FolderJob, folder: string, what: Pick<Approval, 'title' | 'toolKind' | 'detail'>): void {
+  askFolder(id: string, job: FolderJob, folder: string, what: Subject): void {
     job.folder = folder;
     const known = find(this.foldersFor(job), folder);
     if (known !== undefined) return this.folderDecided(id, job, known);
@@ -1442,7 +1357,7 @@ class AcpStep extends Step<AcpState> {
       const { before, target } = job.look as WriteLook;
       remove(this.state.jobs, id);
       this.answer(id, {});
-      this.wroteFile({ path: target, before: before === null ? null : plain(before), after: plain(job.text) });
+      this.wroteFile({ path: target, before: before === null ? null : withoutReturns(before), after: withoutReturns(job.text) });
       return this.nextWrite();
     }
     const look = result as FileLook;
@@ -1455,7 +1370,7 @@ class AcpStep extends Step<AcpState> {
     if (this.stopsWrite(id, job)) return;
     if (this.state.agent?.quirks.mirrorsWrites) return this.yes(id, {});
     job.step = 'asking';
-    this.askFolder(id, job, folder, { title: t('Read {0}', job.path), toolKind: 'read', detail: { type: 'text', text: job.path } });
+    this.askFolder(id, job, folder, readSubject(job.path));
   }
   mayWrite(id: string, job: WriteJob, look: WriteLook): void {
     const { place, target, same, refusedPath, evident } = look;
@@ -1465,20 +1380,10 @@ class AcpStep extends Step<AcpState> {
     if (decided && keys(decided.refusedPaths).length !== job.refused) return this.lookAtFile(id, job);
     // An agent that writes by itself only mirrors here; what the editor holds unsaved has to learn of it.
     if (same || (mirrors && place !== 'inside')) return this.yes(id, {});
-    const text = evident ? allowedText(decided, target) : undefined;
-    const wasShown = text !== undefined && plain(text) === plain(job.content);
+    const wasShown = evident && wasAllowed(decided, target, job.content);
     if (refusedPath === null && (place === 'inside' || wasShown)) return this.mergeWrite(id, job, look);
-    const shown = evident ? target : look.real;
-    const what = t('Edit {0}', shown);
-    const title =
-      refusedPath !== null
-        ? t('{0} (you rejected this before)', what)
-        : place === 'guarded'
-          ? what
-          : t('{0} (outside the workspace)', what);
-    const diffs = [{ path: shown, before: look.before === null ? null : plain(look.before), after: plain(job.content) }];
     job.step = 'asking';
-    this.mayI(id, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t('Allow'));
+    this.mayI(id, writeSubject(look, job.content), t('Allow'));
   }
   /** Such an agent mirrors what it has written already; others are refused after a stop. */
   stopsWrite(id: string, job: WriteJob): boolean {
@@ -1512,12 +1417,10 @@ class AcpStep extends Step<AcpState> {
    * The agent sends the whole file as it wants it. Changes that the user has made since the agent read it stay; where both changed the same lines, the
    * user decides.
    */
-  mergeWrite(id: string, job: WriteJob, { target, before, merged }: WriteLook): void {
-    if (merged !== null) return this.writeNow(id, job, merged);
+  mergeWrite(id: string, job: WriteJob, look: WriteLook): void {
+    if (look.merged !== null) return this.writeNow(id, job, look.merged);
     job.step = 'merging';
-    const diffs = [{ path: target, before: plain(before ?? ''), after: plain(job.content) }];
-    const title = t('This file was changed where the agent changes it, too');
-    this.mayI(id, { title, toolKind: 'edit', detail: { type: 'edit', diffs } }, t('Allow'));
+    this.mayI(id, mergeSubject(look, job.content), t('Allow'));
   }
   writeNow(id: string, job: WriteJob, text: string): void {
     if (!job.look || this.stopsWrite(id, job)) return;
@@ -1550,8 +1453,7 @@ class AcpStep extends Step<AcpState> {
     const against = this.against(job);
     job.folder = null;
     if (against) {
-      const detail: ApprovalDetail = { type: 'command', command: line, cwd };
-      return this.mayI(id, { title: AGAINST[against].title(), toolKind: 'execute', detail }, t('Allow'));
+      return this.mayI(id, commandSubject(againstTitle(against), line, cwd), t('Allow'));
     }
     const roots = rootsOf(this.state);
     this.work('command', id, 'terminal', { do: 'create', id: this.newId(), command, args, env, cwd, limit, roots, allowed });
@@ -1559,19 +1461,17 @@ class AcpStep extends Step<AcpState> {
   commandReplied(id: string, job: CommandJob, result: unknown): void {
     const created = result as Created;
     if ('terminalId' in created) return this.terminalCreated(id, job, created.terminalId);
-    const detail: ApprovalDetail = { type: 'command', command: job.line, cwd: created.outside };
-    this.askFolder(id, job, created.outside, { title: t('Run in terminal'), toolKind: 'execute', detail });
+    this.askFolder(id, job, created.outside, commandSubject(t('Run in terminal'), job.line, created.outside));
   }
   /** Why the user is asked about a command in spite of all rules: it is, or changes, what they have refused in this turn. */
-  against({ line, command, args, turnId }: CommandJob): Against | undefined {
-    const decided = this.decidedIn(turnId);
-    // The refusal may have named the shell as well, which the line leaves out.
-    return decided && (refusedIn(line, decided) ?? refusedIn([command, ...args].join(' '), decided));
+  against(job: CommandJob): Against | undefined {
+    const decided = this.decidedIn(job.turnId);
+    return decided && refusedFor(job, decided);
   }
   /** An answer about a refused command holds for the turn. */
   commandDecided(id: string, job: CommandJob, isAllowed: boolean): void {
     const { line, cwd } = job;
-    if (!isAllowed) return this.no(id, INTERNAL, AGAINST[this.against(job) ?? 'command'].rejected(line));
+    if (!isAllowed) return this.no(id, INTERNAL, rejectedAgainst(this.against(job) ?? 'command', line));
     const decided = this.decidedIn(job.turnId);
     if (decided) allowDetails(decided, [{ type: 'command', command: line }], cwd);
     this.startCommand(id, job, false);
@@ -1623,13 +1523,13 @@ class AcpStep extends Step<AcpState> {
     const toolCallId = this.newId();
     terminal.seen = { callId: toolCallId };
     const content = [{ type: 'terminal' as const, terminalId }];
-    this.ownNews({ sessionUpdate: 'tool_call', toolCallId, title: terminal.line, kind: 'execute', status: 'in_progress', content });
+    this.news({ sessionUpdate: 'tool_call', toolCallId, title: terminal.line, kind: 'execute', status: 'in_progress', content });
     if (terminal.code !== 'running') this.ownCallEnded(terminal);
   }
   ownCallEnded({ seen, code }: Terminal): void {
     const { turn } = this.state;
     if (typeof seen === 'string' || !turn || !find(turn.calls, seen.callId)) return;
-    this.ownNews({ sessionUpdate: 'tool_call_update', toolCallId: seen.callId, status: code === 0 ? 'completed' : 'failed' });
+    this.news({ sessionUpdate: 'tool_call_update', toolCallId: seen.callId, status: code === 0 ? 'completed' : 'failed' });
   }
   /** Removes our own call for a terminal that a call of the agent shows. */
   seenTerminals(call: AcpCall): void {
@@ -1649,23 +1549,18 @@ class AcpStep extends Step<AcpState> {
 
   // --- forms and links
 
-  /** Which of them was asked is only looked at here, because the protocol refuses an unknown mode in its own way. */
   elicitation(id: string, params: unknown): void {
     const { turn, setup } = this.state;
-    const head = elicitationRequest.safeParse(params);
-    if (!head.success) return this.badParams(id, 'elicitation/create', head.error);
-    const form = formRequest.safeParse(params);
-    if (form.success) {
-      const { sessionId } = form.data;
+    const { form, link, fault } = readElicitation(params, setup.can.links);
+    if (form) {
+      const { sessionId } = form;
       if (turn?.phase === 'stopping' || (sessionId != null && !this.isKnown(sessionId))) return this.yes(id, FORM_CANCELLED);
-      this.job(id, { is: 'form', request: form.data });
-      this.ask(formAsk(this.newId(), form.data, turn?.id), null, id);
-      return;
-    }
-    const link = linkRequest.safeParse(params);
-    if (!link.success || !setup.can.links) return this.no(id, INVALID_PARAMS, `A request of the mode "${head.data.mode}" cannot be shown.`);
-    this.job(id, { is: 'link', request: link.data, step: 'looking' });
-    this.work('link', id, 'link', { do: 'look', url: link.data.url });
+      this.job(id, { is: 'form', request: form });
+      this.ask(formAsk(this.newId(), form, turn?.id), null, id);
+    } else if (link) {
+      this.job(id, { is: 'link', request: link, step: 'looking' });
+      this.work('link', id, 'link', { do: 'look', url: link.url });
+    } else this.no(id, INVALID_PARAMS, fault);
   }
   linkReplied(id: string, job: Extract<Job, { is: 'link' }>, result: unknown): void {
     const { turn } = this.state;
@@ -1783,21 +1678,7 @@ export const acpMachine: Machine<AcpState> = machineOf(AcpStep);
 
 // --- what needs no state
 
-const EDITOR_REQUESTS = {
-  'fs/read_text_file': readRequest,
-  'fs/write_text_file': writeRequest,
-  'terminal/create': terminalRequest,
-  'terminal/output': terminalName,
-  'terminal/wait_for_exit': terminalName,
-  'terminal/kill': terminalName,
-  'terminal/release': terminalName,
-};
-type TerminalRequest = Extract<ReturnType<(typeof EDITOR_REQUESTS)['terminal/create']['parse']>, object>;
-
-/** Without an id only blanks between two texts tell that they are one message: agents record whole messages, and break streams at words. */
-const isSameMessage = (before: string, next: string): boolean => /\s$/.test(before) || /^\s/.test(next);
 const minuteAfter = (at: number): number => (Math.floor(at / MINUTE) + 1) * MINUTE;
 
-const plain = (text: string): string => text.replaceAll('\r\n', '\n');
 /** A file that is there keeps its own mark. */
 const withoutMark = ({ content, look }: WriteJob): string => (look?.before === null ? content : content.replace(/^\uFEFF/, ''));

@@ -1,21 +1,33 @@
+import { t } from '../../base/l10n.ts';
 import {
   type Conversation,
+  find,
+  keys,
   type Lane,
   newConversation,
   newLane,
   newTable,
   newTurn,
+  put,
   type Table,
   type TurnState,
 } from '../../conversation/state.ts';
-import type { Content, ToolCall } from '../../session/model.ts';
-import { type Decided, nothingDecided } from './approvals.ts';
-import type { AcpCall, CallFacts } from './calls.ts';
-import { type Accepts, type ClientAbilities, type Codec, version1 } from './codec.ts';
-import { version2 } from './draft.ts';
+import type { Content, Offers, ToolCall } from '../../session/model.ts';
+import { type Decided, nothingDecided, type WriteFacts } from './approvals.ts';
+import { type AcpCall, type CallFacts, NOTHING_STOPPED, type Stopped, statusOfChild } from './calls.ts';
+import { type Accepts, type ClientAbilities, type Codec, misfit, version1 } from './codec.ts';
+import { type AgentTerminal, version2 } from './draft.ts';
 import type { FormRequest, LinkRequest } from './forms.ts';
 import { type Quirks, quirksOf } from './quirks.ts';
-import type { Activity, AuthMethod, ContentBlock, InitializeAnswer, PermissionRequest } from './schema.ts';
+import {
+  type Activity,
+  type AuthMethod,
+  anyHello,
+  type ContentBlock,
+  type InitializeAnswer,
+  type PermissionRequest,
+  type Update,
+} from './schema.ts';
 import { noSettings, type Plans, type SettingRequest, type Settings } from './settings.ts';
 import type { SignIn } from './signIn.ts';
 
@@ -104,7 +116,7 @@ export interface AcpState extends Conversation {
   /** Updates for sessions whose id is not known yet. */
   readonly early: { readonly sessionId: string; readonly update: object }[];
   /** Prompt of a turn of the record, until it is whole. */
-  recorded: { readonly messageId: string | null; content: Content[] } | null;
+  recorded: RecordedPrompt | null;
   /** The agent has said that it works, and not yet that it is done (version 2). */
   working: boolean;
   /** From a stop until the next prompt: whatever the agent does then, it does against the user's word. */
@@ -117,8 +129,8 @@ export interface AcpState extends Conversation {
   readonly settings: Settings;
   readonly pendingSettings: Table<SettingRequest>;
   readonly plans: Plans;
-  /** Terminals that the agent runs itself (version 2): the bytes of a character that has not come whole, and whether it stops them. */
-  readonly agentTerminals: Table<{ pending: readonly number[]; stops: boolean }>;
+  /** Terminals that the agent runs itself (version 2). */
+  readonly agentTerminals: Table<AgentTerminal>;
   /** Files that are being read for edits, by the number of the reading. */
   readonly reading: Table<{ readonly turnId: string; readonly callId: string; readonly path: string }>;
   readings: number;
@@ -163,6 +175,10 @@ export interface AcpTurn extends TurnState<AcpLane, AcpCall> {
   readonly shownTerminals: Table<true>;
   readonly decided: Decided;
 }
+export interface RecordedPrompt {
+  readonly messageId: string | null;
+  content: Content[];
+}
 export interface PromptState {
   readonly blocks: readonly ContentBlock[];
   /** `reopening`: the session has to be opened in a new process first; `taken`: the agent has it, and an update tells the end (version 2). */
@@ -179,6 +195,7 @@ export interface AcpLane extends Lane {
   /** Parts of messages that have an id, by kind and id. */
   messages: Table<string>;
 }
+export type ChildNews = Extract<Update, { sessionUpdate: 'subagent_update' }>;
 /** A sub-agent: it is shown as a call of the conversation, with all it does below. */
 export interface Child {
   title: string;
@@ -246,18 +263,9 @@ export interface WriteJob {
 }
 /** The file port's reply about a file before it is written; `outside` names a folder on another server that the user has not allowed. */
 export type FileLook = WriteLook | { readonly outside: string };
-export interface WriteLook {
-  readonly place: 'inside' | 'guarded' | 'outside';
-  readonly target: string;
-  readonly real: string;
-  /** A user who allowed the change of this path saw where it leads. */
-  readonly evident: boolean;
-  /** Its present text, in the editor or on disk; null when there is none. */
-  readonly before: string | null;
+export interface WriteLook extends WriteFacts {
   /** The agent's text is there already, and saved. */
   readonly same: boolean;
-  /** The refused path that leads to this file. */
-  readonly refusedPath: string | null;
   /** The agent's change, applied to the present text; null when the user has changed the same lines. */
   readonly merged: string | null;
 }
@@ -349,10 +357,57 @@ export function acpTurn(id: string, by: AcpTurn['by'], promptText: string, promp
   };
 }
 
+/** Adds to a prompt of the record. Without an id only blanks between two texts tell that they are one: agents break streams at words. */
+export function addRecorded({ messageId, content: all }: RecordedPrompt, content: Content): void {
+  const last = all.at(-1);
+  const isPiece =
+    content.type === 'text' && last?.type === 'text' && (messageId !== null || /\s$/.test(last.text) || /^\s/.test(content.text));
+  if (isPiece) all[all.length - 1] = { type: 'text', text: last.text + content.text };
+  else all.push(content);
+}
+
+/** The user's stops in the turn, and the commands that had ended before. */
+export function stoppedBy({ terminals }: AcpState, { phase, stoppedTerminals }: AcpTurn): Stopped {
+  if (phase !== 'stopping' && stoppedTerminals.length === 0) return NOTHING_STOPPED;
+  const ended = keys(terminals).filter((id) => find(terminals, id)?.code !== 'running' && !stoppedTerminals.includes(id));
+  return { turn: phase === 'stopping', terminals: stoppedTerminals, ended };
+}
+/** Takes in what the agent says of a sub-agent. */
+export function noteChild({ children }: AcpState, { sessionId, title, description, state }: ChildNews): Child {
+  const child = find(children, sessionId) ?? put<Child>(children, sessionId, { title: '', status: 'running', shown: null });
+  if (title !== undefined || description != null || child.title === '') child.title = title || description || child.title || t('Sub-agent');
+  child.status = statusOfChild(state, child.status);
+  return child;
+}
+
 export function acpLane(name: string, parent: string | null): AcpLane {
   return { ...newLane(name, parent), messages: newTable() };
 }
 
+/** What the user is offered with this agent. */
+export function offersOf({ setup, tools, keyed }: AcpState, { accepts, can }: Agent): Offers {
+  const rejected = () => setup.tools.map((name) => ({ name, reason: 'The agent takes no tools from the editor.' }));
+  return {
+    ...(accepts.image ? { images: true } : {}),
+    ...(can.list ? { history: true } : {}),
+    ...(can.delete ? { forget: true } : {}),
+    ...(can.fork ? { fork: true } : {}),
+    ...(can.logout || keyed ? { signOut: true } : {}),
+    ...(tools === 'taken' ? { tools: { accepted: setup.tools, rejected: [] } } : {}),
+    ...(tools === 'refused' ? { tools: { accepted: [], rejected: rejected() } } : {}),
+  };
+}
+
+/** The agent as its hello describes it; a sentence when it cannot be used. `newest`: the version that it was asked for; `ours`: the newest we offer. */
+export function readHello(result: unknown, newest: 1 | 2, ours: 1 | 2): Agent | string {
+  const head = anyHello.safeParse(result);
+  if (!head.success) return misfit('initialize', head.error);
+  const { protocolVersion } = head.data;
+  if (protocolVersion !== 1 && !(protocolVersion === 2 && newest === 2))
+    return t('The agent speaks version {0} of the protocol; Parley supports {1}.', protocolVersion, ours);
+  const answer = codecOf({ protocol: protocolVersion }).hello.safeParse(result);
+  return answer.success ? agentOf(answer.data, protocolVersion) : misfit('initialize', answer.error);
+}
 export function agentOf(answer: InitializeAnswer, protocol: 1 | 2): Agent {
   const { agentInfo, agentCapabilities: caps } = answer;
   const session = caps?.sessionCapabilities;
