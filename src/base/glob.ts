@@ -29,11 +29,11 @@ export interface GlobWord {
   readonly text: string;
   readonly starts: readonly string[];
   /** The shell puts something in its place, which may be nothing or an option. */
-  readonly expands?: boolean;
+  readonly expands: boolean;
   /** What the shell may make of it where that is not known, with `*` for any run and `?` for one character. */
-  readonly guess?: string;
+  readonly guess: string | undefined;
   /** The same for names under which a command may start at it. */
-  readonly guessedStarts?: readonly string[];
+  readonly guessedStarts: readonly string[];
 }
 
 /**
@@ -56,7 +56,7 @@ export function wordsGuesser(glob: string): (words: readonly GlobWord[]) => bool
   const tokens = tokensOf(star < 0 ? glob : glob.slice(0, star + 1), { classes: false });
   if (star === 0 || tokens.length > LONGEST) return () => false;
   const automaton = new Automaton(tokens, 'text');
-  return (words) => words.some((word) => word.guess !== undefined || word.guessedStarts?.length) && automaton.matchesWords(words, true);
+  return (words) => words.some((word) => word.guess !== undefined || word.guessedStarts.length > 0) && automaton.matchesWords(words, true);
 }
 
 /**
@@ -83,8 +83,10 @@ function matcherOf(tokens: readonly Token[], kind: GlobKind): (text: string) => 
 interface State {
   readonly positions: readonly number[];
   readonly next: Map<number, State>;
+  /** What this state and another one are together. */
+  readonly with: Map<State, State>;
 }
-const NOWHERE: State = { positions: [], next: new Map() };
+const NOWHERE: State = { positions: [], next: new Map(), with: new Map() };
 /** Characters of which an automaton remembers what follows them. A glob that needs more is read without remembering, in time glob times text. */
 const MOST_REMEMBERED = 4000;
 /** Stands for every character that the glob does not name. */
@@ -121,14 +123,18 @@ class Automaton {
     let [now, beforeOption] = [NOWHERE, NOWHERE];
     let read = NOWHERE;
     for (const { text, starts, expands, guess, guessedStarts } of words) {
-      read = now === NOWHERE ? NOWHERE : this.#read(now, ` ${text}`);
+      const before = now === NOWHERE ? NOWHERE : this.#read(now, ' ');
+      read = this.#read(before, text);
       for (const name of starts) read = this.#joined(read, this.#read(this.#first, name));
-      if (guesses && guess !== undefined) read = this.#joined(read, this.#readGuess(this.#read(now, ' '), guess));
-      if (guesses) for (const name of guessedStarts ?? []) read = this.#joined(read, this.#readGuess(this.#first, name));
+      if (guesses && guess !== undefined) read = this.#joined(read, this.#readGuess(before, guess));
+      if (guesses) for (const name of guessedStarts) read = this.#joined(read, this.#readGuess(this.#first, name));
+      // Most words are behind one that the glob does not name.
+      if (now === NOWHERE && beforeOption === NOWHERE && read.positions.length === 0) continue;
       const isOption = expands || text.startsWith('-');
       const behind = beforeOption;
       beforeOption = isOption && !text.includes('=') ? now : NOWHERE;
       now = this.#joined(this.#joined(read, behind), isOption ? now : NOWHERE);
+      if (now.positions.length === 0) now = NOWHERE;
     }
     return this.#isEnd(read);
   }
@@ -175,7 +181,13 @@ class Automaton {
   #joined(one: State, other: State): State {
     if (other.positions.length === 0 || one === other) return one;
     if (one.positions.length === 0) return other;
-    return this.#stateOf([...new Set([...one.positions, ...other.positions])]);
+    const known = one.with.get(other);
+    if (known) return known;
+    const both = this.#stateOf([...new Set([...one.positions, ...other.positions])]);
+    if (this.#remembered >= MOST_REMEMBERED) return both;
+    this.#remembered += 1;
+    one.with.set(other, both);
+    return both;
   }
 
   #step(state: State, code: number, name: number): State {
@@ -190,7 +202,7 @@ class Automaton {
       if (token.type === 'folders') next.add(position);
       if (token.type === 'folders' ? code === SLASH : takes(token, code, slash)) enter(this.#tokens, next, position + 1);
     }
-    if (this.#remembered >= MOST_REMEMBERED) return { positions: next.all(), next: new Map() };
+    if (this.#remembered >= MOST_REMEMBERED) return { positions: next.all(), next: new Map(), with: new Map() };
     this.#remembered += 1;
     const reached = this.#stateOf(next.all());
     state.next.set(name, reached);
@@ -201,7 +213,7 @@ class Automaton {
     const key = positions.toSorted((a, b) => a - b).join();
     const known = this.#states.get(key);
     if (known) return known;
-    const state: State = { positions, next: new Map() };
+    const state: State = { positions, next: new Map(), with: new Map() };
     this.#states.set(key, state);
     return state;
   }

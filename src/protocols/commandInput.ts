@@ -82,7 +82,7 @@ export function withArguments(
   if (detail.type !== 'command') return { detail };
   const input = commandInput(rawInput);
   const flat = (text: string) => text.replace(/\s+/g, ' ').trim();
-  const isOther = input !== undefined && flat(input.command) !== flat(detail.command);
+  const isOther = input !== undefined && input.command !== detail.command && flat(input.command) !== flat(detail.command);
   const movesTo = input?.cwd !== undefined && detail.cwd !== undefined && writtenPermitKey(input.cwd) !== writtenPermitKey(detail.cwd);
   const unknown = { ...(isRecord(rawInput) ? unknownMembers(rawInput, [detail.command, detail.cwd]) : {}), ...more };
   const beside: ApprovalDetail[] = input && (isOther || movesTo) ? [{ type: 'command', ...input, unsure: true }] : [];

@@ -70,10 +70,13 @@ export function commandDangers(whole: string, cwd: string, folder = cwd): readon
     found.push(...more.filter(({ kind, grave }) => !found.some((one) => one.kind === kind && (one.grave || !grave))));
   }
   // The pattern is global: search() keeps no place in it.
-  const hidden = whole.search(HIDDEN);
+  const hidden = NOT_PLAIN.test(whole) ? whole.search(HIDDEN) : -1;
   if (hidden >= 0) found.push({ kind: 'hidden', at: { from: hidden, to: hidden + 1 } });
   return found;
 }
+
+/** Without one of these nothing is hidden: a quick look at a long text. */
+const NOT_PLAIN = /[^\n\t -~]/;
 
 /** A rule with a wildcard allows no such command. */
 export function isGraveCommand(command: string, cwd: string, folder?: string): boolean {
@@ -186,7 +189,9 @@ const STEERING_VARIABLE =
   /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
 
 /** The most commands, or written files, of a line that are judged. */
-const MOST_COMMANDS = 1000;
+const MOST_COMMANDS = 300;
+/** Words of one command that are judged. */
+const MOST_WORDS = 1000;
 const MOST_WRITES = 60;
 /** Pieces of a word with substitutions that are looked at. */
 const MOST_PIECES = 50;
@@ -222,12 +227,10 @@ class Judge {
   /** `base`: where the text stands in what was asked; undefined where it was put together. */
   judgeText(text: string, base: number | undefined, depth: number, dialect = this.#dialect): void {
     if (depth > DEEPEST) return this.#add('unsure', undefined, true);
-    const { commands, complete } = shellCommands(text, dialect);
+    const { commands, complete } = shellCommands(text, dialect, MOST_COMMANDS);
     if (!complete) this.#add('unsure', undefined, true);
     if (dialect === 'powershell') this.#judgeExpressions(text, base);
-    if (commands.length > MOST_COMMANDS) this.#add('unsure', undefined, true);
-    for (const command of commands.slice(0, MOST_COMMANDS))
-      this.#judgeCommand(base === undefined ? command : movedBy(command, base), base === undefined, depth);
+    for (const command of commands) this.#judgeCommand(base === undefined ? command : movedBy(command, base), base === undefined, depth);
   }
 
   /** Judges what PowerShell runs without naming a program: the methods of .NET, and programs whose names are put together. */
@@ -259,7 +262,8 @@ class Judge {
   }
 
   #judgeWords(all: readonly ShellWord[], scope: Scope): void {
-    const words = this.#afterAssignments(all, scope);
+    if (all.length > MOST_WORDS) this.#add('unsure', undefined, true);
+    const words = this.#afterAssignments(all.slice(0, MOST_WORDS), scope);
     const [first, ...args] = words;
     if (!first) return;
     const program = nameOf(first.text);

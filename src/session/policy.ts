@@ -123,7 +123,8 @@ function rejects(rule: ApprovalRule, ask: Approval, place: Place): boolean {
 function mayReject({ kind, pattern, decision }: ApprovalRule, ask: Approval, place: Place): boolean {
   if (decision !== 'reject' || (kind !== 'command' && kind !== 'execute') || pattern === undefined) return false;
   const mayMatch = wordsGuesser(pattern.toLowerCase());
-  return [ask.detail, ...(ask.beside ?? [])].some((one) => one.type === 'command' && place.command(one.command).commands().some(mayMatch));
+  const all = [ask.detail, ...(ask.beside ?? [])].flatMap((one) => (one.type === 'command' ? [place.command(one.command).commands()] : []));
+  return all.some(({ commands, complete }) => !complete || commands.some(mayMatch));
 }
 
 /** True when the rule is about the very words of the only command. */
@@ -211,18 +212,19 @@ function matchesCommand(pattern: string, { text, folded, commands }: ReadCommand
   if (pattern === text || globMatcher(pattern, 'text')(text)) return true;
   if (globMatcher(pattern.toLowerCase(), 'text')(folded)) return true;
   const matches = wordsMatcher(pattern.toLowerCase());
-  return commands().some(matches);
+  return commands().commands.some(matches);
 }
 
 /** A command in each way that a rejection reads it. */
 interface ReadCommand {
   readonly text: string;
   readonly folded: string;
-  readonly commands: () => readonly (readonly GlobWord[])[];
+  readonly commands: () => { readonly commands: readonly (readonly GlobWord[])[]; readonly complete: boolean };
 }
 
-/** Commands of a line that rejections tell apart; the user is asked about one with more. */
-const MOST_COMMANDS = 1000;
+/** Commands of a line that rejections tell apart, and words of all ways to read it; the user is asked about one with more. */
+const MOST_COMMANDS = 500;
+const MOST_WORDS = 6000;
 
 function readCommand(command: string, platform: Platform): ReadCommand {
   const whole = command.trim();
@@ -230,12 +232,23 @@ function readCommand(command: string, platform: Platform): ReadCommand {
   const text = whole.length > LONGEST_COMMAND ? withoutPadding(whole).slice(0, LONGEST_COMMAND) : whole;
   // Windows and macOS find programs in any case.
   const folded = text.toLowerCase();
-  let known: readonly (readonly GlobWord[])[] | undefined;
+  let known: ReturnType<ReadCommand['commands']> | undefined;
   const commands = () => {
-    known ??= commandsIn(folded, platform).flatMap(withReadArguments).map(startsIn);
+    known ??= knownCommands(folded, platform);
     return known;
   };
   return { text, folded: foldedBlanks(folded), commands };
+}
+
+function knownCommands(folded: string, platform: Platform): ReturnType<ReadCommand['commands']> {
+  const commands: (readonly GlobWord[])[] = [];
+  let left = MOST_WORDS;
+  for (const words of commandsIn(folded, platform)) {
+    left -= words?.length ?? MOST_WORDS;
+    if (!words || left < 0) return { commands, complete: false };
+    commands.push(...withReadArguments(words).map(startsIn));
+  }
+  return { commands, complete: true };
 }
 
 function withoutPadding(text: string): string {
@@ -243,13 +256,16 @@ function withoutPadding(text: string): string {
 }
 
 /** A word of a command; `expands` as in `ShellWord`, `guess` as in `GlobWord`. */
-type ReadWord = Pick<ShellWord, 'text'> & Partial<Pick<ShellWord, 'expands'> & Pick<GlobWord, 'guess'>>;
+type ReadWord = Pick<ShellWord, 'text'> & Partial<Pick<ShellWord, 'expands'>> & { readonly guess?: string | undefined };
 
-function commandsIn(folded: string, platform: Platform): readonly (readonly ReadWord[])[] {
+/** The commands, and undefined once there are more than are read. */
+function* commandsIn(folded: string, platform: Platform): Generator<readonly ReadWord[] | undefined> {
   const parts = folded.split(/[;&|\n\r(){}`]|\$\(/);
   // For cmd.exe these signs part words as blanks do: `npm;publish`.
   if (platform === 'win32') parts.push(...folded.replace(/[;,=]/g, ' ').split(/[&|\n\r()]/));
-  const all = [...new Set(parts.map(foldedBlanks))].slice(0, MOST_COMMANDS).flatMap(spellings);
+  const all = new Set<string>();
+  for (const part of parts) if (all.size < MOST_COMMANDS) all.add(foldedBlanks(part));
+  for (const one of all) yield* spellings(one);
   // A value in quotes is one word: `git -C "my folder" push`.
   const dialects: readonly Dialect[] = platform === 'win32' ? ['cmd', 'powershell', 'posix'] : ['posix'];
   // A dollar before quotes only says how to read them.
@@ -258,8 +274,7 @@ function commandsIn(folded: string, platform: Platform): readonly (readonly Read
   // Behind one the escapes between single quotes spell any letter.
   const escaped = /\$'[^']*\\/.test(folded) ? folded : visible;
   for (const text of new Set([visible, withLinesJoined(visible), script ?? visible, escaped]))
-    if (text !== visible || READ_BY_SHELL.test(text)) all.push(...dialects.flatMap((dialect) => readCommands(text, dialect)));
-  return all;
+    if (text !== visible || READ_BY_SHELL.test(text)) for (const dialect of dialects) yield* readCommands(text, dialect);
 }
 
 /** The script behind `cmd /c "`: all up to the last quote of the line. */
@@ -271,23 +286,24 @@ function scriptOfCmd(text: string): string | undefined {
 }
 
 /** The words of all commands of a line, those of scripts that a wrapper runs among them: `sh -c "git push"`. */
-function readCommands(text: string, dialect: Dialect, depth = 0): readonly (readonly ReadWord[])[] {
-  return shellCommands(text, dialect).commands.flatMap(({ words }) => {
-    const texts = words.map((word) => word.text);
-    const names = [...new Set(texts.map(programName))];
-    const scripts =
-      depth < DEEPEST_SCRIPT && names.some((name) => runsFrom(name, texts) !== undefined && !KEYWORD.test(name))
-        ? texts.flatMap((one) => [one, ...gluedIn(one)]).filter((one) => /\s/.test(one) && READ_BY_SHELL.test(one))
-        : [];
-    const bare = words.some((word) => word.expands || DESCRIPTOR.test(word.text)) ? [withoutExpansions(words)] : [];
+function* readCommands(text: string, dialect: Dialect, depth = 0): Generator<readonly ReadWord[] | undefined> {
+  const { commands, complete } = shellCommands(text, dialect, MOST_COMMANDS);
+  for (const { words } of commands) {
     const expanded = dialect === 'posix' ? asExpanded(words) : undefined;
-    return [
-      expanded ?? words,
-      ...(expanded ? [words] : []),
-      ...bare,
-      ...scripts.flatMap((script) => readCommands(script, dialect, depth + 1)),
-    ];
-  });
+    if (expanded) yield expanded;
+    yield words;
+    if (words.some((word) => word.expands || DESCRIPTOR.test(word.text))) yield withoutExpansions(words);
+    for (const script of depth < DEEPEST_SCRIPT ? scriptsIn(words.map((word) => word.text)) : [])
+      yield* readCommands(script, dialect, depth + 1);
+  }
+  if (!complete) yield undefined;
+}
+
+/** The texts that one of the programs may run as a script. */
+function scriptsIn(words: readonly string[]): readonly string[] {
+  const names = [...new Set(words.map(programName))];
+  if (!names.some((name) => runsFrom(name, words) !== undefined && !KEYWORD.test(name))) return [];
+  return words.flatMap((one) => [one, ...gluedIn(one)]).filter((one) => /\s/.test(one) && READ_BY_SHELL.test(one));
 }
 
 /** The words with their braces written out and their globs and variables guessed; undefined where all of them are what they read. */
@@ -343,21 +359,30 @@ function spellings(command: string): readonly (readonly ReadWord[])[] {
 function startsIn(all: readonly ReadWord[]): readonly GlobWord[] {
   let first = 0;
   while (first < all.length && ASSIGNMENT.test(all[first]?.text ?? '')) first += 1;
-  const [program, ...args] = all.slice(first);
-  const name = programName(program?.text ?? '');
+  const words = first === 0 ? all : all.slice(first);
+  const name = programName(words[0]?.text ?? '');
   const from = runsFrom(
     name,
-    args.map(({ text }) => text),
+    words.slice(1).map(({ text }) => text),
   );
-  const words = all.slice(first);
   const guessed = guessedPrograms(name, words, from);
-  return words.map((word, at) => {
-    if (at > 0 && (from === undefined || at <= from)) return { ...word, starts: name === 'git' ? aliasedIn(word.text) : [] };
-    const glued = from === undefined ? [] : [...gluedIn(word.text), ...(CMD_RUNS.exec(word.text)?.slice(1) ?? [])];
-    const starts = [word.text, ...glued].flatMap(programNames);
-    return { ...word, starts, ...(guessed.has(at) && word.guess !== undefined ? { guessedStarts: [programName(word.guess)] } : {}) };
+  return words.map(({ text, expands = false, guess }, at) => {
+    const starts =
+      at === 0 || (from !== undefined && at > from) ? startsOf(text, from !== undefined) : name === 'git' ? aliasedIn(text) : NONE;
+    const guessedStarts = guess !== undefined && guessed.has(at) ? [programName(guess)] : NONE;
+    return { text, starts, expands, guess, guessedStarts };
   });
 }
+
+/** The names of a program at this word; behind a wrapper its options may hold one too. */
+function startsOf(word: string, isWrapped: boolean): readonly string[] {
+  const name = programName(word);
+  const glued = isWrapped && GLUES.test(word) ? [...gluedIn(word), ...(CMD_RUNS.exec(word)?.slice(1) ?? [])] : NONE;
+  return glued.length === 0 && !name.startsWith('git-') ? [name] : [word, ...glued].flatMap(programNames);
+}
+const NONE: readonly string[] = [];
+/** How words begin that may hold the name of a program behind something else. */
+const GLUES = /^[-+:!/]|=/;
 const ASSIGNMENT = /^(?:[.&@]$|\w+(?:\[[^\]]*\])?\+?=)/;
 
 /** The words, and those with an argument that `xargs` adds. */
@@ -409,8 +434,9 @@ function programNames(word: string): readonly string[] {
 }
 
 function programName(word: string): string {
-  const name = word.slice(Math.max(word.lastIndexOf('/'), word.lastIndexOf('\\')) + 1).replace(/^@/, '');
-  return name.replace(/\.(?:exe|com|cmd|bat|ps1)$/, '');
+  const name = word.slice(Math.max(word.lastIndexOf('/'), word.lastIndexOf('\\')) + 1);
+  const plain = name.startsWith('@') ? name.slice(1) : name;
+  return plain.includes('.') ? plain.replace(/\.(?:exe|com|cmd|bat|ps1)$/, '') : plain;
 }
 
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2800]/gu;

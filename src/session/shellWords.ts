@@ -38,10 +38,14 @@ const DEEPEST = 12;
 
 /**
  * The commands of a command line in the order they stand, those of substitutions before the command they are a part of. Understands what the usual shells
- * have in common, takes linear time and reports what it cannot follow (`complete: false`).
+ * have in common, takes linear time and reports what it cannot follow, or what lies behind the `most` commands (`complete: false`).
  */
-export function shellCommands(text: string, dialect: Dialect): { readonly commands: readonly ShellCommand[]; readonly complete: boolean } {
-  const reader = new Reader(text, dialect);
+export function shellCommands(
+  text: string,
+  dialect: Dialect,
+  most = Number.POSITIVE_INFINITY,
+): { readonly commands: readonly ShellCommand[]; readonly complete: boolean } {
+  const reader = new Reader(text, dialect, most);
   reader.readCommands('', 0);
   return { commands: reader.commands, complete: !reader.tooDeep };
 }
@@ -64,14 +68,16 @@ class Reader {
   readonly #text: string;
   readonly #escape: string;
   readonly #dialect: Dialect;
+  readonly #most: number;
   /** Two percent signs: cmd.exe may put in what a variable holds. */
   readonly #hasVariables: boolean;
   #at = 0;
   /** Here-documents whose text begins with the next line. */
   #awaited: { readonly end: string; readonly quoted: boolean; readonly inputs: ShellWord[] }[] = [];
 
-  constructor(text: string, dialect: Dialect) {
+  constructor(text: string, dialect: Dialect, most: number) {
     this.#text = text;
+    this.#most = most;
     this.#dialect = dialect;
     this.#hasVariables = text.indexOf('%') !== text.lastIndexOf('%');
     this.#escape = { posix: '\\', powershell: '`', cmd: '^' }[dialect];
@@ -79,7 +85,7 @@ class Reader {
 
   /** Reads up to `end`, which is `)`, a backtick, or nothing for the whole text. */
   readCommands(end: '' | ')' | '`', depth: number, first: Stop = 'next'): void {
-    if (depth > DEEPEST) {
+    if (depth > DEEPEST || this.commands.length >= this.#most) {
       this.tooDeep = true;
       this.#at = this.#text.length;
       return;
@@ -88,6 +94,9 @@ class Reader {
     while (this.#at < this.#text.length) {
       before = this.#readCommand(end, depth, before);
       if (before === 'end') return;
+      if (this.commands.length < this.#most || this.#at >= this.#text.length) continue;
+      this.tooDeep = true;
+      this.#at = this.#text.length;
     }
   }
 

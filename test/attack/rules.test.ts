@@ -621,6 +621,19 @@ test('a rule that rejects sees a command behind any number of blanks', () => {
   }
 });
 
+test('a command of more parts than are judged at once is answered by no wide allowance', () => {
+  const parts = (count: number, part: string, between: string) => Array.from({ length: count }, (_, at) => `${part}${at}`).join(between);
+  for (const rules of [[allow('command')], [allow('command'), reject('command', 'git push*')]]) {
+    assert.equal(answered(command(parts(250, 'ls a', '; ')), rules), 'once');
+    assert.equal(answered(command(`ls ${parts(900, 'a', ' ')}`), rules), 'once');
+    assert.equal(answered(command(parts(400, 'ls a', '; ')), rules), undefined);
+    assert.equal(answered(command(`ls ${parts(1100, 'a', ' ')}`), rules), undefined);
+  }
+  const [sudo, rules] = [parts(900, 'a "b', '" '), [allow('command'), reject('command', 'git push*')]];
+  assert.equal(answered(command(`sh -c '${sudo}"; git push'`), rules), 'no');
+  assert.equal(answered(command(parts(3000, 'sudo "a', '" -x; ')), rules), undefined);
+});
+
 test('the rules read a text of any length in proportion', () => {
   const rules = ['*a*a*a*a*b', '**/a/**/a/**/b', '?*?*?*?*', 'git *'].flatMap((pattern) =>
     (['allow', 'reject'] as const).flatMap((decision) => [
