@@ -205,8 +205,9 @@ test('requests without an end are answered as not allowed, and all are settled w
 test('a history of tens of thousands of turns, and a list of as many sessions, are read as far as anybody reads them', () => {
   const turn = (at: number) => ({ id: `t${at}`, state: 'complete', message: { text: 'go' }, responseParts: [] });
   let client: Client | undefined;
+  const turns = Array.from({ length: 100_000 }, (_, at) => turn(at));
   assertBrief('a history of 100,000 turns', () => {
-    client = ready({ turns: Array.from({ length: 100_000 }, (_, at) => turn(at)) });
+    client = ready({ turns });
   });
   assert.equal(client?.session.turns.length, 1000);
   assert.equal(client.session.turns.at(-1)?.id, 't99999');
@@ -218,8 +219,8 @@ test('a history of tens of thousands of turns, and a list of as many sessions, a
   ];
   client.reply('reconnect', { type: 'snapshot', snapshots });
   assert.deepEqual([client.session.turns.length, client.session.turns[0]?.id], [1010, 't99000'], 'earlier turns stay');
+  const items = Array.from({ length: 100_000 }, (_, at) => (at % 2 ? { resource: `gpt:/${at}`, provider: 'gpt' } : null));
   assertBrief('a list of 100,000 sessions', () => {
-    const items = Array.from({ length: 100_000 }, (_, at) => (at % 2 ? { resource: `gpt:/${at}`, provider: 'gpt' } : null));
     assert.equal(answers.listSessions.parse({ items }).items.length, 1000);
   });
   const flood = Array.from({ length: 100_000 }, (_, at) => ({

@@ -22,6 +22,8 @@ import type {
 const text = z.string();
 const may = z.exactOptional;
 const list = <T extends z.ZodMiniType>(one: T) => z.array(one).check(z.maxLength(100_000));
+/** What most messages leave out. As `z.catch`, without an error made for each: a history has thousands of them. */
+const or = <T extends z.ZodMiniType, V>(one: T, value: V) => z.union([one, z.transform(() => value)]);
 /** The last of a list that may be longer than anybody reads. */
 const newest = <T extends z.ZodMiniType>(one: T, most: number) =>
   z.pipe(
@@ -37,8 +39,8 @@ const words = z.union([text, z.object({ markdown: text })]);
 const meta = may(z.record(text, z.unknown()));
 const error = z.object({ errorType: z.catch(text, 'error'), message: z.catch(text, '') });
 const message = z.object({
-  text: z.catch(text, ''),
-  origin: z.catch(z.object({ kind: text }), { kind: 'user' }),
+  text: or(text, ''),
+  origin: or(z.object({ kind: text }), { kind: 'user' }),
   attachments: may(list(z.unknown())),
   model: may(z.object({ id: text })),
   _meta: meta,
@@ -136,7 +138,7 @@ const part: z.ZodMiniType<ResponsePart> = z.catch(
   UNKNOWN_PART,
 );
 const usage = z.object({ inputTokens: may(z.number()), outputTokens: may(z.number()), model: may(text) });
-const turn = { id: text, startedAt: z.catch(text, ''), message, responseParts: list(part), usage: may(usage) };
+const turn = { id: text, startedAt: or(text, ''), message, responseParts: list(part), usage: may(usage) };
 const summary = {
   resource: text,
   title: z.catch(text, ''),
@@ -147,7 +149,7 @@ const summary = {
 const pending = z.object({ id: text, message });
 const chat: z.ZodMiniType<ChatState> = z.object({
   ...summary,
-  turns: newest(z.object({ ...turn, duration: z.catch(z.number(), 0), state: z.enum(['complete', 'cancelled', 'error']) }), MOST_TURNS),
+  turns: newest(z.object({ ...turn, duration: or(z.number(), 0), state: z.enum(['complete', 'cancelled', 'error']) }), MOST_TURNS),
   activeTurn: may(z.object(turn)),
   steeringMessage: may(pending),
   queuedMessages: may(list(pending)),
