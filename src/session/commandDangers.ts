@@ -141,7 +141,10 @@ const RUNNERS = new Set(
   `runas alias eval openconsole wt forfiles iex invoke-expression invoke-command icm cmd %comspec% coproc trap script su sg runuser pkexec setpriv capsh ssh
   sshpass ssh-agent tmux screen dtach expect ltrace valgrind gdb perf rr hyperfine systemd-run systemd-inhibit start-stop-daemon daemonize xvfb-run
   dbus-launch dbus-run-session firejail bwrap proot fakeroot fakechroot faketime eatmydata taskset numactl cpulimit prlimit setarch linux32 linux64
-  arch rlwrap entr watchexec torsocks torify proxychains proxychains4 nix-shell env-cmd dotenvx concurrently nodemon`.split(/\s+/),
+  arch rlwrap entr watchexec torsocks torify proxychains proxychains4 nix-shell env-cmd dotenvx concurrently nodemon
+  npm-run-all run-s run-p gosu su-exec rush noglob nocorrect repeat - and or not begin compgen complete mapfile readarray bind fc history open ed tclsh`.split(
+    /\s+/,
+  ),
 );
 /** Programs that run what stands behind one of these words. */
 const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
@@ -154,8 +157,11 @@ const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
   { name: /^(?:poetry|pipenv|pdm|hatch|rye|uv|conda|mamba|pixi|devbox|op|doppler)$/, word: /^run$/ },
   { name: /^(?:npm|pnpm|yarn|bun|bundle|mise|asdf|rbenv|pyenv|direnv|aws-vault)$/, word: /^(?:exec|x|dlx)$/ },
   { name: /^nix$/, word: /^(?:-c|--command)$/ },
-  { name: /^git$/, word: /^(?:foreach$|run$|-x|--exec(?:=|$))/ },
+  { name: /^git$/, word: /^(?:foreach$|run$|-x|-o.|--ext?(?:ec|cmd)(?:=|$)|--open-files-in-pager)/i },
   { name: /^(?:rsync|xterm|konsole|alacritty|gnome-terminal)$/, word: /^(?:-e|--rsh|--command|--$)/ },
+  { name: /^(?:g?make|just)$/, word: /^(?:shell=|--shell$)/i },
+  { name: /^(?:cmake|cargo)$/, word: /^(?:env|watch)$/ },
+  { name: /^(?:rg|sort|split|zip|wget)$/, word: /^(?:-tt$|--(?:pre|compress-program|filter|use-askpass)(?:=|$))/i },
   { name: /^(?:vim?|nvim|less|man|tar)$/, word: /^(?:-c|\+|-p|-i$|--pager|--to-command|--use-compress-program|--checkpoint-action)/i },
 ];
 /** The place in a program's arguments from which on any word may be another program that it runs; undefined when it runs none. Its name has no folder. */
@@ -165,7 +171,7 @@ export function runsFrom(program: string, args: readonly string[]): number | und
   const at = carrier ? args.findIndex((text) => carrier.word.test(text)) : -1;
   if (at < 0) return undefined;
   // An option may hold the program itself: `fd -xrm`.
-  return /^[-+]/.test(args[at] ?? '') ? at : at + 1;
+  return /^[-+]|=/.test(args[at] ?? '') ? at : at + 1;
 }
 /** True for an option behind which a program that runs its words takes a value; undefined where that is not known. In any case of letters. */
 export function takesValue(program: string, option: string): boolean | undefined {

@@ -418,7 +418,7 @@ function gluedIn(word: string): readonly string[] {
   const value = /^(?:-*[a-z][\w-]*=|\+?:?!)(.+)$/s.exec(word)?.[1];
   if (value !== undefined) return [value];
   const letters = /^-(?!-)(\w{1,4})/.exec(word)?.[1] ?? '';
-  return [...letters].flatMap((letter, at) => ('scxe'.includes(letter) && word.length > at + 2 ? [word.slice(at + 2)] : []));
+  return [...letters].flatMap((letter, at) => ('scxeo'.includes(letter) && word.length > at + 2 ? [word.slice(at + 2)] : []));
 }
 
 /** The command that an alias of Git stands for: `git -c alias.p=push p`. */

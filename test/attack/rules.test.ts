@@ -411,6 +411,15 @@ test('a rule that rejects a command sees it behind braces, glued options, aliase
       'alias a="rm x"; a',
     ],
     ...['git rebase -x "rm x"', 'npx --call="rm x"', 'xterm -e rm x', 'vim -c "!rm x"', 'rsync -e "rm x" a b', 'man -P "rm x" a'],
+    ...['make SHELL="rm x"', 'gosu me rm x', 'repeat 3 rm x', 'noglob rm x', '- rm x', 'cmake -E env rm x', 'cargo watch -s "rm x"'],
+    ...['rg --pre "rm x" a', 'split --filter="rm x" f', 'sort --compress-program="rm x"', 'zip a b -T -TT "rm x"', 'ed <<< "!rm x"'],
+    ...[
+      'git difftool --extcmd="rm x"',
+      'git grep -O"rm x" a',
+      'just --shell sh -c "rm x"',
+      'mapfile -C "rm x" -c 1',
+      'open -a Terminal rm x',
+    ],
   ])
     for (const all of [allow('command'), allow('command', '*')])
       assert.equal(answered(command(text), [all, reject('command', 'rm *')]), 'no', text);
