@@ -80,9 +80,10 @@ for (const reason of ['versionControl', 'editor', 'agent', 'shell', 'automation'
 
 let byUser: readonly ((path: string) => boolean)[] = [];
 
-/** Sets the globs that the user adds: with a slash for paths below a workspace folder, without one for names at any depth. Once per bundle. */
+/** Sets the globs that the user adds: with a slash of either kind for paths below a workspace folder, else for names anywhere. Once per bundle. */
 export function setGuardedFiles(globs: readonly string[]): void {
-  byUser = globs.map((glob) => {
+  byUser = globs.map((written) => {
+    const glob = written.replaceAll('\\', '/');
     const matches = globMatcher(foldPath(glob), 'path');
     return glob.includes('/') ? matches : (path: string) => path.split('/').some(matches);
   });

@@ -378,8 +378,13 @@ function startsIn(all: readonly ReadWord[]): readonly GlobWord[] {
 function startsOf(word: string, isWrapped: boolean): readonly string[] {
   const name = programName(word);
   const glued = isWrapped && GLUES.test(word) ? [...gluedIn(word), ...(CMD_RUNS.exec(word)?.slice(1) ?? [])] : NONE;
-  return glued.length === 0 && !name.startsWith('git-') ? [name] : [word, ...glued].flatMap(programNames);
+  const isPlain = glued.length === 0 && !name.startsWith('git-') && !TWINS.has(name);
+  return isPlain ? [name] : [word, ...glued].flatMap(programNames);
 }
+/** Commands of cmd.exe that have two names. */
+const TWINS = new Map(
+  ['del erase', 'rd rmdir', 'md mkdir', 'ren rename'].flatMap((pair) => [pair.split(' '), pair.split(' ').reverse()] as [string, string][]),
+);
 const NONE: readonly string[] = [];
 /** How words begin that may hold the name of a program behind something else. */
 const GLUES = /^[-+:!/]|=/;
@@ -427,10 +432,11 @@ function aliasedIn(word: string): readonly string[] {
   return value === undefined ? [] : [isShell ? value : `git ${value}`];
 }
 
-/** The names by which rules call a program: `git-push` is `git push`. */
+/** The names by which rules call a program: `git-push` is `git push`, `erase` is `del`. */
 function programNames(word: string): readonly string[] {
   const name = programName(word);
-  return name.startsWith('git-') ? [name, name.replace('-', ' ')] : [name];
+  const other = name.startsWith('git-') ? name.replace('-', ' ') : TWINS.get(name);
+  return other === undefined ? [name] : [name, other];
 }
 
 function programName(word: string): string {
@@ -454,8 +460,8 @@ function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetai
 function allowsFile(rule: ApprovalRule, path: string, { file, platform }: Place): boolean {
   const { written, real } = file(path);
   if (written === undefined || real === undefined) return false;
-  const { pattern } = rule;
-  if (real.guarded) return real.guarded !== 'name' && pattern === written && pattern === real.path && !/[*?]/.test(pattern);
+  if (real.guarded) return real.guarded !== 'name' && rule.pattern === written && rule.pattern === real.path && !/[*?]/.test(written);
+  const pattern = pathPattern(rule, platform);
   if (pattern === undefined) return true;
   const matches = fileMatcher(pattern, platform);
   return [written, real.path].every(matches);
@@ -463,17 +469,23 @@ function allowsFile(rule: ApprovalRule, path: string, { file, platform }: Place)
 
 /** Matches any name of the file. */
 function names(rule: ApprovalRule, path: string, { file, platform }: Place): boolean {
-  const { pattern } = rule;
+  const pattern = pathPattern(rule, platform);
   if (pattern === undefined) return true;
   const { names: exact, folded } = file(path);
   return exact.some(globMatcher(pattern, 'path')) || folded.some(globMatcher(foldPath(pattern, platform), 'path'));
 }
 
-/** A matcher of paths that respects case where the system does. */
+/** The pattern with forward slashes, as paths are matched: on Windows a user writes either. */
+function pathPattern({ pattern }: ApprovalRule, platform: Platform): string | undefined {
+  return platform === 'win32' ? pattern?.replaceAll('\\', '/') : pattern;
+}
+
+/** A matcher of paths that tells letters apart where the system does: on macOS, composed and decomposed ones are the same, too. */
 function fileMatcher(pattern: string, platform: Platform): (path: string) => boolean {
   if (platform === 'posix') return globMatcher(pattern, 'path');
-  const matches = globMatcher(pattern.toLowerCase(), 'path');
-  return (path) => matches(path.toLowerCase());
+  const fold = (text: string) => (platform === 'darwin' ? text.normalize('NFC') : text).toLowerCase();
+  const matches = globMatcher(fold(pattern), 'path');
+  return (path) => matches(fold(path));
 }
 
 /** The path without the name of a stream, which Windows takes for a part of the file. */

@@ -56,7 +56,8 @@ test('ordinary files are not guarded', () => {
 
 test('the user adds names and paths, and what is listed stays', () => {
   after(() => setGuardedFiles([]));
-  setGuardedFiles(['*.Sql', 'infra/**']);
+  setGuardedFiles(['*.Sql', 'infra/**', 'secret\\**']);
+  assert.equal(guardReason('secret/a/b'), 'user');
   assert.equal(guardReason('db/schema.SQL'), 'user');
   assert.equal(guardReason('infra/a/b.ts'), 'user');
   assert.equal(guardReason('src/infra/a.ts'), undefined);

@@ -3,9 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
+import { guardReason } from '../../src/base/guardedFiles.ts';
 import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
-import { type ApprovalRule, autoAnswer } from '../../src/session/policy.ts';
+import { type ApprovalRule, autoAnswer, type WorkspacePaths } from '../../src/session/policy.ts';
 
 const ask = (detail: ApprovalDetail): Approval => ({
   kind: 'approval',
@@ -63,6 +65,13 @@ test('a rejection beats every allowance, in whichever order', () => {
   assert.equal(answered(command('git push -f'), no, allow('command', 'git *')), 'no');
   assert.equal(answered(command('git push -f'), allow('command', 'git *'), no), 'no');
   assert.equal(answered(command('git push; true'), no, allow('command')), 'no');
+});
+
+test('a rejection sees a command of Windows by either of its names, an allowance does not', () => {
+  const reject = (pattern: string): ApprovalRule => ({ kind: 'command', decision: 'reject', pattern });
+  assert.equal(answered(command('erase /q a'), reject('del *')), 'no');
+  assert.equal(answered(command('cmd /c rd /s x'), reject('rmdir *')), 'no');
+  assert.equal(answered(command('erase /q a'), allow('command', 'del *')), undefined);
 });
 
 test('a rejection sees the subcommand behind options with their values, an allowance does not', () => {
@@ -249,4 +258,53 @@ test('a rule about files is about every place the ask names, not only those of i
   assert.equal(names('/w/src/a.ts', 'src/a.ts', '/w'), 'once');
   for (const path of ['/etc/passwd', '/w/package.json', '/w/src/../../etc/x', '~/x', '/w/src/.vscode/x'])
     assert.equal(names(path), undefined, path);
+});
+
+/** Paths of another system: nothing is a link. */
+const pathsOf = (platform: Platform, folder: string): WorkspacePaths => ({
+  platform,
+  real: folder,
+  below: (target) => {
+    const { resolve } = platform === 'win32' ? path.win32 : path.posix;
+    const below = pathBelowFolder(folder, resolve(folder, target), platform);
+    if (below === undefined) return undefined;
+    const guarded = guardReason(below);
+    return { path: below, ...(guarded ? { guarded } : {}) };
+  },
+});
+
+test('on Windows a pattern of paths is written with slashes of either kind, elsewhere a backslash is a letter', () => {
+  const on = (platform: Platform, cwd: string, file: string, decision: 'allow' | 'reject', pattern: string) => {
+    const answer = autoAnswer(edit(file), [{ kind: 'edit', pattern, decision }], cwd, pathsOf(platform, cwd));
+    return answer?.kind === 'option' ? answer.optionId : undefined;
+  };
+  const windows = (decision: 'allow' | 'reject', pattern: string) => on('win32', 'c:\\ws', 'C:\\ws\\src\\a.ts', decision, pattern);
+  assert.deepEqual(
+    ['src\\**', 'src\\a.ts', 'src/**', 'c:\\ws\\src\\**'].map((pattern) => windows('reject', pattern)),
+    ['no', 'no', 'no', 'no'],
+  );
+  assert.deepEqual(
+    ['SRC\\**', 'src/*', 'src\\b.ts', 'lib\\**'].map((pattern) => windows('allow', pattern)),
+    ['once', 'once', undefined, undefined],
+  );
+  assert.equal(on('posix', '/w', '/w/src/a.ts', 'allow', 'src\\**'), undefined);
+});
+
+test('on macOS letters are the same composed and decomposed, for every rule', () => {
+  const name = 'Übung';
+  for (const [file, pattern] of [
+    ['NFC', 'NFD'],
+    ['NFD', 'NFC'],
+  ] as const) {
+    const at = (platform: Platform, decision: 'allow' | 'reject') =>
+      autoAnswer(
+        edit(`/w/${name.normalize(file)}/a.ts`),
+        [{ kind: 'edit', pattern: `${name.normalize(pattern)}/**`, decision }],
+        '/w',
+        pathsOf(platform, '/w'),
+      );
+    assert.deepEqual(at('darwin', 'allow'), { kind: 'option', optionId: 'once' });
+    assert.deepEqual(at('darwin', 'reject'), { kind: 'option', optionId: 'no' });
+    assert.equal(at('posix', 'allow'), undefined);
+  }
 });
