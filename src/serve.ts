@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,7 +10,7 @@ import { messageOf } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { stderrLog, writeError } from './live/console.ts';
 import { diskEffects, diskFilesIn } from './live/diskFiles.ts';
-import { TAKEN } from './live/hostProcess.ts';
+import { removeSecret, TAKEN, writeSecret } from './live/hostProcess.ts';
 import { Journal } from './live/journal/journal.ts';
 import { FileLock } from './live/journal/lock.ts';
 import { launchOf, type Profile, readProfiles } from './live/profiles.ts';
@@ -233,7 +233,7 @@ async function main(): Promise<number> {
   changeSets.dispose();
   sessions.dispose();
   await sessions.gone();
-  rmSync(file, { force: true });
+  removeSecret(file);
   lock.dispose();
   return 0;
 }
@@ -272,12 +272,6 @@ class Environments {
     const env = this.#told.get(profile);
     return env && launch.kind === 'process' ? { ...launch, env: { ...launch.env, ...env } } : launch;
   }
-}
-
-/** A new file each time: one that is there keeps its mode, and may be a link. */
-function writeSecret(file: string, value: object): void {
-  rmSync(file, { force: true });
-  writeFileSync(file, JSON.stringify(value), { mode: 0o600, flag: 'wx' });
 }
 
 function versionOf(): string {

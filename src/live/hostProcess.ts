@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import type { ApprovalRule } from '../session/policy.ts';
 import { killTreeNow } from '../transport/processTree.ts';
-import { replaceFileSync } from '../transport/replaceFile.ts';
+import { discard, replaceFileSync } from '../transport/replaceFile.ts';
 import type { Profile } from './profiles.ts';
 
 /** An agent host of this user (docs/servers.md). */
@@ -130,4 +130,21 @@ export function stopHost({ pid }: RunningHost): void {
   // Windows has no such signal: it would end the host alone and leave its agents running.
   if (process.platform === 'win32') killTreeNow(pid);
   else process.kill(pid, 'SIGTERM');
+}
+
+/** A new file each time: one that is there keeps its mode, and may be a link. */
+export function writeSecret(file: string, value: object): void {
+  const fresh = `${file}.${crypto.randomUUID()}.new`;
+  writeFileSync(fresh, JSON.stringify(value), { mode: 0o600, flag: 'wx' });
+  try {
+    replaceFileSync(fresh, file);
+  } catch (error) {
+    discard(fresh);
+    throw error;
+  }
+}
+
+/** At once, or when the program that holds it lets go. */
+export function removeSecret(file: string): void {
+  discard(file);
 }

@@ -171,7 +171,7 @@ export class Sessions implements SessionHost, Disposable {
     const entry = this.#open.get(id);
     if (!entry) return;
     this.#open.delete(id);
-    entry.life.dispose();
+    this.#end(entry.life);
     if (this.#active === id) this.#active = this.all.at(-1);
     this.#listChanged();
     await entry.session.ended;
@@ -226,12 +226,21 @@ export class Sessions implements SessionHost, Disposable {
     this.#life.dispose();
     clearInterval(this.#looking);
     for (const { session, life } of this.#open.values()) {
-      life.dispose();
+      this.#end(life);
       this.#ended.push(session.ended);
     }
     this.#open.clear();
     this.#changes.dispose();
     this.#lists.dispose();
+  }
+
+  /** A session that does not end as it should keeps no other one from ending. */
+  #end(life: Lifetime): void {
+    try {
+      life.dispose();
+    } catch (error) {
+      this.#deps.log.error('A session did not end as it should', error);
+    }
   }
 
   async #load(id: SessionId): Promise<'back' | 'gone' | 'noAgent' | 'elsewhere'> {

@@ -61,7 +61,7 @@ export async function writeReal(real: string, content: string | Uint8Array, dura
     await folder.check();
     await replaceFile(temporary, target);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await whileHeld(real, () => rm(temporary, { force: true })).catch(() => {});
     throw error;
   } finally {
     await folder.close();

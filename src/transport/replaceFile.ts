@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { t } from '../base/l10n.ts';
@@ -6,8 +6,11 @@ import { t } from '../base/l10n.ts';
 /** Milliseconds between attempts. Virus scanners, indexers and backups hold a file of Windows for some hundred milliseconds. */
 const WAITS = [10, 20, 50, 100, 200, 400];
 
+/** Milliseconds between attempts to remove what nobody waits for, at most. */
+const LONGEST_WAIT = 30_000;
+
 /** The code of an error that Windows gives while another program holds the file. */
-function heldBy(error: unknown): string | undefined {
+export function heldBy(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'EPERM' || code === 'EACCES' || code === 'EBUSY' ? code : undefined;
 }
@@ -54,4 +57,26 @@ export function replaceFileSync(from: string, to: string, move: typeof renameSyn
   } catch (error) {
     throw explained(to, error);
   }
+}
+
+const discarded = new Set<string>();
+
+/**
+ * Removes a file that nobody needs any more: at once, or as soon as another program lets go of it. Never throws. `isWanted`, asked before each attempt:
+ * the file has come into use again and stays.
+ */
+export function discard(file: string, isWanted: () => boolean = () => false): void {
+  if (discarded.has(file)) return;
+  const attempt = (wait: number): void => {
+    discarded.delete(file);
+    if (isWanted()) return;
+    try {
+      rmSync(file, { force: true });
+    } catch (error) {
+      if (heldBy(error) === undefined) return;
+      discarded.add(file);
+      setTimeout(attempt, wait, Math.min(2 * wait, LONGEST_WAIT)).unref();
+    }
+  };
+  attempt(100);
 }

@@ -142,7 +142,6 @@ const MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/editor/agents.ts': 17,
   'src/editor/approvals/approvalPick.ts': 18,
   'src/editor/approvals/approvals.ts': 19,
-  'src/live/journal/writer.ts': 17,
   'src/live/liveSession.ts': 21,
   'src/live/review/changeSet.ts': 18,
   'src/protocols/a2a/link.ts': 20,

@@ -1,11 +1,11 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { Session, SessionId } from '../../session/model.ts';
 import { newSession } from '../../session/reduce.ts';
-import { replaceFile, replaceFileSync } from '../../transport/replaceFile.ts';
+import { discard, heldBy, replaceFile, whileHeld } from '../../transport/replaceFile.ts';
 import { replayLegacy, replayLegacyText } from './legacy.ts';
 import { FileLock, isHeld } from './lock.ts';
 import { type Disk, lockFile, realDisk } from './recordFile.ts';
@@ -50,6 +50,9 @@ const END_BYTES = 64 * 1024;
 /** Old files that are compacted in one go, at most, and how large a file must be for it. */
 const MOST_COMPACTED = 20;
 const WORTH_COMPACTING = 256 * 1024;
+/** Milliseconds until the list of open sessions is tried again, at first and at most. */
+const FIRST_RETRY = 100;
+const LONGEST_RETRY = 10_000;
 const openSessions = z.object({ ids: z.array(z.string()), active: z.optional(z.string()) });
 
 /** Sessions as files of records, one file each. Only one process writes a file at a time. Skips unreadable records; they are never fatal. */
@@ -57,6 +60,7 @@ export class Journal {
   readonly #folder: string;
   readonly #log: Log;
   readonly #disk: Disk;
+  #openRetry: NodeJS.Timeout | undefined;
 
   constructor(folder: string, log: Log, disk: Disk = realDisk) {
     this.#folder = folder;
@@ -134,14 +138,16 @@ export class Journal {
       const removable = head ? head.version <= VERSION && !stay.has(head.id) : size === 0;
       if (!removable || now - at <= DAY || (head && this.isElsewhere(head.id))) continue;
       this.#log.info(`${path.basename(file)} is removed: it is empty, or there are more conversations than are kept`);
-      await rm(file, { force: true });
+      await rm(file, { force: true }).catch((error: unknown) => this.#log.warn(`It stays for now: ${messageOf(error)}`));
     }
     await this.#compactOld(kept, keep, now);
   }
 
+  /** Rejects with a message for the user while another program holds the file. */
   async remove(id: SessionId): Promise<void> {
-    await rm(journalFile(this.#folder, id), { force: true });
-    await rm(legacyFile(this.#folder, id), { force: true });
+    const file = journalFile(this.#folder, id);
+    for (const one of [file, legacyFile(this.#folder, id)]) await whileHeld(one, () => rm(one, { force: true }));
+    discard(`${file}.new`);
   }
 
   /** Which sessions a window had open, under a key of its own. */
@@ -157,16 +163,25 @@ export class Journal {
 
   /** Stores the open sessions. Keeps those of another window, because two windows may share a key. */
   writeOpen(key: string, sessions: OpenSessions): void {
+    clearTimeout(this.#openRetry);
+    this.#writeOpen(key, sessions, FIRST_RETRY);
+  }
+
+  /** While another program holds the file, tries again later: nobody waits for it. */
+  #writeOpen(key: string, sessions: OpenSessions, wait: number): void {
     const others = this.readOpen(key).ids.filter((id) => !sessions.ids.includes(id) && this.isElsewhere(id));
+    const file = this.#openFile(key);
+    const fresh = `${file}.${process.pid}.new`;
     try {
       this.#ensureFolder();
-      const file = this.#openFile(key);
-      const fresh = `${file}.${process.pid}.new`;
       // Writes atomically, because the window may reload midway.
       writeFileSync(fresh, JSON.stringify({ ...sessions, ids: [...sessions.ids, ...others] }), { mode: 0o600 });
-      replaceFileSync(fresh, file);
+      renameSync(fresh, file);
     } catch (error) {
-      this.#log.error('The list of open sessions could not be written', error);
+      discard(fresh);
+      if (wait === FIRST_RETRY) this.#log.error('The list of open sessions could not be written', error);
+      if (heldBy(error) === undefined) return;
+      this.#openRetry = setTimeout(() => this.#writeOpen(key, sessions, Math.min(2 * wait, LONGEST_RETRY)), wait).unref();
     }
   }
 
@@ -225,7 +240,8 @@ export class Journal {
       const { size, seq } = await writeSnapshot(`${file}.new`, { ...found.head, ...labelsOf(found.session) }, found.session);
       await replaceFile(`${file}.new`, file);
       await utimes(file, mtime, mtime);
-      await rm(legacy, { force: true });
+      // One that stays is not read any more.
+      await rm(legacy, { force: true }).catch((error: unknown) => this.#log.warn(messageOf(error)));
       return { ...found, size, seq };
     } catch (error) {
       this.#log.error('A session file of an earlier version could not be rewritten', error);

@@ -1,7 +1,8 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import * as z from 'zod/mini';
 import type { Disposable } from '../../base/lifetime.ts';
+import { discard, heldBy } from '../../transport/replaceFile.ts';
 
 /** Milliseconds between heartbeats of a lock's owner. */
 const HEARTBEAT = 10_000;
@@ -16,6 +17,9 @@ const MOST_TRIES = 100;
 const ownerSchema = z.object({ pid: z.number(), host: z.string(), token: z.string() });
 export type LockOwner = z.infer<typeof ownerSchema>;
 const UNKNOWN: LockOwner = { pid: 0, host: '', token: '' };
+
+/** Tokens of locks this process has let go of whose files could not be removed yet. Such a lock is free for this process. */
+const released = new Set<string>();
 
 /**
  * The right to write a file, held by at most one process: a file beside it that names its owner. A lock goes with its process: one whose process is
@@ -40,6 +44,8 @@ export class FileLock implements Disposable {
     const token = crypto.randomUUID();
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       if (create(file, { pid: process.pid, host: hostname(), token })) return new FileLock(file, token);
+      const left = readOwner(file);
+      if (left && left !== 'busy' && released.delete(left.token)) return new FileLock(file, left.token);
       const owner = ownerOf(file);
       if (owner === 'stale') removeStale(file);
       else if (owner) return owner;
@@ -53,15 +59,24 @@ export class FileLock implements Disposable {
     return !this.#lost;
   }
 
+  /** Never throws: a file that another program holds is removed later. */
   dispose(): void {
     clearInterval(this.#beat);
-    if (this.#lost || readOwner(this.#file)?.token !== this.#token) return;
-    rmSync(this.#file, { force: true });
+    if (this.#lost || this.#isTaken()) return;
+    this.#lost = true;
+    released.add(this.#token);
+    discard(this.#file, () => !released.has(this.#token) || this.#isTaken());
+    if (!existsSync(this.#file)) released.delete(this.#token);
+  }
+
+  /** A file that cannot be read for a moment tells nothing. */
+  #isTaken(): boolean {
+    const owner = readOwner(this.#file);
+    return owner !== 'busy' && owner?.token !== this.#token;
   }
 
   #check(): void {
-    const owner = readOwner(this.#file);
-    if (owner?.token !== this.#token) this.#lost = true;
+    if (this.#isTaken()) this.#lost = true;
     else {
       this.#seenAt = Date.now();
       try {
@@ -91,7 +106,11 @@ function create(file: string, owner: LockOwner): boolean {
     writeFileSync(fd, JSON.stringify(owner));
     return true;
   } catch (error) {
-    rmSync(file, { force: true });
+    try {
+      rmSync(file, { force: true });
+    } catch {
+      // It counts as stale soon.
+    }
     throw error;
   } finally {
     closeSync(fd);
@@ -107,17 +126,20 @@ function ownerOf(file: string): LockOwner | 'stale' | undefined {
     return undefined;
   }
   const owner = readOwner(file);
+  if (owner === 'busy') return age > STALE ? 'stale' : UNKNOWN;
+  if (owner && released.has(owner.token)) return 'stale';
   if (!owner) return age > BEING_WRITTEN ? 'stale' : UNKNOWN;
   if (owner.host !== hostname()) return age > STALE ? 'stale' : owner;
   return isAlive(owner.pid) && age <= STALE ? owner : 'stale';
 }
 
-function readOwner(file: string): LockOwner | undefined {
+/** 'busy' while another program lets nobody read it. */
+function readOwner(file: string): LockOwner | 'busy' | undefined {
   try {
     const parsed = ownerSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')));
     return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    return heldBy(error) === undefined ? undefined : 'busy';
   }
 }
 
@@ -140,5 +162,5 @@ function removeStale(file: string): void {
   }
   const owner = ownerOf(aside);
   if (owner !== undefined && owner !== 'stale') renameSync(aside, file);
-  else rmSync(aside, { force: true });
+  else discard(aside);
 }

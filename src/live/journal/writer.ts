@@ -1,5 +1,4 @@
-import { rmSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import type { Disposable } from '../../base/lifetime.ts';
@@ -8,7 +7,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import { joinTextDeltas } from '../../session/join.ts';
 import type { Session } from '../../session/model.ts';
 import { filesChanged, titleOf } from '../../session/select.ts';
-import { replaceFile } from '../../transport/replaceFile.ts';
+import { replaceFile, whileHeld } from '../../transport/replaceFile.ts';
 import type { FileLock } from './lock.ts';
 import { type Disk, RecordFile, realDisk, type SnapshotSize } from './recordFile.ts';
 import { frameOf, weightOf } from './records.ts';
@@ -153,10 +152,14 @@ export class JournalWriter implements Disposable {
       });
     } catch (error) {
       this.#log.warn(`A session file could not be compacted: ${messageOf(error)}`);
-    } finally {
-      this.#compaction = undefined;
-      rmSync(fresh, { force: true });
     }
+    try {
+      await whileHeld(fresh, () => rm(fresh, { force: true }));
+    } catch (error) {
+      // The next compaction overwrites it.
+      this.#log.warn(messageOf(error));
+    }
+    this.#compaction = undefined;
   }
 
   /** Writes the rest and closes the file. */

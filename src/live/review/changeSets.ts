@@ -163,7 +163,7 @@ export class ChangeSets implements Disposable {
     const open = new Set([...this.#sets.keys()].map((id) => this.#fileOf(id)));
     const sorted = files.toSorted((a, b) => Number(open.has(b.file)) - Number(open.has(a.file)) || b.at - a.at).map((one) => one.file);
     for (let keep = Math.min(MOST_SESSIONS, sorted.length); keep >= 0; keep = Math.floor(keep / 2)) {
-      for (const file of sorted.slice(Math.max(keep, open.size))) await rm(file, { force: true });
+      for (const file of sorted.slice(Math.max(keep, open.size))) await rm(file, { force: true }).catch(() => {});
       const used = await Promise.all(sorted.slice(0, Math.max(keep, open.size)).map((file) => usedBy(file, this.#store)));
       if ((await this.#store.collect(new Set(used.flat()), now)) <= MOST_BYTES || keep <= open.size) return;
     }

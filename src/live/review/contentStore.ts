@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
-import { replaceFile } from '../../transport/replaceFile.ts';
+import { discard, replaceFile } from '../../transport/replaceFile.ts';
 
 const compress = promisify(deflateRaw);
 const expand = promisify(inflateRaw);
@@ -35,7 +35,7 @@ export class ContentStore {
       await replaceFile(fresh, file);
       this.#bytes += compressed.length;
     } catch (error) {
-      await rm(fresh, { force: true });
+      discard(fresh);
       throw error;
     }
     return hash;
@@ -64,8 +64,9 @@ export class ContentStore {
         const file = path.join(this.#folder, folder, name);
         const found = await stat(file).catch(() => undefined);
         if (!found) continue;
-        if (used.has(folder + name) || now - found.mtimeMs < GRACE) left += found.size;
-        else await rm(file, { force: true });
+        const isKept = used.has(folder + name) || now - found.mtimeMs < GRACE;
+        const isThere = isKept || (await rm(file, { force: true }).catch(() => 'held')) === 'held';
+        if (isThere) left += found.size;
       }
     }
     this.#bytes = left;
