@@ -1,18 +1,34 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { keptNames, type Platform } from '../base/fileName.ts';
 import { messageOf } from '../base/log.ts';
-import { replaceFileSync } from '../transport/replaceFile.ts';
+import { discard } from '../transport/replaceFile.ts';
 import type { HistoryChange } from './history.ts';
 import type { Message } from './models/model.ts';
 
 const platform: Platform = process.platform === 'win32' || process.platform === 'darwin' ? process.platform : 'posix';
 
-/** Writes that may wait for the disk. */
-const MOST_WAITING = 1_000;
+/** Characters of the recording that may wait for the disk. */
+const MOST_WAITING = 16 * 1024 * 1024;
+/** Milliseconds until what could not be written is tried again, at first and at most. */
+const FIRST_RETRY = 100;
+const LONGEST_RETRY = 5_000;
+/** How often, and at what distance in milliseconds, the rest is tried when the process ends. */
+const LAST_TRIES = { count: 8, wait: 100 };
 
 const call = z.object({ id: z.string(), name: z.string(), input: z.string(), meta: z.exactOptional(z.record(z.string(), z.unknown())) });
 const userPart = z.union([
@@ -37,19 +53,43 @@ const message = z.discriminatedUnion('role', [
 const state = z.object({ title: z.nullish(z.string()), custom_title: z.nullish(z.string()), plan_mode: z.nullish(z.boolean()) });
 export type SessionState = z.infer<typeof state>;
 
+/** What a file lacks: its whole text or what changes in it, and then lines. */
+interface Waiting {
+  whole?: string;
+  state?: SessionState;
+  lines: string[];
+  /** Characters of the lines. */
+  size: number;
+}
+
+/** Stores that wait for the disk. */
+const unstored = new Set<SessionStore>();
+let isEndWatched = false;
+
+/** Nobody sees the process blocked any more when it ends. */
+function storeAtEnd(): void {
+  for (let tries = 0; tries < LAST_TRIES.count && unstored.size > 0; tries += 1) {
+    if (tries > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_TRIES.wait);
+    for (const one of unstored) one.flush();
+  }
+}
+
 /**
  * One session's folder: `<home>/sessions/<md5 of the working directory>/<id>/` with context.jsonl (what the model sees), wire.jsonl (what the
  * client was shown) and state.json, the layout clients of this protocol know (wire.md §11). The directory counts by its key, so that every case of
  * its letters finds the session where the system folds case; a session kept under the written text stays there. Nothing is made before the first
- * turn. While the disk refuses, writes wait in memory and a line on stderr says so.
+ * turn. While the disk refuses a file, what it lacks waits in memory and a line on stderr says so; the other files are written all the same.
  */
 export class SessionStore {
   readonly folder: string;
   readonly id: string;
   #made = false;
-  /** Writes that failed, oldest first. */
-  readonly #waiting: (() => void)[] = [];
+  /** By the name of the file. */
+  readonly #waiting = new Map<string, Waiting>();
   #warned = false;
+  #dropped = false;
+  #retry: NodeJS.Timeout | undefined;
+  #wait = FIRST_RETRY;
 
   constructor(home: string, workDir: string, id: string, system = platform) {
     this.id = id;
@@ -72,30 +112,27 @@ export class SessionStore {
 
   /** Merged with what other programs may have put there. */
   writeState(change: SessionState): void {
-    this.#try(() => {
-      const file = path.join(this.folder, 'state.json');
-      let known: object = {};
-      try {
-        known = Object(JSON.parse(readFileSync(file, 'utf8'))) as object;
-      } catch {
-        // None yet.
-      }
-      writeFileSync(`${file}.tmp`, `${JSON.stringify({ ...known, ...change })}\n`);
-      replaceFileSync(`${file}.tmp`, file);
+    this.#add('state.json', (file) => {
+      file.state = { ...file.state, ...change };
     });
   }
 
   keep(change: HistoryChange): void {
     if (change.type === 'added') return this.append('context.jsonl', change.message);
-    this.#try(() => {
-      const file = path.join(this.folder, 'context.jsonl');
-      writeFileSync(`${file}.tmp`, change.messages.map((one) => `${JSON.stringify(one)}\n`).join(''));
-      replaceFileSync(`${file}.tmp`, file);
-    });
+    this.#rewrite('context.jsonl', change.messages.map((one) => `${JSON.stringify(one)}\n`).join(''));
   }
 
   append(name: 'context.jsonl' | 'wire.jsonl', value: object): void {
-    this.#try(() => appendFileSync(path.join(this.folder, name), `${JSON.stringify(value)}\n`));
+    const line = `${JSON.stringify(value)}\n`;
+    this.#add(name, (file) => {
+      file.lines.push(line);
+      file.size += line.length;
+      // What the model sees stays whole: the process keeps it in any case, and it is replaced when it grows too long.
+      if (name !== 'wire.jsonl' || file.size <= MOST_WAITING) return;
+      dropHalf(file);
+      if (!this.#dropped) process.stderr.write('parley-agent: a part of what was shown could not be stored; the rest waits for the disk\n');
+      this.#dropped = true;
+    });
   }
 
   /** The lines of a recording, parsed; those that are no JSON are left out. */
@@ -104,9 +141,15 @@ export class SessionStore {
   }
 
   writeText(name: string, text: string): string {
-    const file = path.join(this.folder, name);
-    this.#try(() => writeFileSync(file, text));
-    return file;
+    this.#rewrite(name, text);
+    return path.join(this.folder, name);
+  }
+
+  /** Tries now to write what waits. */
+  flush(): void {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#write([...this.#waiting.keys()]);
   }
 
   #lines(name: string): readonly unknown[] {
@@ -125,25 +168,80 @@ export class SessionStore {
     });
   }
 
-  /** Writes in order. A write that fails (a full disk, a file held by another program) is tried again before the next one. */
-  #try(write: () => void): void {
-    if (this.#waiting.length >= MOST_WAITING) return;
-    this.#waiting.push(write);
-    try {
-      if (!this.#made) mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-      this.#made = true;
-      for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
-        next();
-        this.#waiting.shift();
+  #rewrite(name: string, text: string): void {
+    this.#add(name, (file) => Object.assign(file, { whole: text, lines: [], size: 0 }));
+  }
+
+  /** Writes at once, unless the file waits already: then it is tried again when its time has come, however much is added. */
+  #add(name: string, change: (file: Waiting) => void): void {
+    const waiting = this.#waiting.get(name);
+    const file = waiting ?? { lines: [], size: 0 };
+    change(file);
+    this.#waiting.set(name, file);
+    if (!waiting) this.#write([name]);
+  }
+
+  #write(names: readonly string[]): void {
+    let failure: unknown;
+    for (const name of names) {
+      const waiting = this.#waiting.get(name);
+      if (!waiting) continue;
+      try {
+        if (!this.#made) mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+        this.#made = true;
+        writeInto(path.join(this.folder, name), waiting);
+        this.#waiting.delete(name);
+      } catch (error) {
+        failure = error;
       }
-      this.#warned = false;
-    } catch (error) {
-      const [why, wasWarned] = [messageOf(error), this.#warned];
-      this.#warned = true;
-      if (this.#waiting.length === MOST_WAITING)
-        process.stderr.write(`parley-agent: too much could not be stored; the session is no longer stored: ${why}\n`);
-      else if (!wasWarned) process.stderr.write(`parley-agent: the session could not be stored yet: ${why}\n`);
     }
+    if (this.#waiting.size === 0) {
+      unstored.delete(this);
+      this.#warned = this.#dropped = false;
+      this.#wait = FIRST_RETRY;
+    } else this.#tryLater();
+    if (failure !== undefined && !this.#warned) {
+      this.#warned = true;
+      process.stderr.write(`parley-agent: the session could not be stored yet: ${messageOf(failure)}\n`);
+    }
+  }
+
+  #tryLater(): void {
+    unstored.add(this);
+    if (!isEndWatched) process.once('exit', storeAtEnd);
+    isEndWatched = true;
+    if (this.#retry) return;
+    this.#retry = setTimeout(() => this.flush(), this.#wait).unref();
+    this.#wait = Math.min(2 * this.#wait, LONGEST_RETRY);
+  }
+}
+
+/** The first line, which may tell the version, and the newest stay. */
+function dropHalf(file: Waiting): void {
+  const [first = '', ...others] = file.lines;
+  file.lines = [first, ...others.slice(Math.ceil(others.length / 2))];
+  file.size = file.lines.reduce((sum, line) => sum + line.length, 0);
+}
+
+/** A whole text takes the place of the file, or the file stays as it is. */
+function writeInto(file: string, { whole, state: change, lines }: Waiting): void {
+  const text = change ? `${JSON.stringify({ ...recordIn(file), ...change })}\n` : whole;
+  if (text === undefined) return appendFileSync(file, lines.join(''));
+  const fresh = `${file}.tmp`;
+  try {
+    writeFileSync(fresh, text + lines.join(''));
+    renameSync(fresh, file);
+  } catch (error) {
+    discard(fresh);
+    throw error;
+  }
+}
+
+function recordIn(file: string): object {
+  try {
+    return Object(JSON.parse(readFileSync(file, 'utf8'))) as object;
+  } catch {
+    return {};
   }
 }
 

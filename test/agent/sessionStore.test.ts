@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { lastSession, SessionStore, sessionsOf } from '../../src/agent/sessionStore.ts';
 
 const said = (text: string) => ({ type: 'added', message: { role: 'user', parts: [{ type: 'text', text }] } }) as const;
@@ -18,6 +19,7 @@ test('what could not be stored for a while is stored, in order, once the disk al
     store.keep(said('two'));
     rmSync(inTheWay);
     store.keep(said('three'));
+    store.flush();
     assert.deepEqual(
       new SessionStore(home, '/w', 's').readMessages().map((message) => (message.role === 'user' ? message.parts : [])),
       [[{ type: 'text', text: 'one' }], [{ type: 'text', text: 'two' }], [{ type: 'text', text: 'three' }]],
@@ -84,4 +86,92 @@ test('a conversation kept under the written path is found, listed and gone on wi
   } finally {
     rmSync(home, { recursive: true });
   }
+});
+
+/** Another program holds these files: they can be neither replaced nor written. */
+function hold(t: TestContext, ...names: readonly string[]): { tries: number; free(): void } {
+  const holder = { tries: 0, free: () => {} };
+  const refuse = (file: unknown) => {
+    if (!names.includes(path.basename(String(file)))) return;
+    holder.tries += 1;
+    throw Object.assign(new Error(`EBUSY: resource busy or locked, '${String(file)}'`), { code: 'EBUSY' });
+  };
+  const { appendFileSync, renameSync } = fs;
+  const mocks = [
+    t.mock.method(fs, 'appendFileSync', (...args: Parameters<typeof appendFileSync>) => {
+      refuse(args[0]);
+      appendFileSync(...args);
+    }),
+    t.mock.method(fs, 'renameSync', (...args: Parameters<typeof renameSync>) => {
+      refuse(args[1]);
+      renameSync(...args);
+    }),
+  ];
+  syncBuiltinESMExports();
+  holder.free = () => {
+    for (const one of mocks) one.mock.restore();
+    syncBuiltinESMExports();
+  };
+  t.after(holder.free);
+  return holder;
+}
+
+function storeIn(t: TestContext): { readonly store: SessionStore; readonly told: () => string } {
+  const home = mkdtempSync(path.join(tmpdir(), 'store-'));
+  t.after(() => rmSync(home, { recursive: true }));
+  const { mock } = t.mock.method(process.stderr, 'write', () => true);
+  return { store: new SessionStore(home, '/w', 's'), told: () => mock.calls.map((one) => String(one.arguments[0])).join('') };
+}
+
+test('thousands of records that wait for a held file are all stored once it is free, and the other files meanwhile', async (t) => {
+  const { store } = storeIn(t);
+  store.append('wire.jsonl', { n: 0 });
+  const held = hold(t, 'wire.jsonl');
+  for (let n = 1; n <= 3000; n += 1) store.append('wire.jsonl', { n });
+  store.keep(said('hello'));
+  store.writeState({ title: 'T' });
+  assert.equal(held.tries, 1, 'records do not try a held file again');
+  assert.deepEqual([store.readMessages().length, store.readState().title], [1, 'T']);
+  held.free();
+  while (store.readRecording().length === 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(
+    store.readRecording(),
+    Array.from({ length: 3001 }, (_, n) => ({ n })),
+  );
+});
+
+test('a held state or history blocks no record, and the newest of both is stored once they are free', (t) => {
+  const { store } = storeIn(t);
+  const waits = t.mock.method(Atomics, 'wait');
+  const held = hold(t, 'state.json', 'context.jsonl');
+  store.writeState({ title: 'one', plan_mode: true });
+  store.writeState({ title: 'two' });
+  store.keep(said('old'));
+  store.keep({ type: 'replaced', messages: [said('summary').message] });
+  store.keep(said('new'));
+  for (let n = 0; n < 10; n += 1) store.append('wire.jsonl', { n });
+  assert.equal(waits.mock.callCount(), 0);
+  assert.equal(store.readRecording().length, 10);
+  held.free();
+  store.flush();
+  assert.deepEqual(store.readState(), { title: 'two', plan_mode: true });
+  assert.deepEqual(textsOf(store), [
+    { type: 'text', text: 'summary' },
+    { type: 'text', text: 'new' },
+  ]);
+  assert.deepEqual(fs.readdirSync(store.folder).sort(), ['context.jsonl', 'state.json', 'wire.jsonl']);
+});
+
+test('a recording that waits too long loses its middle, says so once, and goes on', (t) => {
+  const { store, told } = storeIn(t);
+  const held = hold(t, 'wire.jsonl');
+  const text = 'x'.repeat(1024 * 1024);
+  for (let n = 0; n < 60; n += 1) store.append('wire.jsonl', { n, text });
+  held.free();
+  store.flush();
+  store.append('wire.jsonl', { n: 60 });
+  const stored = store.readRecording().map((one) => (one as { n: number }).n);
+  assert.ok(stored.length < 20);
+  assert.deepEqual([stored[0], stored.at(-2), stored.at(-1)], [0, 59, 60]);
+  assert.equal(told().match(/a part of what was shown could not be stored/g)?.length, 1);
 });
