@@ -127,21 +127,46 @@ export async function conversationIn(folder: string, key: string): Promise<reado
     all.delete(one.id);
     path.push(one);
   }
-  const beside = resultsBeside(path, all.values());
-  return path.reverse().flatMap((one) => [...(one.said ? [one] : []), ...(beside.get(one.id) ?? [])]);
+  path.reverse();
+  const beside = saidBeside(path, all.values());
+  return path.flatMap((one) => [...(one.said ? [one] : []), ...(beside.get(one.id) ?? [])]);
 }
 
-/** Results that follow a call on the path without being on it: of parallel calls, each follows its own call, and the path only the last (qwen.md §7). */
-function resultsBeside(path: readonly Entry[], others: Iterable<Entry>): ReadonlyMap<string, readonly Entry[]> {
+/** A line of the agent on the path, as what it is for lines that are not: of which message, and what is shown after it. */
+interface Anchor {
+  readonly message: string | undefined;
+  readonly shown: Entry[];
+}
+
+/**
+ * Calls and results that hang on the path without being on it. Parallel calls are a line each, one after the other, and each result follows its own call; the
+ * path goes on from the result that came last, so it leaves out the calls behind that one (qwen.md §7).
+ */
+function saidBeside(path: readonly Entry[], others: Iterable<Entry>): ReadonlyMap<string, readonly Entry[]> {
   const answered = new Set(path.flatMap(callsAnswered));
-  const found = new Map<string, Entry[]>(path.flatMap(({ id, said }) => (said?.who === 'agent' ? [[id, []]] : [])));
+  const found = new Map<string, Entry[]>();
+  const anchors = new Map<string, Anchor>();
+  for (const { id, said } of path) {
+    if (said?.who !== 'agent') continue;
+    const anchor = { message: said.line.message.id ?? undefined, shown: [] };
+    anchors.set(id, anchor);
+    found.set(id, anchor.shown);
+  }
   for (const other of others) {
-    const calls = callsAnswered(other);
-    if (calls.length === 0 || calls.some((call) => answered.has(call))) continue;
-    const after = other.after === undefined ? undefined : found.get(other.after);
-    if (!after) continue;
-    after.push(other);
-    for (const call of calls) answered.add(call);
+    const { id, after, said } = other;
+    const anchor = after === undefined ? undefined : anchors.get(after);
+    if (!anchor) continue;
+    if (said?.who === 'agent' && anchor.message !== undefined && said.line.message.id === anchor.message) {
+      anchor.shown.push(other);
+    } else if (said?.who === 'tool') {
+      const calls = callsAnswered(other);
+      if (calls.length === 0 || calls.some((call) => answered.has(call))) continue;
+      anchor.shown.push(other);
+      for (const call of calls) answered.add(call);
+    } else if (said) {
+      continue;
+    }
+    anchors.set(id, anchor);
   }
   return found;
 }

@@ -220,6 +220,35 @@ test('Claude Code: of parallel calls each result follows its own call, and all a
   ]);
 });
 
+test('Claude Code: a parallel call is shown when one before it ended last; a message that was said anew is not mixed in', async (t) => {
+  const base = folder(t);
+  count = 0;
+  const did = (id: string, after: string, content: string) =>
+    line('user', { role: 'user', content: [{ type: 'tool_result', content, tool_use_id: id }] }, { parentUuid: after });
+  const calls = (message: string, id: string, more: object = {}) =>
+    line('assistant', { id: message, content: [{ type: 'tool_use', id, name: 'Bash', input: { command: id } }] }, more);
+  const all = [
+    ...[person('all three'), calls('m', 'slow'), calls('m', 'fast'), line('attachment', {}), calls('m', 'bad')],
+    ...[did('fast', 'u3', 'fast one'), failed('bad', 'no such file', { parentUuid: 'u5' }), did('slow', 'u2', 'slow one')],
+    ...[calls('n', 'other', { parentUuid: 'u2' }), did('other', 'u9', 'of a message that was left')],
+    line('assistant', { id: 'o', content: [{ type: 'text', text: 'Well.' }] }, { parentUuid: 'u8' }),
+  ];
+  writeFileSync(path.join(base, 'k.jsonl'), kept(all));
+  const session = await shown(base, 'k');
+  assert.deepEqual(
+    session.turns[0]?.parts.map((part) => (part.kind === 'call' ? part.call.title : part.kind)),
+    ['slow', 'fast', 'bad', 'text'],
+  );
+  assert.deepEqual(ends(session), [
+    [
+      'done',
+      { status: 'done', shows: ['slow one'] },
+      { status: 'done', shows: ['fast one'] },
+      { status: 'failed', error: 'The agent reports an error.', shows: ['no such file'] },
+    ],
+  ]);
+});
+
 const does = (id: string, name: string, args: object) =>
   line('assistant', { role: 'model', parts: [{ functionCall: { id, name, args } }] });
 const says = () => line('assistant', { role: 'model', parts: [{ text: 'Well.' }] });
