@@ -127,7 +127,7 @@ function endOf(error: unknown, signal: AbortSignal): Ended {
     };
   }
   if (error instanceof ToolFailure) return problem(error.message);
-  return problem(`The tool failed: ${messageOf(error)}`);
+  return { outcome: { ...failed(`The tool failed: ${messageOf(error)}`), isBroken: true } };
 }
 
 /** Both texts of a very large file would make the memory of a session heavy: without them only the words of the edit are shown again. */

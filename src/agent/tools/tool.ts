@@ -8,6 +8,8 @@ import type { CommandEnd, CommandSpec } from './runCommand.ts';
 /** The result of a tool run. `text` and `message` go to the model, `shown` to the user. */
 export interface Outcome {
   readonly isError: boolean;
+  /** Failed by itself, not by what was asked of it: the disk, another program. */
+  readonly isBroken?: true;
   readonly text: string;
   /** One line. */
   readonly message: string;

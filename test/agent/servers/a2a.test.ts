@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { errorOf } from '../../../src/agent/servers/a2a/run.ts';
 import { type ServeOptions, serveA2a } from '../../../src/agent/servers/a2a/serve.ts';
 import { callsOf, diffsOf } from '../../../src/session/select.ts';
 import { option, type TalkOptions, talk, textOf } from '../../protocols/a2a/talk.ts';
-import { type Line, scriptedModel } from '../scripted.ts';
+import { ask, type Line, play, scriptedModel } from '../scripted.ts';
 
 async function served(t: TestContext, lines: readonly Line[], more: Partial<ServeOptions> = {}) {
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-face-'));
@@ -187,4 +190,23 @@ test('its skills are commands below another, and run by their path', async (t) =
   const turn = await session.prompt('/skill tidy the attic');
   assert.deepEqual([turn.status, textOf(turn)], ['done', 'Tidied.']);
   assert.match(JSON.stringify(model.requests[0]?.history), /Put things away.*the attic/);
+});
+
+test('an edit of a held file is a failed writing, and one that does not fit another failure', async (t) => {
+  const cwd = mkdtempSync(path.join(tmpdir(), 'parley-face-'));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  writeFileSync(path.join(cwd, 'a.txt'), 'one\n');
+  const edit = (old: string) => ['StrReplaceFile', { path: 'a.txt', edit: { old, new: 'two' } }] as const;
+  const { conversation, frontend } = play(cwd, [{ calls: [edit('one')] }, { calls: [edit('three')] }, 'done']);
+  t.mock.method(promises, 'rename', () => Promise.reject(Object.assign(new Error('EBUSY'), { code: 'EBUSY' })));
+  syncBuiltinESMExports();
+  await ask(conversation, 'go');
+  t.mock.restoreAll();
+  syncBuiltinESMExports();
+  const types = frontend.said.flatMap((one) => (one.type === 'call.ended' ? [errorOf('StrReplaceFile', one.outcome, false)] : []));
+  assert.deepEqual(
+    types.map((one) => (one as { type: string }).type),
+    ['file_write_failure', 'edit_no_occurrence_found'],
+  );
+  assert.equal(readFileSync(path.join(cwd, 'a.txt'), 'utf8'), 'one\n');
 });

@@ -330,8 +330,10 @@ const FAILURES: Readonly<Record<string, string>> = {
 };
 
 /** ErrorDetails. */
-function errorOf(tool: string, outcome: Outcome, mcp: boolean): Json {
-  const type = mcp ? 'mcp_tool_error' : (FAILURES[tool] ?? 'execution_failed');
+export function errorOf(tool: string, outcome: Outcome, mcp: boolean): Json {
+  // An edit that fits fails as any writing does.
+  const as = tool === 'StrReplaceFile' && outcome.isBroken ? 'WriteFile' : tool;
+  const type = mcp ? 'mcp_tool_error' : (FAILURES[as] ?? 'execution_failed');
   const message = [outcome.message, outcome.text].filter(Boolean).join('\n');
   return { message, type, ...(outcome.exitCode === undefined ? {} : { status_code: outcome.exitCode }) };
 }
