@@ -391,10 +391,21 @@ function reasonAlone(text: string): string {
     .trim();
 }
 
+/** Qwen Code's report on a command that failed: what it printed, and how it ended where that says something. */
+function outputAlone(text: string): string {
+  const output = text.indexOf('\nOutput: ', text.indexOf('\nDirectory: '));
+  const error = text.lastIndexOf('\nError: ');
+  if (!text.startsWith('Command: ') || output < 0 || error < output || !text.includes('\nExit Code: ', error)) return text;
+  const printed = text.slice(output + '\nOutput: '.length, error);
+  const told = text.slice(error + 1).split('\n');
+  const said = told.filter((line) => !/\(none\)$|^Process Group PGID:/.test(line)).map((line) => line.replace(/^Error: /, ''));
+  return [...(printed === '(empty)' ? [] : [printed]), ...said].join('\n');
+}
+
 function forPeople(content: Content, isError: boolean, isReport: boolean): readonly Content[] {
   if (content.type !== 'text') return [content];
   let text = withoutModelWords(content.text);
-  if (isError) text = reasonAlone(withoutRefusal(text));
+  if (isError) text = outputAlone(reasonAlone(withoutRefusal(text)));
   if (isReport) text = withoutFrame(text).replaceAll(/^ {2}/gm, '');
   if (text === content.text) return [content];
   text = text.trimEnd();
@@ -719,9 +730,10 @@ function resultIn(found: EntryLine, content: readonly Block[]): Said | undefined
   const results = content.filter((one) => one.type === 'tool_result');
   const only = results.length === 1 ? results[0] : undefined;
   const note = only ? (qwenNote(found, only) ?? claudeNote(found, only)) : {};
+  const said = note.text === undefined ? content : content.map((one) => (one === only ? { ...one, content: note.text } : one));
   const line = userLine.safeParse({
     type: 'user',
-    message: { content },
+    message: { content: said },
     tool_use_result: note.edit ?? found.toolUseResult,
     tool_result_meta: note.kind === undefined ? undefined : [{ id: only?.tool_use_id, non_execution_kind: note.kind, ...note.more }],
   });
@@ -735,6 +747,8 @@ interface KeptNote {
   readonly more?: object;
   readonly stopped?: boolean;
   readonly edit?: object;
+  /** The result for people, where the line itself has it for the model. */
+  readonly text?: string;
 }
 const decided = z.object({ decision: z.string(), source: maybe(z.string()) });
 
@@ -757,14 +771,27 @@ const callResult = z.object({
 });
 const fileDisplay = z.object({ filePath: z.string(), originalContent: z.nullable(z.string()), newContent: z.string() });
 
-/** Qwen Code notes whether a call was started, and for an edit the file's text before and after it; undefined for lines of others. */
+const NEW_FILE = /^Successfully created and wrote to new file\b/;
+const textDisplay = z.object({ text: z.string() });
+/** What the agent showed of a result, which it keeps beside the words for the model. */
+function shownText(shown: unknown): Pick<KeptNote, 'text'> {
+  const text = typeof shown === 'string' ? shown : textDisplay.safeParse(shown).data?.text;
+  return text ? { text } : {};
+}
+
+/** Qwen Code notes whether a call was started, and for an edit the file's text before and after it, and else what it showed; undefined for lines of others. */
 function qwenNote({ toolCallResult }: EntryLine, block: Block): KeptNote | undefined {
   const result = callResult.safeParse(toolCallResult).data;
   if (!result || result.callId !== block.tool_use_id) return undefined;
   const file = fileDisplay.safeParse(result.resultDisplay).data;
-  const edit = file ? { edit: { filePath: file.filePath, originalFile: file.originalContent, content: file.newContent } } : {};
-  if (result.status !== 'cancelled' || result.executionStatus == null) return edit;
-  const isRefused = result.executionStatus === 'not_started' && !ABORTED.test(textOf(block.content));
+  const words = textOf(block.content);
+  // The agent keeps an empty text for a file that was not there.
+  const isNew = file?.originalContent === '' && NEW_FILE.test(words);
+  const edit = file
+    ? { edit: { filePath: file.filePath, originalFile: isNew ? null : file.originalContent, content: file.newContent } }
+    : {};
+  if (result.status !== 'cancelled' || result.executionStatus == null) return { ...shownText(result.resultDisplay), ...edit };
+  const isRefused = result.executionStatus === 'not_started' && !ABORTED.test(words);
   return isRefused ? { ...edit, kind: BY_REFUSAL } : { ...edit, kind: 'cancelled', stopped: true };
 }
 

@@ -318,6 +318,50 @@ test('Qwen Code: a refused edit keeps its diff; a turn that ends with a stopped 
   ]);
 });
 
+test('Qwen Code: a card shows what the agent showed, not the words for its model; a new file was not there before', async (t) => {
+  const base = folder(t);
+  count = 0;
+  const report = (output: string, code: number) =>
+    `Command: make\nDirectory: (root)\nOutput: ${output}\nError: (none)\nExit Code: ${code}\nSignal: (none)\nProcess Group PGID: 24`;
+  const ran = { status: 'success', executionStatus: 'success' };
+  const broke = { status: 'error', executionStatus: 'error' };
+  const shell = (text: string, output: string) => ({ resultDisplay: { type: 'shell_result', version: 1, output, text } });
+  const fresh = { ...EDIT, originalContent: '' };
+  const all = [
+    asks('all'),
+    ...[
+      does('c1', 'run_shell_command', { command: 'make' }),
+      told('c1', { output: report('made', 0) }, { ...ran, ...shell('made', 'made') }),
+    ],
+    ...[
+      does('c2', 'read_file', { file_path: '/w/a.txt' }),
+      told('c2', { output: '[File a.txt unchanged …]' }, { ...ran, resultDisplay: 'Unchanged' }),
+    ],
+    ...[
+      does('c3', 'run_shell_command', { command: 'make' }),
+      came('c3', report('no\nError: rule', 3), { ...broke, ...shell(report('no\nError: rule', 3), 'no\nError: rule') }),
+    ],
+    does('c4', 'write_file', { file_path: '/w/notes.md', content: '# Notes\n' }),
+    told('c4', { output: 'Successfully created and wrote to new file: /w/notes.md.' }, { ...ran, resultDisplay: fresh }),
+    does('c5', 'write_file', { file_path: '/w/notes.md', content: '# Notes\n' }),
+    told('c5', { output: 'Successfully overwrote file: /w/notes.md.' }, { ...ran, resultDisplay: fresh }),
+    does('c6', 'read_file', { file_path: '/w/a.txt' }),
+    told('c6', { output: 'text of a' }, { ...ran, resultDisplay: { text: 7 } }),
+  ];
+  writeFileSync(path.join(base, 'k.jsonl'), kept(all));
+  assert.deepEqual(ends(await shown(base, 'k')), [
+    [
+      'done',
+      { status: 'done', shows: ['made'] },
+      { status: 'done', shows: ['Unchanged'] },
+      { status: 'failed', error: 'Exit Code: 3', shows: ['no\nError: rule\nExit Code: 3'] },
+      { status: 'done', shows: [[null, '# Notes\n'], 'Successfully created and wrote to new file: /w/notes.md.'] },
+      { status: 'done', shows: [['', '# Notes\n'], 'Successfully overwrote file: /w/notes.md.'] },
+      { status: 'done', shows: ['text of a'] },
+    ],
+  ]);
+});
+
 test('notes of a kept line that cannot be read, or are about another call, say nothing: its words do', async (t) => {
   const base = folder(t);
   const words = '[Operation Cancelled] Reason: no';
