@@ -58,11 +58,17 @@ export function scriptedTool({ name, description, parameters, result, error, aft
   };
 }
 
-/** Credentials of a script, each by a text within the name under which the protocol keeps it: a variable, an address. */
+/** Credentials of a script, each by an address, whose origin counts, or by a text within the name under which the protocol keeps it, as a variable. */
 export function scriptedSecrets(given: Readonly<Record<string, string>>): Secrets {
   const kept = new Map<string, string | undefined>();
   return {
-    get: async (name) => (kept.has(name) ? kept.get(name) : Object.entries(given).find(([part]) => name.includes(part))?.[1]),
+    get: async (name) => (kept.has(name) ? kept.get(name) : Object.entries(given).find(([of]) => isOf(name, of))?.[1]),
     set: async (name, value) => void kept.set(name, value),
   };
+}
+
+/** A protocol keeps what is for an address under its origin, between its own name and what it may add after a `#`. */
+function isOf(name: string, of: string): boolean {
+  if (!/^https?:/i.test(of) || !URL.canParse(of)) return name.includes(of);
+  return name.slice(name.indexOf(':') + 1).split('#', 1)[0] === new URL(of).origin;
 }

@@ -742,8 +742,9 @@ test('credentials of a script are used, answered ones too, and a recording does 
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/chat`;
   const file = path.join(folder(t), 'run.jsonl');
   const stored = scriptOf(t, { setup: { secrets: { '127.0.0.1': 's3cret' } } }, { prompt: 'go' }, { expect: { text: 'in', asks: 0 } });
+  const byAddress = scriptOf(t, { setup: { secrets: { [url]: 's3cret' } } }, { prompt: 'go' }, { expect: { text: 'in', asks: 0 } });
   const entered = scriptOf(t, { answers: [{ fields: { key: 's3cret' } }] }, { prompt: 'go' }, { expect: { text: 'in', asks: 1 } });
-  for (const script of [stored, entered]) {
+  for (const script of [stored, byAddress, entered]) {
     const { code, stderr } = await headless('--protocol', 'ai-sdk', '--url', url, '--cwd', folder(t), '--record', file, ...script);
     assert.equal(code, 0, stderr);
     assert.doesNotMatch(readFileSync(file, 'utf8'), /s3cret/);
