@@ -18,7 +18,8 @@ export function commandMenu(text: string, caret: number, commands: readonly Comm
       label: words.length === 0 ? `/${command.name}` : command.name,
       detail: command.description,
       ...(hint === '' ? {} : { hint }),
-      insert: `${words.length === 0 ? '/' : ''}${command.name} `,
+      // A name that is typed whole stays: the agent may do something else by an alias, and the chat shows what was said.
+      insert: `${words.length === 0 ? '/' : ''}${command.aliases.includes(query) ? query : command.name} `,
     };
   });
   const from = words.length === 0 ? 0 : caret - query.length;
