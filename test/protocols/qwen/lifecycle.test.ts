@@ -151,7 +151,7 @@ test('a line of more than 64 MiB is left out with a word about it; the turn and 
     const turn = await agent.prompt('go');
     assert.equal(turn.status, 'done', JSON.stringify(turn.error));
     assert.equal(textOf(turn), 'after it');
-    assert.deepEqual(agent.now().notices.filter((notice) => /too large and was left out/.test(notice.text)).length, 1);
+    assert.deepEqual(agent.now().notices.filter((notice) => /cut \(too large\)/.test(notice.text)).length, 1);
     assert.equal((await agent.prompt('go on')).status, 'done');
     await agent.stop();
   });
