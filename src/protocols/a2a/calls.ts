@@ -380,7 +380,7 @@ function resultText(call: GeminiCall): string | undefined {
   const words = wordsIn.safeParse(response.responseParts);
   const said = words.success ? words.data[0]?.functionResponse?.response : undefined;
   const exit = exitLine(said?.output);
-  const withExit = (text: string) => (exit === '' || text.includes(exit) ? text : [text, exit].filter(Boolean).join('\n'));
+  const withExit = (text: string) => (exit === '' || saysExit(text) ? text : [text, exit].filter(Boolean).join('\n'));
   if (typeof response.resultDisplay === 'string' && response.resultDisplay !== '') return withExit(tidy(response.resultDisplay));
   const shown = textChange.safeParse(response.display?.result);
   if (shown.success && typeof shown.data.text === 'string') return withExit(tidy(shown.data.text));
@@ -392,6 +392,11 @@ function resultText(call: GeminiCall): string | undefined {
 function exitLine(output: string | null | undefined): string {
   const line = /^Exit Code: (-?\d+)\s*$/m.exec(output ?? '');
   return line && line[1] !== '0' ? `Exit Code: ${line[1]}` : '';
+}
+
+/** The server's own text ends with it for most commands ("Command exited with code: 3"). */
+function saysExit(text: string): boolean {
+  return /^(?:Command exited with code|Exit Code): -?\d+$/im.test(text);
 }
 
 const LINES_KEPT = 5000;
