@@ -80,9 +80,13 @@ test(
     await refusal.waitFor();
     // The arrow key leaves before the letter has led to its answer.
     await Promise.all([page.keyboard.press('f'), page.keyboard.press('ArrowDown')]);
-    await pick.readable();
-    await page.keyboard.press('r');
-    await refusal.waitFor();
+    // Where it crossed the letter the wait begins anew, and a letter within it only begins it once more.
+    for (let attempt = 1; (await refusal.count()) === 0; attempt += 1) {
+      assert.ok(attempt <= 5, 'the key of the refusal leads to it');
+      await pick.readable();
+      await page.keyboard.press('r');
+      await refusal.waitFor({ timeout: 3000 }).catch(() => {});
+    }
     await stray();
     await refusal.waitFor();
     await page.keyboard.press('Enter');

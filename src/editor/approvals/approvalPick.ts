@@ -214,6 +214,7 @@ export class ApprovalPick implements AskPick {
     const now = this.#active;
     if (this.#life.ended || now.set !== set || now.row === set || now.row !== this.#pick.items[0]) return;
     this.#setting.guard.restart();
+    this.#hintWhenKeysCount();
     this.#activate(set);
   }
 
