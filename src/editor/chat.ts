@@ -8,6 +8,8 @@ import { helloMessage, loadPage, pageOf } from './chatPage.ts';
 const CHAT_VIEW = 'parley.chat';
 /** Milliseconds after which the page counts as not getting the keyboard focus. */
 const FOCUS_LIMIT = 1000;
+/** Milliseconds that the palette, opened from the page, may take until the user has found a command. */
+const IN_PALETTE = 30_000;
 
 /** The chat in the side bar: its webview, and the link to its page while there is one. The page's content comes as messages. */
 export class Chat implements Disposable {
@@ -24,6 +26,12 @@ export class Chat implements Disposable {
     this.#extensionUri = extensionUri;
     this.#log = log;
     this.#life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.agentsChanged()));
+    this.#life.own(
+      vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
+        const { Keyboard, Mouse } = vscode.TextEditorSelectionChangeKind;
+        if (kind === Keyboard || kind === Mouse) this.#open?.link.forgetFocus();
+      }),
+    );
   }
 
   /** Sets what answers the page; call it before the view is shown. */
@@ -65,6 +73,11 @@ export class Chat implements Disposable {
 
   get focused(): boolean {
     return this.#open?.link.focused ?? false;
+  }
+
+  /** True when a command that the user has just run may have been found from the page: the palette takes the keyboard from it. */
+  get focusedBefore(): boolean {
+    return this.#open?.link.focusedWithin(IN_PALETTE) ?? false;
   }
 
   async focus(): Promise<void> {

@@ -58,6 +58,8 @@ export class ChatLink implements Disposable {
   readonly #arrived = this.#life.own(new Emitter<void>());
   #greeting: Greeting = UNGREETED;
   #focused = false;
+  /** When the page lost the keyboard last. */
+  #leftAt = Number.NEGATIVE_INFINITY;
   #calls = 0;
 
   constructor(page: ChatPage, deps: ChatLinkDeps) {
@@ -88,6 +90,16 @@ export class ChatLink implements Disposable {
   /** True while the page has the keyboard focus. */
   get focused(): boolean {
     return this.#focused;
+  }
+
+  /** True while the page has the keyboard focus, or when it lost it within the last `limit` milliseconds. */
+  focusedWithin(limit: number): boolean {
+    return this.#focused || performance.now() - this.#leftAt < limit;
+  }
+
+  /** The user is elsewhere: what comes now does not lead back here. */
+  forgetFocus(): void {
+    this.#leftAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Settles when the page has the keyboard focus, or after `limit` milliseconds. */
@@ -148,6 +160,7 @@ export class ChatLink implements Disposable {
       case 'typing':
         return this.#deps.typing.noted();
       case 'focused':
+        if (this.#focused && !message.on) this.#leftAt = performance.now();
         this.#focused = message.on;
         if (!message.on) return;
         this.#arrived.fire();

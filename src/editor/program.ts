@@ -155,7 +155,8 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
 function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, agentHost, log, ...core }: Core) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const chat = life.own(new Chat(context.extensionUri, log));
-  const wayBack = () => (chat.focused ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined);
+  const wayBack = (requested = false) =>
+    chat.focused || (requested && chat.focusedBefore) ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined;
   const inputs = life.own(new QuickInputs(wayBack));
   const rules = life.own(new Rules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));

@@ -36,6 +36,8 @@ test(
     await pick.focusedRow('Allow ⚠ Reject').waitFor();
     await page.keyboard.press('Enter');
     assert.deepEqual((await answer).result, chosen('swapped-too'), 'the row in the agent’s words gives its own option');
+    // The palette took the keyboard from the chat, and the editor itself never gives it back.
+    await window.chat.composer.and(window.chat.frame.locator(':focus')).waitFor();
   }),
 );
 

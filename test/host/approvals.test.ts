@@ -27,6 +27,7 @@ describe('approvals as quick-picks', () => {
   let rest: number;
   let edited: string | undefined;
   let inChat: boolean;
+  let wasInChat: boolean;
   let back: number;
   let shown: boolean;
   /** The ask of the last pick. */
@@ -61,7 +62,7 @@ describe('approvals as quick-picks', () => {
         openText: () => {},
         look: (_, askId, at) => void looks.push(`${askId} ${at.path ?? at.text?.text ?? ''}`),
         edited: async () => edited,
-        restoreFocus: () => (inChat ? goBack : undefined),
+        restoreFocus: (requested) => (inChat || (requested && wasInChat) ? goBack : undefined),
         shown: (ask) => {
           shown = ask !== undefined;
           asked = ask?.askId ?? asked;
@@ -86,6 +87,7 @@ describe('approvals as quick-picks', () => {
     rest = 0;
     edited = undefined;
     inChat = false;
+    wasInChat = false;
     back = 0;
     shown = false;
     onTheWay = Promise.resolve();
@@ -511,6 +513,21 @@ describe('approvals as quick-picks', () => {
     await press('enter');
     await settled(() => desk.answers.length === 3);
     assert.equal(back, 1);
+  });
+
+  it('what the user asks for from the palette leads back to the chat that the palette took the keyboard from', async () => {
+    popUp = 'never';
+    wasInChat = true;
+    desk.open(command('1'));
+    desk.open(command('2'));
+    approvals.showPending();
+    await press('enter');
+    await settled(() => back === 1);
+    popUp = 'always';
+    approvals.refresh();
+    await press('enter');
+    await settled(() => desk.answers.length === 2);
+    assert.equal(back, 1, 'what comes by itself leads to where the keyboard is now');
   });
 
   it('an answer in the diff leads back to where the pick took the keyboard from, over the pick and after a look', async () => {

@@ -42,8 +42,11 @@ export interface ApprovalsDeps {
   /** Milliseconds until the user has stopped typing; an ask that appears by itself waits for that. */
   readonly idleIn: () => number;
   readonly openText: (title: string, text: string) => void;
-  /** Returns a way back to the keyboard's present place: after a quick-pick the editor never returns to a webview. Settles on arrival. */
-  readonly restoreFocus: () => (() => Promise<void>) | undefined;
+  /**
+   * Returns a way back to the keyboard's present place, or, for a `requested` ask, to its place before the palette: after a quick-pick the editor never
+   * returns to a webview. Settles on arrival.
+   */
+  readonly restoreFocus: (requested: boolean) => (() => Promise<void>) | undefined;
   /** Reports the ask that a pick shows and Esc therefore sets aside; undefined when the pick has left. */
   readonly shown: (ask: AskPlace | undefined) => void;
   /** Settles when the editor has drawn all earlier changes. */
@@ -249,8 +252,9 @@ export class Approvals implements Disposable {
   }
 
   #put(one: OpenAsk, key: AskKey): void {
+    const requested = this.#queue.isWanted(one);
     this.#queue.show(one);
-    this.#focus.leave(this.#deps.restoreFocus);
+    this.#focus.leave(() => this.#deps.restoreFocus(requested));
     const place = { sessionId: one.sessionId, askId: one.ask.id };
     this.#deps.shown(place);
     const pick = this.#pickFor(one, key);
@@ -304,7 +308,7 @@ export class Approvals implements Disposable {
     if (rest > 0) return this.#later(rest);
     const key = keyOfOpen(next);
     this.#queue.putAside(key);
-    this.#inDiff = { key, back: back ?? this.#deps.restoreFocus() };
+    this.#inDiff = { key, back: back ?? this.#deps.restoreFocus(false) };
     this.#deps.enterDiff(next.sessionId, next.ask.id);
   }
 
