@@ -327,6 +327,46 @@ describe('review of changes', () => {
     });
   });
 
+  /** Opens the diff of an edit of line 30 of 40 and allows it there; the agent writes the file. `inDiff` is done before the answer. */
+  const allowedInDiff = async (inDiff = () => {}) => {
+    const lines = Array.from({ length: 40 }, (_, at) => `line ${at + 1}`);
+    writeFileSync(file, lines.join('\n'));
+    done([]);
+    desk.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'waiting' } });
+    const after = lines.with(29, 'thirty').join('\n');
+    desk.open({ ...edit('1', [{ path: 'x.txt', before: lines.join('\n'), after }]), callId: 'c' });
+    await review.openAsk('a', '1', undefined, true);
+    inDiff();
+    desk.say('a', { type: 'ask.decided', askId: '1', decision: { kind: 'approval', by: 'user', effect: 'allow_once' } });
+    desk.close('1');
+    await settled(() => !tabs().some(({ input }) => input instanceof vscode.TabInputTextDiff));
+    writeFileSync(file, after);
+    desk.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done' } });
+  };
+  const isAtLine = (line: number) => () =>
+    vscode.window.activeTextEditor?.document.uri.fsPath === file && vscode.window.activeTextEditor.selection.active.line === line;
+
+  it('the file that was allowed opens at the change', async () => {
+    await allowedInDiff();
+    await settled(isAtLine(29));
+  });
+
+  it('the file that was allowed opens where the user went in the diff', async () => {
+    await allowedInDiff(() => {
+      const right = vscode.window.visibleTextEditors.find(({ document }) => document.uri.query.endsWith('after'));
+      assert.ok(right);
+      right.selection = new vscode.Selection(11, 0, 11, 0);
+    });
+    await settled(isAtLine(11));
+  });
+
+  it('the file that was allowed stays where the user had it open', async () => {
+    writeFileSync(file, Array.from({ length: 40 }, (_, at) => `line ${at + 1}`).join('\n'));
+    await vscode.window.showTextDocument(vscode.Uri.file(file), { preview: false, selection: new vscode.Range(20, 0, 20, 0) });
+    await allowedInDiff();
+    await settled(isAtLine(20));
+  });
+
   it('a finished edit opens as the earlier text beside the file itself', async () => {
     done([{ path: file, before: 'zwei', after: 'two', excerpt: { beforeLine: 2, afterLine: 2 } }]);
     await review.openTurn('a', 't');

@@ -42,6 +42,8 @@ interface Shown {
   readonly subject: Subject;
   readonly left: vscode.Uri;
   readonly right: vscode.Uri;
+  /** The first change, where the diff opened. */
+  readonly at?: vscode.Range | undefined;
 }
 
 /** Milliseconds without typing before the asks show the edited text. */
@@ -61,7 +63,15 @@ export class Review implements Disposable {
   readonly #kept = new Set<string>();
   #typing: NodeJS.Timeout | undefined;
   /** The edit whose diff was in front when the user allowed it. */
-  #allowed: { readonly sessionId: SessionId; readonly callId: CallId; readonly file: string } | undefined;
+  #allowed:
+    | {
+        readonly sessionId: SessionId;
+        readonly callId: CallId;
+        readonly file: string;
+        /** Where the file opens; undefined where the user left it. */
+        readonly at: vscode.Position | undefined;
+      }
+    | undefined;
   readonly #opened = this.#life.own(new Emitter<void>());
   /** Fires when a diff has come to the front. */
   readonly onOpened = this.#opened.listen;
@@ -132,8 +142,9 @@ export class Review implements Disposable {
       : this.#documents.put(`${key}/after`, name, sides.after ?? '', editable !== false);
     const title = titleOf(wanted, located.ok ? vscode.l10n.t('proposed') : vscode.l10n.t('excerpt'), ask);
     const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, named: diffs[0]?.path ?? wanted, editable, proposed: sides };
-    this.#remember({ subject, left, right });
-    const at = known ? undefined : firstChange(sides);
+    const first = firstChange(sides);
+    this.#remember({ subject, left, right, at: first });
+    const at = known ? undefined : first;
     await this.#open(left, right, title, { preserveFocus: !focus, preview: false, ...(at ? { selection: at } : {}) });
     // A quick-pick may cover the upper part.
     if (at) revealLow(right, at);
@@ -327,7 +338,20 @@ export class Review implements Disposable {
     const { active } = this;
     if (ask?.callId === undefined || active?.kind !== 'ask' || active.askId !== ask.id || active.proposed.after === null) return;
     const isAllowed = ask.decision?.kind === 'approval' && ask.decision.effect.startsWith('allow');
-    this.#allowed = isAllowed ? { sessionId, callId: ask.callId, file: active.file } : undefined;
+    this.#allowed = isAllowed ? { sessionId, callId: ask.callId, file: active.file, at: this.#placeInFront(active.file) } : undefined;
+  }
+
+  /**
+   * Where the cursor is in the proposed side of the diff in front. Undefined where it has not left the first change and the file is open as well: the
+   * user may have come from there.
+   */
+  #placeInFront(file: string): vscode.Position | undefined {
+    const sides = activeReview();
+    const shown = sides && this.#shown.get(idOf(sides.left, sides.right));
+    const editor = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === sides?.right.toString());
+    const at = editor?.selection.active;
+    const isMoved = at !== undefined && at.line !== (shown?.at?.start.line ?? 0);
+    return isMoved || !isOpenFile(file) ? at : undefined;
   }
 
   #callEnded(sessionId: SessionId, callId: CallId, status: ToolCall['status']): void {
@@ -336,7 +360,8 @@ export class Review implements Disposable {
     this.#allowed = undefined;
     const isNext = (this.#desk.get(sessionId)?.store.now.asks.length ?? 0) > 0;
     if (status !== 'done' || isNext) return;
-    const options = { preview: true, preserveFocus: true };
+    const selection = allowed.at && new vscode.Range(allowed.at, allowed.at);
+    const options = { preview: true, preserveFocus: true, ...(selection ? { selection } : {}) };
     vscode.window.showTextDocument(vscode.Uri.file(allowed.file), options).then(undefined, (error: unknown) => {
       this.#log.warn(`The written file could not be opened: ${String(error)}`);
     });
@@ -514,6 +539,14 @@ async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readon
     if (document?.isDirty && isOurs(document.uri)) await document.save();
   }
   if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
+}
+
+/** True when the group in front has a tab of this file. */
+function isOpenFile(file: string): boolean {
+  const wanted = vscode.Uri.file(file).toString();
+  return vscode.window.tabGroups.activeTabGroup.tabs.some(
+    ({ input }) => input instanceof vscode.TabInputText && input.uri.toString() === wanted,
+  );
 }
 
 /** True when a tab shows this right side. */
