@@ -17,6 +17,8 @@ export interface SuiteSpec {
   readonly name: string;
   /** Install the package instead of loading the folder under development. */
   readonly packaged?: true;
+  /** The folder under development, when it is not this one: an earlier build to compare with. */
+  readonly extension?: string;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
   /** The display language; English when absent. */
@@ -76,7 +78,9 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     const window = new Window(page);
     const storage = path.join(started.storage, 'parley.parley');
     scene = { window, folder, storage, running: (text) => descendants(started.pid, text) };
-    await page.goto(addressOf(started, { folder, ...(spec.packaged ? {} : { extension: '.' }) }), { waitUntil: 'domcontentloaded' });
+    await page.goto(addressOf(started, { folder, ...(spec.packaged ? {} : { extension: spec.extension ?? '.' }) }), {
+      waitUntil: 'domcontentloaded',
+    });
     await window.ready();
     await window.theme('dark');
   });
