@@ -58,6 +58,9 @@ export interface CommandDeps {
   readonly log: AgentHostDeps['log'];
 }
 
+/** Milliseconds after an answer in a diff in which its end leaves the keyboard nowhere; later the user may be elsewhere. */
+const LEFT_BY_DIFF = 2000;
+
 type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
 /** Every command of the manifest with its implementation. */
@@ -202,9 +205,14 @@ function approvalCommands(deps: CommandDeps) {
     const subject = review.subjectOf(uri);
     return subject && subject.kind !== 'turn' ? subject : undefined;
   };
-  const decideDiff = async (how: 'accept' | 'reject', uri: unknown) => {
+  const decideDiff = async (how: 'accept' | 'reject', uri: unknown): Promise<void> => {
     const ask = askInFront(uri);
-    if (ask && !(await approvals.decide(ask.sessionId, ask.askId, how))) approvals.show(ask.sessionId, ask.askId);
+    if (!ask) return;
+    const closed = review.nextClosed(LEFT_BY_DIFF);
+    if (!(await approvals.decide(ask.sessionId, ask.askId, how))) return void approvals.show(ask.sessionId, ask.askId);
+    // A diff that closes takes the keyboard with it.
+    const isElsewhere = () => deps.chat.focused || approvals.asking !== undefined;
+    if (!isElsewhere() && (await closed) && !isElsewhere()) await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
   };
   const decideAll = async (how: 'accept' | 'reject') => {
     const session = activeOf(deps);

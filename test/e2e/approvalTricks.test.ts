@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { SESSION } from '../fakes/acp.ts';
-import { askingWindow, chosen, options, rejected, run } from './approvalKinds.ts';
+import { askingWindow, changeOf, chosen, options, rejected, run } from './approvalKinds.ts';
 
 // Approvals that mislead, are too large, or change while they are asked: nothing is answered that was not seen.
 const { agent, inWindow, ask } = await askingWindow('approval-tricks');
@@ -188,6 +188,32 @@ test(
     await page.keyboard.press('Enter');
     await pick.title.filter({ hasText: 'npm run third' }).waitFor();
     await rejected(scene, second);
+  }),
+);
+
+test(
+  'an answer in the diff leaves the keyboard in the file behind it, where it was',
+  inWindow(async ({ window, folder }) => {
+    const { pick, page, diff } = window;
+    await window.openFile('long.txt');
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.press('ArrowDown');
+    await window.cursor(2).waitFor();
+    const answer = ask(changeOf(14).request(folder));
+    await pick.title.filter({ hasText: 'long.txt' }).waitFor();
+    await pick.readable();
+    await diff.compared();
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    await diff.answers.waitFor();
+    await diff.editor.locator('.editor.modified .view-line', { hasText: '// changed' }).click();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('x');
+    assert.deepEqual((await answer).result, chosen('no'));
+    await diff.editor.waitFor({ state: 'detached' });
+    await page.locator('.editor-instance .monaco-editor.focused').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await window.cursor(3).waitFor();
   }),
 );
 

@@ -76,6 +76,8 @@ export class Review implements Disposable {
   /** Fires when a diff has come to the front. */
   readonly onOpened = this.#opened.listen;
 
+  readonly #closed = this.#life.own(new Emitter<void>());
+
   constructor(desk: SessionHost, documents: ReviewDocuments, log: Log, sets?: Pick<ChangeSets, 'of'>) {
     this.#desk = desk;
     this.#sets = sets;
@@ -301,6 +303,22 @@ export class Review implements Disposable {
     await replaceText(right, subject.proposed.after ?? '');
   }
 
+  /** Settles when diffs of settled asks have been closed, with true, or with false after `limit` milliseconds. */
+  nextClosed(limit: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const wait = new Lifetime();
+      const end = (isClosed: boolean) => {
+        this.#life.release(wait);
+        wait.dispose();
+        resolve(isClosed);
+      };
+      this.#life.own(wait);
+      wait.own(this.#closed.listen(() => end(true)));
+      const timer = setTimeout(() => end(false), limit);
+      wait.onEnd(() => clearTimeout(timer));
+    });
+  }
+
   /** The changes of a pending editable edit, in the current text of its proposed side; undefined for any other document. */
   hunksOf(document: vscode.TextDocument): readonly ProposalHunk[] | undefined {
     const subject = this.subjectOf(document.uri);
@@ -390,6 +408,7 @@ export class Review implements Disposable {
     closeReviews(({ left, right }) => gone.has(idOf(left, right))).then(
       () => {
         for (const { left, right } of gone.values()) this.#forgetTexts(left, right);
+        this.#closed.fire();
       },
       (error: unknown) => this.#log.error('A diff could not be closed', error),
     );
