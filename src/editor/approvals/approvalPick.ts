@@ -86,6 +86,8 @@ export class ApprovalPick implements AskPick {
   #ask: Approval;
   #openFile: string | undefined;
   #hint: NodeJS.Timeout | undefined;
+  /** Typed characters whose effect on the focus the editor has yet to report; it may begin the wait anew. */
+  #unconfirmed = 0;
   #active: Active = { row: undefined, before: undefined, set: undefined };
 
   constructor(ask: Approval, title: string, setting: ApprovalPickSetting, ports: ApprovalPickPorts) {
@@ -159,7 +161,7 @@ export class ApprovalPick implements AskPick {
     clearTimeout(this.#hint);
     this.#pick.placeholder = '';
     this.#hint = setTimeout(() => {
-      this.#pick.placeholder = vscode.l10n.t('Enter decides. Esc decides nothing.');
+      if (this.#unconfirmed === 0) this.#pick.placeholder = vscode.l10n.t('Enter decides. Esc decides nothing.');
     }, this.#setting.guard.left);
   }
 
@@ -208,14 +210,18 @@ export class ApprovalPick implements AskPick {
   /** Activates the row again where an arrow key crossed it: the editor shows this row then, but has reported the first one. */
   async #confirm(): Promise<void> {
     const { set } = this.#active;
+    this.#unconfirmed += 1;
     // Changes of a pick leave the extension by a timer.
     await new Promise((resolve) => setTimeout(resolve, 1));
     await this.#ports.drawn();
+    this.#unconfirmed -= 1;
+    if (this.#life.ended) return;
     const now = this.#active;
-    if (this.#life.ended || now.set !== set || now.row === set || now.row !== this.#pick.items[0]) return;
-    this.#setting.guard.restart();
-    this.#hintWhenKeysCount();
-    this.#activate(set);
+    if (now.set === set && now.row !== set && now.row === this.#pick.items[0]) {
+      this.#setting.guard.restart();
+      this.#activate(set);
+      this.#hintWhenKeysCount();
+    } else if (this.#pick.placeholder === '') this.#hintWhenKeysCount();
   }
 
   #accepted(): void {
