@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SESSION } from '../fakes/acp.ts';
-import { diskAgent } from './diskAgent.ts';
+import { diskAgent, numbered, text } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
 import type { Scene } from './suite.ts';
 import { untilFile } from './until.ts';
@@ -40,9 +40,44 @@ test(
     await told.waitFor({ state: 'attached' });
     // Where the machine is too busy to read all of them before the agent changes them, the rest is said.
     const wrong = Array.from({ length: COUNT }, (_, at) => at).filter((at) => read(nameOf(at)) !== before(at)).length;
-    const text = (await told.textContent()) ?? '';
-    const said = /(\d+) files cannot be restored/.exec(text)?.[1] ?? (text.includes('cannot be restored') ? '1' : '0');
+    const words = (await told.textContent()) ?? '';
+    const said = /(\d+) files cannot be restored/.exec(words)?.[1] ?? (words.includes('cannot be restored') ? '1' : '0');
     assert.equal(said, `${wrong}`);
+  }),
+);
+
+test(
+  'a file of two hundred changes: the editor has decisions over those in sight only, and over the others as they come into sight',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const lines = numbered('line', 4000);
+    write('hunks.txt', text(lines));
+    disk.act = () => write('hunks.txt', text(lines.map((line, at) => (at % 20 === 5 ? `agent ${at}` : line))));
+    await window.openChat();
+    await chat.exchange('change two hundred places');
+    await review.openFile('hunks.txt');
+    await review.note('1/200').waitFor();
+    const drawn = await review.lens('Undo').count();
+    assert.ok(drawn < 20, `${drawn} drawn`);
+    await window.pictures('review/many-hunks');
+    await page.locator('.view-line', { hasText: 'agent 5' }).first().click();
+    await page.keyboard.press('Control+End');
+    await review.note('200/200').waitFor();
+    await window.pictures('review/many-hunks-end');
+    for (const [keys, line] of [
+      ['Shift+j', 3986],
+      ['Shift+j', 3966],
+      ['Shift+n', 3986],
+    ] as const) {
+      await page.keyboard.press('Control+k');
+      await page.keyboard.press(keys);
+      await window.cursor(line).waitFor();
+    }
+    await review.note('199/199').waitFor();
+    assert.match(read('hunks.txt'), /agent 3945\n.*line 3966\n.*agent 3985\n/s);
+    await review.keepAll();
+    await window.command('View: Close All Editors');
   }),
 );
 
@@ -66,7 +101,6 @@ test(
   inWindow(async ({ window }) => {
     const { chat, diff, page, pick } = window;
     const lines = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);
-    const text = (all: readonly string[]) => `${all.join('\n')}\n`;
     for (const how of ['writes', 'mirrors'] as const) {
       const name = `${how}.txt`;
       const after = lines.with(2, 'line three').with(25, 'line twenty-six');

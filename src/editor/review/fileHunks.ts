@@ -14,6 +14,10 @@ import { lensTooltip } from './lensKeys.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;
+/** Hunks of which the editor draws all lenses at once: each line that changes costs time for every lens drawn, in sight or not. */
+const MOST_DRAWN = 40;
+/** In a file with more, lenses this many lines around the screen are drawn at once, and the others as they come into sight. */
+const LINES_AROUND = 100;
 
 /** Command id that only CodeLenses run. */
 const SHOW_REMOVED = 'parley.showRemoved';
@@ -61,7 +65,11 @@ export class FileHunks implements Disposable {
     for (const one of [this.#added, this.#removed, this.#lenses]) this.#life.own(one);
     this.#life.onEnd(() => clearTimeout(this.#resting));
     this.#life.onEnd(() => this.#quickDiff?.dispose());
-    const provider = { onDidChangeCodeLenses: this.#lenses.event, provideCodeLenses: this.#lensesOf.bind(this) };
+    const provider: vscode.CodeLensProvider = {
+      onDidChangeCodeLenses: this.#lenses.event,
+      provideCodeLenses: this.#lensesOf.bind(this),
+      resolveCodeLens: (lens) => (lens instanceof LaterLens ? new vscode.CodeLens(lens.range, lens.later) : lens),
+    };
     this.#life.own(vscode.languages.registerCodeLensProvider({ scheme: 'file' }, provider));
     this.#life.own(vscode.commands.registerCommand(SHOW_REMOVED, showRemoved));
     this.#life.own(vscode.commands.registerCommand(MERGE_UNSAVED, (uri: unknown) => this.#merge(uri).catch(showError)));
@@ -81,6 +89,7 @@ export class FileHunks implements Disposable {
   }
 
   update(): void {
+    clearTimeout(this.#resting);
     this.#findHunks().catch((error: unknown) => this.#log.error('Changes could not be shown', error));
   }
 
@@ -123,8 +132,13 @@ export class FileHunks implements Disposable {
     // An arrow of the editor's own diff reverts a hunk like Undo does, and leaves the file unsaved.
     const byHand = document.isDirty && !isSavedForAgent(document.uri.fsPath);
     if (byHand && isWithoutOneHunk(reviewed.segments, plain(document.getText()))) void document.save();
+    this.#updateLater(document.uri.fsPath);
+  }
+
+  /** Once the typing rests, and not while a decision is being written: the hunks are counted anew after it. */
+  #updateLater(file: string): void {
     clearTimeout(this.#resting);
-    this.#resting = setTimeout(() => this.update(), TYPING_RESTS);
+    this.#resting = setTimeout(() => (isSavedForAgent(file) ? this.#updateLater(file) : this.update()), TYPING_RESTS);
   }
 
   async #findHunks(): Promise<void> {
@@ -193,18 +207,41 @@ export class FileHunks implements Disposable {
     // The visible editors do not include documents of a multi-diff editor.
     const reviewed = this.of(uri) ?? (await this.#reviewedIn(document));
     if (reviewed) this.#shown.set(uri.toString(), reviewed);
-    const decisions = (reviewed?.hunks ?? []).flatMap((one, at) => {
+    const hunks = reviewed?.hunks ?? [];
+    const isDrawn = hunks.length > MOST_DRAWN ? aroundScreen(document) : () => true;
+    const isPlain = isPlainTab(uri);
+    const decisions = hunks.flatMap((one, at) => {
       const range = rangeOf(one, document);
-      const lens = (title: string, command: string) => new vscode.CodeLens(range, lensCommand(title, command, [uri, one.afterLine]));
+      const isNow = isDrawn(range);
+      const lens = (title: string, name: string) => {
+        const command = lensCommand(title, name, [uri, one.afterLine]);
+        return isNow ? new vscode.CodeLens(range, command) : new LaterLens(range, command);
+      };
       const gone = one.hunk.before.length;
       // A diff shows the removed lines itself.
-      const peek = gone > 0 && isPlainTab(uri) ? [lens(vscode.l10n.t('Show removed ({0})', gone), SHOW_REMOVED)] : [];
+      const peek = gone > 0 && isPlain ? [lens(vscode.l10n.t('Show removed ({0})', gone), SHOW_REMOVED)] : [];
       const edited = one.hunk.written ? [lens(vscode.l10n.t('edited by you'), '')] : [];
-      const place = reviewed && reviewed.hunks.length > 1 ? [lens(`${at + 1}/${reviewed.hunks.length}`, '')] : [];
+      const place = hunks.length > 1 ? [lens(`${at + 1}/${hunks.length}`, '')] : [];
       return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...peek, ...edited, ...place];
     });
     return [...decisions, ...besideLenses(document, reviewed?.beside)];
   }
+}
+
+/** A lens that the editor keeps a place for, and draws once it comes into sight. */
+class LaterLens extends vscode.CodeLens {
+  readonly later: vscode.Command;
+
+  constructor(range: vscode.Range, later: vscode.Command) {
+    super(range);
+    this.later = later;
+  }
+}
+
+/** Tells what is on the screen or near it, in any of the document's editors. */
+function aroundScreen(document: vscode.TextDocument): (range: vscode.Range) => boolean {
+  const seen = vscode.window.visibleTextEditors.flatMap((editor) => (editor.document === document ? editor.visibleRanges : []));
+  return ({ start, end }) => seen.some((one) => start.line <= one.end.line + LINES_AROUND && end.line >= one.start.line - LINES_AROUND);
 }
 
 /** The command of a lens, with its keys in the tooltip. `words`: of a title that is an icon. */
