@@ -249,8 +249,10 @@ function same(lines: readonly string[]): Segment {
 
 /** The user, or a program of theirs, has made `text` of the present text. */
 export function withUserText(segments: Segments, text: string): Segments {
+  const present = afterText(segments);
+  if (present === text) return joined(segments, true);
   const ends = endsOf(segments);
-  const edits = editsBetween(afterText(segments), text).flatMap((edit) => atEnds(edit, ends));
+  const edits = editsBetween(present, text).flatMap((edit) => atEnds(edit, ends));
   return withUserEdits(segments, edits);
 }
 

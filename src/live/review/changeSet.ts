@@ -136,6 +136,8 @@ export interface ReviewDeps {
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
 const WRITES_AT_ONCE = 8;
+/** Files whose comparison is kept: those on the screen. */
+const MOST_COMPARED = 4;
 /** Files of which one message says why they were not undone. */
 const MOST_REASONS = 10;
 /** Longer texts are listed without their lines. */
@@ -154,6 +156,8 @@ export class ChangeSet {
   #scan: Scan;
   #state: ReviewState = emptyState;
   #loaded = false;
+  /** The latest comparisons, and the texts that they are of: several surfaces ask for the hunks of a file after each change. */
+  #compared: readonly Compared[] = [];
   /** Why the state could not be written. */
   #unsaved: string | undefined;
   /** The file that a decision is being written into. */
@@ -748,11 +752,26 @@ export class ChangeSet {
   }
 
   /** Adds unsaved text to both sides, because the user typed it since the last scan. undefined when a side is not text. */
-  async #segmentsIn(file: string, found: Tracked, present: string | null): Promise<Segments | undefined> {
+  #segmentsIn(file: string, found: Tracked, present: string | null): Promise<Segments | undefined> {
+    const isUnsaved = this.#deps.effects.hasUnsaved(file);
+    const of = [found.before, found.after, found.written, isUnsaved, present];
+    const same = this.#compared.find((one) => one.file === file && one.of.every((part, at) => part === of[at]));
+    if (same) return same.segments;
+    const segments = this.#compare(found, present, isUnsaved);
+    // A content that could not be read may be readable the next time.
+    const forget = () => {
+      this.#compared = this.#compared.filter((one) => one.segments !== segments);
+    };
+    segments.then((known) => known ?? forget(), forget);
+    this.#compared = [{ file, of, segments }, ...this.#compared.filter((one) => one.file !== file)].slice(0, MOST_COMPARED);
+    return segments;
+  }
+
+  async #compare(found: Tracked, present: string | null, isUnsaved: boolean): Promise<Segments | undefined> {
     const before = await this.#textOf(found.before);
     if (before === undefined) return undefined;
     const known = (await this.#textOf(found.after)) ?? '';
-    const after = plain((this.#deps.effects.hasUnsaved(file) ? known : present) ?? '');
+    const after = plain((isUnsaved ? known : present) ?? '');
     const written = found.written === undefined ? undefined : await this.#textOf(found.written);
     const agents = typeof written === 'string' ? writtenSince(plain(written), plain(known), after) : after;
     return withUserText(compareTexts(plain(before ?? ''), agents), plain(present ?? ''));
@@ -1111,6 +1130,12 @@ function isText(content: Content): boolean {
 /** undefined for what is too long to be compared. */
 function shortText(text: string | null | undefined): string | undefined {
   return typeof text === 'string' && text.length <= LONGEST_COUNTED ? text : undefined;
+}
+
+interface Compared {
+  readonly file: string;
+  readonly of: readonly unknown[];
+  readonly segments: Promise<Segments | undefined>;
 }
 
 interface RestoreStep {

@@ -110,6 +110,33 @@ test(
 );
 
 test(
+  'a file is compared once for as long as nothing of it changes, and anew after typing, a decision or another turn',
+  inScene(async (scene) => {
+    const file = scene.path('a.txt');
+    scene.write({ 'a.txt': numbered(30) });
+    await scene.turn('t', () => scene.write({ 'a.txt': numbered(30, (at) => (at % 10 === 5 ? 'agent' : undefined)) }));
+    const seen: unknown[] = [];
+    const isNew = async () => {
+      const [first, again] = [await scene.changes.segments(file), await scene.changes.segments(file)];
+      assert.ok(first);
+      assert.equal(first, again);
+      assert.ok(!seen.includes(first));
+      seen.push(first);
+    };
+    await isNew();
+    scene.unsaved.set(file, scene.read('a.txt').replace('line 0', 'mine'));
+    await isNew();
+    await scene.changes.settle(file, 'undo', (await scene.hunks('a.txt')).slice(0, 1));
+    await isNew();
+    await scene.changes.settle(file, 'keep', (await scene.hunks('a.txt')).slice(0, 1));
+    await isNew();
+    await scene.turn('u', () => scene.write({ 'a.txt': `${scene.read('a.txt')}more\n` }));
+    await isNew();
+    assert.equal((await scene.hunks('a.txt')).length, 2);
+  }),
+);
+
+test(
   'a command that deletes a file and one that rewrites ten: all are listed, and all come back byte for byte',
   inScene(async (scene) => {
     const files: Record<string, string | Uint8Array> = {
