@@ -330,6 +330,9 @@ test(
     disk.act = () => {};
     await chat.exchange('and now?');
     assert.match(lastPrompt(), /changed your edit of .*plan\.txt.*-line three.*as I like it/);
+    const [prompt, told] = [await chat.lastTurn.locator('.prompt').boundingBox(), await chat.lastTurn.locator('.fold').boundingBox()];
+    assert.ok(prompt && told && told.y - prompt.y - prompt.height >= 4, 'what the agent was told stands apart from the message');
+    await window.pictures('review/told');
   }),
 );
 
