@@ -37,7 +37,7 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     const uri = this.address(key, path);
     const known = this.#entries.get(uri.toString());
     const bytes = new TextEncoder().encode(text);
-    if (known && sameBytes(known.bytes, bytes)) return uri;
+    if (known && Buffer.compare(known.bytes, bytes) === 0) return uri;
     this.#entries.set(uri.toString(), { bytes, editable, mtime: (known?.mtime ?? 0) + 1 });
     if (known) this.#changes.fire([{ type: vscode.FileChangeType.Changed, uri }]);
     return uri;
@@ -98,8 +98,4 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     if (!entry) throw vscode.FileSystemError.FileNotFound(uri);
     return entry;
   }
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
