@@ -228,9 +228,12 @@ test(
     await chat.lastTurn.getByText('11 files changed').waitFor();
     await chat.lastTurn.getByText('By sh tidy.sh').waitFor();
     await window.pictures('review/command');
+    const height = async () => (await chat.lastTurn.locator('.changes').boundingBox())?.height;
+    const undecided = await height();
     await chat.lastTurn.getByRole('button', { name: 'Undo all' }).click();
     await chat.lastTurn.locator('.changes li', { hasText: 'gone.txt' }).getByText('Undone').waitFor();
     await window.pictures('review/command-undone');
+    assert.equal(await height(), undecided, 'rows keep their height once they are decided');
     assert.equal(read('gone.txt'), 'still needed\n');
     for (const name of names) assert.equal(read(name), 'one\ntwo\n', name);
     await review.show();
