@@ -9,14 +9,22 @@ import { openBrowser } from '../../workbench/browser.ts';
 import { installWorkbench } from '../../workbench/install.ts';
 import { addressOf, type Server, startServer } from '../../workbench/server.ts';
 
+interface Timed {
+  readonly ms: number;
+  /** Of the page, on the way. */
+  readonly longestTask: number;
+}
+
 /** What the review of changes costs in the real workbench. Times in milliseconds. */
 export interface WindowFigures {
-  /** A file of 50,000 lines with 500 hunks: from the click that opens it to the first Keep over a hunk, and the page's longest task on the way. */
-  readonly opened: { readonly ms: number; readonly longestTask: number };
+  /** Without any extension, in the same file: a typed letter until it is saved, and the change of 499 lines on the disk until it is on the screen. */
+  readonly editor: Readonly<Record<'saved' | 'reread', Timed>>;
+  /** A file of 50,000 lines with 500 hunks: from the click that opens it to the first Keep over a hunk. */
+  readonly opened: Timed;
   /** The same file without changes to review, until its text is there. */
-  readonly openedPlain: { readonly ms: number; readonly longestTask: number };
+  readonly openedPlain: Timed;
   /** In that file: from Undo of one hunk to the lenses of the others, and from undoing all of them to the text without any. */
-  readonly undone: Readonly<Record<'one' | 'all', { readonly ms: number; readonly longestTask: number }>>;
+  readonly undone: Readonly<Record<'one' | 'all', Timed>>;
   /** From the end of the agent's write and its report of it to the hunk in the open editor; median of ten. */
   readonly visible: number;
   /** CPU of processes while 8,000 files come into node_modules: with a turn running, and without. */
@@ -26,6 +34,7 @@ export interface WindowFigures {
 const LINES = 50_000;
 const text = (line: (at: number) => string) => `${Array.from({ length: LINES }, (_, at) => line(at)).join('\n')}\n`;
 const plainLine = (at: number) => `const value${at} = compute(${at});`;
+const changed = (at: number) => (at % 100 === 5 ? `${plainLine(at)} // changed` : plainLine(at));
 
 export async function measureInWindow(): Promise<WindowFigures> {
   const folder = mkdtempSync(path.join(tmpdir(), 'review-window-'));
@@ -43,13 +52,14 @@ export async function measureInWindow(): Promise<WindowFigures> {
   try {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
     context.setDefaultTimeout(120_000);
+    const editor = await withoutExtension(await context.newPage(), server);
     const page = await context.newPage();
     const window = new Window(page);
     await page.goto(addressOf(server, { folder, extension: '.' }), { waitUntil: 'domcontentloaded' });
     await window.ready();
     await window.openChat();
     await window.chat.frame.getByText('Disk').first().waitFor();
-    return await measure(window, agent, folder, server);
+    return { editor, ...(await measure(window, agent, folder, server)) };
   } finally {
     await browser.close();
     await server.stop();
@@ -58,7 +68,32 @@ export async function measureInWindow(): Promise<WindowFigures> {
   }
 }
 
-async function measure(window: Window, agent: FakeAgent, folder: string, server: Server): Promise<WindowFigures> {
+/** What the same changes cost the editor alone. */
+async function withoutExtension(page: Page, server: Server): Promise<WindowFigures['editor']> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'review-plain-'));
+  const file = path.join(folder, 'large.txt');
+  writeFileSync(file, text(changed));
+  await page.goto(addressOf(server, { folder }), { waitUntil: 'domcontentloaded' });
+  await page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'large.txt' }).dblclick();
+  const line = page.locator('.view-line', { hasText: 'compute(5); // changed' });
+  await line.click();
+  const dirty = page.locator('.tab.dirty');
+  const saved = await timed(page, async () => {
+    await page.keyboard.press('x');
+    await dirty.waitFor();
+    await page.keyboard.press('Control+S');
+    await dirty.waitFor({ state: 'detached' });
+  });
+  const reread = await timed(page, async () => {
+    writeFileSync(file, text(plainLine));
+    await line.waitFor({ state: 'detached' });
+  });
+  await page.close();
+  rmSync(folder, { recursive: true, force: true });
+  return { saved, reread };
+}
+
+async function measure(window: Window, agent: FakeAgent, folder: string, server: Server): Promise<Omit<WindowFigures, 'editor'>> {
   const { chat, page } = window;
   let act: () => Promise<void> = async () => {};
   agent.handlers['session/prompt'] = async () => {
@@ -67,7 +102,6 @@ async function measure(window: Window, agent: FakeAgent, folder: string, server:
     return { stopReason: 'end_turn' };
   };
   const large = path.join(folder, 'large.txt');
-  const changed = (at: number) => (at % 100 === 5 ? `${plainLine(at)} // changed` : plainLine(at));
   const open = (name: string) => chat.frame.locator('.changes li', { hasText: name }).last().locator('.path-button').click();
   const keep = page.locator('.codelens-decoration a', { hasText: 'Keep' }).first();
   act = async () => writeFileSync(path.join(folder, 'plain.txt'), `${text(plainLine)}\n`);
@@ -115,7 +149,7 @@ async function measure(window: Window, agent: FakeAgent, folder: string, server:
 }
 
 /** How long something takes, and the longest task of the page meanwhile. */
-async function timed(page: Page, run: () => Promise<void>): Promise<{ readonly ms: number; readonly longestTask: number }> {
+async function timed(page: Page, run: () => Promise<void>): Promise<Timed> {
   await page.evaluate(`globalThis.tasks = []; new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries().map((entry) => entry.duration)))
     .observe({ entryTypes: ['longtask'] });`);
   const start = performance.now();
