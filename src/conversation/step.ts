@@ -38,7 +38,7 @@ export const RESTART = 'restart';
  * One step of a conversation: the state it changes, the effects it wants, the time. It is made anew for each input and holds nothing else. A
  * protocol extends it with `take` and its own methods; whatever every protocol does stands here, in the order of a conversation.
  *
- * effects:  do · emit · log · timer · newId
+ * effects:  do · emit · emitAll · log · timer · newId
  * link:     open · close · linkClosed · cannotTakeUp
  * turns:    startTurn · endTurn · showActivity · clearActivity · enqueue · nextPrompt
  * stopping: startStopping · clearStop · offerRestart · notStopping
@@ -65,6 +65,9 @@ export abstract class Step<S extends Conversation> {
   emit(event: SessionEvent): void {
     const { phase } = this.state;
     if (phase !== 'left' && phase !== 'over') this.do({ do: 'emit', event });
+  }
+  emitAll(events: readonly SessionEvent[]): void {
+    for (const event of events) this.emit(event);
   }
   log(level: 'trace' | 'info' | 'warn' | 'error', text: string): void {
     this.do({ do: 'log', level, text });

@@ -2,7 +2,6 @@ import { t, unreadable } from '../../base/l10n.ts';
 import type { Input } from '../../conversation/machine.ts';
 import { type Decline, find, keys, newTurn, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
-import type { SessionEvent } from '../../session/events.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { AskId, CallId, Content, Diff, Option, Remedy, ToolCall, TurnId } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
@@ -195,9 +194,6 @@ export abstract class QwenStep extends Step<QwenState> {
     if (!turn) return this.emit({ type: 'notice', notice });
     const id = this.newPart();
     this.emit({ type: 'part.added', turnId: turn.id, part: { kind: 'notice', id, ...(parent == null ? {} : { parent }), notice } });
-  }
-  emitAll(events: readonly SessionEvent[]): void {
-    for (const event of events) this.emit(event);
   }
   /** True when the agent is to be asked to stop now. A second stop never comes here: it ends the agent. */
   pressStop(): boolean {
