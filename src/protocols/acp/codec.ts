@@ -94,6 +94,32 @@ export function readPlain(news: object): Update | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
+/** What an update is about: the session, the prompt of a turn as the agent repeats it, or anything else of a turn. */
+export function subjectOf(news: Update): 'session' | 'prompt' | 'turn' {
+  const { sessionUpdate } = news;
+  if (sessionUpdate === 'user_message_chunk' || (sessionUpdate === 'message' && news.kind === 'prompt')) return 'prompt';
+  return OF_TURN.has(sessionUpdate) || sessionUpdate === 'subagent_update' ? 'turn' : 'session';
+}
+/** News of a sub-agent that are shown: what it says and does. Its plans and settings are its own. */
+export function isOfChild({ sessionUpdate }: Update): boolean {
+  return OF_TURN.has(sessionUpdate) || sessionUpdate === 'terminal';
+}
+/** News beside a turn that only an answer of the model brings. */
+export function isOfAnswer({ sessionUpdate }: Update): boolean {
+  return sessionUpdate === 'plan' || sessionUpdate === 'plan_update' || sessionUpdate === 'usage_update';
+}
+const OF_TURN: ReadonlySet<string> = new Set([
+  'agent_message_chunk',
+  'agent_thought_chunk',
+  'tool_call',
+  'tool_call_update',
+  'compaction_update',
+  'compaction_summary_chunk',
+  'message',
+  'session_message',
+  'session_message_chunk',
+]);
+
 /** Version 1, which nearly every agent speaks. */
 export const version1: Codec = {
   version: 1,

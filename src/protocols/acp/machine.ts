@@ -16,7 +16,6 @@ import {
   type Decided,
   effectOf,
   isSameAsk,
-  lineOf,
   mergeSubject,
   noteAllowed,
   noteRefused,
@@ -63,10 +62,13 @@ import {
   faultOf,
   frameOf,
   hello,
+  isOfAnswer,
+  isOfChild,
   isReminder,
   misfit,
   newBlocks,
   readEditorRequest,
+  subjectOf,
   type TerminalNews,
   type TerminalRequest,
   terminalsIn,
@@ -86,6 +88,7 @@ import {
   linkAsk,
   readElicitation,
 } from './forms.ts';
+import { MINUTE, minuteLeft } from './quirks.ts';
 import {
   type Activity,
   AUTH_REQUIRED,
@@ -111,7 +114,7 @@ import {
   settingEvents,
   takeSettings,
 } from './settings.ts';
-import { loginOf, signInAsk, variablesAsk, variablesIn, variablesOf, wayOf } from './signIn.ts';
+import { loginIn, signInAsk, variablesAsk, variablesIn, variablesOf, wayOf } from './signIn.ts';
 import {
   type AcpLane,
   type AcpState,
@@ -131,6 +134,9 @@ import {
   foldersOf,
   type Job,
   type Limits,
+  newCommand,
+  newQuestion,
+  newWrite,
   noteChild,
   offersOf,
   type PromptState,
@@ -155,7 +161,6 @@ import {
  */
 
 const LINK = 'agent';
-const MINUTE = 60_000;
 /** Updates kept for sessions whose id is not known yet. */
 const MOST_EARLY = 200;
 /** How often a question is put again because the agent says something else of the call meanwhile. */
@@ -163,21 +168,6 @@ const MOST_CHANGES = 10;
 /** To start again asks anew how to sign in. */
 const SIGN_IN_REMEDIES: Fault['next'] = ['restart', 'signIn', 'showLog', 'pickAgent'];
 const STOPPED = 'The user has stopped this: the command was not run.';
-/** Updates that belong to a turn; the others are about the session. */
-/** News beside a turn that only an answer of the model brings. */
-const ANSWERS: ReadonlySet<string> = new Set(['plan', 'plan_update', 'usage_update']);
-const OF_TURN: ReadonlySet<string> = new Set([
-  'agent_message_chunk',
-  'agent_thought_chunk',
-  'tool_call',
-  'tool_call_update',
-  'compaction_update',
-  'compaction_summary_chunk',
-  'message',
-  'session_message',
-  'session_message_chunk',
-]);
-
 class AcpStep extends Step<AcpState> {
   override take(input: Input): void {
     switch (input.on) {
@@ -349,7 +339,7 @@ class AcpStep extends Step<AcpState> {
     }
     const startedBy = state.startedAt ?? (resuming.history ? this.now : null);
     if (agent.quirks.loadErasesYoung && startedBy !== null) {
-      const left = minuteAfter(startedBy) - this.now;
+      const left = minuteLeft(startedBy, this.now);
       if (left > 0) {
         const seconds = Math.ceil(left / 1000);
         this.log('info', 'The agent loses a conversation that is loaded in the minute in which it began');
@@ -363,7 +353,7 @@ class AcpStep extends Step<AcpState> {
   }
   /** Goes on when the minute has passed, or the clock jumped. */
   minuteOver(): void {
-    const left = minuteAfter(this.state.startedAt ?? 0) - this.now;
+    const left = minuteLeft(this.state.startedAt ?? 0, this.now);
     if (left > 0 && left <= MINUTE) return this.timer('minute', left);
     this.loadSession();
   }
@@ -402,7 +392,7 @@ class AcpStep extends Step<AcpState> {
     state.renewed = false;
     if (state.turn?.prompt?.step !== 'reopening') {
       takeSettings(state.settings, answer.data);
-      for (const event of settingEvents(state.settings)) this.emit(event);
+      this.emitAll(settingEvents(state.settings));
       if (answer.data.availableCommands) this.emit(commandsSet(answer.data.availableCommands));
     }
     this.hear(id);
@@ -480,16 +470,9 @@ class AcpStep extends Step<AcpState> {
         state.signIn = { step: 'agent' };
         return this.request('authenticate', this.codec.authenticate, { methodId: method.id });
       case 'terminal': {
-        const login = loginOf(method);
-        const title = login?.label || method.name;
-        state.signIn = { step: 'terminal', title };
-        return this.port(null, 'login', 'terminal', {
-          do: 'login',
-          title,
-          login: login ?? null,
-          args: method.args ?? [],
-          env: method.env ?? {},
-        });
+        const login = loginIn(method);
+        state.signIn = { step: 'terminal', title: login.title };
+        return this.port(null, 'login', 'terminal', { do: 'login', ...login });
       }
       case 'variables':
         state.signIn = { step: 'variables', methodId: method.id };
@@ -595,7 +578,7 @@ class AcpStep extends Step<AcpState> {
     }
     if (answer.data.configOptions) settings.config = answer.data.configOptions;
     const events = answer.data.configOptions ? settingEvents(settings) : settingDone(settings, request.done);
-    for (const event of events) this.emit(event);
+    this.emitAll(events);
   }
 
   // --- prompts
@@ -790,16 +773,15 @@ class AcpStep extends Step<AcpState> {
     const { state } = this;
     if (news.sessionUpdate === 'state_update') return this.activity(news);
     if (state.sense !== 'live') this.timer('quiet', this.limits.record);
-    const isPrompt = news.sessionUpdate === 'user_message_chunk' || (news.sessionUpdate === 'message' && news.kind === 'prompt');
-    const isOfTurn = isPrompt || OF_TURN.has(news.sessionUpdate) || news.sessionUpdate === 'subagent_update';
-    if (state.sense === 'known' && (isOfTurn || news.sessionUpdate.startsWith('plan'))) return;
-    if (!isOfTurn) {
+    const about = subjectOf(news);
+    if (state.sense === 'known' && (about !== 'session' || news.sessionUpdate.startsWith('plan'))) return;
+    if (about === 'session') {
       // A message of the user without an id ends where something of an answer follows.
-      if (state.sense === 'record' && state.recorded?.messageId === null && ANSWERS.has(news.sessionUpdate)) this.startRecordTurn();
+      if (state.sense === 'record' && state.recorded?.messageId === null && isOfAnswer(news)) this.startRecordTurn();
       return this.besideTurns(news);
     }
-    if (state.sense === 'record' && isPrompt) return this.recordPrompt(news);
-    const turn = this.turnFor(news, isPrompt);
+    if (state.sense === 'record' && about === 'prompt') return this.recordPrompt(news);
+    const turn = this.turnFor(news, about === 'prompt');
     if (!turn) return;
     if (news.sessionUpdate === 'subagent_update') this.childAnnounced(news, turn);
     else this.inTurn(news, turn, turn.main);
@@ -827,7 +809,7 @@ class AcpStep extends Step<AcpState> {
     if (news.sessionUpdate === 'notice') return this.mention(noticeOf(news));
     // Text behind a plan is a part of its own.
     if (news.sessionUpdate === 'plan' && turn) turn.main.open = null;
-    for (const event of eventsOf(news, settings, plans)) this.emit(event);
+    this.emitAll(eventsOf(news, settings, plans));
   }
   inTurn(news: Update, turn: AcpTurn, lane: AcpLane): void {
     switch (news.sessionUpdate) {
@@ -962,8 +944,7 @@ class AcpStep extends Step<AcpState> {
   }
   /** Only what it says and does is shown; plans and settings of its own are its own. */
   newsOfChild(sessionId: string, news: Update): void {
-    const isTerminal = news.sessionUpdate === 'terminal';
-    if ((!OF_TURN.has(news.sessionUpdate) && !isTerminal) || this.state.sense === 'known') return;
+    if (!isOfChild(news) || this.state.sense === 'known') return;
     const turn = this.turnFor(news, false);
     const lane = turn && this.laneOfChild(sessionId, turn);
     if (!turn || !lane) return;
@@ -1211,18 +1192,8 @@ class AcpStep extends Step<AcpState> {
     const lane = own ?? turn?.main;
     const call = turn && lane && request.toolCall ? this.callNews(turn, lane, request.toolCall, 'permission') : undefined;
     const facts = call && request.toolCall ? askedFacts(call, request.toolCall) : factsOf(request.toolCall);
-    const question = this.job<Question>(id, {
-      is: 'permission',
-      id,
-      request,
-      turnId: turn?.id ?? null,
-      callId: call?.id ?? null,
-      asker: child?.title ?? null,
-      facts,
-      title: facts.title,
-      rounds: 0,
-      askId: null,
-    });
+    const place = { turnId: turn?.id ?? null, callId: call?.id ?? null, asker: child?.title ?? null };
+    const question = this.job<Question>(id, newQuestion(id, request, facts, place));
     if (turn && call) {
       call.questions += 1;
       call.decision = call.decision === 'unanswered' ? 'none' : call.decision;
@@ -1330,8 +1301,7 @@ class AcpStep extends Step<AcpState> {
 
   /** One write after the other: agents do not wait for their answers. */
   writeFile(id: string, path: string, content: string): void {
-    const turnId = this.state.turn?.id ?? null;
-    this.job(id, { is: 'write', path, content, turnId, step: 'waiting', refused: 0, folder: null, mayLook: false, look: null, text: '' });
+    this.job(id, newWrite(path, content, this.state.turn?.id ?? null));
     this.nextWrite();
   }
   nextWrite(): void {
@@ -1432,19 +1402,8 @@ class AcpStep extends Step<AcpState> {
 
   // --- commands: what a terminal has printed stays in the session after it was released
 
-  createTerminal(id: string, { command, args, env, cwd, outputByteLimit }: TerminalRequest): void {
-    const job: CommandJob = {
-      is: 'command',
-      line: lineOf(command, args ?? []),
-      command,
-      args: args ?? [],
-      env: env ?? [],
-      cwd: cwd ?? this.state.setup.cwd,
-      limit: outputByteLimit ?? null,
-      turnId: this.state.turn?.id ?? null,
-      folder: null,
-    };
-    this.startCommand(id, this.job(id, job), false);
+  createTerminal(id: string, request: TerminalRequest): void {
+    this.startCommand(id, this.job(id, newCommand(request, this.state)), false);
   }
   /** Asks about each objection to the command, one after the other, and then runs it. `allowed`: also outside the session's folders. */
   startCommand(id: string, job: CommandJob, allowed: boolean): void {
@@ -1481,14 +1440,9 @@ class AcpStep extends Step<AcpState> {
       this.work('release', terminalId, 'terminal', { do: 'release', id: terminalId });
       return this.no(id, INTERNAL, STOPPED);
     }
-    put<Terminal>(this.state.terminals, terminalId, {
-      line: job.line,
-      turnId: job.turnId,
-      code: 'running',
-      stopped: false,
-      seen: 'unseen',
-    });
-    this.emit({ type: 'terminal.changed', terminal: { id: terminalId, command: job.line, stops: true } });
+    const { line, turnId } = job;
+    put<Terminal>(this.state.terminals, terminalId, { line, turnId, code: 'running', stopped: false, seen: 'unseen' });
+    this.emit({ type: 'terminal.changed', terminal: { id: terminalId, command: line, stops: true } });
     this.work('exit', terminalId, 'terminal', { do: 'watch', id: terminalId });
     this.timer(`show ${terminalId}`, this.limits.unseen);
     this.yes(id, { terminalId });
@@ -1677,8 +1631,6 @@ class AcpStep extends Step<AcpState> {
 export const acpMachine: Machine<AcpState> = machineOf(AcpStep);
 
 // --- what needs no state
-
-const minuteAfter = (at: number): number => (Math.floor(at / MINUTE) + 1) * MINUTE;
 
 /** A file that is there keeps its own mark. */
 const withoutMark = ({ content, look }: WriteJob): string => (look?.before === null ? content : content.replace(/^\uFEFF/, ''));

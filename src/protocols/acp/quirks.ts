@@ -68,6 +68,12 @@ export function quirksOf(agent: string | undefined, version: string | undefined)
   return Object.assign({}, ...found.map((entry) => entry.quirks));
 }
 
+export const MINUTE = 60_000;
+/** Milliseconds until a conversation that began then can be loaded from an agent with `loadErasesYoung`; not positive when it can be. */
+export function minuteLeft(startedAt: number, now: number): number {
+  return (Math.floor(startedAt / MINUTE) + 1) * MINUTE - now;
+}
+
 /** By number, part by part; what follows a hyphen is left aside. */
 export function compareVersions(one: string, other: string): number {
   const parts = (version: string) =>

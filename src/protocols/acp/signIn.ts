@@ -22,9 +22,19 @@ export function wayOf(method: AuthMethod, can: ClientAbilities): 'agent' | 'term
   return method.type == null || method.type === 'agent' ? 'agent' : undefined;
 }
 /** The login command that the agent names itself. */
-export function loginOf(method: AuthMethod): LoginCommand | undefined {
+function loginOf(method: AuthMethod): LoginCommand | undefined {
   const parsed = loginCommand.safeParse(method._meta?.['terminal-auth']);
   return parsed.success ? parsed.data : undefined;
+}
+/** What the login runs in a terminal. */
+export function loginIn(method: AuthMethod): {
+  readonly title: string;
+  readonly login: LoginCommand | null;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+} {
+  const login = loginOf(method) ?? null;
+  return { title: login?.label || method.name, login, args: method.args ?? [], env: method.env ?? {} };
 }
 /** The names of all variables that a user may enter for this agent. */
 export function variablesIn(methods: readonly AuthMethod[]): readonly string[] {

@@ -13,9 +13,9 @@ import {
   type TurnState,
 } from '../../conversation/state.ts';
 import type { Content, Offers, ToolCall } from '../../session/model.ts';
-import { type Decided, nothingDecided, type WriteFacts } from './approvals.ts';
+import { type Decided, lineOf, nothingDecided, type WriteFacts } from './approvals.ts';
 import { type AcpCall, type CallFacts, NOTHING_STOPPED, type Stopped, statusOfChild } from './calls.ts';
-import { type Accepts, type ClientAbilities, type Codec, misfit, version1 } from './codec.ts';
+import { type Accepts, type ClientAbilities, type Codec, misfit, type TerminalRequest, version1 } from './codec.ts';
 import { type AgentTerminal, version2 } from './draft.ts';
 import type { FormRequest, LinkRequest } from './forms.ts';
 import { type Quirks, quirksOf } from './quirks.ts';
@@ -291,6 +291,30 @@ export interface Terminal {
   stopped: boolean;
   /** `agent`: a call of the agent's shows it; otherwise our own call does, or none yet. */
   seen: 'unseen' | 'agent' | { readonly callId: string };
+}
+export function newQuestion(
+  id: string,
+  request: PermissionRequest,
+  facts: CallFacts,
+  place: Pick<Question, 'turnId' | 'callId' | 'asker'>,
+): Question {
+  return { is: 'permission', id, request, ...place, facts, title: facts.title, rounds: 0, askId: null };
+}
+export function newWrite(path: string, content: string, turnId: string | null): WriteJob {
+  return { is: 'write', path, content, turnId, step: 'waiting', refused: 0, folder: null, mayLook: false, look: null, text: '' };
+}
+export function newCommand({ command, args, env, cwd, outputByteLimit }: TerminalRequest, { setup, turn }: AcpState): CommandJob {
+  return {
+    is: 'command',
+    line: lineOf(command, args ?? []),
+    command,
+    args: args ?? [],
+    env: env ?? [],
+    cwd: cwd ?? setup.cwd,
+    limit: outputByteLimit ?? null,
+    turnId: turn?.id ?? null,
+    folder: null,
+  };
 }
 export function newAcp(seed: string, setup: AcpSetup): AcpState {
   return {
