@@ -554,6 +554,11 @@ class A2aStep extends Step<A2aState> {
     stream.stage = 'ended';
     this.timer(`rest ${stream.link}`, null);
   }
+  /** Ends a stream without waiting for its last record. */
+  cutStream(stream: Stream): void {
+    this.markEnded(stream);
+    this.close(stream.link);
+  }
   streamClosed(link: string, why: Ending): void {
     const { turn } = this.state;
     const stream = turn ? streamOf(turn, link) : undefined;
@@ -700,11 +705,7 @@ class A2aStep extends Step<A2aState> {
   }
   /** A message that was not sent by now never is. */
   closeUnsent(turn: A2aTurn): void {
-    for (const stream of turn.streams) {
-      if (stream.way !== 'new' && stream.way !== 'held') continue;
-      this.markEnded(stream);
-      this.close(stream.link);
-    }
+    for (const stream of turn.streams) if (stream.way === 'new' || stream.way === 'held') this.cutStream(stream);
   }
   taskGone(): void {
     // A conversation that has its own task beside this one keeps it.
@@ -1180,11 +1181,7 @@ class A2aStep extends Step<A2aState> {
     if (turn.progress === progress && !isAtRest(now.state)) return;
     turn.heardAt = this.now;
     const wasStreaming = isStreaming(turn);
-    for (const stream of turn.streams) {
-      if (stream.stage === 'ended') continue;
-      this.markEnded(stream);
-      this.close(stream.link);
-    }
+    for (const stream of turn.streams) if (stream.stage !== 'ended') this.cutStream(stream);
     // Connections that were held meanwhile may be as dead.
     this.tell('hangUp');
     if (!wasStreaming) this.closed(turn, null);
@@ -1295,10 +1292,7 @@ class A2aStep extends Step<A2aState> {
     turn.recovery = null;
     this.clearActivity(turn);
     const stream = streamOf(turn, link ?? '');
-    if (stream) {
-      this.markEnded(stream);
-      this.close(stream.link);
-    }
+    if (stream) this.cutStream(stream);
     if (isGone) this.taskGone();
     else this.settleTurn(turn);
   }
