@@ -69,7 +69,7 @@ function takeUpSteers(scene: TurnContext): boolean {
   return steers.length > 0;
 }
 
-/** Reports ended background tasks to the client, its hooks and the model, but not to the guide, which has no use for it. */
+/** Reports ended background tasks to the client, its hooks and the model. The offline guide cannot use such a report. */
 async function tellNews(scene: TurnContext): Promise<void> {
   for (const news of scene.takeNews()) {
     const { task, message } = news;
@@ -85,12 +85,12 @@ interface StepContext extends CompactionContext {
   readonly maxAttempts: number;
 }
 
-/** Longest wait we accept from a service, and between attempts of our own. Seconds. */
+/** Seconds: the longest wait between attempts, also where the service asks for a longer one. */
 const LONGEST_WAIT = 60;
 
 /**
- * One answer of the model, said as it comes and put into the history; gives its calls. A failure that may pass is tried again after a wait the
- * frontend is told of; what the failed attempt had said is taken back and nothing of it stays.
+ * Streams one answer of the model to the frontend, adds it to the history and returns its calls. Retries after a temporary failure, with a wait that
+ * the frontend shows; it also takes back the output of the failed attempt.
  */
 async function takeStep(scene: StepContext, n: number): Promise<readonly Call[]> {
   scene.frontend.emit({ type: 'step.began', n });
@@ -136,7 +136,7 @@ async function attemptStep(scene: StepContext): Promise<readonly Call[]> {
   return calls;
 }
 
-/** Gathers the pieces of one answer and says them. Ids that are empty or were used before are replaced: everything after keys by id. */
+/** Collects the pieces of one answer and passes them on. Replaces ids that are empty or in use already, because calls are found by their id. */
 class Answer {
   text = '';
   thought = '';

@@ -1,7 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { systemProgram } from './programFile.ts';
 
-/* Windows has no process groups. What a process left running is found by its number, which all it started keep, and by the time it lived in. */
+/*
+ * Windows has no process groups. The children of a process that has exited are found by their parent's number, which they keep, and by the time
+ * that process lived in.
+ */
 
 /** A process that has exited. Times are milliseconds since 1970. */
 export interface Exited {
@@ -19,10 +22,11 @@ export interface Running {
 }
 
 /**
- * The processes that exited ones left running, with what those started, by their numbers. A number belongs to one process at a time: who was started
- * by it within the time of one was started by that one. As in a process group, what detached itself stays: it is in no console, neither in that of
- * the one that exited nor in its own. The process that hosts a console is a child of the one that opened it. What has a window stays, too, with what
- * it started: the user sees it and may work in it.
+ * The numbers of the processes to end: descendants that exited processes left running. A number belongs to one process at a time, so a child that
+ * began while its parent's number belonged to an exited process is a child of that process.
+ *
+ * Two kinds are spared. A process without a console has detached itself, as it would from a process group: neither its parent nor itself has a child
+ * that hosts a console. A process with a window may be in use, and so may those that it started.
  */
 export function leftBehind(exited: readonly Exited[], running: readonly Running[]): readonly number[] {
   const started = new Map<number, Running[]>();
@@ -39,17 +43,17 @@ export function leftBehind(exited: readonly Exited[], running: readonly Running[
     if (one.kind === 'plain' && one.pid !== process.pid) found.set(one.pid, one);
   };
   for (const parent of exited) for (const one of childrenOf(parent)) if (hasConsole(parent) || hasConsole(livesOf(one))) add(one);
-  // The map grows while it is gone through.
+  // The loop also visits what it adds to the map.
   for (const parent of found.values()) for (const one of childrenOf(livesOf(parent))) add(one);
   return [...found.keys()];
 }
 
 /** The creation time of a process counts in ticks of the clock. */
 const TICK = 20;
-/** Exited processes that are known at a time. */
+/** How many exited processes are remembered. */
 const MOST = 500;
 
-/** Processes that were started here: those that run, and those that have exited and were not asked about yet. */
+/** Processes that Parley started: those that run, and those that have exited and whose children were not looked for yet. */
 export class Lives {
   readonly #running = new Map<number, number>();
   #exited: readonly Exited[] = [];

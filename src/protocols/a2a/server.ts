@@ -16,14 +16,14 @@ import { type OfferedTools, offerTools } from '../offeredTools.ts';
 type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
 export interface Server extends Disposable {
-  /** Settles with the address once it is said; rejects with a sentence for a user when the process ends before. */
+  /** Settles with the address once the server prints it. Rejects with a message for the user when the process ends before. */
   readonly address: Promise<string>;
   readonly ended: Promise<Closed>;
-  /** False when it listens wherever it likes. */
+  /** False when the guard could not be loaded, so that the server may listen on all interfaces. */
   readonly onLoopback: boolean;
   /** There is a git on its PATH. */
   readonly hasGit: boolean;
-  /** The last lines it wrote. */
+  /** The last lines that the server printed. */
   tail(): string;
 }
 
@@ -31,8 +31,8 @@ const STARTS_WITHIN = 60_000;
 const LINES_KEPT = 200;
 const SAID = /(?:Agent Server started on|Listening on)\s+(https?:\/\/\S+)/i;
 /**
- * Any listener that names no host gets the loopback one: an early generation listens on all interfaces without asking who calls (docs/protocols/a2a.md §1).
- * And a server that never reads its input would not notice that the editor is gone.
+ * Code that the server's process loads first. It binds listeners without a host to loopback, because an early generation serves everyone on all
+ * interfaces (docs/protocols/a2a.md §1). It ends the process when its input closes, because a server that reads no input outlives the editor.
  */
 const GUARD = `data:text/javascript,${encodeURIComponent(
   "const {default:net}=await import('node:net');const l=net.Server.prototype.listen;net.Server.prototype.listen=function(...a){if(/^\\d+$/.test(String(a[0]))&&typeof a[1]!=='string')a.splice(1,0,'127.0.0.1');return l.apply(this,a)};" +
@@ -79,7 +79,7 @@ export async function startServer(launch: ProcessLaunch, log: Log, name?: string
   return { address, ended, onLoopback: guarded.guarded, hasGit: git.found, tail: () => kept.join('\n'), dispose: () => channel.dispose() };
 }
 
-/** How parley-agent is given the token that its requests need. */
+/** The variable that gives parley-agent the token which it then requires of every request. */
 const TOKEN_VARIABLE = 'PARLEY_AGENT_TOKEN';
 
 /** An agent that is started here, with the editor's tools and a token of its own. */
@@ -101,7 +101,7 @@ export class AgentProgram {
   get tools(): OfferedTools | undefined {
     return this.#tools;
   }
-  /** The last lines it wrote. */
+  /** The last lines that the server printed. */
   get tail(): string {
     return this.#server?.tail() ?? '';
   }
@@ -111,7 +111,7 @@ export class AgentProgram {
   get onLoopback(): boolean {
     return this.#server?.onLoopback ?? true;
   }
-  /** For one that asks for the token it was given: parley-agent says so. */
+  /** parley-agent prints the name of the variable when it wants the token; other agents get none. */
   get headers(): Readonly<Record<string, string>> {
     return this.tail.includes(TOKEN_VARIABLE) ? { authorization: `Bearer ${this.#token}` } : {};
   }
@@ -126,7 +126,7 @@ export class AgentProgram {
     this.#server = await this.#starting;
   }
 
-  /** Once it was started. Rejects with a sentence for a user when it ends before it says its address. */
+  /** Available after `start`. Rejects with a message for the user when the server ends before it prints its address. */
   get address(): Promise<string> {
     return this.#server?.address ?? Promise.reject(new Error('It was not started.'));
   }
@@ -138,7 +138,7 @@ export class AgentProgram {
     return server.ended.then((closed) => {
       this.#tools?.dispose();
       const stderr = closed.stderr || server.tail();
-      // The shipped server's own words for it.
+      // The shipped server prints this when it finds no way to sign in.
       if (!/provide a GEMINI_API_KEY/.test(server.tail() + closed.stderr))
         return { reason: closed.reason, stderr, next: ['restart', 'showLog'] };
       const reason = t('The agent needs GEMINI_API_KEY, or USE_CCPA for a Google login, in the "env" of its settings.');
@@ -146,7 +146,7 @@ export class AgentProgram {
     });
   }
 
-  /** Settles when the process is gone; one that is still being started is ended as soon as it is there. */
+  /** Settles when the process is gone. A process that is still starting is ended as soon as it runs. */
   async end(): Promise<void> {
     this.#isOver = true;
     this.#tools?.dispose();
@@ -165,7 +165,7 @@ export class AgentProgram {
   }
 }
 
-/** The same program under node with the guard, where it is a script. */
+/** The command with the guard loaded, if the program is a script of node. */
 function guard(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[]; readonly guarded: boolean } {
   const { command, args } = programFor(launch);
   const loaded = [`--import=${GUARD}`];
@@ -173,7 +173,7 @@ function guard(launch: ProcessLaunch): { readonly command: string; readonly args
     return { command, args: [...loaded, ...args], guarded: true };
   const file = found(command, launch.env.PATH ?? process.env.PATH ?? '');
   if (file && /\.[cm]?js$/.test(file)) return { command: 'node', args: [...loaded, file, ...args], guarded: true };
-  // By the name it was called by: some links are told apart by that. One that is not there is better told of as such.
+  // The name stays as given: some programs behind a link tell by it what to do. A missing one gets no watch, so that starting it fails by its name.
   return file ? { ...watched(command, args), guarded: false } : { command, args, guarded: false };
 }
 
@@ -184,7 +184,7 @@ function found(command: string, search: string): string | undefined {
       accessSync(place, constants.X_OK);
       if (statSync(place).isFile()) return realpathSync(place);
     } catch {
-      // The next one.
+      // Not in this folder.
     }
   }
   return undefined;
@@ -220,12 +220,12 @@ function askGit(launch: ProcessLaunch): Promise<{ readonly found: boolean; reado
   });
 }
 /**
- * Stands in for a program that nobody can be loaded into: becomes the program, and leaves a watch beside it in its process group, which ends the
- * group once the editor's end of its input is closed, however the editor ended.
+ * Takes the place of the guard for programs that are no scripts of node: a shell that becomes the program and leaves a watch in its process group.
+ * The watch ends the group when the input closes, however the editor ended.
  */
 const WATCH = 'exec 3<&0; (trap "" TERM; cat <&3; kill -TERM 0; sleep 3; kill -KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
 
-/** A command line under a watch, for a process that leads its own group. Windows knows no such groups; it is left as it is there. */
+/** The command line with the watch, for a process that leads its own group. Unchanged on Windows, which has no such groups. */
 export function watched(command: string, args: readonly string[]): { readonly command: string; readonly args: readonly string[] } {
   if (process.platform === 'win32') return { command, args };
   return { command: '/bin/sh', args: ['-c', WATCH, 'sh', command, ...args] };
