@@ -147,7 +147,11 @@ const UNKNOWN_METHOD = -32601;
 const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknownHost', 'certificate', 'redirect']);
 /** Codes by which agents say that they offer no subscription, or none to an ended task. */
 const NO_SUBSCRIPTION: readonly number[] = [UNSUPPORTED, UNKNOWN_METHOD, -32603];
-/** Requests that read the task. */
+/**
+ * Requests that read the task. `take up`: of an earlier window, before the link is ready. `news`: after a notification without a turn. `look behind`:
+ * after one that no stream has confirmed. `doubt`: nothing came of a decision. `look`: the task rests without saying what it waits for. `missed`: what
+ * a broken stream did not tell. `stopped`: whether the agent still has the task after a stop or a lost connection.
+ */
 const TASK_READS = ['take up', 'news', 'look behind', 'doubt', 'look', 'missed', 'stopped'] as const;
 type TaskRead = (typeof TASK_READS)[number];
 const isTaskRead = (call: string): call is TaskRead => TASK_READS.some((one) => one === call);
