@@ -146,7 +146,7 @@ const MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/live/review/changeSet.ts': 18,
   'src/protocols/a2a/link.ts': 20,
   'src/protocols/acp/index.ts': 21,
-  'src/protocols/acp/machine.ts': 21,
+  'src/protocols/acp/machine.ts': 20,
   'src/protocols/ahp/index.ts': 16,
   'src/protocols/ai-sdk/server.ts': 17,
   'src/protocols/qwen/index.ts': 20,
