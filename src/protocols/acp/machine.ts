@@ -574,7 +574,7 @@ class AcpStep extends Step<AcpState> {
     const answer = error ? undefined : this.codec.sessionAnswer.safeParse(result ?? {});
     if (error || !answer?.success) {
       const why = error ? faultOf(error).message : misfit(request.method, answer?.error ?? { issues: [] });
-      return this.warn(t('The agent refused: {0}', why));
+      return this.notice('warn', t('The agent refused: {0}', why));
     }
     if (answer.data.configOptions) settings.config = answer.data.configOptions;
     const events = answer.data.configOptions ? settingEvents(settings) : settingDone(settings, request.done);
@@ -839,15 +839,15 @@ class AcpStep extends Step<AcpState> {
   compaction(turn: AcpTurn, lane: AcpLane, status: string | null | undefined, error: unknown): void {
     const isOver = status === 'completed' || status === 'failed' || status === 'cancelled';
     this.emit({ type: 'turn.activity', turnId: turn.id, text: isOver ? null : t('Compacting the conversation') });
-    if (status === 'completed') this.mention({ level: 'info', text: t('The conversation was compressed.') }, lane);
+    if (status === 'completed') this.notice('info', t('The conversation was compressed.'), lane);
     if (status !== 'failed') return;
     const why = typeof error === 'string' ? error.slice(0, 500) : '?';
-    this.mention({ level: 'warn', text: t('{0} failed: {1}', t('Compacting the conversation'), why) }, lane);
+    this.notice('warn', t('{0} failed: {1}', t('Compacting the conversation'), why), lane);
   }
-  /** Adds a notice to the turn. Outside of turns it is shown until the next prompt. */
-  mention(notice: Notice, lane = this.state.turn?.main): void {
+  /** Adds a notice of the agent to the turn. Outside of turns it is shown until the next prompt. */
+  mention(notice: Notice): void {
     const { turn } = this.state;
-    if (turn && lane) this.addPart(turn, lane, { kind: 'notice', notice });
+    if (turn) this.addPart(turn, turn.main, { kind: 'notice', notice });
     else this.emit({ type: 'notice', notice });
   }
 
@@ -1127,7 +1127,7 @@ class AcpStep extends Step<AcpState> {
     const misfit = answer.kind === 'cancelled' ? undefined : this.misfit(ask, answer);
     if (misfit === undefined) return this.settleAsk(ask, answer);
     const { turn } = this.state;
-    this.warn(misfit, turn ? { turnId: turn.id } : {});
+    this.emit({ type: 'notice', notice: { level: 'warn', text: misfit, ...(turn ? { turnId: turn.id } : {}) } });
   }
   /** Why the answer is none to this ask, in words. */
   misfit({ shown, about, requests: [id = ''] }: OpenAsk, answer: Answer): string | undefined {
@@ -1569,7 +1569,7 @@ class AcpStep extends Step<AcpState> {
       case 'set':
         return this.settingAnswered(id, result, error);
       case 'stop':
-        return error ? this.warn(t('The agent refused: {0}', faultOf(error).message)) : undefined;
+        return error ? this.notice('warn', t('The agent refused: {0}', faultOf(error).message)) : undefined;
       case 'edit':
         return this.editRead(id, result);
       case 'exit':
@@ -1622,9 +1622,6 @@ class AcpStep extends Step<AcpState> {
         return this.settingAnswered(id, undefined, { kind: 'lost', message });
       }
     }
-  }
-  warn(text: string, about: Pick<Notice, 'turnId'> = {}): void {
-    this.emit({ type: 'notice', notice: { level: 'warn', text, ...about } });
   }
 }
 
