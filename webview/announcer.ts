@@ -15,7 +15,7 @@ export function announcement(
     switch (event.type) {
       case 'turn.ended':
         if (at < told) return [];
-        if (event.status === 'done') return [t('The agent has answered.')];
+        if (event.status === 'done') return [`${session.agent.name}: ${t('Done')}`];
         return [event.status === 'cancelled' ? t('Stopped') : t('{0} failed: {1}', session.agent.name, event.error?.message ?? '')];
       case 'ask.opened':
         return [asked(event.ask, titleOf(event.ask, session), session.agent.name)];

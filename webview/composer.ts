@@ -54,7 +54,7 @@ export class Composer {
       <div class="composer-box">
         ${attachmentsView(view, named(memory.draft, memory.mentions))}
         <textarea ${ref(this.#ref)} id=${COMPOSER_ID} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
-          aria-label=${t('Message to the agent')} aria-controls=${menu ? MENU_ID : nothing}
+          aria-label=${t('Ask {0}', session.agent.name || 'Parley')} aria-controls=${menu ? MENU_ID : nothing}
           aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${t('Ask {0}', session.agent.name || 'Parley')}
           .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>
         ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
@@ -325,7 +325,7 @@ function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateRe
     intent({ type: 'unqueue', turnId });
     intent({ type: 'steer', turnId, content });
   };
-  return html`<section class="queue" aria-label=${t('Waiting prompts')}>
+  return html`<section class="queue" aria-label=${t('{0} waiting', queue.length)}>
     ${looks ? html`<p class="faint" role="status">${t('Looking at the files…')}</p>` : nothing}
     <ul>
       ${queue.map(
@@ -350,7 +350,7 @@ function backgroundView(view: View): TemplateResult | typeof nothing {
   const tasks = view.session.background ?? [];
   if (tasks.length === 0) return nothing;
   const names = tasks.map((task) => visibleText(task.text)).join('\n');
-  const text = t('{0} in the background', tasks.length);
+  const text = t('In the background: {0}', tasks.length);
   return html`<span class="usage" title=${`${text}\n${names}`}><span class="spinner" aria-hidden="true"></span><span class="sr-only">${text}</span><span class="usage-count" aria-hidden="true">${tasks.length}</span><span class="usage-words" aria-hidden="true">${text}</span></span>`;
 }
 

@@ -4,7 +4,7 @@ import type { SessionOption } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { best } from './commandMenu.ts';
 import { iconOf } from './icons.ts';
-import { t } from './strings.ts';
+import { commandTitle, t } from './strings.ts';
 import { COMPOSER_ID, PICKER_ID, type Popup, type View } from './view.ts';
 
 const SEARCH_ID = 'picker-search';
@@ -208,6 +208,6 @@ function modelRows({ act }: View, current: string, models: readonly ModelLine[] 
       current: one.name === current,
       choose: () => one.name !== current && act.useModel(one.name),
     })),
-    { name: t('Configure Model'), choose: () => act.remedy('configureModel') },
+    { name: commandTitle('Configure Model'), choose: () => act.remedy('configureModel') },
   ];
 }

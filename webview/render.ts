@@ -18,7 +18,7 @@ import { feedView, TURNS_AT_ONCE } from './parts/turn.ts';
 import { answerPaths } from './plainPaths.ts';
 import { resized, Scroller } from './scroller.ts';
 import { focusSessions, openSessions, sessionsView, TITLE_ID } from './sessions.ts';
-import { t } from './strings.ts';
+import { commandTitle, t } from './strings.ts';
 import type { Act, View } from './view.ts';
 import { welcomeView } from './welcome.ts';
 
@@ -134,7 +134,7 @@ export class Chat {
           <div class="content" ${resized(this.#onResize)}>${this.#contentOf(view)}</div>
         </main>`,
       )}
-      <section class="dock" ?inert=${covered} aria-label=${t('Message to the agent')}>
+      <section class="dock" ?inert=${covered} aria-label=${t('Ask {0}', session.agent.name || 'Parley')}>
         ${
           this.#scroller && !this.#scroller.pinned
             ? html`<button class="jump" type="button" @click=${() => this.#toEnd()}>${iconOf('arrowDown')}${t('Jump to latest')}</button>`
@@ -269,7 +269,7 @@ function headerView({ session, sessions, active }: Mirror, act: Act, covered: bo
   return html`<header class="header" ?inert=${covered}>
     <h1 class="sr-only">Parley</h1>
     <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
-      <bdi class="title">${(session && visibleText(titleOf(session))) || t('New session')}</bdi>${iconOf('down')}
+      <bdi class="title">${(session && visibleText(titleOf(session))) || commandTitle('New Session')}</bdi>${iconOf('down')}
     </button>
     ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}
   </header>`;

@@ -7,7 +7,7 @@ import { dayLabel, timeLabel } from '../src/session/days.ts';
 import { fileWords, stateWords } from '../src/session/sessionWords.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { iconOf } from './icons.ts';
-import { t } from './strings.ts';
+import { commandTitle, t } from './strings.ts';
 import type { Act, Popup } from './view.ts';
 
 const SEARCH_ID = 'sessions-search';
@@ -89,7 +89,7 @@ interface RowContext {
 }
 
 function lineView(line: SessionLine, active: boolean, { act, popup, now, language }: RowContext): TemplateResult {
-  const title = visibleText(line.title) || t('New session');
+  const title = visibleText(line.title) || commandTitle('New Session');
   if (popup.renaming === line.id) return renameView(line, act, popup);
   const state = stateWords(line);
   const details = [line.agent, fileWords(line)].filter(Boolean).join(' · ');
@@ -119,8 +119,8 @@ function lineView(line: SessionLine, active: boolean, { act, popup, now, languag
         line.hosted
           ? nothing
           : [
-              action('insert', t('Export as Markdown'), () => act.exportSession(line.id)),
-              action('openInEditor', t('Open in editor'), () => act.openInEditor(line.id)),
+              action('insert', commandTitle('Export Session as Markdown'), () => act.exportSession(line.id)),
+              action('openInEditor', commandTitle('Open Session in Editor'), () => act.openInEditor(line.id)),
             ]
       }
       ${action('delete', t('Delete'), () => act.deleteSession(line.id))}

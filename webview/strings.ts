@@ -13,3 +13,8 @@ export function setStrings(strings: Readonly<Record<string, string>>): void {
 export function t(english: string, ...values: readonly (string | number)[]): string {
   return filled(table[english] ?? english, values);
 }
+
+/** The title of a command in the user's language, by its English title in the manifest. A button that does the same has no text of its own. */
+export function commandTitle(english: string): string {
+  return table[english] ?? english;
+}

@@ -38,7 +38,7 @@ function connectView({ setups, act }: View): TemplateResult {
       <button class=${first ? 'button primary' : 'button'} type="button" aria-label=${`${action}: ${name}`} @click=${run}>${action}</button>
     </li>`;
   return html`<section>
-    <h2>${t('Connect an agent or a model')}</h2>
+    <h2>${t('Connect')}</h2>
     <p class="faint">${t('Parley works with any coding agent. It asks before it acts and shows every change.')}</p>
     <ul class="setups">
       ${setups.map((setup, index) => row(setup.name, setup.detail, t('Connect'), () => act.useSetup(setup), index === 0))}

@@ -78,7 +78,7 @@ export async function showCheck(
 
 function words(found: Finding): string {
   if (found.ok) return `$(check) ${durationText(found.ms)}`;
-  const help = found.next.includes('signIn') ? vscode.l10n.t('Sign in') : vscode.l10n.t('Show log');
+  const help = found.next.includes('signIn') ? vscode.l10n.t('Sign in') : commandTitle('showLog');
   // Escapes `$(`: the editor would draw codicons from an agent's words.
   return `$(error) ${found.reason.replaceAll('$(', '$ (').slice(0, 300)} · ${help}`;
 }

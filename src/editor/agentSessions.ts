@@ -90,8 +90,7 @@ export async function deleteEarlier(
   const told = await withProgress(`${now.agent.name}: ${vscode.l10n.t('Working')}`, (signal) => session.history(signal));
   if (!told) return;
   const all = told.filter((one) => !isOpen(one.key));
-  if (all.length === 0)
-    return void vscode.window.showInformationMessage(vscode.l10n.t('{0} keeps no other conversations of this folder.', now.agent.name));
+  if (all.length === 0) return void vscode.window.showInformationMessage(`${now.agent.name}: ${vscode.l10n.t('Nothing found')}`);
   const choices = all.map(
     (past): Choice<Past> => ({
       label: `$(history) ${plainLabel(past.title || past.key)}`,
@@ -118,15 +117,16 @@ export async function signOut(session: Subject, others: readonly Subject[] = [],
   const working = [session, ...others].filter((one) => canSignOut(one) && isBusy(one.store.now));
   const question = vscode.l10n.t('Sign out of {0}? Its sessions want you to sign in again.', name);
   const action = commandTitle('signOut');
-  const names = working.map((one) => plainLabel(titleOf(one.store.now) || vscode.l10n.t('New session')));
-  const whole = working.length > 0 ? `${question}\n\n${vscode.l10n.t('At work, and stopped first: {0}', names.join(', '))}` : question;
+  const names = working.map((one) => plainLabel(titleOf(one.store.now) || commandTitle('newSession')));
+  const whole =
+    working.length > 0 ? `${question}\n\n${vscode.l10n.t('{0} is at work. What it is doing is interrupted.', names.join(', '))}` : question;
   if ((await confirm(whole, action)) !== action) return;
   const all = [session, ...others].filter(canSignOut);
   // Another turn may have begun meanwhile.
   if (!(await allStopped(working.length > 0 ? all : [], limit))) throw new Error(vscode.l10n.t('The agent is not stopping.'));
   // Each session has a process of its own, which knows the key as long as it runs.
   for (const one of all) if (canSignOut(one)) await one.signOut();
-  void vscode.window.showInformationMessage(vscode.l10n.t('You are signed out of {0}.', name));
+  void vscode.window.showInformationMessage(vscode.l10n.t('Done'));
 }
 
 function canSignOut({ store }: Subject): boolean {

@@ -11,6 +11,7 @@ import { launchOf, type Profile, readProfiles } from '../live/profiles.ts';
 import type { Launch, Protocol } from '../protocols/adapter.ts';
 import type { SessionId } from '../session/model.ts';
 import { versionOf, whereIs } from '../transport/programs.ts';
+import { commandTitle } from './commandTitle.ts';
 import { otherFolders } from './folder.ts';
 import type { Secrets } from './secrets.ts';
 import { addAgent, agentsSetting, defaultAgent, modelSettings, openSettings } from './settings.ts';
@@ -161,7 +162,7 @@ export class Agents {
     this.#problems = text;
     if (!text) return;
     for (const problem of problems) this.#deps.log.warn(problem);
-    const open = vscode.l10n.t('Open settings');
+    const open = commandTitle('openSettings');
     const message = vscode.l10n.t('Some agents in the settings cannot be used: {0}', problems.join('; '));
     void vscode.window.showWarningMessage(message, open).then((choice) => {
       if (choice === open) void openSettings('parley.agents');

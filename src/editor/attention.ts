@@ -60,7 +60,7 @@ export class Attention implements Disposable {
     const title = plainText(titleOf(session, 60));
     const name = plainText(session.agent.name);
     const text = failed ? vscode.l10n.t('{0} failed: {1}', name, title) : vscode.l10n.t('{0} has finished: {1}', name, title);
-    this.#show(sessionId, `${text} · ${link(vscode.l10n.t('Show'), 'parley.focusChat', [])}`);
+    this.#show(sessionId, `${text} · ${link(vscode.l10n.t('Open'), 'parley.focusChat', [])}`);
   }
 
   #show(id: AskId | SessionId, text: string): void {
@@ -116,7 +116,7 @@ class Notification implements Disposable {
 
 function askText(session: Session, ask: Ask): string {
   const name = plainText(session.agent.name);
-  const show = link(vscode.l10n.t('Show'), 'parley.showPending', [session.id, ask.id]);
+  const show = link(vscode.l10n.t('Open'), 'parley.showPending', [session.id, ask.id]);
   if (ask.kind === 'question') return `${name}: ${plainText(ask.title).slice(0, 200)} · ${show}`;
   const { action, subject, amount } = approvalHeading(ask, session);
   const shown = [

@@ -162,7 +162,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
     open: async ({ path: file, line }) => {
       const wanted = absolute(file, sessions);
       if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(sessions, id).store.now, wanted))) {
-        throw new Error(vscode.l10n.t('{0} is outside the workspace.', file));
+        throw new Error(vscode.l10n.t('{0} (outside the workspace)', file));
       }
       if (line === undefined) await openAtChange(wanted, await deps.changes.firstLine(wanted));
       else await reveal(wanted, line);

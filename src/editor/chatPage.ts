@@ -4,12 +4,13 @@ import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { ToView } from '../bridge/contract.ts';
 import type { ChatLinkDeps, ChatPage } from './chatLink.ts';
+import { viewStrings } from './commandTitle.ts';
 
 /** A container of the chat's page: the view in the side bar, or an editor tab. */
 export type PageHost = vscode.WebviewView | vscode.WebviewPanel;
 
 export function helloMessage(): ReturnType<ChatLinkDeps['hello']> {
-  return { type: 'hello', strings: vscode.l10n.bundle ?? {}, language: vscode.env.language, trusted: vscode.workspace.isTrusted };
+  return { type: 'hello', strings: viewStrings(), language: vscode.env.language, trusted: vscode.workspace.isTrusted };
 }
 
 /** The page in a host. `loadPage` loads it, once there is a listener. */

@@ -9,6 +9,7 @@ import { titleOf } from '../session/select.ts';
 import type { Change } from '../session/store.ts';
 import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
 import { helloMessage, loadPage, pageOf } from './chatPage.ts';
+import { commandTitle } from './commandTitle.ts';
 
 const PANEL_TYPE = 'parley.session';
 
@@ -228,7 +229,7 @@ function answersIn(desk: PanelDesk, answers: ChatLinkDeps['answers'], sessions: 
 
 function nameTab(panel: vscode.WebviewPanel, desk: PanelDesk): void {
   const session = desk.active === undefined ? undefined : desk.get(desk.active);
-  panel.title = (session && titleOf(session.store.now, 40)) || vscode.l10n.t('New session');
+  panel.title = (session && titleOf(session.store.now, 40)) || commandTitle('newSession');
 }
 
 function namesIt(type: string): boolean {

@@ -13,6 +13,7 @@ import type { Approvals } from './approvals/approvals.ts';
 import type { Rules } from './approvals/rules.ts';
 import type { Chat } from './chat.ts';
 import type { ChatPanels, FrontDesk } from './chatPanels.ts';
+import { commandTitle } from './commandTitle.ts';
 import { configureModel } from './configureModel.ts';
 import { fileContents, selectionContent } from './context.ts';
 import { editorCommands } from './editorActions.ts';
@@ -200,7 +201,7 @@ async function copyText(text: string | undefined): Promise<void> {
 
 function approvalCommands(deps: CommandDeps) {
   const { approvals, review, rules, inputs } = deps;
-  const nothingWaits = () => void vscode.window.showInformationMessage(vscode.l10n.t('Nothing waits for your approval.'));
+  const nothingWaits = () => void vscode.window.showInformationMessage(`${commandTitle('showPending')}: ${vscode.l10n.t('Nothing found')}`);
   const askInFront = (uri: unknown) => {
     const subject = review.subjectOf(uri);
     return subject && subject.kind !== 'turn' ? subject : undefined;
@@ -318,7 +319,7 @@ function settingsCommands(deps: CommandDeps) {
       const on = !output.tracing;
       await setTrace(on);
       if (on) output.showProtocol();
-      else void vscode.window.showInformationMessage(vscode.l10n.t('The protocol log is off.'));
+      else void vscode.window.showInformationMessage(`${commandTitle('toggleTrace')}: ${vscode.l10n.t('off')}`);
     },
     'parley.openWalkthrough': () => vscode.commands.executeCommand('workbench.action.openWalkthrough', `${extensionId}#start`, false),
   } satisfies Commands;

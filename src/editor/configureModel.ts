@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { ModelLine } from '../bridge/contract.ts';
+import { commandTitle } from './commandTitle.ts';
 import { type Endpoint, endpoints, runningEndpoint } from './endpoints.ts';
 import { listModels } from './models.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
@@ -70,7 +71,11 @@ async function pickEndpoint(inputs: ConfigureInputs, now: ModelSettings): Promis
       [
         ...rows,
         { label: vscode.l10n.t('Another OpenAI-compatible endpoint…'), description: now.baseUrl, value: 'custom' },
-        { label: vscode.l10n.t('No model: use the offline guide'), value: 'none' },
+        {
+          label: vscode.l10n.t('No model'),
+          detail: vscode.l10n.t('The built-in guide follows fixed rules: it searches, edits and runs commands.'),
+          value: 'none',
+        },
       ],
       { title: title(), placeholder: vscode.l10n.t('Search'), step: 1 },
     );
@@ -159,7 +164,7 @@ async function askName(
         })),
         { label: `$(edit) ${vscode.l10n.t('Other…')}`, alwaysShow: true, value: byHand },
       ],
-      { title: title(), placeholder: vscode.l10n.t('Which model?'), step: 3, back },
+      { title: title(), placeholder: vscode.l10n.t('Model'), step: 3, back },
     );
     if (chosen === undefined) return undefined;
     if (chosen === back) return BACK;
@@ -173,7 +178,7 @@ async function askName(
     prompt:
       listed instanceof Error
         ? vscode.l10n.t('{0} did not list its models. {1} You can type the name of one.', draft.name, listed.message)
-        : vscode.l10n.t('Which model?'),
+        : vscode.l10n.t('Model'),
     check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
   });
   if (typed === undefined) return undefined;
@@ -181,7 +186,7 @@ async function askName(
 }
 
 function title(): string {
-  return vscode.l10n.t('Configure Model');
+  return commandTitle('configureModel');
 }
 
 function isAddress(text: string): boolean {

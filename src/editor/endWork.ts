@@ -18,19 +18,15 @@ export async function closeSession(sessions: Pick<Sessions, 'close'>, session: H
 /** Restarts the agent. Asks the user first while it works, unless they have stopped it already and it keeps working. */
 export async function restartAgent(session: HostedSession & Pick<LiveSession, 'restart'>, ask = warn): Promise<void> {
   const stopped = runningTurn(session.store.now)?.stopping === true;
-  if (stopped || (await mayEnd(session, vscode.l10n.t('Restart agent'), ask))) await session.restart();
+  if (stopped || (await mayEnd(session, commandTitle('restartAgent'), ask))) await session.restart();
 }
 
 async function mayEnd({ store }: HostedSession, action: string, ask: Warn): Promise<boolean> {
   const { now } = store;
   const background = now.background ?? [];
   if (now.link.state === 'closed' || (!isBusy(now) && background.length === 0)) return true;
-  const text = isBusy(now)
-    ? vscode.l10n.t('{0} is at work. What it is doing is interrupted.', now.agent.name)
-    : vscode.l10n.t(
-        '{0} still works in the background: {1}. That may be stopped.',
-        now.agent.name,
-        background.map((one) => one.text).join(', '),
-      );
+  const names = background.map((one) => one.text).join(', ');
+  const working = vscode.l10n.t('{0} is at work. What it is doing is interrupted.', now.agent.name);
+  const text = isBusy(now) ? working : `${working} ${vscode.l10n.t('In the background: {0}', names)}`;
   return (await ask(text, action)) === action;
 }

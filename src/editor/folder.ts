@@ -20,7 +20,7 @@ export async function sessionFolder(inputs: QuickInputs, ask: boolean): Promise<
 
 /** Explains what is missing and offers a remedy. */
 export async function explainNoFolder(): Promise<void> {
-  const open = vscode.l10n.t('Open Folder…');
+  const open = vscode.l10n.t('Open');
   const choice = await vscode.window.showInformationMessage(vscode.l10n.t('An agent works in a folder. Open one first.'), open);
   if (choice === open) await vscode.commands.executeCommand('workbench.action.files.openFolder');
 }

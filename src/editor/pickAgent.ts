@@ -102,14 +102,18 @@ async function install(known: FoundAgent, agents: PickFrom, inputs: Pick<QuickIn
   if (!agreed) return undefined;
   const terminal = vscode.window.createTerminal({ name });
   terminal.show();
-  const options = { location: vscode.ProgressLocation.Notification, title: vscode.l10n.t('Installing {0}…', name), cancellable: true };
+  const options = {
+    location: vscode.ProgressLocation.Notification,
+    title: `${vscode.l10n.t('Install in Terminal')}: ${plainLabel(name)}`,
+    cancellable: true,
+  };
   const there = await vscode.window.withProgress(options, (_, token) => {
     const arrival = whenInstalled(known, agents, terminal, token);
     terminal.sendText(line);
     return arrival;
   });
   if (there) return agents.add(known.agent);
-  void vscode.window.showWarningMessage(vscode.l10n.t('{0} was not installed. The terminal says why.', name));
+  void vscode.window.showWarningMessage(`${plainLabel(name)}: ${vscode.l10n.t('Not installed')}`);
   return undefined;
 }
 

@@ -32,7 +32,7 @@ export async function switchSession(
   const active = sessions.active === undefined ? undefined : sessions.get(sessions.active);
   const remembered = active ? await rememberedBy(active, sessions) : [];
   const choices: Choice<Switch>[] = [{ label: `$(add) ${commandTitle('newSession')}`, value: { kind: 'new' } }, ...byDay(lines)];
-  if (active && remembered.length > 0) choices.push(heading(vscode.l10n.t('Remembered by {0}', active.store.now.agent.name)));
+  if (active && remembered.length > 0) choices.push(heading(active.store.now.agent.name));
   for (const past of remembered) {
     choices.push({
       label: plainLabel(past.title || past.key),
@@ -62,7 +62,7 @@ function byDay(lines: readonly SessionLine[]): readonly Choice<Switch>[] {
     if (label !== day) choices.push(heading(label));
     day = label;
     choices.push({
-      label: plainLabel(line.title || vscode.l10n.t('New session')),
+      label: plainLabel(line.title || commandTitle('newSession')),
       description: [stateWords(line), line.agent, fileWords(line), timeLabel(at, now, vscode.env.language)].filter(Boolean).join(' · '),
       value: { kind: 'session', id: line.id },
     });

@@ -10,6 +10,7 @@ import type { Session, SessionId } from '../session/model.ts';
 import { newSession } from '../session/reduce.ts';
 import { titleOf } from '../session/select.ts';
 import type { AgentHost, KnownLine } from './agentHost.ts';
+import { commandTitle } from './commandTitle.ts';
 import { sessionLine } from './sessionLine.ts';
 
 const PINS = 'parley.pinnedSessions';
@@ -75,7 +76,7 @@ export class SessionList {
   async remove(id: SessionId): Promise<void> {
     const { key, isOnlyThere, title } = await this.#inHost(id);
     const remove = vscode.l10n.t('Delete');
-    const text = vscode.l10n.t('Delete “{0}”? Files it changed stay as they are.', title || vscode.l10n.t('New session'));
+    const text = vscode.l10n.t('Delete “{0}”? Files it changed stay as they are.', title || commandTitle('newSession'));
     if ((await vscode.window.showWarningMessage(text, { modal: true }, remove)) !== remove) return;
     await this.pin(id, false);
     if (key !== undefined) await this.#host.order({ kind: 'delete', key });

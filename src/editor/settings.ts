@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { ApprovalRule } from '../session/policy.ts';
+import { commandTitle } from './commandTitle.ts';
 import type { QuickInputs } from './quickInputs.ts';
 
 /** Typed access to the configuration; nothing else calls getConfiguration. A value of the wrong type counts as not set. */
@@ -175,7 +176,7 @@ export async function openAllSettings(inputs: Pick<QuickInputs, 'pick'>, extensi
       { label: vscode.l10n.t('Agents and models of this machine'), value: 'machine' },
       { label: vscode.l10n.t('Approvals, following and log, for all machines'), value: 'user' },
     ],
-    { title: vscode.l10n.t('Open settings') },
+    { title: commandTitle('openSettings') },
   );
   if (page === 'machine') await openSettings(query);
   if (page === 'user') await vscode.commands.executeCommand('workbench.action.openSettings', query);

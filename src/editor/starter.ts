@@ -6,6 +6,7 @@ import type { SessionId } from '../session/model.ts';
 import { isBusy } from '../session/select.ts';
 import type { AgentHost } from './agentHost.ts';
 import { type Agents, BUNDLED_AGENT } from './agents.ts';
+import { commandTitle } from './commandTitle.ts';
 import { explainNoFolder, hasFolder, sessionFolder } from './folder.ts';
 import type { QuickInputs } from './quickInputs.ts';
 
@@ -115,7 +116,7 @@ export class Starter {
     const busy = running.filter((one) => isBusy(one.store.now));
     for (const session of running) if (!busy.includes(session)) void session.restart();
     if (busy.length === 0) return;
-    const restart = vscode.l10n.t('Restart agent');
+    const restart = commandTitle('restartAgent');
     const text = vscode.l10n.t('{0} is at work. What it is doing is interrupted.', vscode.l10n.t('Parley Agent'));
     if ((await vscode.window.showInformationMessage(text, restart)) !== restart) return;
     for (const session of busy) void session.restart();

@@ -41,7 +41,7 @@ function editHeading(ask: Approval, diffs: readonly Diff[], session: Pick<Sessio
   if (!first || ask.toolKind === 'move') return { action: askTitle(ask, session, '') };
   const amount = changeAmount(diffs);
   const counted = amount === '' ? {} : { amount };
-  if (files.length > 1) return { action: t('Edit {0} files', files.length), ...counted };
+  if (files.length > 1) return { action: t('Edit {0}', t('{0} {0|file|files}', files.length)), ...counted };
   const path = relativePath(first.path, session.cwd);
   const becomes = fileBecomes(first.diffs);
   if (becomes === 'deleted') return { action: t('Delete {0}', path), ...counted };

@@ -85,7 +85,9 @@ function wordsOf(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): C
   if (call.withdrawn && neverBegan(call)) return { ...wordsAbout(call, session, 'cancelled'), verb: t('Withdrawn') };
   if (decision?.kind === 'skipped') return { verb: t('Skipped'), thing: callTitle(call, session.cwd) };
   if (isPlan(call)) return planWords(call);
-  return wordsAbout(call, session, stageOf(call));
+  const stage = stageOf(call);
+  const words = wordsAbout(call, session, stage);
+  return stage === 'failed' && words.problem === undefined ? { ...words, problem: t('failed') } : words;
 }
 
 function wordsAbout(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>, stage: Stage): CallWords {
@@ -126,35 +128,35 @@ function planWords({ status, input }: ToolCall): CallWords {
 const READ: Readonly<Record<Stage, () => string>> = {
   running: () => t('Reading'),
   done: () => t('Read'),
-  failed: () => t('Could not read'),
+  failed: () => t('Reading'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
 const EDIT: Readonly<Record<Stage, () => string>> = {
   running: () => t('Editing'),
   done: () => t('Edited'),
-  failed: () => t('Could not edit'),
+  failed: () => t('Editing'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
 const DELETE: Readonly<Record<Stage, () => string>> = {
   running: () => t('Deleting'),
   done: () => t('Deleted'),
-  failed: () => t('Could not delete'),
+  failed: () => t('Deleting'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
 const SEARCH: Readonly<Record<Stage, () => string>> = {
   running: () => t('Searching for'),
   done: () => t('Searched for'),
-  failed: () => t('Could not search for'),
+  failed: () => t('Searching for'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
 const LOOK: Readonly<Record<Stage, () => string>> = {
   running: () => t('Looking up'),
   done: () => t('Looked up'),
-  failed: () => t('Could not look up'),
+  failed: () => t('Looking up'),
   rejected: () => t('Rejected'),
   cancelled: () => t('Stopped'),
 };
@@ -236,8 +238,7 @@ function listWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const place = relativePath(pathOf(call) ?? inputText(call, 'dir_path', 'directory') ?? cwd, cwd);
   const here = place === '.' || place === '' || place === cwd;
   const thing = here ? (cwd.split(/[\\/]/).findLast(Boolean) ?? cwd) : place;
-  const verb = stage === 'running' ? t('Listing') : stage === 'done' ? t('Listed') : READ[stage]();
-  return { verb, thing };
+  return { verb: READ[stage](), thing: here ? thing : `${thing}/` };
 }
 
 function editWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
@@ -372,7 +373,8 @@ function decisionText({ decision, status }: ToolCall): string | undefined {
   if (by === 'rule') return `${isRejected ? t('by your rule') : t('allowed by your rule')}${quoted(rule && coveredBy(rule))}`;
   if (isRejected) return `${t('by you')}${quoted(feedback)}`;
   if (effect === 'allow_once') return t('allowed by you');
-  if (effect === 'allow_always') return forSession(label) ? t('allowed by you for this session') : t('allowed by you from now on');
+  if (effect === 'allow_always')
+    return forSession(label) ? `${t('allowed by you')} · ${t('For this session')}` : `${t('allowed by you')}${quoted(label)}`;
   return `“${label}”`;
 }
 

@@ -102,12 +102,11 @@ function steersText(why: GuardReason | undefined): string {
     case 'agent':
       return t('Changes what agents are told');
     case 'build':
-      return t('Changes what build tools run');
     case 'versionControl':
     case 'editor':
     case 'shell':
     case 'automation':
-      return t('Changes what runs by itself');
+      return t('Changes what runs by itself or in builds');
     default:
       return t('Changes a guarded file');
   }

@@ -55,7 +55,7 @@ test(
   'a finished edit opens as a diff, and is taken back',
   inWindow(async ({ window, folder }) => {
     const { chat, diff } = window;
-    await chat.lastTurn.getByRole('button', { name: 'Open diff: src/main.ts' }).click();
+    await chat.lastTurn.getByRole('button', { name: 'Open Changes: src/main.ts' }).click();
     await diff.compared();
     assert.ok((await diff.original()).some((line) => line.includes("'Hello from Tally Notes'")));
     assert.ok((await diff.modified()).some((line) => line.includes("'Welcome from Tally Notes'")));

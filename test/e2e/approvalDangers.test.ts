@@ -14,7 +14,7 @@ const dangers: readonly (readonly [command: string, words: string])[] = [
   ['git push --force origin main', 'Replaces or deletes history on the server'],
   ['npm publish', 'Publishes or deploys'],
   ['dd if=/dev/zero of=disk.img', 'Overwrites a file or disk'],
-  ['crontab jobs', 'Changes what runs by itself'],
+  ['crontab jobs', 'Changes what runs by itself or in builds'],
   ['eval "$X"', 'May run something else than it says'],
   [`python3 -c "import os; os.remove('a')"`, 'Runs code written in the command'],
 ];
@@ -64,7 +64,7 @@ test(
   inWindow(async ({ window }) => {
     const { pick, page, chat } = window;
     const lens = (name: string) => page.locator(`.codelens-decoration a[title^="${name}"]`);
-    for (const by of ['Reject', 'More answers']) {
+    for (const by of ['Reject', 'More Answers']) {
       await chat.composer.click();
       const answer = ask(run(`mouse-${by}`, 'rm -rf src'));
       await pick.focusedRow('Look first').waitFor();

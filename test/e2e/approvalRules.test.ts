@@ -61,7 +61,7 @@ test(
     for (const id of ['1', '2', '3', '4']) agent.update({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'completed' });
     finish();
     await chat.settled(chat.lastTurn);
-    await chat.lastTurn.getByText('1 allowed by rule').waitFor();
+    await chat.lastTurn.getByText('allowed by your rule: 1').waitFor();
     await window.pictures('rules/marked', ['dark', 'light', 'contrast']);
   }),
 );

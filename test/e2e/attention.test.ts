@@ -35,7 +35,7 @@ test(
     const answer = ask(run('3', 'sudo rm -rf build'));
     const toast = window.toast('sudo rm -rf build');
     await toast.waitFor();
-    assert.deepEqual(await toast.locator('.notification-list-item-message a').allTextContents(), ['Show']);
+    assert.deepEqual(await toast.locator('.notification-list-item-message a').allTextContents(), ['Open']);
     await window.goBehind(false);
     await toast.waitFor({ state: 'hidden' });
     await window.pick.answer('R');
@@ -62,7 +62,7 @@ test(
     await toast.waitFor();
     assert.equal(await window.toast('The store needs a name').count(), 0);
     await window.pictures('attention/finished', ['dark', 'light', 'contrast']);
-    await toast.locator('a', { hasText: 'Show' }).click();
+    await toast.locator('a', { hasText: 'Open' }).click();
     await window.chat.composer.and(window.chat.frame.locator(':focus')).waitFor();
   }),
 );

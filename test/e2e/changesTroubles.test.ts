@@ -37,7 +37,7 @@ test(
     renameSync(inFolder('lib'), inFolder('was'));
     writeFileSync(path.join(outside, 'c.txt'), 'lib/c.txt agent\nmore\n');
     symlinkSync(outside, inFolder('lib'));
-    await undo('lib/c.txt', 'lib/c.txt is outside the workspace.');
+    await undo('lib/c.txt', 'lib/c.txt (outside the workspace)');
     await window.pictures('review/trouble-link');
     assert.equal(readFileSync(path.join(outside, 'c.txt'), 'utf8'), 'lib/c.txt agent\nmore\n');
     assert.equal(read('was/c.txt'), 'lib/c.txt agent\n');
@@ -71,7 +71,7 @@ test(
     await window.openChat();
     await chat.exchange('change it outside');
     await chat.lastTurn.getByText('Not watched:').waitFor();
-    await chat.lastTurn.getByRole('button', { name: /^Open diff: .*beside\.txt/ }).click();
+    await chat.lastTurn.getByRole('button', { name: /^Open Changes: .*beside\.txt/ }).click();
     await window.diff.compared();
     await window.pictures('review/trouble-outside');
     await chat.lastTurn.getByRole('button', { name: /^Undo: .*beside\.txt/ }).click();

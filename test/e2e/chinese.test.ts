@@ -12,7 +12,7 @@ test(
   inWindow(async ({ window, folder }) => {
     const { chat, pick, diff, page } = window;
     await window.command('聚焦到聊天');
-    const composer = chat.frame.getByRole('textbox', { name: '给智能体的消息' });
+    const composer = chat.frame.getByRole('textbox', { name: /提问$/ });
     await composer.waitFor();
     assert.equal(await chat.frame.locator('html').getAttribute('lang'), 'zh-cn');
     await chat.frame.getByText('试试这些').waitFor();

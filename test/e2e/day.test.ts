@@ -80,7 +80,7 @@ test(
     await page.screenshot({ path: path.join(pictures, 'day-search.png') });
     // The buttons of a row show while the keyboard is in it.
     await press(window, 'Tab', chat.frame.locator('.session-button'));
-    await press(window, 'Tab', chat.frame.getByRole('button', { name: /^Export as Markdown: / }));
+    await press(window, 'Tab', chat.frame.getByRole('button', { name: /^Export Session as Markdown: / }));
     await page.keyboard.press('Enter');
     await page.locator('.tab.active', { hasText: '# About ink' }).waitFor();
     await page.locator('.view-line', { hasText: 'Buy ink' }).first().waitFor();

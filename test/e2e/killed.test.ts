@@ -22,7 +22,7 @@ test(
     assert.match((await chat.lastTurn.textContent()) ?? '', /Parley Agent ended: SIGKILL/, 'why, where it stays');
     assert.doesNotMatch((await chat.lastTurn.textContent()) ?? '', /--wire|parley-agent\.js/, 'without its command line');
     assert.equal(await chat.frame.locator('.banner').count(), 0, 'in one place');
-    assert.equal(await chat.lastTurn.getByRole('button', { name: 'Show log' }).count(), 1);
+    assert.equal(await chat.lastTurn.getByRole('button', { name: 'Show Log' }).count(), 1);
     assert.match((await chat.turns.first().textContent()) ?? '', /Buy ink/, 'the transcript is still there');
     assert.equal(await chat.composer.inputValue(), 'what I was about to say');
     await window.statusItem('Ended').waitFor();

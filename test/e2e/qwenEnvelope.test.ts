@@ -92,6 +92,6 @@ test(
     await page.keyboard.press('Escape');
     await chat.ask('End this session?').getByRole('button', { name: 'Yes' }).click();
     await chat.frame.getByText('The agent was stopped.').first().waitFor();
-    await chat.frame.getByText('Restart agent').waitFor();
+    await chat.frame.getByText('Restart Agent').waitFor();
   }),
 );

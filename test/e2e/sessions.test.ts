@@ -47,12 +47,12 @@ test(
     const at = (index: number) =>
       page.locator('iframe.webview.ready').nth(index).contentFrame().locator('iframe#active-frame').contentFrame();
     const titles = async () => Promise.all([0, 1].map(async (index) => (await at(index).locator('.title').textContent())?.trim()));
-    for (let tries = 0; !(await titles()).includes('New session'); tries += 1) {
+    for (let tries = 0; !(await titles()).includes('New Session'); tries += 1) {
       assert.ok(tries < 200, 'no new session');
       await page.waitForTimeout(100);
     }
     const inTab = at((await titles()).indexOf('About ink'));
-    const inSideBar = at((await titles()).indexOf('New session'));
+    const inSideBar = at((await titles()).indexOf('New Session'));
     for (const chat of [inSideBar, inTab]) {
       await chat.locator('.composer-text').click();
       await chat.locator('.composer-text').pressSequentially('replace "Hello" by "Welcome" in src/main.ts');

@@ -189,7 +189,7 @@ test(
     await chat.frame.getByText(/Trying again \(2 of 3\): RateLimit 429 \(4 s\)/).waitFor();
     assert.equal(await chat.frame.getByText('This half will be taken').count(), 0);
     await chat.frame.getByText('A hook (PreToolUse) blocked Shell: no deploys on Fridays').waitFor();
-    await chat.frame.getByTitle('1 in the background').waitFor();
+    await chat.frame.getByTitle('In the background: 1').waitFor();
     await chat.frame.getByRole('meter', { name: 'Context 42 % full' }).waitFor();
     await chat
       .call(/Agent: Find the callers/)
@@ -215,7 +215,7 @@ test(
     const { page } = window;
     await window.command('Parley: Close Session');
     await window.command('Notifications: Show Notifications');
-    await window.notification('still works in the background: npm run watch').waitFor();
+    await window.notification('In the background: npm run watch').waitFor();
     await window.pictures('wire-close');
     await page.keyboard.press('Escape');
     await window.chat.frame.getByText('With your word in mind: all done.').waitFor();
@@ -228,7 +228,7 @@ test(
     const { pick, chat } = window;
     await window.command('Parley: Switch Session');
     await pick.row('rename the parser').waitFor();
-    await pick.box.getByText('Remembered by Kimi').first().waitFor();
+    await pick.box.getByText('Kimi', { exact: true }).first().waitFor();
     await window.pictures('wire-sessions');
     await pick.choose('rename the parser');
     await chat.composer.waitFor();

@@ -134,7 +134,7 @@ describe('conversations an agent keeps', () => {
       return action;
     };
     await signOut(idle.session, [busy.session], press);
-    assert.match(said[0] ?? '', /At work, and stopped first: Fix it$/);
+    assert.match(said[0] ?? '', /Fix it is at work\. What it is doing is interrupted\.$/);
     assert.equal(said[1], 'Sign Out of Agent');
     assert.deepEqual([idle.asked, busy.asked], [['signOut'], ['cancel', 'signOut']]);
     deaf.begin();

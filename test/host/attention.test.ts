@@ -56,7 +56,7 @@ describe('notifications while the window is in the background', () => {
     await settled(() => open().length === 1);
     assert.match(
       open()[0] ?? '',
-      /^Agent a: Run in terminal: npm test · \[Allow once\]\(command:parley\.decide\?\S+\) · \[Reject\]\(command:\S+\) · \[Show\]/,
+      /^Agent a: Run in terminal: npm test · \[Allow once\]\(command:parley\.decide\?\S+\) · \[Reject\]\(command:\S+\) · \[Open\]/,
     );
     desk.close('1');
     await settled(() => open().length === 0);
@@ -68,7 +68,7 @@ describe('notifications while the window is in the background', () => {
     desk.open({ ...command('3'), detail: { type: 'edit', diffs: [{ path: '/project/a', before: 'a', after: 'b' }] }, options });
     desk.open(question('4', []));
     await settled(() => open().length === 4);
-    for (const text of open()) assert.deepEqual(text.match(/\[[^\]]*\]\(command:[\w.]*/g), ['[Show](command:parley.showPending']);
+    for (const text of open()) assert.deepEqual(text.match(/\[[^\]]*\]\(command:[\w.]*/g), ['[Open](command:parley.showPending']);
   });
 
   it('words of an agent make no link', async () => {

@@ -65,7 +65,7 @@ describe('configuring a model', () => {
 
   it('a server on this computer is not asked for a key: its models are the next question', async () => {
     const asked = await through(['large'], { name: 'Local', baseUrl: `${baseUrl}/open`, needsKey: false });
-    assert.deepEqual(asked, ['Which model?']);
+    assert.deepEqual(asked, ['Model']);
     assert.deepEqual(modelSettings(), { baseUrl: `${baseUrl}/open`, name: 'large' });
   });
 
@@ -78,7 +78,7 @@ describe('configuring a model', () => {
 
   it('every step has a way back, and leaving it stores nothing', async () => {
     const asked = await through([custom, `${baseUrl}/v1`, 'right', GO_BACK, GO_BACK, LEAVE]);
-    assert.deepEqual(asked.slice(3), ['Which model?', asked[2], 'Search']);
+    assert.deepEqual(asked.slice(3), ['Model', asked[2], 'Search']);
     assert.deepEqual([key, modelSettings().name], [undefined, '']);
   });
 

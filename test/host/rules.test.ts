@@ -152,7 +152,7 @@ describe('approval rules', () => {
       'Allow: all edits in this workspace · For this session',
       'Allow: npm test · In this workspace · with Agent a',
       'Agent a: Always allow make · the agent decides how far',
-      'Open settings · parley.approvals.rules',
+      'Open Settings · parley.approvals.rules',
     ]);
     assert.deepEqual(told, ['Remove the rule “Allow: npm test”?']);
     assert.deepEqual(store.of('none'), []);

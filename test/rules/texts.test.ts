@@ -9,6 +9,9 @@ const chinese = texts('package.nls.zh-cn.json');
 const bundle = texts('l10n/bundle.l10n.json');
 const chineseBundle = texts('l10n/bundle.l10n.zh-cn.json');
 
+/** Texts of the language bundle. It may only fall. */
+const MOST_TEXTS = 450;
+
 const missing = (wanted: Iterable<string>, table: object): readonly string[] => [...wanted].filter((key) => !(key in table));
 /** Placeholders of a text, sorted: `{0}`, `{name}`. */
 const holes = (text: string): string => (text.match(/\{\w+\}/g) ?? []).sort().join(' ');
@@ -45,6 +48,24 @@ test('every text of the code is there in both languages, and none is unused', ()
     missing(Object.keys({ ...bundle, ...chineseBundle }), Object.fromEntries([...used].map((key) => [key, 1]))),
     [],
     'unused',
+  );
+});
+
+test('the language bundle is small', (t) => {
+  const count = Object.keys(bundle).length;
+  t.diagnostic(`${count} texts`);
+  assert.ok(count <= MOST_TEXTS, `${count} texts: join near-equal ones, and take titles of commands from the manifest`);
+});
+
+test('a title of a command that the view repeats is one of the manifest', () => {
+  const titles = new Set(Object.entries(english).flatMap(([key, text]) => (key.startsWith('command.') ? [text.replace(/…$/, '')] : [])));
+  const repeated = sourcesUnder('webview').flatMap(({ code }) =>
+    [...code.matchAll(/\bcommandTitle\('([^']+)'\)/g)].map((match) => match[1] ?? ''),
+  );
+  assert.ok(repeated.length > 0);
+  assert.deepEqual(
+    repeated.filter((title) => !titles.has(title)),
+    [],
   );
 });
 

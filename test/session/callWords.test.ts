@@ -35,10 +35,10 @@ test('raw tool names become words', () => {
 test('a listed folder has words of its own and folds with what was read; a plan says how far it is', () => {
   const list = (input: unknown, change: Partial<ToolCall> = {}) =>
     call({ kind: 'read', name: 'ListDirectory', title: 'ListDirectory: .', input, ...change });
-  assert.equal(said(list({})), 'Listed w');
-  assert.equal(said(list({ path: '/w/src' })), 'Listed src');
-  assert.equal(said(list({ path: 'src' }, { status: 'running' })), 'Listing src');
-  assert.equal(said(list({ path: '/w/src' }, { status: 'failed' })), 'Could not read src');
+  assert.equal(said(list({})), 'Read w');
+  assert.equal(said(list({ path: '/w/src' })), 'Read src/');
+  assert.equal(said(list({ path: 'src' }, { status: 'running' })), 'Reading src/');
+  assert.equal(said(list({ path: '/w/src' }, { status: 'failed' })), 'Reading src/ failed');
   assert.equal(callGroup(list({}), session()), 'read');
   const todos = [{ title: 'a', status: 'done' }, { title: 'b', status: 'pending' }, 7];
   assert.equal(callWords(call({ kind: 'think', name: 'SetTodoList', input: { todos } }), session()).result, '1/3');
@@ -135,7 +135,7 @@ test('the editor tools of Parley have words under whichever name an agent lists 
   assert.equal(said(call({ name: 'mcp__parley__get_diagnostics', status: 'running' })), 'Looking up Problems');
   assert.equal(
     said(call({ name: 'tool', title: 'find_references (parley MCP Server)', status: 'failed', input })),
-    'Could not look up references in src/a.ts',
+    'Looking up references in src/a.ts failed',
   );
   assert.equal(said(call({ name: 'show_diff', input })), 'Opened src/a.ts');
   assert.equal(callGroup(call({ name: 'get_selection' }), session()), 'search');
@@ -149,8 +149,8 @@ test('a tool of a server reads the same, whichever way an agent names it', () =>
 
 test('an answer that lasts says how long, as far as the agent does', () => {
   const decided = (label: string) => said(call({ decision: { kind: 'approval', by: 'user', effect: 'allow_always', label } }));
-  assert.match(decided('Allow for this session'), /allowed by you for this session$/);
-  assert.match(decided('Allow for all future sessions'), /allowed by you from now on$/);
+  assert.match(decided('Allow for this session'), /allowed by you · For this session$/);
+  assert.match(decided('Allow for all future sessions'), /allowed by you “Allow for all future sessions”$/);
 });
 
 test('a search says how much it found, where the output can be read', () => {

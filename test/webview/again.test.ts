@@ -18,7 +18,7 @@ function session(offers: { edit?: true }): Session {
 const button = (stage: Stage, label: string, at = 0) =>
   [...stage.root.querySelectorAll<HTMLButtonElement>(`button[aria-label="${label}"]`)][at];
 const EDIT = 'Edit this message and send it again';
-const AGAIN = 'Send this message again';
+const AGAIN = 'Try again';
 const intents = (stage: Stage) => stage.sent.flatMap((message) => (message.type === 'intent' ? [message.intent] : []));
 
 test('another answer is asked for by the last turn only, with the same words', async () => {
@@ -56,7 +56,7 @@ test('an edit whose turn is gone is none any more, and only the last turn can be
     { type: 'turn.ended', turnId: 'three', at: 4, status: 'failed', error: { message: 'no', next: ['retry', 'showLog'] } },
   );
   const labels = () => [...stage.root.querySelectorAll('.fault vscode-button')].map((one) => one.textContent?.trim());
-  assert.deepEqual(labels(), ['Try again', 'Show log']);
+  assert.deepEqual(labels(), ['Try again', 'Show Log']);
   button(stage, EDIT, 2)?.click();
   await stage.settle();
   assert.ok(stage.root.querySelector('.editing'));
@@ -64,7 +64,7 @@ test('an edit whose turn is gone is none any more, and only the last turn can be
     { type: 'turn.started', turnId: 'four', at: 5, prompt: [{ type: 'text', text: 'y' }] },
     { type: 'turn.ended', turnId: 'four', at: 6, status: 'done' },
   );
-  assert.deepEqual(labels(), ['Show log']);
+  assert.deepEqual(labels(), ['Show Log']);
   await stage.happen({ type: 'turns.removed', from: 'three' });
   assert.equal(stage.root.querySelector('.editing'), null);
   button(stage, 'Send')?.click();
@@ -77,7 +77,7 @@ test('with an agent that takes nothing back, every message can still be edited a
   const stage = await Stage.open(session({}));
   await stage.press('Edit this message and send it again', '[data-turn=one]');
   assert.equal(stage.root.querySelector<HTMLTextAreaElement>('.composer-text')?.value, 'say one');
-  await stage.press('Send this message again', '[data-turn=one]');
+  await stage.press('Try again', '[data-turn=one]');
   button(stage, 'Send')?.click();
   const sent = intents(stage).map((intent) => intent.type === 'prompt' && [intent.content, intent.replaces]);
   assert.deepEqual(
@@ -104,11 +104,11 @@ test('with any agent the last message can be sent again, and an answer is copied
   const copied: string[] = [];
   const clipboard = { writeText: async (text: string) => void copied.push(text) };
   Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { clipboard } });
-  button(stage, 'Copy as Markdown')?.click();
+  button(stage, 'Copy Answer as Markdown')?.click();
   button(stage, 'Copy as text')?.click();
-  button(stage, 'Copy this message', 2)?.click();
+  button(stage, 'Copy Message', 2)?.click();
   assert.deepEqual(copied, ['It is **done**.', 'It is done.', 'x']);
-  button(stage, 'Send this message again', 2)?.click();
+  button(stage, 'Try again', 2)?.click();
   const [intent] = intents(stage);
   assert.ok(intent?.type === 'prompt');
   assert.deepEqual([intent.content, intent.replaces], [[{ type: 'text', text: 'x' }], undefined]);
@@ -131,11 +131,11 @@ test('below a turn stands what it took; files are brought back and the session i
   ];
   const plain = await Stage.open(page({ turns }));
   assert.equal(plain.text('[data-turn=two] .sum .num'), '12 s · Ran 1 command · 4.1k tokens · $0.25');
-  assert.equal(button(plain, 'Go on in a copy of this session'), undefined);
+  assert.equal(button(plain, 'Copy Session'), undefined);
   await plain.press('Restore Files', '[data-turn=one]');
   assert.deepEqual(plain.calls('restoreFiles'), [{ sessionId: 's1', turnId: 'one' }]);
   const copies = await Stage.open(page({ turns: [turn({ id: 'one' })], link: { state: 'ready', offers: { fork: true } } }));
-  await copies.press('Go on in a copy of this session');
+  await copies.press('Copy Session');
   assert.deepEqual(copies.calls('copySession'), [{ sessionId: 's1' }]);
   const branches = await Stage.open(
     page({ turns: [turn({ id: 'one' }), turn({ id: 'two' })], link: { state: 'ready', offers: { edit: true } } }),

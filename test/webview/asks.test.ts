@@ -37,7 +37,7 @@ test('the buttons stand in one order for every agent, and letters move the focus
   const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
   assert.deepEqual(
     stage.all('.answers button').map((one) => one.getAttribute('aria-label') ?? one.textContent?.trim()),
-    ['Allow', 'More answers', 'Reject', 'Feedback'],
+    ['Allow', 'More Answers', 'Reject', 'Feedback'],
   );
   const key = async (letter: string) => {
     stage.find('.ask').dispatchEvent(new window.KeyboardEvent('keydown', { key: letter, bubbles: true, cancelable: true }) as never);
@@ -100,7 +100,7 @@ test('the wider answers of ours go to the host, which knows the rules', async ()
   const stage = await Stage.open(
     session({ ...running, asks: [{ ...command, detail: { type: 'command', command: 'npm test' }, options }] }),
   );
-  await stage.press('More answers');
+  await stage.press('More Answers');
   const items = stage.all('[role=menuitem]');
   assert.deepEqual(
     items.map((one) => one.textContent?.replace(/\s+/g, ' ').trim()),
@@ -120,7 +120,7 @@ test('an option is answered by its id, even when two are called the same', async
   ] as const;
   const detail = { type: 'command', command: 'ls' } as const;
   const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
-  await stage.press('More answers');
+  await stage.press('More Answers');
   stage.find('[data-option=y]').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'y' } }]);
 });
@@ -156,7 +156,7 @@ test('several hunks of one file are one card with one sum', async () => {
       head.textContent
         ?.replace(/\s+/g, ' ')
         .trim()
-        .replace(/ Open diff$/, ''),
+        .replace(/ Open Changes$/, ''),
     ),
     ['/w/a.ts +2 −2', '/w/b.ts new +1'],
   );
@@ -340,7 +340,7 @@ test('an edit shows its lines and opens in the editor', async () => {
   assert.equal(stage.text('.counts'), '+2 −1');
   assert.equal(stage.all('.l[data-s="+"]').length, 2);
   assert.equal(stage.text('.l[data-s="+"] .changed'), '= 8080');
-  await stage.press('Open diff', '.ask');
+  await stage.press('Open Changes', '.ask');
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', askId: 'a2' }]);
 });
 

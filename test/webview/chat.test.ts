@@ -26,7 +26,7 @@ test('marks that turn the reading direction are written out in titles, notices, 
 test('a picture without content says so', async () => {
   const content = { type: 'image', mime: 'image/png', data: '' } as const;
   const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'content', id: 'c', content }] })] }));
-  assert.match(stage.text('.answer'), /An image without content/);
+  assert.match(stage.text('.answer'), /Image/);
   assert.equal(stage.all('img').length, 0);
 });
 
@@ -44,7 +44,7 @@ test('a call says what it does and what came of it in words, not by colour alone
     pending: 'Reading src/a.ts',
     running: 'Reading src/a.ts',
     done: 'Read src/a.ts',
-    failed: 'Could not read src/a.ts',
+    failed: 'Reading src/a.ts',
     rejected: 'Rejected src/a.ts',
     cancelled: 'Stopped src/a.ts',
   } as const;
@@ -53,6 +53,10 @@ test('a call says what it does and what came of it in words, not by colour alone
       session({ turns: [turn({ status: 'running', parts: [callPart({ status: status as keyof typeof words })] })] }),
     );
     assert.equal(stage.text('.call-title'), word);
+    assert.deepEqual(
+      stage.all('.aside.bad').map((one) => one.textContent),
+      status === 'failed' ? ['failed'] : [],
+    );
   }
 });
 
@@ -217,7 +221,7 @@ test('changed files are listed after the turn; taking back asks once more', asyn
   assert.deepEqual(stage.calls('settleFile'), []);
   await stage.press('Undo');
   assert.deepEqual(stage.calls('settleFile'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/src/server.ts', how: 'undo' }]);
-  await stage.press('Open diff: docs/port.md');
+  await stage.press('Open Changes: docs/port.md');
   assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', turnId: 't1', path: '/code/sample/docs/port.md' }]);
 });
 
@@ -266,7 +270,7 @@ test('what the agent was told beside a message is one line below it, which unfol
 
 test('an error says what to do next; a link that ended says why', async () => {
   const stage = await Stage.open(sessions.everything);
-  await stage.press('Show log');
+  await stage.press('Show Log');
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'showLog' }]);
   const closed = await Stage.open(sessions.closed);
   assert.match(closed.text('.banner'), /ended: exit 1/);
@@ -298,7 +302,7 @@ test('a turn that broke off with its agent says why and what helps, in one place
     at: 2,
   });
   assert.match(stage.text('[data-turn=t1]'), /exit code 53/);
-  assert.deepEqual([stage.all('.banner').length, cures()], [0, ['Try again', 'Show log']]);
+  assert.deepEqual([stage.all('.banner').length, cures()], [0, ['Try again', 'Show Log']]);
   const [detail] = stage.all('.fault details');
   detail?.setAttribute('open', '');
   detail?.dispatchEvent(new Event('toggle'));
@@ -333,7 +337,7 @@ test('an earlier conversation that is told is not said aloud, turn by turn', asy
   await stage.happen(...told('old1'));
   assert.equal(stage.text('[role=status]'), '');
   await stage.happen(...told('old2'), { type: 'link.ready', agent: { protocol: 'p', name: 'Kimi' }, offers: {} }, ...told('new'));
-  assert.match(stage.text('[role=status]'), /^\S.* is ready\. The agent has answered\.$/);
+  assert.match(stage.text('[role=status]'), /^\S.* is ready\. \S.*: Done$/);
 });
 
 test('the end of a turn is said aloud, the words that stream in are not', async () => {
@@ -341,7 +345,7 @@ test('the end of a turn is said aloud, the words that stream in are not', async 
   await stage.happen({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'Many words' });
   assert.equal(stage.text('[role=status]'), '');
   await stage.happen({ type: 'turn.ended', turnId: 't1', at: 1, status: 'done' });
-  assert.equal(stage.text('[role=status]'), 'The agent has answered.');
+  assert.equal(stage.text('[role=status]').replace(/^\S.*: /, ''), 'Done');
   await stage.happen({ type: 'turn.started', turnId: 't2', at: 2, prompt: [{ type: 'text', text: 'And?' }] });
   assert.equal(stage.text('[role=status]'), '');
 });
@@ -354,7 +358,7 @@ test('without trust nothing can be started but the way to it', async () => {
 });
 
 test('texts come in the language that the host sends', async () => {
-  const stage = await Stage.open(undefined, { strings: { 'New session': '新会话', Send: '发送' } });
+  const stage = await Stage.open(undefined, { strings: { 'New Session': '新会话', Send: '发送' } });
   assert.equal(stage.text('.title'), '新会话');
   assert.equal(stage.find('.send').getAttribute('aria-label'), '发送');
   await Stage.open(undefined);
@@ -405,7 +409,7 @@ test('no script, handler or picture from elsewhere gets into the page from a ses
 
 test('how full the context is, from a share alone, and what runs in the background', async () => {
   const stage = await Stage.open(session({ usage: { share: 0.421 }, background: [{ id: 'b', text: 'npm run build' }] }));
-  assert.match(stage.text('.composer-choices'), /1 in the background/);
+  assert.match(stage.text('.composer-choices'), /In the background: 1/);
   const meter = stage.find('.composer-bar [role=meter]');
   assert.deepEqual([meter.getAttribute('aria-valuenow'), meter.getAttribute('aria-label')], ['42', 'Context 42 % full']);
 });
@@ -581,8 +585,8 @@ test('the line above the composer has a clock, tells silence from work, and offe
   t.mock.timers.tick(29_000);
   assert.equal(stage.text('.strip-line'), 'Thinking 0:36');
   t.mock.timers.tick(11_000);
-  assert.equal(stage.text('.strip-line'), 'Silent for 40 s 0:47Restart agent');
-  await stage.press('Restart agent', '.strip-line');
+  assert.equal(stage.text('.strip-line'), 'Silent for 40 s 0:47Restart Agent');
+  await stage.press('Restart Agent', '.strip-line');
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'restart' }]);
   await stage.happen({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'So' });
   assert.equal(stage.text('.strip-line'), 'Working 0:47');
@@ -678,7 +682,7 @@ test('the end of a turn says how many calls a rule has allowed', async () => {
     callPart({ id: 'd', kind: 'execute', decision: { ...allowed, effect: 'reject_once' } }),
   ];
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
-  assert.match(stage.text('.sum'), /2 allowed by rule/);
+  assert.match(stage.text('.sum'), /allowed by your rule: 2/);
 });
 
 test('an output that an agent tells twice in the same words is shown once', async () => {
@@ -814,7 +818,7 @@ test('the row of a call says who decided; what was rejected is folded and not co
   const parts = [...calls, refused].flatMap((part, at) => [part, textPart('Then', `p${at}`)]);
   const stage = await Stage.open(session({ turns: [turn({ parts })] }));
   const said = (part: string) => stage.all('.decided').map((one) => (one.querySelector(part) ?? one).textContent?.trim());
-  assert.deepEqual(said('.in-full'), ['allowed by you', 'allowed by your rule', 'allowed by you from now on', 'by you']);
+  assert.deepEqual(said('.in-full'), ['allowed by you', 'allowed by your rule', 'allowed by you', 'by you']);
   assert.deepEqual(said('.in-short'), ['by you', 'by your rule', 'by you', 'by you']);
   assert.equal(stage.all('.call-toggle').at(-1)?.getAttribute('aria-expanded'), 'false');
   assert.match(stage.text('.sum'), /Ran 3 commands/);

@@ -122,11 +122,11 @@ test('a session is renamed, pinned, exported, opened in a tab and deleted from i
     { sessionId: 's3', on: true },
     { sessionId: 's9', on: false },
   ]);
-  await stage.press('Export as Markdown: Broken');
+  await stage.press('Export Session as Markdown: Broken');
   await stage.press('Delete: Broken');
   assert.deepEqual(stage.calls('exportSession'), [{ sessionId: 's3' }]);
   assert.deepEqual(stage.calls('deleteSession'), [{ sessionId: 's3' }]);
-  await stage.press('Open in editor: Broken');
+  await stage.press('Open Session in Editor: Broken');
   assert.deepEqual(stage.calls('openInEditor'), [{ sessionId: 's3' }]);
 });
 

@@ -11,7 +11,7 @@ import { shownDiffs } from '../../src/session/proposal.ts';
 import { byPath, type ChangedFile, longNames, relativePath } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
-import { t } from '../strings.ts';
+import { commandTitle, t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { askerView } from './asker.ts';
@@ -63,7 +63,7 @@ function amountView(ask: Approval, amount: string | undefined): TemplateResult |
 
 function openDiffView(view: View, ask: Approval): TemplateResult | typeof nothing {
   if (ask.detail.type !== 'edit') return nothing;
-  const label = t('Open diff');
+  const label = commandTitle('Open Changes');
   return html`<button class="icon-button" type="button" title="${label} (D)" aria-label=${label} data-letter="D"
     @click=${() => view.act.review({ askId: ask.id })}>${iconOf('open')}</button>`;
 }
@@ -73,7 +73,7 @@ function risksView(dangers: readonly Danger[], { detail }: Approval): TemplateRe
   const long = detail.type === 'command' && detail.command.length > IN_SIGHT ? detail.command : undefined;
   const part = ({ at }: Danger) =>
     long === undefined || !at ? nothing : html`: <code dir="ltr"><bdi>${visible(excerptOf(long, at, EXCERPT))}</bdi></code>`;
-  return html`<ul class="risks" aria-label=${t('Risks')}>${dangers.map((one) => html`<li>${iconOf('warning')}<span>${dangerText(one)}${part(one)}</span></li>`)}</ul>`;
+  return html`<ul class="risks" aria-label=${t('Warning')}>${dangers.map((one) => html`<li>${iconOf('warning')}<span>${dangerText(one)}${part(one)}</span></li>`)}</ul>`;
 }
 
 /** The full texts that the heading and the buttons truncate. */
@@ -133,7 +133,7 @@ function fileView(view: View, ask: Approval, file: ChangedFile, key: string, alo
     ${
       alone
         ? nothing
-        : html`<div class="diff-head"><button class="path-button" type="button" title=${t('Open diff')} @click=${open}><bdi>${visible(path)}</bdi></button>
+        : html`<div class="diff-head"><button class="path-button" type="button" title=${commandTitle('Open Changes')} @click=${open}><bdi>${visible(path)}</bdi></button>
             ${file.diffs[0]?.before === null && !file.diffs[0].summary ? html`<span class="tag">${t('new')}</span>` : nothing}
             ${file.diffs.at(-1)?.after === null && !file.diffs.at(-1)?.summary ? html`<span class="tag">${t('deleted')}</span>` : nothing}
             ${counts(file.diffs)}</div>`
@@ -173,7 +173,7 @@ function withMarks(text: string, marks: readonly { readonly from: number; readon
 }
 
 function commandEditor(view: View, ask: Approval, value: string): TemplateResult {
-  return html`<label class="plain-field"><span class="faint">${t('Change the command before it runs')}</span>
+  return html`<label class="plain-field"><span class="faint">${t('Edit')}</span>
     <textarea class="text-field" rows="1" .value=${value} @input=${(event: Event) => keep(view, ask, EDITED, (event.target as HTMLTextAreaElement).value)}></textarea></label>`;
 }
 
@@ -189,7 +189,7 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
   const short = once && once.label === t('Allow once') && !grave ? t('Allow') : undefined;
   const button = (one: ApprovalAnswer, label?: string, look = 'button') => answerButton(view, ask, one, label, look);
   const arrow = html`<button class="button ${once && !grave ? 'primary' : ''} arrow" type="button" id=${menuId(ask)} aria-haspopup="menu" aria-expanded=${String(menuOpen)}
-    title=${t('More answers')} aria-label=${t('More answers')} @click=${() => view.act.unfold(menuKey, !menuOpen)}>${iconOf('down')}</button>`;
+    title=${commandTitle('More Answers')} aria-label=${commandTitle('More Answers')} @click=${() => view.act.unfold(menuKey, !menuOpen)}>${iconOf('down')}</button>`;
   return html`<div class="answers">
       ${
         once
@@ -239,7 +239,7 @@ function menuView(view: View, ask: Approval, answers: readonly ApprovalAnswer[])
     event.preventDefault();
     event.stopPropagation();
   };
-  return html`<ul class="answer-menu" role="menu" aria-label=${t('More answers')} @keydown=${close}>
+  return html`<ul class="answer-menu" role="menu" aria-label=${commandTitle('More Answers')} @keydown=${close}>
     ${answers.map(
       (
         one,

@@ -10,7 +10,7 @@ import { plainOutput } from '../ansi.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
 import { type Styled, styledLines } from '../sgr.ts';
-import { t } from '../strings.ts';
+import { commandTitle, t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { contentView, pretty } from './content.ts';
@@ -146,7 +146,7 @@ function openersOf(view: View, turnId: string, call: ToolCall): readonly Templat
   const button = (label: string, run: () => void) =>
     html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${run}>${iconOf('open')}</button>`;
   return [
-    ...(file && files.length === 1 ? [button(t('Open diff'), () => view.act.review({ turnId, path: file.path }))] : []),
+    ...(file && files.length === 1 ? [button(commandTitle('Open Changes'), () => view.act.review({ turnId, path: file.path }))] : []),
     ...(terminal ? [button(t('Open Terminal'), () => view.act.openTerminal(terminal.terminalId))] : []),
   ];
 }
@@ -181,7 +181,7 @@ function rawView(view: View, key: string, call: ToolCall): TemplateResult | type
   if (call.inputText === '' && call.input === undefined) return nothing;
   return fold(view, {
     key: `${key}:input`,
-    summary: html`<span class="small">${t('Input of {0}', visibleText(shortened(call.name || call.title, IN_ROW)))}</span>`,
+    summary: html`<span class="small">${t('Details')}: ${visibleText(shortened(call.name || call.title, IN_ROW))}</span>`,
     body: () => plainText(view, `${key}:inputText`, visibleText(call.input === undefined ? call.inputText : pretty(call.input))),
   });
 }

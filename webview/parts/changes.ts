@@ -4,7 +4,7 @@ import type { Turn, TurnFile } from '../../src/session/model.ts';
 import { callsOf, callTitle, changedFiles, diffsOf, relativePath, turnFiles } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
-import { t } from '../strings.ts';
+import { commandTitle, t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { counts, lineCounts } from './diffCard.ts';
@@ -50,7 +50,7 @@ function fileRow(view: View, turn: Turn, file: TurnFile): TemplateResult {
   return html`<li>
     <button class="path-button" type="button" title=${visibleText(path)} @click=${open}>${origin}<bdi>${visible(name)}</bdi></button>
     ${markView(file)} ${countsView(view, turn, file)}
-    <span class="settle">${file.review === 'undone' ? nothing : html`<button class="icon-button" type="button" title=${t('Open diff')} aria-label="${t('Open diff')}: ${visibleText(shown)}" @click=${diff}>${iconOf('diff')}</button>`}
+    <span class="settle">${file.review === 'undone' ? nothing : html`<button class="icon-button" type="button" title=${commandTitle('Open Changes')} aria-label="${commandTitle('Open Changes')}: ${visibleText(shown)}" @click=${diff}>${iconOf('diff')}</button>`}
     ${decisionView(view, turn, file, visibleText(shown))}</span>
   </li>`;
 }

@@ -20,7 +20,7 @@ export function contentView(view: View, key: string, content: Content, done: boo
     case 'text':
       return textView(content.text, done);
     case 'image':
-      if (content.data === '') return html`<p class="faint">${t('An image without content')}</p>`;
+      if (content.data === '') return html`<p class="faint">${t('Image')}</p>`;
       return PICTURES.test(content.mime)
         ? html`<img class="picture" alt=${t('Image')} src="data:${content.mime};base64,${content.data}" />`
         : unknownView(view, key, content.mime, content.mime);

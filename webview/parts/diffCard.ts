@@ -5,7 +5,7 @@ import type { Diff } from '../../src/session/model.ts';
 import { type ChangedFile, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
-import { t } from '../strings.ts';
+import { commandTitle, t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { diffLines } from './diffLines.ts';
@@ -22,7 +22,7 @@ export function diffCard(view: View, key: string, { path: file, diffs }: Changed
       ${diffs.at(-1)?.after === null && !diffs.at(-1)?.summary ? html`<span class="tag">${t('deleted')}</span>` : nothing}
       ${isUnplaced(diffs) ? html`<span class="tag">${t('excerpt')}</span>` : nothing} ${counts(diffs)}
       ${mark === undefined ? nothing : html`<span class="tag">${mark}</span>`}
-      <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${t('Open diff')}</button>
+      <button class="text-button" type="button" @click=${openDiff}>${iconOf('diff')}${commandTitle('Open Changes')}</button>
     </div>
     ${isUnplaced(diffs) ? unplacedNote() : nothing}
     ${diffLines(view, key, diffs)}

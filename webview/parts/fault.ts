@@ -3,7 +3,7 @@ import type { Fault, Notice, Remedy } from '../../src/session/model.ts';
 import { type ClosedLink, isRecorded } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
-import { t } from '../strings.ts';
+import { commandTitle, t } from '../strings.ts';
 import type { View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { fold } from './fold.ts';
@@ -30,15 +30,15 @@ function remedyLabel(remedy: Remedy): string {
     case 'continue':
       return t('Continue');
     case 'restart':
-      return t('Restart agent');
+      return commandTitle('Restart Agent');
     case 'showLog':
-      return t('Show log');
+      return commandTitle('Show Log');
     case 'pickAgent':
       return t('Another agent');
     case 'openSettings':
-      return t('Open settings');
+      return commandTitle('Open Settings');
     case 'configureModel':
-      return t('Configure Model');
+      return commandTitle('Configure Model');
     case 'signIn':
       return t('Sign in');
   }

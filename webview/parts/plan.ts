@@ -4,7 +4,7 @@ import type { Plan, PlanEntry, Turn } from '../../src/session/model.ts';
 import { runningTurn } from '../../src/session/select.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
-import { t } from '../strings.ts';
+import { commandTitle, t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { visible } from '../visible.ts';
 import { waitsFor } from './turn.ts';
@@ -27,12 +27,12 @@ export function stripView(view: View, heardAt: number): TemplateResult | typeof 
     entries.length > 0 && !turn.stopping && turn.activity === undefined ? planWords(entries, open) : html`<bdi>${stateText(turn)}</bdi>`;
   const restart = (elapsed: number) =>
     isSilent(elapsed)
-      ? html`<button class="ghost small" type="button" @click=${() => view.act.remedy('restart')}>${t('Restart agent')}</button>`
+      ? html`<button class="ghost small" type="button" @click=${() => view.act.remedy('restart')}>${commandTitle('Restart Agent')}</button>`
       : nothing;
   const state = (elapsed: number) => (isSilent(elapsed) ? t('Silent for {0}', durationText(Math.floor(elapsed / 1000) * 1000)) : words);
   const line = html`<span class="words">${clock(heardAt, state)}</span>
     <span class="num">${waits ? nothing : html`<span class="spinner" aria-hidden="true"></span>`}${clock(turn.startedAt)}</span>`;
-  return html`<div class="strip-line" role="group" aria-label=${t('Progress')}>
+  return html`<div class="strip-line" role="group" aria-label=${t('Working')}>
       ${
         entries.length === 0
           ? html`<div class="strip">${line}</div>`

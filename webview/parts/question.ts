@@ -125,7 +125,7 @@ const INPUTS: Readonly<Partial<Record<NonNullable<Field['kind']>, string>>> = {
 
 function freeView(view: View, ask: Question, field: Field, given: Given): TemplateResult {
   // Screen readers announce which field it is; visually, the field's name is above it.
-  const words = field.freeLabel ?? (field.choices ? t('Another answer') : undefined);
+  const words = field.freeLabel ?? (field.choices ? t('Other…') : undefined);
   const spoken = words === undefined ? field.label : `${field.label}: ${words}`;
   const label = html`<span class="sr-only">${visibleText(spoken)}</span>`;
   const hint = words === undefined ? nothing : visibleText(words);

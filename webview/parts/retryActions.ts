@@ -5,7 +5,7 @@ import { allowedByRule, answerText, isRecorded, promptText, turnFiles } from '..
 import { count, money } from '../amounts.ts';
 import { type IconName, iconOf } from '../icons.ts';
 
-import { t } from '../strings.ts';
+import { commandTitle, t } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
 import { COMPOSER_ID, type View } from '../view.ts';
 
@@ -35,7 +35,7 @@ export function retryActionsView(view: View, turn: Turn): TemplateResult | typeo
     !isRecorded(view.session) && turns.at(-1)?.status !== 'running' && turns.slice(turns.indexOf(turn)).some(hasRestorable);
   if (turn.prompt.length === 0 || (draft === '' && wayToEdit(view.session) === 'later' && !mayRestore)) return nothing;
   return html`<div class="again">
-    ${draft === '' ? nothing : small('copy', t('Copy this message'), () => view.act.copy(draft))}
+    ${draft === '' ? nothing : small('copy', commandTitle('Copy Message'), () => view.act.copy(draft))}
     ${mayEdit(view.session) ? small('edit', t('Edit this message and send it again'), () => view.act.editMessage(turn.id)) : nothing}
     ${wayToEdit(view.session) === 'append' && !isLastFailed(view, turn) ? small('edit', t('Edit this message and send it again'), () => putBack(view, turn)) : nothing}
     ${mayEdit(view.session) ? small('branch', t('Edit this message in a copy of this session'), () => view.act.copySession(turn.id)) : nothing}
@@ -62,10 +62,10 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
   if (answer === '' && !mayRepeat && !mayCopy && words === '') return nothing;
   return html`<div class="sum">
     ${words === '' ? nothing : html`<span class="num">${words}</span>`}
-    ${answer === '' ? nothing : small('copy', t('Copy as Markdown'), () => view.act.copy(answer))}
+    ${answer === '' ? nothing : small('copy', commandTitle('Copy Answer as Markdown'), () => view.act.copy(answer))}
     ${answer === '' ? nothing : small('text', t('Copy as text'), (event) => view.act.copy(plainAnswer(event)))}
-    ${mayRepeat ? small('retry', t('Send this message again'), again) : nothing}
-    ${mayCopy ? small('branch', t('Go on in a copy of this session'), () => view.act.copySession()) : nothing}
+    ${mayRepeat ? small('retry', t('Try again'), again) : nothing}
+    ${mayCopy ? small('branch', commandTitle('Copy Session'), () => view.act.copySession()) : nothing}
   </div>`;
 }
 
@@ -78,7 +78,7 @@ function spentText(turn: Turn): string {
   return [
     endedAt === undefined || startedAt < SINCE ? '' : durationText(endedAt - startedAt),
     commands === 0 ? '' : groupWords(Array.from({ length: commands }, () => 'run' as const)),
-    byRule === 0 ? '' : t('{0} allowed by rule', byRule),
+    byRule === 0 ? '' : `${t('allowed by your rule')}: ${byRule}`,
     tokens === 0 ? '' : t('{0} tokens', count(tokens)),
     spent?.cost ? (money(spent.cost) ?? '') : '',
   ]

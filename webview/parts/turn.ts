@@ -242,7 +242,7 @@ function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>, growi
 
 function took({ startedAt, endedAt }: Extract<Part, { kind: 'thought' }>): string {
   const seconds = startedAt === undefined || endedAt === undefined ? 0 : Math.round((endedAt - startedAt) / 1000);
-  return seconds > 0 ? t('Thought for {0}', durationText(seconds * 1000)) : t('Thought');
+  return seconds > 0 ? `${t('Thought')} · ${durationText(seconds * 1000)}` : t('Thought');
 }
 
 /** Turns drawn at first, and added each time the user wants earlier ones. */

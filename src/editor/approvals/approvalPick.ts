@@ -287,7 +287,7 @@ function rowsOf(shown: Shown): readonly Row[] {
   const title = isTitleCut(ask) ? textRows(ask.title.trim(), '') : [];
   return [
     ...above,
-    ...(more.length > 0 ? [separator(vscode.l10n.t('More answers')), ...more.map(answerRow)] : []),
+    ...(more.length > 0 ? [separator(commandTitle('diffAnswers')), ...more.map(answerRow)] : []),
     ...excerptRows(shown),
     ...title,
     ...details,
@@ -343,7 +343,7 @@ function titleButtons({ detail }: Approval, diffOpen: boolean): readonly (readon
   const look = vscode.l10n.t('Look first');
   return [
     ...(detail.type === 'edit' && !diffOpen
-      ? [button('diff', vscode.l10n.t('Open diff'), { do: 'openDiff' })]
+      ? [button('diff', commandTitle('openChange'), { do: 'openDiff' })]
       : [button('eye', look, { do: 'look' })]),
     ...(detail.type === 'command' ? [button('copy', vscode.l10n.t('Copy'), 'copy')] : []),
     button('settings', commandTitle('manageRules'), 'rules'),

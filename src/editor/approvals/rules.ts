@@ -150,7 +150,7 @@ export class Rules implements Disposable {
         ...this.#byAgents().map(
           (label): Choice<Row> => ({ label, description: vscode.l10n.t('the agent decides how far'), value: 'agents' }),
         ),
-        { label: vscode.l10n.t('Open settings'), description: 'parley.approvals.rules', value: 'settings' },
+        { label: commandTitle('openSettings'), description: 'parley.approvals.rules', value: 'settings' },
       ],
       { title: commandTitle('manageRules'), placeholder: vscode.l10n.t('Choose a rule to remove it') },
     );

@@ -194,7 +194,7 @@ export class Changes implements Disposable {
     const preview = await set?.preview(turnId);
     if (!preview) throw new Error(vscode.l10n.t('The files before this prompt are not known any more.'));
     if (preview.files.length === 0) {
-      const text = vscode.l10n.t('The files are as they were before this prompt.');
+      const text = vscode.l10n.t('No changes.');
       void vscode.window.showInformationMessage(set?.partial ? `${text} ${partlyWatched()}` : text);
       return undefined;
     }
@@ -210,7 +210,7 @@ export class Changes implements Disposable {
   async #askRestore(session: Session, turnId: TurnId, preview: readonly RestoredFile[]): Promise<'files' | 'both' | undefined> {
     const files = vscode.l10n.t('Restore Files');
     const both = vscode.l10n.t('Restore Files and Conversation');
-    const diffs = vscode.l10n.t('Open diff');
+    const diffs = commandTitle('openChange');
     const question = vscode.l10n.t('Restore these files to before this prompt? You can undo this.');
     const buttons = canGoBack(session, turnId) ? [both, files] : [files];
     const detail = listed(preview.toSorted((a, b) => weightOf(b) - weightOf(a)).map(outcomeOf));
@@ -237,7 +237,7 @@ export class Changes implements Disposable {
     const undo = vscode.l10n.t('Undo');
     const files = `${left.slice(0, FILES_NAMED).join(', ')}${left.length > FILES_NAMED ? ` … (+${left.length - FILES_NAMED})` : ''}`;
     const not = vscode.l10n.t('{0} cannot be restored: the text before the change was not kept, or the file is not text.', files);
-    const text = [vscode.l10n.t('Files restored.'), ...(left.length > 0 ? [not] : [])].join(' ');
+    const text = left.length > 0 ? not : vscode.l10n.t('Done');
     if ((await vscode.window.showInformationMessage(text, undo)) !== undo) return;
     await this.undoRestore(id).catch((error: unknown) => vscode.window.showErrorMessage(messageOf(error)));
   }
@@ -273,8 +273,7 @@ export class Changes implements Disposable {
     const count = set?.files.length ?? 0;
     const message = this.#warning(set);
     this.#tree.show(set, active === undefined ? undefined : this.#host.get(active)?.store.now, message !== '');
-    const kept = vscode.l10n.t('{0} MB kept', Math.ceil(this.#sets.diskUse / 1024 / 1024));
-    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: `${vscode.l10n.t('to review')} (${kept})` };
+    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: vscode.l10n.t('to review') };
     this.#view.message = message;
     void vscode.commands.executeCommand('setContext', 'parley.toReview', count > 0);
     void vscode.commands.executeCommand('setContext', 'parley.canRestore', (set?.checkpoints.length ?? 0) > 0);

@@ -8,6 +8,7 @@ import { readTextFile, writeTextFile } from '../../protocols/textFile.ts';
 import { inMannerOf, plain } from '../../session/diffs.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
+import { commandTitle } from '../commandTitle.ts';
 import { isSavedForAgent, onSavesTyped } from '../files.ts';
 import type { ReviewDocuments } from './documents.ts';
 import { lensTooltip } from './lensKeys.ts';
@@ -259,7 +260,7 @@ function besideLenses({ uri, lineCount }: vscode.TextDocument, beside: UnsavedBe
     return [
       lens(vscode.l10n.t('Changed on disk'), ''),
       ...(beside && mergedUnsaved(beside) !== undefined ? [lens(vscode.l10n.t('Merge'), MERGE_UNSAVED)] : []),
-      lens(vscode.l10n.t('Open diff'), 'workbench.files.action.compareWithSaved'),
+      lens(commandTitle('openChange'), 'workbench.files.action.compareWithSaved'),
     ];
   });
 }

@@ -7,6 +7,7 @@ import { plain } from '../../session/diffs.ts';
 import type { Approval } from '../../session/model.ts';
 import { compareTexts, hunksOfSegments } from '../../session/segments.ts';
 import { byPath, findAsk } from '../../session/select.ts';
+import { commandTitle } from '../commandTitle.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import { lensCommand } from './fileHunks.ts';
 import type { Review } from './review.ts';
@@ -58,7 +59,7 @@ function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined,
   return [
     ...lens(accept, 'parley.acceptDiff'),
     // An icon, as on the card: with words the row is cut in a split diff.
-    lensAt(line, '$(chevron-down)', 'parley.diffAnswers', [uri, line], vscode.l10n.t('More answers')),
+    lensAt(line, '$(chevron-down)', 'parley.diffAnswers', [uri, line], commandTitle('diffAnswers')),
     ...lens(reject?.label, 'parley.rejectDiff'),
     ...(answers.some((one) => one.means === 'feedback') ? lens(vscode.l10n.t('Feedback'), 'parley.diffFeedback') : []),
   ];

@@ -488,7 +488,7 @@ async function replaceText(uri: vscode.Uri, text: string): Promise<void> {
 }
 
 export function noChangeHere(): void {
-  void vscode.window.showInformationMessage(vscode.l10n.t('There is no change at the cursor.'));
+  void vscode.window.showInformationMessage(vscode.l10n.t('No changes.'));
 }
 
 function idOf(left: vscode.Uri, right: vscode.Uri): string {

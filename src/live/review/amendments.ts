@@ -100,7 +100,7 @@ export class Amendments implements Disposable {
       await (this.#sets.of(id)?.agree(file, write) ?? write());
     } catch (error) {
       this.#log.warn(`${file}: ${String(error)}`);
-      const text = t('What you changed in the proposal for {0} was not written: the agent wrote something else.', name);
+      const text = t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', name);
       this.#publish(id, { type: 'notice', notice: { level: 'warn', text } });
     }
   }

@@ -53,7 +53,7 @@ export interface Place {
 export function placeOf(folders: Folders, name: string): Place {
   if (!path.isAbsolute(name)) return { root: folders.root, below: name };
   const root = folders.others.find((folder) => name.startsWith(prefixOf(folders, folder)));
-  if (root === undefined) throw new Error(t('{0} is outside the workspace.', name));
+  if (root === undefined) throw new Error(t('{0} (outside the workspace)', name));
   return { root, below: name.slice(prefixOf(folders, root).length) };
 }
 

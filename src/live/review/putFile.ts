@@ -38,5 +38,5 @@ export async function moveFile(place: Place, to: Place): Promise<void> {
 }
 
 function leadsOutside(name: string): Error {
-  return new Error(t('{0} is outside the workspace.', name));
+  return new Error(t('{0} (outside the workspace)', name));
 }

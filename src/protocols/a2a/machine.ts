@@ -956,7 +956,12 @@ class A2aStep extends Step<A2aState> {
   callChanged(turn: A2aTurn, call: A2aCall): void {
     this.withdrawAsk(call);
     this.recall(turn, call);
-    if (call.edited !== null) this.addNotice(turn, 'warn', t('The agent proposes something else now, without your changes.'));
+    if (call.edited !== null)
+      this.addNotice(
+        turn,
+        'warn',
+        t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', call.last.title),
+      );
     if (isDoubtful(decisionAbout(turn, call.key))) this.addNotice(turn, 'warn', mayBeFollowed());
     Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
   }

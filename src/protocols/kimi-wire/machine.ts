@@ -240,7 +240,7 @@ const EXPLANATIONS: Readonly<Record<number, () => string>> = {
   [codes.modelCannot]: () => t('This agent cannot do this.'),
 };
 const KEEP_WAITING = () => t('Keep waiting');
-const START_AGAIN = () => t('Restart agent');
+const START_AGAIN = () => t('Try again');
 const NO_HANDSHAKE = () => t('Go on without the handshake (old versions)');
 const CONFIRM = () => t('Yes');
 const DO_NOT_CONFIRM = () => t('No');

@@ -75,7 +75,7 @@ step('another answer is asked for, in place of the last one', async (person) => 
   await person.settled(first);
   const count = await chat.turns.count();
   await chat.lastTurn.hover();
-  await chat.lastTurn.getByRole('button', { name: 'Send this message again' }).click();
+  await chat.lastTurn.getByRole('button', { name: 'Try again' }).click();
   await chat.turns
     .nth(count - 1)
     .getByText('You said hello')

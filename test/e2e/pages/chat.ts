@@ -21,7 +21,7 @@ export class Chat {
   }
 
   get composer(): Locator {
-    return this.frame.getByRole('textbox', { name: 'Message to the agent' });
+    return this.frame.getByRole('textbox', { name: /^Ask / });
   }
 
   get turns(): Locator {
