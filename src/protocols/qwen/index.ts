@@ -140,13 +140,17 @@ async function fileAnswer(args: FileArgs, files: Files, roots: readonly string[]
     case 'write':
       return files.write(args.path, args.text, args.from ?? undefined, args.real);
     case 'record':
-      // A copy that is yet to be made says what it is a copy of.
-      return folder === undefined ? [] : conversationIn(folder, copyIn(args.key) ?? args.key);
+      return folder === undefined ? [] : conversationIn(folder, recordOf(args.key));
     case 'before': {
-      const found = folder === undefined ? null : await messageBefore(folder, args.key, args.turnId);
+      const found = folder === undefined ? null : await messageBefore(folder, recordOf(args.key), args.turnId);
       return { turnId: args.turnId, prompt: args.prompt, found };
     }
   }
+}
+
+/** The conversation to read: a copy that is yet to be made is that of its original. */
+function recordOf(key: string): string {
+  return copyIn(key) ?? key;
 }
 
 /** Unsaved text first. A file on another server is not read: nobody has allowed the call yet. */
