@@ -81,7 +81,7 @@ export function durationText(milliseconds: number): string {
 
 function wordsOf(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): CallWords {
   const { decision } = call;
-  if (decision?.kind === 'answers') return { verb: t('Answered'), thing: answersText(decision) };
+  if (decision?.kind === 'answers') return answeredWords(decision);
   if (call.withdrawn && neverBegan(call)) return { ...wordsAbout(call, session, 'cancelled'), verb: t('Withdrawn') };
   if (decision?.kind === 'skipped') return { verb: t('Skipped'), thing: callTitle(call, session.cwd) };
   if (isPlan(call)) return planWords(call);
@@ -393,11 +393,12 @@ export function hasRun(call: ToolCall): boolean {
   return stageOf(call) !== 'rejected' && !neverBegan(call);
 }
 
-function answersText({ values }: Extract<Decision, { kind: 'answers' }>): string {
-  return values
-    .filter((field) => field.values.some(Boolean))
-    .map(({ label, values: given }) => `${label}${/[?？:：.。]$/.test(label) ? ' ' : label === '' ? '' : ': '}${given.join(', ')}`)
-    .join('; ');
+/** The answers first: of a row that is cut, the questions go. */
+function answeredWords({ values }: Extract<Decision, { kind: 'answers' }>): CallWords {
+  const given = values.filter((field) => field.values.some(Boolean));
+  const thing = given.map((field) => field.values.join(', ')).join('; ');
+  const asked = given.flatMap(({ label }) => (label === '' ? [] : [label])).join('; ');
+  return { verb: t('Answered'), ...(thing === '' ? {} : { thing }), ...(asked === '' ? {} : { result: asked }) };
 }
 
 /** The run time of a finished call, in milliseconds. */

@@ -26,9 +26,10 @@ function partMarkdown(part: Part, session: Session): readonly string[] {
     case 'prompt':
       return [part.content.map((content) => quoted(contentMarkdown(content, session.cwd))).join('\n>\n')];
     case 'call': {
-      const { verb, thing, code, place, problem } = callWords(part.call, session);
+      const { verb, thing, code, place, problem, result } = callWords(part.call, session);
+      const asked = part.call.decision?.kind === 'answers' && result !== undefined ? ` · ${result}` : '';
       const about = thing === undefined ? '' : ` ${code ? codeSpan(thing) : thing}`;
-      return [`- ${verb}${about}${place ? ` ${place}` : ''}${problem ? ` · ${problem}` : ''}`];
+      return [`- ${verb}${about}${place ? ` ${place}` : ''}${problem ? ` · ${problem}` : ''}${asked}`];
     }
     case 'thought':
     case 'notice':

@@ -89,7 +89,7 @@ test('a row says who decided', () => {
         },
       }),
     ),
-    'Answered Which? SQLite; Checks: Types, Tests',
+    'Answered SQLite; Types, Tests',
   );
 });
 

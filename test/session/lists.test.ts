@@ -45,6 +45,7 @@ test('an exported conversation holds what was said, each call on a line, and no 
     { kind: 'text', id: 'p', text: 'Done.\n\n```ts\nlet a;\n```' },
     callPart({ kind: 'execute', name: 'Shell', title: 'Shell', input: { command: 'echo `x`' }, status: 'done' }),
     callPart({ id: 'c2', kind: 'edit', name: 'Edit', output: [diff('/code/sample/src/a.ts')] }),
+    callPart({ id: 'c3', kind: 'other', decision: { kind: 'answers', values: [{ label: 'Which?', values: ['SQLite'] }] } }),
   ] as const;
   const prompt = [
     { type: 'text', text: 'Fix\n\nit' },
@@ -53,6 +54,6 @@ test('an exported conversation holds what was said, each call on a line, and no 
   const text = sessionMarkdown(session({ title: 'A fix', turns: [turn({ prompt, parts })] }));
   assert.equal(
     text,
-    '# A fix\n\n_Parley Agent_\n\n> Fix\n>\n> it\n>\n> `a.ts:2-3`\n\nDone.\n\n```ts\nlet a;\n```\n\n- Ran `` echo `x` ``\n- Edited src/a.ts\n',
+    '# A fix\n\n_Parley Agent_\n\n> Fix\n>\n> it\n>\n> `a.ts:2-3`\n\nDone.\n\n```ts\nlet a;\n```\n\n- Ran `` echo `x` ``\n- Edited src/a.ts\n- Answered SQLite · Which?\n',
   );
 });

@@ -487,7 +487,7 @@ test('an answered question keeps what was asked beside each answer', async () =>
     ],
   } as const;
   const stage = await Stage.open(session({ turns: [turn({ parts: [callPart({ name: 'AskUserQuestion', kind: 'other', decision })] })] }));
-  assert.equal(stage.text('.call .words'), 'Answered Which database? SQLite; Checks: Types, Tests');
+  assert.equal(stage.text('.call .words'), 'Answered SQLite; Types, Tests Which database?; Checks');
   stage.find('.call-toggle').dispatchEvent(click());
   await stage.settle();
   assert.equal(stage.text('.given'), 'Which database?SQLiteChecksTypes, Tests');
@@ -820,6 +820,16 @@ test('the row of a call says who decided; what was rejected is folded and not co
   const said = (part: string) => stage.all('.decided').map((one) => (one.querySelector(part) ?? one).textContent?.trim());
   assert.deepEqual(said('.in-full'), ['allowed by you', 'allowed by your rule', 'allowed by you', 'by you']);
   assert.deepEqual(said('.in-short'), ['by you', 'by your rule', 'by you', 'by you']);
+  const marks = stage.all('.in-short').map((one) => [one.querySelectorAll('svg').length, one.querySelectorAll('.sr-only').length]);
+  assert.deepEqual(
+    marks,
+    [
+      [1, 1],
+      [2, 1],
+      [1, 1],
+    ],
+    'a narrow row only marks it and leaves the place to what was done',
+  );
   assert.equal(stage.all('.call-toggle').at(-1)?.getAttribute('aria-expanded'), 'false');
   assert.match(stage.text('.sum'), /Ran 3 commands/);
 });

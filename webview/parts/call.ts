@@ -50,7 +50,7 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class="words" title=${words.decided === undefined ? nothing : lineOf(title, words)}>${wordsView(words)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
+        <span class="words" title=${words.decided === undefined ? nothing : lineOf(title, words)}>${wordsView(words)}${countsOf(call, words)}${asidesOf(call, words, steps)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -71,19 +71,20 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
 }
 
 /** Labels of a row besides its title. */
-function asidesOf({ result, problem, decided, allowedBy }: CallWords, steps: number): readonly TemplateResult[] {
+function asidesOf(call: ToolCall, { result, problem, decided, allowedBy }: CallWords, steps: number): readonly TemplateResult[] {
   const faint = [...(steps > 0 ? [t('{0} {0|step|steps}', steps)] : []), ...(result === undefined ? [] : [result])];
   return [
     ...faint.map((text) => html` <span class="aside faint">${text}</span>`),
     ...(problem === undefined ? [] : [html` <span class="aside bad">${problem}</span>`]),
-    ...(decided === undefined ? [] : [html` <span class="aside faint decided">${decidedView(decided, allowedBy)}</span>`]),
+    ...(decided === undefined ? [] : [html` <span class="aside faint decided">${decidedView(call, decided, allowedBy)}</span>`]),
   ];
 }
 
-/** Who decided; a narrow row has no place for more than who allowed. */
-function decidedView(decided: string, allowedBy: string | undefined): unknown {
+/** Who decided; a narrow row has no place for more than marks: allowed, and by a rule. */
+function decidedView({ decision }: ToolCall, decided: string, allowedBy: string | undefined): unknown {
   if (allowedBy === undefined) return visible(decided);
-  return html`<span class="in-full">${visible(decided)}</span><span class="in-short">${iconOf('check')}${allowedBy}</span>`;
+  const byRule = decision?.kind === 'approval' && decision.by === 'rule';
+  return html`<span class="in-full">${visible(decided)}</span><span class="in-short">${iconOf('check')}${byRule ? iconOf('list') : nothing}<span class="sr-only">${allowedBy}</span></span>`;
 }
 
 /** The row as one text, as its line may be cut. */
