@@ -26,7 +26,7 @@ interface Scored {
   readonly score: number;
 }
 
-/** Finds matches for the text after an @: contexts of the editor, then files and folders of the workspace by score; and symbols. */
+/** Finds matches for the text after an @: contexts of the editor, files and folders of the workspace by score, empty contexts; and symbols. */
 export class MentionFinder {
   readonly #terminals: RecentCommands;
   /** Number of the last question for symbols. */
@@ -43,7 +43,8 @@ export class MentionFinder {
     const wanted = query.trim().toLowerCase();
     const [contexts, files] = await Promise.all([availableContexts(this.#terminals.last), this.#places(query)]);
     const fitting = contexts.filter(({ kind, label }) => label.toLowerCase().startsWith(wanted) || kind.toLowerCase().startsWith(wanted));
-    return [...fitting, ...files];
+    // What is empty now comes last: nobody looks for it first.
+    return [...fitting.filter(({ empty }) => !empty), ...files, ...fitting.filter(({ empty }) => empty)];
   }
 
   /** Symbols with this name. Waits while the language services load, until there is a newer question. */

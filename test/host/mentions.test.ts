@@ -34,6 +34,9 @@ describe('what can be named after an @', () => {
   it('problems can be chosen while there are some, and are attached one a line', async () => {
     const kinds = async () => (await finder.find('')).filter((one) => !('empty' in one)).map(({ kind }) => kind);
     assert.ok(!(await kinds()).includes('problems'));
+    const all = await finder.find('');
+    const [lastFile, firstEmpty] = [all.findLastIndex(({ kind }) => kind === 'file'), all.findIndex((one) => 'empty' in one)];
+    assert.ok(lastFile >= 0 && lastFile < firstEmpty, 'what is empty comes after the files');
     assert.ok((await finder.find('problems')).some(({ kind, detail }) => kind === 'problems' && detail === 'Nothing found'));
     const range = new vscode.Range(4, 2, 4, 9);
     problems.set(vscode.Uri.file(path.join(root, 'src', 'main.ts')), [new vscode.Diagnostic(range, 'Cannot find this.')]);
