@@ -63,7 +63,11 @@ export async function showCheck(
           agents.version(profile).then((version) => version ?? '$(dash)'),
         ),
         row('connection', vscode.l10n.t('Connection'), check.connection.then(words)),
-        row('model', vscode.l10n.t('Model'), check.model.then(words)),
+        row(
+          'model',
+          vscode.l10n.t('Model'),
+          Promise.all([check.connection, check.model]).then(([first, found]) => (first.ok ? words(found) : '$(dash)')),
+        ),
       ],
       { title: profile.name },
     );
@@ -80,7 +84,8 @@ function words(found: Finding): string {
   if (found.ok) return `$(check) ${durationText(found.ms)}`;
   const help = found.next.includes('signIn') ? vscode.l10n.t('Sign in') : commandTitle('showLog');
   // Escapes `$(`: the editor would draw codicons from an agent's words.
-  return `$(error) ${found.reason.replaceAll('$(', '$ (').slice(0, 300)} · ${help}`;
+  const reason = found.reason.replaceAll('$(', '$ (').slice(0, 300);
+  return `$(error) ${reason === help ? '' : `${reason} · `}${help}`;
 }
 
 /** Opens a terminal with the agent's own sign-in command, ready to run. */

@@ -15,7 +15,7 @@ describe('the check of an agent that was just installed', () => {
   const works: Finding = { ok: true, ms: 1200 };
 
   /** Shows the check and chooses the row with this word. */
-  const choose = async (word: string, model: Finding) => {
+  const choose = async (word: string, model: Finding, connection = works) => {
     let ended = 0;
     const end = () => {
       ended += 1;
@@ -23,7 +23,7 @@ describe('the check of an agent that was just installed', () => {
     const agents = {
       version: async () => '1.2.3',
     };
-    const start = () => ({ connection: Promise.resolve(works), model: Promise.resolve(model), end });
+    const start = () => ({ connection: Promise.resolve(connection), model: Promise.resolve(model), end });
     const rows: string[] = [];
     const pick = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => {
       for (const one of choices) rows.push([one.label, (await one.late) ?? one.description].filter(Boolean).join(' | '));
@@ -45,6 +45,12 @@ describe('the check of an agent that was just installed', () => {
     assert.equal(started, undefined);
     assert.equal(vscode.window.terminals.length, before + 1);
     vscode.window.terminals.at(-1)?.dispose();
+  });
+
+  it('names a missing sign-in once', async () => {
+    const missing: Finding = { ok: false, reason: 'Sign in', next: ['signIn'] };
+    const { rows } = await choose('nothing', missing, missing);
+    assert.deepEqual(rows.slice(2), ['Connection | $(error) Sign in', 'Model | $(dash)']);
   });
 });
 
