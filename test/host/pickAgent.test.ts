@@ -15,7 +15,7 @@ describe('the check of an agent that was just installed', () => {
   const works: Finding = { ok: true, ms: 1200 };
 
   /** Shows the check and chooses the row with this word. */
-  const choose = async (word: string, model: Finding, connection = works) => {
+  const choose = async (word: string, model: Finding, connection: Finding = works) => {
     let ended = 0;
     const end = () => {
       ended += 1;
