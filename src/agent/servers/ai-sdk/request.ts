@@ -1,16 +1,27 @@
 import * as z from 'zod/mini';
 import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
 import type { ToolOffer } from '../../models/model.ts';
+import { problemsOfPart, UNFIT } from './uiParts.ts';
 
-// Requests of clients (docs/protocols/ai-sdk.md). Unknown members are kept out, unknown parts are let through and ignored later.
+// Requests of clients (docs/protocols/ai-sdk.md). Unknown members are kept out.
 
 const id = z.string().check(z.minLength(1), z.maxLength(1024));
-const part = z.looseObject({ type: z.string().check(z.maxLength(300)) });
-export const uiMessage = z.object({
-  id: z.nullish(id),
-  role: z.enum(['system', 'user', 'assistant']),
-  parts: z.array(part).check(z.maxLength(10_000)),
+
+const part = z.looseObject({ type: z.string().check(z.maxLength(300)) }).check((check) => {
+  const { value, issues } = check;
+  for (const { message, path } of problemsOfPart(value)) issues.push({ code: 'custom', message, path: [...path], input: value });
 });
+
+export const uiMessage = z
+  .object({
+    id: z.string({ error: UNFIT }).check(z.maxLength(1024)),
+    role: z.enum(['system', 'user', 'assistant']),
+    parts: z.array(part).check(z.maxLength(10_000)),
+  })
+  .check(({ value, issues }) => {
+    if (value.role !== 'assistant' && value.parts.length === 0)
+      issues.push({ code: 'custom', message: 'The message has no part.', path: ['parts'], input: value.parts });
+  });
 export type ClientMessage = z.infer<typeof uiMessage>;
 export type ClientPart = z.infer<typeof part>;
 

@@ -159,7 +159,7 @@ class Chat {
     if (last.role === 'assistant' && this.busy) return this.#goOn(last, outlet);
     await this.stop();
     if (last.role === 'assistant') {
-      this.#responses.begin(outlet, last.id ?? randomUUID());
+      this.#responses.begin(outlet, last.id || randomUUID());
       this.#settleForgotten(last);
       this.#conversation.history.replace(historyOf(messages));
       return this.#run([{ type: 'text', text: GO_ON }]);
