@@ -105,6 +105,9 @@ test('envelope: nothing to cancel is a noop with a reason; an answer nobody wait
   agent.say({ type: 'control/cancel', session_id: '', reason: 'escape' });
   const noop = await agent.line((line) => line.type === 'result/cancel');
   assert.deepEqual([noop.status, noop.message], ['noop', 'Nothing was running.']);
+  agent.say({ type: 'control/cancel', session_id: 'elsewhere', prompt_id: 'p', reason: 'escape' });
+  const unknown = await agent.line((line) => line.type === 'result/cancel' && line.prompt_id === 'p');
+  assert.deepEqual([unknown.status, unknown.message], ['noop', 'There is no session "elsewhere" here.']);
   agent.say({ type: 'control_response', request_id: 'gone', response: { subtype: 'success', result: {} } }, request(text('hello')));
   const told = await agent.line((line) => metadata(line).control_errors !== undefined);
   assert.deepEqual(metadata(told).control_errors, [{ request_id: 'gone', message: 'No such request is open.' }]);
@@ -143,6 +146,33 @@ test('one prompt in plain text: the answer in each form, and nothing on the othe
   }
 });
 
+for (const [name, args] of [
+  ['lines', ENVELOPE],
+  ['chunks', CHUNKS],
+] as const) {
+  const late = [{ type: 'function_response', function_response: { name: 'x', response: {} } }];
+  const first: readonly (readonly [string, readonly object[]])[] = [
+    ['two prompts at once', [request(text('hello')), request(text('and hello'))]],
+    ['a tool response that nobody waits for', [request(late, { tool_call_id: 'c', input: { origin: 'tool_response', parts: late } })]],
+    ['an answer that nobody waits for', [{ type: 'control_response', request_id: 'gone', response: { subtype: 'success', result: {} } }]],
+  ];
+  for (const [what, lines] of first) {
+    test(`envelope, ${name}: the first completion says the protocol, when what comes first is ${what}; it is said once`, async (t) => {
+      const agent = served(t, ...args);
+      agent.say(...lines);
+      await agent.line((line) => metadata(line).error !== undefined || metadata(line).control_errors !== undefined);
+      agent.say(request(text('hello'), { prompt_id: 'last' }));
+      agent.end();
+      await agent.exited;
+      const completions = agent.lines().filter((line) => String(line.object).startsWith('chat.completion'));
+      const introduced = completions.flatMap((line, at) => (metadata(line).protocol_version === undefined ? [] : [at]));
+      assert.deepEqual(introduced, [0]);
+      const [choice] = Object(completions[0]).choices as readonly { readonly delta?: { readonly role?: string } }[];
+      if (args === CHUNKS) assert.equal(choice?.delta?.role, 'assistant');
+    });
+  }
+}
+
 test('envelope: a cancel of another prompt is a noop and stops nothing; the right one is told as a session event and confirmed', async (t) => {
   const agent = served(t, ...ENVELOPE);
   agent.say(request(text('run echo never'), { prompt_id: 'p2' }));
@@ -153,8 +183,11 @@ test('envelope: a cancel of another prompt is a noop and stops nothing; the righ
   const other = await agent.line((line) => line.type === 'result/cancel');
   assert.deepEqual([other.status, other.prompt_id, other.message], ['noop', 'p1', 'That prompt is not running.']);
   assert.doesNotMatch(agent.told.out, /USER_CANCELLED|Canceled/);
+  agent.say({ type: 'control/cancel', session_id: 'elsewhere', prompt_id: 'p2', request_id: 'r', reason: 'escape' });
+  const foreign = await agent.line((line) => line.type === 'control_response' && line.request_id === 'r');
+  assert.deepEqual(Object(foreign.response).result, { cancelled: false, message: 'There is no session "elsewhere" here.' });
   agent.say({ type: 'control/cancel', session_id: '', prompt_id: 'p2', reason: 'escape' });
-  const ok = await agent.line((line) => line.type === 'result/cancel' && line.prompt_id === 'p2');
+  const ok = await agent.line((line) => line.type === 'result/cancel' && line.status === 'ok');
   assert.equal(ok.status, 'ok');
   const reply = await agent.line((line) => line.type === 'control_response' && line.request_id === 'p2');
   assert.deepEqual(reply.response, { subtype: 'success', result: { cancelled: true } });

@@ -138,6 +138,9 @@ class EnvelopeChat {
   readonly #lines: EnvelopeLines;
   readonly #frontend: QwenFrontend;
   #conversation: Conversation;
+  /** The client was told which protocol this is. */
+  #introduced = false;
+  /** The client was asked for its tools, too. */
   #greeted = false;
   /** Options that were last reported as not followed. */
   #toldLeft = '';
@@ -161,6 +164,7 @@ class EnvelopeChat {
 
   /** Refusals are recoverable: the process goes on, and the refused prompt has ended. */
   prompt(request: ChatRequest): void {
+    this.#introduce();
     const refuse = (message: string, code: string, retryable: boolean) => this.#refuse(request, { message, code, retryable });
     const chat = readChat(
       request,
@@ -186,7 +190,8 @@ class EnvelopeChat {
     const turn = this.#turn;
     const name = prompt || this.#names.prompt;
     const id = requestId ?? name;
-    if (!turn || this.#names.isForeign(session)) return this.#lines.nothingToCancel(name, id, 'Nothing was running.');
+    if (this.#names.isForeign(session)) return this.#lines.nothingToCancel(name, id, `There is no session "${String(session)}" here.`);
+    if (!turn) return this.#lines.nothingToCancel(name, id, 'Nothing was running.');
     if (!this.#names.isNewest(prompt)) return this.#lines.nothingToCancel(name, id, 'That prompt is not running.');
     turn.cancelled = true;
     this.#conversation.cancel();
@@ -195,7 +200,9 @@ class EnvelopeChat {
 
   /** Tells the client what is wrong with its answer on the control channel. */
   told({ request_id: id }: Line, problem: string | undefined): void {
-    if (problem !== undefined) this.#lines.controlError({ request_id: id ?? null, message: problem });
+    if (problem === undefined) return;
+    this.#introduce();
+    this.#lines.controlError({ request_id: id ?? null, message: problem });
   }
 
   /** The client speaks a version that is not served. */
@@ -266,10 +273,10 @@ class EnvelopeChat {
     return { ...(model ? { model } : {}), ...(tools ? { mayUse: (tool) => tools.includes(tool) } : {}) };
   }
 
-  /** The first answer says which protocol this is; then the client is asked for its tools. */
-  async #greet(): Promise<void> {
-    if (this.#greeted) return;
-    this.#greeted = true;
+  /** The first completion says which protocol this is, whatever it answers. */
+  #introduce(): void {
+    if (this.#introduced) return;
+    this.#introduced = true;
     const { inputFormat, format, modelFor } = this.#options;
     this.#lines.metadata({
       protocol_version: PROTOCOL_VERSION,
@@ -279,6 +286,11 @@ class EnvelopeChat {
       capabilities: { ...capabilities, model_override: modelFor(undefined, {}) !== undefined },
     });
     this.#lines.receipt();
+  }
+
+  async #greet(): Promise<void> {
+    if (this.#greeted) return;
+    this.#greeted = true;
     const problem = await this.#client.connect(TOOL_SERVER, TOOLS_LIMIT);
     if (problem !== undefined) this.#lines.log('warn', problem);
   }
