@@ -109,7 +109,7 @@ function sceneOf(scene: CallContext, call: Call): ToolRunContext {
     permit: (request) => scene.permit({ ...request, callId: call.id, tool: call.name }, scene.signal),
     files: scene.frontend.files?.(scene.signal) ?? diskFiles,
     runCommand: (spec, onText) => scene.frontend.runCommand?.(spec, call.id, onText) ?? runCommand(spec, onText),
-    output: (text) => scene.frontend.emit({ type: 'call.output', id: call.id, text }),
+    output: (text, from) => scene.frontend.emit({ type: 'call.output', id: call.id, text, ...(from ? { from } : {}) }),
   };
 }
 

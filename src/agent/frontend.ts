@@ -1,6 +1,6 @@
 import type { TokenUsage, ToolOffer, UserPart } from './models/model.ts';
 import type { News } from './task.ts';
-import type { CommandEnd, CommandSpec } from './tools/runCommand.ts';
+import type { CommandEnd, CommandSpec, Printed } from './tools/runCommand.ts';
 import type { Outcome, Shown } from './tools/tool.ts';
 import type { TextFiles } from './workspace/textFiles.ts';
 
@@ -74,7 +74,7 @@ export type AgentEvent =
   /** The input is whole. */
   | { readonly type: 'call.ready'; readonly id: string; readonly name: string; readonly input: string }
   /** Output of a running call; the result repeats it. */
-  | { readonly type: 'call.output'; readonly id: string; readonly text: string }
+  | { readonly type: 'call.output'; readonly id: string; readonly text: string; readonly from?: Printed }
   | { readonly type: 'call.ended'; readonly id: string; readonly name: string; readonly outcome: Outcome }
   | { readonly type: 'status'; readonly contextTokens: number; readonly contextSize: number; readonly usage?: TokenUsage }
   | { readonly type: 'planMode'; readonly on: boolean }

@@ -17,6 +17,9 @@ export type CommandEnd =
   | { readonly type: 'timeout' }
   | { readonly type: 'failed'; readonly message: string };
 
+/** Where a command prints. */
+export type Printed = 'stdout' | 'stderr';
+
 const PATIENCE_MS = 2000;
 const QUIET_MS = 250;
 
@@ -24,7 +27,7 @@ const QUIET_MS = 250;
  * Runs a command line in a process group of its own. On abort or time-out the whole group gets SIGTERM and, two seconds later, SIGKILL; the
  * promise settles when the shell has ended.
  */
-export function runCommand(spec: CommandSpec, onText: (text: string) => void): Promise<CommandEnd> {
+export function runCommand(spec: CommandSpec, onText: (text: string, from: Printed) => void): Promise<CommandEnd> {
   return new Promise((resolve) => {
     if (spec.signal.aborted) {
       resolve({ type: 'exited', code: null, signal: 'SIGTERM' });
@@ -53,11 +56,12 @@ export function runCommand(spec: CommandSpec, onText: (text: string) => void): P
       end();
     }, spec.seconds * 1000);
     spec.signal.addEventListener('abort', end, { once: true });
-    for (const stream of [child.stdout, child.stderr]) {
+    for (const from of ['stdout', 'stderr'] as const) {
+      const stream = child[from];
       const decoder = new StringDecoder('utf8');
       stream.on('data', (chunk: Buffer) => {
         drained?.refresh();
-        onText(decoder.write(chunk));
+        onText(decoder.write(chunk), from);
       });
     }
     const settle = (result: CommandEnd): void => {

@@ -25,10 +25,13 @@ export const shellTool = defineTool({
       shown: [{ type: 'command', command: input.command }],
     });
     const output = new BoundedOutput();
-    const end = await scene.runCommand({ command: input.command, cwd: scene.workspace.cwd, seconds, signal: scene.signal }, (text) => {
-      output.push(text);
-      scene.output(text);
-    });
+    const end = await scene.runCommand(
+      { command: input.command, cwd: scene.workspace.cwd, seconds, signal: scene.signal },
+      (text, from) => {
+        output.push(text);
+        scene.output(text, from);
+      },
+    );
     scene.signal.throwIfAborted();
     const text = output.text;
     if (end.type === 'failed') return failed(`The command could not be started: ${end.message}`, text);

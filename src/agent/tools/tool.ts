@@ -3,7 +3,7 @@ import type { ToolOffer, UserPart } from '../models/model.ts';
 import type { Task } from '../task.ts';
 import type { Workspace } from '../workspace/paths.ts';
 import type { TextFiles } from '../workspace/textFiles.ts';
-import type { CommandEnd, CommandSpec } from './runCommand.ts';
+import type { CommandEnd, CommandSpec, Printed } from './runCommand.ts';
 
 /** The result of a tool run. `text` and `message` go to the model, `shown` to the user. */
 export interface Outcome {
@@ -47,9 +47,9 @@ export interface ToolRunContext {
   /** Text files, with what is unsaved in the client's editor where it lends them. */
   readonly files: TextFiles;
   /** Runs a command line, where the client shows it if it can. */
-  runCommand(spec: CommandSpec, onText: (text: string) => void): Promise<CommandEnd>;
+  runCommand(spec: CommandSpec, onText: (text: string, from?: Printed) => void): Promise<CommandEnd>;
   /** Text for the user to see at once, repeated in the outcome. */
-  output(text: string): void;
+  output(text: string, from?: Printed): void;
 }
 
 export interface Tool extends ToolOffer {

@@ -54,6 +54,16 @@ for (const [name, args] of [
   });
 }
 
+test('envelope: what a command prints says on which output', async (t) => {
+  const agent = served(t, ...ENVELOPE, '--yolo');
+  agent.say(request(text("run printf out; printf 'wrong\\033[31m!' >&2")));
+  await lendNothing(agent);
+  await agent.line(finished);
+  const printed = annotations(agent.lines(), 'x-qwen-terminal').filter((note) => note.source === 'tool');
+  const on = (channel: string) => printed.flatMap((note) => (note.channel === channel ? [note.text] : [])).join('');
+  assert.deepEqual([on('stdout'), on('stderr')], ['out', 'wrong!']);
+});
+
 test('envelope: a plan is asked about as a plan, and its approval shown as a summary of it', async (t) => {
   const service = await startService(t, [
     { calls: [{ name: 'ExitPlanMode', input: '{"plan":"1. Look\\n2. Do"}' }] },

@@ -37,8 +37,8 @@ interface OpenCall {
   state: 'waiting' | 'asked' | 'refused' | 'running';
   /** The calls of a sub-agent. */
   readonly task: Map<string, TaskCall>;
-  /** The beginning of a colour sequence whose end has not been printed yet. */
-  held: string;
+  /** The beginning of a colour sequence whose end has not been printed yet, by where it is printed. */
+  readonly held: { stdout: string; stderr: string };
 }
 type TaskCall = NonNullable<NonNullable<Display['toolCalls']>>[number];
 /** Output of the model in this step that is not written yet. */
@@ -193,7 +193,7 @@ export class EnvelopeLines implements DialectLines {
       case 'status':
         return this.#status(said);
       case 'call.output':
-        return this.#output(said.id, said.text);
+        return this.#output(said.id, said.text, said.from ?? 'stdout');
       case 'call.ended':
         return this.#ended(said.id, said.outcome);
       case 'sub':
@@ -252,7 +252,7 @@ export class EnvelopeLines implements DialectLines {
     const told = this.#options.client.fullName(name) ?? nameOf(name);
     const call = { id, type: 'function' as const, function: { name: told, arguments: JSON.stringify(input) } };
     const index = this.#round.calls.push(call) - 1;
-    this.#calls.set(id, { name, input, state: 'waiting', task: new Map(), held: '' });
+    this.#calls.set(id, { name, input, state: 'waiting', task: new Map(), held: { stdout: '', stderr: '' } });
     if (this.#options.chunks) this.#piece({ tool_calls: [{ index, ...call }] });
   }
 
@@ -283,15 +283,16 @@ export class EnvelopeLines implements DialectLines {
     this.#display(callId, 'Executing', null);
   }
 
-  #output(callId: string, text: string): void {
+  #output(callId: string, text: string, channel: 'stdout' | 'stderr'): void {
     this.#runs(callId);
     const call = this.#calls.get(callId);
     if (!call) return;
-    const whole = call.held + text;
-    call.held = HELD.exec(whole)?.[0] ?? '';
-    const printed = whole.slice(0, whole.length - call.held.length);
+    const whole = call.held[channel] + text;
+    const held = HELD.exec(whole)?.[0] ?? '';
+    call.held[channel] = held;
+    const printed = whole.slice(0, whole.length - held.length);
     const { prompt } = this.#options.names;
-    if (printed !== '') this.annotate(terminalNote({ channel: 'stdout', source: 'tool', text: printed, scope: 'tool', prompt, callId }));
+    if (printed !== '') this.annotate(terminalNote({ channel, source: 'tool', text: printed, scope: 'tool', prompt, callId }));
   }
 
   #ended(callId: string, outcome: Outcome): void {
