@@ -102,13 +102,21 @@ async function runCall(scene: CallContext, call: Call): Promise<Ended> {
 }
 
 function sceneOf(scene: CallContext, call: Call): ToolRunContext {
+  const runs = () => scene.frontend.emit({ type: 'call.runs', id: call.id });
   return {
     callId: call.id,
     workspace: scene.workspace,
     signal: scene.signal,
-    permit: (request) => scene.permit({ ...request, callId: call.id, tool: call.name }, scene.signal),
+    permit: async (request) => {
+      const permitted = await scene.permit({ ...request, callId: call.id, tool: call.name }, scene.signal);
+      runs();
+      return permitted;
+    },
     files: scene.frontend.files?.(scene.signal) ?? diskFiles,
-    runCommand: (spec, onText) => scene.frontend.runCommand?.(spec, call.id, onText) ?? runCommand(spec, onText),
+    runCommand: (spec, onText) => {
+      runs();
+      return scene.frontend.runCommand?.(spec, call.id, onText) ?? runCommand(spec, onText);
+    },
     output: (text, from) => scene.frontend.emit({ type: 'call.output', id: call.id, text, ...(from ? { from } : {}) }),
   };
 }

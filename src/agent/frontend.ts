@@ -73,6 +73,8 @@ export type AgentEvent =
   | { readonly type: 'call.grew'; readonly id: string; readonly text: string }
   /** The input is whole. */
   | { readonly type: 'call.ready'; readonly id: string; readonly name: string; readonly input: string }
+  /** Nothing is left to ask before it runs. A call may end without it. */
+  | { readonly type: 'call.runs'; readonly id: string }
   /** Output of a running call; the result repeats it. */
   | { readonly type: 'call.output'; readonly id: string; readonly text: string; readonly from?: Printed }
   | { readonly type: 'call.ended'; readonly id: string; readonly name: string; readonly outcome: Outcome }

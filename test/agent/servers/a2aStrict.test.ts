@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -100,6 +100,32 @@ test('a call that needs no approval is told as running before it has ended', asy
   const told = await (await ask('message/stream', text('look'))).text();
   const states = [...told.matchAll(/"status":"(PENDING|EXECUTING|SUCCEEDED)"/g)].map(([, state]) => state);
   assert.deepEqual(states, ['PENDING', 'EXECUTING', 'SUCCEEDED']);
+});
+
+test('a command that was allowed for the session is told as running while it runs', async (t) => {
+  const waitFor = (name: string) => `until [ -e ${name} ]; do sleep 0.02; done`;
+  const calls = ['first', 'second'].map((name) => ({ calls: [['Shell', { command: waitFor(name) }]] }) as const);
+  const { cwd, ask } = await served(t, [...calls, 'Done.']);
+  const asked = await (await ask('message/stream', text('go'))).text();
+  const found = (name: string) => new RegExp(`"${name}":"([^"]+)"`).exec(asked)?.[1];
+  const data = { tool_call_id: found('tool_call_id'), selected_option_id: 'proceed_always' };
+  writeFileSync(path.join(cwd, 'first'), '');
+  const answer = message({ parts: [{ kind: 'data', data }], taskId: found('taskId'), contextId: found('contextId') });
+  const reader = (await ask('message/stream', answer)).body?.getReader();
+  let told = '';
+  const readUntil = async (holds: () => boolean) => {
+    for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+      told += new TextDecoder().decode(piece.value);
+      if (holds()) return;
+    }
+  };
+  const count = (status: string) => told.split(`"status":"${status}"`).length - 1;
+  await readUntil(() => count('SUCCEEDED') === 1);
+  await readUntil(() => count('EXECUTING') === 2);
+  assert.deepEqual([count('EXECUTING'), count('SUCCEEDED')], [2, 1]);
+  writeFileSync(path.join(cwd, 'second'), '');
+  await readUntil(() => false);
+  assert.deepEqual([count('EXECUTING'), count('SUCCEEDED')], [2, 2]);
 });
 
 test('a cancel while an approval waits leaves no call waiting in the task', async (t) => {

@@ -153,6 +153,8 @@ class TaskFrontend implements Frontend {
       case 'call.ready':
         this.#calls.set(said.id, { tool: said.name, input: inputOf(said.input), live: '', rejected: false, ran: false });
         return this.#show(said.id, 'PENDING');
+      case 'call.runs':
+        return this.#runs(said.id);
       case 'call.output': {
         const call = this.#calls.get(said.id);
         if (call) call.live = (call.live + said.text).slice(-MOST_LIVE);
@@ -245,12 +247,16 @@ class TaskFrontend implements Frontend {
     return served && { server: served.server.name, tool: served.tool };
   }
 
+  /** Told once: after the call was allowed, when it begins without being asked about, or before its end. */
+  #runs(id: string): void {
+    if (!this.#calls.get(id)?.ran) this.#show(id, 'EXECUTING');
+  }
+
   #ended(id: string, outcome: Outcome): void {
     const call = this.#calls.get(id);
     if (!call) return;
     const status = call.rejected ? 'CANCELLED' : outcome.isError ? 'FAILED' : 'SUCCEEDED';
-    // A call without an approval is reported as running, too.
-    if (status !== 'CANCELLED' && !call.ran) this.#show(id, 'EXECUTING');
+    if (status !== 'CANCELLED') this.#runs(id);
     const result =
       status === 'SUCCEEDED'
         ? { output: outputOf(outcome) }

@@ -238,6 +238,7 @@ export class AcpFrontend implements Frontend {
       case 'turn.started':
       case 'step.began':
       case 'call.grew':
+      case 'call.runs':
       case 'call.output':
         return [];
     }

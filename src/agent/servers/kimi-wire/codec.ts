@@ -72,6 +72,7 @@ export class Encoder {
       case 'call.ready':
         return this.#grown.has(said.id) ? [] : [eventMessage('ToolCallPart', { arguments_part: said.input })];
       case 'cut':
+      case 'call.runs':
       case 'call.output':
         return [];
       case 'call.ended':

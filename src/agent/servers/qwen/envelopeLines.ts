@@ -192,6 +192,8 @@ export class EnvelopeLines implements DialectLines {
         return this.#call(said.id, said.name, said.input);
       case 'status':
         return this.#status(said);
+      case 'call.runs':
+        return this.#runs(said.id);
       case 'call.output':
         return this.#output(said.id, said.text, said.from ?? 'stdout');
       case 'call.ended':
