@@ -22,22 +22,32 @@ export function targetOf(href: string): Target | undefined {
   return fileTarget(decoded(address));
 }
 
-/** `src/a.ts`, `src/a.ts:12`, `src/a.ts:12:5`, `a.ts#L12`, `a.ts#L12-L20`; absolute or relative to the workspace. */
+/** `src/a.ts`, `src/a.ts:12`, `src/a.ts:12:5`, `a.ts(12,5)`, `a.ts#L12`, `a.ts#L12-L20`; absolute or relative to the workspace. */
 function fileTarget(address: string): Target | undefined {
-  const found = /^(.+?)(?:#L?(\d+)(?:[-:,].*)?|:(\d+)(?:[:-]\d+)*)?$/.exec(address);
+  const found = /^(.+?)(?:#L?(\d+)(?:[-:,].*)?|:(\d+)(?:[:-]\d+)*|(?<=\.\w{1,8})\((\d+)(?:,\d+)*\))?$/.exec(address);
   const path = found?.[1]?.split('?')[0];
   if (!path || /\p{Cc}/u.test(path)) return undefined;
-  const line = Number(found?.[2] ?? found?.[3] ?? 0);
+  const line = Number(found?.[2] ?? found?.[3] ?? found?.[4] ?? 0);
   return line > 0 ? { kind: 'file', path, line } : { kind: 'file', path };
 }
 
-/** The target of inline code that looks like a path: it has a folder and an extension, or an extension and a line. No network folders. */
+/** What may follow a path: a line, a column, a range. */
+const PLACE = String.raw`:\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)*\)`;
+const NAME = String.raw`[\p{L}\p{M}\p{N}_@.+-]`;
+const IN_FOLDER = new RegExp(
+  String.raw`^(?:[a-z]:[\\/](?:${NAME}+[\\/])*|(?:~?\.{0,2}/|\.{1,2}\\)?(?:${NAME}+[\\/])+)${NAME}*\.\w{1,8}(?:${PLACE})?$`,
+  'iu',
+);
+const WITH_LINE = new RegExp(String.raw`^${NAME}+\.[a-z]\w{0,7}(?:${PLACE})$`, 'iu');
+
+/**
+ * The target of inline code that looks like a path: it is the address of a file, has a folder and an extension, or an extension and a line. No network
+ * folders: a look there tells their server who the user is.
+ */
 export function pathInCode(text: string): Target | undefined {
   if (text.length > 200) return undefined;
-  const isPath =
-    /^(?:~?\.{0,2}\/|[a-z]:[\\/]|\.{1,2}\\)?(?:[\w@.+-]+[\\/])+[\w@.+-]*\.\w{1,8}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)?$/i.test(text);
-  const hasLine = /^[\w@.+-]+\.[a-z]\w{0,7}(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)$/i.test(text);
-  return isPath || hasLine ? fileTarget(text) : undefined;
+  const target = /^file:/i.test(text) ? targetOf(text) : IN_FOLDER.test(text) || WITH_LINE.test(text) ? fileTarget(text) : undefined;
+  return target?.kind === 'file' && !/^[\\/]{2}/.test(target.path) ? target : undefined;
 }
 
 /** The absolute path that the host expects; a relative one is joined to the session's folder. */

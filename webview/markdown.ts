@@ -1,7 +1,7 @@
 import DOMPurify from 'dompurify';
 import { Lexer, Marked, type MarkedOptions, type Token, Tokenizer, type TokensList } from 'marked';
 import { CodeBlock } from './codeBlock.ts';
-import { pathInCode, type Target, targetOf } from './links.ts';
+import { type Target, targetOf } from './links.ts';
 import { mathExtensions } from './math.ts';
 
 /** Tags that may be written as HTML inside a paragraph; all other HTML is shown as text. */
@@ -48,7 +48,6 @@ export function drawBlocks(blocks: readonly Token[]): DocumentFragment {
     ALLOWED_URI_REGEXP: ADDRESSES,
   });
   for (const link of fragment.querySelectorAll('a')) aim(link);
-  for (const code of fragment.querySelectorAll('code')) offerPath(code);
   for (const item of fragment.querySelectorAll('li')) markTask(item);
   for (const table of fragment.querySelectorAll('table')) frameTable(table);
   return fragment;
@@ -89,11 +88,6 @@ function aim(link: HTMLAnchorElement): void {
   link.setAttribute('href', target.kind === 'web' ? target.uri : '#');
 }
 
-function offerPath(code: HTMLElement): void {
-  const target = code.title !== '' || code.closest('a, pre') ? undefined : pathInCode(code.textContent ?? '');
-  if (target) linkTo(target, code);
-}
-
 /** Wraps a node of the page in a link. */
 export function linkTo(target: Target, shown: ChildNode): void {
   const link = document.createElement('a');
@@ -130,6 +124,9 @@ function escaped(text: string): string {
 
 /** Limit of `*` and `_` in one paragraph, heading, cell or list line; beyond it they stay literal, as pairing them takes quadratic time. */
 const MOST_MARKS = 200;
+/** UTF-16 units of the text and of the address of a link in which a path of Windows is looked for. */
+const LONGEST_LABEL = 2_000;
+const LONGEST_ADDRESS = 1_000;
 /** UTF-16 units of a heading that is underlined; a longer one is a paragraph. */
 const LONGEST_HEADING = 1_000;
 /** Limit of nested quotes and lists; deeper content is a paragraph. Each level is a nested call. */
@@ -139,18 +136,22 @@ const DEEPEST = 50;
 class SafeLexer extends Lexer {
   /** True when the text being read has too many marks to pair them. */
   crowded = false;
+  /** Where backslashes of Windows paths stand in the text being read, counted from its end. */
+  separators: ReadonlySet<number> = new Set();
 
   constructor(options: MarkedOptions) {
     super({ ...options, tokenizer: new BoundTokenizer() });
   }
 
   override inlineTokens(src: string, tokens: Token[] = []): Token[] {
-    const outer = this.crowded;
-    this.crowded = outer || marksIn(src) > MOST_MARKS;
+    const { crowded, separators } = this;
+    this.crowded = crowded || marksIn(src) > MOST_MARKS;
+    this.separators = separatorsIn(src);
     try {
       return super.inlineTokens(src, tokens);
     } finally {
-      this.crowded = outer;
+      this.crowded = crowded;
+      this.separators = separators;
     }
   }
 }
@@ -160,8 +161,23 @@ class BoundTokenizer extends Tokenizer {
 
   /** Runs as the first rule and takes a word with its marks at once, as every other rule would scan the rest again. */
   override escape(src: string): ReturnType<Tokenizer['escape']> {
-    const marks = this.lexer instanceof SafeLexer && this.lexer.crowded ? /^[*_][\w*]*/.exec(src)?.[0] : undefined;
-    return marks === undefined ? super.escape(src) : { type: 'escape', raw: marks, text: marks };
+    if (!(this.lexer instanceof SafeLexer)) return super.escape(src);
+    const { crowded, separators } = this.lexer;
+    const kept = separators.has(src.length) ? src.slice(0, 2) : crowded ? /^[*_][\w*]*/.exec(src)?.[0] : undefined;
+    return kept === undefined ? super.escape(src) : { type: 'escape', raw: kept, text: kept };
+  }
+
+  /** Reads the address of a link as it is written where it is a path of Windows, whose backslashes escape nothing. */
+  override link(src: string): ReturnType<Tokenizer['link']> {
+    const at = /^!?\[/.test(src) ? src.slice(0, LONGEST_LABEL).indexOf('](') + 2 : 1;
+    const path = at > 1 ? windowsAddress(src.slice(at, at + LONGEST_ADDRESS)) : '';
+    if (path === '') return super.link(src);
+    const doubled = path.replaceAll('\\', '\\\\');
+    const link = super.link(src.slice(0, at) + doubled + src.slice(at + path.length));
+    if (!link) return undefined;
+    // What was added to the text belongs to no token.
+    const inside = link.raw.slice(at, at + doubled.length).replaceAll('\\\\', '\\');
+    return { ...link, raw: src.slice(0, at + inside.length + Math.max(0, link.raw.length - at - doubled.length)) };
   }
 
   /** Looks for the line below a heading as far as a heading goes, not to the end of the text. */
@@ -188,6 +204,21 @@ class BoundTokenizer extends Tokenizer {
       this.#depth -= 1;
     }
   }
+}
+
+/** The backslashes before punctuation in paths with a drive, counted from the end of the text. Doubled ones are written as markdown wants them. */
+function separatorsIn(src: string): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (const { 0: path, index } of src.matchAll(/(?<![\p{L}\p{N}_\\])[a-z]:\\(?![\\*])[^\s`<>"|]*/giu))
+    for (const pair of path.matchAll(/\\./gu)) if (/[!-/:-@[^-`{-~\]]/.test(pair[0][1] ?? '')) found.add(src.length - index - pair.index);
+  return found;
+}
+
+/** The address that begins a text if it is a path of Windows whose backslashes are not doubled; '' if not. */
+function windowsAddress(text: string): string {
+  const address = /^(?:<[^<>\n]*>|[^<\s]\S*)/.exec(text)?.[0] ?? '';
+  const isPath = /^<?(?:[a-z]:\\|\\\\\w)/i.test(address) || /^<?[^/:)]*\\[\p{L}\p{N}]/u.test(address);
+  return isPath && !address.includes('\\\\', address.startsWith('<') ? 2 : 1) ? address : '';
 }
 
 /** Counts the marks outside code. */

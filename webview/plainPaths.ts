@@ -34,7 +34,11 @@ export function answerPaths(host: Host, mirror: Mirror): void {
       const cwd = mirror.session?.cwd ?? '';
       const paths = [...new Set(found.map(({ target }) => absolute(target.path, cwd)))];
       if (paths.length === 0) continue;
-      const existing = new Set(await host.call('existing', { paths }).catch(() => []));
+      const existing = new Set<string>();
+      for (let at = 0; at < paths.length; at += AT_ONCE) {
+        const asked = paths.slice(at, at + AT_ONCE);
+        for (const path of await host.call('existing', { paths: asked }).catch(() => [])) existing.add(path);
+      }
       for (const word of found.toReversed()) if (existing.has(absolute(word.target.path, cwd))) link(word);
     }
     working = false;
@@ -54,23 +58,31 @@ function nextWords(): readonly Word[] {
     const block = waiting.shift();
     if (block?.isConnected && isDrawnNow(block, () => linkPathsLater(block))) words.push(...wordsIn(block));
   }
-  return words.slice(0, AT_ONCE);
+  return words;
 }
 
 interface Word {
   readonly node: Text;
+  /** The inline code that the word is all of. */
+  readonly code?: Element;
   readonly from: number;
   readonly to: number;
   readonly target: Extract<Target, { kind: 'file' }>;
 }
 
-/** The words in text order, without code and existing links. */
+/** The words in text order, without listings, formulas and existing links; inline code is one word. */
 function wordsIn(block: Element): readonly Word[] {
   const words: Word[] = [];
   const walk = document.createTreeWalker(block, 4);
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     const text = node.textContent ?? '';
-    if (!text.includes('.') || node.parentElement?.closest('a, code, pre')) continue;
+    const code = node.parentElement?.closest('code');
+    if (!text.includes('.') || code?.title || node.parentElement?.closest('a, pre')) continue;
+    if (code) {
+      const target = code.textContent === text ? pathInCode(text) : undefined;
+      if (target?.kind === 'file') words.push({ node: node as Text, code, from: 0, to: text.length, target });
+      continue;
+    }
     for (const { 0: whole, index } of text.matchAll(/[^\s()[\]{}<>"'“”‘’`,;，。；：、（）]+/g)) {
       if (whole.length > LONGEST_WORD) continue;
       const word = whole.replace(/[.:!?…]+$/, '');
@@ -82,8 +94,9 @@ function wordsIn(block: Element): readonly Word[] {
 }
 
 /** Links one word. Callers go from the last word to the first: a node that is cut keeps its beginning. */
-function link({ node, from, to, target }: Word): void {
+function link({ node, code, from, to, target }: Word): void {
   if (!node.isConnected || node.data.length < to) return;
+  if (code) return linkTo(target, code);
   node.splitText(to);
   linkTo(target, node.splitText(from));
 }

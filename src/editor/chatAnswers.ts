@@ -25,7 +25,7 @@ import type { SessionList } from './sessionList.ts';
 import { modelSettings, setModel } from './settings.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
-import { inWorkspace, isNamedBy, isWorkspaceFile } from './workspaceFiles.ts';
+import { inWorkspace, isMissing, isNamedBy, isWorkspaceFile } from './workspaceFiles.ts';
 
 export interface ChatAnswersDeps {
   readonly sessions: Sessions;
@@ -164,6 +164,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
       if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(sessions, id).store.now, wanted))) {
         throw new Error(vscode.l10n.t('{0} (outside the workspace)', file));
       }
+      if (await isMissing(wanted)) throw new Error(vscode.l10n.t('{0} does not exist.', file));
       if (line === undefined) await openAtChange(wanted, await deps.changes.firstLine(wanted));
       else await reveal(wanted, line);
       return null;
@@ -177,7 +178,8 @@ function editorAnswers(deps: ChatAnswersDeps) {
     },
     colourCode: ({ text, language, theme }) => deps.colouring.colour(text, language, theme),
     existing: async ({ paths }) => {
-      const found = await Promise.all(paths.map(async (file) => ((await isWorkspaceFile(file)) ? [file] : [])));
+      const folders = sessions.all.flatMap((id) => sessions.get(id)?.store.now.cwd ?? []);
+      const found = await Promise.all(paths.map(async (file) => ((await isWorkspaceFile(file, folders)) ? [file] : [])));
       return found.flat();
     },
     insertAtCursor: async ({ text }) => {

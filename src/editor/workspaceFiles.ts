@@ -9,13 +9,26 @@ export function inWorkspace(file: string): boolean {
   return vscode.workspace.getWorkspaceFolder(vscode.Uri.file(path.resolve(file))) !== undefined;
 }
 
-/** True for an existing file inside one of the workspace's folders. */
-export async function isWorkspaceFile(file: string): Promise<boolean> {
-  if (!path.isAbsolute(file) || !inWorkspace(file)) return false;
+/** True for an existing file inside one of the workspace's folders, or of these. */
+export async function isWorkspaceFile(file: string, folders: readonly string[] = []): Promise<boolean> {
+  if (!path.isAbsolute(file) || !(inWorkspace(file) || folders.some((folder) => pathBelow(folder, file)))) return false;
   try {
     return ((await vscode.workspace.fs.stat(vscode.Uri.file(path.resolve(file)))).type & vscode.FileType.File) !== 0;
   } catch {
     return false;
+  }
+}
+
+/** True for a path that nothing stands at, neither on disk nor as a text that is open. */
+export async function isMissing(file: string): Promise<boolean> {
+  const uri = vscode.Uri.file(file);
+  if (vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString())) return false;
+  try {
+    await vscode.workspace.fs.stat(uri);
+    return false;
+  } catch (error) {
+    // What may not be looked at may be there; the editor says why it does not open it.
+    return !(error instanceof vscode.FileSystemError && ['NoPermissions', 'Unavailable'].includes(error.code));
   }
 }
 

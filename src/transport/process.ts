@@ -220,7 +220,7 @@ function howEnded(name: string, ending: boolean, code: number | null, signal: st
 function whyNotStarted(spec: ProcessSpec, error: unknown): Omit<Closed, 'stderr'> {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!existsSync(spec.cwd))
-    return { failure: 'noFolder', reason: t('{0} could not start: {1}', nameOf(spec), t('The folder {0} does not exist.', spec.cwd)) };
+    return { failure: 'noFolder', reason: t('{0} could not start: {1}', nameOf(spec), t('{0} does not exist.', spec.cwd)) };
   if (code === 'ENOENT') {
     return { failure: 'missing', reason: t('"{0}" was not found. Is it installed, and is it on the PATH of the editor?', spec.command) };
   }

@@ -132,7 +132,7 @@ test('parts that are taken back vanish; what comes instead is drawn', async () =
 
 test('links open through the host: addresses outside, files with their line', async () => {
   const stage = await Stage.open(
-    session({ turns: [turn({ parts: [textPart('[a](https://example.com/x) [b](src/b.ts#L7) `src/c.ts:12` [d](javascript:alert(1))')] })] }),
+    session({ turns: [turn({ parts: [textPart('[a](https://example.com/x) [b](src/b.ts#L7) [d](javascript:alert(1))')] })] }),
   );
   for (const link of stage.all('.markdown a')) {
     const event = new window.MouseEvent('click', { bubbles: true, cancelable: true });
@@ -140,10 +140,7 @@ test('links open through the host: addresses outside, files with their line', as
     assert.ok(event.defaultPrevented);
   }
   assert.deepEqual(stage.calls('openLink'), [{ uri: 'https://example.com/x' }]);
-  assert.deepEqual(stage.calls('open'), [
-    { path: '/code/sample/src/b.ts', line: 7 },
-    { path: '/code/sample/src/c.ts', line: 12 },
-  ]);
+  assert.deepEqual(stage.calls('open'), [{ path: '/code/sample/src/b.ts', line: 7 }]);
 });
 
 test('code is inserted at the cursor as it was written', async () => {
@@ -657,6 +654,32 @@ test('paths in running words become links once the host has said that the file e
   assert.match(stage.text('.markdown'), /^It is in src\/a\.ts:12, not in src\/gone\.ts\. Nor/);
   links()[0]?.dispatchEvent(click());
   assert.deepEqual(stage.calls('open'), [{ path: '/code/sample/src/a.ts', line: 12 }]);
+});
+
+test('inline code becomes a link to the file once the host has said that it exists', async () => {
+  const text =
+    'See `src/日本/a.ts:3`, `a.ts(12,3)`, `file:///code/sample/src/main.ts:4`, `src/gone.ts`, `npm run x.y` and `$x/a.ts$`.\n\nEnd.';
+  const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'text', id: 'p', text }] })] }));
+  const links = () => stage.all('.markdown a');
+  const asked = () => stage.sent.flatMap((message) => (message.type === 'call' && message.method === 'existing' ? [message] : []));
+  while (asked().flatMap(({ params }) => params.paths).length < 4) await stage.settle();
+  assert.equal(links().length, 0);
+  for (const { id, params } of asked())
+    stage.reply(
+      id,
+      params.paths.filter((path) => !path.includes('gone')),
+    );
+  while (links().length < 3) await stage.settle();
+  assert.deepEqual(
+    links().map((link) => link.innerHTML),
+    ['<code>src/日本/a.ts:3</code>', '<code>a.ts(12,3)</code>', '<code>file:///code/sample/src/main.ts:4</code>'],
+  );
+  for (const link of links()) link.dispatchEvent(click());
+  assert.deepEqual(stage.calls('open'), [
+    { path: '/code/sample/src/日本/a.ts', line: 3 },
+    { path: '/code/sample/a.ts', line: 12 },
+    { path: '/code/sample/src/main.ts', line: 4 },
+  ]);
 });
 
 test('a task has its box in place of the mark of other items', async () => {

@@ -209,6 +209,32 @@ test('links to files of every system lead there, and those to anything else are 
     assert.deepEqual(drawn(href), [undefined, undefined], href);
 });
 
+test('the backslashes of Windows paths stay, in words and in addresses, and those of markdown escape', () => {
+  const drawn = (text: string) => {
+    const fragment = drawBlocks(blocksOf(text, {}));
+    const links = [...fragment.querySelectorAll('a')].map((link) => {
+      const target = targetAt(link);
+      return target?.kind === 'file' ? `${target.path}:${target.line ?? 0}` : target?.uri;
+    });
+    return [fragment.textContent?.trim(), ...links];
+  };
+  for (const [text, ...shown] of [
+    ['[x](C:\\ws\\.vscode\\settings.json:3) y', 'x y', 'C:\\ws\\.vscode\\settings.json:3'],
+    ['[x](<C:\\ws\\.a b\\_c.ts>)\\_', 'x_', 'C:\\ws\\.a b\\_c.ts:0'],
+    ['**[z](src\\_a\\b.ts)** and [w](.\\_a\\b.ts "t\\_")', 'z and w', 'src\\_a\\b.ts:0', '.\\_a\\b.ts:0'],
+    ['([y](C:\\Users\\me\\(old)\\a.ts), [y](C:\\Users\\me\\(old)\\a.ts).)', '(y, y.)', ...Array(2).fill('C:\\Users\\me\\(old)\\a.ts:0')],
+    ['[s](\\\\server\\_share\\a.ts)', 's', '\\\\server\\_share\\a.ts:0'],
+    ['[d](C:\\\\ws\\\\\\_a.ts)', 'd', 'C:\\ws\\_a.ts:0'],
+    ['[m](docs/a\\_b.md) [n](a\\_b.md)', 'm n', 'docs/a_b.md:0', 'a_b.md:0'],
+    ['[h](https://example.org/a\\_b)', 'h', 'https://example.org/a_b'],
+    ['see C:\\ws\\.vscode\\_a_, not *C:\\ws\\.b*: \\*x\\_y', 'see C:\\ws\\.vscode\\_a_, not C:\\ws\\.b: *x_y'],
+    ['C:\\ws\\*.ts and C:\\b\\*.ts', 'C:\\ws\\*.ts and C:\\b\\*.ts'],
+    ['C:\\\\ws\\\\.a, a\\_b, abc:\\_d, x:\\*y\\*', 'C:\\ws\\.a, a_b, abc:_d, x:*y*'],
+    ['`C:\\ws\\`\\_ ``C:\\ws\\.a``', 'C:\\ws\\_ C:\\ws\\.a'],
+  ] as const)
+    assert.deepEqual(drawn(text), shown, text);
+});
+
 test('a crowd of underscores and asterisks stays as it was written, and what stands beside it is drawn as ever', () => {
   const root = document.createElement('div');
   const crowd = '_'.repeat(9000);
@@ -450,5 +476,8 @@ test('marks without end of which nothing comes are drawn in time proportional to
   }
   // Nothing longer is read at once.
   assertLinear('formulas in one paragraph', 2000, (size) => () => blocksOf('x\n$$a$$\n'.repeat(size / 8), {}));
+  const paths = ['C:\\.', ' C:\\a\\.', '[a](C:\\', '[a](C:\\.) ', '[a](a\\b', '[C:\\](', '![](C:\\(', '[a](<C:\\.', 'C:\\`'];
+  for (const piece of paths)
+    assertLinear(`answer of ${JSON.stringify(piece)}`, 2000, (size) => () => blocksOf(piece.repeat(size / piece.length), {}));
   assertLinear('formulas in one line', 2000, (size) => () => blocksOf('$a$ '.repeat(size / 4), {}));
 });

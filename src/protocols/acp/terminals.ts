@@ -124,7 +124,7 @@ export class TerminalPort {
       return await this.#terminals.create(spec);
     } catch (error) {
       const missing = (error as { readonly code?: unknown }).code === 'ENOENT';
-      if (spec.cwd !== undefined && !existsSync(spec.cwd)) return notStarted(id, `${t('The folder {0} does not exist.', spec.cwd)}\n`, 127);
+      if (spec.cwd !== undefined && !existsSync(spec.cwd)) return notStarted(id, `${t('{0} does not exist.', spec.cwd)}\n`, 127);
       // A whole command line in the place of a program.
       if (missing && spec.args !== undefined && /\s/.test(spec.command)) {
         const { args, ...rest } = spec;

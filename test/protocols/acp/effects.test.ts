@@ -372,6 +372,6 @@ test('56: a command that cannot be started is a terminal that says so; a whole l
   const nowhere = path.join(made.cwd, 'none');
   const lost = await command(made.agent, { command: 'pwd', cwd: nowhere });
   assert.deepEqual(await lost.wait(), { exitCode: 127, signal: null });
-  assert.equal((await lost.output()).output, `The folder ${nowhere} does not exist.\n`);
+  assert.equal((await lost.output()).output, `${nowhere} does not exist.\n`);
   await finish();
 });
