@@ -20,18 +20,24 @@ import type { Tool } from './tools/tool.ts';
 import { runTurn, type TurnContext, type TurnEnd } from './turn.ts';
 import { insideOnly, type Workspace } from './workspace/paths.ts';
 
-interface ConversationOptions {
+/** What the command line says of every conversation, over every protocol. */
+export interface Preferences {
+  /** Further folders of skills. */
+  readonly skillsDirs?: readonly string[];
+  /** Steps of one turn, and attempts at one step. */
+  readonly maxSteps?: number | undefined;
+  readonly maxAttempts?: number | undefined;
+}
+
+interface ConversationOptions extends Preferences {
   readonly frontend: Frontend;
   readonly model: Model;
   readonly workspace: Workspace;
   readonly store?: SessionStore;
-  readonly skillsDirs?: readonly string[];
   /** Nothing is asked for. */
   readonly allowAll?: boolean;
   /** Begins in plan mode. */
   readonly plan?: boolean;
-  readonly maxSteps?: number | undefined;
-  readonly maxAttempts?: number | undefined;
   /** The client's current addition to the system prompt. */
   readonly instructions?: () => string;
 }

@@ -69,6 +69,7 @@ async function serveAiSdk(options: Options): Promise<void> {
     const served = await serveChats({
       model: modelOf(options),
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
+      preferences: options.preferences,
       port: options.port,
       origins: options.origins,
       token,
@@ -89,6 +90,7 @@ async function serveA2aAgent(options: Options): Promise<void> {
     const served = await serveA2a({
       model: modelOf(options),
       workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
+      preferences: options.preferences,
       port: options.port,
       token,
       origins: options.origins,
@@ -117,11 +119,9 @@ function serveWireOnStdio(options: Options): void {
     model: modelOf(options),
     store: new SessionStore(home, options.workDir, sessionId(options, home)),
     workspace: { cwd: options.workDir, roots: [options.workDir, ...options.addDirs] },
-    skillsDirs: options.skillsDirs,
+    ...options.preferences,
     allowAll: options.allowAll,
     plan: options.plan,
-    maxSteps: options.maxSteps,
-    maxAttempts: options.maxAttempts,
   });
   const end = endWithSignals(served);
   channel.onClosed(() => end(0));
@@ -133,7 +133,9 @@ async function serveAcpOnStdio(options: Options): Promise<void> {
   const { serveAcp } = await import('./servers/acp/serve.ts');
   console.log = console.info = console.debug = console.error;
   const channel = stdioChannel(process.stdin, process.stdout);
-  const end = endWithSignals(serveAcp({ channel, model: modelOf(options), home: sessionHome(process.env) }));
+  const end = endWithSignals(
+    serveAcp({ channel, model: modelOf(options), home: sessionHome(process.env), preferences: options.preferences }),
+  );
   channel.onClosed(() => end(0));
   process.stdout.on('error', () => end(0));
 }

@@ -1,13 +1,14 @@
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { NEWEST_VERSION } from '../protocols/kimi-wire/schema.ts';
+import type { Preferences } from './conversation.ts';
 
 export interface Options {
   readonly command: 'serve' | 'info' | 'version' | 'help';
   readonly json: boolean;
   readonly workDir: string;
   readonly addDirs: readonly string[];
-  readonly skillsDirs: readonly string[];
+  readonly preferences: Preferences;
   /** `last`: the newest session of the folder. */
   readonly session: { readonly id: string } | 'last' | 'new';
   readonly wireVersion: string;
@@ -17,8 +18,6 @@ export interface Options {
   readonly model: string | undefined;
   readonly allowAll: boolean;
   readonly plan: boolean;
-  readonly maxSteps: number | undefined;
-  readonly maxAttempts: number | undefined;
   /** The protocol to serve. */
   readonly frontend: string;
   /** For servers that listen; 0 takes any that is free. */
@@ -105,7 +104,11 @@ export function readOptions(args: readonly string[], cwd: string): Options {
     json: values.json ?? false,
     workDir: path.resolve(cwd, values['work-dir'] ?? '.'),
     addDirs: (values['add-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
-    skillsDirs: (values['skills-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
+    preferences: {
+      skillsDirs: (values['skills-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
+      maxSteps: countOf('--max-steps-per-turn', values['max-steps-per-turn']),
+      maxAttempts: countOf('--max-retries-per-step', values['max-retries-per-step']),
+    },
     session: id !== undefined ? { id } : values.continue ? 'last' : 'new',
     wireVersion: values['wire-version'] ?? NEWEST_VERSION,
     wireSilent: values['wire-silent'] ?? false,
@@ -113,15 +116,13 @@ export function readOptions(args: readonly string[], cwd: string): Options {
     model: values.model,
     allowAll: values.yolo === true || values['auto-approve'] === true,
     plan: values.plan ?? false,
-    maxSteps: countOf('--max-steps-per-turn', values['max-steps-per-turn']),
-    maxAttempts: countOf('--max-retries-per-step', values['max-retries-per-step']),
     frontend: values.face ?? 'kimi-wire',
     port: Number(port),
     origins: values['allow-origin'] ?? [],
   };
 }
 
-function countOf(flag: string, value: string | undefined): number | undefined {
+export function countOf(flag: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const count = Number(value);
   if (!Number.isInteger(count) || count < 1) throw new Error(`${flag} needs a whole number from 1, not '${value}'`);

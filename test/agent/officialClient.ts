@@ -34,6 +34,8 @@ export interface Driven {
   /** Where sessions are kept; by default in the folder itself. */
   readonly home?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Further arguments of the agent. */
+  readonly args?: readonly string[];
 }
 
 /** The built agent, driven by the official client. */
@@ -41,9 +43,9 @@ export async function withAgent(
   t: TestContext,
   cwd: string,
   talk: (agent: ClientContext, seen: Seen) => Promise<void>,
-  { terminals, home = path.join(cwd, '.home'), env }: Driven = {},
+  { terminals, home = path.join(cwd, '.home'), env, args = [] }: Driven = {},
 ): Promise<void> {
-  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--face', 'acp'], {
+  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--face', 'acp', ...args], {
     cwd,
     env: { ...process.env, PARLEY_MODEL_BASE_URL: '', PARLEY_MODEL_NAME: '', KIMI_SHARE_DIR: home, ...env },
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -166,7 +166,7 @@ test('a2a: a stop while the editor is still asked for its tools stops the turn',
   };
   t.after(() => rmSync(cwd, { recursive: true, force: true }));
   const model = scriptedModel(['Too late.']);
-  const run = new Run(model, { cwd, roots: [cwd] }, [editor]);
+  const run = new Run({ model, workspace: { cwd, roots: [cwd] }, servers: [editor] });
   const task = new Task('c');
   const taken = run.prompt(task, 'go');
   await wanted;

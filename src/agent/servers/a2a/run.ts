@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { messageOf } from '../../../base/log.ts';
 import { EXTENSION } from '../../../protocols/a2a/schema.ts';
-import { Cancelled, Conversation } from '../../conversation.ts';
+import { Cancelled, Conversation, type Preferences } from '../../conversation.ts';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import { type Model, ModelError, type ToolOffer } from '../../models/model.ts';
@@ -21,6 +21,13 @@ interface RunningTurn {
   done: Promise<void>;
 }
 
+export interface RunOptions {
+  readonly model: Model;
+  readonly workspace: Workspace;
+  readonly servers: readonly ToolServer[];
+  readonly preferences?: Preferences;
+}
+
 /** One context: its conversation, and at most one turn. */
 export class Run {
   readonly #outlet: Outlet;
@@ -28,10 +35,10 @@ export class Run {
   readonly #conversation: Conversation;
   #turn: RunningTurn | undefined;
 
-  constructor(model: Model, workspace: Workspace, servers: readonly ToolServer[] = []) {
+  constructor({ model, workspace, servers, preferences }: RunOptions) {
     this.#outlet = new Outlet(model.name);
     this.#frontend = new TaskFrontend(this.#outlet, workspace.cwd, servers);
-    this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace });
+    this.#conversation = new Conversation({ ...preferences, frontend: this.#frontend, model, workspace });
   }
 
   /** True while it works: no other message may replace it. */

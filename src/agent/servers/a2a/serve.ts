@@ -14,7 +14,7 @@ import { NAME, VERSION } from '../../version.ts';
 import { placeOf, type Workspace } from '../../workspace/paths.ts';
 import { bodyText, HttpError, listenHttp, sendJson } from '../httpServer.ts';
 import { type Decision, decisionsIn, shortened } from './decision.ts';
-import { Run } from './run.ts';
+import { Run, type RunOptions } from './run.ts';
 import { type Task, Tasks } from './tasks.ts';
 import { type ToolServer, type ToolServerAddress, toolServer } from './toolServer.ts';
 import {
@@ -203,6 +203,7 @@ function agentCard(url: string, withToken: boolean): object {
 interface A2aServerOptions {
   readonly model: Model;
   readonly workspace: Workspace;
+  readonly preferences?: RunOptions['preferences'];
   /** The tool server of the editor that started this agent. */
   readonly editor?: ToolServer;
 }
@@ -359,10 +360,11 @@ export class A2aServer {
   async #runOf(contextId: string, message: Message): Promise<Run> {
     const known = this.#runs.get(contextId);
     if (known) return known;
-    const { model, workspace, editor } = this.#options;
+    const { model, workspace, editor, preferences } = this.#options;
     const settings = await settingsOf(workspace, message.metadata);
     const servers = [...(editor ? [editor] : []), ...settings.servers.map(toolServer)];
-    const run = this.#runs.get(contextId) ?? new Run(model, settings.workspace, servers);
+    const run =
+      this.#runs.get(contextId) ?? new Run({ model, workspace: settings.workspace, servers, ...(preferences ? { preferences } : {}) });
     this.#runs.set(contextId, run);
     return run;
   }
@@ -444,8 +446,8 @@ export class A2aServer {
   // --- slash commands
 
   get #commands(): Commands {
-    const { model, workspace } = this.#options;
-    return commandsOf(skillCommands(findSkills(workspace.cwd)), model);
+    const { model, workspace, preferences } = this.#options;
+    return commandsOf(skillCommands(findSkills(workspace.cwd, preferences?.skillsDirs)), model);
   }
   async #execute(params: Json, { version, takesStreams }: Caller): Promise<Reply> {
     const { command_path, args, contextId, metadata } = commandIn(params);

@@ -9,7 +9,7 @@ import { fenced, inOneLine } from '../../../base/promptText.ts';
 import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND } from '../../../protocols/acp/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { openRpc } from '../../../transport/jsonrpc.ts';
-import { Cancelled, Conversation } from '../../conversation.ts';
+import { Cancelled, Conversation, type Preferences } from '../../conversation.ts';
 import { isModelError, type Message, type Model, type UserPart } from '../../models/model.ts';
 import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
 import { problemsOf, type Shown } from '../../tools/tool.ts';
@@ -23,6 +23,7 @@ export interface AcpOptions {
   readonly model: Model;
   /** Where conversations are kept. */
   readonly home: string;
+  readonly preferences?: Preferences;
 }
 
 interface Session {
@@ -157,6 +158,7 @@ export class AcpServer {
     await this.#sessions.get(id)?.client.servers.close();
     const client = new SessionClient(this.#connection, { id, cwd, can: this.#can });
     const conversation = new Conversation({
+      ...this.#options.preferences,
       frontend: new AcpFrontend(client),
       model: this.#options.model,
       workspace: { cwd, roots: [cwd, ...(additionalDirectories ?? [])] },

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
 import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
-import { Cancelled, Conversation } from '../../conversation.ts';
+import { Cancelled, Conversation, type Preferences } from '../../conversation.ts';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, Moment } from '../../frontend.ts';
 import {
   type Call,
@@ -39,6 +39,7 @@ import { Responses } from './responses.ts';
 export interface ServeOptions extends Pick<HttpServerOptions, 'port' | 'token' | 'origins'> {
   readonly model: Model;
   readonly workspace: Workspace;
+  readonly preferences?: Preferences;
   /** How long a turn continues without a listener, in milliseconds. */
   readonly awayLimit?: number;
 }
@@ -59,7 +60,7 @@ export async function serveChats(options: ServeOptions): Promise<Served> {
     if (!parsed.success) throw new HttpError(400, `Bad request: ${problemsOf(parsed.error)}`);
     const { id, message, messages } = parsed.data;
     if (!message && !messages?.length) throw new HttpError(400, 'There is no message.');
-    const known = chats.get(id) ?? new Chat(options.model, options.workspace, options.awayLimit ?? AWAY_LIMIT);
+    const known = chats.get(id) ?? new Chat(options);
     chats.delete(id);
     chats.set(id, known);
     forgetOldest(chats);
@@ -136,12 +137,12 @@ class Chat {
   readonly #awayLimit: number;
   #turn: Promise<void> | undefined;
 
-  constructor(model: Model, workspace: Workspace, awayLimit: number) {
+  constructor({ model, workspace, preferences, awayLimit = AWAY_LIMIT }: ServeOptions) {
     const terms = this.#terms;
     this.#awayLimit = awayLimit;
     this.#chunks = new Chunks(this.#responses, terms);
     this.#frontend = new ChatFrontend(this.#responses, this.#chunks, terms);
-    this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace, instructions: () => terms.system });
+    this.#conversation = new Conversation({ ...preferences, frontend: this.#frontend, model, workspace, instructions: () => terms.system });
   }
 
   get busy(): boolean {

@@ -3,7 +3,7 @@ import type * as z from 'zod/mini';
 import type { Feature } from '../../../protocols/kimi-wire/codec.ts';
 import { answers, codes, type ExternalTool, type InitializeParams, methods, type UserInput } from '../../../protocols/kimi-wire/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
-import { Cancelled, Conversation } from '../../conversation.ts';
+import { Cancelled, Conversation, type Preferences } from '../../conversation.ts';
 import {
   type AgentEvent,
   type ApprovalAnswer,
@@ -30,7 +30,7 @@ import { Recording } from './recording.ts';
 import type { Dialect } from './versions.ts';
 import { Work } from './work.ts';
 
-export interface WireOptions {
+export interface WireOptions extends Preferences {
   readonly channel: Channel;
   readonly dialect: Dialect;
   /** Leaves unknown methods unanswered, as the oldest servers do (wire.md §3). */
@@ -40,13 +40,10 @@ export interface WireOptions {
   readonly workspace: Workspace;
   readonly model: Model;
   readonly store: SessionStore;
-  readonly skillsDirs: readonly string[];
   /** Nothing is asked for. */
   readonly allowAll: boolean;
   /** Begins in plan mode. */
   readonly plan: boolean;
-  readonly maxSteps: number | undefined;
-  readonly maxAttempts: number | undefined;
 }
 
 /**

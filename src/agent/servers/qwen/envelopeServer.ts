@@ -308,8 +308,12 @@ class EnvelopeChat {
   }
 }
 
-function conversationOf({ model, workspace, mode }: QwenServerOptions, frontend: QwenFrontend, store: SessionStore): Conversation {
-  return new Conversation({ frontend, model, workspace, store, plan: mode === 'plan' });
+function conversationOf(
+  { model, workspace, mode, preferences }: QwenServerOptions,
+  frontend: QwenFrontend,
+  store: SessionStore,
+): Conversation {
+  return new Conversation({ ...preferences, frontend, model, workspace, store, plan: mode === 'plan' });
 }
 
 /** The features of chat requests that this server supports. */

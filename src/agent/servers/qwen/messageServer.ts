@@ -26,13 +26,13 @@ export class MessageServer implements QwenServer {
   #turn: Promise<void> | undefined;
 
   constructor(options: QwenServerOptions) {
-    const { write, model, workspace, store, mode, session, partials } = options;
+    const { write, model, workspace, store, mode, session, partials, preferences } = options;
     this.#options = options;
     this.#policy = { mode, limit: APPROVAL_LIMIT };
     this.#client = new Client('message', write);
     this.#lines = new MessageLines({ write, model: model.name, partials, client: this.#client }, session);
     this.#frontend = new QwenFrontend(this.#client, this.#lines, this.#policy);
-    this.#conversation = new Conversation({ frontend: this.#frontend, model, workspace, store, plan: mode === 'plan' });
+    this.#conversation = new Conversation({ ...preferences, frontend: this.#frontend, model, workspace, store, plan: mode === 'plan' });
   }
 
   take(line: Line): void {

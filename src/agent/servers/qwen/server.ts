@@ -1,4 +1,5 @@
 import type { Line } from '../../../protocols/qwen/codec.ts';
+import type { Preferences } from '../../conversation.ts';
 import type { Sampling } from '../../models/endpoint.ts';
 import type { Model } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
@@ -25,6 +26,7 @@ export interface QwenServerOptions {
   /** Another model of the same service, or other sampling; undefined where there is nothing to choose. */
   readonly modelFor: (name: string | undefined, sampling: Sampling | undefined) => Model | undefined;
   readonly workspace: Workspace;
+  readonly preferences?: Preferences;
   readonly store: SessionStore;
   /** Where another conversation of this folder is kept. */
   readonly storeOf: (session: string) => SessionStore;

@@ -6,11 +6,11 @@ import { messageOf } from '../../../base/log.ts';
 import { clientDialectOf, type Dialect, fatalLine, type Line, recordOf, terminalNote } from '../../../protocols/qwen/codec.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { toLine } from '../../../transport/lines.ts';
-import { Conversation } from '../../conversation.ts';
+import { Conversation, type Preferences } from '../../conversation.ts';
 import type { AgentEvent, Frontend } from '../../frontend.ts';
 import type { Model } from '../../models/model.ts';
+import { countOf } from '../../options.ts';
 import { copySession, SessionStore } from '../../sessionStore.ts';
-import type { Workspace } from '../../workspace/paths.ts';
 import { EnvelopeServer } from './envelopeServer.ts';
 import { MessageServer } from './messageServer.ts';
 import { MODES, type Mode } from './qwenFrontend.ts';
@@ -37,6 +37,7 @@ export interface QwenOptions {
   /** The folder to work in, where it is not the current one, and further ones. */
   readonly workDir: string | undefined;
   readonly addDirs: readonly string[];
+  readonly preferences: Preferences;
 }
 
 /** Undefined when the arguments are not of this protocol. Throws an Error with one sentence for what is wrong with them. */
@@ -62,6 +63,9 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
       plan: { type: 'boolean' },
       'work-dir': { type: 'string', short: 'w' },
       'add-dir': { type: 'string', multiple: true },
+      'skills-dir': { type: 'string', multiple: true },
+      'max-steps-per-turn': { type: 'string' },
+      'max-retries-per-step': { type: 'string' },
     },
   });
   const oneOf = <T extends string>(name: string, allowed: readonly T[], given: string | undefined, otherwise: T): T => {
@@ -88,6 +92,11 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
     model: values.model,
     workDir: values['work-dir'],
     addDirs: values['add-dir'] ?? [],
+    preferences: {
+      skillsDirs: (values['skills-dir'] ?? []).map((dir) => path.resolve(dir)),
+      maxSteps: countOf('--max-steps-per-turn', values['max-steps-per-turn']),
+      maxAttempts: countOf('--max-retries-per-step', values['max-retries-per-step']),
+    },
   };
 }
 
@@ -95,7 +104,7 @@ export interface QwenStart {
   readonly options: QwenOptions;
   readonly model: Model;
   readonly modelFor: Serving['modelFor'];
-  readonly workspace: Workspace;
+  readonly workspace: QwenServerOptions['workspace'];
   readonly home: string;
   /** Our input and output as lines. */
   readonly channel: () => Channel;
@@ -123,8 +132,22 @@ export function startQwen(start: QwenStart): { readonly channel?: Channel; end(c
   const format = options.output === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
   const inputFormat = options.input === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
   const storeOf = (id: string) => new SessionStore(home, workspace.cwd, id);
-  const { partials, mode, dialect } = options;
-  const serving = { exit, session, mode, partials, inputFormat, format, dialect, model, modelFor, workspace, store, storeOf } as const;
+  const { partials, mode, dialect, preferences } = options;
+  const serving = {
+    exit,
+    session,
+    mode,
+    partials,
+    inputFormat,
+    format,
+    dialect,
+    model,
+    modelFor,
+    workspace,
+    preferences,
+    store,
+    storeOf,
+  } as const;
   if (options.input !== 'text') {
     const channel = start.channel();
     return { channel, ...serveQwen(channel, serving, (message) => start.print(`${toLine(message)}\n`)) };
@@ -139,7 +162,7 @@ async function answer(prompt: string, { options, model, workspace, print }: Qwen
     process.stderr.write('parley-agent: there is no prompt on the input\n');
     return 1;
   }
-  if (options.output === 'text') return answerText(prompt, { model, workspace, print });
+  if (options.output === 'text') return answerText(prompt, { model, workspace, preferences: options.preferences, print });
   if (options.output !== 'json') return answerOnce((message) => print(`${toLine(message)}\n`), serving, prompt);
   const all: object[] = [];
   const code = await answerOnce((message) => void all.push(message), serving, prompt);
@@ -232,7 +255,7 @@ function dialectFor({ dialect, format, inputFormat }: Serving, first: Line): Dia
 /** Reads one prompt and writes its answer as plain text. Refuses calls that need approval, because no user can answer. */
 async function answerText(
   prompt: string,
-  scene: { readonly model: Model; readonly workspace: Workspace; readonly print: (text: string) => void },
+  scene: Pick<QwenStart, 'model' | 'workspace' | 'print'> & { readonly preferences: Preferences },
 ): Promise<number> {
   const frontend: Frontend = {
     emit: (said: AgentEvent) => {
@@ -247,7 +270,9 @@ async function answerText(
     hasPlanMode: false,
   };
   try {
-    await new Conversation({ frontend, model: scene.model, workspace: scene.workspace }).prompt([{ type: 'text', text: prompt }]);
+    await new Conversation({ ...scene.preferences, frontend, model: scene.model, workspace: scene.workspace }).prompt([
+      { type: 'text', text: prompt },
+    ]);
     scene.print('\n');
     return 0;
   } catch (error) {
