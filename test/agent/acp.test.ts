@@ -62,6 +62,8 @@ test('a change is asked about with its diff, refused, then allowed', async (t) =
     { kind: 'diff', diff: { path: file, before: 'one\ntwo\n', after: 'one\nthree\n' } },
   );
   assert.equal(edit?.status, 'done');
+  const told = driven.frames.flatMap(({ message }) => /"status":"(\w+)"/.exec(JSON.stringify(message))?.[1] ?? []);
+  assert.deepEqual(told.slice(-4), ['pending', 'pending', 'in_progress', 'completed'], 'it runs once it was allowed');
 });
 
 test('a file with unsaved text is edited in the editor: that text stays, and a write it refuses is a call that failed', async (t) => {

@@ -71,7 +71,7 @@ export class AcpFrontend implements Frontend {
   readonly hasPlanMode = true;
   readonly #client: SessionClient;
   /** Calls that were told of and have not ended. */
-  readonly #open = new Map<string, 'began' | 'ready'>();
+  readonly #open = new Map<string, 'began' | 'ready' | 'runs'>();
   /** Terminals of commands, by call; they stay in the call when it has ended. */
   readonly #terminals = new Map<string, string>();
   /** Tools of tool servers that may run without asking again. */
@@ -124,6 +124,7 @@ export class AcpFrontend implements Frontend {
       toolCallId: callId,
       title: description,
       kind: kindOf(tool),
+      status: 'pending',
       ...(content.length > 0 ? { content } : {}),
       ...(locations.length > 0 ? { locations } : {}),
       ...(command?.type === 'command' ? { rawInput: { command: command.command } } : {}),
@@ -211,6 +212,10 @@ export class AcpFrontend implements Frontend {
         ];
       case 'call.ready':
         return [this.#ready(said)];
+      case 'call.runs':
+        if (this.#open.get(said.id) !== 'ready') return [];
+        this.#open.set(said.id, 'runs');
+        return [{ sessionUpdate: 'tool_call_update', toolCallId: said.id, status: 'in_progress' }];
       case 'call.ended':
         return this.#ended(said);
       case 'status':
@@ -238,7 +243,6 @@ export class AcpFrontend implements Frontend {
       case 'turn.started':
       case 'step.began':
       case 'call.grew':
-      case 'call.runs':
       case 'call.output':
         return [];
     }
@@ -254,7 +258,7 @@ export class AcpFrontend implements Frontend {
   }
 
   /** Closes calls left open: cut off with their turn, or begun by an abandoned attempt of the model. */
-  #cutOff(which: (state: 'began' | 'ready') => boolean): readonly object[] {
+  #cutOff(which: (state: 'began' | 'ready' | 'runs') => boolean): readonly object[] {
     const ids = [...this.#open].flatMap(([id, state]) => (which(state) ? [id] : []));
     for (const id of ids) this.#open.delete(id);
     return ids.map((toolCallId) => ({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' }));

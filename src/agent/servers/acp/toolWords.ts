@@ -118,7 +118,7 @@ export function linkText(uri: string, name: string): string {
   return uri.startsWith(pathToFileURL('/').href) ? `@${decodeURIComponent(new URL(uri).pathname)}` : `[${name}](${uri})`;
 }
 
-/** A call whose input is known, as `tool_call` and `tool_call_update` tell it. */
+/** A call whose input is known, as `tool_call` and `tool_call_update` tell it: `pending` until it runs. */
 export function startedCall(
   { id, name, rawInput }: { readonly id: string; readonly name: string; readonly rawInput: unknown },
   cwd: string,
@@ -128,7 +128,7 @@ export function startedCall(
     toolCallId: id,
     title: titleOf(name, rawInput),
     kind: kindOf(name),
-    status: 'in_progress',
+    status: 'pending',
     ...(rawInput === undefined ? {} : { rawInput }),
     ...(locations.length > 0 ? { locations } : {}),
   };
