@@ -5,6 +5,7 @@ import type { ChangeSets } from '../../live/review/changeSets.ts';
 import { doneSides, isUnplaced } from '../../session/diffs.ts';
 import type { Session, TurnId } from '../../session/model.ts';
 import { changedFiles, fileNamed, turnFiles } from '../../session/select.ts';
+import { whileHeld } from '../../transport/replaceFile.ts';
 import { editorFiles, openDocument, presentText } from '../files.ts';
 import { mergedFiles } from './review.ts';
 
@@ -37,5 +38,5 @@ async function revertReported(session: Session, turnId: TurnId, wanted: string):
   const { before } = located.sides;
   if (before !== null) return editorFiles.write(wanted, before);
   if (openDocument(wanted)?.isDirty) throw new Error(vscode.l10n.t('{0} has unsaved changes. Save or revert it first.', name));
-  await rm(wanted);
+  await whileHeld(wanted, () => rm(wanted));
 }
