@@ -21,6 +21,7 @@ export class Chat implements Disposable {
   #waiting = 0;
   /** Kept for the view before its first opening: content for the composer, and whether it gets the focus. */
   #early: { readonly contents: readonly Content[]; readonly focus: boolean } = { contents: [], focus: false };
+  #givenAt = Number.NEGATIVE_INFINITY;
 
   constructor(extensionUri: vscode.Uri, log: Log) {
     this.#extensionUri = extensionUri;
@@ -80,7 +81,13 @@ export class Chat implements Disposable {
     return this.#open?.link.focusedWithin(IN_PALETTE) ?? false;
   }
 
+  /** True when the page has the focus or was given it after `since`, a time of `performance.now()`: it tells of that later. */
+  hasFocusSince(since: number): boolean {
+    return this.focused || this.#givenAt > since;
+  }
+
   async focus(): Promise<void> {
+    this.#givenAt = performance.now();
     await reveal();
     if (this.#open) this.#open.link.focus();
     else this.#early = { ...this.#early, focus: true };
@@ -88,6 +95,7 @@ export class Chat implements Disposable {
 
   /** Returns the focus to the page, unless the user clicks into a text on the way; settles when it has arrived. */
   async goBack(): Promise<void> {
+    this.#givenAt = performance.now();
     let clicked = false;
     const clicks = vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
       clicked ||= kind === vscode.TextEditorSelectionChangeKind.Mouse;

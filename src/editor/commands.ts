@@ -209,10 +209,11 @@ function approvalCommands(deps: CommandDeps) {
   const decideDiff = async (how: 'accept' | 'reject', uri: unknown): Promise<void> => {
     const ask = askInFront(uri);
     if (!ask) return;
+    const began = performance.now();
     const closed = review.nextClosed(LEFT_BY_DIFF);
     if (!(await approvals.decide(ask.sessionId, ask.askId, how))) return void approvals.show(ask.sessionId, ask.askId);
     // A diff that closes takes the keyboard with it.
-    const isElsewhere = () => deps.chat.focused || approvals.asking !== undefined;
+    const isElsewhere = () => deps.chat.hasFocusSince(began) || approvals.asking !== undefined;
     if (!isElsewhere() && (await closed) && !isElsewhere()) await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
   };
   const decideAll = async (how: 'accept' | 'reject') => {
