@@ -41,7 +41,7 @@ function lostView(view: View): TemplateResult {
   };
   return html`<div class="lost" role="status">
     <span>${t('This draft lost attachments that were too large to keep. Attach them again.')}</span>
-    <button class="icon-button" type="button" title=${t('Dismiss')} aria-label=${t('Dismiss')} @click=${close}>${iconOf('cross')}</button>
+    <button class="icon-button" type="button" title=${t('Close')} aria-label=${t('Close')} @click=${close}>${iconOf('cross')}</button>
   </div>`;
 }
 

@@ -60,7 +60,7 @@ export function noticesView(view: View): TemplateResult | typeof nothing {
     ${open.map(
       (notice) => html`<div class="notice">
         ${noticeView(view, keyOf(notice), notice)}
-        <button class="icon-button" type="button" title=${t('Dismiss')} aria-label=${t('Dismiss')} @click=${() => view.act.unfold(keyOf(notice), true)}>${iconOf('cross')}</button>
+        <button class="icon-button" type="button" title=${t('Close')} aria-label=${t('Close')} @click=${() => view.act.unfold(keyOf(notice), true)}>${iconOf('cross')}</button>
       </div>`,
     )}
   </div>`;

@@ -317,7 +317,7 @@ test('a draft that lost a picture to a reload says so until the user closes that
   for (const end of ['close', 'attach', 'send']) {
     const second = await reloaded();
     assert.match(lost(second), /too large to keep/, end);
-    if (end === 'close') await second.press('Dismiss');
+    if (end === 'close') await second.press('Close');
     else if (end === 'attach') second.post({ type: 'insert', content: picture(1000) });
     else await second.key('Enter');
     await second.settle();

@@ -237,7 +237,7 @@ export class Changes implements Disposable {
     const undo = vscode.l10n.t('Undo');
     const files = `${left.slice(0, FILES_NAMED).join(', ')}${left.length > FILES_NAMED ? ` … (+${left.length - FILES_NAMED})` : ''}`;
     const not = vscode.l10n.t('{0} cannot be restored: the text before the change was not kept, or the file is not text.', files);
-    const text = left.length > 0 ? not : vscode.l10n.t('Done');
+    const text = left.length > 0 ? not : vscode.l10n.t('Files restored.');
     if ((await vscode.window.showInformationMessage(text, undo)) !== undo) return;
     await this.undoRestore(id).catch((error: unknown) => vscode.window.showErrorMessage(messageOf(error)));
   }
@@ -273,7 +273,8 @@ export class Changes implements Disposable {
     const count = set?.files.length ?? 0;
     const message = this.#warning(set);
     this.#tree.show(set, active === undefined ? undefined : this.#host.get(active)?.store.now, message !== '');
-    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: vscode.l10n.t('to review') };
+    const kept = vscode.l10n.t('{0} MB kept', Math.ceil(this.#sets.diskUse / 1024 / 1024));
+    this.#view.badge = count === 0 ? undefined : { value: count, tooltip: `${vscode.l10n.t('to review')} (${kept})` };
     this.#view.message = message;
     void vscode.commands.executeCommand('setContext', 'parley.toReview', count > 0);
     void vscode.commands.executeCommand('setContext', 'parley.canRestore', (set?.checkpoints.length ?? 0) > 0);

@@ -47,7 +47,7 @@ function askOf(id: string, request: PermissionRequest, call: CallFacts, { turnId
     toolKind: call.kind,
     ...detailsOf(request, call),
     ...pathsIn(call),
-    options: request.options.length > 0 ? request.options.map(toOption) : [{ id: DISMISS, label: t('Dismiss'), effect: 'reject_once' }],
+    options: request.options.length > 0 ? request.options.map(toOption) : [{ id: DISMISS, label: t('Close'), effect: 'reject_once' }],
   } satisfies Approval;
 }
 

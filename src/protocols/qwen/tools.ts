@@ -157,7 +157,7 @@ function titleOf(name: string, work: ToolWork, input: Readonly<Record<string, un
     case 'search':
       return [t('Search'), text('pattern') || text('query')].filter(Boolean).join(': ');
     case 'fetch':
-      return t('Fetch {0}', text('url') || text('prompt')).trim();
+      return t('Read {0}', text('url') || text('prompt')).trim();
     case 'todo':
       return t('Plan');
     case 'agent':
