@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs, { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { lastSession, SessionStore, sessionsOf } from '../../src/agent/sessionStore.ts';
+import { holdFiles } from '../fakes/heldFiles.ts';
 
 const said = (text: string) => ({ type: 'added', message: { role: 'user', parts: [{ type: 'text', text }] } }) as const;
 
@@ -90,30 +90,21 @@ test('a conversation kept under the written path is found, listed and gone on wi
 
 /** Another program holds these files: they can be neither replaced nor written. */
 function hold(t: TestContext, ...names: readonly string[]): { tries: number; free(): void } {
-  const holder = { tries: 0, free: () => {} };
-  const refuse = (file: unknown) => {
-    if (!names.includes(path.basename(String(file)))) return;
-    holder.tries += 1;
-    throw Object.assign(new Error(`EBUSY: resource busy or locked, '${String(file)}'`), { code: 'EBUSY' });
-  };
   const { appendFileSync, renameSync } = fs;
-  const mocks = [
-    t.mock.method(fs, 'appendFileSync', (...args: Parameters<typeof appendFileSync>) => {
-      refuse(args[0]);
-      appendFileSync(...args);
-    }),
-    t.mock.method(fs, 'renameSync', (...args: Parameters<typeof renameSync>) => {
-      refuse(args[1]);
-      renameSync(...args);
-    }),
-  ];
-  syncBuiltinESMExports();
-  holder.free = () => {
-    for (const one of mocks) one.mock.restore();
-    syncBuiltinESMExports();
-  };
-  t.after(holder.free);
-  return holder;
+  return holdFiles(
+    t,
+    (file) => names.includes(path.basename(file)),
+    (refuse) => [
+      t.mock.method(fs, 'appendFileSync', (...args: Parameters<typeof appendFileSync>) => {
+        refuse(args[0]);
+        appendFileSync(...args);
+      }),
+      t.mock.method(fs, 'renameSync', (...args: Parameters<typeof renameSync>) => {
+        refuse(args[1]);
+        renameSync(...args);
+      }),
+    ],
+  );
 }
 
 function storeIn(t: TestContext): { readonly store: SessionStore; readonly told: () => string } {

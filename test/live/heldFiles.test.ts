@@ -12,20 +12,15 @@ import { FileLock, isHeld } from '../../src/live/journal/lock.ts';
 import type { Profile } from '../../src/live/profiles.ts';
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { writeReal } from '../../src/transport/realFiles.ts';
+import { holdFiles } from '../fakes/heldFiles.ts';
 import { fresh, head, record, turnEvents, wholeTurns } from './journalTurns.ts';
 import { windowOn } from './scriptedWindow.ts';
 
 /** Another program has these files open, as a virus scanner of Windows has: they can be written, not removed or replaced. */
 function hold(t: TestContext, isHeldFile: (file: string) => boolean): { free(): void; tries: number } {
-  const holder = { tries: 0, free: () => {} };
-  const refuse = (file: fs.PathLike) => {
-    if (!isHeldFile(String(file))) return;
-    holder.tries += 1;
-    throw Object.assign(new Error(`EBUSY: resource busy or locked, unlink '${file}'`), { code: 'EBUSY' });
-  };
   const { renameSync, rmSync } = fs;
   const { rm, rename } = promises;
-  const mocks = [
+  return holdFiles(t, isHeldFile, (refuse) => [
     t.mock.method(fs, 'rmSync', (file: fs.PathLike, options?: fs.RmOptions) => {
       refuse(file);
       rmSync(file, options);
@@ -44,14 +39,7 @@ function hold(t: TestContext, isHeldFile: (file: string) => boolean): { free(): 
       refuse(to);
       await rename(from, to);
     }),
-  ];
-  syncBuiltinESMExports();
-  holder.free = () => {
-    for (const one of mocks) one.mock.restore();
-    syncBuiltinESMExports();
-  };
-  t.after(holder.free);
-  return holder;
+  ]);
 }
 
 function folderOf(t: TestContext): string {
