@@ -3,6 +3,13 @@ import { parseArgs } from 'node:util';
 import { NEWEST_VERSION } from '../protocols/kimi-wire/schema.ts';
 import type { Preferences } from './conversation.ts';
 
+/** The flags of `Preferences`, for `parseArgs`. */
+export const PREFERENCE_FLAGS = {
+  'skills-dir': { type: 'string', multiple: true },
+  'max-steps-per-turn': { type: 'string' },
+  'max-retries-per-step': { type: 'string' },
+} as const;
+
 export interface Options {
   readonly command: 'serve' | 'info' | 'version' | 'help';
   readonly json: boolean;
@@ -74,7 +81,6 @@ export function readOptions(args: readonly string[], cwd: string): Options {
       help: { type: 'boolean', short: 'h' },
       'work-dir': { type: 'string', short: 'w' },
       'add-dir': { type: 'string', multiple: true },
-      'skills-dir': { type: 'string', multiple: true },
       session: { type: 'string', short: 'S' },
       resume: { type: 'string', short: 'r' },
       continue: { type: 'boolean', short: 'C' },
@@ -84,8 +90,7 @@ export function readOptions(args: readonly string[], cwd: string): Options {
       'auto-approve': { type: 'boolean' },
       thinking: { type: 'boolean' },
       'no-thinking': { type: 'boolean' },
-      'max-steps-per-turn': { type: 'string' },
-      'max-retries-per-step': { type: 'string' },
+      ...PREFERENCE_FLAGS,
       'wire-version': { type: 'string' },
       'wire-silent': { type: 'boolean' },
       'live-output': { type: 'boolean' },
@@ -104,11 +109,7 @@ export function readOptions(args: readonly string[], cwd: string): Options {
     json: values.json ?? false,
     workDir: path.resolve(cwd, values['work-dir'] ?? '.'),
     addDirs: (values['add-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
-    preferences: {
-      skillsDirs: (values['skills-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
-      maxSteps: countOf('--max-steps-per-turn', values['max-steps-per-turn']),
-      maxAttempts: countOf('--max-retries-per-step', values['max-retries-per-step']),
-    },
+    preferences: preferencesOf(values, cwd),
     session: id !== undefined ? { id } : values.continue ? 'last' : 'new',
     wireVersion: values['wire-version'] ?? NEWEST_VERSION,
     wireSilent: values['wire-silent'] ?? false,
@@ -122,7 +123,22 @@ export function readOptions(args: readonly string[], cwd: string): Options {
   };
 }
 
-export function countOf(flag: string, value: string | undefined): number | undefined {
+interface PreferenceValues {
+  readonly 'skills-dir'?: readonly string[] | undefined;
+  readonly 'max-steps-per-turn'?: string | undefined;
+  readonly 'max-retries-per-step'?: string | undefined;
+}
+
+/** The preferences that the flags of `PREFERENCE_FLAGS` give. Throws on a number that is none. */
+export function preferencesOf(values: PreferenceValues, cwd: string): Preferences {
+  return {
+    skillsDirs: (values['skills-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),
+    maxSteps: countOf('--max-steps-per-turn', values['max-steps-per-turn']),
+    maxAttempts: countOf('--max-retries-per-step', values['max-retries-per-step']),
+  };
+}
+
+function countOf(flag: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const count = Number(value);
   if (!Number.isInteger(count) || count < 1) throw new Error(`${flag} needs a whole number from 1, not '${value}'`);

@@ -9,7 +9,7 @@ import { toLine } from '../../../transport/lines.ts';
 import { Conversation, type Preferences } from '../../conversation.ts';
 import type { AgentEvent, Frontend } from '../../frontend.ts';
 import type { Model } from '../../models/model.ts';
-import { countOf } from '../../options.ts';
+import { PREFERENCE_FLAGS, preferencesOf } from '../../options.ts';
 import { copySession, SessionStore } from '../../sessionStore.ts';
 import { EnvelopeServer } from './envelopeServer.ts';
 import { MessageServer } from './messageServer.ts';
@@ -63,9 +63,7 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
       plan: { type: 'boolean' },
       'work-dir': { type: 'string', short: 'w' },
       'add-dir': { type: 'string', multiple: true },
-      'skills-dir': { type: 'string', multiple: true },
-      'max-steps-per-turn': { type: 'string' },
-      'max-retries-per-step': { type: 'string' },
+      ...PREFERENCE_FLAGS,
     },
   });
   const oneOf = <T extends string>(name: string, allowed: readonly T[], given: string | undefined, otherwise: T): T => {
@@ -92,11 +90,7 @@ export function readQwenOptions(args: readonly string[]): QwenOptions | undefine
     model: values.model,
     workDir: values['work-dir'],
     addDirs: values['add-dir'] ?? [],
-    preferences: {
-      skillsDirs: (values['skills-dir'] ?? []).map((dir) => path.resolve(dir)),
-      maxSteps: countOf('--max-steps-per-turn', values['max-steps-per-turn']),
-      maxAttempts: countOf('--max-retries-per-step', values['max-retries-per-step']),
-    },
+    preferences: preferencesOf(values, process.cwd()),
   };
 }
 
