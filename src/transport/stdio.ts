@@ -6,6 +6,9 @@ import type { Channel, Closed } from './channel.ts';
 import { type LineBounds, Lines } from './lines.ts';
 import { Pace } from './pace.ts';
 
+/** Bytes taken at once: a pipe gives up to 64 KiB, which may be hundreds of messages. */
+const MOST_AT_ONCE = 16 * 1024;
+
 /**
  * A pair of byte streams as a channel: one line a message. It closes when the input ends or either stream breaks; disposing it ends the output
  * and stops reading. Serves a process's own stdin and stdout too.
@@ -27,7 +30,9 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
   const lines = new Lines((line) => messages.fire(line), bounds);
   const take = (chunk: Buffer): void => {
     try {
-      pace.read(() => lines.push(chunk));
+      pace.read(() => lines.push(chunk.subarray(0, MOST_AT_ONCE)));
+      // The rest comes at once, unless this piece took so long that others have their turn first.
+      if (chunk.length > MOST_AT_ONCE && !closed.value) input.unshift(chunk.subarray(MOST_AT_ONCE));
     } catch (error) {
       close(unreadable(messageOf(error)), 'broken');
     }
