@@ -223,8 +223,8 @@ interface ReadCommand {
 }
 
 /** Commands of a line that rejections tell apart, and words of all ways to read it; the user is asked about one with more. */
-const MOST_COMMANDS = 500;
-const MOST_WORDS = 6000;
+const MOST_COMMANDS = 250;
+const MOST_WORDS = 3000;
 
 function readCommand(command: string, platform: Platform): ReadCommand {
   const whole = command.trim();
