@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { foldersOf, nameOf } from '../../src/live/review/folders.ts';
 import { CallFiles } from '../../src/protocols/a2a/reached.ts';
 import { FilePort } from '../../src/protocols/acp/files.ts';
+import { readText } from '../../src/protocols/fileNow.ts';
 import { isForeign } from '../../src/protocols/paths.ts';
 import type { Files } from '../../src/protocols/ports.ts';
-import { readText } from '../../src/protocols/qwen/index.ts';
 
 /* Windows tells a server who the user is as soon as a path on it is looked at. Every way a path of an agent takes to the disk before an answer. */
 

@@ -5,7 +5,7 @@ import type { Link, LinkEvents } from '../../transport/link.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
 import type { Adapter, AdapterContext, Hint, Past, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
-import { isForeign, platform, realPathNow } from '../paths.ts';
+import { readText } from '../fileNow.ts';
 import type { Files } from '../ports.ts';
 import { runTool } from '../runTool.ts';
 import { anyErrorLine, type Line, readRequest } from './codec.ts';
@@ -15,7 +15,7 @@ import { qwenMachine, TOO_LONG } from './machine.ts';
 import type { MessageBefore } from './message.ts';
 import { PEERS, productOf } from './quirks.ts';
 import { conversationIn, directly, messageBefore, type ProcessLaunch, pastConversations, recordFolder } from './record.ts';
-import { type FileRead, newQwenState, type QwenState } from './state.ts';
+import { newQwenState, type QwenState } from './state.ts';
 
 /** Qwen Code's structured input and output, in both dialects, and Claude Code, which speaks one of them. */
 export const qwen: Protocol = {
@@ -151,15 +151,4 @@ async function fileAnswer(args: FileArgs, files: Files, roots: readonly string[]
 /** The conversation to read: a copy that is yet to be made is that of its original. */
 function recordOf(key: string): string {
   return copyIn(key) ?? key;
-}
-
-/** Unsaved text first. A file on another server is not read: nobody has allowed the call yet. */
-export async function readText(files: Files, path: string, roots: readonly string[], system = platform): Promise<FileRead> {
-  if (isForeign(path, roots, system)) return { real: path };
-  const real = realPathNow(path);
-  try {
-    return { real, text: (await files.read(path)).replaceAll('\r\n', '\n') };
-  } catch (error) {
-    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT' ? { real, text: null } : { real };
-  }
 }

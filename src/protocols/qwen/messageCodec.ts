@@ -5,6 +5,7 @@ import { pathInside } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { CallId, Command, Content, Diff, Fault, Output, ToolCall, TurnId, Usage } from '../../session/model.ts';
+import { replaced } from '../replacements.ts';
 import { errorText, isRecord, type Line } from './codec.ts';
 import { limitReached } from './launch.ts';
 import type { Peer } from './quirks.ts';
@@ -21,7 +22,7 @@ import {
   type UserLine,
   userLine,
 } from './schema.ts';
-import { applyEdits, clip, type FileText, planEvents, proposalOf, type ToolUse } from './tools.ts';
+import { clip, type FileText, planEvents, proposalOf, type ToolUse } from './tools.ts';
 
 /* The message dialect in our words and back: what Qwen Code ships and Claude Code speaks (docs/protocols/qwen.md). */
 
@@ -444,7 +445,7 @@ function diffsOf(line: UserLine, how: Ending, cwd: string): readonly Diff[] {
     const before = unix(originalFile);
     if (content != null && originalFile !== undefined) return [{ path, before, after: unix(content) ?? '' }];
     if (before !== null && oldString != null && newString != null) {
-      const after = applyEdits(before, [{ old_string: oldString, new_string: newString, replace_all: replaceAll ?? false }]);
+      const after = replaced(before, [{ from: unix(oldString) ?? '', to: unix(newString) ?? '', all: replaceAll ?? false }]);
       if (after !== undefined) return [{ path, before, after }];
     }
     if (structuredPatch && structuredPatch.length > 0) return structuredPatch.map((hunk) => hunkDiff(path, hunk));

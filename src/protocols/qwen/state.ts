@@ -1,5 +1,6 @@
 import { type Conversation, newConversation, type Table, type TurnState } from '../../conversation/state.ts';
 import type { CallId, Command, Diff, Fault, Offers, OptionChoice, Remedy, ToolCall, TurnId } from '../../session/model.ts';
+import type { FileRead } from '../replacements.ts';
 import type { Dialect, Line } from './codec.ts';
 import type { TalkOptions } from './launch.ts';
 import type { Counted } from './messageCodec.ts';
@@ -112,11 +113,6 @@ export interface QwenCall {
   before: FileRead | null;
   /** Its pieces and displays (envelope dialect). */
   shown: ShownCall | null;
-}
-/** text: null when there is no file, absent when it cannot be read. real: where the path leads, links followed. */
-export interface FileRead {
-  readonly real?: string;
-  readonly text?: string | null;
 }
 export interface ShownCall {
   args: string;

@@ -6,6 +6,7 @@ import type { Answer, Intent } from '../../session/intents.ts';
 import type { AskId, CallId, Content, Diff, Option, Remedy, ToolCall, TurnId } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
 import { namedPaths } from '../namedPaths.ts';
+import type { FileRead } from '../replacements.ts';
 import {
   type Decision,
   type Dialect,
@@ -21,7 +22,7 @@ import {
 import { INITIALIZE } from './messageCodec.ts';
 import { envelopePeer, PEERS, type Peer } from './quirks.ts';
 import type { CanUseTool } from './schema.ts';
-import type { About, Agent, Approval, FileRead, QwenCall, QwenPrompt, QwenState, QwenTurn, ToolRun } from './state.ts';
+import type { About, Agent, Approval, QwenCall, QwenPrompt, QwenState, QwenTurn, ToolRun } from './state.ts';
 import {
   ALLOW_EDITS,
   answeredInput,

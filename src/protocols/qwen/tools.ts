@@ -7,6 +7,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { ApprovalDetail, Diff, Field, Location, Option, Plan, ToolKind } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
 import { commandInput, otherArguments } from '../commandInput.ts';
+import { type Replacement, replaced } from '../replacements.ts';
 import { isRecord } from './codec.ts';
 import type { Peer } from './quirks.ts';
 import { type CanUseTool, questionInput, type Suggestion } from './schema.ts';
@@ -202,7 +203,6 @@ const edit = z.object({
   new_string: z.string(),
   replace_all: z.optional(z.nullable(z.boolean())),
 });
-type Edit = z.infer<typeof edit>;
 const many = z.object({ edits: z.array(edit).check(z.maxLength(1000)) });
 const write = z.object({ content: z.string() });
 const notebook = z.object({
@@ -237,38 +237,19 @@ export function previewOf(use: ToolUse, text: FileText, cwd: string): readonly D
   return text === undefined && use.work !== 'notebook' ? diffs.map((diff) => ({ ...diff, excerpt: { unplaced: true } })) : diffs;
 }
 
-/** The text after some edits; undefined when one of them does not fit exactly. */
-export function applyEdits(text: string | null, edits: readonly Edit[]): string | undefined {
-  let now = text;
-  for (const one of edits) {
-    const from = unix(one.old_string);
-    const to = unix(one.new_string);
-    if (from === '') {
-      if (now !== null && now !== '') return undefined;
-      now = to;
-      continue;
-    }
-    if (now === null) return undefined;
-    const pieces = now.split(from);
-    if (pieces.length === 1 || (pieces.length > 2 && !one.replace_all)) return undefined;
-    now = pieces.join(to);
-  }
-  return now ?? undefined;
-}
-
-function editsOf(input: Readonly<Record<string, unknown>>): readonly Edit[] {
+function editsOf(input: Readonly<Record<string, unknown>>): readonly Replacement[] {
   const single = edit.safeParse(input);
-  if (single.success) return [single.data];
   const several = many.safeParse(input);
-  return several.success ? several.data.edits : [];
+  const edits = single.success ? [single.data] : several.success ? several.data.edits : [];
+  return edits.map((one) => ({ from: unix(one.old_string), to: unix(one.new_string), all: one.replace_all ?? false }));
 }
 
-function editProposal(edits: readonly Edit[], path: string, text: FileText): readonly Diff[] {
+function editProposal(edits: readonly Replacement[], path: string, text: FileText): readonly Diff[] {
   if (edits.length === 0) return [];
-  const after = text === undefined ? undefined : applyEdits(text, edits);
+  const after = text === undefined ? undefined : replaced(text, edits);
   if (after !== undefined && text !== undefined) return [{ path, before: text, after }];
   const excerpt = text === undefined ? {} : { unplaced: true as const };
-  return edits.map((one) => ({ path, before: unix(one.old_string), after: unix(one.new_string), excerpt }));
+  return edits.map(({ from, to }) => ({ path, before: from, after: to, excerpt }));
 }
 
 function cellProposal(input: Readonly<Record<string, unknown>>, path: string, text: FileText): readonly Diff[] {
