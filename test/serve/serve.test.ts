@@ -5,6 +5,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
+import { serveChats } from '../../src/agent/servers/ai-sdk/serve.ts';
+import { scriptedModel } from '../agent/scripted.ts';
 import { folderOf, run, type Started, started } from './hostProcess.ts';
 
 /* The host as a process, with the included agent. */
@@ -81,6 +83,55 @@ test('a turn of the included agent goes to a client, and its session is there af
     items.map(({ resource, title }) => [resource, title]),
     [[session, 'hello']],
   );
+});
+
+test('an edit of parley-agent over the AI SDK is asked about and shown as a diff, and is among the changes of its turn', async (t) => {
+  const folder = folderOf(t);
+  const work = path.join(folder, 'work');
+  mkdirSync(work);
+  writeFileSync(path.join(work, 'notes.txt'), 'Buy ink\n');
+  const edit = { path: 'notes.txt', edit: { old: 'ink', new: 'paper' } };
+  const model = scriptedModel([{ calls: [['StrReplaceFile', edit]] }, 'Done.']);
+  const server = await serveChats({ model, workspace: { cwd: work, roots: [work] }, port: 0, origins: [] });
+  t.after(() => server.end());
+  const profile = path.join(folder, 'agents.json');
+  writeFileSync(profile, JSON.stringify([{ id: 'chats', name: 'Chats', protocol: 'ai-sdk', url: server.url }]));
+  const client = await connected(await started(t, folder, '--profile', profile));
+  await client.ask('initialize', { protocolVersions: ['1.0.0'], clientId: 'c' });
+  const session = 'chats:/31112222-3333-4444-5555-666677778888';
+  await client.ask('createSession', { channel: session, provider: 'chats', workingDirectories: [pathToFileURL(work).href] });
+  const { snapshot } = (await client.ask('subscribe', { channel: session })) as { snapshot: { state: { defaultChat: string } } };
+  const chat = snapshot.state.defaultChat;
+  await client.ask('subscribe', { channel: chat });
+  const message = { text: 'edit it', origin: { kind: 'user' } };
+  client.dispatch(chat, { type: 'chat/turnStarted', turnId: 't1', startedAt: new Date(0).toISOString(), message });
+  type Edit = Readonly<Record<'before' | 'after', { readonly uri: string; readonly content: { readonly uri: string } }>>;
+  const texts = async (one: Edit | undefined) => {
+    const sides: string[] = [];
+    for (const uri of [one?.before.content.uri, one?.after.content.uri])
+      sides.push(((await client.ask('resourceRead', { uri, encoding: 'utf-8' })) as { data: string }).data);
+    return sides;
+  };
+  const asked = () => client.actions().find((one) => one.type === 'chat/toolCallReady' && one.confirmed === undefined && 'edits' in one);
+  await client.until(() => asked() !== undefined);
+  const proposed = asked() as unknown as { readonly toolCallId: string; readonly edits: { readonly items: readonly Edit[] } };
+  assert.deepEqual(await texts(proposed.edits.items[0]), ['Buy ink\n', 'Buy paper\n']);
+  const { toolCallId } = proposed;
+  client.dispatch(chat, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId, approved: true, confirmed: 'user-action' });
+  await client.until(() => client.actions().some(({ type }) => type === 'chat/turnComplete'));
+  assert.equal(readFileSync(path.join(work, 'notes.txt'), 'utf8'), 'Buy paper\n');
+  const done = client.actions().find((one) => one.type === 'chat/toolCallComplete' && one.toolCallId === toolCallId);
+  const result = done?.result as { readonly content: readonly ({ readonly type: string } & Edit)[] } | undefined;
+  assert.deepEqual(await texts(result?.content.find(({ type }) => type === 'fileEdit')), ['Buy ink\n', 'Buy paper\n']);
+  // The files are looked at once the turn is over: its changes are in the snapshot, or come after it.
+  interface Changes {
+    readonly files: readonly { readonly edit: Edit }[];
+  }
+  const channel = `${session}/changeset/turn/t1`;
+  const { snapshot: first } = (await client.ask('subscribe', { channel })) as { readonly snapshot: { readonly state: Changes } };
+  const told = () => client.actions().find((one) => one.type === 'changeset/contentChanged') as (Changes & object) | undefined;
+  await client.until(() => first.state.files.length > 0 || told() !== undefined);
+  assert.deepEqual(await texts((told() ?? first.state).files[0]?.edit), ['Buy ink\n', 'Buy paper\n']);
 });
 
 test('a host that is told to end tells its clients, and is not announced any more', async (t) => {

@@ -3,7 +3,8 @@ import { parseJson } from '../../base/json.ts';
 import { agentError, t } from '../../base/l10n.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Content, Field, Output, ToolCall, Usage } from '../../session/model.ts';
+import type { Approval, Content, Diff, Field, Output, ToolCall, Usage } from '../../session/model.ts';
+import { namedPaths } from '../namedPaths.ts';
 import { kindOf } from '../toolKinds.ts';
 import { toolNameOf } from './message.ts';
 import {
@@ -146,14 +147,14 @@ export function callOf(id: string, part: ToolPart): ToolCall {
   return { id, name, title: part.title ?? name, kind: kindOf(name), status: 'pending', inputText: '', output: [], locations: [] };
 }
 
-/** Everything the session shows of a call, as its part stands now. */
-export function changeOf(part: ToolPart, hasInputText: boolean): CallChange {
+/** Everything the session shows of a call, as its part stands now. `edits` are what it has done to its file, once it is done. */
+export function changeOf(part: ToolPart, hasInputText: boolean, edits: readonly Diff[]): CallChange {
   const error = errorOf(part);
   return {
     status: statusOf(part),
     ...(part.title === undefined ? {} : { title: part.title }),
     ...(part.input === undefined ? {} : { input: part.input, ...(hasInputText ? {} : { inputText: pretty(part.input) }) }),
-    ...(part.state === 'output-available' ? { output: outputsOf(part.output) } : {}),
+    ...(part.state === 'output-available' ? { output: [...edits.map(diffOutput), ...outputsOf(part.output)] } : {}),
     ...(error === undefined ? {} : { error: { message: error } }),
   };
 }
@@ -201,6 +202,9 @@ function textsOf(value: unknown): readonly string[] | undefined {
   return texts.every((one) => one !== undefined) ? texts : undefined;
 }
 
+function diffOutput(diff: Diff): Output {
+  return { kind: 'diff', diff };
+}
 function textOutput(value: string): Output {
   return { kind: 'content', content: { type: 'text', text: cutAt(value, OUTPUT_LIMIT) } };
 }
@@ -300,7 +304,12 @@ const ALLOW = 'allow';
 const ALWAYS = 'always';
 const REJECT = 'reject';
 /** The server may ask about as many calls as it wants; the user reads one at a time. */
-export function approvalAsk(part: ToolPart, at: { readonly askId: string; readonly turnId: string; readonly callId: string }): Approval {
+/** `edit`: what the call would do to its file, where that is known. */
+export function approvalAsk(
+  part: ToolPart,
+  at: { readonly askId: string; readonly turnId: string; readonly callId: string },
+  edit?: Diff,
+): Approval {
   const name = toolNameOf(part);
   return {
     kind: 'approval',
@@ -308,7 +317,7 @@ export function approvalAsk(part: ToolPart, at: { readonly askId: string; readon
     turnId: at.turnId,
     callId: at.callId,
     title: part.title ?? name,
-    detail: { type: 'text', text: approvalText(part) },
+    ...(edit ? editShown(part, edit) : { detail: { type: 'text', text: approvalText(part) } }),
     options: [
       { id: ALLOW, label: t('Allow'), effect: 'allow_once' },
       { id: ALWAYS, label: t('Allow all "{0}" this session', name), effect: 'allow_always' },
@@ -317,14 +326,27 @@ export function approvalAsk(part: ToolPart, at: { readonly askId: string; readon
   };
 }
 
+/** The diff is of what will run. The server's words, and what the model wrote in its place, stand below. */
+function editShown(part: ToolPart, edit: Diff): Pick<Approval, 'toolKind' | 'detail' | 'beside' | 'paths'> {
+  const text = [...reasonOf(part), ...writtenByModel(part)].join('\n\n');
+  return {
+    toolKind: 'edit',
+    detail: { type: 'edit', diffs: [edit] },
+    ...(text === '' ? {} : { beside: [{ type: 'text', text }] }),
+    ...namedPaths('edit', part.input, [edit.path]),
+  };
+}
 function approvalText(part: ToolPart): string {
-  const { approval } = part;
-  const lines = [pretty(part.input)];
-  if (approval && 'inputSchemaInput' in approval && pretty(approval.inputSchemaInput) !== lines[0]) {
-    lines.unshift(t('What will run:'));
-    lines.push(t('What the model wrote:'), pretty(approval.inputSchemaInput));
-  }
-  return [...(approval?.requestReason ? [approval.requestReason] : []), ...lines].join('\n\n');
+  const other = writtenByModel(part);
+  return [...reasonOf(part), ...(other.length > 0 ? [t('What will run:')] : []), pretty(part.input), ...other].join('\n\n');
+}
+function reasonOf({ approval }: ToolPart): readonly string[] {
+  return approval?.requestReason ? [approval.requestReason] : [];
+}
+/** What the model wrote, where something else will run. */
+function writtenByModel({ approval, input }: ToolPart): readonly string[] {
+  if (!approval || !('inputSchemaInput' in approval) || pretty(approval.inputSchemaInput) === pretty(input)) return [];
+  return [t('What the model wrote:'), pretty(approval.inputSchemaInput)];
 }
 
 export interface Verdict {

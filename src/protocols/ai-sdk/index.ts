@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Adapter, AdapterContext, Launch, Protocol } from '../adapter.ts';
 import { drive } from '../driver.ts';
+import { readText } from '../fileNow.ts';
 import { notEncrypted, PlainText } from '../plainText.ts';
 import type { Tool } from '../ports.ts';
 import type { OfferedTool } from './codec.ts';
@@ -30,6 +31,7 @@ export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Me
   const wasInterrupted = last?.status === 'failed' && last.error?.code === undefined;
   const setup: Setup = {
     name: context.name ?? null,
+    cwd: launch.cwd,
     tools: context.ports.tools.map(offered),
     fileTools: (context.ports.remoteFileTools ?? []).map(offered),
     timing,
@@ -45,7 +47,12 @@ export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Me
     emit: context.emit,
     log: context.log,
     links: { chat: server.openChat },
-    ports: { server: server.port, secret: server.keepKey, tool: server.runTool },
+    ports: {
+      server: server.port,
+      secret: server.keepKey,
+      tool: server.runTool,
+      file: ({ path }: { readonly path: string }) => readText(context.ports.files, path, [launch.cwd]),
+    },
   });
   const dispose = () => driver.feed({ on: 'leave' });
   context.signal.addEventListener('abort', dispose, { once: true });

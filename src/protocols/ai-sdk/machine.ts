@@ -4,7 +4,8 @@ import { clear, find, newTurn, type OpenAsk, put, remove, splitName } from '../.
 import { machineOf, Step } from '../../conversation/step.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
-import type { Content, Notice, Remedy } from '../../session/model.ts';
+import type { Content, Diff, Notice, Remedy } from '../../session/model.ts';
+import type { FileRead } from '../replacements.ts';
 import {
   answeredApproval,
   approvalAsk,
@@ -25,6 +26,7 @@ import {
   type Verdict,
   verdictOf,
 } from './codec.ts';
+import { diffOf, editOf, excerptsOf, type FileEdit } from './edits.ts';
 import { closeOpenCalls, isEmpty, needsVersion6, parsed, requestBody, toSave, userMessage } from './history.ts';
 import {
   applyChunk,
@@ -67,6 +69,7 @@ import {
   messageId,
   newBody,
   newOwnCall,
+  type OpenApproval,
   type Opened,
   type OwnCall,
   type Refused,
@@ -130,11 +133,24 @@ abstract class ShownMessage extends Step<AiSdkState> implements MessageObserver 
     if (!turn || !shown || !part) return;
     // What the server closes because of our stop did not fail: it is cancelled with its turn.
     if (turn.phase === 'stopping' && (part.state === 'output-error' || part.state === 'output-denied')) return;
-    if (shown.own === null) return this.changeCall(turn, shown.id, changeOf(part, shown.text > 0));
+    if (shown.own === null) return this.changeCall(turn, shown.id, changeOf(part, shown.text > 0, this.editsBy(turn, part)));
     // The server repeats our results in other forms, which are not shown. That it did not take one is.
     if (shown.own !== 'result' || part.state !== 'output-error') return;
     const said = part.errorText?.trim() ?? '';
     this.changeCall(turn, shown.id, { status: 'failed', error: { message: notAccepted(said === MASKED || said === '' ? '–' : said) } });
+  }
+  /** What a call that is done did to its file: what the user saw, or the pieces that it names. */
+  editsBy(turn: ChatTurn, part: ToolPart): readonly Diff[] {
+    if (part.state !== 'output-available' || part.preliminary) return [];
+    const seen = find(turn.edits, part.toolCallId);
+    if (seen) return [seen];
+    const edit = this.editOf(part);
+    return edit ? excerptsOf(edit) : [];
+  }
+  /** What a call of a server on this computer does to a file. */
+  editOf(part: ToolPart): FileEdit | undefined {
+    const { settings, setup } = this.state;
+    return settings.isLocal ? editOf(toolNameOf(part), part.input, setup.cwd) : undefined;
   }
   removed(from: number): void {
     const { turn } = this.state;
@@ -195,7 +211,7 @@ function unusedId(turn: ChatTurn, id: string): string {
  *
  * Links: `chat N`, one for each response. Its messages are `sent`, `opened`, `refused`, `failed`, `chunk`, `chunks` (that
  * arrived together), `tool-call`, `tooLong`, `done`.
- * Ports: `settings` (the profile is read again), `look ID` and `tool ID` (one of our tools), `result ID` (a result of a held call), `stop`,
+ * Ports: `settings` (the profile is read again), `file ID` (the file of an edit that is asked about), `look ID` and `tool ID` (one of our tools), `result ID` (a result of a held call), `stop`,
  * `goodbye`, `learn`, `key`.
  */
 
@@ -364,6 +380,7 @@ class AiSdk extends ShownMessage {
         own: {},
         grace: [],
         approvals: {},
+        edits: {},
         keyAsk: null,
         refused: null,
         shown: [],
@@ -419,6 +436,7 @@ class AiSdk extends ShownMessage {
     if (!turn || turn.phase === 'stopping') return;
     turn.phase = 'stopping';
     for (const call of Object.values(turn.own)) this.dropCall(call);
+    this.stopReading(turn);
     this.settle('turn', 'withdrawn');
     const { response } = turn;
     const named = response && !response.isOver ? response.stopUrl : null;
@@ -880,6 +898,7 @@ class AiSdk extends ShownMessage {
   end(turn: ChatTurn, { retry, status, ...end }: TurnOutcome): void {
     const { state } = this;
     for (const call of Object.values(turn.own)) this.dropCall(call);
+    if (turn.phase !== 'stopping') this.stopReading(turn);
     if (turn.stage === 'settings') this.drop('settings');
     if (turn.keyAsk && turn.keyAsk.askId === null) this.drop('key');
     if (turn.stage === 'resume') this.timer('resume', null);
@@ -1345,10 +1364,32 @@ class AiSdk extends ShownMessage {
       put(turn.approvals, approval.id, { toolCallId, askId: null });
       return this.writeVerdict(turn, part, { approved: true, always: true });
     }
-    const askId = this.newId();
-    put(turn.approvals, approval.id, { toolCallId, askId });
-    const about: About = { what: 'approval', approvalId: approval.id };
-    this.ask(approvalAsk(part, { askId, turnId: turn.id, callId: this.shownId(turn, toolCallId) }), about);
+    put(turn.approvals, approval.id, { toolCallId, askId: this.newId() });
+    const edit = this.isOurs(part) ? undefined : this.editOf(part);
+    if (edit) this.port(null, `file ${approval.id}`, 'file', { path: edit.path });
+    else this.askApproval(turn, approval.id, part);
+  }
+  askApproval(turn: ChatTurn, approvalId: string, part: ToolPart, edit?: Diff): void {
+    const askId = find(turn.approvals, approvalId)?.askId ?? this.newId();
+    const at = { askId, turnId: turn.id, callId: this.shownId(turn, part.toolCallId) };
+    this.ask(approvalAsk(part, at, edit), { what: 'approval', approvalId } satisfies About);
+  }
+  /** The file of an edit was read: now the user can see what the edit does to it. */
+  fileRead(turn: ChatTurn, approvalId: string, { text }: FileRead): void {
+    const part = findApproval(this.last, approvalId);
+    const edit = part && this.editOf(part);
+    if (!part || !this.isReading(find(turn.approvals, approvalId)) || turn.phase === 'stopping') return;
+    const diff = edit && diffOf(edit, text);
+    if (diff) put(turn.edits, part.toolCallId, diff);
+    this.askApproval(turn, approvalId, part, diff);
+  }
+  /** The ask waits for its file. */
+  isReading(approval: OpenApproval | undefined): boolean {
+    return approval !== undefined && approval.askId !== null && !find(this.state.asks, approval.askId);
+  }
+  /** What is still read for asks that will not be opened. */
+  stopReading(turn: ChatTurn): void {
+    for (const [key, approval] of Object.entries(turn.approvals)) if (this.isReading(approval)) this.drop(`file ${key.slice(1)}`);
   }
   verdict(turn: ChatTurn, answer: Answer, part: ToolPart | undefined, name = part ? toolNameOf(part) : ''): Verdict {
     turn.rounds = 0;
@@ -1379,6 +1420,7 @@ class AiSdk extends ShownMessage {
   approvalDecided(turn: ChatTurn, approvalId: string): void {
     const open = find(turn.approvals, approvalId);
     if (!open || open.askId === null) return;
+    if (this.isReading(open)) this.drop(`file ${approvalId}`);
     remove(turn.approvals, approvalId);
     const ask: OpenAsk | undefined = find(this.state.asks, open.askId);
     if (ask) this.closeAsk(ask, 'withdrawn');
@@ -1486,6 +1528,7 @@ class AiSdk extends ShownMessage {
       if (isError) this.log('error', 'The key could not be kept');
       return this.keyKnown(turn, !isError);
     }
+    if (what === 'file') return this.fileRead(turn, id, isError || !isRecord(result) ? {} : result);
     const call = find(turn.own, id);
     if (!call) return;
     if (what === 'look') return this.looked(turn, call, isError ? {} : result);

@@ -1,5 +1,5 @@
 import { type Conversation, newConversation, put, type Table, type TurnState } from '../../conversation/state.ts';
-import type { Content, Fault, Output, Remedy, Turn } from '../../session/model.ts';
+import type { Content, Diff, Fault, Output, Remedy, Turn } from '../../session/model.ts';
 import type { OfferedTool } from './codec.ts';
 import { fromTurns, savedIn } from './history.ts';
 import type { Assembly } from './message.ts';
@@ -35,6 +35,8 @@ export interface AiSdkState extends Conversation {
 }
 export interface Setup {
   readonly name: string | null;
+  /** The folder of the session. */
+  readonly cwd: string;
   readonly tools: readonly OfferedTool[];
   /** Tools that work on files of this computer. */
   readonly fileTools: readonly OfferedTool[];
@@ -90,8 +92,10 @@ export interface ChatTurn extends TurnState {
   readonly own: Table<OwnCall>;
   /** Calls of Parley's tools that have not begun, because an approval of the server may still follow. */
   grace: string[];
-  /** By approval id. */
-  readonly approvals: Table<{ readonly toolCallId: string; readonly askId: string | null }>;
+  /** By approval id. An ask that is not open yet waits for its file to be read. */
+  readonly approvals: Table<OpenApproval>;
+  /** The diff that the user saw of a call, by its id. */
+  readonly edits: Table<Diff>;
   /** The request and calls that wait for a key. `askId` is null while the key is stored. */
   keyAsk: { askId: string | null; isForRequest: boolean; readonly calls: string[] } | null;
   /** The refusal that a key would resolve. */
@@ -101,6 +105,11 @@ export interface ChatTurn extends TurnState {
   readonly shownIds: Table<true>;
   /** `turn.adapterState` holds the messages, because the user is asked about approvals. */
   isSaved: boolean;
+}
+export interface OpenApproval {
+  readonly toolCallId: string;
+  /** null: answered. */
+  readonly askId: string | null;
 }
 export interface Shown {
   readonly id: string;

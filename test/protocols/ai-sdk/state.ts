@@ -25,7 +25,7 @@ export function newState({
 }: StateOptions = {}): AiSdkState {
   return newAiSdk('00000000-0000-4000-8000-000000000000', {
     chatId: 'chat',
-    setup: { name: null, tools: [], fileTools: [], timing: TIMING, problems: [], interrupted: null, ...setup },
+    setup: { name: null, cwd: '/w', tools: [], fileTools: [], timing: TIMING, problems: [], interrupted: null, ...setup },
     settings: { ...readSettings({ kind: 'http', url, headers: {}, cwd: '/w', ...(options ? { options } : {}) }).settings, ...settings },
     mayHaveKey,
     learned: { flow: flow ?? 'unknown', v5: false, resultUrl: null, told: false },
