@@ -586,6 +586,14 @@ export function completed(call: Snapshot, before: Snapshot): Snapshot {
   return { ...whole, name, title, kind: call.kind === 'other' ? kind : call.kind, ...(unknown ? { request: { ...request, detail } } : {}) };
 }
 
+/** What becomes of a change that was asked about: told as a sentence, it is still about `asked`. `edited`: the user's own version, which was sent. */
+export function stillAsAsked(call: Snapshot, asked: Snapshot, edited: string | null): Snapshot {
+  const { diff, kind, name, title, request } = asked;
+  const isAbout = kind === 'edit' && request?.detail.type === 'edit' && (call.name === '' || call.name === name);
+  if (call.diff || !diff || !isAbout || call.request) return call;
+  return { ...call, kind, title, diff: edited === null || diff.summary ? diff : { ...diff, after: lines(edited) } };
+}
+
 /**
  * The user was asked about `asked`; `edited` is what they made of the proposal. True when `call` is not what they decided about. `cwd`: the folder
  * of the session, where a command runs anyway.

@@ -18,6 +18,7 @@ import {
   rememberedChoice,
   type Snapshot,
   shownOf,
+  stillAsAsked,
   tidy,
   wordsBeside,
 } from './calls.ts';
@@ -915,7 +916,8 @@ class A2aStep extends Step<A2aState> {
     put(state.delivered.calls, snapshot.id, snapshot.status);
     if (known) this.callUpdated(turn, known, snapshot);
     else this.showCall(turn, this.callBegan(turn, snapshot, dialect));
-    if (snapshot.status === 'done' && snapshot.diff) addLine(state.summary, 'Changed', snapshot.diff.path);
+    const diff = snapshot.diff ?? known?.last.diff;
+    if (snapshot.status === 'done' && diff) addLine(state.summary, 'Changed', diff.path);
   }
   callBegan(turn: A2aTurn, snapshot: Snapshot, dialect: 'rfc' | 'gemini'): A2aCall {
     const call = newCall(this.newId(), snapshot, dialect);
@@ -925,7 +927,9 @@ class A2aStep extends Step<A2aState> {
   }
   callUpdated(turn: A2aTurn, call: A2aCall, snapshot: Snapshot): void {
     if (isEnded(call.last) || (snapshot.status === 'pending' && call.last.status === 'running')) return;
-    const next = completed(snapshot, call.last);
+    const told = completed(snapshot, call.last);
+    const { asked } = call;
+    const next = asked && isDecided(call) ? stillAsAsked(told, asked, editsOf({ ...call, last: asked }, this.state.newer).edited) : told;
     // A late snapshot of a call that is asked about does not change the question.
     if (call.decision === 'asking' && next.status === 'pending' && isSame(next.input, call.last.input)) return;
     call.last = next;
