@@ -9,6 +9,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Content, Fault } from '../../session/model.ts';
 import {
   AUTH_REQUIRED,
+  audience,
   type ContentBlock,
   INVALID_PARAMS,
   type InitializeAnswer,
@@ -17,6 +18,7 @@ import {
   METHOD_NOT_FOUND,
   type PermissionRequest,
   permissionRequest,
+  qwenRecord,
   readRequest,
   type SessionAnswer,
   sessionAnswer,
@@ -256,18 +258,32 @@ function fileBlock(content: Extract<Content, { type: 'file' }>, accepts: Accepts
   return { type: 'text', text: `${inOneLine(place)}\n${fenced(content.text)}\n` };
 }
 
-/** True of a note to the model: text that is one block in tags, or a placeholder for a call's result (Gemini CLI's record). */
+/** The message of a piece in the user's name, as far as the agent tells them apart. Qwen Code names its own record of it instead. */
+export function recordedMessage({ messageId, _meta }: Extract<Update, { sessionUpdate: 'user_message_chunk' }>): string | null {
+  if (messageId != null) return messageId;
+  const record = qwenRecord.safeParse(_meta);
+  return record.success ? (record.data.qwenTranscript.sourceRecordIds[0] ?? null) : null;
+}
+
+/** True of a block in the user's name that is not for the user: a note to the model, or one that says so itself (OpenCode's readings of files). */
+export function isNote(block: ContentBlock): boolean {
+  const readers = 'annotations' in block ? audience.safeParse(block.annotations).data?.audience : undefined;
+  if (readers && readers.length > 0 && !readers.includes('user')) return true;
+  return block.type === 'text' && typeof block.text === 'string' && isReminder(block.text);
+}
+
+/** True of a note to the model: text that is one block in tags, a placeholder for a call's result (Gemini CLI's record), or a stop (Claude). */
 export function isReminder(text: string): boolean {
   const tag = /^\s*<([a-z][\w-]*)/i.exec(text)?.[1];
   if (tag !== undefined) return text.trimEnd().toLowerCase().endsWith(`</${tag.toLowerCase()}>`);
-  return /^\[Function (?:Call|Response): [^\]\n]*\]$/.test(text);
+  return /^\[(?:Function (?:Call|Response): [^\]\n]*|Request interrupted by user(?: for tool use)?)\]$/.test(text);
 }
 
 /** The blocks of a message in the user's name that are neither an echo of the prompt nor a note to the model. */
 export function newBlocks(blocks: readonly ContentBlock[], promptText: string): readonly ContentBlock[] {
   return blocks.filter((block) => {
     const content = toContent(block);
-    return content.type !== 'text' || !(promptText.includes(content.text.trim()) || isReminder(content.text));
+    return !isNote(block) && (content.type !== 'text' || !promptText.includes(content.text.trim()));
   });
 }
 

@@ -62,12 +62,14 @@ import {
   faultOf,
   frameOf,
   hello,
+  isNote,
   isOfAnswer,
   isOfChild,
   isReminder,
   misfit,
   newBlocks,
   readEditorRequest,
+  recordedMessage,
   subjectOf,
   type TerminalNews,
   type TerminalRequest,
@@ -143,6 +145,7 @@ import {
   type Question,
   type ReadJob,
   type ReadParams,
+  type RecordedPrompt,
   type Resume,
   readHello,
   rootsOf,
@@ -905,7 +908,7 @@ class AcpStep extends Step<AcpState> {
   }
   recordPrompt(news: Update): void {
     const { state } = this;
-    if (news.sessionUpdate === 'user_message_chunk') this.recordBlock(news.content, news.messageId ?? null);
+    if (news.sessionUpdate === 'user_message_chunk') this.recordBlock(news.content, recordedMessage(news));
     if (news.sessionUpdate !== 'message') return;
     // A message said whole takes the place of its pieces.
     if (state.recorded?.messageId === news.messageId && news.content) state.recorded.content = [];
@@ -913,11 +916,22 @@ class AcpStep extends Step<AcpState> {
   }
   recordBlock(block: ContentBlock, messageId: string | null): void {
     const { state } = this;
+    const { recorded } = state;
+    if (isNote(block)) {
+      if (recorded) recorded.isNoted = true;
+      return;
+    }
     const content = toContent(block);
-    if (content.type === 'text' && isReminder(content.text)) return;
-    if (state.recorded && state.recorded.messageId !== messageId) this.startRecordTurn();
-    state.recorded ??= { messageId, content: [] };
+    if (recorded && (recorded.messageId !== messageId || this.isNextPrompt(recorded, content))) this.startRecordTurn();
+    state.recorded ??= { messageId, isNoted: false, content: [] };
     addRecorded(state.recorded, content);
+  }
+  /** Whether a block without an id begins another message of the user. */
+  isNextPrompt({ messageId, isNoted, content: all }: RecordedPrompt, content: Content): boolean {
+    if (messageId !== null) return false;
+    if (isNoted) return true;
+    const isWhole = this.state.agent?.quirks.wholePrompts === true;
+    return isWhole && content.type === 'text' && all.some((one) => one.type === 'text');
   }
 
   // --- sub-agents

@@ -14,6 +14,8 @@ export interface Quirks {
    * first: a load within the minute in which the conversation was begun empties its record, so the load is held until that minute is over.
    */
   readonly loadErasesYoung?: true;
+  /** Its record has each message of the user as one piece without an id: two pieces are two messages. */
+  readonly wholePrompts?: true;
 }
 
 interface Entry {
@@ -56,6 +58,21 @@ export const quirkTable: readonly Entry[] = [
     quirks: { noProcessTools: true },
     proof: 'recorded/copilot-initialize.jsonl',
     transcript: 'quirk: an agent that refuses tool servers as processes is offered none',
+  },
+  {
+    agent: 'copilot',
+    from: '1.0.102',
+    quirks: { wholePrompts: true },
+    proof: 'recorded/copilot-whole-prompts.jsonl',
+    transcript: 'quirk: each piece of a record in the user’s name is a message of its own, where the agent joins their blocks',
+  },
+  {
+    agent: 'codex-acp',
+    from: '0.16.0',
+    until: '2.0.0',
+    quirks: { wholePrompts: true },
+    proof: 'recorded/codex-whole-prompts.jsonl',
+    transcript: 'quirk: each piece of a record in the user’s name is a message of its own, where the agent joins their blocks',
   },
 ];
 

@@ -48,13 +48,14 @@ export const marker = z.catch(z.nullish(z.unknown()), undefined);
 
 // --- messages
 
-export const textBlock = z.object({ type: z.literal('text'), text });
+export const textBlock = z.object({ type: z.literal('text'), text, annotations: meta });
 const imageBlock = z.object({ type: z.literal('image'), data: text, mimeType: text });
 const audioBlock = z.object({ type: z.literal('audio'), data: text, mimeType: text });
-const linkBlock = z.object({ type: z.literal('resource_link'), uri: text, name: softText, title: softText });
+const linkBlock = z.object({ type: z.literal('resource_link'), uri: text, name: softText, title: softText, annotations: meta });
 const resourceBlock = z.object({
   type: z.literal('resource'),
   resource: z.object({ uri: text, mimeType: softText, text: softText, blob: softText }),
+  annotations: meta,
 });
 const otherBlock = z.looseObject({ type: z.string() });
 export const contentBlock = z.union([textBlock, imageBlock, audioBlock, linkBlock, resourceBlock, otherBlock]);
@@ -65,6 +66,10 @@ const filePath = z.pipe(id, z.transform(namedPath));
 const diffItem = z.object({ type: z.literal('diff'), path: filePath, oldText: softText, newText: text, _meta: meta });
 /** `lines`: where the two texts begin in their files, when that was said. `summary`: the new text is a sentence about the change. */
 export type DiffItem = z.output<typeof diffItem> & { readonly lines?: readonly [number, number]; readonly summary?: true };
+/** Whom a block is for. */
+export const audience = z.object({ audience: listOf(z.string()) });
+/** Which of its own records Qwen Code repeats. */
+export const qwenRecord = z.object({ qwenTranscript: z.object({ sourceRecordIds: listOf(id) }) });
 export const contentItem = z.object({ type: z.literal('content'), content: contentBlock });
 export const terminalItem = z.object({ type: z.literal('terminal'), terminalId: id });
 const toolContent = z.discriminatedUnion('type', [contentItem, diffItem, terminalItem]);

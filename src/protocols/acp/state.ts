@@ -177,6 +177,8 @@ export interface AcpTurn extends TurnState<AcpLane, AcpCall> {
 }
 export interface RecordedPrompt {
   readonly messageId: string | null;
+  /** A note to the model came after its last block. */
+  isNoted: boolean;
   content: Content[];
 }
 export interface PromptState {
@@ -382,10 +384,15 @@ export function acpTurn(id: string, by: AcpTurn['by'], promptText: string, promp
 }
 
 /** Adds to a prompt of the record. Without an id only blanks between two texts tell that they are one: agents break streams at words. */
-export function addRecorded({ messageId, content: all }: RecordedPrompt, content: Content): void {
+export function addRecorded(prompt: RecordedPrompt, content: Content): void {
+  const { messageId, isNoted, content: all } = prompt;
   const last = all.at(-1);
+  prompt.isNoted = false;
   const isPiece =
-    content.type === 'text' && last?.type === 'text' && (messageId !== null || /\s$/.test(last.text) || /^\s/.test(content.text));
+    !isNoted &&
+    content.type === 'text' &&
+    last?.type === 'text' &&
+    (messageId !== null || /\s$/.test(last.text) || /^\s/.test(content.text));
   if (isPiece) all[all.length - 1] = { type: 'text', text: last.text + content.text };
   else all.push(content);
 }

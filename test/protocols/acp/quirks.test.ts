@@ -14,6 +14,10 @@ interface Recorded {
   readonly message?: {
     readonly method?: string;
     readonly error?: { readonly code: number };
+    readonly params?: {
+      readonly prompt?: readonly { readonly type: string }[];
+      readonly update?: { readonly sessionUpdate: string; readonly messageId?: string };
+    };
     readonly result?: { readonly sessionId?: string; readonly agentInfo?: { readonly name: string; readonly version: string } };
   };
 }
@@ -61,6 +65,19 @@ test('recorded: Gemini empties its record when it is loaded in the minute it was
   );
   assert.notEqual(minute(frames[late]), minute(begun[1]));
   assert.ok(frames[late + 1]?.message?.result);
+});
+
+test('recorded: Codex and Copilot repeat each prompt as one piece without an id, however many blocks it had', () => {
+  for (const file of ['recorded/codex-whole-prompts.jsonl', 'recorded/copilot-whole-prompts.jsonl']) {
+    const frames = recorded(file);
+    const prompts = frames.flatMap(({ message }) => (message?.method === 'session/prompt' ? [message.params?.prompt ?? []] : []));
+    const pieces = frames.flatMap(({ message }) => (message?.params?.update ? [message.params.update] : []));
+    assert.ok(prompts.some((blocks) => blocks.length > 1));
+    assert.equal(pieces.filter((one) => one.sessionUpdate === 'user_message_chunk').length, prompts.length);
+    const two = pieces.findIndex((one, at) => one.sessionUpdate === pieces[at + 1]?.sessionUpdate);
+    assert.ok(pieces[two]?.sessionUpdate === 'user_message_chunk', 'the prompt that was stopped stands right before the next one');
+    assert.ok(pieces.every((one) => one.messageId === undefined));
+  }
 });
 
 test('a quirk ends with the version it is gone in, and other agents have none', () => {
