@@ -22,6 +22,21 @@ export function joinWords(left: string, right: string): string {
   return `${left}${/\p{Script=Han}$/u.test(left.slice(-2)) && /^\p{Script=Han}/u.test(right) ? '' : ' '}${right}`;
 }
 
+/** Words of others as a sentence: with the full stop of their script where they came without one. */
+export function asSentence(words: string): string {
+  const said = words.trimEnd();
+  const end = said.slice(-10);
+  if (said === '' || /[.!?…。！？]["'”’)\]」』）】*`_]*$/u.test(end)) return said;
+  return `${said}${/[\p{Script=Han}」』）】]$/u.test(end) ? '。' : '.'}`;
+}
+
+/** Two sentences in a row, of which the first may be somebody else's. */
+export function inSentences(first: string, next: string): string {
+  const said = asSentence(first);
+  const space = said === '' || next === '' || /[。！？][」』”’）】]*$/u.test(said.slice(-10)) ? '' : ' ';
+  return `${said}${space}${next}`;
+}
+
 let translate = inEnglish;
 
 /**

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { asSentence } from '../base/l10n.ts';
 import type { ModelLine } from '../bridge/contract.ts';
 import { commandTitle } from './commandTitle.ts';
 import { type Endpoint, endpoints, runningEndpoint } from './endpoints.ts';
@@ -177,7 +178,7 @@ async function askName(
     value: draft.baseUrl === now.baseUrl ? now.name : '',
     prompt:
       listed instanceof Error
-        ? vscode.l10n.t('{0} did not list its models. {1} You can type the name of one.', draft.name, listed.message)
+        ? vscode.l10n.t('{0} did not list its models. {1} You can type the name of one.', draft.name, asSentence(listed.message))
         : vscode.l10n.t('Model'),
     check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
   });

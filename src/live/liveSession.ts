@@ -1,4 +1,4 @@
-import { t } from '../base/l10n.ts';
+import { asSentence, t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
@@ -504,7 +504,7 @@ function noticeOf(trouble: JournalTrouble): Notice {
     case 'failing':
       return {
         level: 'warn',
-        text: t('This conversation cannot be saved: {0} It is kept in memory and saved once that works again.', trouble.reason),
+        text: t('This conversation cannot be saved: {0} It is kept in memory and saved once that works again.', asSentence(trouble.reason)),
         about: 'saving',
       };
     case 'recovered':

@@ -1,4 +1,4 @@
-import { agentError, t } from '../../base/l10n.ts';
+import { agentError, inSentences, t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
 import { clear, find, laneOf, type OpenAsk, put, remove } from '../../conversation/state.ts';
@@ -1060,7 +1060,7 @@ class A2aStep extends Step<A2aState> {
     for (const call of calls) this.recall(turn, call);
     this.giveUpStreams(turn);
     const told = t('Your answer did not reach the agent. {0}', why ?? '').trim();
-    this.addNotice(turn, 'warn', [told, mayBeRead ? mayBeFollowed() : ''].filter(Boolean).join(' '));
+    this.addNotice(turn, 'warn', mayBeRead ? inSentences(told, mayBeFollowed()) : told);
     for (const call of calls) {
       if (call.decision === 'asking' || call.last.status !== 'waiting') continue;
       call.again += 1;

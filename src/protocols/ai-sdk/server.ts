@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
-import { t, unreadable } from '../../base/l10n.ts';
+import { inSentences, t, unreadable } from '../../base/l10n.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { Remedy, ToolCall } from '../../session/model.ts';
 import { HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
@@ -457,7 +457,12 @@ async function refusalOf(answer: HttpAnswer, url: string, now: number): Promise<
   const short = t('{0} answered with status {1}', originOf(url), status);
   const text = said === '' ? short : `${short}: ${said}`;
   if (status === 401 || status === 403)
-    return { status, message: `${text}. ${t('{0} did not accept the key.', originOf(url))}`, next: ['openSettings', 'retry'], said: text };
+    return {
+      status,
+      message: inSentences(text, t('{0} did not accept the key.', originOf(url))),
+      next: ['openSettings', 'retry'],
+      said: text,
+    };
   if (status === 404 || status === 405) return { status, message: text, next: ['openSettings', 'retry'], said: text };
   const wait = status === 429 || status === 503 ? retryAfter(answer.headers, now) : undefined;
   const message = wait === undefined ? text : `${text} (Retry-After: ${Math.ceil(wait / 1000)} s)`;
