@@ -124,6 +124,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['npx', '-p --package -c --call'],
   ['bunx', ''],
   ['uvx', '--from --with'],
+  ['rtk', ''],
   ['wsl', '-d -u -e'],
   ['strace', '-o -e -p -s'],
   ['flock', '-w -E'],
@@ -146,6 +147,9 @@ const RUNNERS = new Set(
     /\s+/,
   ),
 );
+const COMPILER = /^(?:[\w.]+-)*(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|gdc|gnat|cpp)(?:-[\d.]+)?$/;
+/** Before the program that starts the compiler's own ones, and its arguments behind commas. */
+const WRAPPER_OPTION = /^--?wrapper(?:=|$)/;
 /** Programs that run what stands behind one of these words. */
 const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
   { name: /^(?:g?find|bfs)$/, word: /^-(?:exec|ok)(?:dir)?$/ },
@@ -159,6 +163,7 @@ const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
   { name: /^nix$/, word: /^(?:-c|--command)$/ },
   { name: /^git$/, word: /^(?:foreach$|run$|-x|-o.|--ext?(?:ec|cmd)(?:=|$)|--open-files-in-pager)/i },
   { name: /^(?:rsync|xterm|konsole|alacritty|gnome-terminal)$/, word: /^(?:-e|--rsh|--command|--$)/ },
+  { name: COMPILER, word: WRAPPER_OPTION },
   { name: /^(?:g?make|just)$/, word: /^(?:shell=|--shell$)/i },
   { name: /^(?:cmake|cargo)$/, word: /^(?:env|watch)$/ },
   { name: /^(?:rg|sort|split|zip|wget)$/, word: /^(?:-tt$|--(?:pre|compress-program|filter|use-askpass)(?:=|$))/i },
@@ -193,6 +198,22 @@ const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; r
 /** Names that decide what another program runs. */
 const STEERING_VARIABLE =
   /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
+/** Variables whose value is a command that another program runs, in small letters, and how they are set. */
+const COMMAND_VARIABLE =
+  /^(\$?env:)?(prompt_command|git_(?:ssh|ssh_command|external_diff|pager|editor|sequence_editor|askpass|proxy_command)|(?:man|systemd_|bat_)?pager|(?:sudo_)?editor|visual|fcedit|browser|(?:ssh|sudo)_askpass|less(?:open|close)|(?:rsync|cvs)_rsh|svn_ssh|fzf_default_command|rustc(?:_\w+)?_wrapper)(?:\[\w*\])?(?:\+?=(.*))?$/s;
+/**
+ * The words of the command that a variable at one of these words holds, and of those behind: `PAGER=rm`, `printf -v PROMPT_COMMAND rm`. Undefined where
+ * there is none.
+ */
+export function commandInVariable(words: readonly string[]): readonly string[] | undefined {
+  for (const [at, word] of words.entries()) {
+    const [, isEnv, name, value] = COMMAND_VARIABLE.exec(word) ?? [];
+    // Without a value the name of most is a word as any other.
+    if (name === undefined || (value === undefined && isEnv === undefined && name !== 'prompt_command')) continue;
+    return [...(value ?? '').trim().split(/\s+/), ...words.slice(at + 1)].filter((one) => one !== '' && one !== '=');
+  }
+  return undefined;
+}
 
 /** The most commands, or written files, of a line that are judged. */
 const MOST_COMMANDS = 300;
@@ -413,8 +434,14 @@ class Judge {
       else if (file?.expands || (file && this.#fetched.has(baseName(file.text)))) this.#at('unsure', file, scope, true);
       return;
     }
-    if (program === 'trap' || program === 'alias') {
-      for (const word of operands) this.#judgeInner(word, word.text.replace(/^[\w-]+=/, ''), scope);
+    if (program === 'trap' || program === 'alias' || program === 'bind') {
+      for (const word of operands) this.#judgeInner(word, word.text.replace(/^[\w-]+=|^"[^"]*"\s*:/, ''), scope);
+      return;
+    }
+    if (COMPILER.test(program)) {
+      const at = args.findIndex(({ text }) => WRAPPER_OPTION.test(text));
+      const word = args[at]?.text.includes('=') ? args[at] : args[at + 1];
+      if (at >= 0 && word) this.#judgeInner(word, word.text.replace(WRAPPER_OPTION, '').replaceAll(',', ' '), scope);
       return;
     }
     if (program === 'find') return this.#judgeFind(args, scope);

@@ -530,6 +530,8 @@ function endsWithExecuted(script: string): boolean {
 
 // --- Programs that start something else than they say.
 of('set-alias sal new-alias nal', { kind: 'unsure', grave: true });
+// The text that a key types for the user may end in a line break.
+of('bind', { kind: 'unsure', grave: true, when: (call) => some(call, /:/) ?? false });
 of('add-type', { kind: 'code', grave: true });
 of('new-object', { kind: 'code', grave: true, when: (call) => some(call, /^-com\w*$/i) ?? false });
 of('% foreach-object foreach', { kind: 'code', grave: true, when: (call) => some(call, /^(?:delete|kill|moveto|invoke\w*)$/i) ?? false });

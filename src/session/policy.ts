@@ -1,7 +1,7 @@
 import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { type GlobWord, globMatcher, wordsGuesser, wordsMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
-import { isGraveCommand, runsFrom, takesValue } from './commandDangers.ts';
+import { commandInVariable, isGraveCommand, runsFrom, takesValue } from './commandDangers.ts';
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
@@ -247,6 +247,16 @@ function knownCommands(folded: string, platform: Platform): ReturnType<ReadComma
     left -= words?.length ?? MOST_WORDS;
     if (!words || left < 0) return { commands, complete: false };
     commands.push(...withReadArguments(words).map(startsIn));
+    const inVariable = commandInVariable(words.map(({ text }) => text));
+    if (inVariable) {
+      // What a shell puts into the value may be any program.
+      const guess = words.some(({ text, expands }) => expands && commandInVariable([text])) ? '*' : undefined;
+      const guessedStarts = guess === undefined ? NONE : [guess];
+      // Any of the words may be a program: the value may be a script, and options may stand between.
+      commands.push(inVariable.map((text) => ({ text, starts: startsOf(text, true), expands: false, guess, guessedStarts })));
+    }
+    const apart = withCommasApart(words);
+    if (apart) commands.push(startsIn(apart));
   }
   return { commands, complete: true };
 }
@@ -394,6 +404,12 @@ const ASSIGNMENT = /^(?:[.&@]$|\w+(?:\[[^\]]*\])?\+?=)/;
 function withReadArguments(words: readonly ReadWord[]): readonly (readonly ReadWord[])[] {
   const at = words.findIndex(({ text }) => /^(?:xargs|parallel)$/.test(programName(text)));
   return at < 0 || at === words.length - 1 ? [words] : [words, [...words, READ_ARGUMENT]];
+}
+/** The words with those behind `-wrapper` of a compiler as a shell has them: `gcc -wrapper rm,-rf,x`. Undefined where there are none. */
+function withCommasApart(words: readonly ReadWord[]): readonly ReadWord[] | undefined {
+  const at = words.findIndex(({ text }) => /^--?wrapper(?:=|$)/.test(text));
+  if (at < 0) return undefined;
+  return words.flatMap((word, place) => (place < at ? [word] : word.text.split(',').map((text) => ({ text }))));
 }
 const READ_ARGUMENT: ReadWord = { text: '{}', guess: '*' };
 

@@ -175,6 +175,9 @@ if true; then rm -rf x; fi
 true && (rm -rf x)
 f() { rm -rf x; }; f
 alias l='rm -rf x'
+rtk rm -rf x
+gcc -wrapper rm,-rf,x a.c
+bind -x '"\\C-a": rm -rf x'
 trap 'rm -rf x' EXIT
 cat <<EOF\\n$(rm -rf x)\\nEOF
 bash <<EOF\\nrm -rf x\\nEOF

@@ -134,14 +134,57 @@ test('a rejection sees a command whatever the shell takes away or puts in, and w
     ...['script -c "git push"', 'script -qc "git push" /dev/null', 'su -c "git push"', 'ssh host git push', 'trap "git push" EXIT'],
     ...['docker run x git push', 'docker run --rm -it x git push', 'docker compose exec x git push', 'kubectl exec pod -- git push'],
     ...['podman exec x sh -c "git push"', 'npm exec git push', 'poetry run git push', 'git submodule foreach git push', 'fd . -x git push'],
+    ...[
+      'rtk git push',
+      'rtk proxy git push',
+      'rtk err git push origin',
+      'gcc -wrapper git,push a.c',
+      'x86_64-linux-gnu-g++-13 -wrapper /usr/bin/git,push a.c',
+    ],
+    ...['cc --wrapper=git,push a.c', 'bind -x \'"\\C-a": git push\'', "PROMPT_COMMAND='git push'", 'PROMPT_COMMAND="git push" bash -i'],
+    ...[
+      "export PROMPT_COMMAND='git push'",
+      "A=1 PROMPT_COMMAND+=';git push' bash",
+      "PROMPT_COMMAND[1]='git push'",
+      "printf -v PROMPT_COMMAND 'git push'",
+    ],
+    ...["PAGER='git push' man ls", "env GIT_SSH_COMMAND='git push' git fetch", "read PROMPT_COMMAND <<< 'git push'"],
+    ...[
+      "$env:PAGER = 'git push'; git log",
+      "$env:GIT_EDITOR='git push'",
+      "Set-Item env:PAGER 'git push'",
+      'set GIT_PAGER=git push&& git log',
+    ],
   ];
   const no: ApprovalRule = { kind: 'command', pattern: 'git push*', decision: 'reject' };
   for (const text of texts) {
     assert.equal(answered(command(text), allow('command'), no), 'no', text);
     assert.equal(answered(command(text), allow('command', 'git push*')), undefined, text);
   }
-  for (const text of ['git log 2>/dev/null push', 'find . -name git push', 'docker build git push', 'git log $X push', 'git pull \\\npush'])
+  for (const text of [
+    'git log 2>/dev/null push',
+    'find . -name git push',
+    'docker build git push',
+    'git log $X push',
+    'git pull \\\npush',
+    'PAGER=cat git log push',
+    'gcc -c push.c',
+    'echo PAGER git push',
+  ])
     assert.equal(answered(command(text), no), undefined, text);
+});
+
+test('a variable whose value another program runs is asked about beside a rejection where its value is not known', () => {
+  const no: ApprovalRule = { kind: 'command', pattern: 'git push*', decision: 'reject' };
+  for (const text of ["export PROMPT_COMMAND=$'git \\x70ush'", 'export MANPAGER="$X"']) {
+    assert.equal(answered(command(text), allow('command'), no), undefined, text);
+    assert.equal(answered(command(text), allow('command')), 'once', text);
+  }
+});
+
+test('a key that types a line is asked about each time', () => {
+  assert.equal(answered(command('bind \'"\\C-a":"git push\\n"\''), allow('command')), undefined);
+  assert.equal(answered(command('bind -p'), allow('command')), 'once');
 });
 
 test('no wide rule allows over two lines what it does not allow on one', () => {
