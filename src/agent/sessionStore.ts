@@ -1,22 +1,12 @@
-import { createHash } from 'node:crypto';
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { keptNames, type Platform } from '../base/fileName.ts';
 import { messageOf } from '../base/log.ts';
-import { discard } from '../transport/replaceFile.ts';
+import { discard, whileHeld } from '../transport/replaceFile.ts';
 import type { HistoryChange } from './history.ts';
 import type { Message } from './models/model.ts';
 
@@ -282,15 +272,23 @@ export function sessionsOf(home: string, workDir: string, system = platform): re
   return found.sort((one, other) => other.at - one.at);
 }
 
-/** Takes the session of that id away, whatever its working directory. False when there is none. */
-export function deleteSession(home: string, id: string): boolean {
+/**
+ * Takes the session of that id away, whatever its working directory. False when there is none. Rejects with a message for the user while another program
+ * holds one of its files, and then all of it is kept: Windows does not move a folder in which a file is open.
+ */
+export async function deleteSession(home: string, id: string): Promise<boolean> {
   const all = path.join(home, 'sessions');
   const name = nameOf(id);
   const folder = namesIn(all)
     .map((one) => path.join(all, one, name))
     .find((one) => existsSync(one));
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-  return folder !== undefined;
+  if (folder === undefined) return false;
+  const deleted = path.join(home, 'deleted');
+  mkdirSync(deleted, { recursive: true, mode: 0o700 });
+  await whileHeld(folder, () => rename(folder, path.join(deleted, randomUUID())));
+  // With what an earlier process could not remove.
+  for (const one of namesIn(deleted)) discard(path.join(deleted, one));
+  return true;
 }
 
 /** Copies what a session remembers into a new one. False when it remembers nothing. */

@@ -78,9 +78,9 @@ export class SessionList {
     const remove = vscode.l10n.t('Delete');
     const text = vscode.l10n.t('Delete “{0}”? Files it changed stay as they are.', title || commandTitle('newSession'));
     if ((await vscode.window.showWarningMessage(text, { modal: true }, remove)) !== remove) return;
-    await this.pin(id, false);
     if (key !== undefined) await this.#host.order({ kind: 'delete', key });
     if (!isOnlyThere) await this.#sessions.forget(id);
+    await this.pin(id, false);
   }
 
   /** Returns the agent host's key of the session, if it has one, and whether this window has not opened it yet. */

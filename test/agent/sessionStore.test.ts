@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs, { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import promises from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { lastSession, SessionStore, sessionsOf } from '../../src/agent/sessionStore.ts';
+import { deleteSession, lastSession, SessionStore, sessionsOf } from '../../src/agent/sessionStore.ts';
 import { holdFiles } from '../fakes/heldFiles.ts';
 
 const said = (text: string) => ({ type: 'added', message: { role: 'user', parts: [{ type: 'text', text }] } }) as const;
@@ -165,4 +166,33 @@ test('a recording that waits too long loses its middle, says so once, and goes o
   assert.ok(stored.length < 20);
   assert.deepEqual([stored[0], stored.at(-2), stored.at(-1)], [0, 59, 60]);
   assert.equal(told().match(/a part of what was shown could not be stored/g)?.length, 1);
+});
+
+test('a kept session of which a file is open elsewhere stays whole and says why; it goes once the file is free', async (t) => {
+  const home = mkdtempSync(path.join(tmpdir(), 'store-'));
+  t.after(() => rmSync(home, { recursive: true }));
+  const store = new SessionStore(home, '/w', 's');
+  store.keep(said('hello'));
+  store.append('wire.jsonl', { n: 0 });
+  const { rename } = promises;
+  // As Windows does with the folder of an open file.
+  const held = holdFiles(
+    t,
+    (file) => file === store.folder,
+    (refuse) => [
+      t.mock.method(promises, 'rename', async (...args: Parameters<typeof rename>) => {
+        refuse(args[0]);
+        await rename(...args);
+      }),
+    ],
+  );
+  await assert.rejects(deleteSession(home, 's'), { message: `${store.folder} is open in another program, or protected (EBUSY).` });
+  assert.ok(held.tries > 0);
+  const kept = new SessionStore(home, '/w', 's');
+  assert.deepEqual([textsOf(kept), kept.readRecording()], [[{ type: 'text', text: 'hello' }], [{ n: 0 }]]);
+  held.free();
+  assert.equal(await deleteSession(home, 's'), true);
+  assert.deepEqual(sessionsOf(home, '/w'), []);
+  assert.equal(await deleteSession(home, 's'), false);
+  while (fs.readdirSync(path.join(home, 'deleted')).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 });

@@ -166,6 +166,18 @@ test('deleting a held conversation says why it cannot, and waits for the holder 
   assert.deepEqual(readdirSync(folder), []);
 });
 
+test('a conversation of which the old file is held is not replaced by that one when it is deleted', async (t) => {
+  const folder = folderOf(t);
+  const journal = new Journal(folder, silentLog);
+  const writer = journal.create(head('s'));
+  record(writer, fresh('s'), turnEvents(1));
+  writer.dispose();
+  writeFileSync(path.join(folder, 's.jsonl'), 'old\n');
+  hold(t, (one) => one.endsWith('s.jsonl'));
+  await assert.rejects(journal.remove('s'), /is open in another program/);
+  assert.deepEqual(wholeTurns((await journal.read('s'))?.session), ['t1']);
+});
+
 test('old conversations that are held stay, and the others are pruned all the same', async (t) => {
   const folder = folderOf(t);
   const journal = new Journal(folder, silentLog);

@@ -143,10 +143,11 @@ export class Journal {
     await this.#compactOld(kept, keep, now);
   }
 
-  /** Rejects with a message for the user while another program holds the file. */
+  /** Rejects with a message for the user while another program holds the file, which then is kept. */
   async remove(id: SessionId): Promise<void> {
     const file = journalFile(this.#folder, id);
-    for (const one of [file, legacyFile(this.#folder, id)]) await whileHeld(one, () => rm(one, { force: true }));
+    // The old one first: it would be read again without the new one.
+    for (const one of [legacyFile(this.#folder, id), file]) await whileHeld(one, () => rm(one, { force: true }));
     discard(`${file}.new`);
   }
 

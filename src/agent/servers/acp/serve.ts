@@ -226,7 +226,7 @@ export class AcpServer {
   /** A missing session is not an error. */
   async #delete(id: string): Promise<object> {
     if (this.#sessions.has(id)) await this.#close(id);
-    deleteSession(this.#options.home, id);
+    await deleteSession(this.#options.home, id);
     return {};
   }
 
