@@ -129,6 +129,8 @@ const LONGEST_LABEL = 2_000;
 const LONGEST_ADDRESS = 1_000;
 /** UTF-16 units of a heading that is underlined; a longer one is a paragraph. */
 const LONGEST_HEADING = 1_000;
+/** The address behind the label of a definition. */
+const DEFINED = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:\s*(<[^<>\n]*>|\S+)/;
 /** Limit of nested quotes and lists; deeper content is a paragraph. Each level is a nested call. */
 const DEEPEST = 50;
 
@@ -178,6 +180,13 @@ class BoundTokenizer extends Tokenizer {
     // What was added to the text belongs to no token.
     const inside = link.raw.slice(at, at + doubled.length).replaceAll('\\\\', '\\');
     return { ...link, raw: src.slice(0, at + inside.length + Math.max(0, link.raw.length - at - doubled.length)) };
+  }
+
+  /** The same for an address that is defined for several links: `[a]: C:\ws\.a`. */
+  override def(src: string): ReturnType<Tokenizer['def']> {
+    const found = super.def(src);
+    const address = found && windowsAddress(DEFINED.exec(found.raw)?.[1] ?? '');
+    return address ? { ...found, href: address.replace(/^<(.*)>$/, '$1') } : found;
   }
 
   /** Looks for the line below a heading as far as a heading goes, not to the end of the text. */

@@ -13,6 +13,9 @@ const STRETCH = 6;
 /** Longest word that may be a path. */
 const LONGEST_WORD = 300;
 
+/** A word, with the place behind the name of a file: `a.ts(12,3)`. */
+const WORD = /[^\s()[\]{}<>"'“”‘’`,;，。；：、（）]+(?:(?<=\.\w{1,8})\(\d{1,9}(?:,\d{1,9}){0,3}\))?/g;
+
 const waiting: Element[] = [];
 let wake: (() => void) | undefined;
 
@@ -83,7 +86,7 @@ function wordsIn(block: Element): readonly Word[] {
       if (target?.kind === 'file') words.push({ node: node as Text, code, from: 0, to: text.length, target });
       continue;
     }
-    for (const { 0: whole, index } of text.matchAll(/[^\s()[\]{}<>"'“”‘’`,;，。；：、（）]+/g)) {
+    for (const { 0: whole, index } of text.matchAll(WORD)) {
       if (whole.length > LONGEST_WORD) continue;
       const word = whole.replace(/[.:!?…]+$/, '');
       const target = pathInCode(word);

@@ -629,31 +629,37 @@ test('an edit of one file without a certain place names the file once, and says 
 });
 
 test('paths in running words become links once the host has said that the file exists', async () => {
-  const text = 'It is in src/a.ts:12, not in src/gone.ts. Nor in `x y` or https://host.test/a/b.ts.\n\n- see (test/b.test.ts)\n\nEnd.';
+  const text =
+    'It is in src/a.ts:12, not in src/gone.ts. Nor in `x y` or https://host.test/a/b.ts.\n\n- see (test/b.test.ts)\n\nsrc/c.ts(12,3): error, f.call(1) (see d.ts(4)), a.ts(x)\n\nEnd.';
   const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'text', id: 'p', text }] })] }));
   const links = () => stage.all('.markdown a').filter((link) => link.getAttribute('href') === '#');
   const asked: string[] = [];
   // On a busy machine the view asks in several rounds.
-  for (let answered = 0; links().length < 2; ) {
+  for (let answered = 0; links().length < 4; ) {
     const calls = stage.sent.flatMap((message) => (message.type === 'call' && message.method === 'existing' ? [message] : []));
     for (const { id, params } of calls.slice(answered)) {
       asked.push(...params.paths);
       stage.reply(
         id,
-        params.paths.filter((path) => !path.includes('gone')),
+        params.paths.filter((path) => !/gone|call/.test(path)),
       );
     }
     answered = calls.length;
     await stage.settle();
   }
-  assert.deepEqual(asked, ['/code/sample/src/a.ts', '/code/sample/src/gone.ts', '/code/sample/test/b.test.ts']);
+  assert.deepEqual(
+    asked,
+    ['src/a.ts', 'src/gone.ts', 'test/b.test.ts', 'src/c.ts', 'f.call', 'd.ts'].map((file) => `/code/sample/${file}`),
+  );
   assert.deepEqual(
     links().map((link) => link.textContent),
-    ['src/a.ts:12', 'test/b.test.ts'],
+    ['src/a.ts:12', 'test/b.test.ts', 'src/c.ts(12,3)', 'd.ts(4)'],
   );
   assert.match(stage.text('.markdown'), /^It is in src\/a\.ts:12, not in src\/gone\.ts\. Nor/);
   links()[0]?.dispatchEvent(click());
   assert.deepEqual(stage.calls('open'), [{ path: '/code/sample/src/a.ts', line: 12 }]);
+  links()[3]?.dispatchEvent(click());
+  assert.deepEqual(stage.calls('open')[1], { path: '/code/sample/d.ts', line: 4 });
 });
 
 test('inline code becomes a link to the file once the host has said that it exists', async () => {

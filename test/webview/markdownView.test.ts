@@ -230,6 +230,14 @@ test('the backslashes of Windows paths stay, in words and in addresses, and thos
     ['see C:\\ws\\.vscode\\_a_, not *C:\\ws\\.b*: \\*x\\_y', 'see C:\\ws\\.vscode\\_a_, not C:\\ws\\.b: *x_y'],
     ['C:\\ws\\*.ts and C:\\b\\*.ts', 'C:\\ws\\*.ts and C:\\b\\*.ts'],
     ['C:\\\\ws\\\\.a, a\\_b, abc:\\_d, x:\\*y\\*', 'C:\\ws\\.a, a_b, abc:_d, x:*y*'],
+    ['[r][a], [r][b]\n\n[a]: C:\\ws\\.x\\a.ts:3\n[b]: <C:\\ws\\_a b.ts> "t\\_"', 'r, r', 'C:\\ws\\.x\\a.ts:3', 'C:\\ws\\_a b.ts:0'],
+    [
+      '[r][a\\]:] [c] [d]\n\n[a\\]:]: src\\_a\\b.ts\n[c]: https://example.org/a\\_b\n[d]: C:\\x\\a.ts',
+      'r c d',
+      'src\\_a\\b.ts:0',
+      'https://example.org/a_b',
+      'C:\\x\\a.ts:0',
+    ],
     ['`C:\\ws\\`\\_ ``C:\\ws\\.a``', 'C:\\ws\\_ C:\\ws\\.a'],
   ] as const)
     assert.deepEqual(drawn(text), shown, text);
