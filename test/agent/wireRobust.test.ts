@@ -12,7 +12,8 @@ const HELLO = { protocol_version: '1.10' };
 const agentFile = path.resolve('dist/parley-agent.js');
 
 function run(args: readonly string[], cwd: string): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [agentFile, ...args], { cwd, encoding: 'utf8', input: '' });
+  const { error, status, stdout, stderr } = spawnSync(process.execPath, [agentFile, ...args], { cwd, encoding: 'utf8', input: '' });
+  if (error) throw error;
   return { code: status, out: stdout, err: stderr };
 }
 
