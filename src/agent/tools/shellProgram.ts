@@ -1,11 +1,12 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import { foldersOf, systemProgram, variableOf } from '../../transport/programFile.ts';
+import { argumentsFor, type ShellKind } from '../../transport/shellLine.ts';
 
 /** The shell that runs command lines, and its description for the model. */
 export interface ShellProgram {
   readonly file: string;
-  readonly kind: 'posix' | 'gitBash' | 'pwsh' | 'powershell';
+  readonly kind: ShellKind;
   /** For the model: name and syntax. */
   readonly description: string;
 }
@@ -50,41 +51,9 @@ export function findShell({ platform, env, exists }: ShellSearch): ShellProgram 
   return { file, kind: 'powershell', description: 'Windows PowerShell 5.1; no && or ||, use ; and if ($?)' };
 }
 
-/**
- * Programs and PowerShell itself print UTF-8, without a byte order mark; there may be no console to set it on. No bars of progress, which count as
- * output, and slow downloads.
- */
-const SET_UP = [
-  'try { $OutputEncoding = [Console]::OutputEncoding = New-Object System.Text.UTF8Encoding $false } catch { }',
-  "$ProgressPreference = 'SilentlyContinue'",
-];
-/** Windows PowerShell would write UTF-16 by `>` and read UTF-8 as the code page of the system. */
-const FILES_IN_UTF8 = "$PSDefaultParameterValues['*:Encoding'] = 'utf8'";
-/**
- * Ends with the exit code of the last program where the last command failed. What a program writes to a redirected stderr is an error of Windows
- * PowerShell, also when the program ends with 0.
- */
-const END = [
-  '$ok = $?',
-  'if ($ok) { exit 0 }',
-  'if ($LASTEXITCODE) { exit $LASTEXITCODE }',
-  "if ($LASTEXITCODE -eq 0 -and $Error.Count -and $Error[0].FullyQualifiedErrorId -like 'NativeCommandError*') { exit 0 }",
-  'exit 1',
-];
-
-/** What Git Bash starts are programs of Windows, too, which print in the code page of their console. */
-const UTF8_CONSOLE = `'${systemProgram('chcp.com').replaceAll('\\', '/')}' 65001 >/dev/null 2>&1`;
-
-/** The arguments that make the shell run one command line and end with its exit code, with UTF-8 output. */
-export function shellArguments(shell: ShellProgram, command: string): string[] {
-  if (shell.kind === 'posix') return ['-c', command];
-  if (shell.kind === 'gitBash') return ['-c', `${UTF8_CONSOLE}; ${command}`];
-  const isOld = shell.kind === 'powershell';
-  const before = isOld ? [...SET_UP, FILES_IN_UTF8] : SET_UP;
-  // As PowerShell 7 has it. Windows runs no scripts otherwise, and `npm` is one.
-  const policy = isOld ? ['-ExecutionPolicy', 'RemoteSigned'] : [];
-  // A comment or a continued line at the end of the command ends before the empty line.
-  return ['-NoProfile', '-NonInteractive', ...policy, '-Command', `${before.join('; ')}; ${command}\n\n${END.join('; ')}`];
+/** The arguments that make the shell run one command line. */
+export function shellArguments({ kind }: Pick<ShellProgram, 'kind'>, command: string): string[] {
+  return argumentsFor(kind, command, systemProgram('chcp.com'));
 }
 
 let found: ShellProgram | undefined;

@@ -5,6 +5,7 @@ import { find, keys, put, remove, type Table } from '../../conversation/state.ts
 import { sameMeaning } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Field, Option, Question } from '../../session/model.ts';
+import { wrappedCommand } from '../../transport/shellLine.ts';
 import { commandInput, namesAnother, otherArguments } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
 import { allDiffs, type CallFacts, titleOf as callTitle } from './calls.ts';
@@ -405,9 +406,19 @@ function without(line: string, command: string): string {
 /** Shells where systems have them: one of that name elsewhere may be any program. */
 const SYSTEM_SHELL = /^\/(?:usr\/(?:local\/)?|opt\/homebrew\/)?bin\/(?:ba|z|da|k)?sh$/;
 
-/** A command as the user reads it, and as rules do: the line alone where a shell of the system is given one. */
+/** The same for those in which the included agent runs commands on Windows. */
+const WINDOWS_SHELL =
+  /^[a-z]:\\(?:windows\\system32\\windowspowershell\\v1\.0\\powershell|program files\\(?:powershell\\7\\pwsh|git\\bin\\bash))\.exe$/i;
+
+/**
+ * A command as the user reads it, and as rules do: the line alone where a shell of the system is given one, and without what the included agent puts around
+ * it for UTF-8 and the exit code.
+ */
 export function lineOf(command: string, args: readonly string[]): string {
   const [option, line, ...more] = args;
   if (SYSTEM_SHELL.test(command) && option === '-c' && line !== undefined && more.length === 0 && line.trim() !== '') return line;
+  const wrapped = wrappedCommand(args);
+  if (wrapped !== undefined && wrapped.trim() !== '')
+    return WINDOWS_SHELL.test(command) ? wrapped : [command, args.at(-2), wrapped].join(' ');
   return [command, ...args].join(' ');
 }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { findShell, type ShellProgram, shellArguments } from '../../../src/agent/tools/shellProgram.ts';
+import { argumentsFor, wrappedCommand } from '../../../src/transport/shellLine.ts';
 
 const windows = (files: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   findShell({
@@ -73,13 +74,33 @@ for (const kind of ['posix', 'gitBash'] as const) {
   test(`a command line reaches ${kind === 'posix' ? 'a Bourne shell' : 'Git Bash'} unchanged: operators, quotes, UTF-8, here documents, exit codes`, () => {
     const bash = ['/bin/bash', '/bin/sh'].find(existsSync) ?? 'bash.exe';
     for (const [line, printed, code] of LINES) {
-      const { stdout, status } = spawnSync(bash, shellArguments({ file: bash, kind, description: '' }, line), { encoding: 'utf8' });
+      const { stdout, status } = spawnSync(bash, shellArguments({ kind }, line), { encoding: 'utf8' });
       assert.deepEqual([line, stdout, status], [line, printed, code]);
     }
   });
 }
 
 test('in Git Bash programs of Windows print UTF-8', () => {
-  const [, line = ''] = shellArguments({ file: 'bash.exe', kind: 'gitBash', description: '' }, 'npm test');
+  const [, line = ''] = shellArguments({ kind: 'gitBash' }, 'npm test');
   assert.match(line, /^'[^']*chcp\.com' 65001 >\/dev\/null 2>&1; npm test$/);
+});
+
+const CHCP = 'C:\\WINDOWS\\System32\\chcp.com';
+
+test('the command is read back out of what is put around it, and out of nothing else', () => {
+  for (const kind of ['gitBash', 'pwsh', 'powershell'] as const)
+    for (const line of ['npm test', 'a; exit 1', "echo '你好' # note\nls", '']) {
+      const args = argumentsFor(kind, line, CHCP);
+      assert.equal(wrappedCommand(args), line);
+      const script = args.at(-1) ?? '';
+      // Behind a command for Git Bash nothing is put.
+      const cut = kind === 'gitBash' ? [] : [`${script} `, script.slice(0, -1), script.slice(0, 200)];
+      for (const other of [...cut, `x; ${script}`, script.slice(1), script.slice(0, 10)])
+        assert.equal(wrappedCommand([...args.slice(0, -1), other]), undefined, other);
+      assert.equal(wrappedCommand(['-WindowStyle', 'Hidden', ...args]), undefined);
+      assert.equal(wrappedCommand([...args, 'more']), undefined);
+    }
+  assert.equal(wrappedCommand(argumentsFor('gitBash', 'ls', 'C:\\ws\\System32\\chcp.com')), undefined);
+  assert.equal(wrappedCommand(argumentsFor('posix', 'ls', CHCP)), undefined);
+  assert.equal(wrappedCommand([]), undefined);
 });

@@ -9,6 +9,7 @@ import { FilePort, slice } from '../../../src/protocols/acp/files.ts';
 import type { WriteLook } from '../../../src/protocols/acp/state.ts';
 import type { Files } from '../../../src/protocols/ports.ts';
 import { callsOf, findTerminal } from '../../../src/session/select.ts';
+import { argumentsFor } from '../../../src/transport/shellLine.ts';
 import { type FakeAgent, SESSION } from '../../fakes/acp.ts';
 import { inTurn, scene } from './scene.ts';
 
@@ -323,6 +324,37 @@ test('49 and 50: arguments reach the program as they are; a line without argumen
   const line = await command(made.agent, { command: 'echo one && echo two >&2; exit 3' });
   assert.deepEqual(await line.wait(), { exitCode: 3, signal: null });
   assert.deepEqual((await line.output()).output.split('\n').sort(), ['', 'one', 'two']);
+  await finish();
+});
+
+test('a command of the included agent on Windows is shown as it was asked for, and any other with the program it is for', async (t) => {
+  const made = await scene(t);
+  let count = 0;
+  const exit = { code: 0, signal: null };
+  const create = async () => ({
+    id: `t${count++}`,
+    output: () => ({ text: '', truncated: false, exit }),
+    exited: async () => exit,
+    kill: () => {},
+    release: () => {},
+  });
+  const { driven, finish } = await inTurn(made, { ports: { terminals: { create } } });
+  const shown = async (program: string, args: readonly string[]) => {
+    const { terminalId } = await command(made.agent, { command: program, args });
+    return findTerminal(driven.now(), terminalId)?.command;
+  };
+  const places = {
+    pwsh: 'C:\\Program Files\\PowerShell\\7\\pwsh.exe',
+    powershell: 'C:\\WINDOWS\\System32\\WindowsPowerShell\\v1.0\\powershell.exe',
+    gitBash: 'D:\\Program Files\\Git\\bin\\bash.exe',
+  } as const;
+  for (const kind of ['pwsh', 'powershell', 'gitBash'] as const) {
+    const args = argumentsFor(kind, 'npm test', 'C:\\WINDOWS\\System32\\chcp.com');
+    assert.equal(await shown(places[kind], args), 'npm test');
+    assert.equal(await shown('C:\\ws\\pwsh.exe', args), `C:\\ws\\pwsh.exe ${args.at(-2)} npm test`);
+    const more = [...args.slice(0, -1), `del x; ${args.at(-1)}`];
+    assert.equal(await shown(places[kind], more), [places[kind], ...more].join(' '));
+  }
   await finish();
 });
 
