@@ -178,7 +178,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       lineHeight: editorLineHeight,
       idleIn: () => typing.idleIn(),
       openDiff: (sessionId, askId, file) => void review.openAsk(sessionId, askId, file).catch(failed('A diff could not be opened')),
-      enterDiff: (sessionId, askId) => void review.openAsk(sessionId, askId, undefined, true).catch(failed('A diff could not be opened')),
+      enterDiff: (sessionId, askId) => void review.look(sessionId, askId, {}).catch(failed('A diff could not be opened')),
       look: (sessionId, askId, at) => void review.look(sessionId, askId, at).catch(failed('What is asked could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
@@ -203,6 +203,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       notifies,
     }),
   );
+  life.own(review.onLeft((ask) => void approvals.diffClosed(ask)));
   const inspector = life.own(new Inspector(context.extensionUri, core.traffic, sessions));
   life.own(keepContextKeys(front, review));
   life.own(showProposalLenses(sessions, review));

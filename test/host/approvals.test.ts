@@ -192,6 +192,25 @@ describe('approvals as quick-picks', () => {
     assert.equal(back, 1, 'from the last one to where the user was before the first');
   });
 
+  it('a diff in the place of a pick that the user closes is set aside: the next comes up, and the last leads back', async () => {
+    popUp = 'whenNoDiff';
+    diffToo = true;
+    inChat = true;
+    const edit = (id: string) => {
+      const diff = { path: `/project/${id}.ts`, before: 'a', after: 'b' };
+      return { ...command(id), toolKind: 'edit', detail: { type: 'edit', diffs: [diff] } } as const;
+    };
+    desk.open(edit('1'));
+    desk.open(edit('2'));
+    await new Promise(setImmediate);
+    await approvals.diffClosed({ sessionId: 'a', askId: '2' });
+    assert.deepEqual([diffs, back], [['into 1'], 0], 'a diff that did not come up by itself');
+    await approvals.diffClosed({ sessionId: 'a', askId: '1' });
+    assert.deepEqual([diffs, back, desk.answers], [['into 1', 'into 2'], 0, []]);
+    await approvals.diffClosed({ sessionId: 'a', askId: '2' });
+    assert.deepEqual([diffs, back, desk.answers], [['into 1', 'into 2'], 1, []], 'neither is answered, nor comes again');
+  });
+
   it('every surface learns which ask the pick shows, and that it has left', async () => {
     desk.open(command('1'));
     desk.open(command('2'));

@@ -33,7 +33,7 @@ export interface ApprovalsDeps {
   /** Whether the diff of a proposed edit opens with the ask. */
   readonly openDiffToo: () => boolean;
   readonly openDiff: (sessionId: SessionId, askId: AskId, path?: string) => void;
-  /** Opens the same diff, with the keyboard in it. */
+  /** Opens the same diff, with the keyboard in its read-only side. */
   readonly enterDiff: (sessionId: SessionId, askId: AskId) => void;
   /** Shows the ask with the keyboard in it, and closes it once it is answered. */
   readonly look: (sessionId: SessionId, askId: AskId, at: Look) => void;
@@ -110,6 +110,16 @@ export class Approvals implements Disposable {
     this.#focus.resume(key);
     this.show(sessionId, askId);
     if (letter !== undefined && this.#view?.key === key) this.#view.pick.focus?.(letter);
+  }
+
+  /** Handles the user closing the diff of an open ask: one that came up in place of a pick is set aside, as Esc does with a pick. */
+  async diffClosed({ sessionId, askId }: AskPlace): Promise<void> {
+    const left = this.#inDiff;
+    if (left?.key !== keyOf(sessionId, askId)) return;
+    this.#inDiff = undefined;
+    this.#openDiffInstead(left.back);
+    await this.#leaveDiff(left);
+    this.refresh();
   }
 
   /** Shows the pending asks, oldest first. False when there are none. */

@@ -6,7 +6,20 @@ import type { Log } from '../../base/log.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
-import type { Approval, Ask, AskId, CallId, Diff, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
+import type {
+  Approval,
+  Ask,
+  AskId,
+  AskPlace,
+  CallId,
+  Diff,
+  Session,
+  SessionId,
+  ToolCall,
+  Turn,
+  TurnFile,
+  TurnId,
+} from '../../session/model.ts';
 import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { type ChangedFile, changedFiles, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
@@ -75,6 +88,10 @@ export class Review implements Disposable {
   readonly #opened = this.#life.own(new Emitter<void>());
   /** Fires when a diff has come to the front. */
   readonly onOpened = this.#opened.listen;
+
+  readonly #left = this.#life.own(new Emitter<AskPlace>());
+  /** Fires when the user has closed the diff of an ask that is still open. */
+  readonly onLeft = this.#left.listen;
 
   readonly #closed = this.#life.own(new Emitter<void>());
 
@@ -154,12 +171,12 @@ export class Review implements Disposable {
 
   /**
    * Shows the ask before it is answered, with the keyboard in it: the diff of an edit, or a text. In an editable diff the keyboard is in the
-   * read-only side: letters there choose answers.
+   * read-only side, and never in the other: letters there choose answers.
    */
   async look(sessionId: SessionId, askId: AskId, at: { readonly path?: string; readonly text?: AskedText }): Promise<void> {
     const { path: file, text } = at;
     if (!text) {
-      await this.openAsk(sessionId, askId, file, true);
+      await this.openAsk(sessionId, askId, file);
       return void (await vscode.commands.executeCommand('workbench.action.compareEditor.focusSecondarySide'));
     }
     const name = text.name.replace(/[/\\:*?"<>|\s]+/g, ' ').trim();
@@ -429,7 +446,12 @@ export class Review implements Disposable {
     if (stray.size > 0) this.#close(stray);
     for (const tab of closed) {
       const sides = this.#oursIn(tab);
-      if (sides && this.#kept.delete(idOf(sides.left, sides.right))) this.#forgetTexts(sides.left, sides.right);
+      const id = sides && idOf(sides.left, sides.right);
+      if (!sides || id === undefined) continue;
+      if (this.#kept.delete(id)) this.#forgetTexts(sides.left, sides.right);
+      const subject = this.#shown.get(id)?.subject;
+      // A tab that is moved closes, too.
+      if (subject?.kind === 'ask' && !isOpenTab(sides.right)) this.#left.fire({ sessionId: subject.sessionId, askId: subject.askId });
     }
   }
 
