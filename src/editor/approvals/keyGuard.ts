@@ -1,5 +1,8 @@
-/** Milliseconds without a key after which presses are meant for the pick on the screen. */
-const QUIET = 700;
+/**
+ * Milliseconds without a key after which presses are meant for the pick on the screen: longer than a key that is already meant for elsewhere can be
+ * held back, and than the pauses of someone who types.
+ */
+const QUIET = 500;
 
 /** Ignores keys that were meant for whatever had the focus before: each one restarts the wait. None counts before `begin`. */
 export class KeyGuard {
