@@ -24,6 +24,8 @@ export interface SuiteSpec {
   /** The display language; English when absent. */
   readonly locale?: string;
   readonly viewport?: { readonly width: number; readonly height: number };
+  /** Record no traces: they take time from what is measured. */
+  readonly untraced?: true;
   /** Makes ready what the window needs besides the workspace. */
   readonly prepare?: (folder: string) => Promise<Prepared>;
 }
@@ -73,7 +75,7 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     browser = await openBrowser(current);
     context = await browser.newContext({ viewport: spec.viewport ?? { width: 1280, height: 800 } });
     context.setDefaultTimeout(90_000);
-    await context.tracing.start({ screenshots: true, snapshots: true });
+    if (!spec.untraced) await context.tracing.start({ screenshots: true, snapshots: true });
     const page = await context.newPage();
     const window = new Window(page);
     const storage = path.join(started.storage, 'parley.parley');
@@ -100,16 +102,16 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
 
   return (body) => async (t) => {
     assert.ok(scene && context, 'the workbench did not open');
-    await context.tracing.startChunk({ title: t.name });
+    if (!spec.untraced) await context.tracing.startChunk({ title: t.name });
     try {
       await body(scene);
     } catch (error) {
       const file = path.join(pictures, `failed-${spec.name}-${t.name.replaceAll(/\W+/g, '-')}`);
       mkdirSync(path.dirname(file), { recursive: true });
       await scene.window.page.screenshot({ path: `${file}.png` });
-      await context.tracing.stopChunk({ path: `${file}.zip` });
+      if (!spec.untraced) await context.tracing.stopChunk({ path: `${file}.zip` });
       throw error;
     }
-    await context.tracing.stopChunk();
+    if (!spec.untraced) await context.tracing.stopChunk();
   };
 }
