@@ -57,6 +57,7 @@ export class FileHunks implements Disposable {
   /** By address; includes documents that only have lenses. */
   #shown = new Map<string, Reviewed>();
   #resting: NodeJS.Timeout | undefined;
+  #rounds = 0;
   #quickDiff: vscode.SourceControl | undefined;
 
   constructor(sets: ChangeSets, documents: ReviewDocuments, log: Log) {
@@ -143,11 +144,15 @@ export class FileHunks implements Disposable {
   }
 
   async #findHunks(): Promise<void> {
+    this.#rounds += 1;
+    const round = this.#rounds;
     const shown = new Map<string, Reviewed>();
     for (const { document } of vscode.window.visibleTextEditors) {
       const reviewed = await this.#reviewedIn(document);
       if (reviewed) shown.set(document.uri.toString(), reviewed);
     }
+    // A later round, with newer texts, may have ended before.
+    if (round !== this.#rounds) return;
     this.#shown = shown;
     for (const editor of vscode.window.visibleTextEditors) this.#decorate(editor);
     this.#lenses.fire();

@@ -158,10 +158,14 @@ export class ChangeSet {
   #loaded = false;
   /** The latest comparisons, and the texts that they are of: several surfaces ask for the hunks of a file after each change. */
   #compared: readonly Compared[] = [];
+  /** What the latest prompts counted anew did to their files. */
+  #counted: readonly { readonly name: string; readonly of: readonly Content[]; readonly segments: Segments }[] = [];
   /** Why the state could not be written. */
   #unsaved: string | undefined;
   /** The file that a decision is being written into. */
   #writing: string | undefined;
+  /** The file whose hunks are being decided about: between its text and what is known of that, nothing can be said of it. */
+  #deciding: { readonly file: string; readonly done: Promise<void> } | undefined;
   /** Within a turn, changes of the folder may be the agent's; it may work on in the background. `starting`: the scan before a prompt is running. */
   #turn: { readonly inTurn: boolean; readonly starting?: { readonly turnId: TurnId; readonly done: Promise<void> } } = { inTurn: false };
 
@@ -417,6 +421,7 @@ export class ChangeSet {
 
   /** Returns the current hunks of a file, without the user's own edits; undefined when it is not under review, or not text. */
   async segments(file: string): Promise<Segments | undefined> {
+    if (this.#deciding?.file === file) await this.#deciding.done;
     const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');
     if (!found || !isText(found.before) || !isText(found.after)) return undefined;
     const present = await this.#deps.effects.readText(file);
@@ -459,7 +464,7 @@ export class ChangeSet {
       const name = nameOf(this.#folders, file);
       const found = name === undefined ? undefined : this.#state.tracked.get(name);
       if (name === undefined || !found) throw new Error(nothingToReview(file));
-      if (which !== 'all') await this.#settleHunks(name, found, how, which, withTyped);
+      if (which !== 'all') await this.#decided(file, this.#settleHunks(name, found, how, which, withTyped));
       else if (how === 'keep') this.#state = withoutTracked(this.#state, name, 'kept', found.after);
       else await this.#undoAll([[name, () => this.#undoFile(name)]]);
       await this.#changed();
@@ -711,11 +716,21 @@ export class ChangeSet {
     for (const change of openChanges(this.#state, name)) {
       const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)].map((text) => shortText(text ?? ''));
       if (before === undefined || after === undefined || present.length > LONGEST_COUNTED) continue;
-      const segments = compareTexts(plain(before), plain(after));
+      const segments = this.#changeOf(change, before, after);
       const left = withUserText(segments, plain(present));
       counted.set(change, { ...countLines(left), hunks: { kept: hunksOfSegments(left).length, all: hunksOfSegments(segments).length } });
     }
     this.#state = withCounts(this.#state, counted);
+  }
+
+  /** What a prompt did to a file, as it was then: counted anew after each decision about it. */
+  #changeOf(change: TurnChange, before: string, after: string): Segments {
+    const { name } = change;
+    const of = [change.before, change.after];
+    const known = this.#counted.find((one) => one.name === name && one.of.every((part, at) => part === of[at]))?.segments;
+    const segments = known ?? compareTexts(plain(before), plain(after));
+    if (!known) this.#counted = [{ name, of, segments }, ...this.#counted].slice(0, MOST_COMPARED);
+    return segments;
   }
 
   /** The agent's text of a file under review, once it has changed that to `now`; undefined where that is all its own. */
@@ -748,7 +763,9 @@ export class ChangeSet {
     }
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
     const state = isTyped ? await this.#deps.store.put(Buffer.from(present)) : await this.#refresh(name);
-    await this.#rebase(name, found, next, inMannerOf(text, present), state ?? found.after);
+    const left = inMannerOf(text, present);
+    await this.#rebase(name, found, next, left, state ?? found.after);
+    this.#settledAs(file, name, next, left);
   }
 
   /** Adds unsaved text to both sides, because the user typed it since the last scan. undefined when a side is not text. */
@@ -763,8 +780,20 @@ export class ChangeSet {
       this.#compared = this.#compared.filter((one) => one.segments !== segments);
     };
     segments.then((known) => known ?? forget(), forget);
-    this.#compared = [{ file, of, segments }, ...this.#compared.filter((one) => one.file !== file)].slice(0, MOST_COMPARED);
+    this.#remember(file, of, segments);
     return segments;
+  }
+
+  /** A decision leaves the other hunks as they are: where the file is as it left it, nothing has to be compared to know them. */
+  #settledAs(file: string, name: string, segments: Segments, present: string): void {
+    const found = this.#state.tracked.get(name);
+    const isUnsaved = this.#deps.effects.hasUnsaved(file);
+    if (!found || found.written !== undefined || isUnsaved) return;
+    this.#remember(file, [found.before, found.after, found.written, isUnsaved, present], Promise.resolve(segments));
+  }
+
+  #remember(file: string, of: readonly unknown[], segments: Promise<Segments | undefined>): void {
+    this.#compared = [{ file, of, segments }, ...this.#compared.filter((one) => one.file !== file)].slice(0, MOST_COMPARED);
   }
 
   async #compare(found: Tracked, present: string | null, isUnsaved: boolean): Promise<Segments | undefined> {
@@ -775,6 +804,16 @@ export class ChangeSet {
     const written = found.written === undefined ? undefined : await this.#textOf(found.written);
     const agents = typeof written === 'string' ? writtenSince(plain(written), plain(known), after) : after;
     return withUserText(compareTexts(plain(before ?? ''), agents), plain(present ?? ''));
+  }
+
+  async #decided(file: string, work: Promise<void>): Promise<void> {
+    const done = work.catch(() => {});
+    this.#deciding = { file, done };
+    try {
+      await work;
+    } finally {
+      this.#deciding = undefined;
+    }
   }
 
   /** Undoes files one after the other, continues on failure, and rejects with all reasons. Can be undone like a restore. */

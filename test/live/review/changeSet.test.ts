@@ -420,6 +420,22 @@ test(
 );
 
 test(
+  'the hunks that decisions leave are those that a new window finds',
+  inScene(async (scene) => {
+    const agents = (...places: readonly number[]) => numbered(40, (at) => (places.includes(at) ? `agent ${at}\nand more` : undefined));
+    scene.write({ a: numbered(40) });
+    await scene.turn('t', () => scene.write({ a: agents(3, 4, 10, 20, 35) }));
+    for (const how of ['undo', 'keep', 'undo'] as const) {
+      await scene.changes.settle(scene.path('a'), how, (await scene.hunks('a')).slice(0, 1));
+      const left = await scene.hunks('a');
+      await scene.reload().load();
+      assert.deepEqual(await scene.hunks('a'), left);
+    }
+    assert.deepEqual([(await scene.hunks('a')).length, scene.read('a')], [1, agents(10, 35)]);
+  }),
+);
+
+test(
   'what is written to a file while it is reviewed is lost to nobody: the agent’s stays to be reviewed, the user’s stays',
   inScene(async (scene) => {
     const agents = (...places: readonly number[]) => numbered(40, (at) => (places.includes(at) ? `agent ${at}` : undefined));
