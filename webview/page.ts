@@ -1,11 +1,11 @@
 import type { ProfileLine, SetupLine, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
+import { approvalHeading } from '../src/session/approvalHeading.ts';
 import type { SessionEvent } from '../src/session/events.ts';
-import type { AskPlace, Content, SessionId } from '../src/session/model.ts';
-import { announcement } from './announcer.ts';
-import { Growth } from './growth.ts';
+import type { Ask, AskPlace, Content, Session, SessionId } from '../src/session/model.ts';
+import { visibleText } from '../src/session/visible.ts';
 import type { Host } from './host.ts';
-import { setStrings } from './strings.ts';
+import { setStrings, t } from './strings.ts';
 import { Ui } from './ui.ts';
 import type { Popup } from './view.ts';
 
@@ -118,4 +118,74 @@ export class Page {
     const begins = events?.some(({ type }) => type === 'turn.started');
     this.update({ heardAt: Date.now(), ...(text || begins ? { announced: text ?? '' } : {}) });
   }
+}
+
+/**
+ * Tracks text added since the last draw. A growing text is a chain of pieces inside the engine: comparing or cutting it copies all of it, in every
+ * frame.
+ */
+export class Growth {
+  readonly #pieces = new Map<string, string[]>();
+
+  /** Records the events of a patch, or undefined when everything may be new. */
+  take(events: readonly SessionEvent[] | undefined): void {
+    if (!events) return this.#pieces.clear();
+    for (const event of events) {
+      if (event.type === 'text.delta') {
+        const key = `${event.turnId}/${event.partId}`;
+        const pieces = this.#pieces.get(key);
+        if (pieces) pieces.push(event.text);
+        else this.#pieces.set(key, [event.text]);
+      } else if (event.type === 'text.set') this.#pieces.delete(`${event.turnId}/${event.partId}`);
+      else if (event.type === 'turn.ended') this.#pieces.clear();
+    }
+  }
+
+  /** Returns the text added to the part since the last call; undefined when that is not known. */
+  of(turnId: string, partId: string): string | undefined {
+    const key = `${turnId}/${partId}`;
+    const pieces = this.#pieces.get(key);
+    this.#pieces.delete(key);
+    return pieces?.join('');
+  }
+}
+
+/** The text a screen reader announces for a patch; undefined for changes that are only visual. Never the text that streams in. */
+export function announcement(
+  events: readonly SessionEvent[],
+  session: Pick<Session, 'agent' | 'cwd' | 'turns' | 'partial'>,
+): string | undefined {
+  // Turns that ended before the link was ready belong to an earlier conversation being replayed.
+  const told = session.partial ? events.length : events.findLastIndex((event) => event.type === 'link.ready');
+  const said = events.flatMap((event, at) => {
+    switch (event.type) {
+      case 'turn.ended':
+        if (at < told) return [];
+        if (event.status === 'done') return [`${session.agent.name}: ${t('Done')}`];
+        return [event.status === 'cancelled' ? t('Stopped') : t('{0} failed: {1}', session.agent.name, event.error?.message ?? '')];
+      case 'ask.opened':
+        return [asked(event.ask, titleOf(event.ask, session), session.agent.name)];
+      case 'link.ready':
+        return [t('{0} is ready.', session.agent.name)];
+      case 'link.closed':
+        // The failed turn has already announced the reason.
+        return events.some((one) => one.type === 'turn.ended' && one.error?.message === event.reason) ? [] : [event.reason];
+      case 'notice':
+        return event.notice.level === 'info' ? [] : [event.notice.text];
+      default:
+        return [];
+    }
+  });
+  // Announced as displayed: with the marks that change the reading direction written out.
+  return said.length > 0 ? visibleText(said.join(' ').slice(0, 500)) : undefined;
+}
+
+function titleOf(ask: Ask, session: Pick<Session, 'cwd' | 'turns'>): string {
+  if (ask.kind === 'question') return ask.title;
+  const { action, subject } = approvalHeading(ask, session);
+  return subject === undefined ? action : `${action}: ${subject}`;
+}
+
+function asked(ask: Ask, title: string, agent: string): string {
+  return t('{0} asks: {1}', ask.ours ? 'Parley' : agent, title);
 }

@@ -14,9 +14,9 @@ import type { SessionStore } from './sessionStore.ts';
 import { findSkills, type Skill, skillCommands, skillsText } from './skills.ts';
 import { subagentsOf } from './subagents.ts';
 import { toolbox } from './toolbox.ts';
-import { PLAN_RULES, type Planning } from './tools/planMode.ts';
 import { shellProgram } from './tools/shellProgram.ts';
 import type { Tool } from './tools/tool.ts';
+import { PLAN_RULES, type Planning } from './tools/user.ts';
 import { runTurn, type TurnContext, type TurnEnd } from './turn.ts';
 import { insideOnly, type Workspace } from './workspace/paths.ts';
 

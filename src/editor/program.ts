@@ -22,7 +22,6 @@ import { chatAnswers } from './chatAnswers.ts';
 import { ChatPanels, FrontDesk } from './chatPanels.ts';
 import { CodeColouring } from './codeColouring.ts';
 import type { CommandTable } from './commands.ts';
-import { keepContextKeys } from './contextKeys.ts';
 import { editorFiles, fileEffects, unsavedText } from './files.ts';
 import { Inspector } from './inspector.ts';
 import { Output } from './output.ts';
@@ -45,7 +44,7 @@ import {
   onSettings,
 } from './settings.ts';
 import { Starter } from './starter.ts';
-import { showStatus } from './status.ts';
+import { keepContextKeys, showStatus } from './status.ts';
 import { TerminalPanel } from './terminalPanel.ts';
 import { Traffic } from './traffic.ts';
 import { Typing } from './typing.ts';

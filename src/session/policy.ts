@@ -5,8 +5,7 @@ import { commandInVariable, isGraveCommand, runsFrom, takesValue } from './comma
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
-import { type Dialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
-import { bracesWrittenOut, guessAt } from './wordGuesses.ts';
+import { bracesWrittenOut, type Dialect, guessAt, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 
 /** A rule from the user's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
 export interface ApprovalRule {

@@ -226,7 +226,7 @@ test('what Parley itself asks is said to be its own, in the card and to a screen
   stage.find('.paging').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
   await stage.settle();
   assert.match(stage.text('.ask'), /Asked by a helper/);
-  const { announcement } = await import('../../webview/announcer.ts');
+  const { announcement } = await import('../../webview/page.ts');
   const spoken = (ask: Ask) => announcement([{ type: 'ask.opened', ask }], session(running));
   assert.match(spoken(asks[0]) ?? '', /^Parley asks: /);
   assert.match(spoken(asks[1]) ?? '', /^\S.* asks: /);

@@ -18,7 +18,7 @@ test('marks that turn the reading direction are written out in titles, notices, 
   const stage = await Stage.open(session({ ...title, turns: [failed], notices: [{ level: 'warn', text: turned }] }));
   for (const place of ['.title', '.agent', '.notices', '.fault']) assert.match(stage.text(place), /N ⟨U\+202E⟩eciton/, place);
   // After the page: what it draws with wants a document.
-  const { announcement } = await import('../../webview/announcer.ts');
+  const { announcement } = await import('../../webview/page.ts');
   const spoken = announcement([{ type: 'notice', notice: { level: 'warn', text: turned } }], session({}));
   assert.equal(spoken, 'N ⟨U+202E⟩eciton');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Growth } from '../../webview/growth.ts';
+import { Growth } from '../../webview/page.ts';
 
 const delta = (partId: string, text: string) => ({ type: 'text.delta', turnId: 't', kind: 'text', partId, text }) as const;
 

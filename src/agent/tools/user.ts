@@ -51,3 +51,77 @@ export const setTodoListTool = defineTool({
     return done(text, `Plan updated: ${finished} of ${todos.length} done.`, [{ type: 'todo', items: todos }]);
   },
 });
+
+/** Access of the plan tools to the conversation. */
+export interface Planning {
+  readonly on: boolean;
+  set(on: boolean): void;
+  /** Keeps the plan as a file; gives its path. */
+  keep(text: string): string;
+}
+
+const LABELS = { approve: 'Approve', reject: 'Reject', leave: 'Reject and Exit' } as const;
+
+/** Offered only to clients that can show plan mode. Its answers are compared exactly (wire.md §5.2). */
+export function planModeTools(frontend: Frontend, planning: Planning): readonly Tool[] {
+  const enter = defineTool({
+    name: 'EnterPlanMode',
+    description: 'Ask the user to switch to plan mode, where nothing is changed until they approve a plan. For large or unclear work.',
+    reads: true,
+    input: z.object({}),
+    run: async (_, scene) => {
+      if (planning.on) return done('', 'Plan mode is on already.');
+      const question = 'Enter plan mode?';
+      const options = [
+        { label: 'Yes', description: 'Look and plan first; nothing is changed' },
+        { label: 'No', description: 'Go on as now' },
+      ];
+      const asked = {
+        callId: scene.callId,
+        questions: [{ question, header: 'Plan', options }],
+        plan: { text: null, yes: 'Yes', no: 'No' },
+      };
+      const answers = await frontend.question(asked, scene.signal);
+      if (answers?.[question] !== 'Yes') return done('', 'The user does not want plan mode. Go on without it.');
+      planning.set(true);
+      return done('', 'Plan mode is on. Look and read; then give the plan with ExitPlanMode.');
+    },
+  });
+  const exit = defineTool({
+    name: 'ExitPlanMode',
+    description: 'Show the finished plan to the user and ask for their approval. Only in plan mode.',
+    reads: true,
+    input: z.object({ plan: z.string().check(z.minLength(1), z.describe('The whole plan, in Markdown.')) }),
+    run: async ({ plan }, scene) => {
+      if (!planning.on) return done('', 'Plan mode is off; just go on.');
+      frontend.emit({ type: 'plan.shown', text: plan, path: planning.keep(plan) });
+      const question = 'Approve this plan?';
+      const options = [
+        { label: LABELS.approve, description: 'Leave plan mode and do it' },
+        { label: LABELS.reject, description: 'Stay in plan mode' },
+        { label: LABELS.leave, description: 'Leave plan mode and do nothing' },
+      ];
+      const answers = await frontend.question(
+        {
+          callId: scene.callId,
+          questions: [{ question, header: 'Plan', body: plan, options }],
+          plan: { text: plan, yes: LABELS.approve, no: LABELS.reject },
+        },
+        scene.signal,
+      );
+      const answer = answers?.[question];
+      if (answer === LABELS.approve) {
+        planning.set(false);
+        return done('', 'The user approved the plan. Plan mode is off; carry it out.');
+      }
+      if (answer === LABELS.leave) planning.set(false);
+      if (answer === undefined || answer === LABELS.reject || answer === LABELS.leave) {
+        return done('', 'The user rejected the plan. Stop and wait for what they say.');
+      }
+      return done('', `The user wants the plan changed: ${answer}`);
+    },
+  });
+  return planning.on ? [exit] : [enter];
+}
+
+export const PLAN_RULES = `Plan mode is on: look, read and search, but change nothing and run no commands. When the plan is ready, give it with ExitPlanMode where that tool is offered, else as your answer.`;

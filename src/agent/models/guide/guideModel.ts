@@ -6,8 +6,7 @@ import { type Asked, askedOf, sayFor } from './language.ts';
 import { definitionRequest, diagnosticsRequest, editorsRequest, openRequest, referencesRequest } from './requests/editor.ts';
 import { createRequest, listRequest, readRequest, replaceRequest } from './requests/files.ts';
 import { explainRequest, findRequest, whereRequest } from './requests/find.ts';
-import { planRequest } from './requests/plan.ts';
-import { changesRequest, runRequest } from './requests/run.ts';
+import { changesRequest, planRequest, runRequest } from './requests/plan.ts';
 import { call, type GuideContext, linesOf, type Move, type Part, type Request, type Script } from './script.ts';
 
 /**
