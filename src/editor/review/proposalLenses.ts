@@ -12,12 +12,23 @@ import { REVIEW_SCHEME } from './documents.ts';
 import { lensCommand } from './fileHunks.ts';
 import type { Review } from './review.ts';
 
+/** The editor waits a quarter of a second before it asks for lenses, and forgets to where the keyboard leaves the text meanwhile. */
+const ASKED_BY = 1000;
+
 /** Shows the answers to a pending edit above each of its changes, in the proposed side of its diff. */
 export function showProposalLenses(host: SessionHost, review: Review, scheme = REVIEW_SCHEME): Disposable {
   const life = new Lifetime();
   const changed = life.own(new vscode.EventEmitter<void>());
   life.own(host.onChange((_, { before, now }) => before.asks !== now.asks && changed.fire()));
-  life.own(review.onOpened(() => changed.fire()));
+  let again: NodeJS.Timeout | undefined;
+  life.onEnd(() => clearTimeout(again));
+  life.own(
+    review.onOpened(() => {
+      changed.fire();
+      clearTimeout(again);
+      again = setTimeout(() => changed.fire(), ASKED_BY);
+    }),
+  );
   life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => document.uri.scheme === scheme && changed.fire()));
   const provider: vscode.CodeLensProvider = {
     onDidChangeCodeLenses: changed.event,
