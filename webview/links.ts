@@ -19,7 +19,8 @@ export function targetOf(href: string): Target | undefined {
   }
   if (/^[a-z][a-z0-9+.-]*:/i.test(address) && !/^[a-z]:(?:[\\/]|%5c)/i.test(address) && !/^[^/\\:]*\.\w+:\d+(?::\d+)?$/.test(address))
     return undefined;
-  return fileTarget(decoded(address));
+  // The longest form of a Windows path.
+  return fileTarget(decoded(address).replace(/^\\\\\?\\(?=[a-z]:)/i, ''));
 }
 
 /** `src/a.ts`, `src/a.ts:12`, `src/a.ts:12:5`, `a.ts(12,5)`, `a.ts#L12`, `a.ts#L12-L20`; absolute or relative to the workspace. */

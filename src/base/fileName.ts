@@ -2,7 +2,7 @@
 export type Platform = 'win32' | 'darwin' | 'posix';
 
 /** Characters that a reader does not see and that some file systems leave out of names; controls among them. */
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cc}\u2800]/gu;
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u1680\u2800]/gu;
 /** Names that Windows takes for a device in every folder, whatever follows the first dot. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²³])$/;
 

@@ -54,6 +54,11 @@ test('ordinary files are not guarded', () => {
   for (const name of ordinary) assert.equal(guardReason(name), undefined, name);
 });
 
+test('signs that no text shows take no guard off', () => {
+  for (const sign of ['\u2028', '\u2029', '\u1680', '\ufff9', '\ufffa', '\ufffb'])
+    assert.notEqual(guardReason(`.envrc${sign}`), undefined, `U+${sign.codePointAt(0)?.toString(16)}`);
+});
+
 test('the user adds names and paths, and what is listed stays', () => {
   after(() => setGuardedFiles([]));
   setGuardedFiles(['*.Sql', 'infra/**', 'secret\\**']);

@@ -13,6 +13,7 @@ test('links to files, of every system', () => {
     ['src/a.ts(12,3)', 'src/a.ts:12'],
     ['notes (2)', 'notes (2):0'],
     ['C:\\ws\\a b.ts:3', 'C:\\ws\\a b.ts:3'],
+    ['\\\\?\\C:\\ws\\a.ts:3', 'C:\\ws\\a.ts:3'],
     ['file:///c:/ws/a%20b.ts#L3', 'c:\\ws\\a b.ts:3'],
     ['file:///home/me/a%20b.ts#L3-L9', '/home/me/a b.ts:3'],
     ['file://localhost/home/me/a.ts', '/home/me/a.ts:0'],
