@@ -101,6 +101,10 @@ async function unitTests() {
   const { readMarks } = await load('test/windows/marks.ts');
   const marked = new Set(readMarks().flatMap(({ tests }) => tests));
   const bundles = await bundleUnitTests(values.only, (file) => marked.has(file) && !values.marked);
+  if (bundles.size === 0) {
+    console.error(`No test file has ${values.only?.join(' or ')} in its path.`);
+    process.exit(1);
+  }
   const sources = new Map([...bundles].map(([bundle, source]) => [windowsPath(bundle), source]));
   const leftOut = (source) => [...marked].filter((title) => title.startsWith(`${source}: `)).map((title) => title.slice(source.length + 2));
   const files = [...sources].map(([file, source]) => ({ file, leftOut: values.marked ? [] : leftOut(source) }));
