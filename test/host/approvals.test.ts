@@ -35,6 +35,11 @@ describe('approvals as quick-picks', () => {
   let onTheWay: Promise<void>;
   let drawn: Promise<void>;
 
+  /** An ask for an edit, whose diff may come in the place of its pick. */
+  const edit = (id: string) => {
+    const diff = { path: `/project/${id}.ts`, before: 'a', after: 'b' };
+    return { ...command(id), toolKind: 'edit', detail: { type: 'edit', diffs: [diff] } } as const;
+  };
   const press = async (...names: readonly (keyof typeof key)[]) => {
     for (const name of names) {
       // A pick comes up after the rules have had their turn, and its changes leave with a timer of their own, which is older than this one.
@@ -174,10 +179,6 @@ describe('approvals as quick-picks', () => {
     diffToo = true;
     inChat = true;
     rest = 3_600_000;
-    const edit = (id: string) => {
-      const diff = { path: `/project/${id}.ts`, before: 'a', after: 'b' };
-      return { ...command(id), toolKind: 'edit', detail: { type: 'edit', diffs: [diff] } } as const;
-    };
     desk.open(edit('1'));
     desk.open(edit('2'));
     await new Promise(setImmediate);
@@ -196,10 +197,6 @@ describe('approvals as quick-picks', () => {
     popUp = 'whenNoDiff';
     diffToo = true;
     inChat = true;
-    const edit = (id: string) => {
-      const diff = { path: `/project/${id}.ts`, before: 'a', after: 'b' };
-      return { ...command(id), toolKind: 'edit', detail: { type: 'edit', diffs: [diff] } } as const;
-    };
     desk.open(edit('1'));
     desk.open(edit('2'));
     await new Promise(setImmediate);

@@ -148,12 +148,18 @@ test('a session that fails to end keeps no other one from ending', async (t) => 
   );
 });
 
-test('deleting a held conversation says why it cannot, and waits for the holder on Windows', async (t) => {
-  const folder = folderOf(t);
+/** A journal that holds a conversation of one turn, `s`. */
+function oneTurnIn(folder: string): Journal {
   const journal = new Journal(folder, silentLog);
   const writer = journal.create(head('s'));
   record(writer, fresh('s'), turnEvents(1));
   writer.dispose();
+  return journal;
+}
+
+test('deleting a held conversation says why it cannot, and waits for the holder on Windows', async (t) => {
+  const folder = folderOf(t);
+  const journal = oneTurnIn(folder);
   const file = path.join(folder, 's.journal');
   let left = Number.POSITIVE_INFINITY;
   hold(t, (one) => one === file && left-- > 0);
@@ -168,10 +174,7 @@ test('deleting a held conversation says why it cannot, and waits for the holder 
 
 test('a conversation of which the old file is held is not replaced by that one when it is deleted', async (t) => {
   const folder = folderOf(t);
-  const journal = new Journal(folder, silentLog);
-  const writer = journal.create(head('s'));
-  record(writer, fresh('s'), turnEvents(1));
-  writer.dispose();
+  const journal = oneTurnIn(folder);
   writeFileSync(path.join(folder, 's.jsonl'), 'old\n');
   hold(t, (one) => one.endsWith('s.jsonl'));
   await assert.rejects(journal.remove('s'), /is open in another program/);

@@ -60,16 +60,23 @@ async function connected({ address, token }: Pick<Started, 'address' | 'token'>)
   };
 }
 
+/** Makes the session, with the agent that its address names, and follows it and its chat, whose address it resolves with. */
+async function chatOf(client: Awaited<ReturnType<typeof connected>>, session: string, folder: string): Promise<string> {
+  const [provider] = session.split(':');
+  await client.ask('createSession', { channel: session, provider, workingDirectories: [pathToFileURL(folder).href] });
+  const { snapshot } = (await client.ask('subscribe', { channel: session })) as { snapshot: { state: { defaultChat: string } } };
+  const chat = snapshot.state.defaultChat;
+  await client.ask('subscribe', { channel: chat });
+  return chat;
+}
+
 test('a turn of the included agent goes to a client, and its session is there after a restart', async (t) => {
   const folder = folderOf(t);
   const host = await started(t, folder);
   const client = await connected(host);
   await client.ask('initialize', { protocolVersions: ['1.0.0', '0.9.0'], clientId: 'c', initialSubscriptions: ['ahp-root://'] });
   const session = 'parley-agent:/11112222-3333-4444-5555-666677778888';
-  await client.ask('createSession', { channel: session, provider: 'parley-agent', workingDirectories: [pathToFileURL(folder).href] });
-  const { snapshot } = (await client.ask('subscribe', { channel: session })) as { snapshot: { state: { defaultChat: string } } };
-  const chat = snapshot.state.defaultChat;
-  await client.ask('subscribe', { channel: chat });
+  const chat = await chatOf(client, session, folder);
   const message = { text: 'hello', origin: { kind: 'user' } };
   client.dispatch(chat, { type: 'chat/turnStarted', turnId: 't1', startedAt: new Date(0).toISOString(), message });
   await client.until(() => client.actions().some(({ type }) => type === 'chat/turnComplete'));
@@ -99,10 +106,7 @@ test('an edit of parley-agent over the AI SDK is asked about and shown as a diff
   const client = await connected(await started(t, folder, '--profile', profile));
   await client.ask('initialize', { protocolVersions: ['1.0.0'], clientId: 'c' });
   const session = 'chats:/31112222-3333-4444-5555-666677778888';
-  await client.ask('createSession', { channel: session, provider: 'chats', workingDirectories: [pathToFileURL(work).href] });
-  const { snapshot } = (await client.ask('subscribe', { channel: session })) as { snapshot: { state: { defaultChat: string } } };
-  const chat = snapshot.state.defaultChat;
-  await client.ask('subscribe', { channel: chat });
+  const chat = await chatOf(client, session, work);
   const message = { text: 'edit it', origin: { kind: 'user' } };
   client.dispatch(chat, { type: 'chat/turnStarted', turnId: 't1', startedAt: new Date(0).toISOString(), message });
   type Edit = Readonly<Record<'before' | 'after', { readonly uri: string; readonly content: { readonly uri: string } }>>;
@@ -152,10 +156,7 @@ test('rules of a file answer, also those that are written while the host runs; w
   const client = await connected(await started(t, folder, '--rules', rules));
   await client.ask('initialize', { protocolVersions: ['1.0.0'], clientId: 'c' });
   const session = 'parley-agent:/21112222-3333-4444-5555-666677778888';
-  await client.ask('createSession', { channel: session, provider: 'parley-agent', workingDirectories: [pathToFileURL(folder).href] });
-  const { snapshot } = (await client.ask('subscribe', { channel: session })) as { snapshot: { state: { defaultChat: string } } };
-  const chat = snapshot.state.defaultChat;
-  await client.ask('subscribe', { channel: chat });
+  const chat = await chatOf(client, session, folder);
   const say = (turnId: string) => {
     const message = { text: 'run echo by-rule', origin: { kind: 'user' } };
     client.dispatch(chat, { type: 'chat/turnStarted', turnId, startedAt: new Date(0).toISOString(), message });
