@@ -62,8 +62,8 @@ export function replaceFileSync(from: string, to: string, move: typeof renameSyn
 const discarded = new Set<string>();
 
 /**
- * Removes a file or folder that nobody needs any more: at once, or as soon as another program lets go of it. Never throws. `isWanted`, asked before each attempt:
- * it has come into use again and stays.
+ * Removes a file or folder that nobody needs any more: at once, or as soon as another program lets go of it. Never throws. `isWanted`, asked before
+ * each attempt: it has come into use again and stays.
  */
 export function discard(file: string, isWanted: () => boolean = () => false): void {
   if (discarded.has(file)) return;
