@@ -213,7 +213,7 @@ function conversation(name: PeerName): void {
       return once && { kind: 'option', optionId: once.id };
     });
     await edit();
-    assert.match(offered[0] ?? '', name === 'qwen' ? /edit without asking/ : /mode "Accept edits"/);
+    assert.match(offered[0] ?? '', name === 'qwen' ? /mode "Auto-edit"/ : /mode "Accept edits"/);
     await edit();
     assert.equal(offered.length, 2);
   });
