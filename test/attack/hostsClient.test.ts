@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Effect, Input } from '../../src/conversation/machine.ts';
-import { type AhpState, ahpMachine, newAhp } from '../../src/protocols/ahp/machine.ts';
+import { type AhpState, newAhp } from '../../src/protocols/ahp/clientState.ts';
+import { ahpMachine } from '../../src/protocols/ahp/machine.ts';
 import { answers } from '../../src/protocols/ahp/schema.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Session } from '../../src/session/model.ts';

@@ -9,8 +9,9 @@ import { type Driver, drive } from '../driver.ts';
 import { keyOfFile } from '../paths.ts';
 import { notEncrypted } from '../plainText.ts';
 import { runTool } from '../runTool.ts';
+import { type AhpState, type Limits, newAhp, type Setup } from './clientState.ts';
 import { ROOT } from './codec.ts';
-import { type AhpState, ahpMachine, type Limits, newAhp, type Setup, VERSIONS } from './machine.ts';
+import { ahpMachine, VERSIONS } from './machine.ts';
 import { answers, type ListedSession, readEnvelope } from './schema.ts';
 import { STATUS } from './state.ts';
 

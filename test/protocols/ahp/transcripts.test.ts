@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Input } from '../../../src/conversation/machine.ts';
-import { type AhpState, ahpMachine, newAhp, type Setup } from '../../../src/protocols/ahp/machine.ts';
+import { type AhpState, newAhp, type Setup } from '../../../src/protocols/ahp/clientState.ts';
+import { ahpMachine } from '../../../src/protocols/ahp/machine.ts';
 import { testNames, testTranscripts } from '../../conversation/transcripts.ts';
 
 const SESSION = 'gpt:/n';
