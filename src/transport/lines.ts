@@ -1,3 +1,8 @@
+import { parseJson } from '../base/json.ts';
+import type { LinkAnswer } from '../base/outcomes.ts';
+import type { Channel } from './channel.ts';
+import { type Link, LinkError, type LinkEvents } from './link.ts';
+
 /** No single line may be longer than this many bytes unless the caller says otherwise. */
 export const LINE_LIMIT = 256 * 1024 * 1024;
 
@@ -113,4 +118,57 @@ export class Lines {
 /** A value as one line of JSON, without the end. U+2028 and U+2029 are escaped: some readers take them for line ends. */
 export function toLine(value: unknown): string {
   return JSON.stringify(value).replace(/[\u2028\u2029]/g, (mark) => (mark === '\u2028' ? '\\u2028' : '\\u2029'));
+}
+
+// --- newline-delimited JSON as a link
+
+export type LineMessage = Readonly<Record<string, unknown>>;
+export interface LinesLinkOptions {
+  readonly trace?: (way: 'in' | 'out', message: unknown) => void;
+  /** The id of a message that waits for an answer; undefined for every other message. */
+  readonly requestId?: (message: LineMessage) => string | undefined;
+  /** The message that answers a request with an error. Results are whole messages already. */
+  readonly refusal?: (id: string, message: string) => LineMessage;
+}
+/** The method of every message that a lines link reports. */
+export const LINE = 'line';
+
+/**
+ * Newline-delimited JSON as a link: each object is a message, anything else is junk. What is sent is one object, or a list of objects that
+ * leave in one write. It has no requests of its own; a protocol that has some makes them of messages.
+ */
+export function linesLink(channel: Channel, events: LinkEvents, options: LinesLinkOptions = {}): Link {
+  const write = (messages: readonly unknown[]) => {
+    for (const message of messages) options.trace?.('out', message);
+    // The channel reports itself why it closed.
+    channel.send(messages.map(toLine).join('\n')).catch(() => {});
+  };
+  channel.onMessage((line) => {
+    const message = objectIn(line);
+    if (!message) return events.junk(line);
+    options.trace?.('in', message);
+    const id = options.requestId?.(message);
+    if (id === undefined) events.message(LINE, message);
+    else events.asked(id, LINE, message);
+  });
+  channel.onClosed((why) => events.closed(why));
+  return {
+    request: () => Promise.reject(new LinkError({ kind: 'unsent', message: 'Lines have no requests' })),
+    notify: (_method, params) => write(Array.isArray(params) ? params : [params]),
+    answer: (id, { result, error, none }: LinkAnswer) => {
+      if (none) return;
+      if (!error) write([result]);
+      else if (options.refusal) write([options.refusal(id, error.message)]);
+    },
+    close: () => queueMicrotask(() => channel.dispose()),
+  };
+}
+
+function objectIn(line: string): LineMessage | undefined {
+  try {
+    const value = parseJson(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as LineMessage) : undefined;
+  } catch {
+    return undefined;
+  }
 }

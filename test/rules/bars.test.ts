@@ -147,7 +147,6 @@ const MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/protocols/a2a/link.ts': 20,
   'src/protocols/acp/index.ts': 21,
   'src/protocols/acp/machine.ts': 20,
-  'src/protocols/ahp/index.ts': 16,
   'src/protocols/ai-sdk/server.ts': 17,
   'src/protocols/qwen/index.ts': 20,
   'webview/composer.ts': 21,

@@ -34,6 +34,7 @@ import type {
   Text,
   ToolCallState,
 } from './state.ts';
+import { STATUS } from './state.ts';
 
 /* Between the words of a host and those of a session (docs/protocols/ahp.md §5 to §7). */
 
@@ -429,4 +430,11 @@ export function choicesOf({ schema, values }: SessionConfig, models: readonly st
     }
   }
   return { mode, options };
+}
+
+/** What a listed session is at, by its status bits. */
+export function activityIn(status: number): 'asking' | 'busy' | 'failed' | 'idle' {
+  const activity = status & STATUS.activity;
+  if (activity === STATUS.inputNeeded) return 'asking';
+  return activity === STATUS.inProgress ? 'busy' : activity === STATUS.error ? 'failed' : 'idle';
 }

@@ -1,19 +1,17 @@
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import type { Intent } from '../../session/intents.ts';
 import { type Channel, closedChannel, lateChannel } from '../../transport/channel.ts';
-import { isLocalHostHeader } from '../../transport/httpAccess.ts';
 import type { LinkEvents } from '../../transport/link.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, Hint, HostOrder, Launch, Past, Protocol, Running } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { keyOfFile } from '../paths.ts';
-import { notEncrypted } from '../plainText.ts';
+import { isLoopback, notEncrypted } from '../plainText.ts';
 import { runTool } from '../runTool.ts';
 import { type AhpState, type Limits, newAhp, type Setup } from './clientState.ts';
-import { ROOT } from './codec.ts';
+import { activityIn, ROOT } from './codec.ts';
 import { ahpMachine, VERSIONS } from './machine.ts';
 import { answers, type ListedSession, readEnvelope } from './schema.ts';
-import { STATUS } from './state.ts';
 
 /** The Agent Host Protocol 0.9 and 1.x: sessions of `parley serve`, of VS Code's own host, or of another one (ahp.md §9). */
 export const ahp: Protocol = {
@@ -33,7 +31,7 @@ function hostLaunch(launch: Launch): HostLaunch {
 }
 
 function connect({ url, headers }: HostLaunch, name = url): Channel {
-  const place = socketUrl(url, isLocalHostHeader);
+  const place = socketUrl(new URL(url));
   // Loaded when the first host is reached: no other protocol needs it.
   if ('url' in place)
     return lateChannel(import('../../transport/webSocket.ts').then(({ connectWebSocket }) => connectWebSocket(place.url, headers, name)));
@@ -146,10 +144,9 @@ function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }
 }
 
 /** The address of the host's WebSocket, or why it is not used. */
-function socketUrl(url: string, isNear: (host: string) => boolean): { readonly url: string } | { readonly refusal: string } {
-  const { protocol, host, href } = new URL(url);
-  if (protocol === 'http:' && !isNear(host)) return { refusal: notEncrypted(host) };
-  return { url: href.replace(/^http/, 'ws') };
+function socketUrl(url: URL): { readonly url: string } | { readonly refusal: string } {
+  if (url.protocol === 'http:' && !isLoopback(url)) return { refusal: notEncrypted(url.host) };
+  return { url: url.href.replace(/^http/, 'ws') };
 }
 
 const NOBODY: LinkEvents = { message: () => {}, asked: () => {}, withdrawn: () => {}, junk: () => {}, closed: () => {} };
@@ -202,8 +199,5 @@ async function order(
 
 function runningOf({ resource, provider, title, status, modifiedAt, workingDirectories: [folder = ''] }: ListedSession): Running {
   const at = Date.parse(modifiedAt);
-  const activity = status & STATUS.activity;
-  const state =
-    activity === STATUS.inputNeeded ? 'asking' : activity === STATUS.inProgress ? 'busy' : activity === STATUS.error ? 'failed' : 'idle';
-  return { key: resource, title, agent: provider, cwd: pathOfUri(folder), state, ...(Number.isNaN(at) ? {} : { at }) };
+  return { key: resource, title, agent: provider, cwd: pathOfUri(folder), state: activityIn(status), ...(Number.isNaN(at) ? {} : { at }) };
 }

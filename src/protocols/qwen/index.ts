@@ -1,6 +1,6 @@
 import type { Intent } from '../../session/intents.ts';
 import type { Channel } from '../../transport/channel.ts';
-import { linesLink } from '../../transport/linesLink.ts';
+import { linesLink } from '../../transport/lines.ts';
 import type { Link, LinkEvents } from '../../transport/link.ts';
 import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
 import type { Adapter, AdapterContext, Hint, Past, Protocol } from '../adapter.ts';
