@@ -276,7 +276,7 @@ class AiSdk extends ShownMessage {
     this.emit({ type: 'resume.set', key: state.chatId });
     this.tellProblems(setup.problems);
     if (!settings.isLocal) this.tellWhatGoes();
-    const accepted = settings.tools === 'none' ? [] : this.tools.map(({ name }) => name);
+    const accepted = settings.tools === 'none' ? [] : offeredTools(state).map(({ name }) => name);
     this.emit({
       type: 'link.ready',
       agent: { protocol: 'ai-sdk', name: setup.name ?? settings.host },
@@ -313,14 +313,14 @@ class AiSdk extends ShownMessage {
     state.phase = 'left';
     const { response } = turn ?? { response: null };
     const isHeld = response !== null && !response.isOver && (settings.toolFlow === 'held' || learned.flow === 'held');
-    const calls = turn && isHeld ? this.undelivered(turn).filter((call) => call.acceptedAt === null) : [];
+    const calls = turn && isHeld ? undelivered(state, turn).filter((call) => call.acceptedAt === null) : [];
     if (turn) for (const call of Object.values(turn.own)) this.dropCall(call);
     if (calls.length === 0) {
       state.phase = 'over';
       return;
     }
-    const bodies = calls.map((call) => this.resultBody(call.id, { ok: false, text: 'The editor was closed.' }));
-    this.port(null, 'goodbye', 'server', { do: 'goodbye', urls: this.resultUrls, bodies });
+    const bodies = calls.map((call) => resultBody(state, call.id, { ok: false, text: 'The editor was closed.' }));
+    this.port(null, 'goodbye', 'server', { do: 'goodbye', urls: resultUrls(state), bodies });
     this.timer('farewell', state.setup.timing.farewell);
   }
   takeAfterLeaving(input: Input): void {
@@ -501,7 +501,7 @@ class AiSdk extends ShownMessage {
   send(turn: ChatTurn): void {
     const { chatId, messages, settings } = this.state;
     turn.stage = 'request';
-    const tools = declareTools(this.tools, settings.tools);
+    const tools = declareTools(offeredTools(this.state), settings.tools);
     turn.link = this.nextLink();
     this.open(turn.link, { body: requestBody(chatId, turn.post, messages, { settings, tools, v5: this.isVersion5 }) });
   }
@@ -511,11 +511,6 @@ class AiSdk extends ShownMessage {
   }
   get isVersion5(): boolean {
     return this.state.settings.compat === 'v5' || this.state.learned.v5;
-  }
-  /** The tools that this server gets. */
-  get tools(): readonly OfferedTool[] {
-    const { setup, settings } = this.state;
-    return [...setup.tools, ...(settings.fileTools ? setup.fileTools : []), QUESTION_TOOL];
   }
   sent(turn: ChatTurn, size: number): void {
     if (this.state.hasSizeWarning || size < LARGE) return;
@@ -582,7 +577,9 @@ class AiSdk extends ShownMessage {
   message(link: string, method: string, params: unknown): void {
     const { turn, pickUp } = this.state;
     if (pickUp !== null && pickUp.link === link) return this.pickUpMessage(link, method, params);
-    if (!turn || turn.link !== link) return;
+    if (turn && turn.link === link) this.responseMessage(turn, method, params);
+  }
+  responseMessage(turn: ChatTurn, method: string, params: unknown): void {
     switch (method) {
       case 'chunk':
         return this.chunk(turn, params);
@@ -679,7 +676,9 @@ class AiSdk extends ShownMessage {
   closed(link: string, broken: string | null): void {
     const { turn, pickUp } = this.state;
     if (pickUp !== null && pickUp.link === link) this.pickUpFailed();
-    if (!turn || turn.link !== link) return;
+    if (turn && turn.link === link) this.responseClosed(turn, broken);
+  }
+  responseClosed(turn: ChatTurn, broken: string | null): void {
     turn.link = null;
     this.timer('closing', null);
     const { response } = turn;
@@ -694,7 +693,7 @@ class AiSdk extends ShownMessage {
     const { resume, assembly } = response;
     if (resume.attempt > 0) resume.tries = assembly.received > resume.received ? 0 : resume.tries + 1;
     const outcome = this.outcomeOf(response);
-    if ((outcome.kind !== 'cut' && !this.tookWithoutEcho(turn, response)) || resume.tries >= RESUME_TRIES)
+    if ((outcome.kind !== 'cut' && !tookWithoutEcho(this.last, turn, response)) || resume.tries >= RESUME_TRIES)
       return this.conclude(turn, response);
     resume.received = assembly.received;
     resume.attempt = 0;
@@ -793,7 +792,7 @@ class AiSdk extends ShownMessage {
 
   conclude(turn: ChatTurn, response: ChatResponse): void {
     response.isOver = true;
-    this.settleUntaken(turn, response);
+    this.settleUntaken(turn, this.outcomeOf(response).kind === 'failed');
     this.dropHanding(turn);
     endAssembly(this.last, response.assembly);
     const outcome = this.outcomeOf(response);
@@ -808,7 +807,7 @@ class AiSdk extends ShownMessage {
         if (outcome.reason) this.turnNotice(turn, { level: 'info', text: outcome.reason });
         return this.end(turn, { status: 'cancelled' });
       case 'cut':
-        if (this.isAccepted(turn) || !this.isWaiting(turn)) {
+        if (isAccepted(turn) || !isWaiting(this.state, turn)) {
           const message = response.body.broken ?? t('The connection was lost.');
           const retry = turn.post.continues && response.substance === 0 ? turn.post : 'regenerate';
           return this.end(turn, { status: 'failed', error: { message, next: ['retry'], code: 'cut' }, retry });
@@ -823,7 +822,7 @@ class AiSdk extends ShownMessage {
   gather(turn: ChatTurn, response: ChatResponse, isSaid: boolean): void {
     this.dropUnfinishedInputs(turn);
     this.endGrace(turn);
-    const own = this.undelivered(turn);
+    const own = undelivered(this.state, turn);
     if (own.length > 0 && isSaid && own.every((call) => call.acceptedAt === null && call.untaken === null)) this.learn({ flow: 'repost' });
     this.refuseStrangers(turn, response);
     turn.stage = 'results';
@@ -850,16 +849,16 @@ class AiSdk extends ShownMessage {
       turn.isSaved = false;
       this.save(turn, false);
     }
-    if (this.undelivered(turn).some((call) => call.stage !== 'answered')) return;
+    if (undelivered(this.state, turn).some((call) => call.stage !== 'answered')) return;
     this.deliver(turn, response);
   }
   deliver(turn: ChatTurn, response: ChatResponse): void {
     const { settings, delivered } = this.state;
-    for (const call of this.undelivered(turn)) this.writeAnswer(call, response);
+    for (const call of undelivered(this.state, turn)) this.writeAnswer(call, response);
     const [inData] = this.dataApprovals(response);
     if (inData) return this.askDataApproval(turn, inData);
     const calls = stepCalls(this.last, response.assembly);
-    const tells = calls.flatMap((part) => this.newsOf(turn, part)).filter((id) => !find(delivered, id));
+    const tells = calls.flatMap((part) => newsOf(turn, part)).filter((id) => !find(delivered, id));
     if (tells.length === 0) return this.done(turn, response);
     // A preliminary output is not the result, and no other output will come.
     for (const part of calls) if (part.preliminary) this.failPart(part, 'The server ended its answer without the result.');
@@ -962,7 +961,7 @@ class AiSdk extends ShownMessage {
   }
   isOurs(part: ToolPart): boolean {
     const name = toolNameOf(part);
-    return part.providerExecuted !== true && this.tools.some((tool) => tool.name === name);
+    return part.providerExecuted !== true && offeredTools(this.state).some((tool) => tool.name === name);
   }
   startCall(turn: ChatTurn, id: string): void {
     put(turn.own, id, newOwnCall(id, 'grace', false));
@@ -1141,31 +1140,6 @@ class AiSdk extends ShownMessage {
 
   // --- Results for the server
 
-  undelivered(turn: ChatTurn): readonly OwnCall[] {
-    return Object.values(turn.own).filter((call) => call.stage !== 'withdrawn' && !find(this.state.delivered, call.id));
-  }
-  /** The server took a result while its response was open, and has not repeated it yet. */
-  isAccepted(turn: ChatTurn): boolean {
-    return Object.values(turn.own).some((call) => call.acceptedAt !== null && call.stage !== 'withdrawn');
-  }
-  isWaiting(turn: ChatTurn): boolean {
-    return this.undelivered(turn).length > 0 || Object.keys(turn.approvals).some((key) => !find(this.state.delivered, key.slice(1)));
-  }
-  tookWithoutEcho(turn: ChatTurn, response: ChatResponse): boolean {
-    return Object.values(turn.own).some((call) => {
-      if (call.acceptedAt !== response.substance || call.stage === 'withdrawn') return false;
-      const part = findTool(this.last, call.id);
-      return part !== undefined && !isTerminal(part);
-    });
-  }
-  /** Ids of a call and its approval whose outcome we have and the server may not. */
-  newsOf(turn: ChatTurn, part: ToolPart): readonly string[] {
-    const own = find(turn.own, part.toolCallId);
-    const isAnswered = own?.stage === 'answered' && part.providerExecuted !== true;
-    const { approval } = part;
-    const approved = part.state === 'approval-responded' && approval && find(turn.approvals, approval.id)?.askId === null;
-    return [...(isAnswered ? [part.toolCallId] : []), ...(approved ? [approval.id] : [])];
-  }
   writeAnswer(call: OwnCall, response: ChatResponse): void {
     const part = findTool(this.last, call.id);
     if (!call.answer || !part || isTerminal(part)) return;
@@ -1175,15 +1149,6 @@ class AiSdk extends ShownMessage {
     // The server took it, and went on without repeating it; or it did not take it, and is not told again.
     if (call.untaken !== null || (call.acceptedAt !== null && response.substance > call.acceptedAt))
       put(this.state.delivered, call.id, true);
-  }
-  get resultUrls(): readonly string[] {
-    const { learned, settings } = this.state;
-    const { resultUrl } = learned;
-    return resultUrl !== null && settings.resultUrls.includes(resultUrl) ? [resultUrl] : settings.resultUrls;
-  }
-  resultBody(id: string, answer: { readonly ok: boolean; readonly text: string }): object {
-    const result = answer.ok ? resultValue(answer.text) : answer.text;
-    return { session_id: this.state.chatId, tool_call_id: id, result: result ?? null, is_error: !answer.ok };
   }
   /**
    * Gives an answer to a server that holds its response open for it. Where it is not known whether it does, silence is taken for a sign. What then
@@ -1216,12 +1181,12 @@ class AiSdk extends ShownMessage {
   }
   /** A server may announce a call before it waits for the result, so what looks like a wrong address is tried again. One that refuses is not. */
   tryAddress(turn: ChatTurn, call: OwnCall, handing: Handing): void {
-    const urls = this.resultUrls;
+    const urls = resultUrls(this.state);
     while (handing.at < urls.length && find(handing.refusals, urls[handing.at] ?? '')) handing.at += 1;
     const url = urls[handing.at];
     if (url !== undefined && call.answer) {
       handing.url = url;
-      return this.port(null, `result ${call.id}`, 'server', { do: 'result', url, body: this.resultBody(call.id, call.answer) });
+      return this.port(null, `result ${call.id}`, 'server', { do: 'result', url, body: resultBody(this.state, call.id, call.answer) });
     }
     const [refusal] = Object.values(handing.refusals);
     if (refusal && urls.every((one) => find(handing.refusals, one))) {
@@ -1283,9 +1248,8 @@ class AiSdk extends ShownMessage {
     if (call.answer?.ok) this.changeCall(turn, this.shownId(turn, call.id), { status: 'failed', error: { message } });
   }
   /** The response ends. A server that was told a result and went on without it awaits it no more: the model would answer twice. */
-  settleUntaken(turn: ChatTurn, response: ChatResponse): void {
-    const isFailed = this.outcomeOf(response).kind === 'failed';
-    for (const call of this.undelivered(turn)) {
+  settleUntaken(turn: ChatTurn, isFailed: boolean): void {
+    for (const call of undelivered(this.state, turn)) {
       const { handing } = call;
       if (handing?.stage !== 'trying' || call.acceptedAt !== null || !isHeld(call, handing)) continue;
       if (isFailed || this.wentOn(call)) this.notTaken(turn, call, handing.said ?? '–');
@@ -1572,9 +1536,48 @@ function dataKey(request: DataApproval): string {
 function notAccepted(why: string): string {
   return t('The agent refused: {0}', why);
 }
+/** Our calls whose outcome the server may not know. */
+function undelivered({ delivered }: AiSdkState, turn: ChatTurn): readonly OwnCall[] {
+  return Object.values(turn.own).filter((call) => call.stage !== 'withdrawn' && !find(delivered, call.id));
+}
+/** The server took a result while its response was open, and has not repeated it yet. */
+function isAccepted(turn: ChatTurn): boolean {
+  return Object.values(turn.own).some((call) => call.acceptedAt !== null && call.stage !== 'withdrawn');
+}
+function isWaiting(state: AiSdkState, turn: ChatTurn): boolean {
+  return undelivered(state, turn).length > 0 || Object.keys(turn.approvals).some((key) => !find(state.delivered, key.slice(1)));
+}
+/** The server took a result last of all, and the message does not hold it yet. */
+function tookWithoutEcho(message: UiMessage, turn: ChatTurn, response: ChatResponse): boolean {
+  return Object.values(turn.own).some((call) => {
+    if (call.acceptedAt !== response.substance || call.stage === 'withdrawn') return false;
+    const part = findTool(message, call.id);
+    return part !== undefined && !isTerminal(part);
+  });
+}
+/** Ids of a call and its approval whose outcome we have and the server may not. */
+function newsOf(turn: ChatTurn, part: ToolPart): readonly string[] {
+  const own = find(turn.own, part.toolCallId);
+  const isAnswered = own?.stage === 'answered' && part.providerExecuted !== true;
+  const { approval } = part;
+  const approved = part.state === 'approval-responded' && approval && find(turn.approvals, approval.id)?.askId === null;
+  return [...(isAnswered ? [part.toolCallId] : []), ...(approved ? [approval.id] : [])];
+}
+function resultUrls({ learned, settings }: AiSdkState): readonly string[] {
+  const { resultUrl } = learned;
+  return resultUrl !== null && settings.resultUrls.includes(resultUrl) ? [resultUrl] : settings.resultUrls;
+}
+function resultBody({ chatId }: AiSdkState, id: string, answer: { readonly ok: boolean; readonly text: string }): object {
+  const result = answer.ok ? resultValue(answer.text) : answer.text;
+  return { session_id: chatId, tool_call_id: id, result: result ?? null, is_error: !answer.ok };
+}
 /** The server awaits the answer while its response is open. Otherwise that was only tried. */
 function isHeld(call: OwnCall, handing: Handing): boolean {
   return handing.isSure || call.isAwaited;
+}
+/** The tools that this server gets. */
+function offeredTools({ setup, settings }: AiSdkState): readonly OfferedTool[] {
+  return [...setup.tools, ...(settings.fileTools ? setup.fileTools : []), QUESTION_TOOL];
 }
 function notAvailable(part: ToolPart): string {
   return `Tool "${toolNameOf(part).slice(0, 100)}" is not available in this editor.`;
