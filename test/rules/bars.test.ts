@@ -76,13 +76,11 @@ const IMPURE =
   /\b(?:setTimeout|setInterval|setImmediate|queueMicrotask|AbortController|fetch)\s*\(|\bnew Promise\b|\bPromise\.\w+\(|\basync\s+(?:function|\(|\w+\s*(?:\(|=>))|\bDate\.now\(|\bMath\.random\(|\bprocess\.\w/;
 const PURE_PACKAGES = ['zod/mini', 'diff'];
 
-/** What a pure file must not have: imports of the machine it runs on, in itself or in what it imports, and effects of its own. */
+/** What a pure file must not have: imports of the machine it runs on, in itself or in what it imports, and effects, its own or of files beside it. */
 function impurities(roots: readonly Source[], all: readonly Source[]): readonly string[] {
   const byPath = new Map(all.map((source) => [source.path, source]));
-  const found = roots.flatMap(({ path: file, code }) => {
-    const [effect] = IMPURE.exec(code) ?? [];
-    return effect === undefined ? [] : [`${file}: ${effect}`];
-  });
+  const folders = new Set(roots.map(({ path: file }) => path.posix.dirname(file)));
+  const found: string[] = [];
   const seen = new Set<string>();
   const visit = (file: string, from: string): void => {
     const source = byPath.get(file);
@@ -92,6 +90,8 @@ function impurities(roots: readonly Source[], all: readonly Source[]): readonly 
     }
     if (seen.has(file)) return;
     seen.add(file);
+    const [effect] = folders.has(path.posix.dirname(file)) ? (IMPURE.exec(source.code) ?? []) : [];
+    if (effect !== undefined) found.push(`${file}: ${effect}`);
     for (const target of importsOf(source)) visit(target, file);
   };
   for (const { path: file } of roots) visit(file, '');
@@ -106,12 +106,14 @@ test('the conversation core and the machines have no clock, no promises and no I
   const all = [
     planted("import type { B } from './b.ts';\n", 'src/conversation/a.ts'),
     planted("import type { C } from './c.ts';\n", 'src/conversation/b.ts'),
-    planted("import { readFileSync } from 'node:fs';\n", 'src/conversation/c.ts'),
+    planted("import { readFileSync } from 'node:fs';\nimport { later } from './d.ts';\n", 'src/conversation/c.ts'),
     planted('export const later = () => setTimeout(run, 1);\n', 'src/conversation/d.ts'),
+    planted('export const now = Date.now();\n', 'src/conversation/e.ts'),
   ];
-  assert.deepEqual(impurities([all[0] as Source, all[3] as Source], all), [
-    'src/conversation/d.ts: setTimeout(',
+  assert.deepEqual(impurities([all[0] as Source, all[4] as Source], all), [
     'src/conversation/c.ts imports node:fs',
+    'src/conversation/d.ts: setTimeout(',
+    'src/conversation/e.ts: Date.now(',
   ]);
 });
 
