@@ -10,9 +10,10 @@ import { type Driver, drive } from '../driver.ts';
 import { runTool } from '../runTool.ts';
 import { parseVersion, textPath, type Version } from './codec.ts';
 import { programOf, startsWithoutAsking, wireLaunch } from './launch.ts';
-import { type Limits, newWire, type WireState, wire } from './machine.ts';
+import { wire } from './machine.ts';
 import { pastSessions } from './pastSessions.ts';
 import { info } from './schema.ts';
+import { type Limits, newWire, type WireState } from './state.ts';
 
 /** Wire 1.0 to 1.10: Kimi CLI, Kimi Agent, and the bundled parley-agent (wire.md). */
 export const kimiWire: Protocol = {

@@ -1,27 +1,10 @@
 import { agentError, t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
-import {
-  type Call,
-  type Conversation,
-  clear,
-  find,
-  type Lane,
-  newConversation,
-  newLane,
-  newTurn,
-  type OpenAsk,
-  type OpenRequest,
-  type Prompt,
-  put,
-  remove,
-  splitName,
-  type Table,
-  type TurnState,
-} from '../../conversation/state.ts';
-import { machineOf, OFFER_RESTART, RESTART, Step, type StopLimits, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
+import { clear, find, newTurn, type OpenAsk, type OpenRequest, type Prompt, put, remove, splitName } from '../../conversation/state.ts';
+import { machineOf, OFFER_RESTART, RESTART, Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
-import type { Command, Fault, Offers, Part, Question, Remedy, ToolCall, ToolOffer } from '../../session/model.ts';
+import type { Fault, Offers, Part, Question, Remedy, ToolCall, ToolOffer } from '../../session/model.ts';
 import { junkWhileOpening } from '../junk.ts';
 import { kindOf } from '../toolKinds.ts';
 import {
@@ -46,7 +29,6 @@ import {
   SINCE,
   titleOf,
   toUserInput,
-  type Version,
 } from './codec.ts';
 import { isKimiCode, programOf, refusedSessionFlag, turnsAsksOff, whyClosed, wireLaunch } from './launch.ts';
 import {
@@ -64,163 +46,23 @@ import {
   type WireEvent,
   type WireRequest,
 } from './schema.ts';
+import {
+  type Agent,
+  type Asked,
+  type Handshake,
+  newWireLane,
+  type OfferedTool,
+  type Steer,
+  type WireCall,
+  type WireLane,
+  type WireState,
+  type WireTurn,
+} from './state.ts';
 
 /*
  * Kimi Wire 1.0 to 1.10 (docs/protocols/wire.md): one process, JSON-RPC over lines. One turn runs at a time, and the reply to `prompt` ends a
  * turn of the user. Everything that the conversation remembers stands in `WireState`; everything that can happen enters by `WireStep.take`.
  */
-
-export interface WireState extends Conversation {
-  readonly setup: Setup;
-  readonly child: Child;
-  handshake: Handshake | null;
-  /** The result of the handshake; null until then. */
-  agent: Agent | null;
-  turn: WireTurn | null;
-  /** The agent repeats its record of an earlier conversation. */
-  replaying: boolean;
-  /** Records from before 1.2 hold no `TurnEnd` at all. There, a missing end means nothing. */
-  recordsEnds: boolean;
-  /** A prompt that turns approvals off, until the user has confirmed it. */
-  unconfirmed: { readonly askId: string; readonly prompt: Prompt } | null;
-  /** Sent into the turn and not taken up yet, oldest first. */
-  steers: Steer[];
-  /** Methods that the agent refused as unknown. */
-  readonly missing: Table<true>;
-  readonly notified: Table<true>;
-  /** MCP servers that failed, so that each is named once. */
-  readonly failedServers: Table<true>;
-  readonly background: Table<{ readonly id: string; readonly text: string }>;
-  hasPlanMode: boolean;
-  inPlanMode: boolean;
-  /** `heard` at the moment the timer of the record was started. */
-  heardBefore: number;
-}
-export interface Setup {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  /** The session to open, unless the arguments name another. */
-  readonly key: string;
-  /** The record of the session is wanted. */
-  readonly history: boolean;
-  readonly client: { readonly name: string; readonly version: string };
-  readonly tools: readonly OfferedTool[];
-  readonly limits: Limits;
-  /** The arguments turn approvals off. */
-  readonly asksOff: boolean;
-}
-export interface OfferedTool {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
-/** The timeout of each timer, in milliseconds; `offer restart` and `restart` are those of a stop. */
-export interface Limits extends StopLimits {
-  /** `note N`: a notice that the handshake takes long. */
-  readonly notes: readonly number[];
-  /** `silence`: no answer to the handshake; the user is asked what to do. */
-  readonly silence: number;
-  /** `record`: nothing is heard of the record that is being read. */
-  readonly historySilence: number;
-  /** `grace`: a running turn may take this long to end when the session is left. */
-  readonly grace: number;
-  /** `closing`: the connection broke during the handshake; the process may end meanwhile and so say why. */
-  readonly closing: number;
-}
-/** How the process was started, and what follows its end. */
-interface Child {
-  history: boolean;
-  sessionFlag: boolean;
-  /** The session that it was told to open; null when that is left to the agent. */
-  key: string | null;
-  next: 'restart' | 'end';
-  /** Why it ended, while that is looked into. */
-  ending: Ending | null;
-}
-interface Handshake {
-  /** `bare`: again, without tools. `renamed`: again, with other names for tools whose names were taken. */
-  stage: 'first' | 'bare' | 'renamed';
-  result: InitializeResult | null;
-  offer: ToolOffer;
-  readonly unoffered: ToolOffer['rejected'][number][];
-  /** Our tools by the names the agent knows them by. */
-  readonly names: Table<string>;
-  askId: string | null;
-  /** The first line that was no message. */
-  junk: string | null;
-}
-export interface Agent {
-  readonly version: Version;
-  /** It has no handshake. */
-  readonly legacy: boolean;
-  readonly server: { readonly name: string; readonly version: string | null } | null;
-  readonly commands: readonly Command[];
-  readonly names: Table<string>;
-  readonly offer: ToolOffer;
-}
-interface Steer {
-  readonly prompt: Prompt;
-  /** The turn it was sent into. */
-  readonly turnId: string;
-  /** `gone`: it is no longer shown in the turn, and its reply is still to come. */
-  at: 'sent' | 'accepted' | 'gone';
-}
-interface WireTurn extends TurnState<WireLane, WireCall> {
-  /** The lane of the agent itself; `lanes` holds those of sub-agents. */
-  readonly main: WireLane;
-  /** The call that each approval is about. */
-  readonly approvals: Table<string>;
-  /** Cards made for sub-agents that no call started. */
-  readonly agents: string[];
-  readonly tokens: { input: number; output: number };
-  /** Its prompt is a command that empties the agent's memory, or one that switches approvals. */
-  readonly command: 'clear' | 'approvals' | null;
-  /** The beginning of the answer to such a command. */
-  answer: string;
-}
-interface WireLane extends Lane {
-  /** The call whose arguments stream in. */
-  call: string | null;
-  /** Where in `parts` the running step begins. */
-  stepFrom: number;
-}
-interface WireCall extends Call<'none' | 'asking' | 'allowed' | 'refused'> {
-  /** How many later calls of the turn have the same id of the agent: a model may use one twice. Theirs are `id#2`, `id#3`, … here. */
-  repeats: number;
-  readonly name: string;
-  inputText: string;
-  input: unknown;
-  inputIsWhole: boolean;
-  /** The output of the call has a terminal of its own. */
-  prints: boolean;
-}
-/** The subject of an ask of the agent. */
-type Asked =
-  | { readonly type: 'ApprovalRequest'; readonly request: RequestPayload['ApprovalRequest'] }
-  | { readonly type: 'QuestionRequest'; readonly request: RequestPayload['QuestionRequest'] };
-
-export function newWire(seed: string, setup: Setup): WireState {
-  return {
-    ...newConversation(seed),
-    turn: null,
-    setup,
-    child: { history: setup.history, sessionFlag: true, key: null, next: 'end', ending: null },
-    handshake: null,
-    agent: null,
-    replaying: false,
-    recordsEnds: false,
-    unconfirmed: null,
-    steers: [],
-    missing: {},
-    notified: {},
-    failedServers: {},
-    background: {},
-    hasPlanMode: false,
-    inPlanMode: false,
-    heardBefore: 0,
-  };
-}
 
 /** The name of the one link. */
 const AGENT = 'agent';
@@ -1390,9 +1232,6 @@ function commandOf(input: unknown): string {
 function exitCodeOf(extras: object | null | undefined): number | undefined {
   const { exit_code } = (extras ?? {}) as { readonly exit_code?: unknown };
   return typeof exit_code === 'number' ? exit_code : undefined;
-}
-function newWireLane(name: string, parent: string | null): WireLane {
-  return { ...newLane(name, parent), call: null, stepFrom: 0 };
 }
 function commandPrompt(turnId: string, words: readonly string[]): Prompt {
   return { turnId, content: [{ type: 'text', text: `/${words.filter(Boolean).join(' ')}` }] };

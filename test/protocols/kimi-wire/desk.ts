@@ -1,7 +1,7 @@
 import { silentLog } from '../../../src/base/log.ts';
 import type { AdapterContext, Resume } from '../../../src/protocols/adapter.ts';
 import { LIMITS, WireAdapter } from '../../../src/protocols/kimi-wire/index.ts';
-import type { Limits } from '../../../src/protocols/kimi-wire/machine.ts';
+import type { Limits } from '../../../src/protocols/kimi-wire/state.ts';
 import type { Ports, Tool } from '../../../src/protocols/ports.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Intent } from '../../../src/session/intents.ts';

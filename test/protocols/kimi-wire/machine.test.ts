@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LIMITS } from '../../../src/protocols/kimi-wire/index.ts';
-import { newWire, type Setup, wire } from '../../../src/protocols/kimi-wire/machine.ts';
+import { wire } from '../../../src/protocols/kimi-wire/machine.ts';
 import { QUIRKS } from '../../../src/protocols/kimi-wire/quirks.ts';
+import { newWire, type Setup } from '../../../src/protocols/kimi-wire/state.ts';
 import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 
 const FOLDER = 'test/protocols/kimi-wire/cases';
