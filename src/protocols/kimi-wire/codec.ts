@@ -1,5 +1,6 @@
 import { parseJson } from '../../base/json.ts';
 import { t } from '../../base/l10n.ts';
+import type { Failure } from '../../base/outcomes.ts';
 import { namedPath, resolvePath } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { Answer } from '../../session/intents.ts';
@@ -31,6 +32,7 @@ import type {
   RequestPayload,
   UserInput,
 } from './schema.ts';
+import { codes, type Methods, methods } from './schema.ts';
 
 /* Between the words of Wire and those of a session, in both directions: pure functions, in the order of versions, content, calls, display blocks, asks, handshake. */
 
@@ -525,4 +527,16 @@ export function readInitialize(answer: unknown, odd: (what: string) => void): In
       }),
     },
   };
+}
+/** A reply as its schema has it. One that does not fit is a failure of the agent. */
+export function readReply<M extends keyof Methods>(
+  method: M,
+  raw: unknown,
+  failed: Failure | undefined,
+): { readonly result?: Methods[M]['result']; readonly failed?: Failure } {
+  if (failed) return { failed };
+  const parsed = methods[method].result.safeParse(raw);
+  if (parsed.success) return { result: parsed.data as Methods[M]['result'] };
+  const message = `The agent's answer to ${method} is not one: ${parsed.error.issues[0]?.message ?? ''}`;
+  return { failed: { kind: 'refused', code: codes.internal, message } };
 }
