@@ -1,5 +1,5 @@
 import { parseJson } from '../../base/json.ts';
-import { t } from '../../base/l10n.ts';
+import { agentError, t } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
 import { namedPath, resolvePath } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
@@ -10,6 +10,7 @@ import type {
   CallId,
   Content,
   Diff,
+  Fault,
   Field,
   Location,
   ModeChoice,
@@ -17,24 +18,30 @@ import type {
   Plan,
   PlanEntry,
   Question,
+  Remedy,
   TurnId,
 } from '../../session/model.ts';
 import { commandInput, otherArguments } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
 import { kindOf } from '../toolKinds.ts';
-import type {
-  AnswerResult,
-  ContentPart,
-  DisplayBlock,
-  EventPayload,
-  InitializeResult,
-  KnownPart,
-  RequestPayload,
-  UserInput,
+import {
+  type AnswerResult,
+  type ContentPart,
+  codes,
+  type DisplayBlock,
+  type EventPayload,
+  type InitializeResult,
+  type KnownPart,
+  type Methods,
+  methods,
+  type RequestPayload,
+  type UserInput,
 } from './schema.ts';
-import { codes, type Methods, methods } from './schema.ts';
 
-/* Between the words of Wire and those of a session, in both directions: pure functions, in the order of versions, content, calls, display blocks, asks, handshake. */
+/*
+ * Between the words of Wire and those of a session, in both directions: pure functions, in the order of versions, content, calls, display blocks, asks,
+ * handshake, replies.
+ */
 
 // --- versions
 
@@ -528,6 +535,18 @@ export function readInitialize(answer: unknown, odd: (what: string) => void): In
     },
   };
 }
+
+// --- messages, replies and faults
+
+/** By hand, because every event passes here; its payload is checked by its own schema. */
+export function envelopeOf(params: unknown): { readonly type: string; readonly payload: object } | undefined {
+  if (typeof params !== 'object' || params === null) return undefined;
+  const { type, payload } = params as { readonly type?: unknown; readonly payload?: unknown };
+  return typeof type === 'string' && typeof payload === 'object' && payload !== null && !Array.isArray(payload)
+    ? { type, payload }
+    : undefined;
+}
+
 /** A reply as its schema has it. One that does not fit is a failure of the agent. */
 export function readReply<M extends keyof Methods>(
   method: M,
@@ -539,4 +558,26 @@ export function readReply<M extends keyof Methods>(
   if (parsed.success) return { result: parsed.data as Methods[M]['result'] };
   const message = `The agent's answer to ${method} is not one: ${parsed.error.issues[0]?.message ?? ''}`;
   return { failed: { kind: 'refused', code: codes.internal, message } };
+}
+
+const REMEDIES: Readonly<Record<number, readonly Remedy[]>> = {
+  [codes.noModel]: ['configureModel', 'signIn', 'retry'],
+  [codes.modelCannot]: ['retry'],
+  [codes.modelService]: ['retry'],
+  [codes.loginExpired]: ['configureModel', 'signIn', 'retry'],
+  [codes.internal]: ['retry', 'showLog'],
+  [codes.wrongState]: ['retry', 'restart'],
+};
+const EXPLANATIONS: Readonly<Record<number, () => string>> = {
+  [codes.noModel]: () => t('The agent has no model configured.'),
+  [codes.loginExpired]: () => t('The login or the key of the agent was refused.'),
+  [codes.modelCannot]: () => t('This agent cannot do this.'),
+};
+/** Why a turn failed, for a user, and what they can do about it. */
+export function faultOf({ code = 0, message: said }: Failure): Fault {
+  const explanation = EXPLANATIONS[code]?.();
+  // The agent's own message names the service and the reason, so nothing is added.
+  const words = code === codes.loginExpired && said !== '' ? [said] : [explanation, said === explanation ? '' : said];
+  const message = words.filter(Boolean).join(' ') || agentError();
+  return { message, code: String(code), next: REMEDIES[code] ?? ['showLog'] };
 }

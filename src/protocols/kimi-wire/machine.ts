@@ -4,11 +4,13 @@ import type { Input } from '../../conversation/machine.ts';
 import { find, newTurn, type OpenAsk, type OpenRequest, type Prompt, put, remove, splitName } from '../../conversation/state.ts';
 import { machineOf, OFFER_RESTART, RESTART, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
-import type { Fault, Part, Question, Remedy, ToolCall } from '../../session/model.ts';
+import type { Part, Question, ToolCall } from '../../session/model.ts';
 import { kindOf } from '../toolKinds.ts';
 import {
   approvalAnswer,
   approvalOf,
+  envelopeOf,
+  faultOf,
   fromPart,
   fromUserInput,
   isBackground,
@@ -46,19 +48,6 @@ import { type Asked, newWireLane, type Steer, type WireCall, type WireLane, type
 
 /** How deep sub-agents may nest before their events are left out. */
 const MOST_DEPTH = 8;
-const REMEDIES: Readonly<Record<number, readonly Remedy[]>> = {
-  [codes.noModel]: ['configureModel', 'signIn', 'retry'],
-  [codes.modelCannot]: ['retry'],
-  [codes.modelService]: ['retry'],
-  [codes.loginExpired]: ['configureModel', 'signIn', 'retry'],
-  [codes.internal]: ['retry', 'showLog'],
-  [codes.wrongState]: ['retry', 'restart'],
-};
-const EXPLANATIONS: Readonly<Record<number, () => string>> = {
-  [codes.noModel]: () => t('The agent has no model configured.'),
-  [codes.loginExpired]: () => t('The login or the key of the agent was refused.'),
-  [codes.modelCannot]: () => t('This agent cannot do this.'),
-};
 const CONFIRM = () => t('Yes');
 const DO_NOT_CONFIRM = () => t('No');
 const TASK_ENDS = new Set(['completed', 'failed', 'killed', 'lost', 'stopped', 'cancelled', 'timed_out']);
@@ -877,27 +866,12 @@ function contextOf(call: WireCall | undefined): { readonly call?: { readonly cal
   if (!call) return {};
   return { call: { callId: call.id, ...(call.input === null ? {} : { input: call.input }) } };
 }
-function faultOf({ code = 0, message: said }: Failure): Fault {
-  const explanation = EXPLANATIONS[code]?.();
-  // The agent's own message names the service and the reason, so nothing is added.
-  const words = code === codes.loginExpired && said !== '' ? [said] : [explanation, said === explanation ? '' : said];
-  const message = words.filter(Boolean).join(' ') || agentError();
-  return { message, code: String(code), next: REMEDIES[code] ?? ['showLog'] };
-}
 function toolReturn(id: string, ok: boolean, text: string) {
   const message = text.split('\n', 1)[0]?.slice(0, 500) ?? '';
   return { tool_call_id: id, return_value: { is_error: !ok, output: text, message, display: [] } };
 }
 function toolCallOf({ decline }: OpenRequest): string {
   return 'result' in decline ? (decline.result as ReturnType<typeof toolReturn>).tool_call_id : '';
-}
-/** By hand, because every event passes here; its payload is checked by its own schema. */
-function envelopeOf(params: unknown): { readonly type: string; readonly payload: object } | undefined {
-  if (typeof params !== 'object' || params === null) return undefined;
-  const { type, payload } = params as { readonly type?: unknown; readonly payload?: unknown };
-  return typeof type === 'string' && typeof payload === 'object' && payload !== null && !Array.isArray(payload)
-    ? { type, payload }
-    : undefined;
 }
 function isCount(value: number | null | undefined): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
