@@ -31,6 +31,7 @@ import {
   type DisplayBlock,
   type EventPayload,
   type InitializeResult,
+  info,
   type KnownPart,
   type Methods,
   methods,
@@ -98,6 +99,18 @@ export function atLeast(version: Version, minor: number): boolean {
 
 export function isNewer(one: Version, other: Version): boolean {
   return one.major > other.major || (one.major === other.major && one.minor > other.minor);
+}
+
+/** What a program says of itself by `info --json`; undefined when that is something else. */
+export function readInfo(text: string): { readonly version: Version; readonly program?: string } | undefined {
+  try {
+    const parsed = info.safeParse(parseJson(text));
+    const version = parsed.success ? parseVersion(parsed.data.wire_protocol_version) : undefined;
+    const program = parsed.data?.kimi_cli_version;
+    return version && { version, ...(program ? { program } : {}) };
+  } catch {
+    return undefined;
+  }
 }
 
 // --- content

@@ -17,6 +17,14 @@ import type { Agent, Handshake, OfferedTool, WireState } from './state.ts';
 
 /** The name of the one link. */
 export const AGENT = 'agent';
+/** What the link is opened with. Old servers refuse the flag that names a session. */
+export interface Start {
+  readonly sessionFlag: boolean;
+}
+/** What is asked of a program beside the link: whether it is one without a handshake; which one it is, after its end. */
+export interface Probe {
+  readonly what: 'legacy' | 'program';
+}
 const KEEP_WAITING = () => t('Keep waiting');
 const START_AGAIN = () => t('Try again');
 const NO_HANDSHAKE = () => t('Go on without the handshake (old versions)');
@@ -26,7 +34,7 @@ export abstract class WireConnection extends Step<WireState> {
 
   /** Stops the turn, because the session is left. */
   abstract cancel(): void;
-  /** Ends a turn of the record, or of the agent, that goes on no further. */
+  /** Ends a turn of the agent that something else has taken the place of. */
   abstract cutOff(): void;
 
   // --- the process
@@ -38,7 +46,7 @@ export abstract class WireConnection extends Step<WireState> {
     Object.assign(state.child, { ...how, key, next: 'end', ending: null });
     Object.assign(state, { phase: 'opening', agent: null, turn: null, replaying: false, steers: [] });
     clear(state.missing);
-    this.open(AGENT, { sessionFlag: how.sessionFlag });
+    this.open(AGENT, { sessionFlag: how.sessionFlag } satisfies Start);
     if (key !== null) this.emit({ type: 'resume.set', key });
     this.emit({ type: 'link.opening', note: t('Starting {0}…', programOf(setup.command)) });
     setup.limits.notes.forEach((ms, at) => this.timer(`note ${at}`, ms));
@@ -108,7 +116,7 @@ export abstract class WireConnection extends Step<WireState> {
     else if (child.sessionFlag && refusedSessionFlag(why)) this.start({ history: child.history, sessionFlag: false });
     else if (isKimiCode(why)) {
       child.ending = why;
-      this.port(null, 'program', 'probe', { what: 'program' });
+      this.port(null, 'program', 'probe', { what: 'program' } satisfies Probe);
     } else this.end(why);
   }
   end(why: Ending, program: { readonly file?: string; readonly version?: string } = {}): void {
@@ -243,7 +251,7 @@ export abstract class WireConnection extends Step<WireState> {
         type: 'link.opening',
         note: `${t('Starting {0}…', programOf(setup.command))} (${seconds} s)`,
       });
-    if (at === 0) this.port(null, 'legacy', 'probe', { what: 'legacy' });
+    if (at === 0) this.port(null, 'legacy', 'probe', { what: 'legacy' } satisfies Probe);
   }
   /** Asks what to do about an agent that does not answer. */
   silent(): void {

@@ -1,4 +1,3 @@
-import { parseJson } from '../../base/json.ts';
 import { silentLog } from '../../base/log.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Channel } from '../../transport/channel.ts';
@@ -8,11 +7,11 @@ import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, Found, Launch, Past, Protocol, Search } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { runTool } from '../runTool.ts';
-import { parseVersion, textPath, type Version } from './codec.ts';
+import { readInfo, textPath, type Version } from './codec.ts';
+import type { Probe, Start } from './connection.ts';
 import { programOf, startsWithoutAsking, wireLaunch } from './launch.ts';
 import { wire } from './machine.ts';
 import { pastSessions } from './pastSessions.ts';
-import { info } from './schema.ts';
 import { type Limits, newWire, type WireState } from './state.ts';
 
 /** Wire 1.0 to 1.10: Kimi CLI, Kimi Agent, and the bundled parley-agent (wire.md). */
@@ -63,7 +62,7 @@ export class WireAdapter implements Adapter {
       log: context.log,
       links: {
         agent: (params, events) => {
-          const { sessionFlag } = params as { readonly sessionFlag: boolean };
+          const { sessionFlag } = params as Start;
           return rpcLink(world.open(wireLaunch(launch, key, sessionFlag).spec), events, {
             log: context.log,
             trace: context.trace,
@@ -76,8 +75,7 @@ export class WireAdapter implements Adapter {
       },
       ports: {
         tool: (args: ToolArgs, signal) => runOurTool(args, context, signal),
-        probe: ({ what }: { readonly what: 'legacy' | 'program' }) =>
-          what === 'legacy' ? isLegacy(launch, context) : fileAndVersion(launch),
+        probe: ({ what }: Probe) => (what === 'legacy' ? isLegacy(launch, context) : fileAndVersion(launch)),
       },
     });
     this.ended = this.#driver.ended;
@@ -210,18 +208,8 @@ export function probe(command: string, options: ProbeOptions): Promise<Probed> {
       options.signal?.removeEventListener('abort', stop);
       if (closed.failure === 'missing' || closed.failure === 'forbidden') return resolve({ kind: 'missing' });
       if (/unknown option '?--json/i.test(closed.stderr)) return resolve({ kind: 'kimiCode' });
-      resolve((closed.code === 0 && readInfo(said)) || { kind: 'silent', why: closed.stderr.trim().slice(-500) || closed.reason });
+      const told = closed.code === 0 ? readInfo(said) : undefined;
+      resolve(told ? { kind: 'wire', ...told } : { kind: 'silent', why: closed.stderr.trim().slice(-500) || closed.reason });
     });
   });
-}
-
-function readInfo(text: string): Probed | undefined {
-  try {
-    const parsed = info.safeParse(parseJson(text));
-    const version = parsed.success ? parseVersion(parsed.data.wire_protocol_version) : undefined;
-    const program = parsed.data?.kimi_cli_version;
-    return version && { kind: 'wire', version, ...(program ? { program } : {}) };
-  } catch {
-    return undefined;
-  }
 }
