@@ -44,6 +44,9 @@ import { type Asked, newWireLane, type Steer, type WireCall, type WireLane, type
 /*
  * Kimi Wire 1.0 to 1.10 (docs/protocols/wire.md): one process, JSON-RPC over lines. One turn runs at a time, and the reply to `prompt` ends a
  * turn of the user. Everything that the conversation remembers stands in `WireState`; everything that can happen enters by `WireStep.take`.
+ *
+ * In this order: what the user wants · turns · replies and timers · what the agent says · calls · what the agent asks · beside the turns. The process,
+ * its handshake and its record are the layer below, in connection.ts.
  */
 
 /** How deep sub-agents may nest before their events are left out. */
