@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { messageOf } from '../base/log.ts';
-import type { News, Task } from './task.ts';
 import { BoundedOutput } from './tools/boundedOutput.ts';
-import type { Outcome } from './tools/tool.ts';
+import type { News, Outcome, Task } from './tools/tool.ts';
 
 /** The context of a running task. */
 export interface TaskContext {

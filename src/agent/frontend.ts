@@ -1,7 +1,6 @@
 import type { TokenUsage, ToolOffer, UserPart } from './models/model.ts';
-import type { News } from './task.ts';
 import type { CommandEnd, CommandSpec, Printed } from './tools/runCommand.ts';
-import type { Outcome, Shown } from './tools/tool.ts';
+import type { News, Outcome, Shown } from './tools/tool.ts';
 import type { TextFiles } from './workspace/textFiles.ts';
 
 /**

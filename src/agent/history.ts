@@ -1,4 +1,6 @@
-import type { Message, TokenUsage, UserPart } from './models/model.ts';
+import type { Frontend } from './frontend.ts';
+import { type Message, type Model, resultText, type TokenUsage, type ToolOffer, textOf, type UserPart } from './models/model.ts';
+import type { Workspace } from './workspace/paths.ts';
 
 /** The messages a model sees, and how large they are. Calls `onChange` at every addition and replacement. */
 export class History {
@@ -58,7 +60,7 @@ export type HistoryChange =
   | { readonly type: 'replaced'; readonly messages: readonly Message[] };
 
 /** About four characters a token in Latin script and one in Chinese, Japanese and Korean. */
-export function estimate(messages: readonly Message[]): number {
+function estimate(messages: readonly Message[]): number {
   let tokens = 0;
   for (const message of messages) {
     tokens += 4;
@@ -83,4 +85,101 @@ function withoutMedia(message: Message): Message {
 
 function inWords({ type }: UserPart): { readonly type: 'text'; readonly text: string } {
   return { type: 'text', text: `[${type} the model could not take]` };
+}
+
+export interface CompactionContext {
+  readonly frontend: Frontend;
+  readonly model: Model;
+  readonly history: History;
+  readonly signal: AbortSignal;
+  readonly workspace: Workspace;
+  readonly system: () => Promise<string>;
+  readonly offers: () => readonly ToolOffer[];
+}
+
+/** The share of the context at which the history is shortened. */
+const NEAR = 0.8;
+/** The share of the context that the messages kept as they are may fill. */
+const KEPT = 0.25;
+
+const REQUEST =
+  'Summarise this conversation so that the work can go on from the summary alone: what the user wants, what was decided, what was done (with file paths and names), what was found, what is left to do. Be complete and brief. Do not call tools.';
+
+/** Shortens the history when it nears the size of the model's context. */
+export async function compactWhenNear(scene: CompactionContext): Promise<void> {
+  if (scene.history.tokens < scene.model.contextSize * NEAR) return;
+  await compact(scene);
+}
+
+/** Puts a summary in the place of all but the last messages. False when there is too little to shorten. */
+export async function compact(scene: CompactionContext, hint = ''): Promise<boolean> {
+  const messages = scene.history.messages;
+  const cut = cutOf(messages, scene.model.contextSize * KEPT);
+  if (cut === 0) return false;
+  await scene.frontend.hook('PreCompact', '', {}, scene.signal);
+  scene.frontend.emit({ type: 'compaction.began' });
+  try {
+    const summary = await summarise(scene, messages.slice(0, cut), hint);
+    scene.history.replace([...summaryMessages(summary, messages[cut]?.role), ...messages.slice(cut)]);
+  } finally {
+    scene.frontend.emit({ type: 'compaction.ended' });
+  }
+  scene.frontend.emit({ type: 'status', contextTokens: scene.history.tokens, contextSize: scene.model.contextSize });
+  await scene.frontend.hook('PostCompact', '', {}, scene.signal);
+  return true;
+}
+
+/** Where the kept tail begins: never at a result, which would lose its call. 0 when nothing can go. */
+function cutOf(messages: readonly Message[], most: number): number {
+  if (messages.length < 2) return 0;
+  for (let at = 1; at < messages.length; at += 1) {
+    if (messages[at]?.role !== 'tool' && estimate(messages.slice(at)) <= most) return at;
+  }
+  return messages.length;
+}
+
+/** Messages before the kept tail, chosen so that the roles alternate. */
+function summaryMessages(summary: string, next: Message['role'] | undefined): readonly Message[] {
+  const text = `<summary of the conversation so far>\n${summary}\n</summary>`;
+  if (next === 'user') {
+    return [
+      { role: 'user', parts: [{ type: 'text', text }] },
+      { role: 'assistant', text: 'Understood. I go on from this summary.', calls: [] },
+    ];
+  }
+  return [{ role: 'user', parts: [{ type: 'text', text: `${text}\n\nGo on with the work from here.` }] }];
+}
+
+async function summarise(scene: CompactionContext, messages: readonly Message[], hint: string): Promise<string> {
+  const transcript = transcriptOf(messages, scene.model.contextSize);
+  const request = hint === '' ? REQUEST : `${REQUEST} Keep above all: ${hint}`;
+  let text = '';
+  const history: readonly Message[] = [{ role: 'user', parts: [{ type: 'text', text: `${transcript}\n\n${request}` }] }];
+  for await (const piece of scene.model.answer(
+    { cwd: scene.workspace.cwd, system: 'You summarise conversations.', history, tools: [] },
+    scene.signal,
+  )) {
+    if (piece.type === 'text') text += piece.text;
+  }
+  scene.signal.throwIfAborted();
+  return text.trim() === '' ? transcript.slice(-4000) : text.trim();
+}
+
+/** The conversation as text, long results cut, small enough for the same model. */
+function transcriptOf(messages: readonly Message[], contextSize: number): string {
+  for (let most = 4000; ; most = Math.floor(most / 2)) {
+    const text = messages.map((message) => line(message, most)).join('\n\n');
+    if (most < 100 || estimate([{ role: 'user', parts: [{ type: 'text', text }] }]) < contextSize * 0.6) return text;
+  }
+}
+
+function line(message: Message, most: number): string {
+  if (message.role === 'user') return `USER: ${cut(textOf(message.parts), most * 2)}`;
+  if (message.role === 'tool') return `RESULT of ${message.name}: ${cut(resultText(message), most)}`;
+  const calls = message.calls.map((call) => `\nCALL ${call.name} ${cut(call.input, most)}`).join('');
+  return `ASSISTANT: ${cut(message.text, most * 2)}${calls}`;
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most / 2)} ... ${text.slice(-most / 2)}`;
 }

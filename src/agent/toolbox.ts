@@ -3,11 +3,10 @@ import type { Frontend } from './frontend.ts';
 import type { ToolOffer } from './models/model.ts';
 import { agentTool, type RunSubagent } from './subagents.ts';
 import { readFileTool, strReplaceFileTool, writeFileTool } from './tools/files.ts';
-import { checkerOf } from './tools/schemaCheck.ts';
 import { globTool, grepTool, listDirectoryTool } from './tools/searching.ts';
 import { shellTool } from './tools/shell.ts';
 import { backgroundShell, taskTools } from './tools/tasks.ts';
-import { type Tool, ToolFailure } from './tools/tool.ts';
+import { checkerOf, type Tool, ToolFailure } from './tools/tool.ts';
 import { askUserQuestionTool, type Planning, planModeTools, setTodoListTool } from './tools/user.ts';
 
 /** The agent's own tools. A client's tool of one of these names is refused. */

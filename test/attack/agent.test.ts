@@ -4,14 +4,13 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, w
 import path from 'node:path';
 import { test } from 'node:test';
 import { applyPatch } from 'diff';
-import { systemPrompt } from '../../src/agent/conversation.ts';
 import type { ApprovalAnswer, Frontend } from '../../src/agent/frontend.ts';
+import { findSkills, skillCommands, systemPrompt } from '../../src/agent/instructions.ts';
 import { Permissions } from '../../src/agent/permissions.ts';
 import { filePatch } from '../../src/agent/servers/filePatch.ts';
-import { findSkills, skillCommands } from '../../src/agent/skills.ts';
 import { strReplaceFileTool, writeFileTool } from '../../src/agent/tools/files.ts';
-import { checkerOf } from '../../src/agent/tools/schemaCheck.ts';
 import { globTool, grepTool, listDirectoryTool, type Search, searchBuiltIn } from '../../src/agent/tools/searching.ts';
+import { checkerOf } from '../../src/agent/tools/tool.ts';
 import { diskFiles } from '../../src/agent/workspace/textFile.ts';
 import { walk } from '../../src/agent/workspace/walk.ts';
 import { ignoreRules } from '../../src/base/ignoreRules.ts';

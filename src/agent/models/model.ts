@@ -129,3 +129,24 @@ export function textOf(parts: readonly UserPart[]): string {
 
 /** Said to a model whose turn the agent has forgotten, behind results that came for it. */
 export const GO_ON = 'The results above have just come. Go on from there.';
+
+/** Where a model is served. `contextSize` in tokens. */
+export interface Endpoint {
+  readonly baseUrl: string;
+  readonly name: string;
+  readonly apiKey?: string;
+  readonly contextSize: number;
+  readonly sampling?: Sampling;
+}
+
+/** How the service is to choose its words; what is left out is the service's own choice. */
+export interface Sampling {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly maxOutputTokens?: number;
+  readonly presencePenalty?: number;
+  readonly frequencyPenalty?: number;
+  readonly seed?: number;
+  readonly stopSequences?: string[];
+}

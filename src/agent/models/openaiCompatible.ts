@@ -18,7 +18,7 @@ import {
 import { HttpClient, retryAfter } from '../../transport/http.ts';
 import { HttpFailure } from '../../transport/httpFailure.ts';
 import { localize } from '../locale.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint } from './model.ts';
 import {
   type Call,
   isModelError,

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import type { Background } from '../background.ts';
 import { localize } from '../locale.ts';
-import type { Task } from '../task.ts';
 import { commandLine, shellInput, shellTool } from './shell.ts';
+import type { Task } from './tool.ts';
 import { defineTool, done, failed, type Outcome, type Shown, type Tool, ToolFailure, type ToolRunContext } from './tool.ts';
 
 /** Long enough for any work day; what runs longer is ended. */

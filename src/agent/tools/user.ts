@@ -123,5 +123,3 @@ export function planModeTools(frontend: Frontend, planning: Planning): readonly 
   });
   return planning.on ? [exit] : [enter];
 }
-
-export const PLAN_RULES = `Plan mode is on: look, read and search, but change nothing and run no commands. When the plan is ready, give it with ExitPlanMode where that tool is offered, else as your answer.`;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Endpoint } from '../../../src/agent/models/endpoint.ts';
+import type { Endpoint } from '../../../src/agent/models/model.ts';
 import { type Message, ModelError, type ModelPiece, type ModelRequest } from '../../../src/agent/models/model.ts';
 import { answerFrom } from '../../../src/agent/models/openaiCompatible.ts';
 import { type Reply, startService } from '../fakeService.ts';

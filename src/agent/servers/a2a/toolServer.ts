@@ -4,8 +4,7 @@ import { HttpClient } from '../../../transport/http.ts';
 import { SseReader } from '../../../transport/sse.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
-import { problemOfSchema } from '../../tools/schemaCheck.ts';
-import { done, failed, type Outcome } from '../../tools/tool.ts';
+import { done, failed, type Outcome, problemOfSchema } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 
 /** An MCP server: the editor that started this agent, or one that a client named. */

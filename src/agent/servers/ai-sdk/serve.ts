@@ -16,8 +16,7 @@ import {
   type UserPart,
 } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
-import { problemOfSchema } from '../../tools/schemaCheck.ts';
-import { done, failed, type Outcome, problemsOf } from '../../tools/tool.ts';
+import { done, failed, type Outcome, problemOfSchema, problemsOf } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { bodyJson, HttpError, type HttpServerOptions, listenHttp, sendJson } from '../httpServer.ts';
 import { Chunks } from './chunks.ts';

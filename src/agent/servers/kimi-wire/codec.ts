@@ -10,7 +10,7 @@ import {
 import type { AgentEvent } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import { isModelError, type UserPart } from '../../models/model.ts';
-import type { News } from '../../task.ts';
+import type { News } from '../../tools/tool.ts';
 import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
 import { blocksOf, isPassedOn } from './blocks.ts';
 import { WireError } from './peer.ts';

@@ -17,8 +17,7 @@ import {
 import type { Model, ToolOffer } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
 import { takenNames } from '../../toolbox.ts';
-import { problemOfSchema } from '../../tools/schemaCheck.ts';
-import { failed, type Outcome, problemsOf } from '../../tools/tool.ts';
+import { failed, type Outcome, problemOfSchema, problemsOf } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { blocksOf } from './blocks.ts';

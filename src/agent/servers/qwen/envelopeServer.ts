@@ -22,7 +22,7 @@ import { type ChatRequest, cancelRequest, chatRequest, type HintRequest, hintReq
 import { type Commands, commandIn } from '../../commands.ts';
 import { Cancelled, Conversation, type TurnOverride } from '../../conversation.ts';
 import { type Moment, moments } from '../../frontend.ts';
-import type { Sampling } from '../../models/endpoint.ts';
+import type { Sampling } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
 import { Client } from './client.ts';
 import { ConversationNames } from './conversationNames.ts';

@@ -1,7 +1,6 @@
 import type { Line } from '../../../protocols/qwen/codec.ts';
 import type { Preferences } from '../../conversation.ts';
-import type { Sampling } from '../../models/endpoint.ts';
-import type { Model } from '../../models/model.ts';
+import type { Model, Sampling } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import type { Mode } from './qwenFrontend.ts';
