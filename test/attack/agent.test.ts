@@ -9,10 +9,9 @@ import { findSkills, skillCommands, systemPrompt } from '../../src/agent/instruc
 import { Permissions } from '../../src/agent/permissions.ts';
 import { filePatch } from '../../src/agent/servers/filePatch.ts';
 import { strReplaceFileTool, writeFileTool } from '../../src/agent/tools/files.ts';
-import { globTool, grepTool, listDirectoryTool, type Search, searchBuiltIn } from '../../src/agent/tools/searching.ts';
+import { globTool, grepTool, listDirectoryTool, type Search, searchBuiltIn, walk } from '../../src/agent/tools/searching.ts';
 import { checkerOf } from '../../src/agent/tools/tool.ts';
 import { diskFiles } from '../../src/agent/workspace/textFile.ts';
-import { walk } from '../../src/agent/workspace/walk.ts';
 import { ignoreRules } from '../../src/base/ignoreRules.ts';
 import { temporaryFolder } from '../agent/agentProcess.ts';
 import { sceneIn } from '../agent/toolScene.ts';

@@ -1,10 +1,9 @@
 import { splitChanges } from '../../../base/fileChangesTag.ts';
 import { type Localize, localize } from '../../locale.ts';
 import { GO_ON, type Message, type Model, ModelError, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
-import { last } from './files.ts';
 import { type Asked, askedOf, sayFor } from './language.ts';
 import { definitionRequest, diagnosticsRequest, editorsRequest, openRequest, referencesRequest } from './requests/editor.ts';
-import { createRequest, listRequest, readRequest, replaceRequest } from './requests/files.ts';
+import { createRequest, last, listRequest, readRequest, replaceRequest } from './requests/files.ts';
 import { explainRequest, findRequest, whereRequest } from './requests/find.ts';
 import { changesRequest, planRequest, runRequest } from './requests/plan.ts';
 import { call, type GuideContext, linesOf, type Move, type Part, type Request, type Script } from './script.ts';

@@ -1,6 +1,6 @@
 import type { Localize } from '../../locale.ts';
 import type { ToolMessage } from '../model.ts';
-import { fence, linesOf } from './script.ts';
+import { linesOf } from './script.ts';
 
 export interface Hit {
   readonly path: string;
@@ -26,18 +26,6 @@ export function hitRows(hits: readonly Hit[], say: Localize): string {
   const rows = hits.slice(0, 20).map((hit) => `- \`${hit.path}:${hit.line}\` ${code(hit.text)}`);
   if (hits.length > 20) rows.push(say(`- ... and ${hits.length - 20} more`, `- ……还有 ${hits.length - 20} 处`));
   return rows.join('\n');
-}
-
-/** Where a name is declared, in the usual languages. A regular expression for Grep. */
-export function definitionPattern(name: string): string {
-  const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  const keywords = 'function\\*?|class|interface|type|enum|const|let|var|def|fn|func|struct|trait|impl|module|namespace';
-  return `\\b(${keywords}) ${word}\\b|^ +((async|static|public|private|protected) )*${word}\\(.*\\{$|^#+ ${word}$`;
-}
-
-/** A few lines around a place, as a fence. */
-export function excerpt(lines: readonly string[], first: number, language: string): string {
-  return fence(lines.map((line, at) => `${String(first + at).padStart(4)}  ${line}`).join('\n'), language === '' ? '' : 'text');
 }
 
 function code(text: string): string {

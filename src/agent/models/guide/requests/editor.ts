@@ -3,10 +3,11 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod/mini';
 import type { Localize } from '../../../locale.ts';
 import type { ToolOffer } from '../../model.ts';
-import { fileNamed, languageOf, textOfRead } from '../files.ts';
-import { definitionPattern, excerpt, hitRows, hitsOf } from '../hits.ts';
+import { hitRows, hitsOf } from '../hits.ts';
 import { count } from '../language.ts';
 import { call, fence, type GuideContext, type Request, type Script, sorry } from '../script.ts';
+import { fileNamed, languageOf, textOfRead } from './files.ts';
+import { definitionPattern, excerpt } from './find.ts';
 
 const OPEN: readonly RegExp[] = [
   /^(?:open|reveal|go ?to|jump to)(?: the)?(?: file)? (?<f>[^\s:]+)(?:(?::| ?,? ?(?:at |on )?line |#L)(?<n>\d+))?(?: in (?:the )?editor)?$/i,

@@ -1,8 +1,8 @@
 import type { Localize } from '../../../locale.ts';
-import { fileNamed, last, nearTo, textOfRead } from '../files.ts';
-import { definitionPattern, excerpt, hitRows, hitsOf, unreadOf } from '../hits.ts';
+import { hitRows, hitsOf, unreadOf } from '../hits.ts';
 import { count } from '../language.ts';
-import { call, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+import { call, fence, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+import { fileNamed, last, nearTo, textOfRead } from './files.ts';
 
 const FIND: readonly RegExp[] = [
   /^(?:find|search|grep|look)(?: for)?(?: all)?(?: the)?(?: (?:text|word|string|occurrences of|places (?:with|where|that use)|uses of))? (?<x>.+?)(?: (?:in|inside|under) (?:the )?(?<f>\S+?)(?: (?:folder|directory|file))?)?$/i,
@@ -337,4 +337,16 @@ function opening(lines: readonly string[]): string {
     text.push(match[1] ?? '');
   }
   return text.join('\n').trim().slice(0, 500);
+}
+
+/** Where a name is declared, in the usual languages. A regular expression for Grep. */
+export function definitionPattern(name: string): string {
+  const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const keywords = 'function\\*?|class|interface|type|enum|const|let|var|def|fn|func|struct|trait|impl|module|namespace';
+  return `\\b(${keywords}) ${word}\\b|^ +((async|static|public|private|protected) )*${word}\\(.*\\{$|^#+ ${word}$`;
+}
+
+/** A few lines around a place, as a fence. */
+export function excerpt(lines: readonly string[], first: number, language: string): string {
+  return fence(lines.map((line, at) => `${String(first + at).padStart(4)}  ${line}`).join('\n'), language === '' ? '' : 'text');
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import type { Message } from '../../model.ts';
-import { last, textOfRead } from '../files.ts';
 import { hitsOf } from '../hits.ts';
 import { type Asked, askedOf } from '../language.ts';
 import { call, fence, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+import { last, textOfRead } from './files.ts';
 
 type Understand = (asked: Asked, scene: GuideContext) => Script | undefined;
 type Status = 'pending' | 'in_progress' | 'done';
