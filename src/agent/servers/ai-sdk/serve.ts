@@ -19,8 +19,6 @@ import { takenNames } from '../../toolbox.ts';
 import { done, failed, type Outcome, problemOfSchema, problemsOf } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { bodyJson, HttpError, type HttpServerOptions, listenHttp, sendJson } from '../httpServer.ts';
-import { Chunks } from './chunks.ts';
-import { Outlet } from './outlet.ts';
 import {
   APPROVAL_TOOL,
   type ChatRequest,
@@ -33,7 +31,7 @@ import {
   termsOf,
   toolResult,
 } from './request.ts';
-import { Responses } from './responses.ts';
+import { Chunks, Outlet, Responses } from './responses.ts';
 
 export interface ServeOptions extends Pick<HttpServerOptions, 'port' | 'token' | 'origins'> {
   readonly model: Model;

@@ -1,20 +1,48 @@
-import { eventMessage } from '../../../protocols/kimi-wire/codec.ts';
+import { structuredPatch } from 'diff';
+import { atLeast, eventMessage, type Feature, SINCE } from '../../../protocols/kimi-wire/codec.ts';
 import {
   type AnswerResult,
   type ContentPart,
   codes,
+  type DisplayBlock,
   type EventPayload,
+  KnownBlock,
+  NEWEST_VERSION,
   type ToolReturnValue,
   type UserInput,
 } from '../../../protocols/kimi-wire/schema.ts';
 import type { AgentEvent } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import { isModelError, type UserPart } from '../../models/model.ts';
-import type { News } from '../../tools/tool.ts';
-import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
-import { blocksOf, isPassedOn } from './blocks.ts';
-import { WireError } from './peer.ts';
-import type { Dialect } from './versions.ts';
+import { shellProgram } from '../../tools/shellProgram.ts';
+import { failed, type News, type Outcome, type Shown } from '../../tools/tool.ts';
+
+/** Features of each Wire version (wire.md §3). Decides everything that the server omits for older clients. */
+export interface Dialect {
+  /** As told to the client; 1.0 says "1". */
+  readonly name: string;
+  has(feature: Feature): boolean;
+}
+
+const NEWEST_MINOR = Number(NEWEST_VERSION.split('.')[1]);
+
+/** Undefined for a version we do not serve. "1" is 1.0. */
+export function dialectOf(version: string): Dialect | undefined {
+  const match = /^1(?:\.(\d+))?$/.exec(version);
+  if (!match) return undefined;
+  const minor = Number(match[1] ?? 0);
+  if (minor > NEWEST_MINOR) return undefined;
+  return { name: minor === 0 ? '1' : `1.${minor}`, has: (feature) => atLeast({ major: 1, minor }, SINCE[feature]) };
+}
+
+/** A failure with a code of wire.md §10. */
+export class WireError extends Error {
+  readonly code: number;
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
 
 export interface WireMessage {
   readonly type: string;
@@ -228,4 +256,101 @@ export function wireErrorOf(error: unknown, dialect: Dialect): unknown {
     login: dialect.has('loginExpired') ? codes.loginExpired : codes.modelService,
   } as const;
   return new WireError(byKind[error.kind], error.message);
+}
+
+type Block = DisplayBlock | { readonly type: string; readonly data: unknown };
+
+const CONTEXT = 3;
+/** Limits above which a diff is sent as a summary (wire.md §6). */
+const MOST_LINES = 10_000;
+const MOST_EDITS = 1000;
+
+/** Display blocks for the user. */
+export function blocksOf(shown: readonly Shown[], dialect: Dialect): readonly Block[] {
+  return shown.flatMap((one) => blocksOfOne(one, dialect));
+}
+
+function blocksOfOne(one: Shown, dialect: Dialect): readonly Block[] {
+  switch (one.type) {
+    case 'brief':
+      return [{ type: 'brief', text: one.text }];
+    case 'todo':
+      return [{ type: 'todo', items: one.items.map((item) => ({ ...item })) }];
+    case 'command':
+      return [{ type: 'shell', language: /bash|posix/i.test(shellProgram().kind) ? 'bash' : 'powershell', command: one.command }];
+    case 'diff':
+      return diffBlocks(one, dialect);
+    case 'task': {
+      const { id, kind, status, description } = one.task;
+      return dialect.has('notifications') ? [{ type: 'background_task', task_id: id, kind, status, description }] : [];
+    }
+    case 'other':
+      return [passedOn(one.value)];
+  }
+}
+
+/** One block per hunk: up to three lines around it, joined with `\n`, without the final newline. */
+function diffBlocks(diff: Extract<Shown, { type: 'diff' }>, dialect: Dialect): readonly Block[] {
+  const before = diff.before ?? '';
+  const hunks = isLong(before) || isLong(diff.after) ? undefined : hunksOf(before, diff.after);
+  if (!hunks) {
+    const summary = { path: diff.path, old_text: countOf(before), new_text: countOf(diff.after) };
+    return [{ type: 'diff', ...summary, ...(dialect.has('summaries') ? { is_summary: true } : {}) }];
+  }
+  return hunks.map((hunk) => ({
+    type: 'diff',
+    path: diff.path,
+    old_text: side(hunk.lines, '-'),
+    new_text: side(hunk.lines, '+'),
+    ...(dialect.has('diffStarts') ? { old_start: Math.max(hunk.oldStart, 1), new_start: Math.max(hunk.newStart, 1) } : {}),
+  }));
+}
+
+interface Hunk {
+  readonly oldStart: number;
+  readonly newStart: number;
+  readonly lines: readonly string[];
+}
+
+function hunksOf(before: string, after: string): readonly Hunk[] | undefined {
+  const patch = structuredPatch('', '', before, after, '', '', { context: CONTEXT, maxEditLength: MOST_EDITS });
+  return patch?.hunks;
+}
+
+function side(lines: readonly string[], sign: '-' | '+'): string {
+  return lines
+    .filter((line) => line.startsWith(' ') || line.startsWith(sign))
+    .map((line) => line.slice(1))
+    .join('\n');
+}
+
+function isLong(text: string): boolean {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
+    lines += 1;
+    if (lines > MOST_LINES) return true;
+  }
+  return false;
+}
+
+function countOf(text: string): string {
+  const lines = text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+  return `(${lines} lines)`;
+}
+
+/** The types every client knows; a block of such a type with another shape is none. */
+const KNOWN: ReadonlySet<unknown> = new Set(['brief', 'diff', 'todo', 'shell', 'background_task']);
+
+/** A block of an unknown type, passed on unchanged. */
+function isPassedOn(value: unknown): value is { readonly type: string } {
+  const { type } = Object(value) as { readonly type?: unknown };
+  return typeof type === 'string' && !KNOWN.has(type);
+}
+
+/** A block of a client's tool: one of a known type as it is, another as `{type, data}`, as Kimi CLI does it. */
+function passedOn(value: unknown): Block {
+  const block = KnownBlock.safeParse(value);
+  if (block.success) return block.data;
+  const { type = 'unknown', ...data } = Object(value) as { readonly type?: string };
+  return { type, data };
 }

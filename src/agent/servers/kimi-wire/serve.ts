@@ -20,14 +20,18 @@ import { takenNames } from '../../toolbox.ts';
 import { failed, type Outcome, problemOfSchema, problemsOf } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import { blocksOf } from './blocks.ts';
-import { Encoder, invalidToolAnswer, outcomeOf, partsOf, type WireMessage, wireErrorOf } from './codec.ts';
-import { Hooks } from './hooks.ts';
-import { Outlet } from './outlet.ts';
-import { type ClientCall, Peer, WireError } from './peer.ts';
-import { Recording } from './recording.ts';
-import type { Dialect } from './versions.ts';
-import { Work } from './work.ts';
+import { type ClientCall, Hooks, LiveOutput, Outlet, Peer, Recording, Work } from './client.ts';
+import {
+  blocksOf,
+  type Dialect,
+  Encoder,
+  invalidToolAnswer,
+  outcomeOf,
+  partsOf,
+  WireError,
+  type WireMessage,
+  wireErrorOf,
+} from './codec.ts';
 
 export interface WireOptions extends Preferences {
   readonly channel: Channel;
@@ -455,34 +459,5 @@ class ExternalTools {
     if (this.#taken.has(name)) return 'conflicts with builtin tool';
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return 'the name must be 1 to 64 of a-z, A-Z, 0-9, _ and -';
     return undefined;
-  }
-}
-
-/** Milliseconds in which pieces of one command's output are joined. */
-const JOINED_MS = 100;
-/** Of what is printed in that time so much is sent, in UTF-16 units: a command that floods its output must not flood the client. */
-const MOST = 65_536;
-
-/** Output of running commands, for the client to show live; the result of the call repeats all of it. */
-class LiveOutput {
-  readonly #send: (callId: string, text: string) => void;
-  readonly #waiting = new Map<string, string>();
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(send: (callId: string, text: string) => void) {
-    this.#send = send;
-  }
-
-  push(callId: string, text: string): void {
-    this.#waiting.set(callId, `${this.#waiting.get(callId) ?? ''}${text}`.slice(-MOST));
-    this.#timer ??= setTimeout(() => this.flush(), JOINED_MS);
-  }
-
-  /** Sends what has not been sent yet. */
-  flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    for (const [callId, text] of this.#waiting) if (text !== '') this.#send(callId, text);
-    this.#waiting.clear();
   }
 }
