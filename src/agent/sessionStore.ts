@@ -88,6 +88,23 @@ export class SessionStore {
     this.folder = folders.find((one) => existsSync(one)) ?? newest;
   }
 
+  /** True when something of it is on the disk. */
+  get exists(): boolean {
+    return existsSync(this.folder);
+  }
+
+  /** The id of the session in the same place that was last written. */
+  newestBeside(): string | undefined {
+    const all = path.dirname(this.folder);
+    try {
+      return readdirSync(all)
+        .map((name) => ({ name, at: statSync(path.join(all, name)).mtimeMs }))
+        .sort((a, b) => b.at - a.at)[0]?.name;
+    } catch {
+      return undefined;
+    }
+  }
+
   readMessages(): readonly Message[] {
     return whole(this.#lines('context.jsonl').flatMap((value) => parsed(message, value)));
   }

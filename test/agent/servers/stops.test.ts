@@ -7,7 +7,7 @@ import { Run } from '../../../src/agent/servers/a2a/run.ts';
 import { Task } from '../../../src/agent/servers/a2a/tasks.ts';
 import { EnvelopeServer } from '../../../src/agent/servers/qwen/envelopeServer.ts';
 import { MessageServer } from '../../../src/agent/servers/qwen/messageServer.ts';
-import type { QwenServer, QwenServerOptions } from '../../../src/agent/servers/qwen/server.ts';
+import type { QwenServer, QwenServerOptions } from '../../../src/agent/servers/qwen/qwenFrontend.ts';
 import { SessionStore } from '../../../src/agent/sessionStore.ts';
 import { type Line, scriptedModel } from '../scripted.ts';
 import { type Chunk, chunksIn, ID, served, user } from './aiSdkServed.ts';

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,12 +22,10 @@ import { type Commands, commandIn } from '../../commands.ts';
 import { Cancelled, Conversation, type TurnOverride } from '../../conversation.ts';
 import { type Moment, moments } from '../../frontend.ts';
 import type { Sampling } from '../../models/model.ts';
-import type { SessionStore } from '../../sessionStore.ts';
 import { Client } from './client.ts';
-import { ConversationNames } from './conversationNames.ts';
-import { EnvelopeLines } from './envelopeLines.ts';
+import { ConversationNames, EnvelopeLines } from './envelopeLines.ts';
+import type { QwenServer, QwenServerOptions } from './qwenFrontend.ts';
 import { type Policy, QwenFrontend } from './qwenFrontend.ts';
-import type { QwenServer, QwenServerOptions } from './server.ts';
 import { toolCalled } from './toolWords.ts';
 
 /** The envelope dialect, as the RFC describes its command line (docs/protocols/qwen.md §4): each line of the client to where it belongs. */
@@ -155,7 +152,7 @@ class EnvelopeChat {
     const chunks = format === 'stream-chunk-json';
     this.#lines = new EnvelopeLines({ write, chunks, cwd: workspace.cwd, names, client, policy }, model.name);
     this.#frontend = new QwenFrontend(client, this.#lines, policy);
-    this.#conversation = conversationOf(options, this.#frontend, options.store);
+    this.#conversation = conversationOf(options, this.#frontend);
   }
 
   get commands(): Commands {
@@ -298,7 +295,7 @@ class EnvelopeChat {
   /** Another conversation in the same process: the next line says what it is called. */
   #startOver(): void {
     this.#names.startOver(randomUUID());
-    this.#conversation = conversationOf(this.#options, this.#frontend, this.#options.storeOf(this.#names.session));
+    this.#conversation = conversationOf({ ...this.#options, store: this.#options.storeOf(this.#names.session) }, this.#frontend);
     this.#lines.metadata({ session_id: this.#names.session });
     this.#lines.receipt();
   }
@@ -308,11 +305,7 @@ class EnvelopeChat {
   }
 }
 
-function conversationOf(
-  { model, workspace, mode, preferences }: QwenServerOptions,
-  frontend: QwenFrontend,
-  store: SessionStore,
-): Conversation {
+function conversationOf({ model, workspace, mode, preferences, store }: QwenServerOptions, frontend: QwenFrontend): Conversation {
   return new Conversation({ ...preferences, frontend, model, workspace, store, plan: mode === 'plan' });
 }
 
@@ -470,7 +463,7 @@ interface HintScene {
   readonly cwd: string;
   readonly commands: Commands;
 }
-type ListFolder = (folder: string) => Promise<readonly Dirent[]>;
+type ListFolder = (folder: string) => Promise<readonly { readonly name: string; isDirectory(): boolean }[]>;
 const onDisk: ListFolder = (folder) => readdir(folder, { withFileTypes: true });
 
 /** Answers requests for hints (docs/protocols/qwen.md §4.6): commands at once, files when the folder is read. A request that was cancelled gets no answer. */

@@ -6,8 +6,8 @@ import type { AgentEvent } from '../../frontend.ts';
 import { type TokenUsage, textOf, type UserPart } from '../../models/model.ts';
 import { VERSION } from '../../version.ts';
 import { Client } from './client.ts';
+import type { QwenServer, QwenServerOptions } from './qwenFrontend.ts';
 import { type DialectLines, MODES, type Permission, type Policy, QwenFrontend } from './qwenFrontend.ts';
-import type { QwenServer, QwenServerOptions } from './server.ts';
 import { inputOf, nameOf, toolNames } from './toolWords.ts';
 
 /** Milliseconds a user has for an approval, unless the client asks for more (docs/protocols/qwen.md §3.3). */

@@ -1,11 +1,47 @@
 import { messageOf } from '../../../base/log.ts';
 import { type Line, readDecision, recordOf } from '../../../protocols/qwen/codec.ts';
-import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, Moment, QuestionRequest } from '../../frontend.ts';
-import { Settled } from '../../frontend.ts';
-import type { ToolOffer } from '../../models/model.ts';
+import type { Preferences } from '../../conversation.ts';
+import {
+  type AgentEvent,
+  type ApprovalAnswer,
+  type ApprovalRequest,
+  type Frontend,
+  type Moment,
+  type QuestionRequest,
+  Settled,
+} from '../../frontend.ts';
+import type { Model, Sampling, ToolOffer } from '../../models/model.ts';
+import type { SessionStore } from '../../sessionStore.ts';
 import { type Outcome, ToolFailure } from '../../tools/tool.ts';
+import type { Workspace } from '../../workspace/paths.ts';
 import type { Client } from './client.ts';
 import { inputOf, nameOf, type Proposal, proposalOf } from './toolWords.ts';
+
+/** One conversation, in either dialect. */
+export interface QwenServer {
+  take(line: Line): void;
+  /** Something the program writes beside the conversation. */
+  log(level: string, text: string): void;
+  /** Settles when the running turn is over. */
+  end(): Promise<void>;
+}
+export interface QwenServerOptions {
+  readonly write: (line: Line) => void;
+  readonly exit: (code: number) => void;
+  readonly session: string;
+  readonly mode: Mode;
+  readonly partials: boolean;
+  readonly inputFormat: 'stream-json' | 'stream-chunk-json';
+  readonly format: 'stream-json' | 'stream-chunk-json';
+  readonly model: Model;
+  /** Another model of the same service, or other sampling; undefined where there is nothing to choose. */
+  readonly modelFor: (name: string | undefined, sampling: Sampling | undefined) => Model | undefined;
+  readonly workspace: Workspace;
+  readonly preferences?: Preferences;
+  readonly store: SessionStore;
+  /** Where another conversation of this folder is kept. */
+  readonly storeOf: (session: string) => SessionStore;
+}
 
 export const MODES = ['plan', 'default', 'auto-edit', 'yolo'] as const;
 export type Mode = (typeof MODES)[number];

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import path from 'node:path';
 import { parseArgs, format as printed } from 'node:util';
 import { messageOf } from '../../../base/log.ts';
 import { clientDialectOf, type Dialect, fatalLine, type Line, recordOf, terminalNote } from '../../../protocols/qwen/codec.ts';
@@ -13,8 +11,8 @@ import { PREFERENCE_FLAGS, preferencesOf } from '../../options.ts';
 import { copySession, SessionStore } from '../../sessionStore.ts';
 import { EnvelopeServer } from './envelopeServer.ts';
 import { MessageServer } from './messageServer.ts';
+import type { QwenServer, QwenServerOptions } from './qwenFrontend.ts';
 import { MODES, type Mode } from './qwenFrontend.ts';
-import type { QwenServer, QwenServerOptions } from './server.ts';
 
 const INPUTS = ['text', 'stream-json', 'stream-chunk-json'] as const;
 /** `json` is everything that was said as one JSON array, once it is over. */
@@ -113,19 +111,17 @@ export interface QwenStart {
  */
 export function startQwen(start: QwenStart): { readonly channel?: Channel; end(code: number): Promise<void> } | undefined {
   const { options, model, modelFor, workspace, home, exit } = start;
-  const known = options.goesOn
-    ? (newest(new SessionStore(home, workspace.cwd, options.session).folder) ?? options.session)
-    : options.session;
-  if (options.resumes && !existsSync(new SessionStore(home, workspace.cwd, known).folder)) {
+  const storeOf = (id: string) => new SessionStore(home, workspace.cwd, id);
+  const known = options.goesOn ? (storeOf(options.session).newestBeside() ?? options.session) : options.session;
+  if (options.resumes && !storeOf(known).exists) {
     process.stderr.write(`No conversation found with session ID: ${known}\n`);
     return undefined;
   }
   const session = options.forks ? randomUUID() : known;
   if (options.forks) copySession(home, workspace.cwd, known, session);
-  const store = new SessionStore(home, workspace.cwd, session);
+  const store = storeOf(session);
   const format = options.output === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
   const inputFormat = options.input === 'stream-chunk-json' ? 'stream-chunk-json' : 'stream-json';
-  const storeOf = (id: string) => new SessionStore(home, workspace.cwd, id);
   const { partials, mode, dialect, preferences } = options;
   const serving = {
     exit,
@@ -162,18 +158,6 @@ async function answer(prompt: string, { options, model, workspace, print }: Qwen
   const code = await answerOnce((message) => void all.push(message), serving, prompt);
   print(`${JSON.stringify(all, null, 2)}\n`);
   return code;
-}
-
-/** The session of this folder that was last written. */
-function newest(folder: string): string | undefined {
-  const all = path.dirname(folder);
-  try {
-    return readdirSync(all)
-      .map((name) => ({ name, at: statSync(path.join(all, name)).mtimeMs }))
-      .sort((a, b) => b.at - a.at)[0]?.name;
-  } catch {
-    return undefined;
-  }
 }
 
 type Serving = Omit<QwenServerOptions, 'write'> & { readonly dialect: 'auto' | Dialect };
