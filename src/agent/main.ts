@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -16,6 +15,7 @@ import { serveWire } from './servers/kimi-wire/serve.ts';
 import { type QwenOptions, readQwenOptions, startQwen } from './servers/qwen/start.ts';
 import { lastSession, SessionStore, sessionHome } from './sessionStore.ts';
 import { NAME, VERSION } from './version.ts';
+import { isFolder } from './workspace/paths.ts';
 
 const BAD_USAGE = 2;
 
@@ -215,10 +215,6 @@ function infoText(options: Options, wireVersion: string): string {
   const info = { name: NAME, kimi_cli_version: VERSION, agent_spec_versions: ['1'], wire_protocol_version: wireVersion };
   if (options.json) return `${JSON.stringify(info)}\n`;
   return `${NAME} ${VERSION}\nWire: ${wireVersion}\n`;
-}
-
-function isFolder(dir: string): boolean {
-  return statSync(dir, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function refuse(problem: string): void {

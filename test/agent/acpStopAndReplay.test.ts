@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { methods, type SessionNotification } from '@agentclientprotocol/sdk';
-import { diffLocations, locationsOf, titleOf } from '../../src/agent/servers/acp/toolWords.ts';
+import { diffLocations, locationsOf, titleOf } from '../../src/agent/servers/acp/words.ts';
 import { temporaryFolder } from './agentProcess.ts';
 import { startService } from './fakeService.ts';
 import { say, type Terminals, withAgent } from './officialClient.ts';

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { isOnOtherServer, type Platform } from '../../base/fileName.ts';
@@ -100,4 +101,15 @@ export function codeOf(error: unknown): string | undefined {
 export async function insideOnly(workspace: Workspace, file: string): Promise<Place | undefined> {
   const place = await placeOf(workspace, file);
   return place.inside ? place : undefined;
+}
+
+export function isFolder(dir: string): boolean {
+  return statSync(dir, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** Why a client cannot have a session in this folder, with these further ones; undefined when it can. */
+export function problemOfFolders(cwd: string, others: readonly string[]): string | undefined {
+  const relative = [cwd, ...others].find((one) => !path.isAbsolute(one));
+  if (relative !== undefined) return `The folder has to be an absolute path, not "${relative}"`;
+  return isFolder(cwd) ? undefined : `${cwd} is not a folder on this machine`;
 }

@@ -1,5 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { MessageConnection } from 'vscode-jsonrpc/node';
 import { messageOf } from '../../../base/log.ts';
 import {
   type AgentEvent,
@@ -11,59 +9,10 @@ import {
 } from '../../frontend.ts';
 import type { ToolOffer } from '../../models/model.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
-import { shellArguments, shellProgram } from '../../tools/shellProgram.ts';
 import { type Outcome, Rejected, ToolFailure } from '../../tools/tool.ts';
-import type { Place } from '../../workspace/paths.ts';
-import { diskFiles, encodeText, isReadable, textFileOf } from '../../workspace/textFile.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
-import { ToolServers } from './toolServers.ts';
-import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './toolWords.ts';
-
-/** Capabilities that the client declared. */
-export interface ClientCan extends FilesCan {
-  readonly terminals: boolean;
-  readonly forms: boolean;
-  readonly compactions: boolean;
-}
-export interface SessionFacts {
-  readonly id: string;
-  /** The working directory of the session; absolute. */
-  readonly cwd: string;
-  readonly can: ClientCan;
-}
-
-/** The client, as one session talks to it. */
-export class SessionClient implements SessionFacts {
-  readonly id: string;
-  readonly cwd: string;
-  readonly can: ClientCan;
-  /** The tools of the servers it has named. */
-  readonly servers = new ToolServers();
-  readonly #connection: MessageConnection;
-
-  constructor(connection: MessageConnection, { id, cwd, can }: SessionFacts) {
-    this.#connection = connection;
-    this.id = id;
-    this.cwd = cwd;
-    this.can = can;
-  }
-
-  update(update: object): void {
-    this.#connection.sendNotification('session/update', { sessionId: this.id, update }).catch(() => undefined);
-  }
-
-  /** Rejects when the client refuses or the signal fires. */
-  ask(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
-    const asked = this.#connection.sendRequest(method, { sessionId: this.id, ...params });
-    if (!signal) return asked;
-    return new Promise((resolve, reject) => {
-      const stop = () => reject(signal.reason);
-      if (signal.aborted) return stop();
-      signal.addEventListener('abort', stop, { once: true });
-      asked.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-    });
-  }
-}
+import { clientFiles, runInClient, type SessionClient } from './client.ts';
+import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './words.ts';
 
 /** The protocol, as the loop sees it. */
 export class AcpFrontend implements Frontend {
@@ -304,118 +253,4 @@ function isCancelled(answer: unknown): boolean {
 function optionOf(answer: unknown): string | undefined {
   const { outcome } = (answer ?? {}) as { readonly outcome?: { readonly outcome?: string; readonly optionId?: string } };
   return outcome?.outcome === 'selected' ? outcome.optionId : undefined;
-}
-
-/** Which of its text files the client lends. */
-interface FilesCan {
-  readonly reads: boolean;
-  readonly writes: boolean;
-}
-
-const NOT_FOUND = -32002;
-
-/**
- * The client's text files (acp.md §10.1, §10.2): what is unsaved in its editor is read, and what is written there goes on with it. What lies
- * outside of the workspace the user has been asked about already, and the client would ask once more: that is the disk's.
- */
-function clientFiles(ask: (method: string, params: object) => Promise<unknown>, can: FilesCan): TextFiles {
-  return {
-    read: async (place, name) => {
-      if (!can.reads || !place.inside) return diskFiles.read(place, name);
-      await isReadable(place.real, name);
-      try {
-        const { content } = (await ask('fs/read_text_file', { path: place.path })) as { readonly content?: unknown };
-        if (typeof content !== 'string') throw new Error('The client answered without a text.');
-        return textFileOf(content);
-      } catch (error) {
-        if ((error as { readonly code?: unknown }).code === NOT_FOUND) return undefined;
-        throw refused(`${name} could not be read`, error);
-      }
-    },
-    write: async (place: Place, text, like) => {
-      if (!can.writes || !place.inside) return diskFiles.write(place, text, like);
-      try {
-        await ask('fs/write_text_file', { path: place.path, content: encodeText(text, { ...like, bom: false }) });
-      } catch (error) {
-        throw refused(`${place.path} was not written`, error);
-      }
-    },
-  };
-}
-
-function refused(what: string, error: unknown): ToolFailure {
-  return new ToolFailure(`${what}: ${error instanceof Error ? error.message : String(error)}`);
-}
-
-type Ask = (method: string, params: object) => Promise<unknown>;
-
-/** How long a client has to end a command that was killed, before its output is taken as it is. Milliseconds. */
-const PATIENCE_MS = 2000;
-const STOPPED: CommandEnd = { type: 'exited', code: null, signal: 'SIGTERM' };
-
-/**
- * Runs a command in the client's terminal (acp.md §10). A command that takes too long, or is not wanted any more, is killed there. The user
- * who says stop waits for nothing of it: kill and release go on behind, and so does a client that answers neither.
- */
-async function runInClient(
-  ask: Ask,
-  spec: CommandSpec,
-  onTerminal: (terminalId: string) => void,
-  onText: (text: string) => void,
-): Promise<CommandEnd> {
-  const { signal } = spec;
-  if (signal.aborted) return STOPPED;
-  const stopped = new Promise<CommandEnd>((resolve) => signal.addEventListener('abort', () => resolve(STOPPED), { once: true }));
-  return Promise.race([
-    stopped,
-    run(ask, spec, onTerminal, onText).catch((error): CommandEnd => ({ type: 'failed', message: messageOf(error) })),
-  ]);
-}
-
-async function run(
-  ask: Ask,
-  { command, cwd, seconds, signal }: CommandSpec,
-  onTerminal: (terminalId: string) => void,
-  onText: (text: string) => void,
-): Promise<CommandEnd> {
-  const { terminalId } = (await ask('terminal/create', { ...commandOf(command), cwd })) as { terminalId: string };
-  const kill = () => ask('terminal/kill', { terminalId }).catch(() => undefined);
-  // Behind the kill, but not for ever: a client may answer it only when the command has ended.
-  const killAndRelease = async () => {
-    await Promise.race([kill(), pause(PATIENCE_MS, undefined, { ref: false })]);
-    await release();
-  };
-  const release = () => ask('terminal/release', { terminalId }).catch(() => undefined);
-  const limit = new AbortController();
-  const stop = () => {
-    limit.abort();
-    void killAndRelease();
-  };
-  if (signal.aborted) {
-    stop();
-    return STOPPED;
-  }
-  onTerminal(terminalId);
-  signal.addEventListener('abort', stop, { once: true });
-  const exit = ask('terminal/wait_for_exit', { terminalId }) as Promise<{ exitCode?: number | null; signal?: string | null }>;
-  exit.catch(() => undefined);
-  const late = pause(seconds * 1000, 'late' as const, { signal: limit.signal });
-  late.catch(() => undefined);
-  try {
-    const end = await Promise.race([exit, late]);
-    if (end === 'late') await Promise.race([kill().then(() => exit), pause(PATIENCE_MS, undefined, { ref: false })]);
-    const { output } = (await ask('terminal/output', { terminalId })) as { output: string };
-    if (!signal.aborted) onText(output);
-    return end === 'late' ? { type: 'timeout' } : { type: 'exited', code: end.exitCode ?? null, signal: end.signal ?? null };
-  } finally {
-    limit.abort();
-    signal.removeEventListener('abort', stop);
-    if (!signal.aborted) void release();
-  }
-}
-
-/** A client would run a bare command line in a shell of its own; the model was told of the agent's. */
-function commandOf(command: string): { readonly command: string; readonly args: readonly string[] } {
-  const shell = shellProgram();
-  return { command: shell.file, args: shellArguments(shell, command) };
 }

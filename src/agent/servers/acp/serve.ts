@@ -1,22 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
-import path from 'node:path';
 import { type MessageConnection, ResponseError } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
-import { Emitter } from '../../../base/emitter.ts';
 import { messageOf } from '../../../base/log.ts';
-import { fenced, inOneLine } from '../../../base/promptText.ts';
 import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND } from '../../../protocols/acp/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { openRpc } from '../../../transport/jsonrpc.ts';
 import { Cancelled, Conversation, type Preferences } from '../../conversation.ts';
-import { isModelError, type Message, type Model, type UserPart } from '../../models/model.ts';
+import { isModelError, type Model } from '../../models/model.ts';
 import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
-import { problemsOf, type Shown } from '../../tools/tool.ts';
-import { NAME, VERSION } from '../../version.ts';
-import { AcpFrontend, type ClientCan, SessionClient } from './acpFrontend.ts';
-import { mcpServers } from './toolServers.ts';
-import { chunk, contentOf, diffLocations, inputOf, linkText, planOf, startedCall, textContent } from './toolWords.ts';
+import { problemsOf } from '../../tools/tool.ts';
+import { problemOfFolders } from '../../workspace/paths.ts';
+import { AcpFrontend } from './acpFrontend.ts';
+import { type ClientCan, canOf, hello, mcpServers, SessionClient } from './client.ts';
+import { block, introduction, partOf, replayed } from './words.ts';
 
 export interface AcpOptions {
   readonly channel: Channel;
@@ -34,23 +30,11 @@ interface Session {
 const folder = z.object({ cwd: z.string(), additionalDirectories: z.nullish(z.array(z.string())), mcpServers });
 const listing = z.object({ cwd: z.nullish(z.string()) });
 const named = z.object({ sessionId: z.string() });
-const marker = z.nullish(z.unknown());
-const hello = z.object({
-  protocolVersion: z.number(),
-  clientCapabilities: z.nullish(
-    z.object({
-      terminal: marker,
-      fs: z.nullish(z.object({ readTextFile: marker, writeTextFile: marker })),
-      session: z.nullish(z.object({ compaction: marker })),
-      elicitation: z.nullish(z.object({ form: marker })),
-    }),
-  ),
-});
 
 /** Serves conversations over ACP (docs/protocols/acp.md, from the other side). The client calls the server, its sessions call the client. */
 export function serveAcp({ channel, ...options }: AcpOptions): AcpServer {
   const note = (text: string) => void process.stderr.write(`parley-agent: ${text}\n`);
-  const cancelled = new Emitter<string>();
+  const sessions = new Map<string, Session>();
   const { connection } = openRpc(channel, {
     log: { trace: () => {}, info: () => {}, warn: note, error: note },
     // A notification counts before the requests behind it.
@@ -58,12 +42,11 @@ export function serveAcp({ channel, ...options }: AcpOptions): AcpServer {
       if (!('method' in message) || 'id' in message) return false;
       const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
       const cancel = method === 'session/cancel' ? named.safeParse(params) : undefined;
-      if (cancel?.success) cancelled.fire(cancel.data.sessionId);
+      if (cancel?.success) sessions.get(cancel.data.sessionId)?.conversation.cancel();
       return true;
     },
   });
-  const server = new AcpServer(connection, options);
-  cancelled.listen((id) => server.cancel(id));
+  const server = new AcpServer(connection, options, sessions);
   connection.onRequest((method, params) => server.serve(method, params));
   return server;
 }
@@ -72,15 +55,16 @@ export function serveAcp({ channel, ...options }: AcpOptions): AcpServer {
 export class AcpServer {
   readonly #connection: MessageConnection;
   readonly #options: Omit<AcpOptions, 'channel'>;
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions: Map<string, Session>;
   readonly #turns = new Set<Promise<unknown>>();
   /** Working directories of the sessions that were opened here. */
   readonly #folders = new Set<string>();
   #can: ClientCan = { terminals: false, reads: false, writes: false, forms: false, compactions: false };
 
-  constructor(connection: MessageConnection, options: Omit<AcpOptions, 'channel'>) {
+  constructor(connection: MessageConnection, options: Omit<AcpOptions, 'channel'>, sessions: Map<string, Session>) {
     this.#connection = connection;
     this.#options = options;
+    this.#sessions = sessions;
   }
 
   /** The result, or the failure as an error: both are answers. */
@@ -90,10 +74,6 @@ export class AcpServer {
     } catch (error) {
       return error instanceof ResponseError ? error : new ResponseError(INTERNAL, messageOf(error));
     }
-  }
-
-  cancel(id: string): void {
-    this.#sessions.get(id)?.conversation.cancel();
   }
 
   /** Ends the running turn; settles once it has ended. */
@@ -131,25 +111,8 @@ export class AcpServer {
   }
 
   #initialize(params: unknown): object {
-    const { clientCapabilities: caps } = read(hello, params);
-    this.#can = {
-      terminals: Boolean(caps?.terminal),
-      reads: Boolean(caps?.fs?.readTextFile),
-      writes: Boolean(caps?.fs?.writeTextFile),
-      forms: Boolean(caps?.elicitation?.form),
-      compactions: Boolean(caps?.session?.compaction),
-    };
-    return {
-      protocolVersion: 1,
-      agentInfo: { name: NAME, title: 'Parley Agent', version: VERSION },
-      agentCapabilities: {
-        loadSession: true,
-        promptCapabilities: { image: true, embeddedContext: true },
-        mcpCapabilities: { http: true, sse: true },
-        sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, fork: {}, additionalDirectories: {} },
-      },
-      authMethods: [],
-    };
+    this.#can = canOf(read(hello, params));
+    return introduction;
   }
 
   async #open(id: string, params: unknown): Promise<object> {
@@ -271,102 +234,12 @@ function modesOf(conversation: Conversation): object {
 
 /** The folder a session works in; refused in words when it cannot be one. */
 function mustBeFolder(cwd: string, others: readonly string[]): void {
-  const relative = [cwd, ...others].find((one) => !path.isAbsolute(one));
-  if (relative !== undefined) throw new ResponseError(INVALID_PARAMS, `The folder has to be an absolute path, not "${relative}"`);
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
-    throw new ResponseError(INVALID_PARAMS, `${cwd} is not a folder on this machine`);
+  const problem = problemOfFolders(cwd, others);
+  if (problem !== undefined) throw new ResponseError(INVALID_PARAMS, problem);
 }
 
 function read<S extends z.ZodMiniType>(schema: S, params: unknown): z.infer<S> {
   const parsed = schema.safeParse(params);
   if (!parsed.success) throw new ResponseError(INVALID_PARAMS, `Bad params: ${problemsOf(parsed.error)}`);
   return parsed.data;
-}
-
-/** The blocks of a prompt we said we take (acp.md §7). */
-const block = z.union([
-  z.object({ type: z.literal('text'), text: z.string() }),
-  z.object({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
-  z.object({ type: z.literal('resource_link'), uri: z.string(), name: z.string() }),
-  z.object({ type: z.literal('resource'), resource: z.object({ uri: z.string(), text: z.string() }) }),
-  z.object({ type: z.literal('resource'), resource: z.object({ uri: z.string(), blob: z.string(), mimeType: z.nullish(z.string()) }) }),
-]);
-
-/** Image types that models accept. */
-const PICTURE = /^image\/(png|jpe?g|gif|webp)$/i;
-
-/** Converts a block for the loop. Names content that a model cannot read, with type and size, so that the model knows of it. */
-function partOf(given: z.infer<typeof block>): UserPart {
-  switch (given.type) {
-    case 'text':
-      return { type: 'text', text: given.text };
-    case 'image':
-      return { type: 'image', url: `data:${given.mimeType};base64,${given.data}` };
-    case 'resource_link':
-      return { type: 'text', text: linkText(given.uri, given.name) };
-    case 'resource':
-      return resourcePart(given.resource);
-  }
-}
-
-type Resource = Extract<z.infer<typeof block>, { type: 'resource' }>['resource'];
-
-function resourcePart(resource: Resource): UserPart {
-  if ('text' in resource) return { type: 'text', text: `${inOneLine(resource.uri)}\n${fenced(resource.text)}` };
-  const { uri, blob, mimeType } = resource;
-  if (mimeType != null && PICTURE.test(mimeType)) return { type: 'image', url: `data:${mimeType};base64,${blob}` };
-  const bytes = Buffer.byteLength(blob, 'base64');
-  return {
-    type: 'text',
-    text: `[attached: ${uri}, ${mimeType ?? 'unknown type'}, ${bytes} bytes; its content is not text and not shown here]`,
-  };
-}
-
-/** A conversation as the updates that told of it (acp.md §5): calls with their input and place, edits with their diff, the user's pictures. */
-function replayed(messages: readonly Message[], cwd: string): readonly object[] {
-  const inputs = new Map<string, unknown>();
-  return messages.flatMap((message): readonly object[] => {
-    switch (message.role) {
-      case 'user':
-        return message.parts.flatMap(userChunk);
-      case 'assistant':
-        return [
-          ...(message.thought ? [chunk('agent_thought_chunk', message.thought)] : []),
-          ...(message.text ? [chunk('agent_message_chunk', message.text)] : []),
-          ...message.calls.map(({ id, name, input }) => {
-            const rawInput = inputOf(input);
-            inputs.set(id, rawInput);
-            return { sessionUpdate: 'tool_call', ...startedCall({ id, name, rawInput }, cwd) };
-          }),
-        ];
-      case 'tool': {
-        const diffs = (message.diffs ?? []).map((diff): Shown => ({ type: 'diff', ...diff }));
-        const text = [message.message, message.text].filter(Boolean).join('\n');
-        const plan = message.isError ? undefined : planIn(message.name, inputs.get(message.callId));
-        return [
-          {
-            sessionUpdate: 'tool_call_update',
-            toolCallId: message.callId,
-            status: message.isError ? 'failed' : 'completed',
-            content: diffs.length > 0 ? contentOf(diffs) : [textContent(text)],
-            ...(diffs.length > 0 ? { locations: diffLocations(diffs) } : {}),
-          },
-          ...(plan ? [plan] : []),
-        ];
-      }
-    }
-  });
-}
-
-function userChunk(part: UserPart): readonly object[] {
-  if (part.type === 'text') return [chunk('user_message_chunk', part.text)];
-  const [, mimeType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(part.url) ?? [];
-  if (part.type !== 'image' || mimeType === undefined || data === undefined) return [];
-  return [{ sessionUpdate: 'user_message_chunk', content: { type: 'image', mimeType, data } }];
-}
-
-/** The plan a call has set: its input is the plan. */
-function planIn(tool: string, input: unknown): object | undefined {
-  const { todos } = (input ?? {}) as { readonly todos?: Extract<Shown, { type: 'todo' }>['items'] };
-  return tool === 'SetTodoList' && Array.isArray(todos) ? planOf([{ type: 'todo', items: todos }]) : undefined;
 }

@@ -1,11 +1,29 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import * as z from 'zod/mini';
+import { fenced, inOneLine } from '../../../base/promptText.ts';
 import { homeFolder } from '../../../transport/environment.ts';
 import { localize } from '../../locale.ts';
+import type { Message, UserPart } from '../../models/model.ts';
 import type { Shown } from '../../tools/tool.ts';
+import { NAME, VERSION } from '../../version.ts';
 
-/** Our tools in the words of the protocol (acp.md §8). */
+/* What the agent says and is told, in the words of the protocol. */
 
+/** The answer to the handshake. */
+export const introduction = {
+  protocolVersion: 1,
+  agentInfo: { name: NAME, title: 'Parley Agent', version: VERSION },
+  agentCapabilities: {
+    loadSession: true,
+    promptCapabilities: { image: true, embeddedContext: true },
+    mcpCapabilities: { http: true, sse: true },
+    sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, fork: {}, additionalDirectories: {} },
+  },
+  authMethods: [],
+};
+
+/** Of our tools (acp.md §8). */
 const KINDS: Readonly<Record<string, string>> = {
   ReadFile: 'read',
   ListDirectory: 'read',
@@ -145,4 +163,92 @@ export function inputOf(text: string): unknown {
 
 function recordOf(input: unknown): Input {
   return typeof input === 'object' && input !== null ? (input as Input) : {};
+}
+
+/** The blocks of a prompt we said we take (acp.md §7). */
+export const block = z.union([
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
+  z.object({ type: z.literal('resource_link'), uri: z.string(), name: z.string() }),
+  z.object({ type: z.literal('resource'), resource: z.object({ uri: z.string(), text: z.string() }) }),
+  z.object({ type: z.literal('resource'), resource: z.object({ uri: z.string(), blob: z.string(), mimeType: z.nullish(z.string()) }) }),
+]);
+
+/** Image types that models accept. */
+const PICTURE = /^image\/(png|jpe?g|gif|webp)$/i;
+
+/** Converts a block for the loop. Names content that a model cannot read, with type and size, so that the model knows of it. */
+export function partOf(given: z.infer<typeof block>): UserPart {
+  switch (given.type) {
+    case 'text':
+      return { type: 'text', text: given.text };
+    case 'image':
+      return { type: 'image', url: `data:${given.mimeType};base64,${given.data}` };
+    case 'resource_link':
+      return { type: 'text', text: linkText(given.uri, given.name) };
+    case 'resource':
+      return resourcePart(given.resource);
+  }
+}
+
+type Resource = Extract<z.infer<typeof block>, { type: 'resource' }>['resource'];
+
+function resourcePart(resource: Resource): UserPart {
+  if ('text' in resource) return { type: 'text', text: `${inOneLine(resource.uri)}\n${fenced(resource.text)}` };
+  const { uri, blob, mimeType } = resource;
+  if (mimeType != null && PICTURE.test(mimeType)) return { type: 'image', url: `data:${mimeType};base64,${blob}` };
+  const bytes = Buffer.byteLength(blob, 'base64');
+  return {
+    type: 'text',
+    text: `[attached: ${uri}, ${mimeType ?? 'unknown type'}, ${bytes} bytes; its content is not text and not shown here]`,
+  };
+}
+
+/** A conversation as the updates that told of it (acp.md §5): calls with their input and place, edits with their diff, the user's pictures. */
+export function replayed(messages: readonly Message[], cwd: string): readonly object[] {
+  const inputs = new Map<string, unknown>();
+  return messages.flatMap((message): readonly object[] => {
+    switch (message.role) {
+      case 'user':
+        return message.parts.flatMap(userChunk);
+      case 'assistant':
+        return [
+          ...(message.thought ? [chunk('agent_thought_chunk', message.thought)] : []),
+          ...(message.text ? [chunk('agent_message_chunk', message.text)] : []),
+          ...message.calls.map(({ id, name, input }) => {
+            const rawInput = inputOf(input);
+            inputs.set(id, rawInput);
+            return { sessionUpdate: 'tool_call', ...startedCall({ id, name, rawInput }, cwd) };
+          }),
+        ];
+      case 'tool': {
+        const diffs = (message.diffs ?? []).map((diff): Shown => ({ type: 'diff', ...diff }));
+        const text = [message.message, message.text].filter(Boolean).join('\n');
+        const plan = message.isError ? undefined : planIn(message.name, inputs.get(message.callId));
+        return [
+          {
+            sessionUpdate: 'tool_call_update',
+            toolCallId: message.callId,
+            status: message.isError ? 'failed' : 'completed',
+            content: diffs.length > 0 ? contentOf(diffs) : [textContent(text)],
+            ...(diffs.length > 0 ? { locations: diffLocations(diffs) } : {}),
+          },
+          ...(plan ? [plan] : []),
+        ];
+      }
+    }
+  });
+}
+
+function userChunk(part: UserPart): readonly object[] {
+  if (part.type === 'text') return [chunk('user_message_chunk', part.text)];
+  const [, mimeType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(part.url) ?? [];
+  if (part.type !== 'image' || mimeType === undefined || data === undefined) return [];
+  return [{ sessionUpdate: 'user_message_chunk', content: { type: 'image', mimeType, data } }];
+}
+
+/** The plan a call has set: its input is the plan. */
+function planIn(tool: string, input: unknown): object | undefined {
+  const { todos } = (input ?? {}) as { readonly todos?: Extract<Shown, { type: 'todo' }>['items'] };
+  return tool === 'SetTodoList' && Array.isArray(todos) ? planOf([{ type: 'todo', items: todos }]) : undefined;
 }
