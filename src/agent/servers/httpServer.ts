@@ -105,7 +105,7 @@ function preflight(response: ServerResponse, more: readonly string[]): void {
 }
 
 /** The body of a request as text. Rejects with a refusal when it is too large. */
-export async function bodyText(request: IncomingMessage): Promise<string> {
+async function bodyText(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

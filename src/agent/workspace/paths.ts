@@ -113,3 +113,13 @@ export function problemOfFolders(cwd: string, others: readonly string[]): string
   if (relative !== undefined) return `The folder has to be an absolute path, not "${relative}"`;
   return isFolder(cwd) ? undefined : `${cwd} is not a folder on this machine`;
 }
+
+/** The workspace a client chooses: one folder within the roots; by default all of them. Throws a sentence for the client. */
+export async function workspaceIn(started: Workspace, given: unknown): Promise<Workspace> {
+  if (typeof given !== 'string' || given === '') return started;
+  if (!path.isAbsolute(given)) throw new Error(`The workspace path ${given} is not absolute.`);
+  const { path: cwd, real, inside } = await placeOf(started, given);
+  if (!inside) throw new Error(`The workspace path ${cwd} is outside the folders this agent was started for: ${started.roots.join(', ')}`);
+  if (!isFolder(real)) throw new Error(`The workspace path ${cwd} is no folder.`);
+  return { cwd, roots: [cwd] };
+}

@@ -9,9 +9,9 @@ import { Permissions } from '../../permissions.ts';
 import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { filePatch } from '../filePatch.ts';
-import type { Decision } from './decision.ts';
 import type { Task } from './tasks.ts';
 import { offersOf, type ServedTool, type ToolServer } from './toolServer.ts';
+import type { Decision } from './wire.ts';
 import { isRecord, type Json, type Part, type State } from './wire.ts';
 
 interface RunningTurn {

@@ -1,23 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isAbsolute } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import * as z from 'zod/mini';
-import { parseJson } from '../../../base/json.ts';
 import { messageOf } from '../../../base/log.ts';
 import { COMMAND_CONTEXT, EXTENSION, LENGTHS } from '../../../protocols/a2a/schema.ts';
-import { type Command, type Commands, commandsOf } from '../../commands.ts';
+import { type Commands, commandsOf } from '../../commands.ts';
 import { findSkills, skillCommands } from '../../instructions.ts';
 import type { Model } from '../../models/model.ts';
 import { NAME, VERSION } from '../../version.ts';
-import { placeOf, type Workspace } from '../../workspace/paths.ts';
-import { bodyText, HttpError, listenHttp, sendJson } from '../httpServer.ts';
-import { type Decision, decisionsIn, shortened } from './decision.ts';
+import { type Workspace, workspaceIn } from '../../workspace/paths.ts';
+import { bodyJson, HttpError, listenHttp, sendJson } from '../httpServer.ts';
 import { Run, type RunOptions } from './run.ts';
-import { type Task, Tasks } from './tasks.ts';
-import { type ToolServer, type ToolServerAddress, toolServer } from './toolServer.ts';
+import { Notifications, type Task, Tasks } from './tasks.ts';
+import { serversIn, type ToolServer, type ToolServerAddress, toolServer } from './toolServer.ts';
 import {
+  commandIn,
+  commandTree,
+  type Decision,
+  decisionsIn,
   errorOn,
   extensionRequired,
   historyLengthIn,
@@ -31,12 +30,12 @@ import {
   notCancelable,
   type Operation,
   operationOf,
-  type PushConfig,
   pushConfigOn,
   pushInMessage,
   pushInParams,
   RpcError,
-  type StatusUpdate,
+  shortened,
+  startedAs,
   stateOn,
   taskIsOver,
   taskNotFound,
@@ -89,13 +88,16 @@ export async function serveA2a({ port, token, origins = [], ...options }: ServeO
 }
 
 async function answerRpc(a2a: A2aServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (!(request.headers['content-type'] ?? '').startsWith('application/json'))
-    throw new HttpError(415, 'The body must be application/json.');
-  const body = parse(await bodyText(request));
   let version: Version = '0.3';
   let id: unknown = null;
   const deny = (status: number, error: unknown) => sendJson(response, status, { jsonrpc: '2.0', id, error: errorOn(version, error) });
-  if (body === undefined) return deny(400, new RpcError(-32700, 'PARSE_ERROR', 'The body is not JSON.'));
+  let body: unknown;
+  try {
+    body = await bodyJson(request);
+  } catch (error) {
+    if (error instanceof HttpError && error.status === 400) return deny(400, new RpcError(-32700, 'PARSE_ERROR', error.message));
+    throw error;
+  }
   let reply: Reply;
   try {
     const asked = requestIn(body);
@@ -151,15 +153,6 @@ function callerOf(request: IncomingMessage, version: Version): Caller {
 }
 function headerOf(request: IncomingMessage, name: string): string {
   return (request.headers[name] ?? '').toString();
-}
-
-/** undefined for text that is no JSON. */
-function parse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The agent card of parley-agent, for clients of 0.3 and of 1.0: each reads the members of its version. */
@@ -501,53 +494,6 @@ function untilFinal(task: Task, listener: Parameters<Task['follow']>[0]): Promis
   });
 }
 
-/** Slash commands as the extension has them (docs/protocols/a2a.md §13). */
-
-const text = z.nullish(z.string());
-const command = z.object({
-  command_path: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
-  args: text,
-  contextId: z.nullish(z.string().check(z.maxLength(LENGTHS.id))),
-  metadata: z.nullish(z.record(z.string(), z.unknown())),
-});
-
-/** The params of `command/execute`, in either style of names. */
-function commandIn(params: Json): z.infer<typeof command> {
-  const { commandPath, ...rest } = params;
-  const parsed = command.safeParse({ command_path: commandPath, ...rest });
-  if (!parsed.success) throw invalidParams('command_path has to be a list of names, args a text.');
-  return parsed.data;
-}
-
-/** `skill:tidy` is the command `tidy` below `skill`, which is none by itself. */
-function commandTree(all: readonly Command[]): readonly Json[] {
-  const groups = new Map<string, Json[]>();
-  const top: Json[] = [];
-  for (const { name, description, args = [] } of all) {
-    const [group, ...rest] = name.split(':');
-    const own = {
-      description,
-      arguments: args.map((one) => ({ name: one.name, description: one.description, is_required: one.isRequired === true })),
-      sub_commands: [],
-    };
-    if (group === undefined || rest.length === 0) {
-      top.push({ name, ...own });
-      continue;
-    }
-    const below = groups.get(group) ?? [];
-    if (below.length === 0) top.push({ name: group, description: '', arguments: [], sub_commands: below });
-    groups.set(group, below);
-    below.push({ name: rest.join(':'), ...own });
-  }
-  return top;
-}
-
-/** The extension's state of a command that was just started. */
-function startedAs(waitsFor: 'shell' | 'action' | undefined): string {
-  if (waitsFor === undefined) return 'STARTED';
-  return waitsFor === 'shell' ? 'AWAITING_SHELL_CONFIRMATION' : 'AWAITING_ACTION_CONFIRMATION';
-}
-
 /** Settings in the first message of a conversation (AgentSettings, docs/protocols/a2a.md §6). */
 interface Settings {
   readonly workspace: Workspace;
@@ -555,141 +501,9 @@ interface Settings {
   readonly servers: readonly ToolServerAddress[];
 }
 
-const MOST_SERVERS = 20;
-const server = z.object({
-  url: z.optional(z.string()),
-  httpUrl: z.optional(z.string()),
-  headers: z.optional(z.record(z.string(), z.string())),
-});
-
 /** Throws a sentence for the client. */
 async function settingsOf(started: Workspace, metadata: Json | undefined): Promise<Settings> {
   const given = metadata?.[EXTENSION];
   const { workspace_path, workspacePath = workspace_path, mcp_servers, mcpServers = mcp_servers } = isRecord(given) ? given : {};
-  return { workspace: await workspaceOf(started, workspacePath), servers: serversIn(mcpServers) };
-}
-
-/** The folder must lie within the agent's own roots; by default all of them. */
-async function workspaceOf(started: Workspace, given: unknown): Promise<Workspace> {
-  if (typeof given !== 'string' || given === '') return started;
-  if (!isAbsolute(given)) throw new Error(`The workspace path ${given} is not absolute.`);
-  const { path, real, inside } = await placeOf(started, given);
-  if (!inside) throw new Error(`The workspace path ${path} is outside the folders this agent was started for: ${started.roots.join(', ')}`);
-  if (!statSync(real, { throwIfNoEntry: false })?.isDirectory()) throw new Error(`The workspace path ${path} is no folder.`);
-  return { cwd: path, roots: [path] };
-}
-
-/** By name; only those that speak HTTP. */
-function serversIn(given: unknown): readonly ToolServerAddress[] {
-  if (!isRecord(given)) return [];
-  return Object.entries(given)
-    .slice(0, MOST_SERVERS)
-    .map(([name, value]) => {
-      const { url, httpUrl = url, headers } = server.safeParse(value).data ?? {};
-      if (httpUrl === undefined || !/^https?:/.test(httpUrl) || !URL.canParse(httpUrl) || !/^[\w.-]{1,64}$/.test(name)) {
-        throw new Error(`The MCP server ${name} needs a name of letters and an HTTP address.`);
-      }
-      return { name, url: httpUrl, ...(headers ? { headers } : {}) };
-    });
-}
-
-/** Milliseconds a place has to take one. */
-const WITHIN = 5000;
-
-/** Places of one task; the oldest is dropped. */
-const MOST_PLACES = 10;
-/** Characters of updates of one task that wait to be sent; the oldest are dropped. */
-const MOST_WAITING = 4 * 1024 * 1024;
-
-interface Place {
-  readonly config: PushConfig;
-  readonly version: Version;
-}
-
-/** Sends task updates to the addresses that clients named, in order. Ignores addresses that do not answer. */
-class Notifications {
-  readonly #places = new Map<string, Map<string, Place>>();
-  /** Of tasks whose updates are being sent: those that wait. */
-  readonly #waiting = new Map<string, Update[]>();
-
-  /** The first place of a task begins to listen. */
-  set(task: Task, config: PushConfig, version: Version): void {
-    const known = this.#places.get(task.id);
-    if (known) {
-      known.delete(config.id);
-      known.set(config.id, { config, version });
-      const [oldest] = known.keys();
-      if (known.size > MOST_PLACES && oldest !== undefined) known.delete(oldest);
-      return;
-    }
-    this.#places.set(task.id, new Map([[config.id, { config, version }]]));
-    task.observe((update) => this.#tell(task, update));
-  }
-  /** Tells of a task that was just made. */
-  announce(task: Task): void {
-    this.#tell(task, undefined);
-  }
-  list(taskId: string): readonly PushConfig[] {
-    return [...(this.#places.get(taskId)?.values() ?? [])].map(({ config }) => config);
-  }
-  delete(taskId: string, id: string): void {
-    this.#places.get(taskId)?.delete(id);
-  }
-
-  forget(taskId: string): void {
-    this.#places.delete(taskId);
-  }
-
-  #tell(task: Task, update: StatusUpdate | undefined): void {
-    const places = [...(this.#places.get(task.id)?.values() ?? [])];
-    if (places.length === 0) return;
-    const bodies = places.map((place) => ({ place, body: JSON.stringify(bodyOf(place.version, task, update)) }));
-    const one: Update = { bodies, length: bodies.reduce((sum, { body }) => sum + body.length, 0) };
-    const waiting = this.#waiting.get(task.id);
-    if (waiting) return wait(waiting, one);
-    this.#waiting.set(task.id, [one]);
-    void this.#send(task.id);
-  }
-
-  async #send(taskId: string): Promise<void> {
-    const waiting = this.#waiting.get(taskId) ?? [];
-    for (let next = waiting.shift(); next; next = waiting.shift())
-      await Promise.all(next.bodies.map(({ place, body }) => post(place, body)));
-    this.#waiting.delete(taskId);
-  }
-}
-
-/** One update, as each receiver gets it. */
-interface Update {
-  readonly bodies: readonly { readonly place: Place; readonly body: string }[];
-  /** UTF-16 units of all bodies. */
-  readonly length: number;
-}
-
-function wait(waiting: Update[], one: Update): void {
-  waiting.push(one);
-  let length = waiting.reduce((sum, update) => sum + update.length, 0);
-  while (length > MOST_WAITING && waiting.length > 1) length -= waiting.shift()?.length ?? 0;
-}
-
-/** 0.3 sends the task as it stands for whatever happens, 1.0 what happened. */
-function bodyOf(version: Version, task: Task, update: StatusUpdate | undefined): object {
-  return version === '0.3' || !update ? wrappedTaskOn(version, task.record(0)) : updateOn(version, update);
-}
-
-async function post({ config, version }: Place, body: string): Promise<void> {
-  const { url, token, authentication } = config;
-  const headers = {
-    'content-type': version === '1.0' ? 'application/a2a+json' : 'application/json',
-    ...(version === '1.0' && authentication
-      ? { authorization: `${authentication.scheme} ${authentication.credentials}` }
-      : token === undefined
-        ? {}
-        : { 'x-a2a-notification-token': token }),
-  };
-  // A place on this machine must not lead elsewhere.
-  await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal: AbortSignal.timeout(WITHIN) }).then(
-    (answer) => answer.body?.cancel(),
-    () => {},
-  );
+  return { workspace: await workspaceIn(started, workspacePath), servers: serversIn(mcpServers) };
 }

@@ -6,6 +6,7 @@ import type { ToolOffer } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import { done, failed, type Outcome, problemOfSchema } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
+import { isRecord } from './wire.ts';
 
 /** An MCP server: the editor that started this agent, or one that a client named. */
 export interface ToolServer {
@@ -159,4 +160,25 @@ function eventsIn(text: string): readonly string[] {
   reader.push(Buffer.from(text));
   reader.end();
   return found;
+}
+
+const MOST_SERVERS = 20;
+const server = z.object({
+  url: z.optional(z.string()),
+  httpUrl: z.optional(z.string()),
+  headers: z.optional(z.record(z.string(), z.string())),
+});
+
+/** By name; only those that speak HTTP. */
+export function serversIn(given: unknown): readonly ToolServerAddress[] {
+  if (!isRecord(given)) return [];
+  return Object.entries(given)
+    .slice(0, MOST_SERVERS)
+    .map(([name, value]) => {
+      const { url, httpUrl = url, headers } = server.safeParse(value).data ?? {};
+      if (httpUrl === undefined || !/^https?:/.test(httpUrl) || !URL.canParse(httpUrl) || !/^[\w.-]{1,64}$/.test(name)) {
+        throw new Error(`The MCP server ${name} needs a name of letters and an HTTP address.`);
+      }
+      return { name, url: httpUrl, ...(headers ? { headers } : {}) };
+    });
 }

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import * as z from 'zod/mini';
 import { LENGTHS, message as messageSchema } from '../../../protocols/a2a/schema.ts';
+import type { Command } from '../../commands.ts';
+import type { ApprovalAnswer } from '../../frontend.ts';
 
 /*
  * A2A as this server writes and reads it, in version 0.3 and 1.0 (docs/protocols/a2a.md §4). The rest of the server knows one kind of objects; what
@@ -251,4 +254,120 @@ function isOnThisMachine(url: unknown): url is string {
   if (typeof url !== 'string' || !URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
   return /^https?:$/.test(protocol) && /^(127\.0\.0\.1|localhost|\[::1\])$/.test(hostname);
+}
+
+// --- decisions
+
+/** The options of every approval. */
+const OPTION_IDS = ['proceed_once', 'proceed_always', 'cancel'] as const;
+
+/** A user's answer to the approval of the call of that id. */
+export interface Decision {
+  readonly id: string;
+  readonly answer: ApprovalAnswer;
+}
+
+/**
+ * The decisions in the parts of a message; none in most (docs/protocols/a2a.md §6). Throws invalidParams for one that names no call, an option that
+ * was not offered, or contradicts another: none of the message then counts.
+ */
+export function decisionsIn(parts: readonly Part[]): readonly Decision[] {
+  const found = new Map<string, ApprovalAnswer>();
+  for (const part of parts) {
+    if (!('data' in part)) continue;
+    const options = [part.data.selected_option_id, part.data.selectedOptionId].filter((option) => option != null);
+    const ids = [part.data.tool_call_id, part.data.toolCallId].filter((id) => id != null);
+    if (options.length === 0 && ids.length === 0) continue;
+    const id = agreed(...ids);
+    if (typeof id !== 'string') throw invalidParams('A decision has to name one call in tool_call_id.');
+    const answer = answerIn(part.data, agreed(...options), id);
+    const before = found.get(id);
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(answer))
+      throw invalidParams(`The message decides twice about the call ${shortened(id)}.`);
+    found.set(id, answer);
+  }
+  return [...found].map(([id, answer]) => ({ id, answer }));
+}
+
+/** An id as errors repeat it. */
+export function shortened(id: string): string {
+  return id.length <= 100 ? id : `${id.slice(0, 100)}…`;
+}
+
+/** The one value that is there, in whatever style of names; undefined when there are two. */
+function agreed<T>(...values: readonly T[]): T | undefined {
+  const given = new Set(values.filter((value) => value !== undefined && value !== null));
+  return given.size === 1 ? [...given][0] : undefined;
+}
+
+function answerIn(data: Json, option: unknown, id: string): ApprovalAnswer {
+  if (!OPTION_IDS.some((offered) => offered === option))
+    throw invalidParams(`The decision about the call ${shortened(id)} has to select one of its options: ${OPTION_IDS.join(', ')}.`);
+  if (option === 'cancel') return { allow: false };
+  const edited = editedIn(data);
+  // A user who changed the proposal has not approved the original.
+  if (edited === unreadable) return { allow: false, feedback: 'The user changed the proposed text, but the change could not be read.' };
+  return { allow: true, forSession: option === 'proceed_always', ...(edited === undefined ? {} : { edited }) };
+}
+
+const unreadable = Symbol('unreadable');
+
+/** Reads the user's text of the file: the oneof has no name in ProtoJSON, but some writers wrap it in its name. */
+function editedIn(data: Json): string | undefined | typeof unreadable {
+  const wrapper = data.modified_details ?? data.modifiedDetails ?? undefined;
+  const inside = isRecord(wrapper) && Object.keys(wrapper).length > 0 ? wrapper : undefined;
+  const files = [data.file_details, data.fileDetails, inside?.file_details, inside?.fileDetails].filter(
+    (file) => file !== undefined && file !== null,
+  );
+  if (inside && (files.length === 0 || 'new_content' in inside || 'newContent' in inside)) files.push(inside);
+  if (files.length === 0) return wrapper === undefined || isRecord(wrapper) ? undefined : unreadable;
+  const edited = agreed(...files.flatMap((file) => (isRecord(file) ? [file.new_content, file.newContent] : [])));
+  return typeof edited === 'string' ? edited : unreadable;
+}
+
+// --- slash commands, as the extension has them (docs/protocols/a2a.md §13)
+
+const text = z.nullish(z.string());
+const command = z.object({
+  command_path: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
+  args: text,
+  contextId: z.nullish(z.string().check(z.maxLength(LENGTHS.id))),
+  metadata: z.nullish(z.record(z.string(), z.unknown())),
+});
+
+/** The params of `command/execute`, in either style of names. */
+export function commandIn(params: Json): z.infer<typeof command> {
+  const { commandPath, ...rest } = params;
+  const parsed = command.safeParse({ command_path: commandPath, ...rest });
+  if (!parsed.success) throw invalidParams('command_path has to be a list of names, args a text.');
+  return parsed.data;
+}
+
+/** `skill:tidy` is the command `tidy` below `skill`, which is none by itself. */
+export function commandTree(all: readonly Command[]): readonly Json[] {
+  const groups = new Map<string, Json[]>();
+  const top: Json[] = [];
+  for (const { name, description, args = [] } of all) {
+    const [group, ...rest] = name.split(':');
+    const own = {
+      description,
+      arguments: args.map((one) => ({ name: one.name, description: one.description, is_required: one.isRequired === true })),
+      sub_commands: [],
+    };
+    if (group === undefined || rest.length === 0) {
+      top.push({ name, ...own });
+      continue;
+    }
+    const below = groups.get(group) ?? [];
+    if (below.length === 0) top.push({ name: group, description: '', arguments: [], sub_commands: below });
+    groups.set(group, below);
+    below.push({ name: rest.join(':'), ...own });
+  }
+  return top;
+}
+
+/** The extension's state of a command that was just started. */
+export function startedAs(waitsFor: 'shell' | 'action' | undefined): string {
+  if (waitsFor === undefined) return 'STARTED';
+  return waitsFor === 'shell' ? 'AWAITING_SHELL_CONFIRMATION' : 'AWAITING_ACTION_CONFIRMATION';
 }
