@@ -6,11 +6,11 @@ import { SseReader } from '../../transport/sse.ts';
 import type { Adapter, AdapterContext, Launch, Protocol } from '../adapter.ts';
 import { drive } from '../driver.ts';
 import { parseOrUndefined } from './codec.ts';
-import { LONGEST_ANSWER } from './discover.ts';
 import { codeOf, kindOf, type Way } from './http.ts';
 import { AgentLink } from './link.ts';
 import { a2aMachine } from './machine.ts';
 import type { ReachedAgent } from './reached.ts';
+import { LONGEST_ANSWER } from './reached.ts';
 import { answer as rpcAnswer } from './schema.ts';
 import { type A2aState, newA2a, TIMING, type Timing } from './state.ts';
 

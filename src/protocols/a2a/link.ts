@@ -1,21 +1,17 @@
-import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { AskId, Notice, Remedy } from '../../session/model.ts';
-import { HttpFailure } from '../../transport/httpFailure.ts';
+import type { AskId, Remedy } from '../../session/model.ts';
 import { type Link, LinkError, type LinkEvents } from '../../transport/link.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
 import { isLoopback, notEncrypted, PlainText } from '../plainText.ts';
 import { type Peer, UnfitAgent } from './card.ts';
-import { parseOrUndefined } from './codec.ts';
 import { Credentials } from './credentials.ts';
-import { findCommands, LONGEST_ANSWER, readPeer } from './discover.ts';
-import { codeOf, kindOf, Rpc, StatusError } from './http.ts';
-import { CallFiles, type ReachedAgent } from './reached.ts';
+import { codeOf, kindOf, Rpc } from './http.ts';
+import { CallFiles, findCommands, noticesOf, postTo, type ReachedAgent, readPeer } from './reached.ts';
 import { isRecord } from './schema.ts';
 import { AgentProgram, harmlessTools } from './server.ts';
-import { type Agent, installGit, type Timing } from './state.ts';
+import type { Agent, Timing } from './state.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
 export interface LinkSetup {
@@ -94,10 +90,8 @@ export class AgentLink implements Link {
       case 'fresh tasks/get':
         return agent.rpc.call('tasks/get', params, { over: 'fresh', signal });
       case 'POST /tasks':
-      case 'POST /executeCommand': {
-        const answer = await agent.rpc.fetch('POST', `${agent.origin}${method.slice('POST '.length)}`, { body: params });
-        return parseOrUndefined(await answer.text(LONGEST_ANSWER));
-      }
+      case 'POST /executeCommand':
+        return postTo(agent, method.slice('POST '.length), params);
       case 'changeVersion':
         return this.#changeVersion(agent);
       case 'registerPush': {
@@ -116,11 +110,11 @@ export class AgentLink implements Link {
 
   #failure(error: unknown): LinkError {
     const code = codeOf(error);
-    const isSettings =
-      error instanceof UnfitAgent || error instanceof StatusError || (error instanceof HttpFailure && error.kind === 'header');
+    const kind = kindOf(error);
+    const isSettings = error instanceof UnfitAgent || kind === 'status' || kind === 'header';
     const next: readonly Remedy[] = isSettings ? ['restart', 'openSettings'] : ['restart', 'showLog'];
     const detail = this.#program?.tail;
-    const data = { kind: kindOf(error), next, ...(detail ? { detail } : {}) };
+    const data = { kind, next, ...(detail ? { detail } : {}) };
     return new LinkError({ kind: code.code === undefined ? 'lost' : 'refused', message: messageOf(error), ...code, data });
   }
 
@@ -160,7 +154,7 @@ export class AgentLink implements Link {
     return {
       peer,
       commands: commands ?? null,
-      notices: this.#noticesOf(peer),
+      notices: noticesOf(peer, this.#program),
       push: webhook !== undefined,
       harmless: [...harmlessTools(scene, this.#program?.tools)],
       folder: folder ? { path: folder.path, on: folder.on } : null,
@@ -180,22 +174,6 @@ export class AgentLink implements Link {
       this.#events.closed({ reason, stderr, data: { next } });
     });
     return program.address;
-  }
-
-  /** Notices about the agent for the user, one entry each. */
-  #noticesOf(peer: Peer): readonly Notice[] {
-    const notices: Notice[] = [];
-    const { onLoopback = true, hasGit = true } = this.#program ?? {};
-    if (!onLoopback) notices.push({ level: 'warn', text: t('Other computers may reach this agent: it could not be held to this one.') });
-    for (const text of peer.remarks) notices.push({ level: 'warn', text });
-    if (peer.dialect === 'plain') {
-      notices.push({ level: 'info', text: t('{0} is a plain A2A agent: its tools, approvals and diffs are not shown.', peer.name) });
-    }
-    const isNewer = Object.keys(peer.schemes).length > 0;
-    if (!hasGit && peer.dialect === 'gemini' && !isNewer) {
-      notices.push({ level: 'warn', text: installGit() });
-    }
-    return notices;
   }
 
   get #extensions(): readonly string[] {

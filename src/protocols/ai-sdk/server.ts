@@ -5,7 +5,7 @@ import { type Log, messageOf } from '../../base/log.ts';
 import type { Remedy, ToolCall } from '../../session/model.ts';
 import { HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
-import { HttpFailure } from '../../transport/httpFailure.ts';
+import { HttpFailure } from '../../transport/httpAnswer.ts';
 import type { LinkEvents, OpenLink } from '../../transport/link.ts';
 import { SseReader } from '../../transport/sse.ts';
 import type { AdapterContext, Launch, LaunchOptions } from '../adapter.ts';
