@@ -1,20 +1,16 @@
 import type { Intent } from '../../session/intents.ts';
-import type { Channel } from '../../transport/channel.ts';
 import { linesLink } from '../../transport/lines.ts';
 import type { Link, LinkEvents } from '../../transport/link.ts';
-import { type ProcessOptions, type ProcessSpec, processChannel } from '../../transport/process.ts';
+import { processChannel } from '../../transport/process.ts';
 import type { Adapter, AdapterContext, Hint, Past, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
-import { readText } from '../fileNow.ts';
-import type { Files } from '../ports.ts';
 import { runTool } from '../runTool.ts';
 import { anyErrorLine, hintCancel, hintRequest, type Line, promptName, readRequest } from './codec.ts';
 import { copyIn, copyKey, readTalkOptions } from './launch.ts';
 import { qwenMachine, TOO_LONG } from './machine.ts';
-import type { MessageBefore } from './message.ts';
 import { refusalOf } from './messageCodec.ts';
 import { PEERS, productOf } from './quirks.ts';
-import { conversationIn, directly, messageBefore, type ProcessLaunch, pastConversations, recordFolder } from './record.ts';
+import { directly, type FileArgs, fileAnswer, type ProcessLaunch, pastConversations, recordFolder } from './record.ts';
 import { resultHint } from './schema.ts';
 import { newQwenState, type QwenState } from './state.ts';
 
@@ -34,13 +30,7 @@ const LINE_LIMIT = 64 * 1024 * 1024;
 const PATIENCE = { end: 3_000, term: 5_000 };
 
 /** Starts a process; another one in tests. */
-type Connect = (spec: ProcessSpec, options: ProcessOptions) => Channel;
-/** The file requests of the machine. */
-type FileArgs =
-  | { readonly do: 'read'; readonly path: string }
-  | { readonly do: 'write'; readonly path: string; readonly text: string; readonly from: string | null; readonly real?: string }
-  | { readonly do: 'record'; readonly key: string }
-  | ({ readonly do: 'before'; readonly key: string } & Pick<MessageBefore, 'turnId' | 'prompt'>);
+type Connect = typeof processChannel;
 
 /** The machine behind the interface of all protocols: its process, files and tools, and queries that change nothing. */
 export class QwenAdapter implements Adapter {
@@ -131,27 +121,6 @@ export class QwenAdapter implements Adapter {
   dispose(): void {
     this.#driver.feed({ on: 'leave' });
   }
-}
-
-/** Carries out a file request of the machine; `folder` is where the agent keeps its conversations, if it does. */
-async function fileAnswer(args: FileArgs, files: Files, roots: readonly string[], folder: string | undefined): Promise<unknown> {
-  switch (args.do) {
-    case 'read':
-      return readText(files, args.path, roots);
-    case 'write':
-      return files.write(args.path, args.text, args.from ?? undefined, args.real);
-    case 'record':
-      return folder === undefined ? [] : conversationIn(folder, recordOf(args.key));
-    case 'before': {
-      const found = folder === undefined ? null : await messageBefore(folder, recordOf(args.key), args.turnId);
-      return { turnId: args.turnId, prompt: args.prompt, found };
-    }
-  }
-}
-
-/** The conversation to read: a copy that is yet to be made is that of its original. */
-function recordOf(key: string): string {
-  return copyIn(key) ?? key;
 }
 
 /** Milliseconds an answer is listened for; what we know ourselves is shown meanwhile. */

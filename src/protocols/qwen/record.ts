@@ -5,9 +5,13 @@ import { homeFolder } from '../../transport/environment.ts';
 import { Lines } from '../../transport/lines.ts';
 import { variableOf } from '../../transport/programFile.ts';
 import type { Launch, Past } from '../adapter.ts';
+import { readText } from '../fileNow.ts';
+import type { Files } from '../ports.ts';
+import { copyIn } from './launch.ts';
+import type { MessageBefore } from './message.ts';
 import { type Entry, entryIn } from './messageCodec.ts';
 
-/* Reads from this machine: the program to run, and the conversations that the agent keeps in its own files. */
+/* What is read from this machine: the program to run, the conversations that the agent keeps in its own files, and the files of the workspace. */
 
 export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
@@ -214,4 +218,32 @@ export async function messageBefore(folder: string, key: string, turnId: string)
   const entries = await conversationIn(folder, key);
   const at = entries.findIndex((entry) => entry.id === turnId);
   return at < 0 ? null : { upTo: entries[at - 1]?.id ?? null };
+}
+
+/** The file requests of the machine. */
+export type FileArgs =
+  | { readonly do: 'read'; readonly path: string }
+  | { readonly do: 'write'; readonly path: string; readonly text: string; readonly from: string | null; readonly real?: string }
+  | { readonly do: 'record'; readonly key: string }
+  | ({ readonly do: 'before'; readonly key: string } & Pick<MessageBefore, 'turnId' | 'prompt'>);
+
+/** Carries out a file request of the machine; `folder` is where the agent keeps its conversations, if it does. */
+export async function fileAnswer(args: FileArgs, files: Files, roots: readonly string[], folder: string | undefined): Promise<unknown> {
+  switch (args.do) {
+    case 'read':
+      return readText(files, args.path, roots);
+    case 'write':
+      return files.write(args.path, args.text, args.from ?? undefined, args.real);
+    case 'record':
+      return folder === undefined ? [] : conversationIn(folder, recordOf(args.key));
+    case 'before': {
+      const found = folder === undefined ? null : await messageBefore(folder, recordOf(args.key), args.turnId);
+      return { turnId: args.turnId, prompt: args.prompt, found };
+    }
+  }
+}
+
+/** The conversation to read: a copy that is yet to be made is that of its original. */
+function recordOf(key: string): string {
+  return copyIn(key) ?? key;
 }
