@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { commandLine } from '../../src/agent/tools/shell.ts';
 import { messageIn } from '../../src/editor/commitMessage.ts';
-import { cmdArgument } from '../../src/protocols/acp/terminals.ts';
+import { cmdArgument } from '../../src/protocols/acp/ports.ts';
 import { namesAnother } from '../../src/protocols/commandInput.ts';
 import { entryIn, resultEvents } from '../../src/protocols/qwen/messageCodec.ts';
 import { answersIn } from '../../src/session/approvalAnswers.ts';

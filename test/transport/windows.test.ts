@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
-import { cmdArgument } from '../../src/protocols/acp/terminals.ts';
+import { cmdArgument } from '../../src/protocols/acp/ports.ts';
 import { homeFolder, utf8Variables } from '../../src/transport/environment.ts';
 import { mergeEnvironment, processChannel } from '../../src/transport/process.ts';
 import { commandOf, endingsOf, foldersOf, isProgramFile, lineInUtf8, programOf, workingFolder } from '../../src/transport/programFile.ts';

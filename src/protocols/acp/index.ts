@@ -1,24 +1,18 @@
 import * as z from 'zod/mini';
 import { t, unreadable } from '../../base/l10n.ts';
-import { messageOf } from '../../base/log.ts';
-import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import { LinkError } from '../../transport/link.ts';
 import { processChannel } from '../../transport/process.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
-import type { Adapter, AdapterContext, Launch, Past, Protocol } from '../adapter.ts';
+import type { Adapter, AdapterContext, Past, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
-import { type OfferedTools, offerTools } from '../offeredTools.ts';
 import { isSameFile } from '../paths.ts';
-import type { Exit } from '../ports.ts';
 import { type Codec, faultOf, textPath } from './codec.ts';
-import { type FileArgs, FilePort } from './files.ts';
-import type { LinkFacts } from './forms.ts';
 import { acpMachine } from './machine.ts';
+import { AgentSecrets, type ProcessLaunch, portsOf } from './ports.ts';
 import { NOT_FOUND, sessionAnswer, sessionList } from './schema.ts';
 import { variablesIn } from './signIn.ts';
 import { type AcpSetup, type AcpState, codecOf, foldersOf, LIMITS, newAcp } from './state.ts';
-import { type TerminalArgs, TerminalPort } from './terminals.ts';
 
 /** Agents that speak the Agent Client Protocol over their standard input and output. */
 export const acp: Protocol = {
@@ -29,8 +23,6 @@ export const acp: Protocol = {
     return new AcpAdapter(launch, scene);
   },
 };
-
-type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
 /** How long a process may take to end by itself, and after SIGTERM. Milliseconds. */
 const PATIENCE = { end: 1500, term: 2000 };
@@ -45,16 +37,12 @@ class AcpAdapter implements Adapter {
   readonly #waiting = new Set<() => void>();
 
   constructor(launch: ProcessLaunch, context: AdapterContext) {
-    const emit = (event: SessionEvent) => {
+    const emit: AdapterContext['emit'] = (event) => {
       context.emit(event);
       if (event.type !== 'link.ready' && event.type !== 'link.closed') return;
       for (const wake of this.#waiting) wake();
     };
-    const { ports } = context;
     const secrets = new AgentSecrets(launch, context);
-    const files = new FilePort(ports.files);
-    const terminals = new TerminalPort(ports.terminals, emit);
-    const tools = new ToolServer(context);
     this.#secrets = secrets;
     this.#driver = drive(acpMachine, newAcp(`${context.newId()}.`, setupOf(launch, context)), {
       now: context.now,
@@ -72,13 +60,7 @@ class AcpAdapter implements Adapter {
           });
         },
       },
-      ports: {
-        file: (args: FileArgs) => files.run(args),
-        terminal: (args: TerminalArgs) => (args.do === 'login' ? login(args, launch, context) : terminals.run(args)),
-        secret: (args: SecretArgs) => secrets.run(args),
-        link: (args: LinkArgs) => linkPort(args, context),
-        server: (args: ServerArgs) => tools.run(args),
-      },
+      ports: portsOf(launch, context, { emit, secrets }),
     });
     this.ended = this.#driver.ended;
     context.signal.addEventListener('abort', () => this.dispose(), { once: true });
@@ -195,126 +177,4 @@ function withoutServers(message: unknown): unknown {
   const { params } = message as { readonly params?: { readonly mcpServers?: readonly { readonly name?: unknown }[] } };
   if (!Array.isArray(params?.mcpServers)) return message;
   return { ...(message as object), params: { ...params, mcpServers: params.mcpServers.map(({ name }) => ({ name })) } };
-}
-
-type SecretArgs =
-  | { readonly do: 'load'; readonly names: readonly string[] }
-  | { readonly do: 'keep'; readonly values: Readonly<Record<string, string>> };
-
-/** Variables that the user entered for this agent, kept by the editor's secret storage. They go to the process and nowhere else. */
-class AgentSecrets {
-  values: Readonly<Record<string, string>> = {};
-  readonly #launch: ProcessLaunch;
-  readonly #context: AdapterContext;
-
-  constructor(launch: ProcessLaunch, context: AdapterContext) {
-    this.#launch = launch;
-    this.#context = context;
-  }
-
-  async run(args: SecretArgs): Promise<unknown> {
-    const { secrets } = this.#context.ports;
-    if (args.do === 'keep') {
-      this.values = { ...this.values, ...args.values };
-      for (const [name, value] of Object.entries(args.values)) await secrets?.set(this.#nameOf(name), value);
-      return null;
-    }
-    const found: Record<string, string> = {};
-    for (const name of args.names) {
-      const value = await secrets?.get(this.#nameOf(name));
-      if (value !== undefined) found[name] = value;
-    }
-    this.values = { ...found, ...this.values };
-    return Object.keys(this.values);
-  }
-
-  async forget(names: readonly string[]): Promise<void> {
-    for (const name of names) await this.#context.ports.secrets?.set(this.#nameOf(name), undefined);
-    this.values = {};
-  }
-
-  #nameOf(variable: string): string {
-    return `acp ${[this.#launch.command, ...this.#launch.args].join(' ')} ${variable}`;
-  }
-}
-
-/** The agent's own login: the command it names, or the configured one with the method's arguments behind it. */
-async function login(args: Extract<TerminalArgs, { do: 'login' }>, launch: ProcessLaunch, { ports }: AdapterContext): Promise<Exit | null> {
-  const env = Object.fromEntries(Object.entries(launch.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
-  const { title, login: named } = args;
-  const exit = await ports.runVisibly?.({
-    title,
-    command: named?.command ?? launch.command,
-    args: named ? (named.args ?? []) : [...launch.args, ...args.args],
-    env: { ...env, ...(named ? named.env : args.env) },
-    cwd: launch.cwd,
-  });
-  return exit ?? null;
-}
-
-type LinkArgs = { readonly do: 'look' | 'open'; readonly url: string };
-async function linkPort({ do: what, url }: LinkArgs, { ports }: AdapterContext): Promise<LinkFacts | boolean | null> {
-  if (what === 'open') return (await ports.openLink?.(url)) ?? false;
-  if (!URL.canParse(url)) return null;
-  const { protocol, host, hostname, username, password } = new URL(url);
-  if (!/^https?:$/.test(protocol)) return null;
-  return {
-    host,
-    isEncrypted: protocol === 'https:',
-    hasUser: username !== '' || password !== '',
-    isPunycode: hostname.split('.').some((label) => label.startsWith('xn--')),
-  };
-}
-
-type ServerArgs =
-  | { readonly do: 'offer'; readonly how: 'http' | 'process'; readonly version: 1 | 2 }
-  /** Settles once the agent has asked for the list of tools. */
-  | { readonly do: 'listed' }
-  | { readonly do: 'end' };
-
-/** Our editor tools as a tool server of this session. An agent works without them, too. */
-class ToolServer {
-  readonly #context: AdapterContext;
-  #offered: OfferedTools | undefined;
-  #isOver = false;
-  #onListed = (): void => {};
-  readonly #listed = new Promise<void>((resolve) => {
-    this.#onListed = resolve;
-  });
-
-  constructor(context: AdapterContext) {
-    this.#context = context;
-  }
-
-  async run(args: ServerArgs): Promise<readonly object[]> {
-    if (args.do === 'listed') {
-      await this.#listed;
-      return [];
-    }
-    if (args.do === 'end') {
-      this.#isOver = true;
-      this.#offered?.dispose();
-      return [];
-    }
-    try {
-      const offered = await offerTools(this.#context.ports.tools, { ...this.#context, onListed: this.#onListed });
-      if (this.#isOver) offered?.dispose();
-      if (!offered || this.#isOver) return [];
-      this.#offered = offered;
-      const { name, http, process } = offered;
-      const { server } = codecOf({ protocol: args.version });
-      return [
-        args.how === 'http'
-          ? server({ how: 'http', name, url: http.url, headers: pairs(http.headers) })
-          : server({ how: 'process', name, command: process.command, args: process.args, env: pairs(process.env) }),
-      ];
-    } catch (error) {
-      this.#context.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
-      return [];
-    }
-  }
-}
-
-function pairs(record: Readonly<Record<string, string>>) {
-  return Object.entries(record).map(([name, value]) => ({ name, value }));
 }

@@ -2,14 +2,37 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import type { SessionEvent } from '../../session/events.ts';
+import type { AdapterContext, Launch } from '../adapter.ts';
+import { type OfferedTools, offerTools } from '../offeredTools.ts';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
-import { placed, refused } from './files.ts';
+import { type FileArgs, FilePort, placed, refused } from './files.ts';
+import type { LinkFacts } from './forms.ts';
 import { INTERNAL, type LoginCommand, NOT_FOUND } from './schema.ts';
-import type { Created } from './state.ts';
+import { type Created, codecOf } from './state.ts';
+
+/* What the machine asks of this side beside its agent: files, terminals, secrets, links to open, and the tools that the agent is lent. */
+
+type Emit = AdapterContext['emit'];
+
+export function portsOf(
+  launch: ProcessLaunch,
+  context: AdapterContext,
+  { emit, secrets }: { readonly emit: Emit; readonly secrets: AgentSecrets },
+) {
+  const files = new FilePort(context.ports.files);
+  const terminals = new TerminalPort(context.ports.terminals, emit);
+  const tools = new ToolServer(context);
+  return {
+    file: (args: FileArgs) => files.run(args),
+    terminal: (args: TerminalArgs) => (args.do === 'login' ? login(args, launch, context) : terminals.run(args)),
+    secret: (args: SecretArgs) => secrets.run(args),
+    link: (args: LinkArgs) => linkPort(args, context),
+    server: (args: ServerArgs) => tools.run(args),
+  };
+}
 
 /** Requests of the machine to the editor's terminals, and to the one in which a user signs in. */
-export type TerminalArgs =
+type TerminalArgs =
   /**
    * `id`: its name in case the command cannot be started. Unless it is allowed, a command in a folder outside of `roots` is not started, and the
    * reply names the folder.
@@ -32,7 +55,7 @@ interface CommandArgs {
   readonly cwd: string;
   readonly limit: number | null;
 }
-export type TerminalPortArgs = Exclude<TerminalArgs, { do: 'login' }>;
+type TerminalPortArgs = Exclude<TerminalArgs, { do: 'login' }>;
 
 /** How much output is kept for the agent at most, in bytes, whatever it asks for. */
 const CEILING = 16 * 1024 * 1024;
@@ -42,9 +65,9 @@ const MOST_RUNNING = 64;
 const MOST_ENDED = 256;
 
 /** Commands that run for the agent. Their output goes to the session as it comes, not through the machine. */
-export class TerminalPort {
+class TerminalPort {
   readonly #terminals: Terminals;
-  readonly #emit: (event: SessionEvent) => void;
+  readonly #emit: Emit;
   readonly #open = new Map<string, TerminalHandle>();
   /** Names of those whose command has ended, oldest first. */
   readonly #ended = new Set<string>();
@@ -52,7 +75,7 @@ export class TerminalPort {
   #starting = 0;
   #isOver = false;
 
-  constructor(terminals: Terminals, emit: (event: SessionEvent) => void) {
+  constructor(terminals: Terminals, emit: Emit) {
     this.#terminals = terminals;
     this.#emit = emit;
   }
@@ -180,4 +203,128 @@ export function cmdArgument(arg: string): string {
     .map((piece) => piece + piece.slice(endWithoutBackslashes(piece)))
     .join('\\"')}"`;
   return text.replace(/[()[\]%!^"`<>&|;, *?]/g, '^$&');
+}
+
+export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
+
+type SecretArgs =
+  | { readonly do: 'load'; readonly names: readonly string[] }
+  | { readonly do: 'keep'; readonly values: Readonly<Record<string, string>> };
+
+/** Variables that the user entered for this agent, kept by the editor's secret storage. They go to the process and nowhere else. */
+export class AgentSecrets {
+  values: Readonly<Record<string, string>> = {};
+  readonly #launch: ProcessLaunch;
+  readonly #context: AdapterContext;
+
+  constructor(launch: ProcessLaunch, context: AdapterContext) {
+    this.#launch = launch;
+    this.#context = context;
+  }
+
+  async run(args: SecretArgs): Promise<unknown> {
+    const { secrets } = this.#context.ports;
+    if (args.do === 'keep') {
+      this.values = { ...this.values, ...args.values };
+      for (const [name, value] of Object.entries(args.values)) await secrets?.set(this.#nameOf(name), value);
+      return null;
+    }
+    const found: Record<string, string> = {};
+    for (const name of args.names) {
+      const value = await secrets?.get(this.#nameOf(name));
+      if (value !== undefined) found[name] = value;
+    }
+    this.values = { ...found, ...this.values };
+    return Object.keys(this.values);
+  }
+
+  async forget(names: readonly string[]): Promise<void> {
+    for (const name of names) await this.#context.ports.secrets?.set(this.#nameOf(name), undefined);
+    this.values = {};
+  }
+
+  #nameOf(variable: string): string {
+    return `acp ${[this.#launch.command, ...this.#launch.args].join(' ')} ${variable}`;
+  }
+}
+
+/** The agent's own login: the command it names, or the configured one with the method's arguments behind it. */
+async function login(args: Extract<TerminalArgs, { do: 'login' }>, launch: ProcessLaunch, { ports }: AdapterContext): Promise<Exit | null> {
+  const env = Object.fromEntries(Object.entries(launch.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  const { title, login: named } = args;
+  const exit = await ports.runVisibly?.({
+    title,
+    command: named?.command ?? launch.command,
+    args: named ? (named.args ?? []) : [...launch.args, ...args.args],
+    env: { ...env, ...(named ? named.env : args.env) },
+    cwd: launch.cwd,
+  });
+  return exit ?? null;
+}
+
+type LinkArgs = { readonly do: 'look' | 'open'; readonly url: string };
+async function linkPort({ do: what, url }: LinkArgs, { ports }: AdapterContext): Promise<LinkFacts | boolean | null> {
+  if (what === 'open') return (await ports.openLink?.(url)) ?? false;
+  if (!URL.canParse(url)) return null;
+  const { protocol, host, hostname, username, password } = new URL(url);
+  if (!/^https?:$/.test(protocol)) return null;
+  return {
+    host,
+    isEncrypted: protocol === 'https:',
+    hasUser: username !== '' || password !== '',
+    isPunycode: hostname.split('.').some((label) => label.startsWith('xn--')),
+  };
+}
+
+type ServerArgs =
+  | { readonly do: 'offer'; readonly how: 'http' | 'process'; readonly version: 1 | 2 }
+  /** Settles once the agent has asked for the list of tools. */
+  | { readonly do: 'listed' }
+  | { readonly do: 'end' };
+
+/** Our editor tools as a tool server of this session. An agent works without them, too. */
+class ToolServer {
+  readonly #context: AdapterContext;
+  #offered: OfferedTools | undefined;
+  #isOver = false;
+  #onListed = (): void => {};
+  readonly #listed = new Promise<void>((resolve) => {
+    this.#onListed = resolve;
+  });
+
+  constructor(context: AdapterContext) {
+    this.#context = context;
+  }
+
+  async run(args: ServerArgs): Promise<readonly object[]> {
+    if (args.do === 'listed') {
+      await this.#listed;
+      return [];
+    }
+    if (args.do === 'end') {
+      this.#isOver = true;
+      this.#offered?.dispose();
+      return [];
+    }
+    try {
+      const offered = await offerTools(this.#context.ports.tools, { ...this.#context, onListed: this.#onListed });
+      if (this.#isOver) offered?.dispose();
+      if (!offered || this.#isOver) return [];
+      this.#offered = offered;
+      const { name, http, process } = offered;
+      const { server } = codecOf({ protocol: args.version });
+      return [
+        args.how === 'http'
+          ? server({ how: 'http', name, url: http.url, headers: pairs(http.headers) })
+          : server({ how: 'process', name, command: process.command, args: process.args, env: pairs(process.env) }),
+      ];
+    } catch (error) {
+      this.#context.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
+      return [];
+    }
+  }
+}
+
+function pairs(record: Readonly<Record<string, string>>) {
+  return Object.entries(record).map(([name, value]) => ({ name, value }));
 }
