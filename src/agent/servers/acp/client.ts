@@ -11,7 +11,6 @@ import { done, failed, type Outcome, ToolFailure } from '../../tools/tool.ts';
 import type { Place } from '../../workspace/paths.ts';
 import { diskFiles, encodeText, isReadable, textFileOf } from '../../workspace/textFile.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
-import type { ConnectedServer, ServerSpec, ServerTool } from './mcpClient.ts';
 
 /* The client of an ACP server: what it can do, and its tools, files and terminals. */
 
@@ -107,9 +106,12 @@ const stdio = z.object({
 /** How tool servers stand in session/new, load and resume. */
 export const mcpServers = z.nullish(z.array(z.unknown()));
 
+type McpModule = typeof import('./mcpClient.ts');
+type ConnectedServer = Awaited<ReturnType<McpModule['connectServer']>>;
+
 interface Lent {
   readonly server: ConnectedServer;
-  readonly tool: ServerTool;
+  readonly tool: ConnectedServer['tools'][number];
   readonly offer: ToolOffer;
 }
 
@@ -132,7 +134,7 @@ export class ToolServers {
   /** Connects to all of them at once. Never rejects. */
   async connect(servers: readonly unknown[], cwd: string): Promise<void> {
     if (servers.length === 0) return;
-    const sdk: typeof import('./mcpClient.ts') = require(path.join(__dirname, 'parley-agent-mcp.js'));
+    const sdk: McpModule = require(path.join(__dirname, 'parley-agent-mcp.js'));
     const connected = await Promise.all(
       servers.map(async (given) => {
         const spec = specOf(given, cwd);
@@ -180,7 +182,7 @@ export class ToolServers {
   }
 }
 
-function specOf(given: unknown, cwd: string): ServerSpec | undefined {
+function specOf(given: unknown, cwd: string): Parameters<McpModule['connectServer']>[0] | undefined {
   const remote = http.safeParse(given);
   if (remote.success) {
     const { type, name, url, headers } = remote.data;

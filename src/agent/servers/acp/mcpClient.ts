@@ -8,7 +8,7 @@ import { NAME, VERSION } from '../../version.ts';
 /** A bundle of its own, loaded with the first tool server a client names: the SDK is heavy. */
 
 /** A tool server as the client names it (acp.md §12). */
-export type ServerSpec = { readonly name: string } & (
+type ServerSpec = { readonly name: string } & (
   | { readonly type: 'http' | 'sse'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
   | {
       readonly type: 'stdio';
@@ -18,14 +18,14 @@ export type ServerSpec = { readonly name: string } & (
       readonly cwd: string;
     }
 );
-export interface ServerTool {
+interface ServerTool {
   readonly name: string;
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
   /** True when it declares that it changes nothing. */
   readonly readOnly: boolean;
 }
-export interface ConnectedServer {
+interface ConnectedServer {
   readonly tools: readonly ServerTool[];
   /** Rejects when the server cannot be reached or the signal fires. */
   call(
