@@ -116,7 +116,10 @@ export async function postTo({ rpc, origin }: ReachedAgent, place: string, body:
 }
 
 /** Notices about the agent for the user, one entry each. */
-export function noticesOf(peer: Peer, { onLoopback = true, hasGit = true }: Partial<Pick<AgentProgram, 'onLoopback' | 'hasGit'>> = {}): readonly Notice[] {
+export function noticesOf(
+  peer: Peer,
+  { onLoopback = true, hasGit = true }: Partial<Pick<AgentProgram, 'onLoopback' | 'hasGit'>> = {},
+): readonly Notice[] {
   const notices: Notice[] = [];
   if (!onLoopback) notices.push({ level: 'warn', text: t('Other computers may reach this agent: it could not be held to this one.') });
   for (const text of peer.remarks) notices.push({ level: 'warn', text });

@@ -11,7 +11,9 @@ import { copyIn } from './launch.ts';
 import type { MessageBefore } from './message.ts';
 import { type Entry, entryIn } from './messageCodec.ts';
 
-/* What is read from this machine: the program to run, the conversations that the agent keeps in its own files, and the files of the workspace. */
+/*
+ * What is read from this machine: the program to run, the conversations that the agent keeps in its own files, and the files of the workspace.
+ */
 
 export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
