@@ -180,6 +180,8 @@ const builtIn: readonly Command[] = [
   },
 ];
 
+// --- side questions
+
 interface AsideContext {
   readonly frontend: Frontend;
   readonly model: Model;

@@ -87,6 +87,8 @@ function inWords({ type }: UserPart): { readonly type: 'text'; readonly text: st
   return { type: 'text', text: `[${type} the model could not take]` };
 }
 
+// --- compaction
+
 export interface CompactionContext {
   readonly frontend: Frontend;
   readonly model: Model;

@@ -47,6 +47,8 @@ async function notesOf(workspace: Workspace): Promise<string> {
 
 export const PLAN_RULES = `Plan mode is on: look, read and search, but change nothing and run no commands. When the plan is ready, give it with ExitPlanMode where that tool is offered, else as your answer.`;
 
+// --- skills
+
 export interface Skill {
   readonly name: string;
   readonly description: string;

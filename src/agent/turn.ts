@@ -220,6 +220,8 @@ async function* untilAborted<T>(pieces: AsyncIterable<T>, signal: AbortSignal): 
   }
 }
 
+// --- the calls of one answer
+
 interface CallContext {
   readonly frontend: Frontend;
   readonly history: History;

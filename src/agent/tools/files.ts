@@ -7,6 +7,8 @@ import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
 import type { TextFile } from '../workspace/textFiles.ts';
 import { defineTool, done, type Outcome, ToolFailure, type ToolRunContext } from './tool.ts';
 
+// --- where a path leads
+
 /** Where a path leads; a place outside the workspace is asked for first. */
 export async function permitRead(scene: ToolRunContext, given: string): Promise<Place> {
   return permitted(scene, await locate(scene, given));
@@ -41,6 +43,8 @@ async function locate(scene: ToolRunContext, given: string): Promise<Place> {
     throw new ToolFailure(error instanceof Error ? error.message : String(error));
   }
 }
+
+// --- the tools
 
 const MAX_LINES = 1000;
 const MAX_LINE = 2000;

@@ -377,6 +377,8 @@ function ripgrep(): string | undefined {
   }
 }
 
+// --- the walk through a folder
+
 interface Found {
   /** Absolute. */
   readonly path: string;

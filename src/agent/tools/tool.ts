@@ -138,6 +138,8 @@ function withoutDialect(schema: Readonly<Record<string, unknown>>): Readonly<Rec
   return rest;
 }
 
+// --- the schemas of clients' tools
+
 type Check = (input: unknown) => string | undefined;
 
 let ajv: Ajv | undefined;

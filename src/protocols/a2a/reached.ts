@@ -63,7 +63,7 @@ function holdsCall(result: unknown): boolean {
   return false;
 }
 
-/* Reads the card and the slash commands of an agent before the conversation begins (docs/protocols/a2a.md §1, §13). */
+// --- its card and its slash commands, read before the conversation begins (docs/protocols/a2a.md §1, §13)
 
 /** Bytes of an answer that is read whole. */
 export const LONGEST_ANSWER = 8 * 1024 * 1024;

@@ -12,6 +12,7 @@ import { type Created, codecOf } from './state.ts';
 
 /* What the machine asks of this side beside its agent: files, terminals, secrets, links to open, and the tools that the agent is lent. */
 
+export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 type Emit = AdapterContext['emit'];
 
 export function portsOf(
@@ -30,6 +31,8 @@ export function portsOf(
     server: (args: ServerArgs) => tools.run(args),
   };
 }
+
+// --- terminals
 
 /** Requests of the machine to the editor's terminals, and to the one in which a user signs in. */
 type TerminalArgs =
@@ -205,7 +208,7 @@ export function cmdArgument(arg: string): string {
   return text.replace(/[()[\]%!^"`<>&|;, *?]/g, '^$&');
 }
 
-export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
+// --- secrets, logins and links
 
 type SecretArgs =
   | { readonly do: 'load'; readonly names: readonly string[] }
@@ -275,6 +278,8 @@ async function linkPort({ do: what, url }: LinkArgs, { ports }: AdapterContext):
     isPunycode: hostname.split('.').some((label) => label.startsWith('xn--')),
   };
 }
+
+// --- tools
 
 type ServerArgs =
   | { readonly do: 'offer'; readonly how: 'http' | 'process'; readonly version: 1 | 2 }

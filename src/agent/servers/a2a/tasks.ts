@@ -123,6 +123,8 @@ export class Tasks {
   }
 }
 
+// --- notifications
+
 /** Milliseconds a place has to take one. */
 const WITHIN = 5000;
 

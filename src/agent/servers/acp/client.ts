@@ -91,6 +91,8 @@ export interface FilesCan {
   readonly writes: boolean;
 }
 
+// --- the tools of the servers it names
+
 /** Milliseconds a tool server may take to be there; the session opens without one that is not. */
 const LIMIT = 10_000;
 
@@ -202,6 +204,8 @@ function note(text: string): undefined {
   process.stderr.write(`parley-agent: ${text}\n`);
 }
 
+// --- its files
+
 const NOT_FOUND = -32002;
 
 /**
@@ -236,6 +240,8 @@ export function clientFiles(ask: (method: string, params: object) => Promise<unk
 function refused(what: string, error: unknown): ToolFailure {
   return new ToolFailure(`${what}: ${error instanceof Error ? error.message : String(error)}`);
 }
+
+// --- its terminals
 
 type Ask = (method: string, params: object) => Promise<unknown>;
 

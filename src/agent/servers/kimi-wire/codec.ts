@@ -17,6 +17,8 @@ import { isModelError, type UserPart } from '../../models/model.ts';
 import { shellProgram } from '../../tools/shellProgram.ts';
 import { failed, type News, type Outcome, type Shown } from '../../tools/tool.ts';
 
+// --- versions
+
 /** Features of each Wire version (wire.md §3). Decides everything that the server omits for older clients. */
 export interface Dialect {
   /** As told to the client; 1.0 says "1". */
@@ -34,6 +36,8 @@ export function dialectOf(version: string): Dialect | undefined {
   if (minor > NEWEST_MINOR) return undefined;
   return { name: minor === 0 ? '1' : `1.${minor}`, has: (feature) => atLeast({ major: 1, minor }, SINCE[feature]) };
 }
+
+// --- messages
 
 /** A failure with a code of wire.md §10. */
 export class WireError extends Error {
@@ -257,6 +261,8 @@ export function wireErrorOf(error: unknown, dialect: Dialect): unknown {
   } as const;
   return new WireError(byKind[error.kind], error.message);
 }
+
+// --- blocks for the user
 
 type Block = DisplayBlock | { readonly type: string; readonly data: unknown };
 

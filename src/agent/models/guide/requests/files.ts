@@ -1,6 +1,8 @@
 import { hitRows, hitsOf, unreadOf } from '../hits.ts';
 import { call, fence, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
 
+// --- the file that is meant
+
 type FoundFile = { readonly path: string; readonly folder: boolean } | { readonly problem: string };
 
 /** The file or folder a user means: as written, by its last part anywhere, or a list of names that come near. */
@@ -93,6 +95,8 @@ export function languageOf(path: string): string {
 export function textOfRead(text: string): readonly string[] {
   return text === '' ? [] : text.split('\n').map((line) => line.replace(/^ *\d+\t/, ''));
 }
+
+// --- the requests
 
 const LIST: readonly RegExp[] = [
   /^(?:list|ls|dir|show)(?: me)?(?: all)?(?: the)?(?: files| folders| entries| contents?| tree| structure)+(?: (?:in|of|under|inside|from) (?:the )?(?<f>\S+)(?: (?:folder|directory))?)?$/i,
