@@ -61,6 +61,7 @@ import {
   unseen,
   workShown,
 } from './delivered.ts';
+import { shippedHas } from './quirks.ts';
 import { isCovered, isForeign, isKnown, isNewRecord, mayBeOurEnd, noteTime, taskAfter } from './records.ts';
 import { isRecord, type Part as WirePart } from './schema.ts';
 import {
@@ -112,7 +113,6 @@ import {
   type Stop,
   type Stream,
   sentSince,
-  shippedHas,
   spreadOf,
   statusOf,
   streamOf,

@@ -1,3 +1,5 @@
+import type { Peer } from './card.ts';
+
 /*
  * What Gemini CLI's A2A server does otherwise than A2A and the extension say, seen by running it: version 0.25.2 (`early`), the only one that was
  * published, and its source of August 2026 (`later`). Each row names the transcript that fails without it (test/protocols/a2a/cases).
@@ -62,4 +64,13 @@ export type QuirkId = keyof typeof QUIRKS;
 export function hasQuirk(id: QuirkId, later: boolean): boolean {
   const { seenIn } = QUIRKS[id];
   return seenIn === 'both' || (seenIn === 'later') === later;
+}
+/** The agent is Gemini CLI's server, and has this quirk in its generation. */
+export function shippedHas({ agent, newer }: Known, id: QuirkId): boolean {
+  return agent?.peer.dialect === 'gemini' && hasQuirk(id, newer);
+}
+/** What a conversation knows of its agent. */
+interface Known {
+  readonly agent: { readonly peer: Pick<Peer, 'dialect'> } | null;
+  readonly newer: boolean;
 }

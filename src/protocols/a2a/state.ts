@@ -17,7 +17,7 @@ import { isAnotherCall, likeProposal, type Snapshot } from './calls.ts';
 import type { Peer } from './card.ts';
 import type { CommandAnswer, CommandTree, Incoming, TaskState } from './codec.ts';
 import { beginTurn, checkpointOf, type Delivered, newDelivered, restore } from './delivered.ts';
-import { hasQuirk, type QuirkId } from './quirks.ts';
+import { hasQuirk } from './quirks.ts';
 import { type Checkpoint, checkpoint } from './schema.ts';
 import { newTasks, type Tasks } from './task.ts';
 
@@ -370,10 +370,6 @@ export function newRecovery(why: string, isQuiet: boolean): Recovery {
 
 // --- what the state says
 
-/** The agent is Gemini CLI's server, and has this quirk in its generation. */
-export function shippedHas({ agent, newer }: A2aState, quirk: QuirkId): boolean {
-  return agent?.peer.dialect === 'gemini' && hasQuirk(quirk, newer);
-}
 export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
   const id = find(turn.callIds, key);
   return id === undefined ? undefined : find(turn.calls, id);
