@@ -517,11 +517,18 @@ export function cannotStart({ id, status, message }: CommandAnswer, records: num
   return status === 'failed_to_start' || (records === 0 && id === null && !ran);
 }
 
-/** The shipped server's answer to a command: text, a message, several of them, or any JSON. */
-export function readCommandResult(data: unknown): { readonly failed: boolean; readonly text: string } {
+/** The shipped server's answer to a command, in the body of its response: text, a message, several of them, or any JSON. */
+export function readCommandResult(body: unknown): CommandResult {
+  return resultIn(isRecord(body) ? body.data : body);
+}
+interface CommandResult {
+  readonly failed: boolean;
+  readonly text: string;
+}
+function resultIn(data: unknown): CommandResult {
   if (typeof data === 'string') return { failed: false, text: data };
   if (Array.isArray(data)) {
-    const all = data.map(readCommandResult);
+    const all = data.map(resultIn);
     return { failed: all.some((one) => one.failed), text: all.map((one) => one.text).join('\n\n') };
   }
   if (isRecord(data) && data.type === 'message') {
@@ -529,7 +536,6 @@ export function readCommandResult(data: unknown): { readonly failed: boolean; re
   }
   return { failed: false, text: data === undefined || data === null ? '' : codeBlock(data) };
 }
-
 function codeBlock(value: unknown): string {
   return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 }

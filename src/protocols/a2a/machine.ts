@@ -63,7 +63,7 @@ import {
 } from './delivered.ts';
 import { shippedHas } from './quirks.ts';
 import { isCovered, isForeign, isKnown, isNewRecord, mayBeOurEnd, noteTime, taskAfter } from './records.ts';
-import { isRecord, type Part as WirePart } from './schema.ts';
+import type { Part as WirePart } from './schema.ts';
 import {
   type A2aCall,
   type A2aState,
@@ -1557,7 +1557,7 @@ class A2aStep extends Step<A2aState> {
   }
   /** The shipped server has answered with one body. */
   commandAnswered(turn: A2aTurn, body: unknown): void {
-    const { failed, text } = readCommandResult(isRecord(body) ? body.data : body);
+    const { failed, text } = readCommandResult(body);
     this.showText(turn, 'text', text || t('Done'));
     this.finish(failed ? 'failed' : 'done', failed ? { error: { message: text } } : {});
   }
