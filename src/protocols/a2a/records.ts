@@ -1,17 +1,341 @@
-import { find } from '../../conversation/state.ts';
+import { t } from '../../base/l10n.ts';
+import { find, laneOf, type OpenAsk, put } from '../../conversation/state.ts';
+import { Step } from '../../conversation/step.ts';
+import type { Notice } from '../../session/model.ts';
+import {
+  askOf,
+  asNew,
+  type Choice,
+  completed,
+  isEnded,
+  isSame,
+  outputOf,
+  rememberedChoice,
+  type Snapshot,
+  shownOf,
+  stillAsAsked,
+  tidy,
+} from './calls.ts';
 import type { Peer } from './card.ts';
-import { type Incoming, isAtRest, isOver, textOf } from './codec.ts';
-import type { A2aTurn, Stream } from './state.ts';
+import { contentOf, type EventFacts, eventOf, type Incoming, isAtRest, isFailed, isOver, meaningOf, type Said, textOf } from './codec.ts';
+import { isFresh, OUTPUT, restOfWork, textShown, unseen, workShown } from './delivered.ts';
+import type { Part as WirePart } from './schema.ts';
+import {
+  type A2aCall,
+  type A2aState,
+  type A2aTurn,
+  type About,
+  type Agent,
+  callOf,
+  decisionAbout,
+  editsOf,
+  hasBecomeAnother,
+  isDecided,
+  isDoubtful,
+  joinWords,
+  mayBeFollowed,
+  newCall,
+  optionsOf,
+  type Stream,
+  statusOf,
+} from './state.ts';
+import { addLine, keyOf, wasSaid } from './task.ts';
 
-/* Several streams tell of one task, and of tasks of others: which task a record is about, and whether it says something new. */
+/*
+ * What the records of a task say: words and files are shown, calls are shown and asked about. Several streams tell of one task, and of tasks of
+ * others: which task a record is about, and whether it says something new, is decided at the end.
+ */
 
-// --- which task
+export abstract class TaskRecords extends Step<A2aState> {
+  /** Sends what was decided about a call. */
+  abstract sendDecision(turn: A2aTurn, call: A2aCall, choice: Choice): void;
+
+  get agent(): Agent {
+    const { agent } = this.state;
+    if (!agent) throw new Error('There is no agent yet.');
+    return agent;
+  }
+  showOptions(): void {
+    this.emit({ type: 'options.set', options: optionsOf(this.state) });
+  }
+  tellKey(): void {
+    this.emit({ type: 'resume.set', key: keyOf(this.state.task) });
+  }
+  addNotice(turn: A2aTurn, level: Notice['level'], text: string): void {
+    this.notice(level, text, laneOf(turn));
+  }
+
+  // --- Records: what a stream says, and what a task that is read holds. Several streams of one task say the same; words count once.
+
+  /** False when the record is of another task: its words and states mean nothing here. */
+  readRecord(turn: A2aTurn, record: Incoming, stream: Stream, isFirst: boolean): boolean {
+    const { task } = this.state;
+    const ours = task.id;
+    const isNewest = stream === turn.streams.at(-1);
+    if (isForeign(turn, stream, record, ours, isFirst)) {
+      if (isNewest) turn.stray = mayBeOurEnd(turn, record, task.contextId, this.agent.peer.wire) ? record : null;
+      this.foreignRecord(turn, record);
+      return false;
+    }
+    turn.stray = null;
+    noteTime(turn, record);
+    turn.records += 1;
+    turn.unlooked = record.kind !== 'task';
+    task.id = taskAfter(record, ours, isFirst, isNewest);
+    if (record.contextId !== undefined) task.contextId = record.contextId;
+    // Known from the first word on: a window that closes in the middle of the first turn finds the task again.
+    if (task.id !== ours) this.tellKey();
+    if (isNewest && record.state !== undefined) turn.taskState = record.state;
+    const isNew = isNewRecord(turn, record, stream, this.agent.peer.dialect) ?? isNewest;
+    const words = isNew && (record.kind === 'task' || !isCovered(turn.covered, record));
+    switch (record.kind) {
+      case 'task':
+        if (isFailed(record)) this.statusRecord(turn, record, words);
+        // Agents that do not stream answer with the whole task.
+        else if (words) this.readWhole(turn, record, true);
+        break;
+      case 'artifact':
+        this.artifactRecord(turn, record, words);
+        break;
+      case 'message':
+        this.saidIn(turn, record, words);
+        break;
+      case 'status':
+        this.statusRecord(turn, record, words);
+        break;
+    }
+    return true;
+  }
+  /** A task that was read: the last state of every call, and words that were not shown. */
+  catchUpWith(turn: A2aTurn, record: Incoming): void {
+    noteTime(turn, record);
+    turn.taskState = record.state ?? null;
+    turn.unlooked = false;
+    const { failure } = turn;
+    if (isFailed(record)) this.statusRecord(turn, record, false);
+    this.readWhole(turn, record, false, failure === null && turn.failure !== null);
+  }
+  /** Shows what the agent's record of the task holds beyond the parts already shown. */
+  readWhole(turn: A2aTurn, record: Incoming, passing: boolean, isBlamed = false): void {
+    const isPlain = this.agent.peer.dialect === 'plain';
+    for (const { said, messageId } of unseen(this.state.delivered, record, (text) => this.isOld(turn, text), passing)) {
+      // The end of the turn shows the failure.
+      if (isBlamed && said.type === 'text' && messageId === record.messageId) continue;
+      this.show(turn, said, true, messageId, isPlain ? messageId : undefined);
+    }
+    for (const { id, parts } of record.artifacts ?? []) this.screen(turn, id, parts);
+    turn.covered = record;
+  }
+  statusRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
+    const event = eventOf(record.metadata);
+    const { error, retry, model, tier } = event;
+    if (model !== undefined) this.nameModel(tier === undefined ? model : `${model} · ${tier}`);
+    const text = textOf(record.parts);
+    if (text) turn.lastWords = text;
+    if (retry) return this.log('info', `The agent tries again: ${error ?? ''}`);
+    if (error || isFailed(record)) {
+      turn.failure ??= joinWords(error ?? '', text) || null;
+      if (error || text) return;
+    }
+    if (record.state !== 'canceled' || !text) this.saidIn(turn, record, words, undefined, event);
+    // Not glued to the answer.
+    else if (words) this.addNotice(turn, 'info', text);
+  }
+  artifactRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
+    const { id = '', append = false } = record.artifact ?? {};
+    if ((OUTPUT.test(id) && this.screen(turn, id, record.parts)) || !words) return;
+    turn.landmarks += 1;
+    workShown(this.state.delivered, id, textOf(record.parts), append);
+    // A new artifact begins a part of its own.
+    if (!append) laneOf(turn).open = null;
+    this.saidIn(turn, record, words, id);
+  }
+  /** The whole screen of a call so far, in spite of what the record says about appending. True when the call is known. */
+  screen(turn: A2aTurn, id: string, parts: readonly WirePart[]): boolean {
+    const { delivered } = this.state;
+    const key = OUTPUT.exec(id)?.[1];
+    const call = key === undefined ? undefined : callOf(turn, key);
+    if (call) {
+      const text = parts.at(-1)?.text;
+      if (typeof text !== 'string' || isEnded(call.last)) return true;
+      call.live = tidy(text);
+      this.changeCall(turn, call.id, { output: outputOf(call.last, call.live) });
+      return true;
+    }
+    const whole = textOf(parts);
+    if (key !== undefined || whole === '' || (isFresh(delivered) && this.isOld(turn, whole))) return false;
+    const rest = restOfWork(delivered, id, whole);
+    if (rest === '') return false;
+    turn.progress += 1;
+    turn.landmarks += 1;
+    this.showText(turn, 'text', rest, undefined, id);
+    return false;
+  }
+  saidIn(turn: A2aTurn, record: Incoming, words: boolean, artifact?: string, event?: EventFacts): void {
+    // A plain agent's messages stand for themselves; the extension's are pieces of one text.
+    const apart = artifact ?? (this.agent.peer.dialect === 'plain' ? record.messageId : undefined);
+    for (const said of meaningOf(record, event)) this.show(turn, said, words, record.messageId, apart);
+  }
+  show(turn: A2aTurn, said: Said, words: boolean, messageId: string | undefined, of: string | undefined): void {
+    if (said.type === 'call') return this.callTold(turn, said);
+    if (!words) return;
+    turn.progress += 1;
+    if (said.type === 'text' || said.type === 'thought') return this.showText(turn, said.type, said.text, messageId, of);
+    turn.anything = true;
+    turn.landmarks += 1;
+    if (messageId !== undefined) put(this.state.delivered.attached, messageId, true);
+    this.addPart(turn, laneOf(turn), { kind: 'content', content: contentOf(said) });
+  }
+  /** `of` names the message or artifact that has a part of its own. */
+  showText(turn: A2aTurn, kind: 'text' | 'thought', text: string, messageId?: string, of?: string): void {
+    const { delivered } = this.state;
+    // Artifacts are known by their own ids.
+    const isWork = messageId === undefined && of !== undefined;
+    if (!isWork) textShown(delivered, kind, text, messageId);
+    if (kind === 'text') turn.said.push(text);
+    const lane = laneOf(turn);
+    if (kind === 'thought') lane.open = null;
+    const before = lane.open;
+    this.text(turn, lane, kind, text, of ?? null);
+    if (isWork && lane.open && lane.open !== before) put(delivered.apart, lane.open.partId, of);
+  }
+  /** A task record repeats the last words and the artifacts of earlier turns. */
+  isOld(turn: A2aTurn, text: string): boolean {
+    return turn.earlierTask !== null && this.state.task.id === turn.earlierTask && wasSaid(this.state, text);
+  }
+  nameModel(model: string): void {
+    if (model === this.state.model) return;
+    this.state.model = model;
+    this.showOptions();
+  }
+
+  // --- Records of other tasks
+
+  /** All streams have ended: a failure of an unknown task that nothing followed means ours. */
+  streamsSpoke(turn: A2aTurn): void {
+    const { stray } = turn;
+    turn.stray = null;
+    if (!stray || isAtRest(turn.taskState)) return;
+    turn.taskState = stray.state ?? null;
+    this.statusRecord(turn, stray, false);
+  }
+  /** An answer would go to a task that the user has not seen; nothing is approved there. */
+  foreignRecord(turn: A2aTurn, record: Incoming): void {
+    const { taskId = '' } = record;
+    put(turn.foreign, taskId, true);
+    this.log('trace', `A record of the task ${taskId} is left out.`);
+    for (const said of meaningOf(record)) {
+      if (said.type !== 'call' || !said.call.request || find(turn.foreign, `call ${said.call.id}`)) continue;
+      put(turn.foreign, `call ${said.call.id}`, true);
+      this.log('warn', `A confirmation for the task ${taskId} came on the stream of another; it was not asked.`);
+      this.addNotice(turn, 'warn', t('The agent asked to allow something in another task, and was not answered: {0}', said.call.title));
+    }
+  }
+
+  // --- Calls. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, one that was answered is not asked about
+  // again unless it has become another: users decide about what they see.
+
+  callTold(turn: A2aTurn, { call: snapshot, dialect, newer, camel }: Extract<Said, { type: 'call' }>): void {
+    const { state } = this;
+    if (newer) state.newer = true;
+    if (dialect === 'rfc') state.camel = camel;
+    turn.anything = true;
+    const known = callOf(turn, snapshot.id);
+    if (known?.last.status !== snapshot.status) {
+      turn.progress += 1;
+      turn.landmarks += 1;
+    }
+    put(state.delivered.calls, snapshot.id, snapshot.status);
+    if (known) this.callUpdated(turn, known, snapshot);
+    else this.showCall(turn, this.callBegan(turn, snapshot, dialect));
+    const diff = snapshot.diff ?? known?.last.diff;
+    if (snapshot.status === 'done' && diff) addLine(state.summary, 'Changed', diff.path);
+  }
+  callBegan(turn: A2aTurn, snapshot: Snapshot, dialect: 'rfc' | 'gemini'): A2aCall {
+    const call = newCall(this.newId(), snapshot, dialect);
+    put(turn.callIds, snapshot.id, call.id);
+    const { name, title, kind } = snapshot;
+    return this.addCall(turn, laneOf(turn), call, { name, title, kind, status: 'pending', inputText: '', output: [], locations: [] });
+  }
+  callUpdated(turn: A2aTurn, call: A2aCall, snapshot: Snapshot): void {
+    if (isEnded(call.last) || (snapshot.status === 'pending' && call.last.status === 'running')) return;
+    const told = completed(snapshot, call.last);
+    const { asked } = call;
+    const next = asked && isDecided(call) ? stillAsAsked(told, asked, editsOf({ ...call, last: asked }, this.state.newer).edited) : told;
+    // A late snapshot of a call that is asked about does not change the question.
+    if (call.decision === 'asking' && next.status === 'pending' && isSame(next.input, call.last.input)) return;
+    call.last = next;
+    this.showCall(turn, call);
+  }
+  showCall(turn: A2aTurn, call: A2aCall): void {
+    // The shipped server says an empty text before for a file that is not there.
+    if (find(turn.files, call.key)?.isNew) call.last = asNew(call.last);
+    const { last } = call;
+    if (hasBecomeAnother(call, this.state.setup.cwd)) this.callChanged(turn, call);
+    const status = statusOf(call);
+    this.changeCall(turn, call.id, { ...shownOf(last, call.live), status });
+    if (isEnded(last) || last.status === 'running') this.withdrawAsk(call);
+    if (status !== 'waiting' || call.decision !== 'none') return;
+    if (call.hasChanged) {
+      call.decision = 'changed';
+      call.changedAt = this.now;
+      return;
+    }
+    const before = rememberedChoice(last, this.state.allowances, this.agent.harmless, this.state.setup.cwd);
+    if (!before) return this.askAbout(turn, call);
+    call.decision = 'allowed';
+    call.asked = last;
+    this.changeCall(turn, call.id, { status: 'pending' });
+    this.sendDecision(turn, call, before);
+  }
+  /** Withdraws the question, and an answer that was not sent yet. */
+  callChanged(turn: A2aTurn, call: A2aCall): void {
+    this.withdrawAsk(call);
+    this.recall(turn, call);
+    if (call.edited !== null)
+      this.addNotice(
+        turn,
+        'warn',
+        t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', call.last.title),
+      );
+    if (isDoubtful(decisionAbout(turn, call.key))) this.addNotice(turn, 'warn', mayBeFollowed());
+    Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
+  }
+  /** Lets go of a decision that was not answered yet. Of one whose answer has begun the agent says what becomes of it. */
+  recall(turn: A2aTurn, call: A2aCall): void {
+    const stream = decisionAbout(turn, call.key);
+    if (!stream || stream.way === 'answered' || stream.way === 'told') return;
+    stream.isRecalled = true;
+    this.close(stream.link);
+  }
+  askAbout(turn: A2aTurn, call: A2aCall): void {
+    const { request } = call.last;
+    if (!request) return;
+    call.decision = 'asking';
+    call.asked = call.last;
+    const shown = askOf(call.last, request, call.edited, this.state.setup.cwd);
+    this.ask({ id: this.newId(), turnId: turn.id, callId: call.id, ...shown }, { on: 'call' } satisfies About);
+  }
+  /** Withdraws the question about the call, which then counts as decided. */
+  withdrawAsk(call: A2aCall): void {
+    if (call.decision === 'changed') call.decision = 'none';
+    const ask = this.openAsk(call);
+    if (!ask) return;
+    this.closeAsk(ask, 'withdrawn');
+    call.decision = 'allowed';
+  }
+  openAsk(call: A2aCall): OpenAsk | undefined {
+    return Object.values(this.state.asks).find(({ callId }) => callId === call.id);
+  }
+}
+
+// --- Which task
 
 /**
  * The record is of another task: its words and states mean nothing here. An early failure names a task that the agent does not keep; the last record
  * of a cancelled task comes after we left it.
  */
-export function isForeign(turn: A2aTurn, stream: Stream, record: Incoming, ours: string | null, isFirst: boolean): boolean {
+function isForeign(turn: A2aTurn, stream: Stream, record: Incoming, ours: string | null, isFirst: boolean): boolean {
   const { taskId = null } = record;
   if (isFirst) {
     const wasHeard = ours !== null && turn.streams.some(({ began }) => began === ours);
@@ -21,7 +345,7 @@ export function isForeign(turn: A2aTurn, stream: Stream, record: Incoming, ours:
   return taskId !== null && ours !== null && taskId !== ours && !begins && taskId !== stream.began;
 }
 /** The task that the conversation goes on in after a record that is not foreign. */
-export function taskAfter(record: Incoming, ours: string | null, isFirst: boolean, isNewest: boolean): string | null {
+function taskAfter(record: Incoming, ours: string | null, isFirst: boolean, isNewest: boolean): string | null {
   const { taskId = null } = record;
   if (taskId === null || record.kind === 'message') return ours;
   const begins = ours === null ? !isLost(record) : record.kind === 'task' || (isFirst && !isLost(record) && isNewest);
@@ -35,13 +359,13 @@ function isLost({ state }: Incoming): boolean {
  * If all streams end behind such a failure of an unknown task, it means ours: servers name a fresh one when their agent breaks off within a task they
  * have not been given yet (@a2a-js/sdk 0.3).
  */
-export function mayBeOurEnd(turn: A2aTurn, record: Incoming, contextId: string | null, wire: Peer['wire']): boolean {
+function mayBeOurEnd(turn: A2aTurn, record: Incoming, contextId: string | null, wire: Peer['wire']): boolean {
   const failed = record.kind === 'status' && record.state === 'failed' && (record.final || wire === '1.0');
   const isOurs = record.contextId !== undefined && record.contextId === contextId;
   return failed && isOurs && !find(turn.foreign, record.taskId ?? '');
 }
 
-// --- what is new
+// --- What is new
 
 /** How many of its newest records a stream remembers: alone, and beside one that may be far behind. */
 const REMEMBERED = { alone: 8, beside: 10_000 };
@@ -52,7 +376,7 @@ const PRECISE = /\.\d{3,}/;
 type Key = readonly [messageId: string, timestamp: string, words: string];
 
 /** Several streams may carry the same record: only the first is new. undefined when a record cannot be recognised. */
-export function isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream, dialect: Peer['dialect']): boolean | undefined {
+function isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream, dialect: Peer['dialect']): boolean | undefined {
   const { messageId, timestamp, parts } = record;
   if (messageId === undefined || timestamp === undefined) return undefined;
   const key: Key = [messageId, timestamp, textOf(parts)];
@@ -83,7 +407,7 @@ function streamsBeside({ streams }: A2aTurn, stream: Stream): readonly Stream[] 
   return streams.filter((one, at) => one !== stream && (one.stage !== 'ended' || at >= streams.length - ENDED_BESIDE));
 }
 /** The record came while the task was being read, and is part of what was read. */
-export function isCovered(covered: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
+function isCovered(covered: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
   if (!covered || messageId === undefined) return false;
   const { messageId: last, parts: lastParts, timestamp: at, history = [] } = covered;
   const read = messageId === last ? lastParts : history.find((one) => one.messageId === messageId)?.parts;
@@ -97,7 +421,7 @@ export function isKnown(turn: A2aTurn, { timestamp, state, taskId }: Incoming, o
   const isPast = timestamp !== undefined && Date.parse(timestamp) <= Date.parse(turn.timestamp);
   return isPast && (state === (turn.taskState ?? undefined) || !isAtRest(state));
 }
-export function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
+function noteTime(turn: A2aTurn, { timestamp }: Incoming): void {
   // One agent writes all of them alike, so that the later one is the greater text.
   if (timestamp !== undefined && timestamp > turn.timestamp) turn.timestamp = timestamp;
 }

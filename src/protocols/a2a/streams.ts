@@ -1,0 +1,656 @@
+import { agentError, inSentences, t } from '../../base/l10n.ts';
+import type { Ending, Failure } from '../../base/outcomes.ts';
+import { clear, find, type OpenAsk, put } from '../../conversation/state.ts';
+import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
+import type { Remedy } from '../../session/model.ts';
+import type { Choice } from './calls.ts';
+import type { Peer } from './card.ts';
+import { type CallDecision, type Incoming, isAtRest, isOver, messageParams, toIncoming } from './codec.ts';
+import { promptSent, recordAsks } from './delivered.ts';
+import { shippedHas } from './quirks.ts';
+import { TaskRecords } from './records.ts';
+import {
+  type A2aCall,
+  type A2aTurn,
+  type About,
+  advised,
+  type CommandRun,
+  callOf,
+  checkpointIn,
+  commandRuns,
+  decisionAbout,
+  editsOf,
+  type FileOfCall,
+  heldBecause,
+  isDecided,
+  isDoubtful,
+  isNotFound,
+  isOffline,
+  isOpen,
+  isStreaming,
+  isTerminal,
+  isWaiting,
+  mayBeFollowed,
+  NOT_FOUND,
+  newRecovery,
+  newStream,
+  notReached,
+  type OurQuestion,
+  type Problem,
+  problemIn,
+  type Recovery,
+  type Stop,
+  type Stream,
+  sentSince,
+  spreadOf,
+  streamOf,
+  UNSUPPORTED,
+  undelivered,
+} from './state.ts';
+import { addLine, comeBack, dropTask, tellPast } from './task.ts';
+
+/*
+ * The streams of a turn. Each message to the agent has one, and so has each subscription: what is sent, what becomes of it, and whether the turn is
+ * over then; decisions that did not arrive, and streams that broke.
+ */
+
+/** How long to keep reading a body that stays open after its last record, in multiples of `lastWords`. */
+const LINGER_FACTOR = 3;
+/** Milliseconds between two checkpoints of a turn that tells much at once. */
+const KEEP_REST = 100;
+/** A rule may answer by itself again and again, so an agent that accepts no answer is not asked for ever. */
+const ASKED_AGAIN_AT_MOST = 5;
+/** Messages of a task's history to request: without a number servers send none. */
+const HISTORY = 200;
+
+export const AGENT = 'agent';
+export const UNKNOWN_METHOD = -32601;
+/** The request was refused or reached no server: the decision was not read. */
+const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknownHost', 'certificate', 'redirect']);
+/** Codes by which agents say that they offer no subscription, or none to an ended task. */
+const NO_SUBSCRIPTION: readonly number[] = [UNSUPPORTED, UNKNOWN_METHOD, -32603];
+/**
+ * Requests that read the task. `take up`: of an earlier window, before the link is ready. `news`: after a notification without a turn. `look behind`:
+ * after one that no stream has confirmed. `doubt`: nothing came of a decision. `look`: the task rests without saying what it waits for. `missed`: what
+ * a broken stream did not tell. `stopped`: whether the agent still has the task after a stop or a lost connection.
+ */
+export const TASK_READS = ['take up', 'news', 'look behind', 'doubt', 'look', 'missed', 'stopped'] as const;
+export type TaskRead = (typeof TASK_READS)[number];
+export const isTaskRead = (call: string): call is TaskRead => TASK_READS.some((one) => one === call);
+/** Requests that end with their turn. */
+const CALLS_OF_TURN = [...TASK_READS.slice(2), 'make task', 'change version', 'cancel', 'hang up', 'checkpoints'];
+
+export abstract class TaskStreams extends TaskRecords {
+  /** The first record of a command's stream may be the answer to the command: true when it was. */
+  abstract commandRecord(command: CommandRun, result: unknown): boolean;
+  /** A command was answered in one body. */
+  abstract commandAnswered(turn: A2aTurn, body: unknown): void;
+  /** The stream of a command has ended. */
+  abstract commandClosed(turn: A2aTurn, stream: Stream, problem: Problem | null, error: Problem | null): void;
+  /** Every stream of a turn that is being stopped has ended. */
+  abstract stopWaited(turn: A2aTurn, stop: Stop): void;
+
+  // --- Requests
+
+  /** A request to the agent; its reply comes under the name of the call. */
+  request(call: string, method: string, params?: unknown): void {
+    this.do({ do: 'request', link: AGENT, call, method, params });
+  }
+  tell(method: string, params?: unknown): void {
+    this.do({ do: 'notify', link: AGENT, method, params });
+  }
+  readTask(call: TaskRead, method = 'tasks/get'): void {
+    this.request(call, method, { id: this.state.task.id, historyLength: HISTORY });
+  }
+  /** The first message of a task carries the address. A task of an earlier window gets it later. */
+  registerPush(): void {
+    const { push, task, agent } = this.state;
+    if (!agent?.push || task.id === null) return;
+    if (push.sent) Object.assign(push, { sent: false, task: task.id });
+    if (push.task === task.id || push.refused) return;
+    push.task = task.id;
+    this.request('register push', 'registerPush', { taskId: task.id });
+  }
+
+  // --- Messages to the agent, and their streams
+
+  /** `reference`: the task that this one follows. */
+  sendMessage(turn: A2aTurn, of: 'prompt' | 'text' | 'decision', says: string | CallDecision, reference: string | null = null): void {
+    const { state } = this;
+    const { peer, push } = this.agent;
+    const { task } = state;
+    const messageId = this.newId();
+    const isFirst = !task.settled;
+    const workspace = isFirst ? state.setup.cwd : null;
+    const params = messageParams(peer, { messageId, says, taskId: task.id, contextId: task.contextId, workspace, reference });
+    task.settled = true;
+    const withPush = isFirst && push;
+    if (withPush) state.push.sent = true;
+    promptSent(state.delivered, messageId, typeof says === 'string' ? says : '');
+    this.keep(turn);
+    const method = peer.streaming ? 'message/stream' : 'message/send';
+    this.openStream(turn, of, typeof says === 'string' ? null : says.callId, { method, params, ...(withPush ? { push: true } : {}) });
+  }
+  openStream(turn: A2aTurn, of: Stream['of'], callId: string | null, params: unknown): string {
+    this.state.streams += 1;
+    const link = `stream ${this.state.streams}`;
+    turn.taskState = null;
+    turn.stray = null;
+    turn.streams.push(newStream(link, of, callId));
+    this.open(link, params);
+    return link;
+  }
+  streamMessage(link: string, method: string, params: unknown): void {
+    const { turn } = this.state;
+    const stream = turn ? streamOf(turn, link) : undefined;
+    if (!turn || !stream) {
+      // A message that was not sent by the end of its turn never is.
+      if (method === 'held') this.close(link);
+      return;
+    }
+    const isDecision = stream.of === 'decision';
+    switch (method) {
+      case 'record':
+        return this.streamRecord(turn, stream, params);
+      case 'sent':
+        stream.way = 'sent';
+        stream.isOnTurn = params === true;
+        if (isDecision) stream.sentAt = this.now;
+        return this.changeHeld(turn, stream, null);
+      case 'held':
+        stream.way = 'held';
+        stream.sentAt = null;
+        if (turn.phase === 'stopping' && !(turn.stop === null && isDecision)) return this.close(link);
+        return isDecision ? this.changeHeld(turn, stream, String(params)) : undefined;
+      case 'answered':
+        stream.way = 'answered';
+        return this.changeHeld(turn, stream, null);
+      case 'opened':
+        return turn.recovery?.link === link ? this.subscriptionStands(turn, turn.recovery) : undefined;
+      case 'file': {
+        const { call, ...file } = params as FileOfCall;
+        put(turn.files, call, file);
+        return;
+      }
+      case 'answer':
+        return this.commandAnswered(turn, params);
+    }
+  }
+  streamRecord(turn: A2aTurn, stream: Stream, result: unknown): void {
+    const { recovery, command } = turn;
+    if (recovery?.link === stream.link) return this.subscriptionRecord(turn, stream, recovery, result);
+    if (stream.of === 'command' && command && this.commandRecord(command, result)) return;
+    this.receive(turn, stream, result);
+  }
+  receive(turn: A2aTurn, stream: Stream, result: unknown): void {
+    stream.way = 'told';
+    // Ignores records after the last one.
+    if (stream.stage === 'ended') return;
+    this.alive(turn, stream);
+    const record = toIncoming(result);
+    if (!record) return this.log('trace', 'A record of a kind that is not known was left out.');
+    const isFirst = stream.records === 0;
+    stream.records += 1;
+    const { landmarks } = turn;
+    if (!this.readRecord(turn, record, stream, isFirst) || this.state.turn !== turn) return;
+    this.keepSoon(turn, turn.landmarks > landmarks);
+    this.writeEdits(turn);
+    if (!record.final || stream !== turn.streams.at(-1)) return;
+    if (!this.mayAsk(turn)) return this.endStream(turn, stream);
+    if (stream.stage !== 'open') return;
+    stream.stage = 'resting';
+    this.timer(`rest ${stream.link}`, this.state.setup.timing.lastWords);
+  }
+  /** Notes that something came. An older stream tells nothing of a decision sent since. */
+  alive(turn: A2aTurn, from: Stream): void {
+    turn.heardAt = this.now;
+    turn.newsAt = null;
+    for (const stream of turn.streams) {
+      stream.sentAt = null;
+      if (stream === from) break;
+    }
+  }
+  restElapsed(turn: A2aTurn, stream: Stream): void {
+    if (!this.mayAsk(turn) || stream.stage !== 'resting') return this.endStream(turn, stream);
+    stream.stage = 'lingering';
+    this.timer(`rest ${stream.link}`, LINGER_FACTOR * this.state.setup.timing.lastWords);
+    this.look(turn, false);
+  }
+  /** Ends a stream after its last record. */
+  endStream(turn: A2aTurn, stream: Stream): void {
+    if (stream.stage === 'ended') return;
+    this.markEnded(stream);
+    this.settleTurn(turn);
+  }
+  markEnded(stream: Stream): void {
+    stream.stage = 'ended';
+    this.timer(`rest ${stream.link}`, null);
+  }
+  /** Ends a stream without waiting for its last record. */
+  cutStream(stream: Stream): void {
+    this.markEnded(stream);
+    this.close(stream.link);
+  }
+  streamClosed(link: string, why: Ending): void {
+    const { turn } = this.state;
+    const stream = turn ? streamOf(turn, link) : undefined;
+    if (!turn || !stream) return;
+    this.changeHeld(turn, stream, null);
+    stream.sentAt = null;
+    const problem = problemIn(why);
+    const { recovery } = turn;
+    if (recovery?.link === link) return this.subscriptionClosed(turn, stream, recovery, problem);
+    this.streamEnded(turn, stream, problem);
+  }
+  /** The body has ended. After the last record it does not matter how. */
+  streamEnded(turn: A2aTurn, stream: Stream, problem: Problem | null): Problem | null {
+    const isDone = stream.stage !== 'open' && stream.stage !== 'stale';
+    this.markEnded(stream);
+    const empty = { kind: 'nothing', code: 0, message: t('The agent returned nothing.') };
+    const error = isDone ? null : (problem ?? (stream.records === 0 ? empty : null));
+    if (error === null && !isStreaming(turn) && !isWaiting(turn)) this.streamsSpoke(turn);
+    if (stream.of === 'prompt') this.promptClosed(turn, error);
+    else if (stream.of === 'decision') this.decisionClosed(turn, stream, error);
+    else if (stream.of === 'command') this.commandClosed(turn, stream, problem, error);
+    else if (stream.of === 'text') this.closed(turn, error);
+    if (this.state.turn === turn && turn.stop?.step === 'waiting' && !isStreaming(turn)) this.stopWaited(turn, turn.stop);
+    return error;
+  }
+  /** Tries a prompt once more where the agent wants another task for it, or speaks another version. */
+  promptClosed(turn: A2aTurn, error: Problem | null): void {
+    const { prompt } = turn;
+    if (!prompt || error?.kind !== 'rpc' || turn.records > 0 || turn.phase === 'stopping') return this.closed(turn, error);
+    const { state } = this;
+    if (error.code === UNKNOWN_METHOD && !prompt.versionTried && !state.versionChanged) {
+      // The card may have been wrong about what is spoken, or the agent may have changed since.
+      prompt.versionTried = true;
+      state.versionChanged = true;
+      return this.request('change version', 'changeVersion');
+    }
+    if (prompt.task === null || prompt.taskTried || (error.code !== NOT_FOUND && !isTerminal(error))) return this.closed(turn, error);
+    prompt.taskTried = true;
+    if (error.code !== NOT_FOUND) {
+      // Some agents go on with a completed task, others want a new one.
+      Object.assign(state.task, { id: null, settled: false });
+      return this.sendMessage(turn, 'prompt', prompt.text, prompt.task);
+    }
+    this.addNotice(turn, 'info', this.leaveTask());
+    this.sendMessage(turn, 'prompt', [tellPast(state), prompt.text].filter(Boolean).join('\n\n'));
+  }
+  versionChanged(turn: A2aTurn, result: unknown): void {
+    if (!turn.prompt || turn.phase === 'stopping') return;
+    const { state, agent } = this;
+    const { wire, endpoint } = result as Pick<Peer, 'wire' | 'endpoint'>;
+    this.log('info', `The agent does not know the methods of A2A ${agent.peer.wire}; those of ${wire} are tried.`);
+    state.agent = { ...agent, peer: { ...agent.peer, wire, endpoint } };
+    state.task.settled = turn.prompt.settled;
+    this.sendMessage(turn, 'prompt', turn.prompt.text);
+  }
+  /** A stream has ended, and nothing that it was for remains to be done: does the turn go on? */
+  closed(turn: A2aTurn, error: Problem | null): void {
+    if (turn.phase === 'stopping') return;
+    if (error?.kind === 'rpc' || error?.kind === 'status') return this.refused(error);
+    if (turn.streams.some(isOpen)) return;
+    // The shipped server says that it waits while its command runs.
+    const works = error !== null && commandRuns(turn);
+    if ((isAtRest(turn.taskState) && !works) || isWaiting(turn)) return this.settleTurn(turn);
+    this.lost(turn, error, false);
+  }
+  refused(error: Problem): void {
+    this.log('info', `Refused: ${error.message}`);
+    if (isNotFound(error) && this.state.task.id !== null) return this.taskGone();
+    this.fail(error.message, error.kind === 'status' ? ['retry', 'openSettings'] : ['retry', 'showLog'], String(error.code));
+  }
+  /** Expects nothing more of the open streams. */
+  giveUpStreams(turn: A2aTurn): void {
+    for (const stream of turn.streams) {
+      // One that rests has said its last word.
+      if (stream.stage === 'open') stream.stage = 'stale';
+      else if (isOpen(stream)) this.markEnded(stream);
+    }
+  }
+
+  // --- The end of a turn
+
+  /** The newest stream has ended: is the turn over? */
+  settleTurn(turn: A2aTurn): void {
+    if (this.state.turn !== turn || this.ourAsks(turn).length > 0 || isOffline(turn) || turn.looking) return;
+    if (isOpen(turn.streams.at(-1))) return;
+    this.writeEdits(turn);
+    if (turn.lateEdits.some(({ isWriting }) => isWriting)) return;
+    const { taskState, failure, stop } = turn;
+    if (stop) {
+      if (isOver(taskState)) this.leaveTask(false);
+      // The connection may still have to be closed, and the cancel to be answered.
+      return stop.step === 'waiting' && !isStreaming(turn) ? this.stopWaited(turn, stop) : undefined;
+    }
+    if (isWaiting(turn)) {
+      if (!isOver(taskState)) return;
+      // An ended task accepts no answer.
+      for (const call of Object.values(turn.calls)) this.withdrawAsk(call);
+      if (taskState === 'completed') this.addNotice(turn, 'warn', t('The agent ended its task without waiting for your answer.'));
+    }
+    if (turn.phase === 'stopping') {
+      if (taskState !== 'completed' && isOver(taskState)) this.leaveTask(false);
+      return this.finish('cancelled');
+    }
+    if (taskState === 'input-required' && failure === null && undelivered(turn).length > 0) {
+      if (!shippedHas(this.state, 'decisionsUnconfirmed')) return this.doubt(turn, null);
+      this.addNotice(turn, 'warn', t('The agent ended before it reported a result.'));
+    }
+    if (this.mayAsk(turn) && this.looksFirst(turn)) return;
+    if (taskState === 'auth-required') {
+      return this.confirm(turn, 'signIn', t('Sign in'), turn.lastWords, t('Continue'), t('Stop'));
+    }
+    if (taskState !== 'completed' && isOver(taskState)) this.leaveTask(false);
+    if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent was stopped.') });
+    if (taskState === 'failed' || taskState === 'rejected' || failure !== null) {
+      return this.fail(failure === null ? agentError() : advised(failure), ['retry']);
+    }
+    const followUp = Object.values(turn.followUps).join('\n');
+    clear(turn.followUps);
+    if (followUp) return this.sendMessage(turn, 'text', followUp);
+    if (turn.said.length === 0 && !turn.anything) this.addNotice(turn, 'info', t('The agent returned nothing.'));
+    this.finish('done');
+  }
+  /** The task rests for the user, and has not said what it waits for. */
+  mayAsk(turn: A2aTurn): boolean {
+    return turn.taskState === 'input-required' && this.agent.peer.dialect === 'rfc' && !isWaiting(turn);
+  }
+
+  ourAsks(turn: A2aTurn): readonly OpenAsk[] {
+    return Object.values(this.state.asks).filter((ask) => ask.turnId === turn.id && (ask.about as About).on !== 'call');
+  }
+  /** No rule chooses `yes`. */
+  confirm(turn: A2aTurn, on: OurQuestion, title: string, text: string, yes = t('Allow once'), no = t('Reject')): void {
+    const head = { id: this.newId(), wordless: true, ours: true, turnId: turn.id, title } as const;
+    const options = [
+      { id: 'yes', label: yes, effect: 'allow_always' },
+      { id: 'no', label: no, effect: 'reject_once' },
+    ] as const;
+    this.ask({ kind: 'approval', ...head, detail: { type: 'text', text }, options }, { on } satisfies About);
+  }
+  fail(message: string, next: readonly Remedy[], code?: string): void {
+    this.finish('failed', { error: { message, ...(code === undefined ? {} : { code }), next } });
+  }
+  /** Ends the turn, once. Its bodies go on being read, since closing them may mean something to the agent. */
+  finish(status: TurnStatus, end: TurnEnd = {}): void {
+    const { state } = this;
+    const { turn } = state;
+    if (!turn) return;
+    this.keep(turn, false);
+    for (const timer of ['tick', 'keep', 'retry', 'stop', ...turn.streams.map(({ link }) => `rest ${link}`)]) this.timer(timer, null);
+    for (const call of CALLS_OF_TURN) this.drop(call);
+    this.closeUnsent(turn);
+    addLine(state.summary, 'Agent', turn.said.join(''));
+    comeBack(state);
+    this.registerPush();
+    if (state.task.id !== null || state.task.contextId !== null) this.tellKey();
+    this.endTurn(status, end);
+  }
+  /** A message that was not sent by now never is. */
+  closeUnsent(turn: A2aTurn): void {
+    for (const stream of turn.streams) if (stream.way === 'new' || stream.way === 'held') this.cutStream(stream);
+  }
+  taskGone(): void {
+    // A conversation that has its own task beside this one keeps it.
+    const { aside } = this.state;
+    const message = t('The agent does not know this conversation any more. {0}', aside ? '' : this.leaveTask()).trim();
+    this.fail(message, aside ? ['retry'] : ['retry', 'continue']);
+  }
+  /**
+   * The task takes nothing more, or is lost (`isLost`): the next prompt begins another. A server that still has the context of the
+   * conversation is not told of it again. Gives what to tell the user.
+   */
+  leaveTask(isLost = true): string {
+    dropTask(this.state, !isLost && !shippedHas(this.state, 'forgetsContext'));
+    return t('Your next message begins a new task and repeats what was said so far.');
+  }
+
+  // --- Decisions: each is sent once, never again by itself, and asked about anew where it did not arrive
+
+  sendDecision(turn: A2aTurn, call: A2aCall, choice: Choice): void {
+    const { state } = this;
+    const at = turn.lateEdits.findIndex((one) => one.callId === call.key && !one.isWriting);
+    if (at >= 0) turn.lateEdits.splice(at, 1);
+    const { diff } = call.last;
+    const { edited, late } = editsOf(call, state.newer);
+    if (late !== null && diff) turn.lateEdits.push({ callId: call.key, path: diff.path, text: late, isWriting: false });
+    this.recall(turn, call);
+    this.sendMessage(turn, 'decision', { callId: call.key, dialect: call.dialect, sends: choice.sends, edited, camel: state.camel });
+  }
+  changeHeld(turn: A2aTurn, stream: Stream, held: string | null): void {
+    if (stream.held === held) return;
+    stream.held = held;
+    if (turn.phase === 'stopping') return;
+    const why = heldBecause(turn);
+    if (why === undefined) this.clearActivity(turn);
+    else this.showActivity(turn, t('Your answer has not been sent yet. {0}', why));
+  }
+  decisionClosed(turn: A2aTurn, stream: Stream, error: Problem | null): void {
+    const { callId } = stream;
+    if (stream.way === 'told') return this.closed(turn, error);
+    if (error && UNREAD.has(error.kind)) stream.way = 'refused';
+    // The turn does not depend on a decision that was replaced or recalled.
+    if (callId === null || stream.isRecalled || decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
+    if (turn.phase === 'stopping') return;
+    const call = callOf(turn, callId);
+    if (call && error?.kind === 'status') return this.askAgain(turn, [call], error.message);
+    if (error?.kind === 'rpc' && (isNotFound(error) || isTerminal(error))) return this.refused(error);
+    if (error?.kind === 'rpc' || isWaiting(turn) || isStreaming(turn)) return this.doubt(turn, error?.message ?? null);
+    this.lost(turn, error, false);
+  }
+  /** Nothing came of a decision: the task is looked at, and the user is asked once more about what it still waits for. */
+  doubt(turn: A2aTurn, why: string | null): void {
+    if (turn.doubt || isOffline(turn)) return;
+    turn.doubt = { why };
+    this.readTask('doubt');
+  }
+  doubted(turn: A2aTurn, now: Incoming | null): void {
+    const why = turn.doubt?.why ?? null;
+    turn.doubt = null;
+    if (now) this.catchUpWith(turn, now);
+    const isSilent = sentSince(turn) !== null && why === null;
+    // Decisions still queued cannot have been received.
+    const open = undelivered(turn).filter(({ key }) => decisionAbout(turn, key)?.held == null);
+    if (open.length > 0 && (now ? now.state === 'input-required' : !isSilent)) return this.askAgain(turn, open, why);
+    if (!now) return;
+    if (heldBecause(turn) !== undefined) {
+      if (!isOver(now.state)) return;
+      // An ended task accepts no answer.
+      for (const call of Object.values(turn.calls)) this.recall(turn, call);
+    }
+    if (isSilent && !isAtRest(now.state)) return;
+    this.giveUpStreams(turn);
+    if (isAtRest(now.state)) this.settleTurn(turn);
+    else if (!isStreaming(turn)) this.lost(turn, null, false);
+  }
+  askAgain(turn: A2aTurn, calls: readonly A2aCall[], why: string | null): void {
+    const mayBeRead = calls.some(({ key }) => isDoubtful(decisionAbout(turn, key)));
+    for (const stream of turn.streams) stream.sentAt = null;
+    for (const call of calls) this.recall(turn, call);
+    this.giveUpStreams(turn);
+    const told = t('Your answer did not reach the agent. {0}', why ?? '').trim();
+    this.addNotice(turn, 'warn', mayBeRead ? inSentences(told, mayBeFollowed()) : told);
+    for (const call of calls) {
+      if (call.decision === 'asking' || call.last.status !== 'waiting') continue;
+      call.again += 1;
+      if (call.again > ASKED_AGAIN_AT_MOST) {
+        return this.fail(t('The agent refused: {0}', why ?? '–'), ['retry', 'showLog']);
+      }
+      this.changeCall(turn, call.id, { status: 'waiting' });
+      this.askAbout(turn, call);
+    }
+  }
+  /** Reads the task of an agent that rests without saying what it waits for; true when it does. */
+  looksFirst(turn: A2aTurn): boolean {
+    const open = Object.values(turn.calls).filter((call) => call.last.status === 'pending' && !isDecided(call) && !call.looked);
+    for (const call of open) call.looked = true;
+    if (open.length === 0 && !turn.unlooked) return false;
+    turn.unlooked = false;
+    this.look(turn, open.length > 0);
+    return true;
+  }
+  look(turn: A2aTurn, whole: boolean): void {
+    turn.looking = { whole };
+    this.readTask('look');
+  }
+  looked(turn: A2aTurn, now: Incoming | null): void {
+    const whole = turn.looking?.whole === true;
+    turn.looking = null;
+    if (now && isAtRest(now.state) && (whole || recordAsks(this.state.delivered, now))) this.catchUpWith(turn, now);
+    this.settleTurn(turn);
+  }
+
+  // --- Proposals that the user changed, for a server that cannot be told
+
+  writeEdits(turn: A2aTurn): void {
+    if (turn.lateEdits.length === 0) return;
+    for (const edit of [...turn.lateEdits]) {
+      const status = callOf(turn, edit.callId)?.last.status;
+      if (status === 'failed' || status === 'cancelled') turn.lateEdits.splice(turn.lateEdits.indexOf(edit), 1);
+      if (status !== 'done' || edit.isWriting) continue;
+      edit.isWriting = true;
+      const { real } = find(turn.files, edit.callId) ?? {};
+      this.port(null, `write ${edit.path}`, 'file', { path: edit.path, text: edit.text, ...(real === undefined ? {} : { real }) });
+    }
+  }
+  editWritten(path: string, error: Failure | undefined): void {
+    const { turn, notes } = this.state;
+    if (!error) notes.push(`(The user changed your proposal for ${path} before accepting it; the file holds the user's version.)`);
+    if (!turn) return;
+    const at = turn.lateEdits.findIndex((one) => one.isWriting && one.path === path);
+    if (at >= 0) turn.lateEdits.splice(at, 1);
+    if (error) this.addNotice(turn, 'error', t('{0} could not be written: {1}', path, error.message));
+    else this.addNotice(turn, 'info', t('Your version of {0} was written after the agent’s.', path));
+    this.settleTurn(turn);
+  }
+
+  // --- A stream that broke: subscribes to the task again. Agents do not replay what was missed, so it is read from the task.
+
+  /** `follows`: no connection was lost, the task is only not subscribed to yet. */
+  lost(turn: A2aTurn, error: Problem | null, follows: boolean): void {
+    if (turn.recovery) return;
+    const why = error?.message ?? t('The connection was lost.');
+    if (this.state.task.id === null || turn.records === 0) return this.fail(why, ['retry']);
+    turn.recovery = newRecovery(why, follows);
+    if (shippedHas(this.state, 'turnHangsOnConnection')) this.readTask('stopped');
+    else this.retry(turn, turn.recovery);
+  }
+  retry(turn: A2aTurn, recovery: Recovery): void {
+    Object.assign(recovery, { at: 0, until: this.now + this.state.setup.timing.giveUp, isEarly: false, hasNews: false });
+    this.nextTry(turn, recovery);
+  }
+  nextTry(turn: A2aTurn, recovery: Recovery): void {
+    const { retries } = this.state.setup.timing;
+    if (recovery.at >= retries.length || this.now >= recovery.until) return this.giveUp(turn, recovery);
+    Object.assign(recovery, { step: 'waiting', link: null, stoodAt: null });
+    if (recovery.isQuiet) recovery.isQuiet = false;
+    else this.showActivity(turn, t('The connection was lost.'));
+    if (!recovery.isEarly && recovery.hasNews) return this.subscribe(turn, recovery, true);
+    this.timer('retry', (retries[recovery.at] ?? 0) * spreadOf(this.state));
+  }
+  subscribe(turn: A2aTurn, recovery: Recovery, isEarly: boolean): void {
+    Object.assign(recovery, { isEarly, hasNews: false, progress: turn.progress, step: 'subscribed', read: 'no', held: [], task: null });
+    const params = { method: 'tasks/resubscribe', params: { id: this.state.task.id }, isQuick: true };
+    recovery.link = this.openStream(turn, 'subscription', null, params);
+  }
+  subscriptionStands(turn: A2aTurn, recovery: Recovery): void {
+    recovery.stoodAt = this.now;
+    this.clearActivity(turn);
+    this.readMissed(recovery);
+  }
+  /** Reads the task as soon as the subscription is open: no version promises a first record. */
+  readMissed(recovery: Recovery): void {
+    if (recovery.read === 'reading') return;
+    recovery.read = 'reading';
+    this.readTask('missed');
+  }
+  /** Records wait until what was missed is read. */
+  subscriptionRecord(turn: A2aTurn, stream: Stream, recovery: Recovery, result: unknown): void {
+    if (recovery.read === 'no') this.readMissed(recovery);
+    if (!recovery.held) return this.receive(turn, stream, result);
+    const record = recovery.task || recovery.held.length > 0 ? undefined : toIncoming(result);
+    if (record?.kind !== 'task') return void recovery.held.push(result);
+    recovery.task = record;
+    if (!record.history?.length) return;
+    this.drop('missed');
+    this.missedRead(turn, record, null);
+  }
+  missedRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
+    const { recovery } = turn;
+    if (!recovery) return;
+    recovery.read = 'done';
+    const { task, held } = recovery;
+    const records = held ?? [];
+    if (!problem && !now && !task && records.length === 0) return this.recovered(turn, recovery, true);
+    // Falls back to the task record that the subscription sent.
+    const whole = now ?? task;
+    if (whole) this.catchUpWith(turn, whole);
+    recovery.held = null;
+    const stream = streamOf(turn, recovery.link ?? '');
+    for (const one of records) if (stream && this.state.turn === turn) this.receive(turn, stream, one);
+    if (stream && recovery.step === 'ended') this.streamEnded(turn, stream, null);
+    if (this.state.turn !== turn || turn.recovery !== recovery) return;
+    if (isAtRest(turn.taskState)) return this.recovered(turn, recovery);
+    if (recovery.step === 'ended') this.afterTry(turn, recovery);
+  }
+  subscriptionClosed(turn: A2aTurn, stream: Stream, recovery: Recovery, problem: Problem | null): void {
+    if (recovery.stoodAt !== null) recovery.until += this.now - recovery.stoodAt;
+    const isRead = problem !== null || recovery.read === 'done';
+    if (isRead) this.streamEnded(turn, stream, problem);
+    if (this.state.turn !== turn || turn.recovery !== recovery) return;
+    if (isNotFound(problem)) return this.recovered(turn, recovery, true);
+    if (problem && !(problem.kind === 'rpc' && NO_SUBSCRIPTION.includes(problem.code))) {
+      this.log('info', `Subscribing again failed: ${problem.message}`);
+      this.drop('missed');
+      return this.afterTry(turn, recovery);
+    }
+    if (isRead && isAtRest(turn.taskState)) return this.recovered(turn, recovery);
+    // The task has ended, or the agent offers no subscription.
+    recovery.step = 'ended';
+    this.readMissed(recovery);
+  }
+  afterTry(turn: A2aTurn, recovery: Recovery): void {
+    // Starts the tries anew only after progress: an agent that closes every subscription at once would be asked without end.
+    if (turn.progress > recovery.progress) return this.retry(turn, recovery);
+    // A try that news brought forward does not take the place of the one that was due.
+    if (!recovery.isEarly) recovery.at += 1;
+    this.nextTry(turn, recovery);
+  }
+  recovered(turn: A2aTurn, { link }: Recovery, isGone = false): void {
+    turn.recovery = null;
+    this.clearActivity(turn);
+    const stream = streamOf(turn, link ?? '');
+    if (stream) this.cutStream(stream);
+    if (isGone) this.taskGone();
+    else this.settleTurn(turn);
+  }
+  giveUp(turn: A2aTurn, recovery: Recovery): void {
+    this.clearActivity(turn);
+    // A notification during the last try counts as an answer.
+    if (recovery.hasNews) return this.retry(turn, recovery);
+    Object.assign(recovery, { step: 'asking', link: null, stoodAt: null });
+    this.confirm(turn, 'reconnect', t('The connection was lost.'), notReached(recovery.why), t('Try again'), t('Stop'));
+  }
+
+  // --- Checkpoints, for a later window
+
+  /** A landmark is kept at once, unless another was a moment ago: each checkpoint holds all of them. */
+  keepSoon(turn: A2aTurn, isLandmark: boolean): void {
+    if (turn.keeping === 'rests') turn.keeping = 'soon';
+    if (turn.keeping === 'soon' || (turn.keeping === 'later' && !isLandmark)) return;
+    turn.keeping = isLandmark ? 'rests' : 'later';
+    this.timer('keep', isLandmark ? KEEP_REST : this.state.setup.timing.keep);
+    if (isLandmark) this.keep(turn);
+  }
+  keepElapsed(turn: A2aTurn): void {
+    const isDue = turn.keeping !== 'rests';
+    turn.keeping = 'no';
+    if (isDue) this.keep(turn);
+  }
+  /** Writes a checkpoint, for a later window. */
+  keep(turn: A2aTurn, running = true): void {
+    this.emit({ type: 'turn.adapterState', turnId: turn.id, value: checkpointIn(this.state, turn, running) });
+  }
+}
