@@ -102,6 +102,25 @@ describe('review of changes', () => {
     assert.deepEqual(await lenses(), []);
   });
 
+  it('an editor that the keyboard leaves before it has asked for the answers is told again', async () => {
+    const scheme = `${REVIEW_SCHEME}-test`;
+    life.own(showProposalLenses(desk, review, scheme));
+    let asked = 0;
+    // An editor asks all providers together.
+    const provideCodeLenses = () => {
+      asked += 1;
+      return [];
+    };
+    life.own(vscode.languages.registerCodeLensProvider({ scheme }, { provideCodeLenses }));
+    desk.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
+    await review.openAsk('a', '1', undefined, true);
+    await settled(() => asked > 0);
+    const before = asked;
+    desk.open(edit('2', [{ path: 'y.txt', before: null, after: 'new' }]));
+    await vscode.commands.executeCommand('workbench.action.focusSideBar');
+    await settled(() => asked > before);
+  });
+
   it('over one change of several files it is said that the allowance is for all of them', async () => {
     life.own(showProposalLenses(desk, review, `${REVIEW_SCHEME}-test`));
     const diffs = ['x.txt', 'y.txt'].map((name) => ({ path: name, before: null, after: 'new' }));

@@ -11,6 +11,7 @@ import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type S
 import { commandTitle } from '../commandTitle.ts';
 import { isSavedForAgent, onSavesTyped } from '../files.ts';
 import type { ReviewDocuments } from './documents.ts';
+import { LensChanges } from './lensChanges.ts';
 import { lensTooltip } from './lensKeys.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
@@ -39,7 +40,7 @@ export class FileHunks implements Disposable {
   readonly #documents: ReviewDocuments;
   readonly #log: Log;
   readonly #life = new Lifetime();
-  readonly #lenses = new vscode.EventEmitter<void>();
+  readonly #lenses = new LensChanges();
   readonly #added = decoration({
     backgroundColor: new vscode.ThemeColor('diffEditor.insertedLineBackground'),
     isWholeLine: true,
@@ -68,7 +69,7 @@ export class FileHunks implements Disposable {
     this.#life.onEnd(() => clearTimeout(this.#resting));
     this.#life.onEnd(() => this.#quickDiff?.dispose());
     const provider: vscode.CodeLensProvider = {
-      onDidChangeCodeLenses: this.#lenses.event,
+      onDidChangeCodeLenses: this.#lenses.onChange,
       provideCodeLenses: this.#lensesOf.bind(this),
       resolveCodeLens: (lens) => (lens instanceof LaterLens ? new vscode.CodeLens(lens.range, lens.later) : lens),
     };
@@ -153,9 +154,12 @@ export class FileHunks implements Disposable {
     }
     // A later round, with newer texts, may have ended before.
     if (round !== this.#rounds) return;
+    const known = this.#shown;
     this.#shown = shown;
-    for (const editor of vscode.window.visibleTextEditors) this.#decorate(editor);
-    this.#lenses.fire();
+    const editors = vscode.window.visibleTextEditors;
+    for (const editor of editors) this.#decorate(editor);
+    const addresses = editors.map(({ document }) => document.uri.toString());
+    this.#lenses.tell(addresses.filter((one) => shown.has(one) || known.has(one)));
     this.#setKeys();
     this.#setQuickDiff([...shown.values()].some(({ hunks }) => hunks.length > 0));
   }
@@ -210,6 +214,7 @@ export class FileHunks implements Disposable {
 
   async #lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const { uri } = document;
+    this.#lenses.asked(uri.toString());
     // The visible editors do not include documents of a multi-diff editor.
     const reviewed = this.of(uri) ?? (await this.#reviewedIn(document));
     if (reviewed) this.#shown.set(uri.toString(), reviewed);

@@ -10,29 +10,28 @@ import { byPath, findAsk } from '../../session/select.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import { lensCommand } from './fileHunks.ts';
+import { LensChanges } from './lensChanges.ts';
 import type { Review } from './review.ts';
-
-/** The editor waits a quarter of a second before it asks for lenses, and forgets to where the keyboard leaves the text meanwhile. */
-const ASKED_BY = 1000;
 
 /** Shows the answers to a pending edit above each of its changes, in the proposed side of its diff. */
 export function showProposalLenses(host: SessionHost, review: Review, scheme = REVIEW_SCHEME): Disposable {
   const life = new Lifetime();
-  const changed = life.own(new vscode.EventEmitter<void>());
-  life.own(host.onChange((_, { before, now }) => before.asks !== now.asks && changed.fire()));
-  let again: NodeJS.Timeout | undefined;
-  life.onEnd(() => clearTimeout(again));
-  life.own(
-    review.onOpened(() => {
-      changed.fire();
-      clearTimeout(again);
-      again = setTimeout(() => changed.fire(), ASKED_BY);
-    }),
-  );
-  life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => document.uri.scheme === scheme && changed.fire()));
+  const lenses = life.own(new LensChanges());
+  const changed = () => {
+    const shown = vscode.window.visibleTextEditors.map(({ document }) => document.uri);
+    lenses.tell(shown.filter((uri) => uri.scheme === scheme).map(String));
+  };
+  life.own(host.onChange((_, { before, now }) => before.asks !== now.asks && changed()));
+  life.own(review.onOpened(changed));
+  // A diff that has just been opened may be on the screen a little later.
+  life.own(vscode.window.onDidChangeVisibleTextEditors(changed));
+  life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => document.uri.scheme === scheme && changed()));
   const provider: vscode.CodeLensProvider = {
-    onDidChangeCodeLenses: changed.event,
-    provideCodeLenses: (document) => lensesOf(document, host, review),
+    onDidChangeCodeLenses: lenses.onChange,
+    provideCodeLenses: (document) => {
+      lenses.asked(document.uri.toString());
+      return lensesOf(document, host, review);
+    },
   };
   life.own(vscode.languages.registerCodeLensProvider({ scheme }, provider));
   return life;

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { LensChanges } from '../../src/editor/review/lensChanges.ts';
+
+function listening(t: TestContext): { readonly lenses: LensChanges; readonly told: () => number } {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const lenses = new LensChanges();
+  let told = 0;
+  lenses.onChange(() => {
+    told += 1;
+  });
+  return { lenses, told: () => told };
+}
+
+test('an editor that asks for its lenses is told once', (t) => {
+  const { lenses, told } = listening(t);
+  lenses.tell(['file:///a', 'file:///b']);
+  lenses.asked('file:///a');
+  lenses.asked('file:///b');
+  t.mock.timers.tick(10_000);
+  assert.equal(told(), 1);
+});
+
+test('one that has forgotten to ask is told again after a second, until it asks', (t) => {
+  const { lenses, told } = listening(t);
+  lenses.tell(['file:///a', 'file:///b']);
+  lenses.asked('file:///a');
+  t.mock.timers.tick(999);
+  assert.equal(told(), 1);
+  t.mock.timers.tick(1);
+  assert.equal(told(), 2);
+  lenses.asked('file:///b');
+  t.mock.timers.tick(10_000);
+  assert.equal(told(), 2);
+});
+
+test('one that never asks is told three times, and anew after the next change', (t) => {
+  const { lenses, told } = listening(t);
+  lenses.tell(['file:///a']);
+  for (let second = 0; second < 10; second += 1) t.mock.timers.tick(1000);
+  assert.equal(told(), 3);
+  lenses.tell(['file:///a']);
+  t.mock.timers.tick(1000);
+  assert.equal(told(), 5);
+});
+
+test('nothing is told again without a document on the screen, or after the end', (t) => {
+  const { lenses, told } = listening(t);
+  lenses.tell([]);
+  t.mock.timers.tick(10_000);
+  assert.equal(told(), 1);
+  lenses.tell(['file:///a']);
+  lenses.dispose();
+  t.mock.timers.tick(10_000);
+  assert.equal(told(), 2);
+});
