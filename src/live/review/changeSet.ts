@@ -136,8 +136,8 @@ export interface ReviewDeps {
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
 const WRITES_AT_ONCE = 8;
-/** Files whose comparison is kept: those on the screen. */
-const MOST_COMPARED = 4;
+/** Comparisons that are kept: of the files on the screen, and of the latest prompts' changes of them. */
+const MOST_COMPARED = 8;
 /** Files of which one message says why they were not undone. */
 const MOST_REASONS = 10;
 /** Longer texts are listed without their lines. */
@@ -156,10 +156,8 @@ export class ChangeSet {
   #scan: Scan;
   #state: ReviewState = emptyState;
   #loaded = false;
-  /** The latest comparisons, and the texts that they are of: several surfaces ask for the hunks of a file after each change. */
+  /** The latest comparisons: after a decision several surfaces ask for the hunks of a file, and its prompts are counted anew. */
   #compared: readonly Compared[] = [];
-  /** What the latest prompts counted anew did to their files. */
-  #counted: readonly { readonly name: string; readonly of: readonly Content[]; readonly segments: Segments }[] = [];
   /** Why the state could not be written. */
   #unsaved: string | undefined;
   /** The file that a decision is being written into. */
@@ -716,21 +714,13 @@ export class ChangeSet {
     for (const change of openChanges(this.#state, name)) {
       const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)].map((text) => shortText(text ?? ''));
       if (before === undefined || after === undefined || present.length > LONGEST_COUNTED) continue;
-      const segments = this.#changeOf(change, before, after);
+      const compare = async () => compareTexts(plain(before), plain(after));
+      const segments = await this.#comparedOnce(`${name} ${change.before} ${change.after}`, [], compare);
+      if (!segments) continue;
       const left = withUserText(segments, plain(present));
       counted.set(change, { ...countLines(left), hunks: { kept: hunksOfSegments(left).length, all: hunksOfSegments(segments).length } });
     }
     this.#state = withCounts(this.#state, counted);
-  }
-
-  /** What a prompt did to a file, as it was then: counted anew after each decision about it. */
-  #changeOf(change: TurnChange, before: string, after: string): Segments {
-    const { name } = change;
-    const of = [change.before, change.after];
-    const known = this.#counted.find((one) => one.name === name && one.of.every((part, at) => part === of[at]))?.segments;
-    const segments = known ?? compareTexts(plain(before), plain(after));
-    if (!known) this.#counted = [{ name, of, segments }, ...this.#counted].slice(0, MOST_COMPARED);
-    return segments;
   }
 
   /** The agent's text of a file under review, once it has changed that to `now`; undefined where that is all its own. */
@@ -772,15 +762,20 @@ export class ChangeSet {
   #segmentsIn(file: string, found: Tracked, present: string | null): Promise<Segments | undefined> {
     const isUnsaved = this.#deps.effects.hasUnsaved(file);
     const of = [found.before, found.after, found.written, isUnsaved, present];
-    const same = this.#compared.find((one) => one.file === file && one.of.every((part, at) => part === of[at]));
+    return this.#comparedOnce(file, of, () => this.#compare(found, present, isUnsaved));
+  }
+
+  /** `what` says which comparison it is, and `of` which texts it was made of. */
+  #comparedOnce(what: string, of: readonly unknown[], compare: () => Promise<Segments | undefined>): Promise<Segments | undefined> {
+    const same = this.#compared.find((one) => one.what === what && one.of.every((part, at) => part === of[at]));
     if (same) return same.segments;
-    const segments = this.#compare(found, present, isUnsaved);
+    const segments = compare();
     // A content that could not be read may be readable the next time.
     const forget = () => {
       this.#compared = this.#compared.filter((one) => one.segments !== segments);
     };
     segments.then((known) => known ?? forget(), forget);
-    this.#remember(file, of, segments);
+    this.#remember(what, of, segments);
     return segments;
   }
 
@@ -792,8 +787,8 @@ export class ChangeSet {
     this.#remember(file, [found.before, found.after, found.written, isUnsaved, present], Promise.resolve(segments));
   }
 
-  #remember(file: string, of: readonly unknown[], segments: Promise<Segments | undefined>): void {
-    this.#compared = [{ file, of, segments }, ...this.#compared.filter((one) => one.file !== file)].slice(0, MOST_COMPARED);
+  #remember(what: string, of: readonly unknown[], segments: Promise<Segments | undefined>): void {
+    this.#compared = [{ what, of, segments }, ...this.#compared.filter((one) => one.what !== what)].slice(0, MOST_COMPARED);
   }
 
   async #compare(found: Tracked, present: string | null, isUnsaved: boolean): Promise<Segments | undefined> {
@@ -1172,7 +1167,7 @@ function shortText(text: string | null | undefined): string | undefined {
 }
 
 interface Compared {
-  readonly file: string;
+  readonly what: string;
   readonly of: readonly unknown[];
   readonly segments: Promise<Segments | undefined>;
 }
