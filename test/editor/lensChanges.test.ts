@@ -54,3 +54,20 @@ test('nothing is told again without a document on the screen, or after the end',
   t.mock.timers.tick(10_000);
   assert.equal(told(), 2);
 });
+
+test('where the text has changed the editor asks by itself: it is told only if it does not, or had asked before', (t) => {
+  const { lenses, told } = listening(t);
+  lenses.textChanged('file:///a');
+  lenses.tell(['file:///a']);
+  assert.equal(told(), 0);
+  t.mock.timers.tick(1000);
+  assert.equal(told(), 1);
+  lenses.asked('file:///a');
+  lenses.textChanged('file:///a');
+  lenses.asked('file:///a');
+  lenses.tell(['file:///a']);
+  assert.equal(told(), 2);
+  lenses.textChanged('file:///a');
+  lenses.tell(['file:///a', 'file:///b']);
+  assert.equal(told(), 3);
+});

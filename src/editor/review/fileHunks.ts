@@ -16,6 +16,8 @@ import { lensTooltip } from './lensKeys.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;
+/** Milliseconds after which they are recomputed although the file is written again and again on the disk. */
+const LONGEST_WAIT = 1000;
 /** Hunks of which the editor draws all lenses at once: each line that changes costs time for every lens drawn, in sight or not. */
 const MOST_DRAWN = 40;
 /** In a file with more, lenses this many lines around the screen are drawn at once, and the others as they come into sight. */
@@ -58,6 +60,8 @@ export class FileHunks implements Disposable {
   /** By address; includes documents that only have lenses. */
   #shown = new Map<string, Reviewed>();
   #resting: NodeJS.Timeout | undefined;
+  /** When the hunks are recomputed at the latest; undefined where the texts on the screen are not written on the disk. */
+  #latest: number | undefined;
   #rounds = 0;
   #quickDiff: vscode.SourceControl | undefined;
 
@@ -93,6 +97,7 @@ export class FileHunks implements Disposable {
 
   update(): void {
     clearTimeout(this.#resting);
+    this.#latest = undefined;
     this.#findHunks().catch((error: unknown) => this.#log.error('Changes could not be shown', error));
   }
 
@@ -132,16 +137,23 @@ export class FileHunks implements Disposable {
   #typed(document: vscode.TextDocument): void {
     const reviewed = this.#shown.get(document.uri.toString());
     if (!reviewed) return;
+    this.#lenses.textChanged(document.uri.toString());
     // An arrow of the editor's own diff reverts a hunk like Undo does, and leaves the file unsaved.
     const byHand = document.isDirty && !isSavedForAgent(document.uri.fsPath);
     if (byHand && isWithoutOneHunk(reviewed.segments, plain(document.getText()))) void document.save();
+    if (!document.isDirty) this.#latest ??= performance.now() + LONGEST_WAIT;
     this.#updateLater(document.uri.fsPath);
   }
 
   /** Once the typing rests, and not while a decision is being written: the hunks are counted anew after it. */
   #updateLater(file: string): void {
     clearTimeout(this.#resting);
-    this.#resting = setTimeout(() => (isSavedForAgent(file) ? this.#updateLater(file) : this.update()), TYPING_RESTS);
+    const rest = Math.max(0, Math.min(TYPING_RESTS, (this.#latest ?? Number.POSITIVE_INFINITY) - performance.now()));
+    this.#resting = setTimeout(() => {
+      if (!isSavedForAgent(file)) return this.update();
+      this.#latest = undefined;
+      this.#updateLater(file);
+    }, rest);
   }
 
   async #findHunks(): Promise<void> {

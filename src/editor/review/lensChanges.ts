@@ -15,16 +15,24 @@ export class LensChanges implements Disposable {
   readonly onChange = this.#changes.listen;
   /** Addresses of documents that were not asked about since. */
   #waiting = new Set<string>();
+  /** Of these the text has changed: the editors ask by themselves once it rests, and to tell them would only put that off. */
+  readonly #asking = new Set<string>();
   #again: NodeJS.Timeout | undefined;
 
   /** `shown`: addresses of the documents on the screen whose lenses may have changed. */
-  tell(shown: Iterable<string>): void {
+  tell(shown: readonly string[]): void {
     this.#tell(shown, MOST_TOLD);
+  }
+
+  /** The text of that document has changed. */
+  textChanged(address: string): void {
+    this.#asking.add(address);
   }
 
   /** An editor asks for the lenses of that document. */
   asked(address: string): void {
     this.#waiting.delete(address);
+    this.#asking.delete(address);
   }
 
   dispose(): void {
@@ -32,11 +40,12 @@ export class LensChanges implements Disposable {
     this.#changes.dispose();
   }
 
-  #tell(shown: Iterable<string>, most: number): void {
+  #tell(shown: readonly string[], most: number): void {
     clearTimeout(this.#again);
     this.#waiting = new Set(shown);
-    this.#changes.fire();
+    const isAsking = shown.length > 0 && shown.every((one) => this.#asking.has(one));
+    if (!isAsking || most < MOST_TOLD) this.#changes.fire();
     if (this.#waiting.size === 0 || most === 1) return;
-    this.#again = setTimeout(() => this.#waiting.size > 0 && this.#tell(this.#waiting, most - 1), ASKED_BY);
+    this.#again = setTimeout(() => this.#waiting.size > 0 && this.#tell([...this.#waiting], most - 1), ASKED_BY);
   }
 }
