@@ -145,8 +145,8 @@ async function writeDocument(document: vscode.TextDocument, text: string, from?:
     return wanted;
   };
   for (let tries = 1; ; tries += 1) {
-    // In a large folder, or during many writes, the editor learns late of changes on the disk.
-    if (!document.isDirty && !(await hasFollowed(document))) {
+    // In a large folder, or during many writes, the editor learns late of changes on the disk, and saves over none of them.
+    if (!document.isDirty && (tries > 1 || !(await hasFollowed(document)))) {
       if (await writtenBeneath(document, wantedOf, real)) return;
     }
     const clean = document.isDirty ? undefined : document.getText();

@@ -13,6 +13,7 @@ import { LIMITS, newAcp } from '../../src/protocols/acp/state.ts';
 import { drive } from '../../src/protocols/driver.ts';
 import type { Ask } from '../../src/session/model.ts';
 import type { LinkEvents } from '../../src/transport/link.ts';
+import { settled } from './settled.ts';
 
 describe('files as the user has them', () => {
   let folder: string;
@@ -176,6 +177,21 @@ describe('files as the user has them', () => {
     });
     await editorFiles.write(file, '1\ntwo\nthree\n', 'one\ntwo\nthree\n');
     assert.deepEqual([readFileSync(file, 'utf8'), document.isDirty], ['1\ntwo\nthree\nby another program\n', false]);
+  });
+
+  it('a program that adds to the file with each try to save it loses nothing either', async () => {
+    writeFileSync(file, 'one\ntwo\nthree\n');
+    const document = await open();
+    let added = 0;
+    const adding = vscode.workspace.onDidChangeTextDocument((change) => {
+      if (change.document !== document || !document.isDirty) return;
+      added += 1;
+      appendFileSync(file, `${added}\n`);
+    });
+    await editorFiles.write(file, '1\ntwo\nthree\n', 'one\ntwo\nthree\n').finally(() => adding.dispose());
+    await settled(() => !document.isDirty);
+    const log = Array.from({ length: added }, (_, at) => `${at + 1}\n`).join('');
+    assert.equal(readFileSync(file, 'utf8'), `1\ntwo\nthree\n${log}`);
   });
 
   it('an agent that changes the same lines is held until the user decides', async () => {
