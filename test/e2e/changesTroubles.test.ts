@@ -1,5 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { diskAgent, numbered, text } from './diskAgent.ts';
@@ -79,6 +90,38 @@ test(
     await until(() => read('../beside.txt') === text(lines), 'the file is as it was');
     await chat.lastTurn.getByText('Undone').waitFor();
     assert.equal(await chat.lastTurn.getByText('Changed on disk').count(), 0);
+    await window.command('View: Close All Editors');
+  }),
+);
+
+test(
+  'a file that a program goes on writing is reviewed meanwhile: a hunk is undone, and no line of the program is lost',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const review = new ReviewPage(window);
+    const lines = numbered('row', 30);
+    write('busy.txt', text(lines));
+    disk.act = () => write('busy.txt', text(lines.with(4, 'row five')));
+    await window.openChat();
+    await chat.exchange('spell a row');
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    let written = 0;
+    // Less often the editor has asked for the decisions by itself before the next line comes; more often it never does.
+    const program = setInterval(() => {
+      written += 1;
+      appendFileSync(inFolder('busy.txt'), `${written}\n`);
+    }, 330);
+    try {
+      await review.openFile('busy.txt');
+      await review.lens('Undo').first().waitFor();
+      await window.pictures('review/trouble-busy');
+      await review.decide('Undo');
+      await until(() => read('busy.txt').startsWith(text(lines)), 'the hunk is undone');
+    } finally {
+      clearInterval(program);
+    }
+    assert.equal(read('busy.txt'), text([...lines, ...Array.from({ length: written }, (_, at) => `${at + 1}`)]));
+    await review.keepAll();
     await window.command('View: Close All Editors');
   }),
 );
