@@ -1,7 +1,9 @@
 import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
 
 /** Most channels that one client may follow at once. */
-const MOST_SUBSCRIPTIONS = 1000;
+export const MOST_SUBSCRIPTIONS = 1000;
+/** Most clients whose names are remembered for when they come back. */
+const MOST_NAMES = 1000;
 /** Most past actions kept for reconnecting clients, and most UTF-16 units of them together. */
 const MOST_KEPT = 20_000;
 const MOST_KEPT_TEXT = 16 * 1024 * 1024;
@@ -30,9 +32,16 @@ interface Kept {
 /** Clients, their subscriptions, and the numbered actions sent to them (docs/protocols/ahp.md §1). One sequence for the whole host. */
 export class Channels {
   readonly #clients = new Set<Client>();
-  #seq = 0;
+  /** Names by client, the latest last: a client that comes back does not say its name again. */
+  readonly #names = new Map<string, string>();
+  #seq: number;
   #kept: Kept[] = [];
   #keptText = 0;
+
+  /** Each run of a host numbers from its own beginning, after all numbers of earlier runs: a client may come back with one of those. */
+  constructor(startedAt: number) {
+    this.#seq = Math.trunc(startedAt);
+  }
 
   get seq(): number {
     return this.#seq;
@@ -42,6 +51,14 @@ export class Channels {
     const client: Client = { peer, subscriptions: new Set() };
     this.#clients.add(client);
     return client;
+  }
+
+  introduce(client: Client, id: string, name = this.#names.get(id)): void {
+    client.name = { id, shown: name ?? id };
+    if (name === undefined) return;
+    this.#names.delete(id);
+    this.#names.set(id, name);
+    for (const [oldest] of this.#names) if (this.#names.size > MOST_NAMES) this.#names.delete(oldest);
   }
 
   remove(client: Client): void {

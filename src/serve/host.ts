@@ -8,7 +8,7 @@ import type { RootState } from '../protocols/ahp/state.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { changedTextPlace, changesetPlace, contentPlace, pathOfUri, terminalPlace } from './addresses.ts';
 import { Changesets } from './changesets.ts';
-import { Channels, type Client, type Origin, type Peer } from './channels.ts';
+import { Channels, type Client, MOST_SUBSCRIPTIONS, type Origin, type Peer } from './channels.ts';
 import { decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
 import { diffsUnder } from './translate.ts';
@@ -19,6 +19,7 @@ const GATHER = 16;
 const COMES_BACK_WITHIN = 60_000;
 /** Sessions on one page of a list. */
 const PAGE = 200;
+const TOO_MANY = 'You follow too many channels.';
 /** Protocol versions with the supported message shapes. */
 const SPOKEN = /^(?:0\.9|1\.\d+)\.\d+(?:-[\w.]+)?$/;
 
@@ -98,7 +99,7 @@ export interface AgentHost extends Disposable {
 
 /** The sessions of this process for clients of the Agent Host Protocol (docs/protocols/ahp.md): a surface, as the chat view is one. */
 export function agentHost(deps: HostDeps): AgentHost {
-  const channels = new Channels();
+  const channels = new Channels(deps.now());
   const hosted = new HostedSessions({ ...deps, channels });
   const life = new Lifetime();
   const changesets = life.own(new Changesets(deps.changeSets, deps.effects, channels, deps.log));
@@ -139,7 +140,8 @@ export function agentHost(deps: HostDeps): AgentHost {
         closed: () => {
           channels.remove(client);
           const { name } = client;
-          if (!name) return;
+          // A client that came back may be here before its lost connection is given up.
+          if (!name || channels.isHere(name.id)) return;
           deps.windowTools.gone(name.id);
           const late = () => (channels.isHere(name.id) ? undefined : hosted.left(name.id));
           setTimeout(
@@ -230,7 +232,7 @@ class Served {
     const protocolVersion = highest(protocolVersions);
     if (protocolVersion === undefined)
       throw new Refusal('version', 'Parley speaks the versions 0.9 and 1.', { supportedVersions: ['^0.9.0', '^1.0.0'] });
-    this.#client.name = { id: clientId, shown: clientInfo?.title ?? clientInfo?.name ?? clientId };
+    this.#channels.introduce(this.#client, clientId, clientInfo?.title ?? clientInfo?.name);
     this.#deps.windowTools.connected(clientId);
     return {
       protocolVersion,
@@ -241,10 +243,11 @@ class Served {
     };
   }
 
-  /** Resumes a client. After a host restart sequence numbers start over, so the client's last number belongs to another run. */
-  async #reconnect({ clientId, lastSeenServerSeq, subscriptions }: z.infer<typeof shapes.reconnect>) {
-    this.#client.name ??= { id: clientId, shown: clientId };
+  /** Resumes a client. */
+  async #reconnect({ clientId, lastSeenServerSeq, subscriptions: named }: z.infer<typeof shapes.reconnect>) {
+    this.#channels.introduce(this.#client, clientId);
     this.#deps.windowTools.connected(clientId);
+    const subscriptions = each(named);
     const actions = this.#channels.since(lastSeenServerSeq, subscriptions);
     const known = subscriptions.filter((channel) => isRoot(channel) || this.#find(channel));
     const gone = subscriptions.filter((channel) => !known.includes(channel));
@@ -257,7 +260,7 @@ class Served {
 
   async #snapshots(channels: readonly string[], gone?: 'leave out what is gone'): Promise<readonly object[]> {
     const snapshots: object[] = [];
-    for (const channel of channels) {
+    for (const channel of each(channels)) {
       const shown = await this.#subscribe(channel).catch((error: unknown) => {
         if (gone && error instanceof Refusal) return undefined;
         throw error;
@@ -269,9 +272,9 @@ class Served {
 
   async #subscribe(channel: string) {
     const hosted = isRoot(channel) ? undefined : await this.#hosted.shown(this.#known(channel));
-    if (!this.#channels.follow(this.#client, channel)) throw new Refusal('params', 'You follow too many channels.');
-    const printed = hosted && (await this.#printed(channel, hosted));
     const scope = hosted && this.#scope(channel, hosted);
+    if (!this.#channels.follow(this.#client, channel)) throw new Refusal('params', TOO_MANY);
+    const printed = hosted && (await this.#printed(channel, hosted));
     const changes = scope && (await this.#changesets.shown(channel, scope));
     const root: RootState = { agents: this.#hosted.agents() };
     const state = printed?.() ?? changes ?? (hosted ? (hosted.chat.resource === channel ? hosted.chat : hosted.state) : root);
@@ -446,6 +449,13 @@ function decoded<T extends z.ZodMiniType>(shape: T, params: unknown): z.infer<T>
   if (found.success) return found.data;
   const [issue] = found.error.issues;
   throw new Refusal('params', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+}
+
+/** Returns each of the channels once: a snapshot may be large. */
+function each(channels: readonly string[]): readonly string[] {
+  const different = [...new Set(channels)];
+  if (different.length > MOST_SUBSCRIPTIONS) throw new Refusal('params', TOO_MANY);
+  return different;
 }
 
 /** Returns the highest version that both sides support. */

@@ -46,6 +46,22 @@ export class AhpClient {
     this.#connection = this.#host.connect({ notify: (method, params) => this.#receive(method, structuredClone(params)) });
   }
 
+  /** The same client, with all it holds, before another host. */
+  elsewhere(host: AgentHost): AhpClient {
+    const other = new AhpClient(host);
+    other.seen = this.seen;
+    for (const held of ['chats', 'sessions'] as const) for (const [name, state] of this[held]) other[held].set(name, state as never);
+    return other;
+  }
+
+  /** A connection that is lost for the client only: the host has not noticed. */
+  lose(): Connection {
+    const lost = this.#connection;
+    assert.ok(lost);
+    this.#connection = undefined;
+    return lost;
+  }
+
   disconnect(): void {
     this.#connection?.closed();
     this.#connection = undefined;

@@ -16,11 +16,11 @@ const SESSION = 'fake:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
 const CHAT = 'ahp-chat:/0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
 const TERMINAL = terminalUri('0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9', 'term');
 
-function hosting(t: TestContext, folder = hostFolder()) {
+function hosting(t: TestContext, folder = hostFolder(), now = () => 1000) {
   let count = 0;
   const served = hostOver(
     folder,
-    () => 1000,
+    now,
     () => {
       count += 1;
       return `id-${count}`;
@@ -512,7 +512,48 @@ test('a client that comes back after a restart is told which sessions are gone',
   );
 });
 
-test('attack: unknown versions, sessions and methods, broken messages and too many subscriptions are refused in words', async (t) => {
+test('a client that saw an earlier run of the host is given snapshots, however much has happened in this one', async (t) => {
+  const first = await opened(t);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  first.last().endTurn();
+  await until(() => first.chat().turns.length === 1);
+  first.client.disconnect();
+  await first.end();
+  const second = hosting(t, first.folder, () => 2000);
+  await second.host.restore();
+  const other = new AhpClient(second.host);
+  await other.open('window-2');
+  await other.subscribe(CHAT);
+  for (let at = 0; at < 50; at += 1)
+    await other.dispatch(CHAT, { type: 'chat/draftChanged', draft: { text: `${at}`, origin: { kind: 'user' } } });
+  const back = first.client.elsewhere(second.host);
+  assert.equal(await back.reconnect(), false, 'numbers of the earlier run are not taken for those of this one');
+  assert.equal((back.chats.get(CHAT)?.draft as { readonly text: string } | undefined)?.text, '49');
+});
+
+test('a client that comes back keeps its name and its tools, also when its lost connection ends after that', async (t) => {
+  const { client, host, chat, last, windowTools, ...rest } = await opened(t);
+  const tools = [{ name: 'usages', inputSchema: {} }];
+  await client.dispatch(SESSION, { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', tools } });
+  const lost = client.lose();
+  await client.reconnect();
+  lost.closed();
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().ready();
+  assert.deepEqual(chat().activeTurn?.message._meta, { client: 'Test' });
+  const [tool] = windowTools.toolsOf(SESSION.split('/')[1] ?? '');
+  const answer = tool?.run({ symbol: 'x' }, new AbortController().signal);
+  await until(() => callIn(chat())?.status === 'running');
+  const result = { success: true, content: [{ type: 'text', text: 'src/a.ts:1' }] };
+  const toolCallId = callIn(chat())?.toolCallId;
+  await client.dispatch(CHAT, { type: 'chat/toolCallComplete', turnId: 't1', toolCallId, result });
+  assert.deepEqual(await answer, { ok: true, text: 'src/a.ts:1' });
+});
+
+test('attack: unknown versions, sessions and methods, and broken messages are refused in words', async (t) => {
   const { host } = hosting(t);
   const client = new AhpClient(host);
   client.connect();
@@ -529,7 +570,44 @@ test('attack: unknown versions, sessions and methods, broken messages and too ma
   for (const params of [undefined, null, [], 'x', {}, { channel: 1 }]) await client.notify('dispatchAction', params);
   await client.dispatch('fake:/none', { type: 'chat/turnStarted' });
   assert.equal(client.refusals.length, 1);
-  for (let at = 0; at < 10_000; at += 1) await client.ask('subscribe', { channel: 'ahp-root://' });
+});
+
+test('attack: a client follows no more than a thousand channels, and one that names a channel ten thousand times is given it once', async (t) => {
+  const { client, host, folder } = await opened(t);
+  const workingDirectories = [pathToFileURL(folder).href];
+  const session = (at: number) => `fake:/0f1d2c3b-4a59-6877-8695-${String(at).padStart(12, '0')}`;
+  let followed = 0;
+  for (let at = 0; at < 10_000; at += 1) {
+    if (at < 1100) await client.ask('createSession', { channel: session(at), provider: 'fake', workingDirectories });
+    const isTaken = await client.ask('subscribe', { channel: session(at % 1100) }).then(
+      () => true,
+      (error: Error) => {
+        assert.match(error.message, /-32602 You follow too many channels/);
+        return false;
+      },
+    );
+    if (isTaken && at < 1100) followed += 1;
+  }
+  // The root, the session and its chat are followed already.
+  assert.equal(followed, 1000 - 3);
+  const many = Array.from({ length: 10_000 }, (_, at) => session(at));
+  const same = Array.from({ length: 10_000 }, () => CHAT);
+  const other = new AhpClient(host);
+  other.connect();
+  const said = { protocolVersions: ['0.9.0'], clientId: 'many' };
+  await assert.rejects(other.ask('initialize', { ...said, initialSubscriptions: many }), /-32602 You follow too many channels/);
+  await assert.rejects(other.ask('reconnect', { clientId: 'many', lastSeenServerSeq: 0, subscriptions: many }), /-32602/);
+  const { snapshots } = (await other.ask('initialize', { ...said, initialSubscriptions: same })) as { snapshots: readonly object[] };
+  assert.equal(snapshots.length, 1);
+  const back = await other.ask('reconnect', { clientId: 'many', lastSeenServerSeq: 0, subscriptions: same });
+  assert.equal((back as { snapshots: readonly object[] }).snapshots.length, 1);
+});
+
+test('channels that are not there do not count among those that a client follows', async (t) => {
+  const { client } = await opened(t);
+  for (let at = 0; at < 1100; at += 1)
+    await assert.rejects(client.ask('subscribe', { channel: `${SESSION}/changeset/turn/none-${at}` }), /-32008/);
+  await client.subscribe(`${SESSION}/changeset/session`);
 });
 
 test('what a command prints is a channel: coloured while it runs, bounded, with its exit code and end in the result of the call', async (t) => {

@@ -78,5 +78,5 @@ export function hosting(folder: string, now: () => number, newId: () => string) 
     sessions.dispose();
     await sessions.gone();
   };
-  return { host, sessions, changeSets, environments, end, last: scripted.last, conversations: scripted.conversations };
+  return { host, sessions, changeSets, windowTools, environments, end, last: scripted.last, conversations: scripted.conversations };
 }
