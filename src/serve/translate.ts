@@ -1,3 +1,4 @@
+import { t } from '../base/l10n.ts';
 import { MODE, toEffectMeta, toMeta } from '../protocols/ahp/codec.ts';
 import { reduceChat } from '../protocols/ahp/reduce.ts';
 import type {
@@ -21,6 +22,7 @@ import type {
   TurnUsage,
 } from '../protocols/ahp/state.ts';
 import { clientLabel, isTooWide } from '../session/approvalAnswers.ts';
+import { approvalHeading } from '../session/approvalHeading.ts';
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
 import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, Terminal, ToolCall, Turn } from '../session/model.ts';
@@ -430,9 +432,9 @@ function inputOf({ input }: ToolCall): string | undefined {
 }
 
 function confirmationOf(ask: Approval, session: Session): Confirmation {
-  const title = askTitle(ask, session, 'Run in terminal');
+  const title = askTitle(ask, session, t('Run in terminal'));
   // The command itself stands below.
-  const shown = ask.detail.type === 'command' ? 'Run in terminal' : title.replace(/\s+/g, ' ');
+  const shown = approvalHeading(ask, session).action.replace(/\s+/g, ' ');
   const options = ask.options.flatMap((option): readonly ConfirmationOption[] => {
     const kind = sideOf(option, ask);
     return kind === undefined
@@ -514,7 +516,7 @@ function requestOf(ask: Ask, session: Session): InputRequest {
   if (ask.kind === 'question') return { id: ask.id, message: ask.title, questions: ask.fields.map(questionOf) };
   const { detail } = ask;
   const about = detail.type === 'command' ? asCode(detail.command) : detail.type === 'text' ? detail.text : '';
-  const title = askTitle(ask, session, 'Run in terminal');
+  const title = approvalHeading(ask, session).action;
   const options = ask.options.filter((one) => sideOf(one, ask)).map((one) => ({ id: one.id, label: clientLabel(one, ask) }));
   return {
     id: ask.id,

@@ -118,7 +118,13 @@ test('an edit of parley-agent over the AI SDK is asked about and shown as a diff
   };
   const asked = () => client.actions().find((one) => one.type === 'chat/toolCallReady' && one.confirmed === undefined && 'edits' in one);
   await client.until(() => asked() !== undefined);
-  const proposed = asked() as unknown as { readonly toolCallId: string; readonly edits: { readonly items: readonly Edit[] } };
+  interface Proposed {
+    readonly toolCallId: string;
+    readonly confirmationTitle: unknown;
+    readonly edits: { readonly items: readonly Edit[] };
+  }
+  const proposed = asked() as unknown as Proposed;
+  assert.deepEqual(proposed.confirmationTitle, { markdown: 'Edit notes.txt' }, 'in words, not by the name of the tool');
   assert.deepEqual(await texts(proposed.edits.items[0]), ['Buy ink\n', 'Buy paper\n']);
   const { toolCallId } = proposed;
   client.dispatch(chat, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId, approved: true, confirmed: 'user-action' });
