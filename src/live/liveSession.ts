@@ -114,8 +114,8 @@ export class LiveSession implements HostedSession, Disposable {
     this.#emit({ type: 'title.set', title, copyOf });
   }
 
-  /** Applies an event of the file review. */
-  publish(event: Extract<SessionEvent, { readonly type: 'turn.files' | 'corrections.set' | 'notice' }>): void {
+  /** Applies an event that the agent does not tell: of the file review, and of the clients of an agent host. */
+  publish(event: Extract<SessionEvent, { readonly type: 'turn.files' | 'turn.sender' | 'corrections.set' | 'notice' }>): void {
     this.#emit(event);
   }
 

@@ -1,6 +1,14 @@
 import * as z from 'zod/mini';
 import { fromMeta, MODE } from '../protocols/ahp/codec.ts';
-import type { CallResult, ChatAction, ChatState, SessionAction, SessionConfig, SessionState } from '../protocols/ahp/state.ts';
+import {
+  type CallResult,
+  type ChatAction,
+  type ChatState,
+  type SessionAction,
+  type SessionConfig,
+  type SessionState,
+  toSenderMeta,
+} from '../protocols/ahp/state.ts';
 import { misleadingOptions } from '../session/dangers.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Approval, Ask, Content, Field, Question, Session, TurnId } from '../session/model.ts';
@@ -245,7 +253,7 @@ function resumed(turnId: string | undefined, { chat, session, now, sender }: Hel
   if (!session || !last || last.status !== 'failed' || (turnId !== undefined && turnId !== last.id) || chat.activeTurn)
     return refused('Only a failed turn can be tried again.');
   const again = `${last.id}~${now.toString(36)}`;
-  const message = { text: chat.turns.at(-1)?.message.text ?? '', origin: { kind: 'user' }, _meta: { client: sender } };
+  const message = { text: chat.turns.at(-1)?.message.text ?? '', origin: { kind: 'user' }, _meta: toSenderMeta(sender) };
   const apply: ChatAction = { type: 'chat/turnStarted', turnId: again, startedAt: new Date(now).toISOString(), message };
   return { kind: 'taken', apply, intents: [{ type: 'prompt', turnId: again, content: last.prompt, again: last.id }], starts: true };
 }
@@ -364,7 +372,7 @@ function plainMessage({ text: said, attachments, model }: z.infer<typeof message
     origin: { kind: 'user' },
     ...(attachments ? { attachments } : {}),
     ...(model ? { model: { id: model.id } } : {}),
-    _meta: { client: sender },
+    _meta: toSenderMeta(sender),
   };
 }
 

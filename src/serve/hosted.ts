@@ -14,6 +14,7 @@ import {
   type SessionState,
   type SessionSummary,
   STATUS,
+  senderOf,
   type TerminalState,
 } from '../protocols/ahp/state.ts';
 import type { Intent } from '../session/intents.ts';
@@ -261,6 +262,7 @@ export class HostedSessions {
     this.#terminals.sync(session);
     const actions = chatActions(hosted.chat, withoutTakenBack(session, hosted.takenBack));
     for (const action of actions) this.#tellChat(hosted, action);
+    this.#keepSender(hosted, session);
     // A prompt whose turn has ended for all clients must not start with the agent's next.
     for (const { turnId, content, held } of session.queue) {
       if (hosted.chat.turns.some((turn) => turn.id === turnId)) this.#send(hosted, [{ type: 'unqueue', turnId }]);
@@ -274,6 +276,15 @@ export class HostedSessions {
     for (const action of sessionActions(hosted, session)) this.#tellSession(hosted, action);
     this.#learn(hosted.profile, session);
     if (actions.length > 0 || hosted.chat.title !== hosted.state.title) this.#summaryChanged(hosted);
+  }
+
+  /** Keeps with the conversation who sent its prompt, for clients that come after a restart. */
+  #keepSender({ id, chat }: Hosted, { turns }: Session): void {
+    const { activeTurn } = chat;
+    const turn = activeTurn && turns.find((one) => one.id === activeTurn.id);
+    const sender = activeTurn && senderOf(activeTurn.message);
+    if (turn && sender !== undefined && turn.sender === undefined)
+      this.#deps.sessions.get(id)?.publish({ type: 'turn.sender', turnId: turn.id, sender });
   }
 
   async #start(hosted: Hosted, intents: readonly Intent[]): Promise<void> {

@@ -1,25 +1,27 @@
 import { t } from '../base/l10n.ts';
 import { MODE, toEffectMeta, toMeta } from '../protocols/ahp/codec.ts';
 import { reduceChat } from '../protocols/ahp/reduce.ts';
-import type {
-  CallResult,
-  ChatAction,
-  ChatState,
-  ConfigProperty,
-  Confirmation,
-  ConfirmationOption,
-  Confirmed,
-  EndedTurn,
-  FileEdit,
-  InputRequest,
-  Message,
-  Question,
-  ResponsePart,
-  ResultContent,
-  SessionConfig,
-  TerminalContent,
-  ToolCallState,
-  TurnUsage,
+import {
+  type CallResult,
+  type ChatAction,
+  type ChatState,
+  type ConfigProperty,
+  type Confirmation,
+  type ConfirmationOption,
+  type Confirmed,
+  type EndedTurn,
+  type FileEdit,
+  type InputRequest,
+  type Message,
+  type Question,
+  type ResponsePart,
+  type ResultContent,
+  type SessionConfig,
+  senderOf,
+  type TerminalContent,
+  type ToolCallState,
+  type TurnUsage,
+  toSenderMeta,
 } from '../protocols/ahp/state.ts';
 import { clientLabel, isTooWide } from '../session/approvalAnswers.ts';
 import { approvalHeading } from '../session/approvalHeading.ts';
@@ -84,14 +86,15 @@ class Telling {
     if (activeTurn?.id !== turn.id) {
       // Another turn began while the client's own is open in the chat; that one waits in the queue.
       if (activeTurn) this.#tell({ type: 'chat/turnCancelled', turnId: activeTurn.id, duration: 0 });
-      const isQueued = this.#chat.queuedMessages?.some((one) => one.id === turn.id) ?? false;
-      const message = messageOf(turn.prompt);
+      const queued = this.#chat.queuedMessages?.find((one) => one.id === turn.id);
+      const sender = turn.sender ?? (queued && senderOf(queued.message));
+      const message = { ...messageOf(turn.prompt), ...(sender === undefined ? {} : { _meta: toSenderMeta(sender) }) };
       this.#tell({
         type: 'chat/turnStarted',
         turnId: turn.id,
         startedAt: iso(turn.startedAt),
         message,
-        ...(isQueued ? { queuedMessageId: turn.id } : {}),
+        ...(queued ? { queuedMessageId: turn.id } : {}),
       });
     }
     for (const part of turn.parts) this.#part(turn, part);

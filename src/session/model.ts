@@ -95,6 +95,8 @@ export interface Turn {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly prompt: readonly Content[];
+  /** The client of an agent host that sent the prompt, by the name it gives itself. */
+  readonly sender?: string;
   /** The corrections sent beside the user's words: files that are not as the agent knows them. */
   readonly corrections?: string;
   readonly parts: readonly Part[];

@@ -66,10 +66,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
   switch (event.type) {
     case 'link.opening':
       return openLink(session, event);
-    case 'link.ready': {
-      const { partial: _, ...rest } = session;
-      return { ...rest, agent: named(session.agent, event.agent), link: { state: 'ready', offers: event.offers } };
-    }
+    case 'link.ready':
+      return readyLink(session, event);
     case 'history.started':
       return session.partial ? session : { ...session, partial: true };
     case 'link.closed':
@@ -80,6 +78,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return endTurn(session, event);
     case 'turns.removed':
       return removeTurns(session, event.from);
+    case 'turn.sender':
+      return inTurn(session, event.turnId, (turn) => (turn.sender === event.sender ? turn : { ...turn, sender: event.sender }));
     case 'turn.activity':
       return inRunningTurn(session, event.turnId, (turn) => withActivity(turn, event.text));
     case 'turn.stopping':
@@ -144,6 +144,10 @@ export function reduce(session: Session, event: SessionEvent): Session {
 }
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
+
+function readyLink({ partial: _, ...session }: Session, { agent, offers }: EventOf<'link.ready'>): Session {
+  return { ...session, agent: named(session.agent, agent), link: { state: 'ready', offers } };
+}
 
 function openLink(session: Session, { note, stops, next }: EventOf<'link.opening'>): Session {
   return {

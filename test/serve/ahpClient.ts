@@ -67,9 +67,9 @@ export class AhpClient {
     this.#connection = undefined;
   }
 
-  async open(clientId = 'window-1'): Promise<void> {
+  async open(clientId = 'window-1', name = 'Test'): Promise<void> {
     this.connect();
-    const params = { protocolVersions: ['0.9.0', '0.7.0'], clientId, clientInfo: { name: 'Test' }, initialSubscriptions: ['ahp-root://'] };
+    const params = { protocolVersions: ['0.9.0', '0.7.0'], clientId, clientInfo: { name }, initialSubscriptions: ['ahp-root://'] };
     const { serverSeq } = (await this.ask('initialize', params)) as { serverSeq: number };
     this.seen = serverSeq;
   }

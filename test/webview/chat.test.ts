@@ -23,6 +23,16 @@ test('marks that turn the reading direction are written out in titles, notices, 
   assert.equal(spoken, 'N ⟨U+202E⟩eciton');
 });
 
+test('a prompt from another client of the agent host names that client', async () => {
+  const stage = await Stage.open(session({ turns: [turn({}), turn({ id: 't2', sender: 'Phone \u202eeciton' })] }));
+  assert.deepEqual(
+    stage.all('.sender').map((one) => one.textContent),
+    ['Phone ⟨U+202E⟩eciton'],
+  );
+  await stage.happen({ type: 'turn.sender', turnId: 't1', sender: 'VS Code' });
+  assert.equal(stage.text('[data-turn=t1] .sender'), 'VS Code');
+});
+
 test('a picture without content says so', async () => {
   const content = { type: 'image', mime: 'image/png', data: '' } as const;
   const stage = await Stage.open(session({ turns: [turn({ parts: [{ kind: 'content', id: 'c', content }] })] }));

@@ -22,7 +22,7 @@ export function turnView(view: View, turn: Turn, index: number, total: number): 
   const family = familyOf(turn);
   const running = turn.status === 'running';
   return html`<article class="turn ${running ? 'running' : 'settled'}${turn.forgotten ? ' forgotten' : ''}" data-turn=${turn.id} aria-posinset=${index + 1} aria-setsize=${total} aria-label=${t('Turn {0}', index + 1)}>
-    ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt, menuPlace(view, turn.id, 'message')))} ${correctionsView(view, turn)} ${retryActionsView(view, turn)}
+    ${turn.prompt.length === 0 ? nothing : guard([turn.prompt, turn.sender, view.memory.unfolded], () => promptView(view, turn.id, turn.prompt, menuPlace(view, turn.id, 'message'), turn.sender))} ${correctionsView(view, turn)} ${retryActionsView(view, turn)}
     <div class="answer" data-vscode-context=${menuPlace(view, turn.id, 'answer')}>
       <h2 class="sr-only">${view.session.agent.name}</h2>
       ${partsView(view, turn, family, undefined)} ${turn.parts.map((part) => pendingView(view, turn, part))} ${endView(view, turn)}
@@ -210,11 +210,12 @@ function endView(view: View, turn: Turn): unknown {
 }
 
 /** The user's message: the text as typed, and its attachments. */
-function promptView(view: View, key: string, content: readonly Content[], place?: string): TemplateResult {
+function promptView(view: View, key: string, content: readonly Content[], place?: string, sender?: string): TemplateResult {
   const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
   const attached = content.filter((one) => one.type !== 'text');
   return html`<div class="prompt" data-vscode-context=${place ?? nothing}>
     <h2 class="sr-only">${t('You')}</h2>
+    ${sender === undefined ? nothing : html`<div class="sender"><bdi>${visible(sender)}</bdi></div>`}
     ${text === '' ? nothing : plainText(view, `${key}:prompt`, text)}
     ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one) => chip(view, one))}</div>`}
   </div>`;

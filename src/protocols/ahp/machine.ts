@@ -56,7 +56,17 @@ import {
   type SessionFacts,
   type Snapshot,
 } from './schema.ts';
-import type { ActiveTurn, ChatAction, ChatState, EndedTurn, InputRequest, ResponsePart, TerminalContent, ToolCallState } from './state.ts';
+import {
+  type ActiveTurn,
+  type ChatAction,
+  type ChatState,
+  type EndedTurn,
+  type InputRequest,
+  type ResponsePart,
+  senderOf,
+  type TerminalContent,
+  type ToolCallState,
+} from './state.ts';
 
 /*
  * A session of an agent host (docs/protocols/ahp.md §9): one WebSocket, JSON-RPC. The host owns the conversation; this holds its chat as the
@@ -408,6 +418,8 @@ class AhpStep extends Step<AhpState> {
     }
     const ours = state.turn;
     if (!ours) return;
+    const sender = before.activeTurn?.id === turn.id ? undefined : senderOf(turn.message);
+    if (sender !== undefined && sender !== state.setup.client.name) this.emit({ type: 'turn.sender', turnId: turn.id, sender });
     const known = before.activeTurn?.id === turn.id ? before.activeTurn.responseParts : [];
     turn.responseParts.forEach((part, at) => {
       if (part !== known[at]) this.partIs(ours, part);

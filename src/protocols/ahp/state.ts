@@ -20,6 +20,15 @@ export interface Message {
   readonly _meta?: Meta;
 }
 
+/** Who sent a prompt, for clients of the same conversation; at most as long as anybody reads. */
+export function toSenderMeta(sender: string): Meta {
+  return { client: sender };
+}
+export function senderOf({ _meta }: Message): string | undefined {
+  const client = _meta?.client;
+  return typeof client === 'string' && client !== '' ? client.slice(0, 100) : undefined;
+}
+
 /** `edits` name contents that are read by `resourceRead`. */
 export interface FileSide {
   readonly uri: string;

@@ -9,6 +9,7 @@ import { type Listening, listen } from '../../../src/serve/listen.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Approval, Question, Session, ToolCall } from '../../../src/session/model.ts';
 import { newSession, reduce } from '../../../src/session/reduce.ts';
+import { AhpClient } from '../../serve/ahpClient.ts';
 import { hostFolder, hosting as hostOver, noPorts } from '../../serve/hosting.ts';
 
 /* The client of an agent host and the host, over a real socket. */
@@ -220,6 +221,27 @@ test('two windows: the first answer counts, and the other sees it', async (t) =>
   await all.window.until((now) => now.asks.length === 0);
   const answers = agent.heard.filter((intent) => intent.type === 'answer');
   assert.deepEqual(answers, [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'no' } }]);
+});
+
+test('a prompt of another client says who sent it; those of the window and of other windows of Parley do not', async (t) => {
+  const all = await opened(t);
+  const agent = await begun(all, 't');
+  agent.endTurn();
+  const { resumeKey = '' } = await all.window.until(({ turns }) => turns[0]?.status === 'done');
+  const phone = new AhpClient(all.host.host);
+  await phone.open('phone', 'Phone');
+  const { items } = (await phone.ask('listSessions')) as { items: readonly { resource: string }[] };
+  const chat = `ahp-chat:/${items[0]?.resource.split('/')[1]}`;
+  const message = { text: 'From afar', origin: { kind: 'user' } };
+  await phone.dispatch(chat, { type: 'chat/turnStarted', turnId: 'u', startedAt: new Date(0).toISOString(), message });
+  const senders = ({ turns }: Session) => turns.map(({ id, sender }) => [id, sender]);
+  const expected = [
+    ['t', undefined],
+    ['u', 'Phone'],
+  ];
+  assert.deepEqual(senders(await all.window.until(({ turns }) => turns[1]?.sender !== undefined)), expected);
+  const other = windowOn(t, all.host.port, all.folder, { key: resumeKey, history: true });
+  assert.deepEqual(senders(await other.until(({ turns }) => turns.length === 2)), expected);
 });
 
 test('stop ends the turn, withdraws what is asked and lets nothing run', async (t) => {
