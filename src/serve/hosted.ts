@@ -456,12 +456,17 @@ const MAY_NEED_INPUT = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirme
 function neededActions({ chat, state }: Hosted): readonly SessionAction[] {
   const told = state.inputNeeded ?? [];
   const turn = chat.activeTurn;
-  const wanted = (turn?.responseParts ?? []).filter(needsInput).flatMap((part): readonly InputNeeded[] => {
-    if (part.kind === 'toolCall')
-      return [
-        { id: part.toolCall.toolCallId, chat: chat.resource, kind: 'toolConfirmation', turnId: turn?.id ?? '', toolCall: part.toolCall },
-      ];
-    return part.kind === 'inputRequest' ? [{ id: part.request.id, chat: chat.resource, kind: 'chatInput', request: part.request }] : [];
+  const wanted = (turn?.responseParts ?? []).flatMap((part): readonly InputNeeded[] => {
+    if (part.kind === 'toolCall') {
+      const { toolCall } = part;
+      const about = { id: toolCall.toolCallId, chat: chat.resource, turnId: turn?.id ?? '', toolCall } as const;
+      if (needsInput(part)) return [{ ...about, kind: 'toolConfirmation' }];
+      const clientId = toolCall.status === 'running' ? toolCall.contributor?.clientId : undefined;
+      return clientId === undefined ? [] : [{ ...about, kind: 'toolClientExecution', clientId }];
+    }
+    return part.kind === 'inputRequest' && needsInput(part)
+      ? [{ id: part.request.id, chat: chat.resource, kind: 'chatInput', request: part.request }]
+      : [];
   });
   const gone = told.filter((one) => !wanted.some((other) => other.id === one.id));
   const fresh = wanted.filter((one) => JSON.stringify(one) !== JSON.stringify(told.find((other) => other.id === one.id)));

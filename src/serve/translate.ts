@@ -28,7 +28,7 @@ import { approvalHeading } from '../session/approvalHeading.ts';
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
 import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, Terminal, ToolCall, Turn } from '../session/model.ts';
-import { askTitle, findTerminal, titleOf } from '../session/select.ts';
+import { askTitle, findTerminal, relativePath, titleOf } from '../session/select.ts';
 import { contentUri, fileUri, terminalUri } from './addresses.ts';
 import { codeOf, commandOf, printedTerminal } from './terminals.ts';
 
@@ -517,21 +517,46 @@ export const APPROVAL_QUESTION = 'answer';
 
 function requestOf(ask: Ask, session: Session): InputRequest {
   if (ask.kind === 'question') return { id: ask.id, message: ask.title, questions: ask.fields.map(questionOf) };
-  const { detail } = ask;
-  const about = detail.type === 'command' ? asCode(detail.command) : detail.type === 'text' ? detail.text : '';
+  const about = subjectOf(ask, session);
   const title = approvalHeading(ask, session).action;
-  const options = ask.options.filter((one) => sideOf(one, ask)).map((one) => ({ id: one.id, label: clientLabel(one, ask) }));
+  // VS Code marks the first answer as if it were chosen (seen): that one allows nothing.
+  const offered = (side: 'deny' | 'approve') => ask.options.filter((one) => sideOf(one, ask) === side);
+  const options = [...offered('deny'), ...offered('approve')].map((one) => ({ id: one.id, label: clientLabel(one, ask) }));
   return {
     id: ask.id,
-    message: about === '' ? title : `${title}\n\n${about}`,
-    questions: [{ id: APPROVAL_QUESTION, kind: 'single-select', message: title, required: true, options }],
+    message: title,
+    questions: [
+      {
+        id: APPROVAL_QUESTION,
+        kind: 'single-select',
+        ...(about === '' ? { message: title } : { title, message: about }),
+        required: true,
+        options,
+        allowFreeformInput: false,
+      },
+    ],
   };
+}
+
+/** Returns in Markdown what an approval without a call is about, whole: nobody allows what is not shown. */
+function subjectOf({ detail }: Approval, { cwd }: Session): string {
+  switch (detail.type) {
+    case 'command':
+      return asBlock(detail.command);
+    case 'edit':
+      return detail.diffs.map((diff) => `- ${escaped(relativePath(diff.path, cwd))}`).join('\n');
+    case 'mcp':
+      return detail.input === undefined ? '' : asBlock(JSON.stringify(detail.input, undefined, 2));
+    case 'text':
+      return detail.markdown || detail.text === '' ? detail.text : asBlock(detail.text);
+  }
 }
 
 function questionOf(field: Field): Question {
   const base = {
     id: field.id,
-    title: field.label,
+    // VS Code shows both, so that a label that is the whole question would stand there twice (seen).
+    ...(field.body === undefined ? {} : { title: field.label }),
     message: field.body ?? field.label,
     ...(field.required ? { required: true } : {}),
   };
@@ -545,7 +570,8 @@ function questionOf(field: Field): Question {
       ...(field.initial?.includes(label) ? { recommended: true } : {}),
     }));
     const kind = field.many ? 'multi-select' : 'single-select';
-    return { ...base, kind, options, ...(field.free ? { allowFreeformInput: true } : {}), ...(field.many ? bounds : {}) };
+    // VS Code offers a field for text of one's own where nothing is said (seen).
+    return { ...base, kind, options, allowFreeformInput: field.free === true, ...(field.many ? bounds : {}) };
   }
   switch (field.kind) {
     case 'number':
@@ -633,10 +659,21 @@ function iso(at: number): string {
 /** Formats text as Markdown code, whatever backquotes it contains. */
 function asCode(text: string): string {
   const line = text.replace(/\s+/g, ' ').slice(0, 500);
-  let longest = 0;
-  for (const [run] of line.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  const longest = longestRun(line);
   const fence = '`'.repeat(longest + 1);
   return longest === 0 ? `\`${line}\`` : `${fence} ${line} ${fence}`;
+}
+
+function longestRun(text: string): number {
+  let longest = 0;
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  return longest;
+}
+
+/** The same over several lines, whole. */
+function asBlock(text: string): string {
+  const fence = '`'.repeat(Math.max(3, longestRun(text) + 1));
+  return `${fence}\n${text}\n${fence}`;
 }
 
 function escaped(text: string): string {

@@ -18,14 +18,10 @@ const TERMINAL = terminalUri('0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9', 'term');
 
 function hosting(t: TestContext, folder = hostFolder(), now = () => 1000) {
   let count = 0;
-  const served = hostOver(
-    folder,
-    now,
-    () => {
-      count += 1;
-      return `id-${count}`;
-    },
-  );
+  const served = hostOver(folder, now, () => {
+    count += 1;
+    return `id-${count}`;
+  });
   t.after(served.end);
   return { ...served, folder };
 }
@@ -275,6 +271,62 @@ test('a question goes out with its fields and comes back with its answers', asyn
   assert.deepEqual(last().heard.at(-1), { type: 'answer', askId: 'q', answer: { kind: 'fields', values: { f: ['B'], g: ['3'] } } });
 });
 
+test('an approval without a call shows all that it is about, takes no other answer, and offers first what allows nothing', async (t) => {
+  const { client, chat, last, answers } = await asked(t);
+  last().say({ type: 'ask.closed', askId: 'a', how: 'withdrawn' });
+  const { callId: _, ...whole } = approval;
+  const command = 'rm -rf ./build\n```\nrm -rf ~';
+  const details = [
+    { type: 'mcp', server: 'VS Code', tool: 'runTask', input: { command: 'rm -rf /' } },
+    { type: 'command', command },
+    { type: 'edit', diffs: [{ path: '/w/a.ts', before: 'a', after: 'b' }] },
+    { type: 'text', text: 'Switch to *plan*?' },
+  ] as const;
+  for (const [at, detail] of details.entries()) last().say({ type: 'ask.opened', ask: { ...whole, id: `q${at}`, detail } });
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  const open =
+    chat().activeTurn?.responseParts.flatMap((part) => (part.kind === 'inputRequest' && !part.response ? part.request : [])) ?? [];
+  assert.deepEqual(
+    open.map(({ message, questions: [one] }) => [message, one?.message]),
+    [
+      ['Use runTask of VS Code', '```\n{\n  "command": "rm -rf /"\n}\n```'],
+      ['Run in terminal', `\`\`\`\`\n${command}\n\`\`\`\``],
+      ['Edit /w/a.ts', '- /w/a.ts'],
+      ['npm test', '```\nSwitch to *plan*?\n```'],
+    ],
+  );
+  const [question] = open[0]?.questions ?? [];
+  assert.ok(question?.kind === 'single-select');
+  assert.deepEqual([question.allowFreeformInput, question.options.map(({ id }) => id)], [false, ['no', 'always', 'once']]);
+  const answer = (value: string) => ({ answer: { state: 'submitted', value: { kind: 'selected', value } } });
+  const completed = { type: 'chat/inputCompleted', requestId: 'q0', response: 'accept' };
+  await client.dispatch(CHAT, { ...completed, answers: answer('yes, do') });
+  assert.deepEqual([answers().length, client.refusals.length], [0, 1]);
+  await client.dispatch(CHAT, { ...completed, answers: answer('once') });
+  assert.deepEqual(answers(), [{ type: 'answer', askId: 'q0', answer: { kind: 'option', optionId: 'once' } }]);
+});
+
+test("the call of a window's tool is told in its session until that window has run it, and counts as work", async (t) => {
+  const { client, chat, last, windowTools, ...rest } = await opened(t);
+  const tools = [{ name: 'usages', inputSchema: {} }];
+  await client.dispatch(SESSION, { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', tools } });
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().ready();
+  const [tool] = windowTools.toolsOf(SESSION.split('/')[1] ?? '');
+  const answer = tool?.run({ symbol: 'x' }, new AbortController().signal);
+  const needed = () => client.sessions.get(SESSION)?.inputNeeded ?? [];
+  await until(() => needed().length === 1);
+  const [one] = needed();
+  assert.ok(one?.kind === 'toolClientExecution');
+  assert.deepEqual([one.chat, one.turnId, one.clientId, one.toolCall], [CHAT, 't1', 'window-1', callIn(chat())]);
+  assert.equal(chat().status & STATUS.activity, STATUS.inProgress, 'nobody is asked');
+  const result = { success: true, content: [{ type: 'text', text: 'src/a.ts:1' }] };
+  await client.dispatch(CHAT, { type: 'chat/toolCallComplete', turnId: 't1', toolCallId: one.toolCall.toolCallId, result });
+  assert.deepEqual(needed(), []);
+  assert.deepEqual(await answer, { ok: true, text: 'src/a.ts:1' });
+});
+
 test('the question of a call is said once, in its request: the row of the call says that it asks, and that it was answered', async (t) => {
   const { client, chat, last, ...rest } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));
@@ -311,6 +363,34 @@ test('what a client says while a turn runs is queued, and starts its turn from t
   assert.deepEqual(client.refusals.length, 1, 'a second turn while one runs');
   last().endTurn();
   assert.deepEqual([chat().activeTurn?.id, chat().activeTurn?.message.text, chat().queuedMessages], ['s', 'And then', undefined]);
+});
+
+test('each prompt says who sent it, also one that waited, to other clients and after a restart', async (t) => {
+  const first = await opened(t);
+  const other = new AhpClient(first.host);
+  await other.open('window-2', 'Phone');
+  await other.subscribe(CHAT);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  await other.dispatch(CHAT, {
+    type: 'chat/pendingMessageSet',
+    kind: 'queued',
+    id: 't2',
+    message: { text: 'Then', origin: { kind: 'user' } },
+  });
+  first.last().endTurn();
+  await until(() => first.chat().activeTurn?.id === 't2');
+  const senders = ({ turns, activeTurn }: ChatState) => [...turns, ...(activeTurn ? [activeTurn] : [])].map(({ message }) => message._meta);
+  const expected = [{ client: 'Test' }, { client: 'Phone' }];
+  for (const one of [first.client, other]) assert.deepEqual(senders(one.chats.get(CHAT) as ChatState), expected);
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const back = new AhpClient(second.host);
+  await back.open();
+  await back.subscribe(CHAT);
+  assert.deepEqual(senders(back.chats.get(CHAT) as ChatState), expected);
 });
 
 test('turns that a client takes back are gone for all, and for the agent with the next prompt', async (t) => {

@@ -279,6 +279,15 @@ export type InputNeeded =
       readonly turnId: string;
       readonly toolCall: ToolCallState;
     }
+  /** That client is to run its tool; nobody is asked. VS Code runs its tools by these, not by the calls of a chat (seen). */
+  | {
+      readonly id: string;
+      readonly chat: string;
+      readonly kind: 'toolClientExecution';
+      readonly turnId: string;
+      readonly clientId: string;
+      readonly toolCall: ToolCallState;
+    }
   | { readonly id: string; readonly chat: string; readonly kind: 'chatInput'; readonly request: InputRequest };
 
 export interface SessionState {
