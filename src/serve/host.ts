@@ -130,6 +130,7 @@ export function agentHost(deps: HostDeps): AgentHost {
   );
   life.own({ dispose: () => clearTimeout(timer) });
   life.own(deps.windowTools.onCall((call) => hosted.runInWindow(call)));
+  life.own(deps.windowTools.onWithdrawn((call) => hosted.endInWindow(call)));
   return {
     connect: (peer) => {
       const client = channels.add(peer);

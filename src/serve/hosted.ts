@@ -240,6 +240,14 @@ export class HostedSessions {
     this.#tellChat(hosted, { type: 'chat/toolCallReady', turnId, toolCallId: callId, ...ready });
   }
 
+  /** Ends a call for clients that its window has not ended. */
+  endInWindow({ sessionId, callId, name, why }: WindowCall & { readonly why: string }): void {
+    const hosted = this.byId(sessionId);
+    const turnId = hosted?.chat.activeTurn?.id;
+    const result = { success: false, pastTenseMessage: name, error: { message: why } };
+    if (hosted && turnId !== undefined) this.#tellChat(hosted, { type: 'chat/toolCallComplete', turnId, toolCallId: callId, result });
+  }
+
   /** Marks a session as changed; `flush` notifies clients. True for the first change since. */
   changed(id: SessionId): boolean {
     const isFirst = this.#dirty.size === 0;

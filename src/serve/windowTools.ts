@@ -16,12 +16,15 @@ export interface WindowCall {
 /** Tools that windows offer the agents of their sessions, so that an agent in the host can use the editor (docs/protocols/ahp.md §8). */
 export class WindowTools {
   readonly #offers = new Map<SessionId, readonly ActiveClient[]>();
-  readonly #calls = new Map<string, { readonly clientId: string; readonly settle: (answer: ToolAnswer) => void }>();
+  readonly #calls = new Map<string, { readonly call: WindowCall; readonly settle: (answer: ToolAnswer) => void }>();
   readonly #here = new Set<string>();
   readonly #asked = new Emitter<WindowCall>();
+  readonly #withdrawn = new Emitter<WindowCall & { readonly why: string }>();
   #count = 0;
 
   readonly onCall: Listen<WindowCall> = this.#asked.listen;
+  /** The agent has its answer without the window, which is to run nothing any more: it may come back. */
+  readonly onWithdrawn: Listen<WindowCall & { readonly why: string }> = this.#withdrawn.listen;
 
   /** Sets the current offers of a session's windows. An agent gets the tools offered when it starts. */
   offer(sessionId: SessionId, clients: readonly ActiveClient[]): void {
@@ -35,16 +38,19 @@ export class WindowTools {
   /** Fails the pending calls of a window that disconnected. */
   gone(clientId: string): void {
     this.#here.delete(clientId);
-    for (const [callId, call] of this.#calls)
-      if (call.clientId === clientId) this.settle(callId, clientId, { ok: false, text: 'The window was closed.' });
+    for (const { call } of this.#calls.values()) if (call.clientId === clientId) this.#withdraw(call, 'The window was closed.');
+  }
+
+  #withdraw(call: WindowCall, why: string): void {
+    if (this.settle(call.callId, call.clientId, { ok: false, text: why })) this.#withdrawn.fire({ ...call, why });
   }
 
   /** Resolves a call. Returns false when it is not pending or belongs to another window. */
   settle(callId: string, clientId: string, answer: ToolAnswer): boolean {
-    const call = this.#calls.get(callId);
-    if (call?.clientId !== clientId) return false;
+    const known = this.#calls.get(callId);
+    if (known?.call.clientId !== clientId) return false;
     this.#calls.delete(callId);
-    call.settle(answer);
+    known.settle(answer);
     return true;
   }
 
@@ -77,11 +83,11 @@ export class WindowTools {
     if (!client) return Promise.resolve({ ok: false, text: 'No window is open that can do this.' });
     this.#count += 1;
     const callId = `window-${this.#count}-${crypto.randomUUID().slice(0, 8)}`;
-    const { clientId } = client;
+    const call = { sessionId, callId, clientId: client.clientId, name, input: JSON.stringify(input ?? {}) };
     return new Promise<ToolAnswer>((settle) => {
-      this.#calls.set(callId, { clientId, settle });
-      signal.addEventListener('abort', () => this.settle(callId, clientId, { ok: false, text: 'Cancelled.' }), { once: true });
-      this.#asked.fire({ sessionId, callId, clientId, name, input: JSON.stringify(input ?? {}) });
+      this.#calls.set(callId, { call, settle });
+      signal.addEventListener('abort', () => this.#withdraw(call, 'Cancelled.'), { once: true });
+      this.#asked.fire(call);
     });
   }
 }

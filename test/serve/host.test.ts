@@ -327,6 +327,32 @@ test("the call of a window's tool is told in its session until that window has r
   assert.deepEqual(await answer, { ok: true, text: 'src/a.ts:1' });
 });
 
+test('a call that its window leaves, or that is stopped, is over for that window, too: back again it runs nothing', async (t) => {
+  const { client, chat, last, windowTools, ...rest } = await opened(t);
+  const tools = [{ name: 'rename', inputSchema: {} }];
+  await client.dispatch(SESSION, { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', tools } });
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().ready();
+  const [tool] = windowTools.toolsOf(SESSION.split('/')[1] ?? '');
+  const needed = () => client.sessions.get(SESSION)?.inputNeeded ?? [];
+  const stop = new AbortController();
+  const stopped = tool?.run({}, stop.signal);
+  await until(() => needed().length === 1);
+  stop.abort();
+  assert.deepEqual(await stopped, { ok: false, text: 'Cancelled.' });
+  assert.deepEqual([callIn(chat())?.status, needed()], ['completed', []]);
+  const left = tool?.run({}, new AbortController().signal);
+  await until(() => needed().length === 1);
+  const toolCallId = needed()[0]?.id;
+  client.disconnect();
+  assert.deepEqual(await left, { ok: false, text: 'The window was closed.' });
+  await client.reconnect();
+  assert.deepEqual(needed(), []);
+  await client.dispatch(CHAT, { type: 'chat/toolCallComplete', turnId: 't1', toolCallId, result: { success: true } });
+  assert.deepEqual(client.refusals, ['This call is not yours.']);
+});
+
 test('the question of a call is said once, in its request: the row of the call says that it asks, and that it was answered', async (t) => {
   const { client, chat, last, ...rest } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));
