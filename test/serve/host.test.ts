@@ -5,8 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
 import { silentLog } from '../../src/base/log.ts';
 import { needsInput, terminalText } from '../../src/protocols/ahp/reduce.ts';
-import { type ChatState, STATUS, type TerminalState } from '../../src/protocols/ahp/state.ts';
+import { type ChatState, STATUS, type TerminalState, type ToolCallState } from '../../src/protocols/ahp/state.ts';
 import { terminalUri } from '../../src/serve/addresses.ts';
+import type { AgentHost } from '../../src/serve/host.ts';
 import { listen } from '../../src/serve/listen.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
 import { AhpClient } from './ahpClient.ts';
@@ -836,11 +837,15 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
     return state % most;
   };
   const { client, host, last, ...rest } = await opened(t);
+  const tools = [{ name: 'usages', inputSchema: {} }];
+  await client.dispatch(SESSION, { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', tools } });
   let isHere = true;
   let turns = 0;
   let asks = 0;
   const running = () => rest.sessions.get(SESSION.split('/')[1] ?? '')?.store.now.turns.at(-1);
   for (let step = 0; step < 60; step += 1) {
+    // Not each time: a new client brings all others up to now, and what is gathered is to be seen, too.
+    if (isHere && chance(4) === 0) await holdsWhatIsThere(client, host, `seed ${seed}, step ${step}`);
     const turn = running();
     const turnId = turn?.id ?? '';
     const isRunning = turn?.status === 'running';
@@ -861,7 +866,7 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
       const callId = `c${chance(3)}-${turns}`;
       const statuses = ['pending', 'running', 'done', 'failed', 'rejected', 'cancelled'] as const;
       const status = statuses[chance(statuses.length)] ?? 'pending';
-      switch (chance(11)) {
+      switch (chance(13)) {
         case 8:
           last().say({ type: 'call.changed', turnId, callId, change: { output: [{ kind: 'terminal', terminalId: 'term' }] } });
           break;
@@ -870,6 +875,17 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
           const reset = chance(8) === 0 ? ({ reset: true } as const) : {};
           const exit = chance(8) === 0 ? { exit: { code: chance(3), signal: null } } : {};
           last().say({ type: 'terminal.changed', terminal: { id: 'term', ...exit }, ...reset, delta: `${step}`.padEnd(size, `${step} `) });
+          break;
+        }
+        case 11:
+          void rest.windowTools.toolsOf(SESSION.split('/')[1] ?? '')[0]?.run({}, new AbortController().signal);
+          break;
+        case 12: {
+          const theirs = client.chats
+            .get(CHAT)
+            ?.activeTurn?.responseParts.flatMap((part) => (part.kind === 'toolCall' ? part.toolCall : []));
+          const toolCallId = theirs?.find(isInWindow)?.toolCallId;
+          if (isHere) await client.dispatch(CHAT, { type: 'chat/toolCallComplete', turnId, toolCallId, result: { success: true } });
           break;
         }
         case 10:
@@ -902,19 +918,30 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
     }
   }
   if (!isHere) await client.reconnect();
+  await holdsWhatIsThere(client, host, `seed ${seed}`);
+  await rest.end();
+}
+
+/** What a client holds is what a new one is given. */
+async function holdsWhatIsThere(client: AhpClient, host: AgentHost, when: string): Promise<void> {
   const fresh = new AhpClient(host);
   await fresh.open('window-2');
   await fresh.subscribe(SESSION);
   await fresh.subscribe(CHAT);
   // Time and title of a chat change with its session's summary, by no action of its own.
   const timeless = (chat: ChatState | undefined) => ({ ...chat, modifiedAt: '', title: '' });
-  assert.deepEqual(timeless(client.chats.get(CHAT)), timeless(fresh.chats.get(CHAT)), `seed ${seed}`);
+  assert.deepEqual(timeless(client.chats.get(CHAT)), timeless(fresh.chats.get(CHAT)), when);
   const [terminal] = client.terminals.values();
   if (terminal) await fresh.subscribe(TERMINAL);
   const shown = (one: TerminalState | undefined) => one && [terminalText(one), one.lifecycle];
-  assert.deepEqual(shown(terminal), shown(fresh.terminals.get(TERMINAL)), `seed ${seed}`);
-  const open = fresh.chats.get(CHAT)?.activeTurn?.responseParts.filter(needsInput);
-  assert.equal(fresh.sessions.get(SESSION)?.inputNeeded?.length ?? 0, open?.length ?? 0, `seed ${seed}`);
-  assert.deepEqual(client.sessions.get(SESSION)?.inputNeeded ?? [], fresh.sessions.get(SESSION)?.inputNeeded ?? []);
-  await rest.end();
+  assert.deepEqual(shown(terminal), shown(fresh.terminals.get(TERMINAL)), when);
+  const parts = fresh.chats.get(CHAT)?.activeTurn?.responseParts ?? [];
+  const open = parts.filter((part) => needsInput(part) || (part.kind === 'toolCall' && isInWindow(part.toolCall)));
+  assert.equal(fresh.sessions.get(SESSION)?.inputNeeded?.length ?? 0, open.length, when);
+  assert.deepEqual(client.sessions.get(SESSION)?.inputNeeded ?? [], fresh.sessions.get(SESSION)?.inputNeeded ?? [], when);
+  fresh.disconnect();
+}
+
+function isInWindow({ status, contributor }: ToolCallState): boolean {
+  return status === 'running' && contributor !== undefined;
 }
