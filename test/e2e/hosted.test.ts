@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -54,11 +55,17 @@ async function otherClient(data: string) {
   assert.ok(host);
   const socket = new WebSocket(`${host.address}/?tkn=${host.token}`);
   await once(socket, 'open');
+  const actions: { readonly type: string; readonly turnId?: string; readonly [other: string]: unknown }[] = [];
   const answers = new Map<number, { readonly result?: unknown }>();
   let wake = () => {};
   socket.on('message', (data) => {
-    const said = JSON.parse(String(data)) as { readonly id?: number; readonly result?: unknown };
+    const said = JSON.parse(String(data)) as {
+      readonly id?: number;
+      readonly result?: unknown;
+      readonly params?: { readonly action?: (typeof actions)[number] };
+    };
     if (said.id !== undefined) answers.set(said.id, said);
+    if (said.params?.action) actions.push(said.params.action);
     wake();
   });
   const send = (message: object) => socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
@@ -70,8 +77,17 @@ async function otherClient(data: string) {
     while (!answers.has(mine)) await new Promise<void>((resolve) => (wake = resolve));
     return answers.get(mine)?.result;
   };
-  const titles = async () =>
-    ((await ask('listSessions')) as { readonly items: readonly { readonly title: string }[] }).items.map(({ title }) => title);
+  interface Listed {
+    readonly items: readonly { readonly title: string; readonly resource: string }[];
+  }
+  const titles = async () => ((await ask('listSessions')) as Listed).items.map(({ title }) => title);
+  /** Follows the chat of the session of that title. */
+  const follow = async (title: string) => {
+    const listed = ((await ask('listSessions')) as Listed).items.find((one) => one.title === title);
+    const chat = `ahp-chat:/${listed?.resource.split('/')[1]}`;
+    return { chat, shown: (await ask('subscribe', { channel: chat })) as { readonly snapshot: { readonly state: unknown } } };
+  };
+  const done = (type: string, turnId: string) => until(() => actions.some((one) => one.type === type && one.turnId === turnId), type);
   /** Waits until the host lists a session of that title, or none. */
   const lists = async (title: string, isThere = true) => {
     for (let wait = 0; (await titles()).includes(title) !== isThere; wait += 1) {
@@ -79,7 +95,7 @@ async function otherClient(data: string) {
       await pause(100);
     }
   };
-  return { ask, lists, tell: (params: object) => send({ method: 'dispatchAction', params }), end: () => socket.terminate() };
+  return { ask, lists, follow, done, tell: (params: object) => send({ method: 'dispatchAction', params }), end: () => socket.terminate() };
 }
 
 test(
@@ -122,6 +138,68 @@ test(
     await chat.frame.locator('.search').press('Escape');
     await window.command('Parley: Stop Agent Host');
     await window.statusItem('Ended').waitFor();
+  }),
+);
+
+test(
+  'two clients: what one answers is over for the other, and a prompt says who sent it',
+  inWindow(async ({ window, storage }) => {
+    const { chat, pick } = window;
+    await window.command('Parley: New Session');
+    await chat.turns.first().waitFor({ state: 'detached' });
+    await chat.say('run echo by-the-phone');
+    await pick.row('Allow once').waitFor();
+    const phone = await otherClient(path.join(storage, 'host'));
+    await phone.ask('initialize', { protocolVersions: ['1.0.0'], clientId: 'phone', clientInfo: { name: 'Phone' } });
+    const { chat: channel, shown } = await phone.follow('run echo by-the-phone');
+    const { activeTurn } = shown.snapshot.state as {
+      readonly activeTurn: {
+        readonly id: string;
+        readonly responseParts: readonly { readonly toolCall?: { readonly toolCallId: string } }[];
+      };
+    };
+    const toolCallId = activeTurn.responseParts.flatMap(({ toolCall }) => toolCall ?? [])[0]?.toolCallId;
+    const confirmed = { type: 'chat/toolCallConfirmed', turnId: activeTurn.id, toolCallId, approved: true, confirmed: 'user-action' };
+    phone.tell({ channel, clientSeq: 1, action: confirmed });
+    await pick.row('Allow once').waitFor({ state: 'detached' });
+    await chat.settled(chat.lastTurn);
+    assert.match((await chat.lastTurn.textContent()) ?? '', /by-the-phone/);
+    assert.equal(await chat.lastTurn.locator('.sender').count(), 0, 'the window sent this one');
+
+    const message = { text: 'run echo asked-by-phone', origin: { kind: 'user' } };
+    const action = { type: 'chat/turnStarted', turnId: 'p1', startedAt: new Date().toISOString(), message };
+    phone.tell({ channel, clientSeq: 2, action });
+    await chat.frame.locator('.sender', { hasText: 'Phone' }).waitFor();
+    await pick.row('Allow once').waitFor();
+    await window.pictures('hosted-two-clients');
+    await pick.answer('A');
+    await phone.done('chat/toolCallConfirmed', 'p1');
+    await phone.done('chat/turnComplete', 'p1');
+    phone.end();
+  }),
+);
+
+test(
+  'a killed host takes nothing along: what waited runs never, and the session goes on in the next host',
+  inWindow(async ({ window, folder, storage, running }) => {
+    const { chat, pick } = window;
+    await chat.say('run touch killed.txt');
+    await pick.row('Allow once').waitFor();
+    const host = runningHost(path.join(storage, 'host'));
+    assert.ok(host);
+    process.kill(host.pid, 'SIGKILL');
+    await until(() => running('parley.js').length === 0, 'the host is gone');
+    await window.pictures('hosted-killed');
+    await window.command('Parley: Start Agent Host');
+    await pick.row('Allow once').waitFor({ state: 'detached' });
+    await chat.settled(chat.lastTurn);
+    await window.pictures('hosted-started-again');
+    const turn = await chat.exchange('read notes.txt');
+    assert.match((await turn.textContent()) ?? '', /Buy ink/);
+    assert.match((await chat.turns.first().textContent()) ?? '', /by-the-phone/, 'the transcript is there');
+    assert.ok(!existsSync(path.join(folder, 'killed.txt')));
+    await window.command('Parley: Stop Agent Host');
+    await until(() => running('parley.js').length === 0, 'the host is stopped');
   }),
 );
 
