@@ -16,7 +16,7 @@ export interface Client {
   readonly peer: Peer;
   readonly subscriptions: Set<string>;
   /** Absent until the client has introduced itself. */
-  name?: { readonly id: string; readonly shown: string };
+  name?: { readonly id: string; readonly shown?: string };
 }
 /** The client behind an action. */
 export interface Origin {
@@ -54,7 +54,7 @@ export class Channels {
   }
 
   introduce(client: Client, id: string, name = this.#names.get(id)): void {
-    client.name = { id, shown: name ?? id };
+    client.name = { id, ...(name === undefined ? {} : { shown: name }) };
     if (name === undefined) return;
     this.#names.delete(id);
     this.#names.set(id, name);

@@ -135,8 +135,8 @@ export interface Held {
   /** Absent until an agent has started for it. */
   readonly session?: Session;
   readonly takenBack?: TurnId;
-  /** The sender, as other clients see it. */
-  readonly sender: string;
+  /** The sender, as other clients see it; unknown of one that comes back to a host that was started anew, as it does not say its name again. */
+  readonly sender?: string;
   readonly clientId: string;
   readonly now: number;
 }
@@ -253,7 +253,7 @@ function resumed(turnId: string | undefined, { chat, session, now, sender }: Hel
   if (!session || !last || last.status !== 'failed' || (turnId !== undefined && turnId !== last.id) || chat.activeTurn)
     return refused('Only a failed turn can be tried again.');
   const again = `${last.id}~${now.toString(36)}`;
-  const message = { text: chat.turns.at(-1)?.message.text ?? '', origin: { kind: 'user' }, _meta: toSenderMeta(sender) };
+  const message = { text: chat.turns.at(-1)?.message.text ?? '', origin: { kind: 'user' }, ...toSenderMeta(sender) };
   const apply: ChatAction = { type: 'chat/turnStarted', turnId: again, startedAt: new Date(now).toISOString(), message };
   return { kind: 'taken', apply, intents: [{ type: 'prompt', turnId: again, content: last.prompt, again: last.id }], starts: true };
 }
@@ -366,13 +366,13 @@ function contentOf({ text: said, attachments = [] }: z.infer<typeof message>): r
 }
 
 /** Returns the message with its sender, which all subscribers of the chat see. */
-function plainMessage({ text: said, attachments, model }: z.infer<typeof message>, sender: string) {
+function plainMessage({ text: said, attachments, model }: z.infer<typeof message>, sender: string | undefined) {
   return {
     text: said,
     origin: { kind: 'user' },
     ...(attachments ? { attachments } : {}),
     ...(model ? { model: { id: model.id } } : {}),
-    _meta: toSenderMeta(sender),
+    ...toSenderMeta(sender),
   };
 }
 

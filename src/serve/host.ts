@@ -382,10 +382,10 @@ class Served {
     if (changesetPlace(channel) || terminalPlace(channel)) return this.#mark(channel, hosted, action, origin);
     const session = this.#hosted.session(hosted);
     const isChat = action.type.startsWith('chat/');
-    const sender = this.#client.name?.shown ?? '';
+    const sender = this.#client.name?.shown;
     const { chat, takenBack } = hosted;
     const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }) };
-    const held = { chat, sender, clientId, now: this.#deps.now(), ...known };
+    const held = { chat, ...(sender === undefined ? {} : { sender }), clientId, now: this.#deps.now(), ...known };
     const decision = isChat ? decideChat(action, held) : decideSession(action, hosted.state, session);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);

@@ -88,7 +88,7 @@ class Telling {
       if (activeTurn) this.#tell({ type: 'chat/turnCancelled', turnId: activeTurn.id, duration: 0 });
       const queued = this.#chat.queuedMessages?.find((one) => one.id === turn.id);
       const sender = turn.sender ?? (queued && senderOf(queued.message));
-      const message = { ...messageOf(turn.prompt), ...(sender === undefined ? {} : { _meta: toSenderMeta(sender) }) };
+      const message = { ...messageOf(turn.prompt), ...toSenderMeta(sender) };
       this.#tell({
         type: 'chat/turnStarted',
         turnId: turn.id,

@@ -638,6 +638,8 @@ test('a client that saw an earlier run of the host is given snapshots, however m
   const back = first.client.elsewhere(second.host);
   assert.equal(await back.reconnect(), false, 'numbers of the earlier run are not taken for those of this one');
   assert.equal((back.chats.get(CHAT)?.draft as { readonly text: string } | undefined)?.text, '49');
+  await back.dispatch(CHAT, prompt('t2'));
+  assert.equal(back.chats.get(CHAT)?.activeTurn?.message._meta, undefined, 'its id is no name');
 });
 
 test('a client that comes back keeps its name and its tools, also when its lost connection ends after that', async (t) => {

@@ -21,8 +21,8 @@ export interface Message {
 }
 
 /** Who sent a prompt, for clients of the same conversation; at most as long as anybody reads. */
-export function toSenderMeta(sender: string): Meta {
-  return { client: sender };
+export function toSenderMeta(sender: string | undefined): Pick<Message, '_meta'> {
+  return sender === undefined ? {} : { _meta: { client: sender } };
 }
 export function senderOf({ _meta }: Message): string | undefined {
   const client = _meta?.client;
