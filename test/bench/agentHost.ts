@@ -1,9 +1,10 @@
 /**
- * The agent host beside the headless program, both with an agent that streams: memory and descriptors with 50 sessions, the way from a prompt to the first
+ * The agent host beside sessions as the editor runs them, both with an agent that streams: memory and descriptors with 50 sessions, the way from a prompt to the first
  * part, bytes for each character, and a client that comes back after 10,000 actions.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,6 +12,15 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { WebSocket } from 'ws';
+import { silentLog } from '../../src/base/log.ts';
+import { childTerminals } from '../../src/live/childTerminals.ts';
+import { diskEffects, diskFilesIn } from '../../src/live/diskFiles.ts';
+import { Journal } from '../../src/live/journal/journal.ts';
+import { launchOf, type Profile } from '../../src/live/profiles.ts';
+import { ChangeSet } from '../../src/live/review/changeSet.ts';
+import { ChangeSets } from '../../src/live/review/changeSets.ts';
+import { Sessions } from '../../src/live/sessions.ts';
+import { protocols } from '../../src/protocols/registry.ts';
 
 const SESSIONS = 50;
 const ROUNDS = 30;
@@ -21,10 +31,8 @@ await build({ entryPoints: ['test/bench/agent/stamping.ts'], bundle: true, platf
 const temp = mkdtempSync(path.join(os.tmpdir(), 'parley-bench-'));
 const folder = path.join(temp, 'work');
 mkdirSync(folder);
-writeFileSync(
-  path.join(temp, 'profiles.json'),
-  JSON.stringify([{ id: 'fake', name: 'Fake', protocol: 'kimi-wire', command: process.execPath, args: [agent] }]),
-);
+const agentProfile = { id: 'fake', name: 'Fake', protocol: 'kimi-wire', command: process.execPath, args: [agent] };
+writeFileSync(path.join(temp, 'profiles.json'), JSON.stringify([agentProfile]));
 
 interface Frame {
   readonly id?: number;
@@ -151,23 +159,57 @@ try {
   rmSync(temp, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** The same agent under the headless program, which runs the sessions as the editor does. */
+/** The same agent in this process, as the editor runs its sessions: with a journal, and with a look at the files before each prompt. */
 async function own(): Promise<void> {
-  const prompts = Array.from({ length: ROUNDS + 1 }, () => ['--prompt', 'go']).flat();
-  const args = ['dist/headless.js', '--protocol', 'kimi-wire', '--cwd', folder, ...prompts, '--command', process.execPath, '--arg', agent];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const taken: number[] = [];
-  let at: number | undefined;
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (at !== undefined && line.includes('"text.delta"')) {
-      taken.push(performance.now() - at);
-      at = undefined;
-    }
-    if (line.includes('"turn.ended"')) at = performance.now();
-  }
-  console.log(
-    `prompt to first part: median ${median(taken).toFixed(1)} ms by the headless program, which keeps no files for a review before a prompt`,
+  const profile: Profile = { ...agentProfile, env: {}, headers: {} };
+  const sessions = new Sessions({
+    protocols: () => protocols,
+    profile: () => profile,
+    launch: async (one, { cwd }) => launchOf(one, cwd),
+    ports: ({ cwd }) => ({ tools: [], files: diskFilesIn(cwd), terminals: childTerminals({ cwd }) }),
+    rules: () => [],
+    client: { name: 'Parley', version: '0' },
+    log: silentLog,
+    trace: () => {},
+    now: Date.now,
+    newId: randomUUID,
+    journal: new Journal(path.join(temp, 'own'), silentLog),
+    windowKey: 'bench',
+  });
+  const review = path.join(temp, 'own-review');
+  const changeSets = new ChangeSets(
+    sessions,
+    review,
+    () => ChangeSet,
+    diskEffects,
+    (id, event) => sessions.get(id)?.publish(event),
+    silentLog,
   );
+  sessions.holdPrompts((id, turnId) => changeSets.beforePrompt(id, turnId));
+  const counts = new Map<string, number>();
+  let wake = () => {};
+  sessions.onChange((_id, { event }) => {
+    counts.set(event.type, (counts.get(event.type) ?? 0) + 1);
+    wake();
+  });
+  const next = async (type: string, before: number) => {
+    while ((counts.get(type) ?? 0) <= before) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  const id = sessions.open(profile, folder);
+  const taken: number[] = [];
+  // The first round starts the agent.
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const [texts, ends] = ['text.delta', 'turn.ended'].map((type) => counts.get(type) ?? 0);
+    const at = performance.now();
+    sessions.get(id)?.send({ type: 'prompt', turnId: `own-${round}`, content: [{ type: 'text', text: 'go' }] });
+    await next('text.delta', texts ?? 0);
+    if (round > 0) taken.push(performance.now() - at);
+    await next('turn.ended', ends ?? 0);
+  }
+  console.log(`prompt to first part: median ${median(taken).toFixed(1)} ms in the process, as the editor runs its own sessions`);
+  changeSets.dispose();
+  sessions.dispose();
+  await sessions.gone();
 }
 
 /** A client that was away for as many changes of a draft. */
