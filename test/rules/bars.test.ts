@@ -144,7 +144,7 @@ const MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/editor/approvals/approvals.ts': 19,
   'src/live/liveSession.ts': 21,
   'src/live/review/changeSet.ts': 18,
-  'src/protocols/acp/machine.ts': 20,
+  'src/protocols/acp/machine.ts': 17,
   'webview/composer.ts': 21,
   'webview/parts/approval.ts': 24,
   'webview/parts/call.ts': 22,

@@ -8,10 +8,10 @@ import type { Adapter, AdapterContext, Past, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { isSameFile } from '../paths.ts';
 import { type Codec, faultOf, textPath } from './codec.ts';
+import { variablesIn } from './connection.ts';
 import { acpMachine } from './machine.ts';
 import { AgentSecrets, type ProcessLaunch, portsOf } from './ports.ts';
 import { NOT_FOUND, sessionAnswer, sessionList } from './schema.ts';
-import { variablesIn } from './signIn.ts';
 import { type AcpSetup, type AcpState, codecOf, foldersOf, LIMITS, newAcp } from './state.ts';
 
 /** Agents that speak the Agent Client Protocol over their standard input and output. */

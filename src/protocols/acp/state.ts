@@ -29,9 +29,9 @@ import {
   type Update,
 } from './schema.ts';
 import { noSettings, type Plans, type SettingRequest, type Settings } from './settings.ts';
-import type { SignIn } from './signIn.ts';
 
-/* The state of a conversation over ACP: JSON, and one place for everything that is remembered. What changes it stands in machine.ts. */
+/* The state of a conversation over ACP: JSON, and one place for everything that is remembered. What changes it stands in connection.ts,
+   requests.ts and machine.ts. */
 
 /** Milliseconds. Tests shorten them. */
 export interface Limits {
@@ -197,6 +197,14 @@ export interface AcpLane extends Lane {
   /** Parts of messages that have an id, by kind and id. */
   messages: Table<string>;
 }
+/** How far a sign-in has come. Values that are entered are never part of it. */
+export type SignIn =
+  | { readonly step: 'choosing' }
+  /** The agent has it done, in a browser perhaps. */
+  | { readonly step: 'agent' }
+  | { readonly step: 'terminal'; readonly title: string }
+  | { readonly step: 'variables'; readonly methodId: string }
+  | { readonly step: 'keeping' };
 export type ChildNews = Extract<Update, { sessionUpdate: 'subagent_update' }>;
 /** A sub-agent: it is shown as a call of the conversation, with all it does below. */
 export interface Child {
