@@ -19,6 +19,24 @@ import { type AcpState, codecOf, foldersOf, type Limits, offersOf, type Resume, 
 
 /** The name of the one link. */
 export const LINK = 'agent';
+/** What is asked of the terminal in which the user signs in. */
+export interface LoginArgs {
+  readonly do: 'login';
+  readonly title: string;
+  readonly login: LoginCommand | null;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+/** What is asked of the place where the editor keeps secrets. */
+export type SecretArgs =
+  | { readonly do: 'load'; readonly names: readonly string[] }
+  | { readonly do: 'keep'; readonly values: Readonly<Record<string, string>> };
+/** What is asked of the server of the editor's tools. */
+export type ServerArgs =
+  | { readonly do: 'offer'; readonly how: 'http' | 'process'; readonly version: 1 | 2 }
+  /** Settles once the agent has asked for the list of tools. */
+  | { readonly do: 'listed' }
+  | { readonly do: 'end' };
 /** To start again asks anew how to sign in. */
 const SIGN_IN_REMEDIES: Fault['next'] = ['restart', 'signIn', 'showLog', 'pickAgent'];
 
@@ -84,7 +102,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     this.cancelAsks();
     for (const id of Object.values(this.state.requests).map((one) => one.id)) this.refuse(LINK, id, INTERNAL, 'The session has ended.');
     this.port(null, 'terminals end', 'terminal', { do: 'end' });
-    this.port(null, 'tools end', 'server', { do: 'end' });
+    this.port(null, 'tools end', 'server', { do: 'end' } satisfies ServerArgs);
     for (const timer of ['initialize', 'session', 'quiet', 'stopping', 'minute']) this.timer(timer, null);
   }
   leave(): void {
@@ -137,7 +155,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     state.agent = agent;
     if (names.length === 0) return this.helloDone();
     state.opening = 'keys';
-    this.port(null, 'keys', 'secret', { do: 'load', names });
+    this.port(null, 'keys', 'secret', { do: 'load', names } satisfies SecretArgs);
   }
   /** The process can be talked to. */
   helloDone(): void {
@@ -170,7 +188,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     const how = httpTools ? 'http' : processTools && !agent.quirks.noProcessTools ? 'process' : undefined;
     if (state.servers !== null || setup.tools.length === 0 || !how) return this.resumeSession();
     state.opening = 'tools';
-    this.port(null, 'tools', 'server', { do: 'offer', how, version: agent.protocol });
+    this.port(null, 'tools', 'server', { do: 'offer', how, version: agent.protocol } satisfies ServerArgs);
   }
   resumeSession(): void {
     const { state } = this;
@@ -310,7 +328,7 @@ export abstract class AcpConnection extends Step<AcpState> {
       case 'terminal': {
         const login = loginIn(method);
         state.signIn = { step: 'terminal', title: login.title };
-        return this.port(null, 'login', 'terminal', { do: 'login', ...login });
+        return this.port(null, 'login', 'terminal', { do: 'login', ...login } satisfies LoginArgs);
       }
       case 'variables':
         state.signIn = { step: 'variables', methodId: method.id };
@@ -327,7 +345,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     if (!values) return this.signInDeclined();
     this.state.signIn = { step: 'keeping' };
     // The values pass through to the secret storage; the state never holds them.
-    this.port(null, 'keep', 'secret', { do: 'keep', values });
+    this.port(null, 'keep', 'secret', { do: 'keep', values } satisfies SecretArgs);
   }
   signInReplied(step: string, result: unknown, error: Failure | undefined): void {
     const { state } = this;
@@ -389,7 +407,7 @@ export abstract class AcpConnection extends Step<AcpState> {
       case 'tools':
         state.servers = !error && Array.isArray(result) ? (result as object[]) : [];
         state.tools = state.servers.length > 0 ? 'offered' : 'refused';
-        if (state.tools === 'offered') this.port(null, 'listed', 'server', { do: 'listed' });
+        if (state.tools === 'offered') this.port(null, 'listed', 'server', { do: 'listed' } satisfies ServerArgs);
         return state.opening === 'tools' ? this.resumeSession() : undefined;
       case 'listed':
         state.tools = 'taken';
@@ -434,12 +452,7 @@ function loginOf(method: AuthMethod): LoginCommand | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 /** What the login runs in a terminal. */
-function loginIn(method: AuthMethod): {
-  readonly title: string;
-  readonly login: LoginCommand | null;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-} {
+function loginIn(method: AuthMethod): Omit<LoginArgs, 'do'> {
   const login = loginOf(method) ?? null;
   return { title: login?.label || method.name, login, args: method.args ?? [], env: method.env ?? {} };
 }

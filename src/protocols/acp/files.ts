@@ -9,35 +9,8 @@ import { LinkError } from '../../transport/link.ts';
 import { isForeign, keyOfFile, looksOutside, type Place, pathBelow, placeOf, platform, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
+import type { EditedFile, FileArgs, FileLook, FileRead } from './requests.ts';
 import { INTERNAL, INVALID_PARAMS } from './schema.ts';
-import type { EditedFile, FileLook, FileRead, ReadParams } from './state.ts';
-
-/** Requests of the machine to the editor's files. Paths come from the agent; `roots` are the session's folders. */
-export type FileArgs =
-  /** The text of a file, for an edit of it, and whether the edit leads out of `roots`. */
-  | { readonly do: 'text'; readonly path: string; readonly roots: readonly string[] }
-  /**
-   * Unless allowed, an existing file outside of `roots` is not read, and the reply names its folder. A missing file is reported at once, unless another
-   * server had to be asked.
-   */
-  | ({ readonly do: 'read'; readonly roots: readonly string[]; readonly allowed: boolean } & ReadParams)
-  | {
-      readonly do: 'look';
-      readonly path: string;
-      readonly content: string;
-      readonly roots: readonly string[];
-      readonly refused: readonly string[];
-      /** Unless allowed, a file on another server is not looked at, and the reply names its folder. */
-      readonly allowed?: boolean;
-    }
-  | {
-      readonly do: 'write';
-      readonly path: string;
-      readonly real: string;
-      readonly text: string;
-      readonly from: string | null;
-      readonly content: string;
-    };
 
 /** Milliseconds after which a program that writes a file is through with it, or has written more. */
 const WRITE_RESTS_MS = 50;

@@ -42,7 +42,7 @@ import {
 import { LINK } from './connection.ts';
 import { patchItems } from './diffs.ts';
 import { type AgentTerminal, type BytesNews, takeBytes } from './draft.ts';
-import { AcpRequests } from './requests.ts';
+import { AcpRequests, type EditedFile } from './requests.ts';
 import { type Activity, AUTH_REQUIRED, type ContentBlock, promptAnswer, type Update, type WireCall } from './schema.ts';
 import { eventsOf, modeRequest, noticeOf, optionRequest, type SettingRequest, settingDone, settingEvents } from './settings.ts';
 import {
@@ -54,7 +54,6 @@ import {
   addRecorded,
   type Child,
   type ChildNews,
-  type EditedFile,
   noteChild,
   type PromptState,
   type RecordedPrompt,
@@ -601,7 +600,7 @@ class AcpStep extends AcpRequests {
       edit.state = 'reading';
       edit.reading = ++this.state.readings;
       put(this.state.reading, String(edit.reading), { turnId: turn.id, callId: call.id, path });
-      this.port(null, `edit ${edit.reading}`, 'file', { do: 'text', path, roots: rootsOf(this.state) });
+      this.work('edit', String(edit.reading), 'file', { do: 'text', path, roots: rootsOf(this.state) });
     }
   }
   editRead(number: string, result: unknown): void {

@@ -5,10 +5,11 @@ import { messageOf } from '../../base/log.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
-import { type FileArgs, FilePort, placed, refused } from './files.ts';
-import type { LinkFacts } from './forms.ts';
-import { INTERNAL, type LoginCommand, NOT_FOUND } from './schema.ts';
-import { type Created, codecOf } from './state.ts';
+import type { LoginArgs, SecretArgs, ServerArgs } from './connection.ts';
+import { FilePort, placed, refused } from './files.ts';
+import type { Created, FileArgs, LinkArgs, LinkReply, TerminalArgs } from './requests.ts';
+import { INTERNAL, NOT_FOUND } from './schema.ts';
+import { codecOf } from './state.ts';
 
 /* What the machine asks of this side beside its agent: files, terminals, secrets, links to open, and the tools that the agent is lent. */
 
@@ -25,7 +26,7 @@ export function portsOf(
   const tools = new ToolServer(context);
   return {
     file: (args: FileArgs) => files.run(args),
-    terminal: (args: TerminalArgs) => (args.do === 'login' ? login(args, launch, context) : terminals.run(args)),
+    terminal: (args: TerminalArgs | LoginArgs) => (args.do === 'login' ? login(args, launch, context) : terminals.run(args)),
     secret: (args: SecretArgs) => secrets.run(args),
     link: (args: LinkArgs) => linkPort(args, context),
     server: (args: ServerArgs) => tools.run(args),
@@ -33,32 +34,6 @@ export function portsOf(
 }
 
 // --- terminals
-
-/** Requests of the machine to the editor's terminals, and to the one in which a user signs in. */
-type TerminalArgs =
-  /**
-   * `id`: its name in case the command cannot be started. Unless it is allowed, a command in a folder outside of `roots` is not started, and the
-   * reply names the folder.
-   */
-  | ({ readonly do: 'create'; readonly id: string; readonly roots: readonly string[]; readonly allowed: boolean } & CommandArgs)
-  /** Settles with the end of the command; what it prints meanwhile goes to the session. */
-  | { readonly do: 'watch' | 'output' | 'wait_for_exit' | 'kill' | 'release'; readonly id: string }
-  | { readonly do: 'end' }
-  | {
-      readonly do: 'login';
-      readonly title: string;
-      readonly login: LoginCommand | null;
-      readonly args: readonly string[];
-      readonly env: Readonly<Record<string, string>>;
-    };
-interface CommandArgs {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: readonly { readonly name: string; readonly value: string }[];
-  readonly cwd: string;
-  readonly limit: number | null;
-}
-type TerminalPortArgs = Exclude<TerminalArgs, { do: 'login' }>;
 
 /** How much output is kept for the agent at most, in bytes, whatever it asks for. */
 const CEILING = 16 * 1024 * 1024;
@@ -83,7 +58,7 @@ class TerminalPort {
     this.#emit = emit;
   }
 
-  async run(args: TerminalPortArgs): Promise<unknown> {
+  async run(args: TerminalArgs): Promise<unknown> {
     switch (args.do) {
       case 'create':
         return this.#create(args);
@@ -210,10 +185,6 @@ export function cmdArgument(arg: string): string {
 
 // --- secrets, logins and links
 
-type SecretArgs =
-  | { readonly do: 'load'; readonly names: readonly string[] }
-  | { readonly do: 'keep'; readonly values: Readonly<Record<string, string>> };
-
 /** Variables that the user entered for this agent, kept by the editor's secret storage. They go to the process and nowhere else. */
 export class AgentSecrets {
   values: Readonly<Record<string, string>> = {};
@@ -252,7 +223,7 @@ export class AgentSecrets {
 }
 
 /** The agent's own login: the command it names, or the configured one with the method's arguments behind it. */
-async function login(args: Extract<TerminalArgs, { do: 'login' }>, launch: ProcessLaunch, { ports }: AdapterContext): Promise<Exit | null> {
+async function login(args: LoginArgs, launch: ProcessLaunch, { ports }: AdapterContext): Promise<Exit | null> {
   const env = Object.fromEntries(Object.entries(launch.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
   const { title, login: named } = args;
   const exit = await ports.runVisibly?.({
@@ -265,8 +236,7 @@ async function login(args: Extract<TerminalArgs, { do: 'login' }>, launch: Proce
   return exit ?? null;
 }
 
-type LinkArgs = { readonly do: 'look' | 'open'; readonly url: string };
-async function linkPort({ do: what, url }: LinkArgs, { ports }: AdapterContext): Promise<LinkFacts | boolean | null> {
+async function linkPort({ do: what, url }: LinkArgs, { ports }: AdapterContext): Promise<LinkReply> {
   if (what === 'open') return (await ports.openLink?.(url)) ?? false;
   if (!URL.canParse(url)) return null;
   const { protocol, host, hostname, username, password } = new URL(url);
@@ -280,12 +250,6 @@ async function linkPort({ do: what, url }: LinkArgs, { ports }: AdapterContext):
 }
 
 // --- tools
-
-type ServerArgs =
-  | { readonly do: 'offer'; readonly how: 'http' | 'process'; readonly version: 1 | 2 }
-  /** Settles once the agent has asked for the list of tools. */
-  | { readonly do: 'listed' }
-  | { readonly do: 'end' };
 
 /** Our editor tools as a tool server of this session. An agent works without them, too. */
 class ToolServer {

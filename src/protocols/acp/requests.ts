@@ -1,6 +1,5 @@
 import { t } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
-import type { Port } from '../../conversation/machine.ts';
 import { find, keys, type OpenAsk, put, remove, type Table } from '../../conversation/state.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask, Diff } from '../../session/model.ts';
@@ -59,9 +58,6 @@ import {
   type AcpLane,
   type AcpTurn,
   type CommandJob,
-  type Created,
-  type FileLook,
-  type FileRead,
   type FolderJob,
   type Job,
   newCommand,
@@ -80,6 +76,74 @@ import {
  * What an ACP agent asks of the editor. Each request is answered once; one that takes several steps is a job (`state.jobs`). In this order: requests,
  * what the user is asked, permissions, files, commands, forms and links, replies and timers.
  */
+
+// --- what is asked of the editor for them, and what it replies
+
+/** What is asked of the editor's files. Paths come from the agent; `roots` are the session's folders. */
+export type FileArgs =
+  /** The text of a file, for an edit of it, and whether the edit leads out of `roots`. */
+  | { readonly do: 'text'; readonly path: string; readonly roots: readonly string[] }
+  /**
+   * Unless allowed, an existing file outside of `roots` is not read, and the reply names its folder. A missing file is reported at once, unless another
+   * server had to be asked.
+   */
+  | ({ readonly do: 'read'; readonly roots: readonly string[]; readonly allowed: boolean } & ReadParams)
+  | {
+      readonly do: 'look';
+      readonly path: string;
+      readonly content: string;
+      readonly roots: readonly string[];
+      readonly refused: readonly string[];
+      /** Unless allowed, a file on another server is not looked at, and the reply names its folder. */
+      readonly allowed?: boolean;
+    }
+  | {
+      readonly do: 'write';
+      readonly path: string;
+      readonly real: string;
+      readonly text: string;
+      readonly from: string | null;
+      readonly content: string;
+    };
+/** The file port's reply about an edited file: `text` is null when there is none, and absent when it cannot be read. */
+export interface EditedFile {
+  readonly text?: string | null;
+  readonly outside?: boolean;
+}
+/** Its reply to `read`: `content` is null when there is no file; `outside` names a folder that the user has not allowed. */
+export type FileRead = { readonly content: string | null } | { readonly outside: string };
+/** The file port's reply about a file before it is written; `outside` names a folder on another server that the user has not allowed. */
+export type FileLook = WriteLook | { readonly outside: string };
+/** What is asked of the editor's terminals. */
+export type TerminalArgs =
+  /**
+   * `id`: its name in case the command cannot be started. Unless it is allowed, a command in a folder outside of `roots` is not started, and the
+   * reply names the folder.
+   */
+  | ({ readonly do: 'create'; readonly id: string; readonly roots: readonly string[]; readonly allowed: boolean } & CommandArgs)
+  /** Settles with the end of the command; what it prints meanwhile goes to the session. */
+  | { readonly do: 'watch' | 'output' | 'wait_for_exit' | 'kill' | 'release'; readonly id: string }
+  | { readonly do: 'end' };
+interface CommandArgs {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly cwd: string;
+  readonly limit: number | null;
+}
+/** The terminal port's reply to `create`; `outside` names a folder that the user has not allowed. */
+export type Created = { readonly terminalId: string } | { readonly outside: string };
+/** What is asked about a page that the user may open: what its address says (null: it is none that can be shown), or that it is opened. */
+export interface LinkArgs {
+  readonly do: 'look' | 'open';
+  readonly url: string;
+}
+export type LinkReply = LinkFacts | boolean | null;
+interface PortArgs {
+  readonly file: FileArgs;
+  readonly terminal: TerminalArgs;
+  readonly link: LinkArgs;
+}
 
 /** How often a question is put again because the agent says something else of the call meanwhile. */
 const MOST_CHANGES = 10;
@@ -131,7 +195,7 @@ export abstract class AcpRequests extends AcpConnection {
     return job;
   }
   /** A port that works at a request. Its call begins with what it is for, and ends with the request's id. */
-  work(what: string, id: string, port: Port, args: object): void {
+  work<P extends keyof PortArgs>(what: string, id: string, port: P, args: PortArgs[P]): void {
     this.port(null, `${what} ${id}`, port, args);
   }
   /** The conversation itself, or one of its sub-agents; before the session is open, any. */
@@ -513,7 +577,7 @@ export abstract class AcpRequests extends AcpConnection {
     this.yes(id, { terminalId });
   }
   aboutTerminal(id: string, verb: string, terminalId: string): void {
-    if (find(this.state.terminals, terminalId)) this.work('terminal', id, 'terminal', { do: verb, id: terminalId });
+    if (find(this.state.terminals, terminalId)) this.port(null, `terminal ${id}`, 'terminal', { do: verb, id: terminalId });
     else this.no(id, NOT_FOUND, `There is no terminal ${terminalId}`);
   }
   commandEnded(terminalId: string, result: unknown): void {

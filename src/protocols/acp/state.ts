@@ -30,8 +30,10 @@ import {
 } from './schema.ts';
 import { noSettings, type Plans, type SettingRequest, type Settings } from './settings.ts';
 
-/* The state of a conversation over ACP: JSON, and one place for everything that is remembered. What changes it stands in connection.ts,
-   requests.ts and machine.ts. */
+/*
+ * The state of a conversation over ACP: JSON, and one place for everything that is remembered. What changes it stands in connection.ts, requests.ts and
+ * machine.ts.
+ */
 
 /** Milliseconds. Tests shorten them. */
 export interface Limits {
@@ -241,15 +243,6 @@ export interface ReadParams {
   readonly line: number | null;
   readonly limit: number | null;
 }
-/** The file port's reply about an edited file: `text` is null when there is none, and absent when it cannot be read. */
-export interface EditedFile {
-  readonly text?: string | null;
-  readonly outside?: boolean;
-}
-/** Its reply to `read`: `content` is null when there is no file; `outside` names a folder that the user has not allowed. */
-export type FileRead = { readonly content: string | null } | { readonly outside: string };
-/** The terminal port's reply to `create`; `outside` names a folder that the user has not allowed. */
-export type Created = { readonly terminalId: string } | { readonly outside: string };
 /** `folder`: it is outside, and the user is asked about it. */
 export interface ReadJob {
   readonly is: 'read';
@@ -271,8 +264,6 @@ export interface WriteJob {
   look: WriteLook | null;
   text: string;
 }
-/** The file port's reply about a file before it is written; `outside` names a folder on another server that the user has not allowed. */
-export type FileLook = WriteLook | { readonly outside: string };
 export interface WriteLook extends WriteFacts {
   /** The agent's text is there already, and saved. */
   readonly same: boolean;
