@@ -180,9 +180,10 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       enterDiff: (sessionId, askId) => void review.look(sessionId, askId, {}).catch(failed('A diff could not be opened')),
       look: (sessionId, askId, at) => void review.look(sessionId, askId, at).catch(failed('What is asked could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
+      diffsClosed: (sessionId, askId) => review.diffsClosed(sessionId, askId),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
       addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
-      makeRule: (sessionId, ask) => rules.make(sessionId, ask),
+      makeRule: (sessionId, ask, until) => rules.make(sessionId, ask, until),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
       restoreFocus: wayBack,
       shown: (ask) => {

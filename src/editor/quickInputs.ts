@@ -11,6 +11,8 @@ export interface PickOptions {
   readonly title: string;
   readonly placeholder?: string;
   readonly signal?: AbortSignal;
+  /** Keeps the answered input on the screen, and the keyboard in it, until then. */
+  readonly until?: () => Promise<void>;
 }
 /** A place in a sequence of three inputs; `back` is the result when the user goes back. */
 export interface StepOptions<T> {
@@ -124,7 +126,7 @@ export class QuickInputs implements Disposable {
   /** `take` reads the answer; undefined means not yet. */
   #run<I extends StepInput, T>(
     input: I,
-    { signal, step, back }: { readonly signal?: AbortSignal } & StepOptions<T>,
+    { signal, step, back, until }: Pick<PickOptions, 'signal' | 'until'> & StepOptions<T>,
     take: () => T | undefined,
   ): Promise<T | undefined> {
     if (!this.busy) this.#leave();
@@ -138,10 +140,12 @@ export class QuickInputs implements Disposable {
       const hide = () => input.hide();
       let answer: T | undefined;
       input.onDidAccept(() => {
+        if (answer !== undefined) return;
         answer = take();
         if (answer === undefined) return;
         // The result does not wait for the hide event: keys typed before the next input opens would go into the text behind.
-        input.hide();
+        if (until) void until().finally(hide);
+        else hide();
         resolve(answer);
       });
       input.onDidTriggerButton((button) => {

@@ -66,6 +66,7 @@ describe('approvals as quick-picks', () => {
         enterDiff: (_, askId) => void diffs.push(`into ${askId}`),
         openText: () => {},
         look: (_, askId, at) => void looks.push(`${askId} ${at.path ?? at.text?.text ?? ''}`),
+        diffsClosed: async () => {},
         edited: async () => edited,
         restoreFocus: (requested) => (inChat || (requested && wasInChat) ? goBack : undefined),
         shown: (ask) => {
@@ -436,6 +437,7 @@ describe('approvals as quick-picks', () => {
       new Approvals({
         ...deps,
         ...ruleless,
+        diffsClosed: async () => {},
         edited: async () => undefined,
         restoreFocus: () => undefined,
         shown: () => {},

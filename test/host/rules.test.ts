@@ -88,10 +88,10 @@ describe('approval rules', () => {
   it('is made from an approval in two steps, by prefix and for its agent in this workspace; leaving makes none', async () => {
     const { rules } = rulesWith('commands that begin with npm run', 'In this workspace · with Agent a');
     desk.open(command('1', 'npm run build'));
-    assert.equal(await rules.make('a', command('1', 'npm run build')), true);
+    assert.equal(await rules.make('a', command('1', 'npm run build'), async () => {}), true);
     const rule = { kind: 'command', pattern: 'npm run *', decision: 'allow', agent: 'none' };
     assert.deepEqual(store.all(), [{ rule, scope: 'workspace' }]);
-    assert.equal(await rules.make('a', command('1', 'npm run build')), false);
+    assert.equal(await rules.make('a', command('1', 'npm run build'), async () => {}), false);
     assert.equal(store.all().length, 1);
   });
 
@@ -103,7 +103,7 @@ describe('approval rules', () => {
       ['3', 'npm run build'],
     ] as const)
       desk.open(command(id, text));
-    await rules.make('a', command('3', 'npm run build'));
+    await rules.make('a', command('3', 'npm run build'), async () => {});
     const details = inputs.lists[0]?.map((one) => one.detail);
     assert.deepEqual(details, [undefined, 'Would also have allowed: npm run lint']);
   });

@@ -78,7 +78,7 @@ const MOST_EXCERPTS = 4;
 export class ApprovalPick implements AskPick {
   readonly outcome: Promise<PickOutcome>;
   readonly #life = new Lifetime();
-  readonly #pick = this.#life.own(vscode.window.createQuickPick<Row>());
+  readonly #pick = vscode.window.createQuickPick<Row>();
   readonly #setting: ApprovalPickSetting;
   readonly #ports: ApprovalPickPorts;
   readonly #buttons: ReadonlyMap<vscode.QuickInputButton, Action | 'copy' | 'rules'>;
@@ -137,8 +137,13 @@ export class ApprovalPick implements AskPick {
     if (row) this.#activate(row);
   }
 
-  dispose(): void {
+  end(): void {
     this.#leave({ how: 'takenDown' });
+  }
+
+  dispose(): void {
+    this.end();
+    this.#pick.dispose();
   }
 
   #shown(): Shown {
@@ -182,6 +187,7 @@ export class ApprovalPick implements AskPick {
   #leave(outcome: PickOutcome): void {
     if (this.#life.ended) return;
     this.#life.dispose();
+    if (outcome.how !== 'chosen' && outcome.how !== 'takenDown') this.#pick.dispose();
     this.#settled.settle(outcome);
   }
 

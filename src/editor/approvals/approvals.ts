@@ -51,12 +51,17 @@ export interface ApprovalsDeps {
   readonly shown: (ask: AskPlace | undefined) => void;
   /** Settles when the editor has drawn all earlier changes. */
   readonly drawn: () => Promise<void>;
+  /**
+   * Settles when the open diffs of an ask that is over, or about to be, have closed. A diff that closes takes the keyboard along where it has it: what
+   * asked keeps it until then, and the editor returns it to where it was before.
+   */
+  readonly diffsClosed: (sessionId: SessionId, askId: AskId) => Promise<void>;
   /** The proposed text as the user edited it in the diff; undefined when unedited. */
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
   /** Adds a Parley rule that holds until the session is closed. */
   readonly addSessionRule: (sessionId: SessionId, rule: ApprovalRule) => void;
-  /** Lets the user make a rule that would allow this. True when one was made. */
-  readonly makeRule: (sessionId: SessionId, ask: Approval) => Promise<boolean>;
+  /** Lets the user make a rule that would allow this; its last input is on the screen `until` then. True when one was made. */
+  readonly makeRule: (sessionId: SessionId, ask: Approval, until: () => Promise<void>) => Promise<boolean>;
   readonly manageRules: () => void;
   /** Milliseconds without a key before keys count; only tests set it. */
   readonly quiet?: number;
@@ -241,10 +246,12 @@ export class Approvals implements Disposable {
   }
 
   #takeDown(): void {
-    const view = this.#view;
+    if (!this.#view) return;
+    const { pick, place } = this.#view;
     this.#left();
     this.#focus.forget();
-    view?.pick.dispose();
+    pick.end?.();
+    void this.#deps.diffsClosed(place.sessionId, place.askId).finally(() => pick.dispose());
   }
 
   /** The user answers beside the pick, in the diff: the keyboard still returns to where the pick took it from. */
@@ -292,8 +299,14 @@ export class Approvals implements Disposable {
     if (outcome.how === 'takenDown' || this.#life.ended) return;
     if (this.#view?.pick === pick) this.#left();
     if (outcome.how === 'answered') await this.#answer(one, outcome.answer);
-    else if (outcome.how === 'chosen') await this.#choose(one, outcome.ask, outcome.answer);
-    else {
+    else if (outcome.how === 'chosen') {
+      const { kind } = outcome.answer.does;
+      const closed = kind === 'feedback' || kind === 'always' ? undefined : this.#diffsClosed(one)();
+      if (!closed) pick.dispose();
+      await this.#choose(one, outcome.ask, outcome.answer);
+      await closed;
+      pick.dispose();
+    } else {
       this.#focus.setAside(keyOfOpen(one));
       this.#queue.dismissed();
       if (outcome.how === 'dismissed') return;
@@ -361,7 +374,7 @@ export class Approvals implements Disposable {
   /** Lets the user make a rule for later asks; the rule answers this one too. */
   async #makeRule(one: OpenAsk, ask: Approval): Promise<void> {
     this.#queue.putAside(keyOfOpen(one));
-    if (await this.#deps.makeRule(one.sessionId, ask)) await this.decide(one.sessionId, ask.id, 'accept');
+    if (await this.#deps.makeRule(one.sessionId, ask, this.#diffsClosed(one))) await this.decide(one.sessionId, ask.id, 'accept');
     else this.show(one.sessionId, ask.id);
   }
 
@@ -376,12 +389,17 @@ export class Approvals implements Disposable {
           ? vscode.l10n.t('What should the agent do instead?')
           : vscode.l10n.t('What should the agent do instead? Sent as the next prompt.'),
       signal: stop.signal,
+      until: this.#diffsClosed(one),
       check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
     });
     this.#feedback = undefined;
     if (this.#life.ended || stop.signal.aborted) return;
     if (feedback === undefined) this.show(one.sessionId, ask.id);
     else await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
+  }
+
+  #diffsClosed({ sessionId, ask }: OpenAsk): () => Promise<void> {
+    return () => this.#deps.diffsClosed(sessionId, ask.id);
   }
 
   /** Returns the user to where they were after an answer in a pick, unless the next pick is there. */

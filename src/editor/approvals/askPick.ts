@@ -23,12 +23,14 @@ export interface Look {
 
 /** One ask on the screen. */
 export interface AskPick extends Disposable {
-  /** Settles once, when the pick has left the screen. */
+  /** Settles once, when the pick is over. */
   readonly outcome: Promise<PickOutcome>;
   /** Shows the current state of the same ask. */
   update(ask: Ask, title: string): void;
   /** Moves the focus to the answer with that letter, if there is one. */
   focus?(letter: string): void;
+  /** Ends the pick, as a chosen answer does: it takes no more keys, and is on the screen until it is disposed. */
+  end?(): void;
 }
 
 /** A promise of an outcome; the first one that settles it counts. */

@@ -106,8 +106,8 @@ export class Rules implements Disposable {
     this.#life.dispose();
   }
 
-  /** Asks what to allow, for how long and with which agent. True when a rule was added. */
-  async make(sessionId: SessionId, ask: Approval): Promise<boolean> {
+  /** Asks what to allow, for how long and with which agent; the last question is on the screen `until` then. True when a rule was added. */
+  async make(sessionId: SessionId, ask: Approval, until: () => Promise<void>): Promise<boolean> {
     const session = this.#host.get(sessionId);
     if (!session) return false;
     const { action, subject = action } = approvalHeading(ask, session.store.now);
@@ -132,7 +132,7 @@ export class Rules implements Disposable {
         { label: scopeText('everywhere'), description: withThis, value: { rule: { ...what, agent: profile }, scope: 'everywhere' } },
         { label: scopeText('everywhere'), description: withAll, value: { rule: what, scope: 'everywhere' } },
       ],
-      { title, placeholder: ruleText(what) },
+      { title, placeholder: ruleText(what), until },
     );
     if (!where) return false;
     await this.#store.add(where);

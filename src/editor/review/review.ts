@@ -61,6 +61,8 @@ interface Shown {
 
 /** Milliseconds without typing before the asks show the edited text. */
 const TYPING_RESTS = 200;
+/** Milliseconds within which the diffs of an answered ask close; an agent that takes longer to take the answer keeps them open. */
+const LONGEST_CLOSING = 1000;
 /** Diffs of turns that keep a Revert action in their editor. */
 const MOST_TURN_DIFFS = 500;
 
@@ -94,6 +96,8 @@ export class Review implements Disposable {
   readonly onLeft = this.#left.listen;
 
   readonly #closed = this.#life.own(new Emitter<void>());
+  /** Diffs of settled asks are being closed. */
+  #closing = 0;
 
   constructor(desk: SessionHost, documents: ReviewDocuments, log: Log, sets?: Pick<ChangeSets, 'of'>) {
     this.#desk = desk;
@@ -320,6 +324,13 @@ export class Review implements Disposable {
     await replaceText(right, subject.proposed.after ?? '');
   }
 
+  /** Settles when the open diffs of this ask, which is over or about to be, have been closed, or after a moment. */
+  async diffsClosed(sessionId: SessionId, askId: AskId): Promise<void> {
+    const isOpen = ({ subject, right }: Shown) =>
+      subject.kind !== 'turn' && subject.sessionId === sessionId && subject.askId === askId && isOpenTab(right);
+    if (this.#closing > 0 || [...this.#shown.values()].some(isOpen)) await this.nextClosed(LONGEST_CLOSING);
+  }
+
   /** Settles when diffs of settled asks have been closed, with true, or with false after `limit` milliseconds. */
   nextClosed(limit: number): Promise<boolean> {
     return new Promise((resolve) => {
@@ -422,13 +433,18 @@ export class Review implements Disposable {
   }
 
   #close(gone: ReadonlyMap<string, Pick<Shown, 'left' | 'right'>>): void {
-    closeReviews(({ left, right }) => gone.has(idOf(left, right))).then(
-      () => {
-        for (const { left, right } of gone.values()) this.#forgetTexts(left, right);
+    this.#closing += 1;
+    closeReviews(({ left, right }) => gone.has(idOf(left, right)))
+      .then(
+        () => {
+          for (const { left, right } of gone.values()) this.#forgetTexts(left, right);
+        },
+        (error: unknown) => this.#log.error('A diff could not be closed', error),
+      )
+      .finally(() => {
+        this.#closing -= 1;
         this.#closed.fire();
-      },
-      (error: unknown) => this.#log.error('A diff could not be closed', error),
-    );
+      });
   }
 
   #forgetTexts(...uris: readonly vscode.Uri[]): void {

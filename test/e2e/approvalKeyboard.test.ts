@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Locator } from 'playwright-core';
+import { SESSION } from '../fakes/acp.ts';
+import { askingWindow, changeOf, chosen, options } from './approvalKinds.ts';
+import type { Scene } from './suite.ts';
+
+// After an edit was answered, or taken back, the keyboard is where it was before the question came, although its diff came up and closed.
+const { agent, inWindow } = await askingWindow('approval-keyboard');
+const change = changeOf(14);
+
+type Window = Scene['window'];
+interface Place {
+  readonly name: string;
+  /** Puts the keyboard there. */
+  readonly enter: (window: Window) => Promise<void>;
+  /** What has the keyboard then, and after the answer. */
+  readonly focused: (window: Window) => Locator;
+}
+
+const file: Place = {
+  name: 'a file',
+  enter: async (window) => {
+    await window.openFile('main.ts');
+    await window.page.keyboard.press('Control+Home');
+    await window.page.keyboard.press('ArrowDown');
+    await window.cursor(2).waitFor();
+  },
+  focused: ({ page }) => page.locator('.editor-instance:not(:has(.monaco-diff-editor)) .monaco-editor.focused'),
+};
+const list: Place = {
+  name: 'the list of files',
+  enter: (window) => window.command('File: Focus on Files Explorer'),
+  focused: ({ page }) => page.locator('.explorer-folders-view .monaco-list:focus'),
+};
+const terminal: Place = {
+  name: 'a terminal',
+  enter: (window) => window.command('Terminal: Focus Terminal'),
+  focused: ({ page }) => page.locator('.terminal-wrapper .xterm.focus'),
+};
+const composer: Place = {
+  name: 'the composer',
+  enter: async (window) => {
+    await window.openChat();
+    await window.chat.composer.click();
+  },
+  focused: ({ chat }) => chat.composer.and(chat.frame.locator(':focus')),
+};
+
+async function press({ page }: Window, ...keys: readonly string[]): Promise<void> {
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+interface Way {
+  readonly name: string;
+  readonly option: string;
+  readonly give: (window: Window) => Promise<void>;
+}
+const allowed: Way = { name: 'allowed', option: 'once', give: (window) => press(window, 'Enter') };
+const ways: readonly Way[] = [
+  allowed,
+  { name: 'rejected', option: 'no', give: (window) => press(window, 'r', 'Enter') },
+  {
+    name: 'rejected with feedback',
+    option: 'no',
+    give: async (window) => {
+      await press(window, 'f', 'Enter');
+      await window.pick.box.getByText('What should the agent do instead?').waitFor();
+      await window.pick.type('leave it');
+      await press(window, 'Enter');
+    },
+  },
+  {
+    name: 'allowed by a new rule',
+    option: 'once',
+    give: async (window) => {
+      await press(window, 'w', 'Enter');
+      await window.pick.title.filter({ hasText: 'Always allow…' }).waitFor();
+      await window.pick.focusedRow('long.txt').waitFor();
+      await press(window, 'Enter');
+      await window.pick.focusedRow('For this session').waitFor();
+      await press(window, 'Enter');
+    },
+  },
+];
+
+/** Asks about the edit until its pick can be answered. */
+async function asks({ window, folder }: Scene, id: string) {
+  const toolCall = { ...change.request(folder), toolCallId: id };
+  const answer = agent.ask('session/request_permission', { sessionId: SESSION, toolCall, options }, id);
+  await window.pick.title.filter({ hasText: change.title }).waitFor();
+  await window.diff.compared();
+  await window.pick.readable();
+  return { answer };
+}
+
+for (const place of [file, list])
+  test(
+    `an edit that the agent takes back leaves the keyboard in ${place.name}`,
+    inWindow(async (scene) => {
+      const { window } = scene;
+      await place.enter(window);
+      await place.focused(window).waitFor();
+      const { answer } = await asks(scene, `taken back ${place.name}`);
+      agent.send({ jsonrpc: '2.0', method: '$/cancel_request', params: { requestId: `taken back ${place.name}` } });
+      await answer;
+      await window.diff.editor.waitFor({ state: 'detached' });
+      await window.pick.gone();
+      await place.focused(window).waitFor();
+    }),
+  );
+
+for (const [place, way] of [
+  ...[list, terminal, composer].map((one) => [one, allowed] as const),
+  ...ways.map((one) => [file, one] as const),
+])
+  test(
+    `an edit that is ${way.name} leaves the keyboard in ${place.name}`,
+    inWindow(async (scene) => {
+      const { window } = scene;
+      await place.enter(window);
+      await place.focused(window).waitFor();
+      const { answer } = await asks(scene, `${way.name} ${place.name}`);
+      await way.give(window);
+      assert.deepEqual((await answer).result, chosen(way.option));
+      await window.diff.editor.waitFor({ state: 'detached' });
+      await place.focused(window).waitFor();
+    }),
+  );
