@@ -18,6 +18,9 @@ const names = Array.from({ length: 10 }, (_, at) => `note-${at}.txt`);
 const rows = (change: (line: string) => string = (line) => line) =>
   Array.from({ length: 30 }, (_, at) => `${change(`row ${at + 1}`)}\n`).join('');
 
+/** Some agents also ask before they read. */
+const isEditOf = (title: string, file: string) => title.includes(file) && !/\bread/i.test(title);
+
 /** A user reviews what a real agent writes to the disk by itself. */
 export function reviewInWindow(name: string, { label, prepare, goesBack }: ReviewedAgent): void {
   const agent = `${name}-review`;
@@ -26,7 +29,7 @@ export function reviewInWindow(name: string, { label, prepare, goesBack }: Revie
     prepare: (folder) => {
       writeFileSync(path.join(folder, 'table.txt'), rows());
       writeFileSync(path.join(folder, 'gone.txt'), 'still needed\n');
-      for (const more of ['one.txt', 'two.txt', 'three.txt']) writeFileSync(path.join(folder, more), rows());
+      for (const more of ['one.txt', 'two.txt', 'three.txt', 'four.txt']) writeFileSync(path.join(folder, more), rows());
       for (const note of names) writeFileSync(path.join(folder, note), 'one\ntwo\n');
       return prepare(folder);
     },
@@ -78,7 +81,7 @@ export function reviewInWindow(name: string, { label, prepare, goesBack }: Revie
     const turn = await person.say('Spell one more row');
     let edited = false;
     await person.allowAll(turn, async (title) => {
-      if (edited || !title.includes('table.txt')) return;
+      if (edited || !isEditOf(title, 'table.txt')) return;
       edited = true;
       await window.diff.compared();
       await window.page.keyboard.press('Escape');
@@ -94,6 +97,31 @@ export function reviewInWindow(name: string, { label, prepare, goesBack }: Revie
     });
     await untilFile(path.join(folder, 'table.txt'), /row twenty-five, as I like it\n/);
     await person.picture('written', ['dark', 'light']);
+  });
+
+  step('of the changes of an edit the second is left out before it is allowed', async (person, folder) => {
+    const { window } = person;
+    const review = new ReviewPage(window);
+    const turn = await person.say('Spell two places');
+    let isLeftOut = false;
+    await person.allowAll(turn, async (title) => {
+      if (isLeftOut || !isEditOf(title, 'four.txt')) return;
+      isLeftOut = true;
+      await window.diff.compared();
+      await window.page.keyboard.press('Escape');
+      await window.pick.gone();
+      await review.lens('Leave out').nth(1).waitFor();
+      await review.decide('Leave out', 1);
+      await review.note(/^Change 2 of \d is left out$/).waitFor();
+      await person.chat.frame.getByText('edited by you').waitFor();
+      await person.picture('left-out', ['dark', 'light']);
+      await window.command('Parley: Show Pending');
+    });
+    const wanted = rows((row) => (row === 'row 3' ? 'row three' : row));
+    await untilFile(path.join(folder, 'four.txt'), /row three\n.*row 27\n/s);
+    // Gemini's server drops the last line end of what it writes, which is a change of its own.
+    assert.equal(readFileSync(path.join(folder, 'four.txt'), 'utf8').trimEnd(), wanted.trimEnd());
+    await person.picture('left-out-written', ['dark', 'light']);
   });
 
   step('two of five hunks over three files are kept, the others undone', async (person, folder) => {

@@ -38,12 +38,12 @@ export class ReviewPage {
   }
 
   /** What stands beside the decisions and does nothing. */
-  note(text: string): Locator {
+  note(text: string | RegExp): Locator {
     return this.#window.page.locator('.codelens-decoration > span', { hasText: text });
   }
 
   /** Decides about a hunk, counted from the top of what is in view. */
-  async decide(title: 'Keep' | 'Undo', index = 0): Promise<void> {
+  async decide(title: 'Keep' | 'Undo' | 'Leave out', index = 0): Promise<void> {
     const tops = await this.lens(title).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
     const [at = 0] =
       tops
