@@ -127,6 +127,27 @@ test(
 );
 
 test(
+  'a text in another encoding: opened, it says why it has no hunks, and goes back as a whole, byte for byte',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const review = new ReviewPage(window);
+    const wide = (last: string) => Buffer.from(`\ufeff${text([...numbered('row', 9), last])}`, 'utf16le');
+    writeFileSync(inFolder('wide.txt'), wide('row 10'));
+    disk.act = () => writeFileSync(inFolder('wide.txt'), wide('agent'));
+    await window.openChat();
+    await chat.exchange('write wide');
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    await review.openFile('wide.txt');
+    await review.note('binary, large or not UTF-8').waitFor();
+    await window.pictures('review/trouble-encoding');
+    await review.decide('Undo');
+    await until(() => readFileSync(inFolder('wide.txt')).equals(wide('row 10')), 'the file is as it was');
+    await review.lenses(0);
+    await window.command('View: Close All Editors');
+  }),
+);
+
+test(
   'a file of 50 MB and thousands of files at once are said, the very large one is not undone, and the rest goes back',
   inWindow(async ({ window }) => {
     const { chat, page } = window;

@@ -4,6 +4,7 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
 import type { ChangeSet, UnsavedBeside } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
+import { isSameFile } from '../../protocols/paths.ts';
 import { readTextFile, writeTextFile } from '../../protocols/textFile.ts';
 import { inMannerOf, plain } from '../../session/diffs.ts';
 import { mergedInto } from '../../session/merge.ts';
@@ -229,8 +230,9 @@ export class FileHunks implements Disposable {
     this.#lenses.asked(uri.toString());
     // The visible editors do not include documents of a multi-diff editor.
     const reviewed = this.of(uri) ?? (await this.#reviewedIn(document));
-    if (reviewed) this.#shown.set(uri.toString(), reviewed);
-    const hunks = reviewed?.hunks ?? [];
+    if (!reviewed) return this.#wholeLenses(document);
+    this.#shown.set(uri.toString(), reviewed);
+    const { hunks } = reviewed;
     const isDrawn = hunks.length > MOST_DRAWN ? aroundScreen(document) : () => true;
     const isPlain = isPlainTab(uri);
     const decisions = hunks.flatMap((one, at) => {
@@ -247,7 +249,17 @@ export class FileHunks implements Disposable {
       const place = hunks.length > 1 ? [lens(`${at + 1}/${hunks.length}`, '')] : [];
       return [lens(vscode.l10n.t('Keep'), 'parley.keepHunk'), lens(vscode.l10n.t('Undo'), 'parley.undoHunk'), ...peek, ...edited, ...place];
     });
-    return [...decisions, ...besideLenses(document, reviewed?.beside)];
+    return [...decisions, ...besideLenses(document, reviewed.beside)];
+  }
+
+  /** The editor shows files as text that are not compared: those are decided about as a whole. */
+  #wholeLenses({ uri }: vscode.TextDocument): vscode.CodeLens[] {
+    const found = this.#sets.reviewing(uri.fsPath)?.files.find((one) => isSameFile(one.path, uri.fsPath));
+    if (!found) return [];
+    const lens = (title: string, command: string) => new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), lensCommand(title, command, [uri]));
+    const keep = lens(vscode.l10n.t('Keep'), 'parley.keepFile');
+    if (found.unkept) return [keep, lens(vscode.l10n.t('cannot be undone'), '')];
+    return [keep, lens(vscode.l10n.t('Undo'), 'parley.undoFile'), lens(vscode.l10n.t('binary, large or not UTF-8'), '')];
   }
 }
 
