@@ -42,6 +42,7 @@ import {
 } from './scan.ts';
 import {
   type Content,
+  type Counted,
   emptyState,
   fileList,
   firstReview,
@@ -694,7 +695,7 @@ export class ChangeSet {
 
   async #rebase(name: string, found: Tracked, segments: Segments, present: string, after: Content): Promise<void> {
     const base = beforeText(segments);
-    await this.#recount(name, present);
+    await this.#recount(name, present, hunksOfSegments(segments));
     // The move itself still needs review.
     if (hunksOfSegments(segments).length === 0 && found.from === undefined) {
       this.#state = withoutTracked(this.#state, name, 'by content', after);
@@ -708,9 +709,9 @@ export class ChangeSet {
     this.#state = withTracked(this.#state, name, { ...found, before, after, written, left: countLines(segments) });
   }
 
-  /** Prompts say how much of what they did the file has now. */
-  async #recount(name: string, present: string): Promise<void> {
-    const counted = new Map<TurnChange, Pick<TurnChange, 'added' | 'removed' | 'hunks'>>();
+  /** Prompts say how much of what they did the file has now. One that has none of the `open` hunks, but others, was decided: these were kept. */
+  async #recount(name: string, present: string, open?: readonly PlacedHunk[]): Promise<void> {
+    const counted = new Map<TurnChange, Counted>();
     for (const change of openChanges(this.#state, name)) {
       const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)].map((text) => shortText(text ?? ''));
       if (before === undefined || after === undefined || present.length > LONGEST_COUNTED) continue;
@@ -718,7 +719,13 @@ export class ChangeSet {
       const segments = await this.#comparedOnce(`${name} ${change.before} ${change.after}`, [], compare);
       if (!segments) continue;
       const left = withUserText(segments, plain(present));
-      counted.set(change, { ...countLines(left), hunks: { kept: hunksOfSegments(left).length, all: hunksOfSegments(segments).length } });
+      const hunks = hunksOfSegments(left);
+      const isKept = open && hunks.length > 0 && !hunks.some((one) => open.some((other) => touches(one, other)));
+      counted.set(change, {
+        ...countLines(left),
+        hunks: { kept: hunks.length, all: hunksOfSegments(segments).length },
+        ...(isKept ? { review: 'kept' } : {}),
+      });
     }
     this.#state = withCounts(this.#state, counted);
   }
@@ -1191,6 +1198,12 @@ function howOf({ target, present }: Omit<RestoreStep, 'how'>, all: readonly Omit
 
 function kindOf({ before, after }: Pick<Tracked, 'before' | 'after'>): TurnFile['change'] {
   return before === null ? 'created' : after === null ? 'deleted' : 'changed';
+}
+
+/** In the same lines of a text, or in neighbouring ones: equal lines side by side can be told apart in two ways. */
+function touches(one: PlacedHunk, other: PlacedHunk): boolean {
+  const end = ({ hunk, afterLine }: PlacedHunk) => afterLine + hunk.after.length;
+  return one.afterLine <= end(other) && other.afterLine <= end(one);
 }
 
 function sameHunk(a: Hunk, b: Hunk): boolean {

@@ -187,11 +187,10 @@ export function withoutTracked(state: ReviewState, name: string, how: 'kept' | '
   });
 }
 
-/** Changes that are counted anew. */
-export function withCounts(
-  state: ReviewState,
-  counted: ReadonlyMap<TurnChange, Pick<TurnChange, 'added' | 'removed' | 'hunks'>>,
-): ReviewState {
+/** A change that is counted anew, and decided perhaps. */
+export type Counted = Pick<TurnChange, 'added' | 'removed' | 'hunks'> & Partial<Pick<TurnChange, 'review'>>;
+
+export function withCounts(state: ReviewState, counted: ReadonlyMap<TurnChange, Counted>): ReviewState {
   const checkpoints = state.checkpoints.map((one) =>
     one.changes.some((change) => counted.has(change))
       ? { ...one, changes: one.changes.map((change) => ({ ...change, ...counted.get(change) })) }

@@ -1180,6 +1180,31 @@ test(
 );
 
 test(
+  'a prompt whose hunks in a file are all kept is decided, although hunks of another prompt in that file are not',
+  inScene(async (scene) => {
+    const agents = (...at: readonly number[]) => numbered(30, (line) => (at.includes(line) ? `agent ${line}` : undefined));
+    const decide = async (how: 'keep' | 'undo', at: number) =>
+      scene.changes.settle(
+        scene.path('a'),
+        how,
+        (await scene.hunks('a')).filter((one) => one.afterLine === at),
+      );
+    scene.write({ a: numbered(30) });
+    await scene.turn('t1', () => scene.write({ a: agents(3, 12) }));
+    await scene.turn('t2', () => scene.write({ a: agents(3, 12, 20, 27) }));
+    await decide('keep', 3);
+    assert.deepEqual([review(scene, 't1'), review(scene, 't2')], [['a changed open +2 -2'], ['a changed open +2 -2']]);
+    await decide('keep', 12);
+    assert.deepEqual([review(scene, 't1'), review(scene, 't2')], [['a changed kept +2 -2'], ['a changed open +2 -2']]);
+    await decide('undo', 20);
+    assert.deepEqual(review(scene, 't2'), ['a changed open +1 -1']);
+    await scene.changes.settle(scene.path('a'), 'undo');
+    assert.deepEqual([review(scene, 't1'), review(scene, 't2')], [['a changed kept +2 -2'], ['a changed undone +0 -0']]);
+    assert.equal(scene.read('a'), agents(3, 12));
+  }),
+);
+
+test(
   'what the agent writes to the disk beside unsaved text is told with its places, and nothing is written over either',
   inScene(async (scene) => {
     scene.write({ a: numbered(20) });
