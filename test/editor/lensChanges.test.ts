@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { LensChanges } from '../../src/editor/review/lensChanges.ts';
+import { LensChanges } from '../../src/editor/review/lenses.ts';
 
 function listening(t: TestContext): { readonly lenses: LensChanges; readonly told: () => number } {
   t.mock.timers.enable({ apis: ['setTimeout'] });

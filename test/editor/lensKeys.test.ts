@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { LENS_KEYS, lensTooltip } from '../../src/editor/review/lensKeys.ts';
+import { LENS_KEYS, lensTooltip } from '../../src/editor/review/lenses.ts';
 
 interface Bound {
   readonly command: string;

@@ -12,8 +12,7 @@ import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type S
 import { commandTitle } from '../commandTitle.ts';
 import { isSavedForAgent, onSavesTyped } from '../files.ts';
 import type { ReviewDocuments } from './documents.ts';
-import { LensChanges } from './lensChanges.ts';
-import { lensTooltip } from './lensKeys.ts';
+import { LensChanges, lensTooltip } from './lenses.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
 const TYPING_RESTS = 200;

@@ -10,7 +10,7 @@ import { byPath, findAsk } from '../../session/select.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import { lensCommand } from './fileHunks.ts';
-import { LensChanges } from './lensChanges.ts';
+import { LensChanges } from './lenses.ts';
 import type { Review } from './review.ts';
 
 /** Shows the answers to a pending edit above each of its changes, in the proposed side of its diff. */
