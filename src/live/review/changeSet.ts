@@ -983,7 +983,9 @@ export class ChangeSet {
 
   async #put(name: string, bytes: Uint8Array | null): Promise<void> {
     const { root, below } = placeOf(this.#folders, name);
-    await putFile(root, below, bytes);
+    await putFile(root, below, bytes).catch((error: unknown) => {
+      throw naming(below, error);
+    });
     this.#writes.fire(fileOf(this.#folders, name));
   }
 
@@ -1216,6 +1218,12 @@ function nothingToReview(file: string): string {
 
 function changedSince(name: string): string {
   return t('{0} has changed in the meantime. Look at the change again.', name);
+}
+
+/** What the system says of a full disk names no file. */
+function naming(name: string, error: unknown): unknown {
+  const text = messageOf(error);
+  return text.includes(name) ? error : new Error(`${name}: ${text}`, { cause: error });
 }
 
 /** Reasons name their files; a message has room for a few of them. */

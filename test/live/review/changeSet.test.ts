@@ -15,9 +15,10 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../../src/live/review/contentStore.ts';
@@ -1176,6 +1177,28 @@ test(
     assert.deepEqual(['a', 'b', 'c'].map(review), decided);
     await scene.reload().load();
     assert.deepEqual(['a', 'b', 'c'].map(review), decided);
+  }),
+);
+
+test(
+  'a full disk is told with the file that stays as the agent left it, and the undo is done once there is room',
+  inScene(async (scene) => {
+    scene.write({ 'lib/notes.txt': 'one\n', 'plans.txt': 'one\n' });
+    await scene.turn('t', () => scene.write({ 'lib/notes.txt': 'two\n', 'plans.txt': 'two\n' }));
+    const handle = await open(scene.path('plans.txt'));
+    const prototype = Object.getPrototypeOf(handle) as typeof handle;
+    await handle.close();
+    const full = mock.method(prototype, 'writeFile', () => Promise.reject(new Error('ENOSPC: no space left on device, write')));
+    await assert.rejects(scene.changes.settleAll('undo'), {
+      message: 'lib/notes.txt: ENOSPC: no space left on device, write\nplans.txt: ENOSPC: no space left on device, write',
+    });
+    full.mock.restore();
+    assert.deepEqual(
+      [scene.read('lib/notes.txt'), scene.read('plans.txt'), readdirSync(scene.root)],
+      ['two\n', 'two\n', ['lib', 'plans.txt']],
+    );
+    await scene.changes.settleAll('undo');
+    assert.deepEqual([scene.read('lib/notes.txt'), scene.read('plans.txt')], ['one\n', 'one\n']);
   }),
 );
 
