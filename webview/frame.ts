@@ -10,9 +10,8 @@ import { approvalView } from './parts/approval.ts';
 import { linkDetail, noticeView, remedies } from './parts/fault.ts';
 import { questionView } from './parts/question.ts';
 import { waitsFor } from './parts/turn.ts';
-import { commandTitle, t } from './strings.ts';
+import { commandTitle, t, visible } from './strings.ts';
 import { isUnfolded, type View } from './view.ts';
-import { visible } from './visible.ts';
 
 const NOTICES_SHOWN = 3;
 

@@ -1,7 +1,7 @@
 import type { CodeLook, ColouredCode } from '../src/bridge/contract.ts';
 import type { Host } from './host.ts';
-import type { Styled } from './sgr.ts';
 import { isDrawnNow } from './sight.ts';
+import type { Styled } from './terminalOutput.ts';
 
 /** Longest code that is coloured, in UTF-16 units. */
 const LONGEST = 60_000;

@@ -1,8 +1,8 @@
 import type { ProfileLine, SetupLine, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
-import { approvalHeading } from '../src/session/approvalHeading.ts';
 import type { SessionEvent } from '../src/session/events.ts';
 import type { Ask, AskPlace, Content, Session, SessionId } from '../src/session/model.ts';
+import { approvalHeading } from '../src/session/shownApproval.ts';
 import { visibleText } from '../src/session/visible.ts';
 import type { Host } from './host.ts';
 import { setStrings, t } from './strings.ts';

@@ -1,4 +1,6 @@
+import { html, type TemplateResult } from 'lit/html.js';
 import { filled, setTranslator } from '../src/base/l10n.ts';
+import { HIDDEN, writtenOut } from '../src/session/visible.ts';
 
 let table: Readonly<Record<string, string>> = {};
 
@@ -17,4 +19,17 @@ export function t(english: string, ...values: readonly (string | number)[]): str
 /** The title of a command in the user's language, by its English title in the manifest. A button that does the same has no text of its own. */
 export function commandTitle(english: string): string {
   return table[english] ?? english;
+}
+
+/** The text for a template, with hidden characters written out and highlighted. */
+export function visible(text: string): readonly (string | TemplateResult)[] {
+  const pieces: (string | TemplateResult)[] = [];
+  let from = 0;
+  for (const found of text.matchAll(HIDDEN)) {
+    if (found.index > from) pieces.push(text.slice(from, found.index));
+    pieces.push(html`<span class="hidden-char">${writtenOut(found[0])}</span>`);
+    from = found.index + found[0].length;
+  }
+  if (from < text.length) pieces.push(text.slice(from));
+  return pieces;
 }

@@ -24,11 +24,11 @@ import {
   toSenderMeta,
 } from '../protocols/ahp/state.ts';
 import { clientLabel, isTooWide } from '../session/approvalAnswers.ts';
-import { approvalHeading } from '../session/approvalHeading.ts';
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
 import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, Terminal, ToolCall, Turn } from '../session/model.ts';
 import { askTitle, findTerminal, relativePath, titleOf } from '../session/select.ts';
+import { approvalHeading } from '../session/shownApproval.ts';
 import { contentUri, fileUri, terminalUri } from './addresses.ts';
 import { codeOf, commandOf, printedTerminal } from './terminals.ts';
 

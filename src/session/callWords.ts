@@ -1,4 +1,4 @@
-import { t } from '../base/l10n.ts';
+import { joinWords, t } from '../base/l10n.ts';
 import type { Decision, Session, Terminal, ToolCall } from './model.ts';
 import { isSettled } from './parts.ts';
 import { callTitle, diffsOf, forSession, relativePath } from './select.ts';
@@ -32,6 +32,11 @@ export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'termin
   const words = wordsOf(call, session);
   const named = stageOf(call) === 'rejected' && words.thing === undefined ? { verb: t('Rejected'), thing: words.verb } : words;
   return decided === undefined ? named : { ...named, decided, ...allowedBy(call) };
+}
+
+/** What stands between the verb and the thing: a space, or nothing in a language that writes none. */
+export function gapIn({ verb, thing = '' }: Pick<CallWords, 'verb' | 'thing'>): string {
+  return joinWords(verb, thing).slice(verb.length, -thing.length || undefined);
 }
 
 /** The group a finished call may fold into; undefined for a call with a row of its own. */

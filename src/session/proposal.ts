@@ -1,5 +1,5 @@
 import { pendingSides, plain } from './diffs.ts';
-import type { Approval, Diff } from './model.ts';
+import type { Approval } from './model.ts';
 import { compareTexts, type Hunk, hunksOfSegments, type Segments } from './segments.ts';
 
 /** A change of a proposal, in the proposed text as the user has made it so far. */
@@ -77,11 +77,6 @@ function lineOfUnchanged(present: ReturnType<typeof hunksOfSegments>, from: numb
     if (end <= from) shift += hunk.after.length - hunk.before.length;
   }
   return from + shift;
-}
-
-/** The diffs of an approval, with the user's changes to them. */
-export function shownDiffs({ revised = [] }: Pick<Approval, 'revised'>, diffs: readonly Diff[]): readonly Diff[] {
-  return [...diffs.filter((diff) => !revised.some((one) => one.path === diff.path)), ...revised];
 }
 
 /** A file of an allowed edit for which the user wants another text than the agent writes. */

@@ -13,10 +13,10 @@ import type { Profile } from '../../src/live/profiles.ts';
 import { Sessions } from '../../src/live/sessions.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { answersIn } from '../../src/session/approvalAnswers.ts';
-import { approvalHeading } from '../../src/session/approvalHeading.ts';
 import { hunksOf } from '../../src/session/hunks.ts';
 import type { Approval, Session } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
+import { approvalHeading } from '../../src/session/shownApproval.ts';
 import type { Change } from '../../src/session/store.ts';
 import { longestStop } from './stops.ts';
 

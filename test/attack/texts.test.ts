@@ -6,17 +6,16 @@ import { commandRows, plainLabel, plainMarkdown } from '../../src/editor/approva
 import { redacted, traceLine } from '../../src/editor/redact.ts';
 import { smallestChange } from '../../src/editor/textChange.ts';
 import { effectsOf, readGeminiCall, readRfcCall, tidy } from '../../src/protocols/a2a/calls.ts';
-import { changeAmount } from '../../src/session/approvalHeading.ts';
 import { excerptSides, inMannerOf, plain } from '../../src/session/diffs.ts';
 import { hunksOf } from '../../src/session/hunks.ts';
 import { mergedInto } from '../../src/session/merge.ts';
 import { compareTexts } from '../../src/session/segments.ts';
+import { changeAmount } from '../../src/session/shownApproval.ts';
 import { HIDDEN, shortened, visibleText } from '../../src/session/visible.ts';
 import { Lines } from '../../src/transport/lines.ts';
 import { SseReader } from '../../src/transport/sse.ts';
-import { onlyColours, plainOutput } from '../../webview/ansi.ts';
 import { absolute, pathInCode, targetOf } from '../../webview/links.ts';
-import { styledLines } from '../../webview/sgr.ts';
+import { onlyColours, plainOutput, styledLines } from '../../webview/terminalOutput.ts';
 import { assertLinear } from './linear.ts';
 
 /** The room of what is shown: texts that hide something, do something, or take for ever to read. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Approval, Diff } from '../../src/session/model.ts';
-import { amendmentsOf, correctionTexts, proposalHunks, shownDiffs, toggleHunk } from '../../src/session/proposal.ts';
+import { amendmentsOf, correctionTexts, proposalHunks, toggleHunk } from '../../src/session/proposal.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
+import { shownDiffs } from '../../src/session/shownApproval.ts';
 
 const approval = (diffs: readonly Diff[], more: Partial<Approval> = {}): Approval => ({
   kind: 'approval',

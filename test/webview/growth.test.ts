@@ -1,3 +1,4 @@
+import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Growth } from '../../webview/page.ts';

@@ -1,27 +1,17 @@
-import { ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { type ApprovalAnswer, type ApprovalAnswers, answersIn } from '../../src/session/approvalAnswers.ts';
-import { approvalHeading } from '../../src/session/approvalHeading.ts';
-import type { Danger } from '../../src/session/commandDangers.ts';
 import { dangerText, excerptOf } from '../../src/session/dangers.ts';
-import { isUnplaced } from '../../src/session/diffs.ts';
-import { inputText, wordsBeside } from '../../src/session/inputText.ts';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
-import { shownDiffs } from '../../src/session/proposal.ts';
 import { byPath, type ChangedFile, longNames, relativePath } from '../../src/session/select.ts';
+import { approvalHeading, inputText, shownDiffs, wordsBeside } from '../../src/session/shownApproval.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
-import { commandTitle, t } from '../strings.ts';
+import { textView } from '../markdownView.ts';
+import { commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { visible } from '../visible.ts';
-import { askerView } from './asker.ts';
-import { countdownView } from './countdown.ts';
-import { counts } from './diffCard.ts';
-import { diffLines } from './diffLines.ts';
-import { showMoreButton, shownCount } from './overflow.ts';
-import { type Paging, pagingView } from './paging.ts';
-import { moreText, plainText } from './plainText.ts';
-import { textView } from './text.ts';
+import { askerView, countdownView, type Paging, pagingView, scrollBox } from './askCard.ts';
+import { counts, diffLines } from './diff.ts';
+import { moreText, plainText, showMoreButton, shownCount } from './fold.ts';
 
 /** Field name of unsent feedback on an approval. */
 const FEEDBACK = 'feedback';
@@ -35,6 +25,8 @@ const IN_SIGHT = 200;
 const EXCERPT = 60;
 /** Answers in the agent's words that are buttons before the others fold into the menu. */
 const MOST_BUTTONS = 4;
+
+type Dangers = ApprovalAnswers['dangers'];
 
 /** An action that needs the user's approval. Only a press on an answer decides; letters move the focus to their answer. */
 export function approvalView(view: View, ask: Approval, paging?: Paging): TemplateResult {
@@ -68,10 +60,10 @@ function openDiffView(view: View, ask: Approval): TemplateResult | typeof nothin
     @click=${() => view.act.review({ askId: ask.id })}>${iconOf('open')}</button>`;
 }
 
-function risksView(dangers: readonly Danger[], { detail }: Approval): TemplateResult | typeof nothing {
+function risksView(dangers: Dangers, { detail }: Approval): TemplateResult | typeof nothing {
   if (dangers.length === 0) return nothing;
   const long = detail.type === 'command' && detail.command.length > IN_SIGHT ? detail.command : undefined;
-  const part = ({ at }: Danger) =>
+  const part = ({ at }: Dangers[number]) =>
     long === undefined || !at ? nothing : html`: <code dir="ltr"><bdi>${visible(excerptOf(long, at, EXCERPT))}</bdi></code>`;
   return html`<ul class="risks" aria-label=${t('Warning')}>${dangers.map((one) => html`<li>${iconOf('warning')}<span>${dangerText(one)}${part(one)}</span></li>`)}</ul>`;
 }
@@ -95,7 +87,7 @@ function detailView(
   ask: Approval,
   detail: ApprovalDetail,
   key: string,
-  dangers: readonly Danger[],
+  dangers: Dangers,
   edited?: string,
 ): TemplateResult | typeof nothing {
   switch (detail.type) {
@@ -138,13 +130,12 @@ function fileView(view: View, ask: Approval, file: ChangedFile, key: string, alo
             ${file.diffs.at(-1)?.after === null && !file.diffs.at(-1)?.summary ? html`<span class="tag">${t('deleted')}</span>` : nothing}
             ${counts(file.diffs)}</div>`
     }
-    ${isUnplaced(file.diffs) ? html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>` : nothing}
     ${diffLines(view, key, file.diffs)}
   </div>`;
 }
 
 /** The command as it would run. Lines that carry a warning are never folded away. */
-function commandView(view: View, key: string, command: string, dangers: readonly Danger[]): TemplateResult {
+function commandView(view: View, key: string, command: string, dangers: Dangers): TemplateResult {
   const lines = command.split('\n');
   const marks = dangers.flatMap(({ at }) => (at ? [at] : [])).sort((a, b) => a.from - b.from);
   const lastMark = marks.at(-1);
@@ -359,38 +350,4 @@ function wordsView(view: View, ask: Approval, { answers }: ApprovalAnswers, valu
       <button class="button primary" type="button" ?disabled=${value.trim() === ''} @click=${(event: MouseEvent) => event.detail <= 1 && option && answer(view, ask, option)}>${t('Reject')}</button>
       <button class="ghost" type="button" @click=${() => toggleWords(view, ask, false)}>${t('Cancel')}</button>
     </div>`;
-}
-
-/** Pixels below the edge that count as a border, not as a line. */
-const SLACK = 4;
-
-/** A scrolling box. While more lies below its edge, a button under it says so and scrolls there. */
-function scrollBox(content: unknown): TemplateResult {
-  return html`<div class="ask-detail" ${ref(watch)}>${content}</div>
-    <button class="text-button more-below" type="button" @click=${goDown}>${iconOf('arrowDown')}${t('More below')}</button>`;
-}
-
-/** Scrolls down by most of the visible height, so that the current line stays in sight. */
-function goDown(event: Event): void {
-  const box = (event.currentTarget as HTMLElement).previousElementSibling;
-  if (box) box.scrollTop += box.clientHeight * 0.8;
-}
-
-/** Marks the box `cut` while there is more below; its listeners go with it. */
-function watch(box: Element | undefined): void {
-  if (!box) return;
-  const look = () => {
-    box.classList.toggle('cut', box.scrollHeight - box.scrollTop - box.clientHeight > SLACK);
-  };
-  box.addEventListener('scroll', look, { passive: true });
-  if (typeof ResizeObserver !== 'function') return look();
-  const sizes = new ResizeObserver(look);
-  sizes.observe(box);
-  // The content is drawn after the box, and may change later.
-  const follow = () => {
-    for (const one of box.children) sizes.observe(one);
-    look();
-  };
-  new MutationObserver(follow).observe(box, { childList: true });
-  queueMicrotask(follow);
 }

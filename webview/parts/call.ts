@@ -1,25 +1,29 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { joinWords } from '../../src/base/l10n.ts';
-import { type CallWords, callWords, durationText, isExitLine, isRejection, ranFor } from '../../src/session/callWords.ts';
-import { isUnplaced } from '../../src/session/diffs.ts';
+import {
+  type CallWords,
+  callGroup,
+  callWords,
+  durationText,
+  gapIn,
+  groupWords,
+  isExitLine,
+  isRejection,
+  ranFor,
+  soughtText,
+} from '../../src/session/callWords.ts';
 import type { Diff, Output, Terminal, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
 import { byPath, type ChangedFile, diffsOf, findTerminal, relativePath } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
-import { plainOutput } from '../ansi.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
-import { type Styled, styledLines } from '../sgr.ts';
-import { commandTitle, t } from '../strings.ts';
+import { commandTitle, t, visible } from '../strings.ts';
+import { plainOutput, type Styled, styledLines } from '../terminalOutput.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { visible } from '../visible.ts';
 import { contentView, pretty } from './content.ts';
-import { counts, diffCard, unplacedNote } from './diffCard.ts';
-import { diffLines } from './diffLines.ts';
+import { counts, diffCard, diffLines } from './diff.ts';
 import { faultView } from './fault.ts';
-import { fold } from './fold.ts';
-import { showMoreButton, shownCount } from './overflow.ts';
-import { moreText, plainText } from './plainText.ts';
+import { fold, moreText, plainText, showMoreButton, shownCount } from './fold.ts';
 
 /** The steps of a sub-agent under its call. */
 export interface Inside {
@@ -70,6 +74,19 @@ export function callView(view: View, turnId: string, call: ToolCall, running: bo
   </div>`;
 }
 
+/** Neighbouring calls in one row of words, which opens to them. */
+export function callsView(view: View, key: string, calls: readonly ToolCall[], rows: () => unknown): TemplateResult {
+  const open = isUnfolded(view.memory, key, false);
+  const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
+  const sought = calls.flatMap((call) => soughtText(call, view.session) ?? []);
+  return html`<div class="call-group">
+    <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
+      <span class="words">${visible(groupWords(groups, sought))}</span>${iconOf(open ? 'down' : 'chevron')}
+    </button>
+    ${open ? html`<div class="inside">${rows()}</div>` : nothing}
+  </div>`;
+}
+
 /** Labels of a row besides its title. */
 function asidesOf(call: ToolCall, { result, problem, decided, allowedBy }: CallWords, steps: number): readonly TemplateResult[] {
   const faint = [...(steps > 0 ? [t('{0} {0|step|steps}', steps)] : []), ...(result === undefined ? [] : [result])];
@@ -109,13 +126,12 @@ function rowWords(call: ToolCall, { session }: View): CallWords {
 }
 
 function wordsView({ verb, thing, code, place }: CallWords): TemplateResult {
-  const space = thing === undefined ? '' : joinWords(verb, thing).slice(verb.length, -thing.length || undefined);
   const shown =
     thing === undefined
       ? nothing
       : code
         ? html` <code class="thing">${visible(thing)}</code>`
-        : html`${space}<bdi class="thing">${visible(thing)}</bdi>`;
+        : html`${gapIn({ verb, thing })}<bdi class="thing">${visible(thing)}</bdi>`;
   return html`<span class="call-title"><bdi>${visible(verb)}</bdi>${shown}${place === undefined ? nothing : html` <bdi>${visible(place)}</bdi>`}</span>`;
 }
 
@@ -252,7 +268,7 @@ const MOST_PRINTED = 400_000;
 /** The row names the file when there is only one. */
 function diffView(view: View, turnId: string, key: string, file: ChangedFile | undefined, alone: boolean): TemplateResult | typeof nothing {
   if (!file) return nothing;
-  if (alone) return html`${isUnplaced(file.diffs) ? unplacedNote() : nothing}${diffLines(view, key, file.diffs)}`;
+  if (alone) return diffLines(view, key, file.diffs);
   return diffCard(view, key, file, () => view.act.review({ turnId, path: file.path }));
 }
 

@@ -4,11 +4,10 @@ import type { Turn, TurnFile } from '../../src/session/model.ts';
 import { callsOf, callTitle, changedFiles, diffsOf, relativePath, turnFiles } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
-import { commandTitle, t } from '../strings.ts';
+import { commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { visible } from '../visible.ts';
-import { counts, lineCounts } from './diffCard.ts';
-import { showMoreButton, shownCount } from './overflow.ts';
+import { counts, lineCounts } from './diff.ts';
+import { showMoreButton, shownCount } from './fold.ts';
 
 /** Characters of a call's title shown above its files. */
 const LONGEST_CALL = 60;

@@ -1,15 +1,13 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import type { Content } from '../../src/session/model.ts';
+import type { Content, Part, Turn } from '../../src/session/model.ts';
 import { linesText, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { targetOf } from '../links.ts';
-import { t } from '../strings.ts';
+import { textView } from '../markdownView.ts';
+import { t, visible } from '../strings.ts';
 import type { View } from '../view.ts';
-import { visible } from '../visible.ts';
-import { fold } from './fold.ts';
-import { plainText } from './plainText.ts';
-import { textView } from './text.ts';
+import { fold, plainText } from './fold.ts';
 
 /** Only pictures that cannot carry script; svg in an image element cannot either, but brings its own fonts and links. */
 const PICTURES = /^image\/(?:png|jpe?g|gif|webp|bmp|avif)$/i;
@@ -48,7 +46,7 @@ function unknownView(view: View, key: string, label: string, value: unknown): Te
 }
 
 /** A compact attachment that opens its target. */
-export function chip(view: View, content: Content): TemplateResult {
+function chip(view: View, content: Content): TemplateResult {
   const label = chipLabel(content, view.session.cwd);
   const text = html`<bdi class="chip-text">${visible(label)}</bdi>`;
   switch (content.type) {
@@ -92,4 +90,35 @@ export function chipLabel(content: Content, cwd: string): string {
 /** A value formatted for people. */
 export function pretty(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
+}
+
+/** The user's message: the text as typed, and its attachments. */
+export function promptView(view: View, key: string, content: readonly Content[], place?: string, sender?: string): TemplateResult {
+  const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+  const attached = content.filter((one) => one.type !== 'text');
+  return html`<div class="prompt" data-vscode-context=${place ?? nothing}>
+    <h2 class="sr-only">${t('You')}</h2>
+    ${sender === undefined ? nothing : html`<div class="sender"><bdi>${visible(sender)}</bdi></div>`}
+    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text)}
+    ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one) => chip(view, one))}</div>`}
+  </div>`;
+}
+
+/** A message sent into the turn that the agent has not taken up yet. */
+export function pendingView(view: View, turn: Turn, part: Part): TemplateResult | typeof nothing {
+  if (part.kind !== 'prompt' || !part.pending) return nothing;
+  return html`<div class="pending">
+    ${promptView(view, `${turn.id}/${part.id}`, part.content)}
+    <p class="faint">${iconOf('clock')}${t('Sent. The agent takes it up after the step it is at.')}</p>
+  </div>`;
+}
+
+/** The agent's task for a sub-agent, in its own words; folded, as the card has a short version. */
+export function taskView(view: View, key: string, content: readonly Content[]): TemplateResult {
+  const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
+  return fold(view, {
+    key: `${key}:task`,
+    summary: t('The prompt for the sub-agent'),
+    body: () => plainText(view, `${key}:taskText`, text),
+  });
 }

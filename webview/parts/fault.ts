@@ -3,11 +3,9 @@ import type { Fault, Notice, Remedy } from '../../src/session/model.ts';
 import { type ClosedLink, isRecorded } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
-import { commandTitle, t } from '../strings.ts';
+import { commandTitle, t, visible } from '../strings.ts';
 import type { View } from '../view.ts';
-import { visible } from '../visible.ts';
-import { fold } from './fold.ts';
-import { plainText } from './plainText.ts';
+import { fold, plainText } from './fold.ts';
 
 /** Buttons for the remedies that fit the agent. */
 export function remedies(view: View, next: readonly Remedy[] | undefined): TemplateResult | typeof nothing {

@@ -1,5 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
+
+// What is long is shown in part, until the user unfolds the rest.
 
 export interface FoldOptions {
   /** Identifies the same thing across reloads. */
@@ -22,4 +25,62 @@ export function fold(view: View, { key, summary, body, open: usually = false, lo
     <summary>${summary}</summary>
     ${open ? html`<div class="fold-body">${body()}</div>` : nothing}
   </details>`;
+}
+
+/** Items drawn at first, and added with each press: a list of thousands would keep the view from drawing anything else. */
+const AT_ONCE = 50;
+
+/** Number of items drawn so far of the list with this key. */
+export function shownCount(view: View, key: string): number {
+  let drawn = AT_ONCE;
+  while (isUnfolded(view.memory, `${key}:past${drawn}`, false)) drawn += AT_ONCE;
+  return drawn;
+}
+
+/** A button below a truncated list that says how many more items there are, and draws some of them. */
+export function showMoreButton(view: View, key: string, total: number, text: (left: number) => string): TemplateResult | typeof nothing {
+  const drawn = shownCount(view, key);
+  if (total <= drawn) return nothing;
+  return html`<button class="text-button" type="button" @click=${() => view.act.unfold(`${key}:past${drawn}`, true)}>${text(total - drawn)}</button>`;
+}
+
+const LINES = 20;
+const CHARACTERS = 4000;
+/** Most UTF-16 units put into the page. */
+const LONGEST = 400_000;
+
+/** Text that keeps its line breaks; a long one shows its beginning first. `key` remembers which ones are shown whole. */
+export function plainText(view: View, key: string, text: string): TemplateResult {
+  const cut = cutAt(text);
+  const whole = cut >= text.length || isUnfolded(view.memory, key, false);
+  const shown = whole ? text.slice(0, LONGEST) : text.slice(0, cut);
+  const more = cut < text.length;
+  return html`<pre class="plain" tabindex="0" dir="auto">${shown}${whole && text.length > LONGEST ? '…' : nothing}</pre>
+    ${
+      more
+        ? html`<button class="text-button" type="button" @click=${() => view.act.unfold(key, !whole)}>
+            ${whole ? t('Show less') : moreText(countLines(text) - countLines(shown))}
+          </button>`
+        : nothing
+    }`;
+}
+
+/** The label of a button that shows more lines, or the rest of a line. */
+export function moreText(lines: number): string {
+  return lines < 1 ? t('Show all') : t('Show {0} more {0|line|lines}', lines);
+}
+
+function cutAt(text: string): number {
+  let at = -1;
+  for (let line = 0; line < LINES; line += 1) {
+    at = text.indexOf('\n', at + 1);
+    if (at < 0) return Math.min(text.length, CHARACTERS);
+  }
+  return Math.min(at, CHARACTERS);
+}
+
+function countLines(text: string): number {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
+  return lines;
 }

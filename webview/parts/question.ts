@@ -4,13 +4,10 @@ import { problemText } from '../../src/session/fields.ts';
 import type { Answer } from '../../src/session/intents.ts';
 import type { Field, Question } from '../../src/session/model.ts';
 import { visibleText } from '../../src/session/visible.ts';
-import { t } from '../strings.ts';
+import { textView } from '../markdownView.ts';
+import { t, visible } from '../strings.ts';
 import type { View } from '../view.ts';
-import { visible } from '../visible.ts';
-import { askerView } from './asker.ts';
-import { countdownView } from './countdown.ts';
-import { type Paging, pagingView } from './paging.ts';
-import { textView } from './text.ts';
+import { askerView, countdownView, type Paging, pagingView } from './askCard.ts';
 
 /** Secrets while they are typed: ask and field -> text. They never enter the view's memory. */
 const secrets = new Map<string, string>();

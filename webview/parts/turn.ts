@@ -1,21 +1,18 @@
 import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { callGroup, durationText, groupWords, isPlan, soughtText } from '../../src/session/callWords.ts';
-import type { Content, Fault, Part, Session, ToolCall, Turn } from '../../src/session/model.ts';
+import { callGroup, durationText, isPlan } from '../../src/session/callWords.ts';
+import type { Fault, Part, Session, ToolCall, Turn } from '../../src/session/model.ts';
 import { type ClosedLink, closedLinkInTurn, findTerminal } from '../../src/session/select.ts';
-import { iconOf } from '../icons.ts';
+import { textView } from '../markdownView.ts';
 import { t } from '../strings.ts';
-import { isUnfolded, type View } from '../view.ts';
-import { visible } from '../visible.ts';
-import { callView, type Inside } from './call.ts';
+import type { View } from '../view.ts';
+import { callsView, callView, type Inside } from './call.ts';
 import { changesView } from './changes.ts';
-import { chip, contentView } from './content.ts';
+import { contentView, pendingView, promptView, taskView } from './content.ts';
 import { faultView, linkDetail, noticeView } from './fault.ts';
-import { fold } from './fold.ts';
-import { plainText } from './plainText.ts';
+import { fold, plainText } from './fold.ts';
 import { backView, retryActionsView, summaryView, wayToEdit } from './retryActions.ts';
-import { textView } from './text.ts';
 
 /** A turn: the user's message, the agent's actions in order, how it ended. */
 export function turnView(view: View, turn: Turn, index: number, total: number): TemplateResult {
@@ -116,16 +113,8 @@ function foldedRuns(session: Session, parts: readonly Part[], family: Family, ru
 }
 
 function groupView(view: View, turn: Turn, run: readonly Part[], draw: (part: Part) => unknown): TemplateResult {
-  const key = `${turn.id}/${run[0]?.id ?? ''}:group`;
-  const open = isUnfolded(view.memory, key, false);
-  const groups = run.flatMap((part) => (part.kind === 'call' ? (callGroup(part.call, view.session) ?? []) : []));
-  const sought = run.flatMap((part) => (part.kind === 'call' ? (soughtText(part.call, view.session) ?? []) : []));
-  return html`<div class="call-group">
-    <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
-      <span class="words">${visible(groupWords(groups, sought))}</span>${iconOf(open ? 'down' : 'chevron')}
-    </button>
-    ${open ? html`<div class="inside">${repeat(run, (part) => part.id, draw)}</div>` : nothing}
-  </div>`;
+  const calls = run.flatMap((part) => (part.kind === 'call' ? [part.call] : []));
+  return callsView(view, `${turn.id}/${run[0]?.id ?? ''}:group`, calls, () => repeat(run, (part) => part.id, draw));
 }
 
 function terminalsOf(view: View, part: Extract<Part, { kind: 'call' }>): readonly unknown[] {
@@ -164,15 +153,6 @@ function insideOf(view: View, turn: Turn, family: Family, call: ToolCall): Insid
   };
 }
 
-/** A message sent into the turn that the agent has not taken up yet. */
-function pendingView(view: View, turn: Turn, part: Part): TemplateResult | typeof nothing {
-  if (part.kind !== 'prompt' || !part.pending) return nothing;
-  return html`<div class="pending">
-    ${promptView(view, `${turn.id}/${part.id}`, part.content)}
-    <p class="faint">${iconOf('clock')}${t('Sent. The agent takes it up after the step it is at.')}</p>
-  </div>`;
-}
-
 /** True while the agent waits in this turn for the user's answer. */
 export function waitsFor(session: Session, turn: Turn): boolean {
   return session.asks.some((ask) => ask.turnId === turn.id);
@@ -207,28 +187,6 @@ function endView(view: View, turn: Turn): unknown {
     ${turn.status === 'cancelled' && !(turn.stop === undefined && endsInStopped(turn)) ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}
     ${changesView(view, turn)} ${summaryView(view, turn)}`;
-}
-
-/** The user's message: the text as typed, and its attachments. */
-function promptView(view: View, key: string, content: readonly Content[], place?: string, sender?: string): TemplateResult {
-  const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
-  const attached = content.filter((one) => one.type !== 'text');
-  return html`<div class="prompt" data-vscode-context=${place ?? nothing}>
-    <h2 class="sr-only">${t('You')}</h2>
-    ${sender === undefined ? nothing : html`<div class="sender"><bdi>${visible(sender)}</bdi></div>`}
-    ${text === '' ? nothing : plainText(view, `${key}:prompt`, text)}
-    ${attached.length === 0 ? nothing : html`<div class="chips">${attached.map((one) => chip(view, one))}</div>`}
-  </div>`;
-}
-
-/** The agent's task for a sub-agent, in its own words; folded, as the card has a short version. */
-function taskView(view: View, key: string, content: readonly Content[]): TemplateResult {
-  const text = content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n\n');
-  return fold(view, {
-    key: `${key}:task`,
-    summary: t('The prompt for the sub-agent'),
-    body: () => plainText(view, `${key}:taskText`, text),
-  });
 }
 
 /** The agent's thought, folded. `growing` while it is still thinking. */

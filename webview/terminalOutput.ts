@@ -1,5 +1,3 @@
-import { onlyColours, plainOutput } from './ansi.ts';
-
 /** A run of characters of one look; `look` names classes of style.css's terminal colours, empty for none; `css` are colours of code. */
 export interface Styled {
   readonly text: string;
@@ -92,4 +90,34 @@ function nearest([red = 0, green = 0, blue = 0]: readonly number[]): string {
   if (most - Math.min(red, green, blue) < 32) return most > 200 ? 'ansi-bright-white' : most > 128 ? 'ansi-white' : 'ansi-bright-black';
   const bits = [red, green, blue].reduce((sum, part, at) => sum + (part > most * 0.6 ? 1 << at : 0), 0);
   return `ansi-${most > 200 ? 'bright-' : ''}${NAMES[bits]}`;
+}
+
+// String sequences (OSC, DCS, PM, APC), then CSI, then the two- and three-byte escapes.
+const SEQUENCES = /\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|\u001b[ -/]*[0-~]?/g;
+const CONTROLS = /[\u0000-\u0007\u000b-\u000c\u000e-\u001f\u007f-\u009f]/g;
+
+/** The output without control sequences other than colours; sequences may span lines. */
+export function onlyColours(raw: string): string {
+  return raw.replace(SEQUENCES, (found) => (/^\u001b\[[0-9;]*m$/.test(found) ? found : ''));
+}
+
+/** Terminal output as plain text: control sequences dropped, carriage returns and backspaces applied line by line. Linear. */
+export function plainOutput(raw: string): string {
+  const text = raw.replace(SEQUENCES, '');
+  const lines = /[\r\b]/.test(text) ? text.split('\n').map(overtyped).join('\n') : text;
+  return lines.replace(CONTROLS, '');
+}
+
+/** The final state of one line; carriage returns at its end overwrite nothing. */
+function overtyped(line: string): string {
+  let end = line.length;
+  while (end > 0 && line[end - 1] === '\r') end -= 1;
+  const shown = line.slice(line.lastIndexOf('\r', end - 1) + 1, end);
+  if (!shown.includes('\b')) return shown;
+  const kept: string[] = [];
+  for (let at = 0; at < shown.length; at++) {
+    if (shown[at] === '\b') kept.pop();
+    else kept.push(shown[at] ?? '');
+  }
+  return kept.join('');
 }

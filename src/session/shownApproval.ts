@@ -1,7 +1,7 @@
+import { parseJson } from '../base/json.ts';
 import { t } from '../base/l10n.ts';
 import { hunksOf } from './hunks.ts';
-import type { Approval, Diff, Session } from './model.ts';
-import { shownDiffs } from './proposal.ts';
+import type { Approval, ApprovalDetail, Diff, Session } from './model.ts';
 import { askTitle, byPath, relativePath } from './select.ts';
 
 /** The action of an approval, in one word order for every agent. */
@@ -61,4 +61,43 @@ export function changeAmount(diffs: readonly Diff[]): string {
   if (all.length === 0 || all.some((one) => one.tooLong)) return '';
   const sum = (side: 'added' | 'removed') => all.reduce((total, one) => total + one[side], 0);
   return `+${sum('added')} −${sum('removed')}`;
+}
+
+/** The diffs of an approval, with the user's changes to them. */
+export function shownDiffs({ revised = [] }: Pick<Approval, 'revised'>, diffs: readonly Diff[]): readonly Diff[] {
+  return [...diffs.filter((diff) => !revised.some((one) => one.path === diff.path)), ...revised];
+}
+
+/** The input of a tool as lines of `name: value`, which read better than JSON; JSON where it is not an object. */
+export function inputText(input: unknown): string {
+  if (input === undefined || input === null) return '';
+  if (typeof input !== 'object' || Array.isArray(input)) return typeof input === 'string' ? input : JSON.stringify(input, null, 2);
+  return Object.entries(input).map(memberText).join('\n');
+}
+
+/** Indents the lines of a value, so that none of them reads as another member. */
+function memberText([name, value]: readonly [string, unknown]): string {
+  const label = /^[\w$.-]+$/.test(name) ? name : JSON.stringify(name);
+  const text = typeof value === 'string' && value !== '' ? value : (JSON.stringify(value) ?? '');
+  return text.includes('\n') ? `${label}:\n${text.replaceAll(/^/gm, '  ')}` : `${label}: ${text}`;
+}
+
+/** The text of a detail beyond the title of its approval; '' for none. Parses arguments that an agent writes as JSON. */
+export function wordsBeside({ title }: Approval, { text, markdown }: Extract<ApprovalDetail, { type: 'text' }>): string {
+  const bare = text.trim();
+  if (bare === title.trim()) return '';
+  const members = markdown ? undefined : membersOf(bare);
+  if (!members) return text;
+  const values = Object.values(members);
+  return values.length === 1 && values[0] === title.trim() ? '' : inputText(members);
+}
+
+function membersOf(text: string): object | undefined {
+  if (!text.startsWith('{') || !text.endsWith('}')) return undefined;
+  try {
+    const value = parseJson(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0 ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { styledLines } from '../../webview/sgr.ts';
+import { styledLines } from '../../webview/terminalOutput.ts';
 
 test('colours of a terminal become looks; other sequences are dropped', () => {
   assert.deepEqual(styledLines('a\u001b[32mok\u001b[0m\n\u001b[1;31mbad\u001b[22m!\u001b[39m?\u001b[2Kx'), [
