@@ -1,9 +1,32 @@
-import type { Mention } from '../src/bridge/contract.ts';
-import type { Session } from '../src/session/model.ts';
-import { commandMenu } from './commandMenu.ts';
-import { mentionAt } from './mentions.ts';
-import type { Menu, MenuItem } from './menu.ts';
+import { html, nothing, type TemplateResult } from 'lit/html.js';
+import type { Mention, MentionedPlace } from '../src/bridge/contract.ts';
+import type { Command, Content, Session } from '../src/session/model.ts';
+import { visibleText } from '../src/session/visible.ts';
+import { type IconName, iconOf } from './icons.ts';
 import type { Page } from './page.ts';
+import { t } from './strings.ts';
+
+/** A line of the menu above the composer. */
+export interface MenuItem {
+  readonly label: string;
+  readonly detail?: string;
+  /** Text after the label, shown fainter. */
+  readonly hint?: string;
+  /** The text that replaces `from`..`to` once the item is chosen. */
+  readonly insert: string;
+  /** The mention behind the item, after an @. */
+  readonly mention?: Mention;
+}
+export interface Menu {
+  readonly kind: 'command' | 'mention' | 'hint';
+  readonly items: readonly MenuItem[];
+  readonly from: number;
+  readonly to: number;
+  /** The agent or a language service is still looking; the items are earlier ones, or our own. */
+  readonly looking?: true;
+  /** Why the agent has no suggestions; the items are our own. */
+  readonly problem?: string;
+}
 
 const HINTS_AFTER_MS = 80;
 /** Milliseconds without an answer after which the menu shows that something is looked for. */
@@ -146,3 +169,134 @@ export class Completion {
 function nothingYet(text: string): Menu {
   return { kind: 'hint', items: [], from: 0, to: text.length };
 }
+
+const MOST_ROWS = 50;
+
+/** The menu for a text that begins with a slash, and the hint of a completely typed command. */
+export function commandMenu(text: string, caret: number, commands: readonly Command[]): Menu | undefined {
+  const typed = text.slice(0, caret);
+  if (!typed.startsWith('/') || typed.includes('\n')) return undefined;
+  const words = typed.slice(1).split(' ');
+  const query = words.pop() ?? '';
+  const level = words.reduce<readonly Command[] | undefined>((list, word) => list && commandNamed(list, word)?.children, commands);
+  if (!level) return undefined;
+  const items = best(query, level, (command) => [command.name, ...command.aliases]).map((command): MenuItem => {
+    const aliases = command.aliases.length > 0 ? `(${command.aliases.map((alias) => `/${alias}`).join(', ')})` : '';
+    const hint = [command.hint ?? '', words.length === 0 ? aliases : ''].filter(Boolean).join(' ');
+    return {
+      label: words.length === 0 ? `/${command.name}` : command.name,
+      detail: command.description,
+      ...(hint === '' ? {} : { hint }),
+      // A name that is typed whole stays: the agent may do something else by an alias, and the chat shows what was said.
+      insert: `${words.length === 0 ? '/' : ''}${command.aliases.includes(query) ? query : command.name} `,
+    };
+  });
+  const from = words.length === 0 ? 0 : caret - query.length;
+  return items.length > 0 ? { kind: 'command', items, from, to: caret } : undefined;
+}
+
+/** The input hint of the command at the beginning of the text, while nothing is typed after it yet. */
+export function commandHint(text: string, commands: readonly Command[]): string | undefined {
+  const found = /^\/(\S+(?: \S+)*) ?$/.exec(text);
+  const words = found?.[1]?.split(' ') ?? [];
+  let level: readonly Command[] | undefined = commands;
+  let command: Command | undefined;
+  for (const word of words) {
+    command = level && commandNamed(level, word);
+    if (!command) return undefined;
+    level = command.children;
+  }
+  return command?.hint;
+}
+
+function commandNamed(commands: readonly Command[], word: string): Command | undefined {
+  return commands.find((command) => command.name === word || command.aliases.includes(word));
+}
+
+/** Things whose names contain the letters of the query in order, best first; all of them for an empty query. */
+export function best<T>(query: string, things: readonly T[], names: (thing: T) => readonly string[]): readonly T[] {
+  const scored = things.flatMap((thing, index) => {
+    const score = Math.max(...names(thing).map((name) => scoreOf(query.toLowerCase(), name.toLowerCase())));
+    return score === Number.NEGATIVE_INFINITY ? [] : [{ thing, score, index }];
+  });
+  return scored
+    .sort((a, b) => b.score - a.score || a.index - b.index)
+    .slice(0, MOST_ROWS)
+    .map(({ thing }) => thing);
+}
+
+/** Higher is better: prefix, then whole run inside, then scattered letters; -Infinity when letters are missing. */
+function scoreOf(query: string, name: string): number {
+  if (query === '') return 0;
+  const at = name.indexOf(query);
+  if (at === 0) return 1000 - name.length;
+  if (at > 0) return 500 - at - name.length;
+  let from = 0;
+  for (const letter of query) {
+    from = name.indexOf(letter, from) + 1;
+    if (from === 0) return Number.NEGATIVE_INFINITY;
+  }
+  return 100 - name.length;
+}
+
+/** The name being typed after an @ before the caret; from..to includes the @. */
+export function mentionAt(text: string, caret: number): { readonly query: string; readonly from: number; readonly to: number } | undefined {
+  const found = /(?:^|[\s([{"'])@([^\s@]*)$/.exec(text.slice(0, caret));
+  const query = found?.[1];
+  return query === undefined ? undefined : { query, from: caret - query.length - 1, to: caret };
+}
+
+/** The mentions whose names are still in the text. */
+export function named(
+  text: string,
+  mentions: Readonly<Record<string, Content>>,
+): readonly { readonly label: string; readonly content: Content }[] {
+  return Object.entries(mentions).flatMap(([label, content]) => (text.includes(`@${label}`) ? [{ label, content }] : []));
+}
+
+/** The content of a mention: a path that ends with a slash is a folder; a symbol is its line. */
+export function placeContent({ path, line }: MentionedPlace): Content {
+  return { type: 'file', path, ...(line === undefined ? {} : { lines: [line, line] }) };
+}
+
+export function optionId(index: number): string {
+  return `menu-option-${index}`;
+}
+export const MENU_ID = 'composer-menu';
+
+/** The list above the composer. Focus stays in the composer; aria-activedescendant names the active line. */
+export function menuView(menu: Menu, at: number, choose: (index: number) => void): TemplateResult {
+  const label = menu.kind === 'command' ? t('Commands') : t('Suggestions');
+  // Long lists scroll, also by keys for who moves into them; the mouse leaves the focus in the composer.
+  return html`<div class="menu" tabindex="0" @mousedown=${(event: Event) => event.preventDefault()}>
+    ${menu.looking ? html`<div class="menu-note faint" role="status"><span class="menu-looking" aria-hidden="true"></span>${t('Looking at the files…')}</div>` : nothing}
+    ${menu.problem === undefined ? nothing : html`<div class="menu-note" role="status">${t('{0} failed: {1}', t('Suggestions'), visibleText(menu.problem))}</div>`}
+    <div role="listbox" id=${MENU_ID} aria-label=${label}>
+    ${menu.items.map(
+      (item, index) =>
+        html`<div class="menu-item" role="option" id=${optionId(index)} aria-selected=${index === at ? 'true' : 'false'} aria-disabled=${isEmpty(item) ? 'true' : nothing}
+          @click=${() => choose(index)}>
+          <span class="menu-label">${item.mention ? iconOf(icons[item.mention.kind]) : nothing}<bdi>${item.label}</bdi>${item.hint ? html` <span class="menu-hint">${item.hint}</span>` : nothing}</span>
+          ${item.detail ? html`<span class="menu-detail"><bdi>${item.detail}</bdi></span>` : nothing}
+        </div>`,
+    )}
+    </div>
+  </div>`;
+}
+
+/** True for an item whose context is empty now; it cannot be chosen. */
+export function isEmpty({ mention }: MenuItem): boolean {
+  return mention !== undefined && 'empty' in mention && mention.empty === true;
+}
+
+const icons: Readonly<Record<Mention['kind'], IconName>> = {
+  file: 'file',
+  folder: 'folder',
+  symbol: 'symbol',
+  selection: 'selection',
+  problems: 'warning',
+  changes: 'diff',
+  terminal: 'execute',
+  openEditors: 'copy',
+  browse: 'clip',
+};

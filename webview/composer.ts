@@ -1,23 +1,17 @@
 import { live } from 'lit/directives/live.js';
 import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import type { MentionedPlace } from '../src/bridge/contract.ts';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
 import { canStop, isBusy, isRecorded, readsHistory, runningTurn } from '../src/session/select.ts';
-import { visibleText } from '../src/session/visible.ts';
-import { count, money } from './amounts.ts';
-import { contentOf, droppedPaths } from './attach.ts';
-import { attachmentsView } from './attachments.ts';
-import { commandHint } from './commandMenu.ts';
-import { Completion } from './completion.ts';
+import { attachmentsView, contentOf, droppedPaths } from './attachments.ts';
+import { Completion, commandHint, isEmpty, MENU_ID, menuView, named, optionId, placeContent } from './completion.ts';
 import { iconOf } from './icons.ts';
-import { named } from './mentions.ts';
-import { isEmpty, MENU_ID, menuView, optionId } from './menu.ts';
 import type { Page } from './page.ts';
 import { chipLabel } from './parts/content.ts';
 import { editingView, replacedTurn } from './parts/retryActions.ts';
 import { pickerView, pillView } from './picker.ts';
 import { t } from './strings.ts';
+import { backgroundView, usageView } from './usage.ts';
 import { COMPOSER_ID, type View } from './view.ts';
 
 /** The input box: text, attachments, menus, history. The view's memory holds the draft, so that it outlives a reload. */
@@ -301,11 +295,6 @@ function historyOf(view: View | undefined): readonly string[] {
   });
 }
 
-/** The content of a mention: a path that ends with a slash is a folder; a symbol is its line. */
-function placeContent({ path, line }: MentionedPlace): Content {
-  return { type: 'file', path, ...(line === undefined ? {} : { lines: [line, line] }) };
-}
-
 /** The keys that send into a running turn, in the system's keyboard names. */
 export function steerKey(userAgent: string): string {
   return /\bMac(?:intosh| OS X)\b/.test(userAgent) ? '⌘↩' : 'Ctrl+Enter';
@@ -343,34 +332,4 @@ function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateRe
 
 function small(icon: 'send' | 'edit' | 'cross', label: string, act: () => void): TemplateResult {
   return html`<button class="icon-button" type="button" title=${label} aria-label=${label} @click=${act}>${iconOf(icon)}</button>`;
-}
-
-/** Background work beside the turns; it may end with the agent. */
-function backgroundView(view: View): TemplateResult | typeof nothing {
-  const tasks = view.session.background ?? [];
-  if (tasks.length === 0) return nothing;
-  const names = tasks.map((task) => visibleText(task.text)).join('\n');
-  const text = t('In the background: {0}', tasks.length);
-  return html`<span class="usage" title=${`${text}\n${names}`}><span class="spinner" aria-hidden="true"></span><span class="sr-only">${text}</span><span class="usage-count" aria-hidden="true">${tasks.length}</span><span class="usage-words" aria-hidden="true">${text}</span></span>`;
-}
-
-/** Usage of the context window as a ring with its number, or the tokens used; and the cost. The tooltip has the details. */
-function usageView(view: View): TemplateResult | typeof nothing {
-  const { usage } = view.session;
-  if (!usage) return nothing;
-  const { used, size, share, input, output, cost } = usage;
-  const price = cost ? money(cost) : undefined;
-  const full = used !== undefined && size !== undefined && size > 0 ? used / size : used === undefined ? share : undefined;
-  const total = used ?? (input ?? 0) + (output ?? 0);
-  const percent = full === undefined ? undefined : Math.min(100, Math.round(full * 100));
-  const tokens = total === 0 ? '' : size ? `${count(total)} / ${count(size)}` : count(total);
-  const label = [percent === undefined ? '' : t('Context {0} % full', percent), tokens && t('{0} tokens', tokens), price ?? '']
-    .filter(Boolean)
-    .join(' · ');
-  if (label === '') return nothing;
-  if (percent === undefined) return html`<span class="usage" title=${label}>${tokens && t('{0} tokens', tokens)} ${price ?? ''}</span>`;
-  return html`<span class=${percent >= 80 ? 'usage full' : 'usage'} role="meter" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${percent} aria-label=${label} title=${label}>
-    <span class="usage-text" aria-hidden="true">${price ?? `${percent} %`}</span>
-    <svg class="ring" viewBox="0 0 16 16" aria-hidden="true"><circle class="ring-track" cx="8" cy="8" r="6" /><circle class="ring-value" cx="8" cy="8" r="6" pathLength="100" stroke-dasharray="${percent} 100" /></svg>
-  </span>`;
 }

@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { ModelLine } from '../src/bridge/contract.ts';
 import type { SessionOption } from '../src/session/model.ts';
 import { visibleText } from '../src/session/visible.ts';
-import { best } from './commandMenu.ts';
+import { best } from './completion.ts';
 import { iconOf } from './icons.ts';
 import { commandTitle, t } from './strings.ts';
 import { COMPOSER_ID, PICKER_ID, type Popup, type View } from './view.ts';

@@ -1,5 +1,4 @@
 import type { Content, SessionId } from '../src/session/model.ts';
-import { LARGEST_PICTURE } from './attach.ts';
 import type { Host } from './host.ts';
 
 /** The view's own memory of a session; never facts of the session. Replaced, never changed in place. */
@@ -22,6 +21,9 @@ export interface SessionMemory {
   readonly scroll?: { readonly turnId: string; readonly offset: number };
 }
 const EMPTY: SessionMemory = { draft: '', attachments: [], mentions: {}, unfolded: {}, answers: {} };
+
+/** Largest accepted picture, in bytes. */
+export const LARGEST_PICTURE = 8 * 1024 * 1024;
 
 const SESSIONS_KEPT = 20;
 const SAVE_AFTER_MS = 300;

@@ -1,6 +1,7 @@
+import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { droppedPaths } from '../../webview/attach.ts';
+import { droppedPaths } from '../../webview/attachments.ts';
 import { absolute, pathInCode, targetOf } from '../../webview/links.ts';
 
 /** A target as `path:line`, 0 without a line. */

@@ -2,11 +2,10 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
 import { allowedByRule, answerText, isRecorded, promptText, turnFiles } from '../../src/session/select.ts';
-import { count, money } from '../amounts.ts';
 import { type IconName, iconOf } from '../icons.ts';
-
 import { commandTitle, t } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
+import { count, money } from '../usage.ts';
 import { COMPOSER_ID, type View } from '../view.ts';
 
 /** Whether earlier messages may be edited just now. */

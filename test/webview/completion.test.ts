@@ -1,6 +1,7 @@
+import './dom.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandMenu } from '../../webview/commandMenu.ts';
+import { commandMenu } from '../../webview/completion.ts';
 
 test('an alias that is typed whole is inserted as it is; a part of one, or of a name, becomes the name', () => {
   const commands = [{ name: 'clear', description: 'Forget', aliases: ['reset'] }];
