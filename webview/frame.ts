@@ -6,6 +6,7 @@ import { type ClosedLink, closedLinkInTurn, runningTurn } from '../src/session/s
 import { visibleText } from '../src/session/visible.ts';
 import { clock } from './clock.ts';
 import { iconOf } from './icons.ts';
+import type { PageState } from './page.ts';
 import { approvalView } from './parts/approval.ts';
 import { linkDetail, noticeView, remedies } from './parts/fault.ts';
 import { questionView } from './parts/question.ts';
@@ -15,8 +16,22 @@ import { isUnfolded, type View } from './view.ts';
 
 const NOTICES_SHOWN = 3;
 
+/** What lies below the turns: a way to their end, notices, the agent's asks, the progress, what was said last, and the composer. */
+export function dockView(
+  view: View,
+  { heardAt, said }: Pick<PageState, 'heardAt' | 'said'>,
+  { covered, jump, composer }: { readonly covered: boolean; readonly jump: (() => void) | undefined; readonly composer: unknown },
+): TemplateResult {
+  return html`<section class="dock" ?inert=${covered} aria-label=${t('Ask {0}', view.session.agent.name || 'Parley')}>
+    ${jump ? html`<button class="jump" type="button" @click=${jump}>${iconOf('arrowDown')}${t('Jump to latest')}</button>` : nothing}
+    ${noticesView(view)} ${asksView(view)} ${stripView(view, heardAt)}
+    ${said ? html`<div class="said said-${said.level}">${said.text}</div>` : nothing}
+    ${composer}
+  </section>`;
+}
+
 /** The agent's open asks, always in sight above the composer: one card, with a way to the others. */
-export function asksView(view: View): TemplateResult | typeof nothing {
+function asksView(view: View): TemplateResult | typeof nothing {
   const { asks } = view.session;
   const at = Math.max(
     0,
@@ -56,7 +71,7 @@ function closedView(view: View, link: ClosedLink): TemplateResult {
 }
 
 /** The latest notices that were not dismissed. */
-export function noticesView(view: View): TemplateResult | typeof nothing {
+function noticesView(view: View): TemplateResult | typeof nothing {
   const open = view.session.notices.filter((notice) => !isUnfolded(view.memory, keyOf(notice), false)).slice(-NOTICES_SHOWN);
   if (open.length === 0) return nothing;
   return html`<div class="notices">
@@ -77,7 +92,7 @@ function keyOf(notice: Notice): string {
 const SILENT = 30_000;
 
 /** The progress of the turn on one line: the plan's step or the activity, and a clock. Opens to the plan's steps; hidden after the turn. */
-export function stripView(view: View, heardAt: number): TemplateResult | typeof nothing {
+function stripView(view: View, heardAt: number): TemplateResult | typeof nothing {
   const turn = runningTurn(view.session);
   if (!turn) return nothing;
   const { plan } = view.session;

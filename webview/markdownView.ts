@@ -2,10 +2,10 @@ import { AsyncDirective, directive } from 'lit/async-directive.js';
 import { type ElementPart, type PartInfo, PartType } from 'lit/directive.js';
 import { html, noChange, type TemplateResult } from 'lit/html.js';
 import type { Token } from 'marked';
+import { linkPathsLater } from './answerLinks.ts';
 import { CodeBlock } from './codeBlock.ts';
 import { blocksOf, type Definitions, drawBlocks, dressCode } from './markdown.ts';
 import { drawMath, opensMath } from './math.ts';
-import { linkPathsLater } from './plainPaths.ts';
 
 interface Box {
   readonly raw: string;

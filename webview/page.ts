@@ -4,10 +4,11 @@ import type { SessionEvent } from '../src/session/events.ts';
 import type { Ask, AskPlace, Content, Session, SessionId } from '../src/session/model.ts';
 import { approvalHeading } from '../src/session/shownApproval.ts';
 import { visibleText } from '../src/session/visible.ts';
+import { colourBy, themeChanges } from './highlighter.ts';
 import type { Host } from './host.ts';
 import { setStrings, t } from './strings.ts';
 import { Ui } from './ui.ts';
-import type { Popup } from './view.ts';
+import type { Act, Popup, View } from './view.ts';
 
 const SAID_FOR_MS = 6000;
 
@@ -29,6 +30,21 @@ export interface PageState {
   /** Number of messages the user has sent from this page. */
   readonly sent: number;
 }
+
+/** A placeholder while there is no session, so that the user can type before one begins. */
+const NOBODY: Session = {
+  id: '',
+  title: '',
+  agent: { protocol: '', name: '' },
+  cwd: '',
+  link: { state: 'ready', offers: {} },
+  turns: [],
+  asks: [],
+  queue: [],
+  commands: [],
+  terminals: [],
+  notices: [],
+};
 
 /** The source of everything drawn: the mirrored sessions, the view's memory, and the page's own state. */
 export class Page {
@@ -56,10 +72,37 @@ export class Page {
     this.mirror = new Mirror((message) => host.post(message));
     this.ui = new Ui(host);
     this.mirror.onChange((events) => this.#mirrored(events));
+    colourBy(host, () => this.changed());
   }
 
   get now(): PageState {
     return this.#state;
+  }
+
+  /** The session that is shown, or a placeholder. */
+  get session(): Session {
+    return this.mirror.session ?? NOBODY;
+  }
+
+  /** What templates read now, and the actions they run. */
+  view(act: Act): View {
+    const { session, ui } = this;
+    const page = this;
+    return {
+      session,
+      // Read at access time: a key may follow another before the next frame.
+      get memory() {
+        return ui.memory(session.id);
+      },
+      get popup() {
+        return page.now.popup;
+      },
+      profile: this.profileOf(session.id),
+      setups: this.now.setups,
+      theme: themeChanges(),
+      act,
+      grown: (turnId, partId) => this.growth.of(turnId, partId),
+    };
   }
 
   /** `now`: the change must be on the screen when this returns; otherwise the next frame draws it. */

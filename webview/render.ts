@@ -1,40 +1,18 @@
 import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
-import type { Mirror } from '../src/bridge/mirror.ts';
 import type { AskPlace, Command, Session, SessionId } from '../src/session/model.ts';
-import { isRecorded, titleOf } from '../src/session/select.ts';
-import { visibleText } from '../src/session/visible.ts';
 import { actions, editMessage } from './actions.ts';
+import { answerPaths, followLinks } from './answerLinks.ts';
 import { Composer } from './composer.ts';
-import { asksView, linkView, noticesView, stripView } from './frame.ts';
-import { colourBy, themeChanges } from './highlighter.ts';
+import { dockView, linkView } from './frame.ts';
 import type { Host } from './host.ts';
-import { iconOf } from './icons.ts';
-import { targetAt } from './markdown.ts';
 import { Page } from './page.ts';
 import { feedView, TURNS_AT_ONCE } from './parts/turn.ts';
-import { answerPaths } from './plainPaths.ts';
 import { resized, Scroller } from './scroller.ts';
-import { focusSessions, openSessions, sessionsView, TITLE_ID } from './sessions.ts';
-import { commandTitle, t } from './strings.ts';
+import { focusSessions, headerView, sessionsView } from './sessions.ts';
 import type { Act, View } from './view.ts';
 import { welcomeView } from './welcome.ts';
-
-/** A placeholder while there is no session, so that the user can type before one begins. */
-const NOBODY: Session = {
-  id: '',
-  title: '',
-  agent: { protocol: '', name: '' },
-  cwd: '',
-  link: { state: 'ready', offers: {} },
-  turns: [],
-  asks: [],
-  queue: [],
-  commands: [],
-  terminals: [],
-  notices: [],
-};
 
 /** The state of the last draw. */
 interface Shown {
@@ -69,7 +47,6 @@ export class Chat {
     page.onChange((when) => (when === 'now' ? this.draw() : this.#schedule()));
     followLinks(root, this.#act);
     answerPaths(host, page.mirror);
-    colourBy(host, () => this.#schedule());
     host.onMessage((message) => this.#take(message));
     window.addEventListener('pagehide', () => page.ui.flush());
     window.addEventListener('blur', () => {
@@ -93,25 +70,10 @@ export class Chat {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     const page = this.#page;
-    const session = page.mirror.session ?? NOBODY;
+    const { session } = page;
     if (session.id !== this.#shown.sessionId) this.#switch(session);
-    const view: View = {
-      session,
-      // Read at access time: a key may follow another before the next frame.
-      get memory() {
-        return page.ui.memory(session.id);
-      },
-      get popup() {
-        return page.now.popup;
-      },
-      profile: page.profileOf(session.id),
-      setups: page.now.setups,
-      theme: themeChanges(),
-      act: this.#act,
-      grown: (turnId, partId) => page.growth.of(turnId, partId),
-    };
     const focused = document.activeElement;
-    render(this.#template(view), this.#root);
+    render(this.#template(page.view(this.#act)), this.#root);
     // Gone, or moved, by which the browser takes the focus from it.
     if (focused && focused !== document.body && document.activeElement !== focused) this.#focus(focused.id);
     this.#watch();
@@ -129,20 +91,15 @@ export class Chat {
     return html`${headerView(mirror, this.#act, covered)} ${sessionsView(mirror, this.#act, view.popup)} ${covered ? nothing : linkView(view)}
       ${keyed(
         session.id,
-        html`<main class="scroller" tabindex=${isRecorded(view.session) ? -1 : nothing} ?inert=${covered} @scroll=${this.#onScroll} ${resized(this.#onResize)}>
+        html`<main class="scroller" tabindex=${this.#isReading ? -1 : nothing} ?inert=${covered} @scroll=${this.#onScroll} ${resized(this.#onResize)}>
           <div class="content" ${resized(this.#onResize)}>${this.#contentOf(view)}</div>
         </main>`,
       )}
-      <section class="dock" ?inert=${covered} aria-label=${t('Ask {0}', session.agent.name || 'Parley')}>
-        ${
-          this.#scroller && !this.#scroller.pinned
-            ? html`<button class="jump" type="button" @click=${() => this.#toEnd()}>${iconOf('arrowDown')}${t('Jump to latest')}</button>`
-            : nothing
-        }
-        ${noticesView(view)} ${asksView(view)} ${stripView(view, now.heardAt)}
-        ${now.said ? html`<div class="said said-${now.said.level}">${now.said.text}</div>` : nothing}
-        ${this.#composer.template(view)}
-      </section>
+      ${dockView(view, now, {
+        covered,
+        jump: this.#scroller && !this.#scroller.pinned ? () => this.#toEnd() : undefined,
+        composer: this.#composer.template(view),
+      })}
       <div class="sr-only" role="status" aria-live="polite">${now.announced}</div>`;
   }
 
@@ -176,12 +133,17 @@ export class Chat {
     }
   }
 
+  /** True while a recording is shown, which takes no messages. */
+  get #isReading(): boolean {
+    return this.#page.session.link.state === 'recorded';
+  }
+
   /** Focuses the element with this id if it has come back elsewhere, otherwise where keys make sense: the open list of sessions, a recording's text, or the composer. */
   #focus(id = ''): void {
     if (this.#page.now.popup?.kind === 'sessions') return focusSessions(id);
     const again = id === '' ? null : document.getElementById(id);
     if (again) again.focus();
-    else if (this.#page.mirror.session?.link.state === 'recorded') this.#root.querySelector<HTMLElement>('.scroller')?.focus();
+    else if (this.#isReading) this.#root.querySelector<HTMLElement>('.scroller')?.focus();
     else this.#composer.focus();
   }
 
@@ -260,38 +222,4 @@ export class Chat {
     this.draw();
     if (place) this.#scroller?.restore(place);
   }
-}
-
-/** The name of this session, and the number of asks in others; both open the list of sessions. */
-function headerView({ session, sessions, active }: Mirror, act: Act, covered: boolean): TemplateResult {
-  const waiting = sessions.filter((line) => line.id !== active).reduce((sum, line) => sum + line.asks, 0);
-  return html`<header class="header" ?inert=${covered}>
-    <h1 class="sr-only">Parley</h1>
-    <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
-      <bdi class="title">${(session && visibleText(titleOf(session))) || commandTitle('New Session')}</bdi>${iconOf('down')}
-    </button>
-    ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}
-  </header>`;
-}
-
-/** Handles presses on links and code buttons inside drawn markdown, which is inert. */
-function followLinks(root: HTMLElement, act: Act): void {
-  root.addEventListener('click', (event) => {
-    const pressed = event.target;
-    if (!(pressed instanceof Element)) return;
-    const button = pressed.closest<HTMLElement>('[data-code]');
-    if (button) {
-      const block = button.closest('.code');
-      if (button.dataset.code === 'source') return void block?.classList.toggle('drawn');
-      if (button.dataset.code === 'wrap') return void block?.classList.toggle('unwrapped');
-      const text = block?.querySelector('code')?.textContent?.replace(/\n$/, '') ?? '';
-      return button.dataset.code === 'copy' ? act.copy(text) : act.insertAtCursor(text);
-    }
-    const link = pressed.closest('a');
-    if (!link) return;
-    event.preventDefault();
-    const target = targetAt(link);
-    if (target?.kind === 'web') act.openLink(target.uri);
-    else if (target) act.open(target.path, target.line);
-  });
 }

@@ -4,6 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { SessionLine } from '../src/bridge/contract.ts';
 import type { Mirror } from '../src/bridge/mirror.ts';
 import { dayLabel, timeLabel } from '../src/session/days.ts';
+import { titleOf } from '../src/session/select.ts';
 import { fileWords, stateWords } from '../src/session/sessionWords.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { iconOf } from './icons.ts';
@@ -11,11 +12,11 @@ import { commandTitle, t } from './strings.ts';
 import type { Act, Popup } from './view.ts';
 
 const SEARCH_ID = 'sessions-search';
-export const TITLE_ID = 'sessions-open';
+const TITLE_ID = 'sessions-open';
 
 type SheetState = Extract<Popup, { kind: 'sessions' }>;
 
-export function openSessions(act: Act): void {
+function openSessions(act: Act): void {
   act.show({ kind: 'sessions', query: '' });
   act.focus(SEARCH_ID);
   act.findSessions('');
@@ -32,6 +33,18 @@ export function focusSessions(id: string): void {
 function close(act: Act): void {
   act.show(undefined);
   act.focus(TITLE_ID);
+}
+
+/** The name of this session, and the number of asks in others; both open the list of sessions. */
+export function headerView({ session, sessions, active }: Mirror, act: Act, covered: boolean): TemplateResult {
+  const waiting = sessions.filter((line) => line.id !== active).reduce((sum, line) => sum + line.asks, 0);
+  return html`<header class="header" ?inert=${covered}>
+    <h1 class="sr-only">Parley</h1>
+    <button class="title-button" type="button" id=${TITLE_ID} aria-haspopup="dialog" title=${t('Sessions')} @click=${() => openSessions(act)}>
+      <bdi class="title">${(session && visibleText(titleOf(session))) || commandTitle('New Session')}</bdi>${iconOf('down')}
+    </button>
+    ${waiting > 0 ? html`<button class="ghost small" type="button" @click=${() => openSessions(act)}>${t('{0} waiting', waiting)}</button>` : nothing}
+  </header>`;
 }
 
 /** All sessions of the folder, by day, over the chat: to open, search, rename, pin, export or delete. */

@@ -144,9 +144,6 @@ const MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/editor/approvals/approvals.ts': 19,
   'src/live/liveSession.ts': 21,
   'src/live/review/changeSet.ts': 18,
-  'src/protocols/acp/machine.ts': 17,
-  'webview/composer.ts': 21,
-  'webview/render.ts': 24,
 };
 /** Files with exactly one importer, in percent of all. */
 const ONE_IMPORTER_PERCENT = 25;

@@ -1,8 +1,9 @@
 import type { Mirror } from '../src/bridge/mirror.ts';
 import type { Host } from './host.ts';
 import { absolute, pathInCode, type Target } from './links.ts';
-import { linkTo } from './markdown.ts';
+import { linkTo, targetAt } from './markdown.ts';
 import { isDrawnNow } from './sight.ts';
+import type { Act } from './view.ts';
 
 /** Paths in one request to the host. */
 const AT_ONCE = 100;
@@ -107,4 +108,26 @@ function link({ node, code, from, to, target }: Word): void {
 function whenIdle(run: () => void): void {
   if (typeof requestIdleCallback === 'function') requestIdleCallback(run, { timeout: 1000 });
   else setTimeout(run, 0);
+}
+
+/** Handles presses on links and code buttons inside drawn markdown, which is inert. */
+export function followLinks(root: HTMLElement, act: Act): void {
+  root.addEventListener('click', (event) => {
+    const pressed = event.target;
+    if (!(pressed instanceof Element)) return;
+    const button = pressed.closest<HTMLElement>('[data-code]');
+    if (button) {
+      const block = button.closest('.code');
+      if (button.dataset.code === 'source') return void block?.classList.toggle('drawn');
+      if (button.dataset.code === 'wrap') return void block?.classList.toggle('unwrapped');
+      const text = block?.querySelector('code')?.textContent?.replace(/\n$/, '') ?? '';
+      return button.dataset.code === 'copy' ? act.copy(text) : act.insertAtCursor(text);
+    }
+    const link = pressed.closest('a');
+    if (!link) return;
+    event.preventDefault();
+    const target = targetAt(link);
+    if (target?.kind === 'web') act.openLink(target.uri);
+    else if (target) act.open(target.path, target.line);
+  });
 }
