@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 import type { HostedSession } from '../live/surface.ts';
 import type { OptionChoice, SessionOption } from '../session/model.ts';
+import { type FlatCommand, flatCommands } from '../session/select.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import { commandTitle } from './commandTitle.ts';
-import { type FlatCommand, flatCommands } from './flatCommands.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
 
 /** Quick-pick of the agent's modes. */

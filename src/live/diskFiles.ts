@@ -1,7 +1,14 @@
+import path from 'node:path';
+import { isOnOtherServer } from '../base/fileName.ts';
+import { guardReason } from '../base/guardedFiles.ts';
+import { isForeign, pathBelow, platform, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
-import { inMannerOf, plain } from '../session/diffs.ts';
+import { doneSides, inMannerOf, pendingSides, plain } from '../session/diffs.ts';
 import { mergedInto } from '../session/merge.ts';
+import type { CallId, Turn } from '../session/model.ts';
+import type { WorkspacePaths } from '../session/policy.ts';
+import { byPath, type ChangedFile, callsOf, diffsOf, isChange } from '../session/select.ts';
 import type { FileEffects } from './review/changeSet.ts';
 
 /** The files port of a session in a folder, without an editor. */
@@ -30,3 +37,46 @@ export const diskEffects: FileEffects = {
   hasUnsaved: () => false,
   folders: () => [],
 };
+
+/** The files of a session's folder as the rules of the user see them: with every link followed (acp.md §10.3). */
+export function workspacePathsAt(cwd: string): WorkspacePaths {
+  const root = realPathNow(cwd);
+  return {
+    platform,
+    real: root,
+    below: (target) => {
+      if (target.includes('\0') || isOnOtherServer(target, [cwd, root], platform)) return undefined;
+      const real = realPathNow(path.resolve(cwd, target));
+      const below = pathBelow(root, real);
+      if (below === undefined) return undefined;
+      // Checks both names, because an editor reads .vscode/settings.json through any link.
+      const guarded = guardReason(below) ?? guardReason(pathBelow(path.resolve(cwd), path.resolve(cwd, target)) ?? '');
+      return { path: below, ...(guarded ? { guarded } : {}) };
+    },
+  };
+}
+
+/** Returns the calls of a turn whose outcome the agent has not reported and whose changes are all on disk. Never rejects. */
+export async function appliedOnDisk(turn: Turn, cwd: string): Promise<readonly CallId[]> {
+  const untold = callsOf(turn).filter((call) => call.status === 'ended' && call.output.some((one) => one.kind === 'diff'));
+  const found = await Promise.all(
+    untold.map(async (call) => {
+      const files = byPath(diffsOf(call).filter(isChange));
+      // The agent may not have asked about what it reports.
+      if (files.some((file) => isForeign(file.path, [cwd]))) return [];
+      const made = await Promise.all(files.map(isMade));
+      return made.length > 0 && made.every(Boolean) ? [call.id] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** True only when a whole side matches, or the new excerpt is present and the old one is gone. */
+async function isMade({ path, diffs }: ChangedFile): Promise<boolean> {
+  const present = await diskEffects.readText(path);
+  if (!doneSides(diffs, present).ok) return false;
+  const pieces = diffs.filter((diff) => diff.excerpt);
+  if (pieces.length === 0) return true;
+  const grown = pieces.every(({ before, after }) => after?.includes(before ?? ''));
+  return pieces.every(({ after }) => after !== null && after !== '') && (grown || !pendingSides(diffs, present).ok);
+}

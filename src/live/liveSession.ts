@@ -1,48 +1,25 @@
 import { asSentence, t } from '../base/l10n.ts';
-import type { Disposable } from '../base/lifetime.ts';
-import { type Log, messageOf } from '../base/log.ts';
-import type { Adapter, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
-import { isForeign } from '../protocols/paths.ts';
-import type { Ports, Tool } from '../protocols/ports.ts';
-import { readTextFile } from '../protocols/textFile.ts';
+import { messageOf } from '../base/log.ts';
+import type { Adapter, AdapterContext, Hint, Launch, Past, Protocol, Resume } from '../protocols/adapter.ts';
 import { feedbackWay, isTooWide } from '../session/approvalAnswers.ts';
 import { enclosed } from '../session/corrections.ts';
-import { doneSides, pendingSides } from '../session/diffs.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { Ask, CallId, Command, Content, Decision, Notice, QueuedPrompt, Session, SessionId, Turn, TurnId } from '../session/model.ts';
+import type { Ask, Command, Content, Decision, Notice, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
 import { type ApprovalRule, ruledAnswer } from '../session/policy.ts';
-import {
-  byPath,
-  type ChangedFile,
-  callsOf,
-  diffsOf,
-  findAsk,
-  isBusy,
-  isChange,
-  isRecorded,
-  readsHistory,
-  runningTurn,
-} from '../session/select.ts';
-import type { Store } from '../session/store.ts';
+import { findAsk, isBusy, isRecorded, readsHistory, runningTurn } from '../session/select.ts';
+import { appliedOnDisk, workspacePathsAt } from './diskFiles.ts';
 import { type Applied, AT_A_TIME, EventSink, MOST_PARTS, surplusParts } from './eventSink.ts';
 import type { JournalTrouble, JournalWriter } from './journal/writer.ts';
 import type { HostedSession } from './surface.ts';
 import { ToolApproval } from './toolApproval.ts';
-import { workspacePathsAt } from './workspacePaths.ts';
 
 /** Dependencies of a live session. */
-export interface LiveDeps {
+export interface LiveDeps extends Pick<AdapterContext, 'ports' | 'client' | 'log' | 'trace' | 'now' | 'newId'> {
   readonly protocol: Protocol;
   /** Rejects with a message for the user when the agent cannot be found. */
   readonly launch: () => Promise<Launch>;
-  readonly ports: Ports;
   readonly rules: () => readonly ApprovalRule[];
-  readonly client: { readonly name: string; readonly version: string };
-  readonly log: Log;
-  readonly trace: (way: 'in' | 'out', message: unknown) => void;
-  readonly now: () => number;
-  readonly newId: () => string;
   readonly journal?: JournalWriter;
   /** Work that must be done before the agent gets a prompt, which waits in the queue for it. Undefined when there is none; never rejects. */
   readonly beforePrompt?: (turnId: TurnId) => Promise<void> | undefined;
@@ -64,7 +41,7 @@ type AgentState =
   | { readonly kind: 'disposed' };
 
 /** A session and the agent that feeds it: policy, queue of prompts, journal, end of life. */
-export class LiveSession implements HostedSession, Disposable {
+export class LiveSession implements HostedSession {
   readonly id: SessionId;
   readonly profile: string;
   readonly #deps: LiveDeps;
@@ -90,7 +67,7 @@ export class LiveSession implements HostedSession, Disposable {
     deps.journal?.onTrouble((trouble) => this.#emit({ type: 'notice', notice: noticeOf(trouble) }));
   }
 
-  get store(): Store {
+  get store(): HostedSession['store'] {
     return this.#events.store;
   }
 
@@ -277,7 +254,7 @@ export class LiveSession implements HostedSession, Disposable {
       emit: (event) => {
         if (!stop.signal.aborted) this.#emit(event);
       },
-      ports: this.#withApproval(this.#deps.ports),
+      ports: this.#toolApproval.guard(this.#deps.ports),
       name: this.store.now.agent.name,
       client: this.#deps.client,
       now: this.#deps.now,
@@ -293,12 +270,6 @@ export class LiveSession implements HostedSession, Disposable {
     if (this.#agent !== launching) return this.#settle({ adapter, stop });
     this.#agent = { kind: 'open', adapter, stop };
     this.#drain();
-  }
-
-  /** Tools that need it ask before each run, for every caller. */
-  #withApproval(ports: Ports): Ports {
-    const wrap = (tools: readonly Tool[]) => tools.map((tool) => this.#toolApproval.wrap(tool));
-    return { ...ports, tools: wrap(ports.tools), ...(ports.remoteFileTools ? { remoteFileTools: wrap(ports.remoteFileTools) } : {}) };
   }
 
   /** Stops an agent that is still starting, and holds the queued prompts for the user. */
@@ -598,37 +569,4 @@ export function without(queue: readonly QueuedPrompt[], turnId: TurnId): readonl
 /** True for a prompt without content, which is not sent. */
 function isEmpty(content: readonly Content[]): boolean {
   return content.every((one) => one.type === 'text' && one.text.trim() === '');
-}
-
-/** Returns the calls of a turn whose outcome the agent has not reported and whose changes are all on disk. Never rejects. */
-async function appliedOnDisk(turn: Turn, cwd: string): Promise<readonly CallId[]> {
-  const untold = callsOf(turn).filter((call) => call.status === 'ended' && call.output.some((one) => one.kind === 'diff'));
-  const found = await Promise.all(
-    untold.map(async (call) => {
-      const files = byPath(diffsOf(call).filter(isChange));
-      // The agent may not have asked about what it reports.
-      if (files.some((file) => isForeign(file.path, [cwd]))) return [];
-      const made = await Promise.all(files.map(isMade));
-      return made.length > 0 && made.every(Boolean) ? [call.id] : [];
-    }),
-  );
-  return found.flat();
-}
-
-/** True only when a whole side matches, or the new excerpt is present and the old one is gone. */
-async function isMade({ path, diffs }: ChangedFile): Promise<boolean> {
-  const present = await onDisk(path);
-  if (!doneSides(diffs, present).ok) return false;
-  const pieces = diffs.filter((diff) => diff.excerpt);
-  if (pieces.length === 0) return true;
-  const grown = pieces.every(({ before, after }) => after?.includes(before ?? ''));
-  return pieces.every(({ after }) => after !== null && after !== '') && (grown || !pendingSides(diffs, present).ok);
-}
-
-async function onDisk(path: string): Promise<string | null | undefined> {
-  try {
-    return await readTextFile(path);
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? null : undefined;
-  }
 }

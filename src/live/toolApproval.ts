@@ -1,5 +1,5 @@
 import { t } from '../base/l10n.ts';
-import type { Confirmation, Tool, ToolAnswer } from '../protocols/ports.ts';
+import type { Confirmation, Ports, Tool, ToolAnswer } from '../protocols/ports.ts';
 import type { Answer } from '../session/intents.ts';
 import type { Approval, AskId } from '../session/model.ts';
 import { findAsk, runningTurn } from '../session/select.ts';
@@ -25,7 +25,13 @@ export class ToolApproval {
     });
   }
 
-  wrap(tool: Tool): Tool {
+  /** The ports with tools that ask before each run where they need it, for every caller. */
+  guard(ports: Ports): Ports {
+    const wrap = (tools: readonly Tool[]) => tools.map((tool) => this.#wrap(tool));
+    return { ...ports, tools: wrap(ports.tools), ...(ports.remoteFileTools ? { remoteFileTools: wrap(ports.remoteFileTools) } : {}) };
+  }
+
+  #wrap(tool: Tool): Tool {
     const { confirm } = tool;
     if (!confirm) return tool;
     return {

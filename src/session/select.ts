@@ -1,6 +1,21 @@
 import { isWindowsPath, pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
 import { isAbsolutePath, writtenKey } from '../base/paths.ts';
-import type { Approval, Ask, CallId, Diff, Link, Location, Option, Part, Session, Terminal, ToolCall, Turn, TurnFile } from './model.ts';
+import type {
+  Approval,
+  Ask,
+  CallId,
+  Command,
+  Diff,
+  Link,
+  Location,
+  Option,
+  Part,
+  Session,
+  Terminal,
+  ToolCall,
+  Turn,
+  TurnFile,
+} from './model.ts';
 import { shortened, visibleText } from './visible.ts';
 
 /** Derived reads. Nothing here is stored. */
@@ -275,4 +290,17 @@ export function linesText(lines: readonly [number, number] | undefined): string 
   if (!lines) return '';
   const [first, last] = lines;
   return first === last ? `:${first}` : `:${first}-${last}`;
+}
+
+export interface FlatCommand {
+  readonly path: readonly string[];
+  readonly command: Command;
+}
+
+/** A command and its subcommands, in order. A command with children is listed itself too: agents may accept it alone. */
+export function flatCommands(commands: readonly Command[], above: readonly string[] = []): readonly FlatCommand[] {
+  return commands.flatMap((command) => {
+    const path = [...above, command.name];
+    return [{ path, command }, ...flatCommands(command.children ?? [], path)];
+  });
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { type Platform, pathBelowFolder } from '../../src/base/fileName.ts';
 import { guardReason } from '../../src/base/guardedFiles.ts';
-import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
+import { workspacePathsAt } from '../../src/live/diskFiles.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer, type WorkspacePaths } from '../../src/session/policy.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { workspacePathsAt } from '../../src/live/workspacePaths.ts';
+import { workspacePathsAt } from '../../src/live/diskFiles.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { autoAnswer } from '../../src/session/policy.ts';
 import { coveredBy, suggestedRules } from '../../src/session/suggestedRules.ts';

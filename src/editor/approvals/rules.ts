@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
+import { workspacePathsAt } from '../../live/diskFiles.ts';
 import type { SessionHost } from '../../live/surface.ts';
-import { workspacePathsAt } from '../../live/workspacePaths.ts';
 import type { Approval, SessionId } from '../../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../session/policy.ts';
 import { callsOf, titleOf } from '../../session/select.ts';

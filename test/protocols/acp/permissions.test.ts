@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Input } from '../../../src/conversation/machine.ts';
-import { workspacePathsAt } from '../../../src/live/workspacePaths.ts';
+import { workspacePathsAt } from '../../../src/live/diskFiles.ts';
 import { acpMachine } from '../../../src/protocols/acp/machine.ts';
 import { LIMITS, newAcp } from '../../../src/protocols/acp/state.ts';
 import type { Ask } from '../../../src/session/model.ts';

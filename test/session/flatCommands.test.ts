@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { flatCommands } from '../../src/editor/flatCommands.ts';
 import type { Command } from '../../src/session/model.ts';
+import { flatCommands } from '../../src/session/select.ts';
 
 const command = (name: string, children?: readonly Command[]): Command => ({
   name,
