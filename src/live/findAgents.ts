@@ -1,7 +1,30 @@
+import { spawn } from 'node:child_process';
 import path from 'node:path';
 import type { Protocol, Search } from '../protocols/adapter.ts';
 import { versionOf, whereIs } from '../transport/programs.ts';
-import { type KnownAgent, knownAgents } from './knownAgents.ts';
+
+/** An agent many people have: how it is started, and where it comes from. Data only; nothing here is installed or run by itself. */
+export interface KnownAgent {
+  readonly id: string;
+  readonly name: string;
+  readonly protocol: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The package of the npm registry that brings the command. */
+  readonly npm?: string;
+}
+
+/** acp.md §15. */
+export const knownAgents: readonly KnownAgent[] = [
+  { id: 'gemini', name: 'Gemini CLI', protocol: 'acp', command: 'gemini', args: ['--acp'], npm: '@google/gemini-cli' },
+  { id: 'qwen', name: 'Qwen Code', protocol: 'acp', command: 'qwen', args: ['--acp'], npm: '@qwen-code/qwen-code' },
+  { id: 'opencode', name: 'OpenCode', protocol: 'acp', command: 'opencode', args: ['acp'], npm: 'opencode-ai' },
+  { id: 'kimi', name: 'Kimi Code', protocol: 'acp', command: 'kimi', args: ['acp'], npm: '@moonshot-ai/kimi-code' },
+  { id: 'claude', name: 'Claude', protocol: 'acp', command: 'claude-agent-acp', args: [], npm: '@agentclientprotocol/claude-agent-acp' },
+  { id: 'claude-code', name: 'Claude Code', protocol: 'qwen', command: 'claude', args: [], npm: '@anthropic-ai/claude-code' },
+  { id: 'codex', name: 'Codex', protocol: 'acp', command: 'codex-acp', args: [], npm: '@agentclientprotocol/codex-acp' },
+  { id: 'copilot', name: 'GitHub Copilot', protocol: 'acp', command: 'copilot', args: ['--acp'], npm: '@github/copilot' },
+];
 
 export interface FoundAgent {
   readonly agent: KnownAgent;
@@ -59,4 +82,61 @@ function later(ms: number): Promise<undefined> {
   return new Promise((resolve) => {
     setTimeout(() => resolve(undefined), ms).unref();
   });
+}
+
+/** How long the user's shell may take to say its PATH, in milliseconds. */
+const PATIENCE = 5000;
+const MARK = '\u0001';
+
+let shellPath: Promise<string> | undefined;
+
+/**
+ * The PATH of the user's login shell together with our own: an editor started from a desktop has only a short one. Asked once; where there is
+ * no such shell, or it does not answer, it is our own. Never rejects.
+ */
+export function loginPath(env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  shellPath ??= askShell(env).then((found) => joined(env.PATH ?? '', found ?? ''));
+  return shellPath;
+}
+
+/** For tests: the next call asks again. */
+export function forgetLoginPath(): void {
+  shellPath = undefined;
+}
+
+function askShell(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const shell = env.SHELL;
+  if (process.platform === 'win32' || !shell || !path.isAbsolute(shell)) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    // Interactive, too: version managers are set up in the files of interactive shells. Marks keep what those print apart.
+    const child = spawn(shell, ['-i', '-l', '-c', `printf '${MARK}%s${MARK}' "$PATH"`], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      // A session of its own has no terminal to stop for.
+      detached: true,
+    });
+    let said = '';
+    const settle = (found: string | undefined) => {
+      clearTimeout(timer);
+      resolve(found);
+    };
+    const timer = setTimeout(() => {
+      if (child.pid !== undefined) {
+        try {
+          process.kill(-child.pid, 'SIGKILL');
+        } catch {
+          // The process has already exited.
+        }
+      }
+      settle(undefined);
+    }, PATIENCE);
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString('utf8');
+    });
+    child.on('error', () => settle(undefined));
+    child.on('close', () => settle(said.split(MARK)[1]));
+  });
+}
+
+function joined(ours: string, theirs: string): string {
+  return [...new Set([...ours.split(path.delimiter), ...theirs.split(path.delimiter)])].filter(Boolean).join(path.delimiter);
 }

@@ -4,8 +4,7 @@ import { showCheck } from '../../src/editor/agentCheck.ts';
 import { pickAgent } from '../../src/editor/pickAgent.ts';
 import { type Choice, type ListOptions, QuickInputs } from '../../src/editor/quickInputs.ts';
 import type { Finding } from '../../src/live/checkAgent.ts';
-import type { FoundAgent } from '../../src/live/findAgents.ts';
-import { type KnownAgent, knownAgents } from '../../src/live/knownAgents.ts';
+import { type FoundAgent, type KnownAgent, knownAgents } from '../../src/live/findAgents.ts';
 import type { Profile } from '../../src/live/profiles.ts';
 
 const nothingChecked = (): never => assert.fail('nothing was installed');

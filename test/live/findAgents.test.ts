@@ -3,9 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { discoverAgents, findAgents } from '../../src/live/findAgents.ts';
-import { knownAgents } from '../../src/live/knownAgents.ts';
-import { forgetLoginPath, loginPath } from '../../src/live/loginPath.ts';
+import { discoverAgents, findAgents, forgetLoginPath, knownAgents, loginPath } from '../../src/live/findAgents.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 
 function folder(t: TestContext): string {

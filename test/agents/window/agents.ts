@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { knownAgents } from '../../../src/live/knownAgents.ts';
+import { knownAgents } from '../../../src/live/findAgents.ts';
 import type { Launch } from '../../../src/protocols/adapter.ts';
 import type { Prepared } from '../../e2e/suite.ts';
 import { type PeerName as AcpName, startPeer as startAcp } from '../acp/peers.ts';
