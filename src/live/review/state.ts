@@ -181,7 +181,8 @@ export function withoutTracked(state: ReviewState, name: string, how: 'kept' | '
   const tracked = new Map(state.tracked);
   tracked.delete(name);
   return withReview({ ...state, tracked }, name, (change) => {
-    if (change.hunks && how !== 'kept') return change.hunks.kept === 0 ? 'undone' : 'kept';
+    if (change.hunks?.kept === 0) return 'undone';
+    if (change.hunks && how !== 'kept') return 'kept';
     if (how !== 'by content') return how;
     return change.before === present ? 'undone' : 'kept';
   });

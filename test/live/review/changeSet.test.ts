@@ -1224,6 +1224,11 @@ test(
     await scene.changes.settle(scene.path('a'), 'undo');
     assert.deepEqual([review(scene, 't1'), review(scene, 't2')], [['a changed kept +2 -2'], ['a changed undone +0 -0']]);
     assert.equal(scene.read('a'), agents(3, 12));
+    await scene.turn('t3', () => scene.write({ a: agents(3, 12, 20) }));
+    await scene.turn('t4', () => scene.write({ a: agents(3, 12, 20, 27) }));
+    await decide('undo', 20);
+    await scene.changes.settle(scene.path('a'), 'keep');
+    assert.deepEqual([review(scene, 't3'), review(scene, 't4')], [['a changed undone +0 -0'], ['a changed kept +1 -1']]);
   }),
 );
 
