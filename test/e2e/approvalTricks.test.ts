@@ -133,6 +133,26 @@ test(
 );
 
 test(
+  'a name and an address as long as a line wrap in the title, which cuts nothing',
+  inWindow(async (scene) => {
+    const { window, folder } = scene;
+    const name = `${'packages/notes-of-the-day/'.repeat(6)}store.ts`;
+    const content = [{ type: 'diff', path: path.join(folder, name), oldText: null, newText: 'x' }];
+    for (const [asked, end] of [
+      [{ toolCallId: 'name', kind: 'edit', title: 'T', status: 'pending', content }, 'store.ts (+1 −0)'],
+      [run('address', `npm run open http://127.0.0.1/${'a'.repeat(100)}.last`), '.last'],
+    ] as const) {
+      const answer = ask(asked);
+      const title = window.pick.title.filter({ hasText: end });
+      await title.waitFor();
+      assert.ok(await title.evaluate((box) => box.scrollWidth <= box.clientWidth));
+      await window.pictures(`tricks/wraps-${asked.toolCallId}`, themes);
+      await rejected(scene, answer);
+    }
+  }),
+);
+
+test(
   'a title that differs from the command is not what is asked',
   inWindow(async (scene) => {
     const { pick, chat } = scene.window;

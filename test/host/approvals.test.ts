@@ -504,6 +504,18 @@ describe('approvals as quick-picks', () => {
     assert.deepEqual(desk.answers, [{ askId: '1', answer: { kind: 'option', optionId: 'yes' } }]);
   });
 
+  it('a file whose name no title holds is looked at before Enter allows it', async () => {
+    const open = (id: string, path: string) =>
+      desk.open({ ...edit(id), detail: { type: 'edit', diffs: [{ path, before: 'a', after: 'b' }] } });
+    open('1', `/project/${'deep/'.repeat(60)}x.ts`);
+    await press('enter', 'enter');
+    assert.deepEqual(desk.answers, []);
+    desk.close('1');
+    open('2', '/project/deep/x.ts');
+    await press('enter');
+    assert.equal(desk.answers.length, 1);
+  });
+
   it('a command that is cut is looked at before Enter allows it', async () => {
     const script = Array.from({ length: 30 }, (_, at) => `echo ${at}`).join('\n');
     desk.open(command('1', script));

@@ -59,6 +59,8 @@ interface Shown extends Pick<ApprovalPickSetting, 'cwd' | 'feedback' | 'lineHeig
 
 /** Characters of the question in a title, which wraps; a longer question also goes into rows. */
 export const LONGEST_TITLE = 300;
+/** UTF-16 units of a name that titles hold beside their other words. */
+const NAME_IN_TITLE = LONGEST_TITLE - 100;
 /** Files with a row of their own. */
 const MOST_FILES = 50;
 /** Lines of a text shown under the answers. */
@@ -392,19 +394,26 @@ function isCut({ ask, openFile }: Shown): boolean {
   return [ask.detail, ...(ask.beside ?? [])].some((detail) => {
     switch (detail.type) {
       case 'command':
+        if (detail.command.trim() === '') return ask.title.trim() === '';
         return !(detail === ask.detail && fitsTitle(detail.command)) && isLong(detail.command);
       case 'edit': {
         const files = byPath(shownDiffs(ask, detail.diffs));
+        if (files.some(({ path }) => isLongName(fileName(path)))) return true;
         if (openFile !== undefined || files.length !== 1) return files.length > MOST_FILES;
         const lines = changedLines(files[0]?.diffs ?? []);
         return lines.length > MOST_LINES || lines.some(({ text }) => lineTexts(text).isCut);
       }
       case 'mcp':
-        return isLong(inputText(detail.input));
+        return isLongName(detail.tool + detail.server) || isLong(inputText(detail.input));
       case 'text':
         return isLong(wordsBeside(ask, detail).trim());
     }
   });
+}
+
+/** True for a name that a title, or the rows of a file, may cut. */
+function isLongName(name: string): boolean {
+  return name.length > NAME_IN_TITLE;
 }
 
 /** The dangerous parts of a command that its rows do not begin with, each in a row. */
@@ -432,9 +441,13 @@ function detailRows(shown: Shown, detail: ApprovalDetail, above: number): readon
       const files = byPath(shownDiffs(ask, detail.diffs));
       const heading = ask.revised ? vscode.l10n.t('edited by you') : '';
       const [only] = files;
-      if (only && files.length === 1) return changeRows(only, openFile === undefined ? undefined : shown, heading, above);
+      if (only && files.length === 1) {
+        const name = fileName(only.path);
+        const whole = isLongName(name) ? textRows(name, '') : [];
+        return [...whole, ...changeRows(only, openFile === undefined ? undefined : shown, heading, above + whole.length)];
+      }
       const open = files.find((file) => file.path === openFile);
-      const names = [...files.slice(0, MOST_FILES).map(fileRow), ...moreFiles(files)];
+      const names = [...files.slice(0, MOST_FILES).flatMap(fileRows), ...moreFiles(files)];
       const changes = open ? changeRows(open, shown, fileLabel(open.path), above + names.length) : [];
       return [...changes, separator(heading), ...names];
     }
@@ -456,17 +469,24 @@ export function fitsTitle(command: string): boolean {
 }
 
 function fileLabel(path: string): string {
-  return plainLabel(vscode.workspace.asRelativePath(path));
+  return plainLabel(fileName(path));
 }
 
-function fileRow({ path, diffs }: ChangedFile): Row {
-  return {
-    label: fileLabel(path),
+function fileName(path: string): string {
+  return vscode.workspace.asRelativePath(path).replace(/\s+/g, ' ').trim();
+}
+
+/** A name that is longer than a row goes on in the next. */
+function fileRows({ path, diffs }: ChangedFile): readonly Row[] {
+  const [label = '', ...more] = commandRows(fileName(path), MOST_LINES, ROW_WIDTH - BESIDE_LINE).rows;
+  const first: Row = {
+    label,
     description: [fate(diffs), changeAmount(diffs), unplacedNote(diffs)].filter(Boolean).join(' · '),
     iconPath: new vscode.ThemeIcon('diff'),
     alwaysShow: true,
     action: { do: 'openDiff', path },
   };
+  return [first, ...more.map((text): Row => ({ label: text, iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true }))];
 }
 
 function unplacedNote(diffs: readonly Diff[]): string {

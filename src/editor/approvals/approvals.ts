@@ -16,7 +16,7 @@ import { FocusReturn } from './focusReturn.ts';
 import { KeyGuard } from './keyGuard.ts';
 import { QuestionPick, type QuestionProgress } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
-import { plainLabel } from './rowText.ts';
+import { plainLabel, wrapping } from './rowText.ts';
 
 interface InDiff {
   readonly key: AskKey;
@@ -460,7 +460,7 @@ export class Approvals implements Disposable {
         ? undefined
         : new Date(ask.until).toLocaleTimeString(vscode.env.language, { hour: '2-digit', minute: '2-digit' });
     const text = clock === undefined ? asked : `${asked} (${vscode.l10n.t('Expires: {0}', clock)})`;
-    return of > 1 ? `${text} (${vscode.l10n.t('{0} of {1}', place, of)})` : text;
+    return wrapping(of > 1 ? `${text} (${vscode.l10n.t('{0} of {1}', place, of)})` : text);
   }
 
   /** The whole question on one line, prefixed with the agent only where several could be meant. */

@@ -5,6 +5,11 @@ export function plainLabel(text: string): string {
   return exact(text.replace(/\s+/g, ' ').trim());
 }
 
+/** A title wraps at blanks only and cuts what is wider than it: longer words get places to break. */
+export function wrapping(title: string): string {
+  return title.replace(/\S{41,}/gu, (word) => word.replace(/\S{8,32}?[/\\.,;:&?=_-]|\S{32}/gu, '$&\u200b'));
+}
+
 function exact(text: string): string {
   return visibleText(text).replaceAll('\t', '    ').replaceAll('$(', '$\u200b(');
 }

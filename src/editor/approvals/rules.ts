@@ -11,7 +11,7 @@ import { shortened } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
 import type { Choice, QuickInputs } from '../quickInputs.ts';
 import { approvalRules, readRules, type StoredRule, setApprovalRules } from '../settings.ts';
-import { plainLabel } from './rowText.ts';
+import { plainLabel, wrapping } from './rowText.ts';
 
 /** Recent approvals kept for the preview of a rule. */
 const RECENT = 50;
@@ -111,7 +111,7 @@ export class Rules implements Disposable {
     const session = this.#host.get(sessionId);
     if (!session) return false;
     const { action, subject = action } = approvalHeading(ask, session.store.now);
-    const title = `${vscode.l10n.t('Always allow…')} — ${plainLabel(shortened(subject, LONGEST_SUBJECT))}`;
+    const title = wrapping(`${vscode.l10n.t('Always allow…')} — ${plainLabel(shortened(subject, LONGEST_SUBJECT))}`);
     const what = await this.#inputs.pick(
       suggestedRules(ask, session.store.now.cwd).map(({ rule, covers }): Choice<ApprovalRule> => {
         const choice = { label: plainLabel(covers), value: rule };

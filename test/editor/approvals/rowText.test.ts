@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandRows, plainLabel } from '../../../src/editor/approvals/rowText.ts';
+import { commandRows, plainLabel, wrapping } from '../../../src/editor/approvals/rowText.ts';
 
 /** One line again out of its rows. */
 const joined = (rows: readonly string[]) => rows.map((row, at) => (at === 0 ? row : row.replace(/^↪ /, ''))).join('');
@@ -10,6 +10,14 @@ test('words of an agent draw no icons and hide no characters', () => {
   assert.equal(plainLabel('rm \u202etxt.cod'), 'rm ⟨U+202E⟩txt.cod');
   assert.equal(plainLabel('a\u200bb'), 'a⟨U+200B⟩b');
   assert.equal(plainLabel('two\nlines'), 'two lines');
+});
+
+test('a title can wrap within long words, and says the same', () => {
+  const title = `Create ${'packages/notes-of-the-day/'.repeat(6)}file.ts, then ${'x'.repeat(100)} (+1 −0)`;
+  const wrapped = wrapping(title);
+  assert.equal(wrapped.replaceAll('\u200b', ''), title);
+  assert.ok(wrapped.split(/[\s\u200b]/).every((piece) => piece.length <= 33));
+  assert.equal(wrapping('Run in terminal: npm test -- --watch'), 'Run in terminal: npm test -- --watch');
 });
 
 test('a command keeps every character, in rows', () => {
