@@ -141,7 +141,6 @@ const ROOTS = [
 const MANY_IMPORTS: Readonly<Record<string, number>> = {
   'src/editor/approvals/approvalPick.ts': 18,
   'src/editor/approvals/approvals.ts': 19,
-  'src/live/review/changeSet.ts': 18,
   'src/protocols/acp/machine.ts': 17,
 };
 /** Files with exactly one importer, in percent of all. */

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
@@ -24,14 +23,14 @@ import {
   writtenSince,
   writtenText,
 } from '../../session/segments.ts';
-import { type ContentStore, decoded } from './contentStore.ts';
-import { type Folders, fileOf, foldersOf, nameOf, placeOf, shownName } from './folders.ts';
-import { findMoves, type Moving } from './moves.ts';
-import { checkPlace, moveFile, putFile } from './putFile.ts';
+import { type ContentStore, decoded, utf8Text } from './contentStore.ts';
+import { checkPlace, type Folders, fileOf, foldersOf, moveFile, nameOf, placeOf, putFile, shownName } from './folders.ts';
 import {
   emptyScan,
   type FileState,
+  findMoves,
   isKept,
+  type Moving,
   movedKey,
   type Scan,
   type ScanLimits,
@@ -1136,7 +1135,7 @@ export class ChangeSet {
   async #textOf(content: Content): Promise<string | null | undefined> {
     if (content === null) return null;
     const bytes = isKept(content) ? await this.#deps.store.get(content) : undefined;
-    return bytes && isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : undefined;
+    return bytes && utf8Text(bytes);
   }
 
   async #changed(): Promise<void> {

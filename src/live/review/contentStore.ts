@@ -78,6 +78,11 @@ export class ContentStore {
   }
 }
 
+/** The text of bytes that are UTF-8 as they are, with its byte order mark; undefined for others. */
+export function utf8Text(bytes: Buffer): string | undefined {
+  return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : undefined;
+}
+
 /** Returns the text of a file; undefined when it is not text. `encoding`: the editor's encoding of it, by the editor's name. */
 export function decoded(bytes: Uint8Array, encoding: string | undefined): string | undefined {
   const mark = [...bytes.subarray(0, 2)].join(' ');

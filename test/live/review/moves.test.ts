@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findMoves, type Moving } from '../../../src/live/review/moves.ts';
+import { findMoves, type Moving } from '../../../src/live/review/scan.ts';
 
 const file = (name: string, text: string | undefined, content = text ?? name): Moving => ({ name, text, content });
 const named = (gone: readonly Moving[], fresh: readonly Moving[]) =>
