@@ -139,7 +139,6 @@ const ROOTS = [
 ];
 /** Files that import more than 15 others, by how many at most. The aim is none; the numbers may only fall. */
 const MANY_IMPORTS: Readonly<Record<string, number>> = {
-  'src/editor/approvals/approvalPick.ts': 18,
   'src/editor/approvals/approvals.ts': 19,
   'src/protocols/acp/machine.ts': 17,
 };

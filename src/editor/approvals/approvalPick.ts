@@ -12,8 +12,7 @@ import { visibleText } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { type AskPick, type Look, type PickOutcome, pendingOutcome } from './askPick.ts';
 import type { KeyGuard } from './keyGuard.ts';
-import { commandRows, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
-import { linesUnderPick } from './underPick.ts';
+import { commandRows, linesUnderPick, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
 
 export interface ApprovalPickPorts {
   /** True while this ask has just replaced another, which presses were meant for. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { linesUnderPick } from '../../../src/editor/approvals/underPick.ts';
+import { linesUnderPick } from '../../../src/editor/approvals/rowText.ts';
 
 const over = { title: 'Edit a.ts', lineHeight: 16 };
 const at = (...lines: readonly number[]) => lines.map((line) => ({ before: line, after: line }));
