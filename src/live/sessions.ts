@@ -58,7 +58,7 @@ export class Sessions implements SessionHost, Disposable {
   /** Sessions not restored yet (unread, open elsewhere, or of an unconfigured agent), and which one was active. */
   #awaited: { readonly ids: readonly SessionId[]; readonly active?: SessionId } = { ids: [] };
   #looking: NodeJS.Timeout | undefined;
-  #ended: Promise<void>[] = [];
+  readonly #ended = new Set<Promise<void>>();
 
   constructor(deps: SessionsDeps) {
     this.#deps = deps;
@@ -227,7 +227,7 @@ export class Sessions implements SessionHost, Disposable {
     clearInterval(this.#looking);
     for (const { session, life } of this.#open.values()) {
       this.#end(life);
-      this.#ended.push(session.ended);
+      this.#ended.add(session.ended);
     }
     this.#open.clear();
     this.#changes.dispose();

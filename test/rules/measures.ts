@@ -84,7 +84,7 @@ function fieldsOf(body: string): { readonly mutable: number; readonly collaborat
   let collaborators = 0;
   const field =
     /^ {2}((?:(?:private|protected|public|readonly|static|override|declare)\s+)*)#?\w+\??(?:!?\s*:\s*([^=;]+?))?\s*(?:=(?!>)\s*([^\n]*))?;?\s*$/gm;
-  for (const [whole, modifiers = '', type = '', start = ''] of body.matchAll(field)) {
+  for (const [whole, modifiers = '', type = '', start = ''] of flat(body).matchAll(field)) {
     if (/\bstatic\b/.test(modifiers) || /^\s+(?:return|get|set)\b/.test(whole)) continue;
     const isCollection = /^(?:new (?:Map|Set|WeakMap)\b|\[\])/.test(start);
     if (!/\breadonly\b/.test(modifiers) || isCollection) mutable += 1;
@@ -92,6 +92,11 @@ function fieldsOf(body: string): { readonly mutable: number; readonly collaborat
     if (/^[A-Z]/.test(of) && !PLAIN.test(of)) collaborators += 1;
   }
   return { mutable, collaborators };
+}
+/** The body with the ends of members blanked in object types and object literals that stand in one line. */
+function flat(body: string): string {
+  const inner = body.replace(/\{[^{}\n]*\}/g, (found) => ` ${found.slice(1, -1).replaceAll(/[;=]/g, ' ')} `);
+  return inner === body ? body : flat(inner);
 }
 function closuresOf(body: string): number {
   let count = 0;

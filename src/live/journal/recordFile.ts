@@ -41,8 +41,8 @@ export class RecordFile {
   #lock: FileLock | undefined;
   #open: { readonly fd: number; position: number } | undefined;
   #seq: number;
-  #tail: Buffer[] = [];
-  #unwritten = 0;
+  /** What is not confirmed yet, and its bytes. */
+  #tail: { readonly frames: Buffer[]; bytes: number } = { frames: [], bytes: 0 };
   #closed = false;
 
   constructor(file: string, disk: Disk, seq: number, lock: FileLock | undefined) {
@@ -64,7 +64,7 @@ export class RecordFile {
 
   /** Bytes. */
   get unwritten(): number {
-    return this.#unwritten;
+    return this.#tail.bytes;
   }
 
   /** True when another process writes the file now. */
@@ -78,8 +78,8 @@ export class RecordFile {
     for (const record of records) {
       try {
         const frame = frameOf(this.#seq + 1, record);
-        this.#tail.push(frame);
-        this.#unwritten += frame.length;
+        this.#tail.frames.push(frame);
+        this.#tail.bytes += frame.length;
         this.#seq += 1;
       } catch (error) {
         failed.push({ record, error });
@@ -89,14 +89,13 @@ export class RecordFile {
   }
 
   dropUnwritten(): void {
-    this.#tail = [];
-    this.#unwritten = 0;
+    this.#tail = { frames: [], bytes: 0 };
   }
 
   /** Writes all of it before it returns. Throws when the disk refuses. */
   writeSync(): void {
     const file = this.#opened();
-    while (this.#unwritten > 0) this.#confirm(file.position + this.#disk.writeSync(file.fd, this.#piece(), file.position));
+    while (this.#tail.bytes > 0) this.#confirm(file.position + this.#disk.writeSync(file.fd, this.#piece(), file.position));
   }
 
   /** Writes what there is now, or a part of it. Rejects when the disk refuses. */
@@ -174,26 +173,26 @@ export class RecordFile {
     if (!this.#open || to <= this.#open.position) return;
     let bytes = to - this.#open.position;
     this.#open.position = to;
-    this.#unwritten -= bytes;
+    this.#tail.bytes -= bytes;
     let whole = 0;
-    for (; whole < this.#tail.length; whole++) {
-      const frame = this.#tail[whole] as Buffer;
+    for (; whole < this.#tail.frames.length; whole++) {
+      const frame = this.#tail.frames[whole] as Buffer;
       if (frame.length > bytes) {
-        this.#tail[whole] = frame.subarray(bytes);
+        this.#tail.frames[whole] = frame.subarray(bytes);
         break;
       }
       bytes -= frame.length;
     }
-    this.#tail.splice(0, whole);
+    this.#tail.frames.splice(0, whole);
   }
 
   /** Returns the first unwritten bytes. */
   #piece(): Buffer {
     let bytes = 0;
     let count = 0;
-    do bytes += this.#tail[count++]?.length ?? 0;
-    while (count < this.#tail.length && bytes + (this.#tail[count]?.length ?? 0) <= PIECE);
-    return count === 1 ? (this.#tail[0] as Buffer) : Buffer.concat(this.#tail.slice(0, count));
+    do bytes += this.#tail.frames[count++]?.length ?? 0;
+    while (count < this.#tail.frames.length && bytes + (this.#tail.frames[count]?.length ?? 0) <= PIECE);
+    return count === 1 ? (this.#tail.frames[0] as Buffer) : Buffer.concat(this.#tail.frames.slice(0, count));
   }
 
   #close(): void {

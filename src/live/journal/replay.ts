@@ -60,7 +60,7 @@ export class Replay {
   #head: HeadRecord | undefined;
   #session: GrowingSession | undefined;
   /** Events that stand before any readable head. */
-  #early: SessionEvent[] = [];
+  readonly #early: SessionEvent[] = [];
   /** A snapshot whose end was not read yet. */
   #snapshot: { readonly rest: Omit<Session, 'turns'>; readonly turns: Turn[] } | undefined;
   #lost = 0;
@@ -115,7 +115,7 @@ export class Replay {
     this.#head = head;
     if (this.#session) return;
     this.#session = new GrowingSession(this.#early.reduce(applied, newSession(head.id, head.agent, head.cwd)));
-    this.#early = [];
+    this.#early.length = 0;
   }
 
   /** Adds parts to a turn. Does not rebuild a damaged turn from its parts. */

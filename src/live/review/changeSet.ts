@@ -155,15 +155,18 @@ export class ChangeSet {
   readonly onWrote = this.#writes.listen;
   #scan: Scan;
   #state: ReviewState = emptyState;
-  #loaded = false;
-  /** The latest comparisons: after a decision several surfaces ask for the hunks of a file, and its prompts are counted anew. */
-  #compared: readonly Compared[] = [];
-  /** Why the state could not be written. */
-  #unsaved: string | undefined;
-  /** The file that a decision is being written into. */
-  #writing: string | undefined;
-  /** The file whose hunks are being decided about: between its text and what is known of that, nothing can be said of it. */
-  #deciding: { readonly file: string; readonly done: Promise<void> } | undefined;
+  /** `unsaved`: why the state could not be written. */
+  #kept: { readonly loaded: boolean; readonly unsaved?: string } = { loaded: false };
+  /** The latest comparisons, oldest first: after a decision several surfaces ask for the hunks of a file, and its prompts are counted anew. */
+  readonly #compared = new Map<string, Compared>();
+  /**
+   * `writing`: the file that a decision is being written into. `deciding`: the file whose hunks are being decided about; between its text and what is
+   * known of that, nothing can be said of it.
+   */
+  #underWay: {
+    readonly writing?: string | undefined;
+    readonly deciding?: { readonly file: string; readonly done: Promise<void> } | undefined;
+  } = {};
   /** Within a turn, changes of the folder may be the agent's; it may work on in the background. `starting`: the scan before a prompt is running. */
   #turn: { readonly inTurn: boolean; readonly starting?: { readonly turnId: TurnId; readonly done: Promise<void> } } = { inTurn: false };
 
@@ -208,7 +211,7 @@ export class ChangeSet {
 
   /** Why contents cannot be kept at the moment. */
   get trouble(): string | undefined {
-    return this.#scan.trouble ?? this.#unsaved;
+    return this.#scan.trouble ?? this.#kept.unsaved;
   }
 
   get checkpoints(): readonly TurnId[] {
@@ -264,8 +267,8 @@ export class ChangeSet {
   /** Restores the state of an earlier window; file changes in between do not count as the agent's. */
   load(): Promise<void> {
     return this.#run(async () => {
-      if (this.#loaded) return;
-      this.#loaded = true;
+      if (this.#kept.loaded) return;
+      this.#kept = { ...this.#kept, loaded: true };
       const found = await readState(this.#file);
       if (!found) return;
       this.#state = found;
@@ -329,7 +332,7 @@ export class ChangeSet {
   /** The user has saved that file: what is new in it is theirs. `text`: they have typed it, and it is not on the disk yet. */
   userSaved(file: string, text?: string): Promise<void> {
     // A decision that is being written has taken what is typed into account.
-    if (text !== undefined && file === this.#writing) return Promise.resolve();
+    if (text !== undefined && file === this.#underWay.writing) return Promise.resolve();
     return this.#run(async () => {
       const name = nameOf(this.#folders, file);
       if (name === undefined || this.#state.checkpoints.length === 0) return;
@@ -353,11 +356,11 @@ export class ChangeSet {
     return this.#run(async () => {
       const name = nameOf(this.#folders, file) ?? file;
       const written = await this.#present(name);
-      this.#writing = file;
+      this.#underWay = { ...this.#underWay, writing: file };
       try {
         await write();
       } finally {
-        this.#writing = undefined;
+        this.#underWay = { ...this.#underWay, writing: undefined };
       }
       this.#writes.fire(file);
       const found = this.#state.tracked.get(name);
@@ -419,7 +422,8 @@ export class ChangeSet {
 
   /** Returns the current hunks of a file, without the user's own edits; undefined when it is not under review, or not text. */
   async segments(file: string): Promise<Segments | undefined> {
-    if (this.#deciding?.file === file) await this.#deciding.done;
+    const { deciding } = this.#underWay;
+    if (deciding?.file === file) await deciding.done;
     const found = this.#state.tracked.get(nameOf(this.#folders, file) ?? '');
     if (!found || !isText(found.before) || !isText(found.after)) return undefined;
     const present = await this.#deps.effects.readText(file);
@@ -773,12 +777,12 @@ export class ChangeSet {
 
   /** `what` says which comparison it is, and `of` which texts it was made of. */
   #comparedOnce(what: string, of: readonly unknown[], compare: () => Promise<Segments | undefined>): Promise<Segments | undefined> {
-    const same = this.#compared.find((one) => one.what === what && one.of.every((part, at) => part === of[at]));
-    if (same) return same.segments;
+    const same = this.#compared.get(what);
+    if (same?.of.every((part, at) => part === of[at])) return same.segments;
     const segments = compare();
     // A content that could not be read may be readable the next time.
     const forget = () => {
-      this.#compared = this.#compared.filter((one) => one.segments !== segments);
+      if (this.#compared.get(what)?.segments === segments) this.#compared.delete(what);
     };
     segments.then((known) => known ?? forget(), forget);
     this.#remember(what, of, segments);
@@ -794,7 +798,9 @@ export class ChangeSet {
   }
 
   #remember(what: string, of: readonly unknown[], segments: Promise<Segments | undefined>): void {
-    this.#compared = [{ what, of, segments }, ...this.#compared.filter((one) => one.what !== what)].slice(0, MOST_COMPARED);
+    this.#compared.delete(what);
+    this.#compared.set(what, { of, segments });
+    for (const oldest of this.#compared.keys()) if (this.#compared.size > MOST_COMPARED) this.#compared.delete(oldest);
   }
 
   async #compare(found: Tracked, present: string | null, isUnsaved: boolean): Promise<Segments | undefined> {
@@ -809,11 +815,11 @@ export class ChangeSet {
 
   async #decided(file: string, work: Promise<void>): Promise<void> {
     const done = work.catch(() => {});
-    this.#deciding = { file, done };
+    this.#underWay = { ...this.#underWay, deciding: { file, done } };
     try {
       await work;
     } finally {
-      this.#deciding = undefined;
+      this.#underWay = { ...this.#underWay, deciding: undefined };
     }
   }
 
@@ -992,11 +998,11 @@ export class ChangeSet {
     const [file, { root, below }] = [fileOf(this.#folders, name), placeOf(this.#folders, name)];
     const real = await checkPlace(root, below);
     if (await this.unsavedBeside(file)) throw new Error(unsavedAndWritten(name));
-    this.#writing = file;
+    this.#underWay = { ...this.#underWay, writing: file };
     try {
       await this.#deps.effects.writeText(file, text, plain(from), real);
     } finally {
-      this.#writing = undefined;
+      this.#underWay = { ...this.#underWay, writing: undefined };
     }
     this.#writes.fire(file);
   }
@@ -1146,9 +1152,9 @@ export class ChangeSet {
   async #save(): Promise<void> {
     try {
       await writeState(this.#file, this.#state);
-      this.#unsaved = undefined;
+      this.#kept = { loaded: this.#kept.loaded };
     } catch (error) {
-      this.#unsaved = messageOf(error);
+      this.#kept = { ...this.#kept, unsaved: messageOf(error) };
       this.#deps.log.error('The changes under review could not be saved', error);
     }
   }
@@ -1175,7 +1181,6 @@ function shortText(text: string | null | undefined): string | undefined {
 }
 
 interface Compared {
-  readonly what: string;
   readonly of: readonly unknown[];
   readonly segments: Promise<Segments | undefined>;
 }
