@@ -101,6 +101,7 @@ export class Page {
       setups: this.now.setups,
       theme: themeChanges(),
       act,
+      answersTo: (askId) => this.mirror.answersTo(askId),
       grown: (turnId, partId) => this.growth.of(turnId, partId),
     };
   }

@@ -1,5 +1,6 @@
 import type { Calls, ContextKind, ModelLine, ProfileLine, SessionLine, SetupLine, ViewIntent } from '../src/bridge/contract.ts';
-import type { Content, Remedy, Session } from '../src/session/model.ts';
+import type { ApprovalAnswers } from '../src/session/approvalAnswers.ts';
+import type { AskId, Content, Remedy, Session } from '../src/session/model.ts';
 import type { SessionMemory } from './ui.ts';
 
 /** The id of the input field for messages to the agent. */
@@ -25,6 +26,8 @@ export interface View {
   /** Another number after each change of the theme. */
   readonly theme: number;
   readonly act: Act;
+  /** The answers to an open approval, and what is dangerous about it. */
+  answersTo(askId: AskId): ApprovalAnswers;
   /** The text added since the last draw; undefined when that is not known. */
   grown(turnId: string, partId: string): string | undefined;
 }

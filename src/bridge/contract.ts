@@ -1,18 +1,27 @@
+import type { ApprovalAnswers } from '../session/approvalAnswers.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Intent } from '../session/intents.ts';
-import type { AskPlace, Content, Remedy, Session, SessionId, TurnId } from '../session/model.ts';
+import type { AskId, AskPlace, Content, Remedy, Session, SessionId, TurnId } from '../session/model.ts';
 
 /** host -> view */
 export type ToView =
   /** Always the first answer to `ready`. */
   | { readonly type: 'hello'; readonly strings: Readonly<Record<string, string>>; readonly language: string; readonly trusted: boolean }
-  | { readonly type: 'snapshot'; readonly sessionId: SessionId; readonly seq: number; readonly session: Session }
+  | {
+      readonly type: 'snapshot';
+      readonly sessionId: SessionId;
+      readonly seq: number;
+      readonly session: Session;
+      readonly answers: OpenAnswers;
+    }
   | {
       readonly type: 'patch';
       readonly sessionId: SessionId;
       readonly from: number;
       readonly seq: number;
       readonly events: readonly SessionEvent[];
+      /** Absent: as before. */
+      readonly answers?: OpenAnswers;
     }
   | {
       readonly type: 'sessions';
@@ -31,6 +40,8 @@ export type ToView =
   | { readonly type: 'pick'; readonly ask?: AskPlace }
   | { readonly type: 'reply'; readonly id: number; readonly result: unknown }
   | { readonly type: 'failed'; readonly id: number; readonly message: string };
+/** The answers to every open approval, and what is dangerous about it: judged by the host, which knows the files that the user guards. */
+export type OpenAnswers = readonly (readonly [AskId, ApprovalAnswers])[];
 export interface SessionLine {
   readonly id: SessionId;
   readonly title: string;

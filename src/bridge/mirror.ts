@@ -1,16 +1,21 @@
+import type { ApprovalAnswers } from '../session/approvalAnswers.ts';
 import type { SessionEvent } from '../session/events.ts';
-import type { Session, SessionId } from '../session/model.ts';
+import type { AskId, Session, SessionId } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
 import type { FromView, ProfileLine, SessionLine, ToView } from './contract.ts';
 
 interface Copy {
   readonly id: SessionId;
   readonly session: Session;
+  readonly answers: ReadonlyMap<AskId, ApprovalAnswers>;
   /** Number of the last event in it. */
   readonly seq: number;
   /** A patch is missing, and a snapshot was asked for. */
   readonly lagging: boolean;
 }
+
+/** Nothing can be answered before the host has said how. */
+const NO_ANSWERS: ApprovalAnswers = { dangers: [], grave: true, answers: [] };
 
 /** View end of the pipe: snapshot and patches become the same session the host has. A gap in the numbers asks for a snapshot. */
 export class Mirror {
@@ -26,6 +31,10 @@ export class Mirror {
   /** The session shown; undefined when there is none. */
   get session(): Session | undefined {
     return this.#copy?.session.id === this.#listed.active ? this.#copy?.session : undefined;
+  }
+  /** The answers to an open approval of the session shown. */
+  answersTo(askId: AskId): ApprovalAnswers {
+    return this.#copy?.answers.get(askId) ?? NO_ANSWERS;
   }
   get sessions(): readonly SessionLine[] {
     return this.#listed.list;
@@ -47,7 +56,13 @@ export class Mirror {
   take(message: ToView): void {
     switch (message.type) {
       case 'snapshot':
-        this.#copy = { id: message.sessionId, session: message.session, seq: message.seq, lagging: false };
+        this.#copy = {
+          id: message.sessionId,
+          session: message.session,
+          answers: new Map(message.answers),
+          seq: message.seq,
+          lagging: false,
+        };
         this.#tell(undefined);
         return;
       case 'patch':
@@ -71,7 +86,8 @@ export class Mirror {
       this.#copy = { ...copy, lagging: true };
       return;
     }
-    this.#copy = { ...copy, session: message.events.reduce(reduce, copy.session), seq: message.seq };
+    const answers = message.answers ? new Map(message.answers) : copy.answers;
+    this.#copy = { ...copy, session: message.events.reduce(reduce, copy.session), answers, seq: message.seq };
     this.#tell(message.events);
   }
 

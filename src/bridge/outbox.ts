@@ -1,7 +1,8 @@
+import { answersIn } from '../session/approvalAnswers.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { joinTextDeltas } from '../session/join.ts';
 import type { Session, SessionId } from '../session/model.ts';
-import type { ToView } from './contract.ts';
+import type { OpenAnswers, ToView } from './contract.ts';
 
 /** The part of a store that the outbox needs. */
 export interface Shown {
@@ -55,7 +56,7 @@ export class Outbox {
     if (!this.#listening || !this.#shown) return;
     const { id, store } = this.#shown;
     this.#sent = store.seq;
-    this.#view.post({ type: 'snapshot', sessionId: id, seq: store.seq, session: shownOf(store.now) });
+    this.#view.post({ type: 'snapshot', sessionId: id, seq: store.seq, session: shownOf(store.now), answers: openAnswers(store.now) });
   }
 
   take(id: SessionId, event: SessionEvent): void {
@@ -71,13 +72,14 @@ export class Outbox {
 
   #flush(): void {
     if (this.#events.length === 0 || !this.#shown) return;
-    const { id } = this.#shown;
+    const { id, store } = this.#shown;
     const from = this.#sent + 1;
     this.#sent += this.#events.length;
     // Drops adapter state, which the view does not show; the sequence numbers continue.
     const events = joinTextDeltas(this.#events).filter((event) => event.type !== 'turn.adapterState');
     this.#events = [];
-    this.#view.post({ type: 'patch', sessionId: id, from, seq: this.#sent, events });
+    const answers = events.some(changesAnswers) ? { answers: openAnswers(store.now) } : {};
+    this.#view.post({ type: 'patch', sessionId: id, from, seq: this.#sent, events, ...answers });
   }
 }
 
@@ -85,4 +87,12 @@ export class Outbox {
 function shownOf(session: Session): Session {
   if (!session.turns.some((turn) => 'adapterState' in turn)) return session;
   return { ...session, turns: session.turns.map(({ adapterState: _, ...turn }) => turn) };
+}
+
+export function openAnswers(session: Session): OpenAnswers {
+  return session.asks.flatMap((ask) => (ask.kind === 'approval' ? [[ask.id, answersIn(session, ask)] as const] : []));
+}
+/** Whether an agent takes feedback is known once the link is ready. */
+function changesAnswers({ type }: SessionEvent): boolean {
+  return type === 'ask.opened' || type === 'ask.changed' || type === 'link.ready';
 }

@@ -2,7 +2,7 @@ import { joinWords, t } from '../base/l10n.ts';
 import type { Decision, Session, Terminal, ToolCall } from './model.ts';
 import { isSettled } from './parts.ts';
 import { callTitle, diffsOf, forSession, relativePath } from './select.ts';
-import { coveredBy } from './suggestedRules.ts';
+import { shortened } from './visible.ts';
 
 /** A call in plain words: verb, object and result. The raw name and input are shown elsewhere. */
 export interface CallWords {
@@ -410,4 +410,38 @@ function answeredWords({ values }: Extract<Decision, { kind: 'answers' }>): Call
 export function ranFor(call: ToolCall): number | undefined {
   if (!isSettled(call) || call.startedAt === undefined || call.endedAt === undefined) return undefined;
   return Math.max(0, call.endedAt - call.startedAt);
+}
+
+// --- rules
+
+/** In UTF-16 units; of a longer command the words hold the beginning, and only a rule about all of it is suggested. */
+export const LONGEST_NAMED = 300;
+/** The sign for anything in a pattern of a rule. */
+export const ANY = '*';
+/** The end of a pattern of a rule that covers a folder. */
+export const BELOW = ['', ANY + ANY].join('/');
+/** The scope of a rule in plain words; its pattern where there are none for it. */
+export function coveredBy({ kind, pattern }: { readonly kind: string; readonly pattern?: string }): string {
+  if (pattern === undefined) {
+    if (kind === 'edit') return t('all edits in this workspace');
+    return kind === 'read' ? t('reading files here') : `${kind}: ${ANY}`;
+  }
+  const start = pattern.slice(0, -2);
+  if (kind === 'command' && pattern.endsWith(` ${ANY}`) && isPlain(start)) return t('commands that begin with {0}', start);
+  // Of a script the beginning: a rule about it is about no other text.
+  if (kind === 'command' && isPlain(pattern))
+    return pattern.includes('\n') ? `${pattern.split('\n', 1)[0]} …` : shortened(pattern, LONGEST_NAMED);
+  if (kind === 'edit' && pattern.endsWith(BELOW) && isPlain(pattern.slice(0, -BELOW.length)))
+    return t('edits in {0}', pattern.slice(0, 1 - BELOW.length));
+  if (kind === 'edit' && isPlain(pattern)) return t('edits in {0}', pattern);
+  const [server, tool = '', more] = pattern.split('/');
+  if (kind === 'mcp' && server && tool && more === undefined && isPlain(server)) {
+    if (tool === ANY) return t('all tools of {0}', server);
+    if (isPlain(tool)) return t('{0} of {1}', tool, server);
+  }
+  return `${kind}: ${pattern}`;
+}
+
+function isPlain(pattern: string): boolean {
+  return !pattern.includes(ANY);
 }

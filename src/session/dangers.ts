@@ -1,9 +1,8 @@
-import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
-import { t } from '../base/l10n.ts';
+import { guardReason } from '../base/guardedFiles.ts';
 import { commandDangers, DANGER_KINDS, type Danger, type DangerKind, isGrave, isOutside } from './commandDangers.ts';
 import type { Approval, ApprovalDetail, Option } from './model.ts';
 import { relativePath } from './select.ts';
-import { HIDDEN, visibleText } from './visible.ts';
+import { HIDDEN } from './visible.ts';
 
 const MOST_FILES = 200;
 /** These use the network in a way that their own words say. */
@@ -39,77 +38,6 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
 
 function worstOf(all: readonly Danger[]): Danger | undefined {
   return all.find((one) => isGrave([one])) ?? all[0];
-}
-
-/** The dangerous part of a text with what stands around it, on one line of at most about `width` characters. */
-export function excerptOf(text: string, { from, to }: { readonly from: number; readonly to: number }, width: number): string {
-  const part = text.slice(from, Math.min(to, from + width));
-  const room = Math.max(0, width - part.length);
-  const begin = Math.max(0, from - Math.floor(room / 3));
-  const end = Math.min(text.length, from + part.length + Math.ceil((2 * room) / 3));
-  const line = visibleText(text.slice(begin, end)).replace(/\s+/g, ' ').trim();
-  return `${begin > 0 ? '…' : ''}${line}${end < text.length ? '…' : ''}`;
-}
-
-/** A danger in words, for the card and the pick. */
-export function dangerText({ kind, why }: Danger): string {
-  switch (kind) {
-    case 'answers':
-      return t('Misleading answers');
-    case 'root':
-      return t('Runs as administrator');
-    case 'pipe':
-      return t('Pipes text into a shell');
-    case 'hidden':
-      return t('Contains characters that mislead');
-    case 'outside':
-      return t('Reaches outside this workspace');
-    case 'steers':
-      return steersText(why);
-    case 'publishes':
-      return t('Publishes or deploys');
-    case 'sends':
-      return t('Sends data to another computer');
-    case 'history':
-      return t('Replaces or deletes history on the server');
-    case 'overwrites':
-      return t('Overwrites a file or disk');
-    case 'settings':
-      return t('Changes settings of this computer');
-    case 'discards':
-      return t('Discards changes or commits');
-    case 'data':
-      return t('Deletes data or services');
-    case 'deletes':
-      return t('Deletes files');
-    case 'stops':
-      return t('Stops programs or the computer');
-    case 'rights':
-      return t('Changes who may use files');
-    case 'code':
-      return t('Runs code written in the command');
-    case 'network':
-      return t('Uses the network');
-    case 'unsure':
-      return t('May run something else than it says');
-    case 'lasting':
-      return t('The agent offers no single allowance: once allowed, it will not ask again');
-  }
-}
-
-function steersText(why: GuardReason | undefined): string {
-  switch (why) {
-    case 'agent':
-      return t('Changes what agents are told');
-    case 'build':
-    case 'versionControl':
-    case 'editor':
-    case 'shell':
-    case 'automation':
-      return t('Changes what runs by itself or in builds');
-    default:
-      return t('Changes a guarded file');
-  }
 }
 
 function inDetail(detail: ApprovalDetail, cwd: string): readonly Danger[] {

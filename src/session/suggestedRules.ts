@@ -1,43 +1,17 @@
 import { writtenPlatform } from '../base/fileName.ts';
 import { guardReason } from '../base/guardedFiles.ts';
-import { t } from '../base/l10n.ts';
+import { ANY, BELOW, coveredBy, LONGEST_NAMED } from './callWords.ts';
 import type { DangerKind } from './commandDangers.ts';
 import { dangersOf } from './dangers.ts';
 import type { Approval } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { relativePath } from './select.ts';
-import { HIDDEN, shortened } from './visible.ts';
+import { HIDDEN } from './visible.ts';
 
 /** A rule that would have answered an approval, and what it covers in plain words. */
 export interface SuggestedRule {
   readonly rule: ApprovalRule;
   readonly covers: string;
-}
-
-/** The scope of a rule in plain words; its pattern where there are none for it. */
-export function coveredBy({ kind, pattern }: { readonly kind: string; readonly pattern?: string }): string {
-  if (pattern === undefined) {
-    if (kind === 'edit') return t('all edits in this workspace');
-    return kind === 'read' ? t('reading files here') : `${kind}: ${ANY}`;
-  }
-  const start = pattern.slice(0, -2);
-  if (kind === 'command' && pattern.endsWith(` ${ANY}`) && isPlain(start)) return t('commands that begin with {0}', start);
-  // Of a script the beginning: a rule about it is about no other text.
-  if (kind === 'command' && isPlain(pattern))
-    return pattern.includes('\n') ? `${pattern.split('\n', 1)[0]} …` : shortened(pattern, LONGEST_NAMED);
-  if (kind === 'edit' && pattern.endsWith(BELOW) && isPlain(pattern.slice(0, -BELOW.length)))
-    return t('edits in {0}', pattern.slice(0, 1 - BELOW.length));
-  if (kind === 'edit' && isPlain(pattern)) return t('edits in {0}', pattern);
-  const [server, tool = '', more] = pattern.split('/');
-  if (kind === 'mcp' && server && tool && more === undefined && isPlain(server)) {
-    if (tool === ANY) return t('all tools of {0}', server);
-    if (isPlain(tool)) return t('{0} of {1}', tool, server);
-  }
-  return `${kind}: ${pattern}`;
-}
-
-function isPlain(pattern: string): boolean {
-  return !pattern.includes(ANY);
 }
 
 /** Programs whose first argument says what they do: a rule about them names both. */
@@ -61,10 +35,6 @@ const WITH_SUBCOMMAND = new Set([
 
 /** In UTF-16 units; a rule in the settings holds all of it. */
 const LONGEST_SCRIPT = 5000;
-/** In UTF-16 units; of a longer command the words hold the beginning, and only a rule about all of it is suggested. */
-const LONGEST_NAMED = 300;
-const ANY = '*';
-const BELOW = ['', ANY + ANY].join('/');
 
 /** Rules to allow what is asked, the narrowest first; none where no rule could, or should. */
 export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRule[] {

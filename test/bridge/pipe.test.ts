@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setGuardedFiles } from '../../src/base/guardedFiles.ts';
 import type { FromView, ToView } from '../../src/bridge/contract.ts';
 import { Mirror } from '../../src/bridge/mirror.ts';
 import { Outbox } from '../../src/bridge/outbox.ts';
@@ -87,10 +88,69 @@ test('growth of one frame is one event, and the patch says which numbers it cove
 
 test('a patch that a snapshot has overtaken, or of another session, is no gap', () => {
   const { mirror, asked } = pipe();
-  mirror.take({ type: 'snapshot', sessionId: 'other', seq: 5, session: newSession('other', { protocol: 'p', name: 'A' }, '/w') });
+  mirror.take({
+    type: 'snapshot',
+    sessionId: 'other',
+    seq: 5,
+    session: newSession('other', { protocol: 'p', name: 'A' }, '/w'),
+    answers: [],
+  });
   mirror.take({ type: 'patch', sessionId: 'other', from: 2, seq: 4, events: [] });
   mirror.take({ type: 'patch', sessionId: 'third', from: 2, seq: 9, events: [] });
   assert.deepEqual(asked, []);
+});
+
+test('what is dangerous about an approval is judged by the host, with the files that the user guards', (t) => {
+  t.after(() => setGuardedFiles([]));
+  setGuardedFiles(['deploy.txt']);
+  const { store, outbox, mirror, frame, deliver } = pipe();
+  outbox.show({ id: 's', store });
+  outbox.listen(true);
+  const options = [
+    { id: 'yes', label: 'Allow', effect: 'allow_once' } as const,
+    { id: 'no', label: 'Reject', effect: 'reject_once' } as const,
+  ];
+  const detail = { type: 'edit', diffs: [{ path: '/w/deploy.txt', before: 'a\n', after: 'b\n' }] } as const;
+  store.apply({ type: 'ask.opened', ask: { kind: 'approval', id: 'a', title: 'Edit', detail, options } });
+  frame();
+  deliver();
+  // The page, which has no list of its own, gets the kinds with the answers.
+  setGuardedFiles([]);
+  const kinds = () => mirror.answersTo('a').dangers.map(({ kind }) => kind);
+  assert.deepEqual(kinds(), ['steers']);
+  assert.deepEqual(
+    mirror
+      .answersTo('a')
+      .answers.map(({ label }) => label)
+      .slice(0, 1),
+    ['Allow once'],
+  );
+  outbox.snapshot();
+  deliver();
+  assert.deepEqual(kinds(), ['steers']);
+  assert.deepEqual(mirror.answersTo('gone').answers, []);
+});
+
+test('an answer with words is offered as soon as the agent is known to take them', () => {
+  const { store, outbox, mirror, frame, deliver } = pipe();
+  outbox.show({ id: 's', store });
+  outbox.listen(true);
+  const options = [
+    { id: 'yes', label: 'Allow', effect: 'allow_once' } as const,
+    { id: 'no', label: 'Reject', effect: 'reject_once' } as const,
+  ];
+  store.apply({
+    type: 'ask.opened',
+    ask: { kind: 'approval', id: 'a', title: 'Run', detail: { type: 'command', command: 'ls' }, options },
+  });
+  frame();
+  deliver();
+  const way = () => mirror.answersTo('a').answers.flatMap(({ does }) => (does.kind === 'feedback' ? [does.way] : []));
+  assert.deepEqual(way(), ['next']);
+  store.apply({ type: 'link.ready', agent: { protocol: 'p', name: 'A' }, offers: { feedback: true } });
+  frame();
+  deliver();
+  assert.deepEqual(way(), ['answer']);
 });
 
 test('what a turn keeps for its adapter is not sent, and the numbers go on', () => {

@@ -90,7 +90,7 @@ test('the bundles keep to their weights', (t) => {
   assert.ok(sumOf(program) <= 455, `what the first view or command loads weighs ${weights[1]} kB`);
   // 600 for the first five protocols (they weigh 566), and the client of agent hosts.
   assert.ok(sumOf(protocols) <= 640, `what the first agent loads weighs ${weights[2]} kB`);
-  assert.ok(view <= 500, `the view weighs ${weights[3]} kB`);
+  assert.ok(view <= 450, `the view weighs ${weights[3]} kB`);
   // Of these 2,900 draw diagrams, and are loaded when the first one comes.
   assert.ok(sum <= 10_500, `the whole package weighs ${weights[4]} kB`);
 });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { workspacePathsAt } from '../../src/live/diskFiles.ts';
+import { coveredBy } from '../../src/session/callWords.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { autoAnswer } from '../../src/session/policy.ts';
-import { coveredBy, suggestedRules } from '../../src/session/suggestedRules.ts';
+import { suggestedRules } from '../../src/session/suggestedRules.ts';
 
 const offered = (detail: ApprovalDetail) =>
   suggestedRules({ kind: 'approval', id: 'a', title: 't', detail, options: [] }, '/w').map(({ covers }) => covers);

@@ -426,7 +426,13 @@ test('what was said of one session is not what is said of the next', async () =>
   await stage.happen({ type: 'link.ready', agent: { protocol: 'p', name: 'First' }, offers: {} });
   assert.match(stage.text('[role=status]'), /is ready/);
   stage.post({ type: 'sessions', list: [], active: 'other', profiles: [] });
-  stage.post({ type: 'snapshot', sessionId: 'other', seq: 0, session: { ...session({ link: { state: 'opening' } }), id: 'other' } });
+  stage.post({
+    type: 'snapshot',
+    sessionId: 'other',
+    seq: 0,
+    session: { ...session({ link: { state: 'opening' } }), id: 'other' },
+    answers: [],
+  });
   await stage.settle();
   assert.equal(stage.text('[role=status]'), '');
 });

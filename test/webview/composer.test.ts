@@ -340,7 +340,7 @@ test('what is typed without a session begins one and is sent to it', async (cont
   assert.deepEqual(stage.intents, []);
   const begun = session({ id: 's9' });
   stage.post({ type: 'sessions', list: [], active: 's9', profiles: [] });
-  stage.post({ type: 'snapshot', sessionId: 's9', seq: 0, session: begun });
+  stage.post({ type: 'snapshot', sessionId: 's9', seq: 0, session: begun, answers: [] });
   await stage.settle();
   assert.deepEqual(
     stage.sent.filter((message) => message.type === 'intent').map((message) => message.type === 'intent' && message.sessionId),
@@ -354,7 +354,7 @@ test('what is typed before the session is there goes to the one that comes by it
   await stage.type('Hello');
   await stage.key('Enter');
   stage.post({ type: 'sessions', list: [], active: 's9', profiles: [] });
-  stage.post({ type: 'snapshot', sessionId: 's9', seq: 0, session: session({ id: 's9' }) });
+  stage.post({ type: 'snapshot', sessionId: 's9', seq: 0, session: session({ id: 's9' }), answers: [] });
   await stage.settle();
   context.mock.timers.tick(5000);
   assert.deepEqual(stage.calls('newSession'), []);
@@ -447,7 +447,7 @@ test('Escape stops nothing where nothing runs', async () => {
 test('what is being typed when the first session comes goes on in it, and takes no other draft away', async () => {
   const come = async (stage: Stage, id: string) => {
     stage.post({ type: 'sessions', list: [], active: id, profiles: [] });
-    stage.post({ type: 'snapshot', sessionId: id, seq: 0, session: session({ id }) });
+    stage.post({ type: 'snapshot', sessionId: id, seq: 0, session: session({ id }), answers: [] });
     await stage.settle();
   };
   const stage = await Stage.open(undefined);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { FromView, SessionLine, ToView } from '../../src/bridge/contract.ts';
+import { openAnswers } from '../../src/bridge/outbox.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import type { Session } from '../../src/session/model.ts';
@@ -47,7 +48,7 @@ export class Stage {
       ...(session ? { active: session.id } : {}),
       profiles: [{ id: 'parley', name: 'Parley Agent', isDefault: true }],
     });
-    if (session) stage.post({ type: 'snapshot', sessionId: session.id, seq: 0, session });
+    if (session) stage.post({ type: 'snapshot', sessionId: session.id, seq: 0, session, answers: openAnswers(session) });
     await stage.settle();
     return stage;
   }
@@ -59,7 +60,14 @@ export class Stage {
   async happen(...events: readonly SessionEvent[]): Promise<void> {
     assert.ok(this.session);
     this.session = events.reduce(reduce, this.session);
-    this.post({ type: 'patch', sessionId: this.session.id, from: this.#seq + 1, seq: this.#seq + events.length, events });
+    this.post({
+      type: 'patch',
+      sessionId: this.session.id,
+      from: this.#seq + 1,
+      seq: this.#seq + events.length,
+      events,
+      answers: openAnswers(this.session),
+    });
     this.#seq += events.length;
     await this.settle();
   }

@@ -1,9 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
-import { type ApprovalAnswer, type ApprovalAnswers, answersIn } from '../../src/session/approvalAnswers.ts';
-import { dangerText, excerptOf } from '../../src/session/dangers.ts';
+import type { ApprovalAnswer, ApprovalAnswers } from '../../src/session/approvalAnswers.ts';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
 import { byPath, type ChangedFile, longNames, relativePath } from '../../src/session/select.ts';
-import { approvalHeading, inputText, shownDiffs, wordsBeside } from '../../src/session/shownApproval.ts';
+import { approvalHeading, dangerText, excerptOf, inputText, shownDiffs, wordsBeside } from '../../src/session/shownApproval.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { textView } from '../markdownView.ts';
@@ -31,7 +30,7 @@ type Dangers = ApprovalAnswers['dangers'];
 /** An action that needs the user's approval. Only a press on an answer decides; letters move the focus to their answer. */
 export function approvalView(view: View, ask: Approval, paging?: Paging): TemplateResult {
   const { session, memory } = view;
-  const answers = answersIn(session, ask);
+  const answers = view.answersTo(ask.id);
   const { action, amount } = approvalHeading(ask, session);
   const heading = shortened(action, HEADING);
   const given = memory.answers[ask.id] ?? {};
@@ -173,7 +172,7 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
   const menuKey = `${ask.id}:menu`;
   const menuOpen = isUnfolded(view.memory, menuKey, false);
   const feedback = answers.find((one) => one.means === 'feedback');
-  const rest = answers.filter((one) => one !== once && one !== reject && one !== feedback);
+  const rest = answers.filter(({ id }) => id !== once?.id && id !== reject?.id && id !== feedback?.id);
   const buttons = once ? rest.filter((one) => one.means === 'other').slice(0, MOST_BUTTONS) : rest.slice(0, MOST_BUTTONS);
   const inMenu = rest.filter((one) => !buttons.includes(one));
   const unclear = buttons.filter((one) => one.means === 'other');

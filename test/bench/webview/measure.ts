@@ -143,7 +143,7 @@ function longSessionHeap(browser: Browser, url: string): Promise<number> {
     const before = await heap(cdp);
     await page.evaluate((session) => {
       postMessage({ type: 'sessions', list: [], profiles: [], active: session.id });
-      postMessage({ type: 'snapshot', sessionId: session.id, seq: 1, session });
+      postMessage({ type: 'snapshot', sessionId: session.id, seq: 1, session, answers: [] });
     }, longSession().now);
     await page.waitForSelector('.call-group');
     return (await heap(cdp)) - before;
@@ -158,7 +158,7 @@ function opening(browser: Browser, url: string): Promise<number> {
     const before = await cpu(cdp);
     await page.evaluate(() => {
       postMessage({ type: 'sessions', list: [], profiles: [], active: shown.id });
-      postMessage({ type: 'snapshot', sessionId: shown.id, seq: 1, session: shown });
+      postMessage({ type: 'snapshot', sessionId: shown.id, seq: 1, session: shown, answers: [] });
     });
     await page.waitForSelector('[data-turn="turn999"]');
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0)))');

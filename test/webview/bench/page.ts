@@ -120,7 +120,7 @@ Object.assign(window, {
       if (message.type !== 'ready') return;
       post({ type: 'hello', strings: {}, language: 'en', trusted: true });
       post({ type: 'sessions', list: [], active: 's', profiles: [] });
-      post({ type: 'snapshot', sessionId: 's', seq: 0, session: shown });
+      post({ type: 'snapshot', sessionId: 's', seq: 0, session: shown, answers: [] });
     },
     getState: () => undefined,
     setState: () => undefined,

@@ -1,4 +1,5 @@
 import type { Call, ColouredCode, FromView, Mention, SessionLine, ToView } from '../../../src/bridge/contract.ts';
+import { openAnswers } from '../../../src/bridge/outbox.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import { reduce } from '../../../src/session/reduce.ts';
 import { sessions } from './sessions.ts';
@@ -72,13 +73,13 @@ function show(): void {
       { id: 'kimi', name: 'Kimi' },
     ],
   });
-  if (shown) post({ type: 'snapshot', sessionId: shown.id, seq, session: shown });
+  if (shown) post({ type: 'snapshot', sessionId: shown.id, seq, session: shown, answers: openAnswers(shown) });
 }
 
 function patch(events: readonly SessionEvent[]): void {
   if (!shown || events.length === 0) return;
   shown = events.reduce(reduce, shown);
-  post({ type: 'patch', sessionId: shown.id, from: seq + 1, seq: seq + events.length, events });
+  post({ type: 'patch', sessionId: shown.id, from: seq + 1, seq: seq + events.length, events, answers: openAnswers(shown) });
   seq += events.length;
 }
 
