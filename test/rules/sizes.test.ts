@@ -37,6 +37,19 @@ test('names say what a thing is', () => {
   assert.deepEqual(offenders(sources, /\b(?:class|interface)\s+\w*(?:Manager|Helper|Utils?)\b|\binterface\s+I[A-Z]\w*[a-z]/), []);
 });
 
+/** Lines of a file. */
+const linesOf = ({ text }: Source): number => text.split('\n').length - 1;
+const longMachines = (files: readonly Source[]) =>
+  files.flatMap((source) =>
+    source.path.startsWith('src/protocols/') && linesOf(source) > 900 ? [`${source.path}: ${linesOf(source)}`] : [],
+  );
+
+test('a machine, and each of its layers, has at most 900 lines', () => {
+  assert.deepEqual(longMachines(sources), []);
+  const text = 'step();\n'.repeat(901);
+  assert.deepEqual(longMachines([{ path: 'src/protocols/x/machine.ts', text, code: text }]), ['src/protocols/x/machine.ts: 901']);
+});
+
 test('no folder of src holds a single file', () => {
   const folders = new Map<string, number>();
   for (const { path: file } of sources) {
