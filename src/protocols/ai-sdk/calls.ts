@@ -305,7 +305,7 @@ export abstract class ChatCalls extends ChatResults {
   askApproval(turn: ChatTurn, approvalId: string, part: ToolPart, edit?: Diff): void {
     const askId = find(turn.approvals, approvalId)?.askId ?? this.newId();
     const at = { askId, turnId: turn.id, callId: this.shownId(turn, part.toolCallId) };
-    this.ask(approvalAsk(part, at, edit), { what: 'approval', approvalId } satisfies About);
+    this.ask(approvalAsk(part, at, this.state.settings.isLocal, edit), { what: 'approval', approvalId } satisfies About);
   }
   /** The file of an edit was read: now the user can see what the edit does to it. */
   fileRead(turn: ChatTurn, approvalId: string, { text }: FileRead): void {
@@ -378,7 +378,11 @@ export abstract class ChatCalls extends ChatResults {
     const name = toolNameOf(part);
     turn.stage = 'approval';
     if (find(this.state.allowed, name)) return this.dataApprovalAnswered(turn, request, { approved: true, always: true });
-    const ask = approvalAsk(part, { askId: this.newId(), turnId: turn.id, callId: this.shownId(turn, toolCallId) });
+    const ask = approvalAsk(
+      part,
+      { askId: this.newId(), turnId: turn.id, callId: this.shownId(turn, toolCallId) },
+      this.state.settings.isLocal,
+    );
     this.ask(ask, { what: 'dataApproval', request, name } satisfies About);
   }
   dataApprovalAnswered(turn: ChatTurn, request: DataApproval, { approved, reason }: Verdict): void {

@@ -4,6 +4,7 @@ import { agentError, t } from '../../base/l10n.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Content, Diff, Field, Output, ToolCall, Usage } from '../../session/model.ts';
+import { commandInput, withArguments } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
 import { kindOf } from '../toolKinds.ts';
 import { toolNameOf } from './message.ts';
@@ -304,10 +305,11 @@ const ALLOW = 'allow';
 const ALWAYS = 'always';
 const REJECT = 'reject';
 /** The server may ask about as many calls as it wants; the user reads one at a time. */
-/** `edit`: what the call would do to its file, where that is known. */
+/** `edit`: what the call would do to its file, where that is known. `isLocal`: the server is on this computer, where its commands run. */
 export function approvalAsk(
   part: ToolPart,
   at: { readonly askId: string; readonly turnId: string; readonly callId: string },
+  isLocal: boolean,
   edit?: Diff,
 ): Approval {
   const name = toolNameOf(part);
@@ -317,7 +319,7 @@ export function approvalAsk(
     turnId: at.turnId,
     callId: at.callId,
     title: part.title ?? name,
-    ...(edit ? editShown(part, edit) : { detail: { type: 'text', text: approvalText(part) } }),
+    ...(edit ? editShown(part, edit) : (isLocal && commandShown(part)) || { detail: { type: 'text', text: approvalText(part) } }),
     options: [
       { id: ALLOW, label: t('Allow'), effect: 'allow_once' },
       { id: ALWAYS, label: t('Allow all "{0}" this session', name), effect: 'allow_always' },
@@ -335,6 +337,19 @@ function editShown(part: ToolPart, edit: Diff): Pick<Approval, 'toolKind' | 'det
     ...(text === '' ? {} : { beside: [{ type: 'text', text }] }),
     ...namedPaths('edit', part.input, [edit.path]),
   };
+}
+/** A command is asked about as every agent's is; undefined where the call is none, or where the model wrote something else. */
+function commandShown(part: ToolPart): Pick<Approval, 'toolKind' | 'detail' | 'beside'> | undefined {
+  const input = kindOf(toolNameOf(part)) === 'execute' ? commandInput(part.input) : undefined;
+  if (!input || writtenByModel(part).length > 0) return undefined;
+  const { detail, beside = [] } = withArguments({ type: 'command', ...input }, part.input);
+  const reasons = reasonOf(part).filter((reason) => !saysOnly(reason, input.command));
+  const all = [...beside, ...reasons.map((text) => ({ type: 'text', text }) as const)];
+  return { toolKind: 'execute', detail, ...(all.length > 0 ? { beside: all } : {}) };
+}
+/** True for words like "Run command `npm test`". */
+function saysOnly(words: string, command: string): boolean {
+  return words.length < command.length + 30 && words.endsWith(`\`${command}\``) && /^[\p{L} ]*$/u.test(words.slice(0, -command.length - 2));
 }
 function approvalText(part: ToolPart): string {
   const other = writtenByModel(part);
