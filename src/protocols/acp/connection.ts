@@ -135,6 +135,10 @@ export abstract class AcpConnection extends Step<AcpState> {
   request(call: string, method: string, params: object): void {
     this.do({ do: 'request', link: LINK, call, method, params });
   }
+  /** A notification about the session. */
+  tellOfSession(method: string): void {
+    this.do({ do: 'notify', link: LINK, method, params: { sessionId: this.state.sessionId } });
+  }
   /** A request about the session. */
   ofSession(call: string, method: string, params: object): void {
     this.request(call, method, { sessionId: this.state.sessionId, ...params });

@@ -1,3 +1,4 @@
+import { resolvePath } from '../../base/paths.ts';
 import type { Diff } from '../../session/model.ts';
 import type { DiffItem } from './schema.ts';
 
@@ -169,7 +170,7 @@ function patchIn(rawInput: unknown): string | undefined {
 }
 
 /** The changes of such a patch; none when a line of it is not understood, so that half a change is never shown as the whole. */
-export function patchItems(rawInput: unknown, resolve: (path: string) => string): readonly DiffItem[] {
+export function patchItems(rawInput: unknown, cwd: string): readonly DiffItem[] {
   const lines = patchIn(rawInput)?.trim().split(/\r?\n/);
   if (lines?.at(-1)?.trim() !== '*** End Patch') return [];
   const items: PatchItem[] = [];
@@ -179,11 +180,11 @@ export function patchItems(rawInput: unknown, resolve: (path: string) => string)
     const [, kind, name = ''] = /^\*\*\* (Add|Delete|Update) File: (.+)$/.exec(line) ?? [];
     const target = /^\*\*\* Move to: (.+)$/.exec(line)?.[1];
     if (kind) {
-      file = { path: resolve(name.trim()), kind: kind as 'Add' | 'Delete' | 'Update' };
+      file = { path: resolvePath(cwd, name.trim()), kind: kind as 'Add' | 'Delete' | 'Update' };
       hunk = kind === 'Update' ? undefined : { path: file.path, before: kind === 'Add' ? null : '', after: '', kind };
       if (hunk) items.push(hunk);
     } else if (target !== undefined && file?.kind === 'Update') {
-      items.push({ path: file.path, before: null, after: `${file.path} → ${resolve(target.trim())}`, kind: 'Move' });
+      items.push({ path: file.path, before: null, after: `${file.path} → ${resolvePath(cwd, target.trim())}`, kind: 'Move' });
     } else if (file?.kind === 'Update' && /^@@/.test(line)) {
       hunk = { path: file.path, before: '', after: '', kind: 'Update' };
       items.push(hunk);

@@ -1,6 +1,5 @@
 import { t } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
-import { resolvePath } from '../../base/paths.ts';
 import type { Input, Machine } from '../../conversation/machine.ts';
 import { find, keys, newTable, put, remove, splitName } from '../../conversation/state.ts';
 import { machineOf, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
@@ -39,7 +38,6 @@ import {
   toBlocks,
   toContent,
 } from './codec.ts';
-import { LINK } from './connection.ts';
 import { patchItems } from './diffs.ts';
 import { type AgentTerminal, type BytesNews, takeBytes } from './draft.ts';
 import { AcpRequests, type EditedFile } from './requests.ts';
@@ -248,7 +246,7 @@ class AcpStep extends AcpRequests {
     if (turn.by !== 'user') return this.goLive();
     if (turn.phase === 'stopping') return;
     turn.phase = 'stopping';
-    this.do({ do: 'notify', link: LINK, method: 'session/cancel', params: { sessionId: this.state.sessionId } });
+    this.tellOfSession('session/cancel');
     this.timer('stopping', this.limits.stopping);
     this.cancelAsks();
     for (const id of keys(this.state.terminals)) if (find(this.state.terminals, id)?.turnId === turn.id) this.stopCommand(id);
@@ -552,11 +550,7 @@ class AcpStep extends AcpRequests {
     mergeCall(call, news, from, stoppedBy(this.state, turn));
     if (from !== 'permission' && news.status != null && call.decision === 'unanswered') call.decision = 'none';
     call.ended = isFinal(call.status);
-    if (news.rawInput != null && isEmpty(call.edits))
-      mergeEdits(
-        call,
-        patchItems(call.rawInput, (path) => resolvePath(this.state.setup.cwd, path)),
-      );
+    if (news.rawInput != null && isEmpty(call.edits)) mergeEdits(call, patchItems(call.rawInput, this.state.setup.cwd));
     if (known) this.tell(turn, call);
     else {
       if (!this.codec.messagesStay) lane.messages = newTable();
