@@ -5,13 +5,22 @@ import { type ApprovalAnswer, approvalAnswers, firstAnswers, sameMeaning } from 
 import { dangersOf } from '../../session/dangers.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import { type DiffLine, hunksOf } from '../../session/hunks.ts';
-import type { Approval, ApprovalDetail, Ask, Diff } from '../../session/model.ts';
+import type { Approval, ApprovalDetail, Ask, Diff, Session } from '../../session/model.ts';
 import { byPath, type ChangedFile, longNames } from '../../session/select.ts';
-import { changeAmount, dangerText, excerptOf, fileBecomes, inputText, shownDiffs, wordsBeside } from '../../session/shownApproval.ts';
-import { visibleText } from '../../session/visible.ts';
+import {
+  approvalHeading,
+  changeAmount,
+  dangerText,
+  excerptOf,
+  fileBecomes,
+  inputText,
+  shownDiffs,
+  wordsBeside,
+} from '../../session/shownApproval.ts';
+import { shortened, visibleText } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { type AskPick, type Look, type PickOutcome, pendingOutcome } from './askPick.ts';
-import type { KeyGuard } from './keyGuard.ts';
+import type { KeyGuard } from './keyboard.ts';
 import { commandRows, linesUnderPick, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
 
 export interface ApprovalPickPorts {
@@ -593,4 +602,21 @@ function drawn(letter: string, colour: string): vscode.Uri {
   const text = `<text x='8' y='11.5' font-family='sans-serif' font-size='9.5' font-weight='600' text-anchor='middle' fill='${colour}'>${letter}</text>`;
   const svg = `<svg xmlns='http://www.w3.org/2000/svg' width='16' height='16' viewBox='0 0 16 16'>${frame}${text}</svg>`;
   return vscode.Uri.parse(`data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`);
+}
+
+/** The whole question on one line, prefixed with the agent only where several could be meant. */
+export function pickHeading(session: Session | undefined, ask: Ask, several: boolean): string {
+  const asker = askerOf(session, ask, several);
+  if (!session || ask.kind === 'question') return [asker, shortened(plainLabel(ask.title), LONGEST_TITLE)].filter(Boolean).join(': ');
+  const { action, subject, amount } = approvalHeading(ask, session);
+  const what = subject !== undefined && fitsTitle(subject) ? `${action}: ${subject}` : action;
+  const heading = [shortened(plainLabel(what), LONGEST_TITLE), amount === undefined ? '' : `(${amount})`].filter(Boolean).join(' ');
+  return [asker, pickTitle(ask, session.cwd, heading)].filter(Boolean).join(' · ');
+}
+
+function askerOf(session: Session | undefined, ask: Ask, several: boolean): string {
+  const agent = session?.agent.name ?? '';
+  if (ask.ours) return several && agent !== '' ? `Parley (${plainLabel(agent)})` : 'Parley';
+  if (ask.asker) return several ? `${agent} › ${plainLabel(ask.asker)}` : plainLabel(ask.asker);
+  return several ? agent : '';
 }

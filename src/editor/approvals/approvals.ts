@@ -1,22 +1,18 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
-import type { HostedSession, SessionHost } from '../../live/surface.ts';
+import type { SessionHost } from '../../live/surface.ts';
 import { type ApprovalAnswer, type ApprovalAnswers, approvalAnswers } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask, AskId, AskPlace, SessionId } from '../../session/model.ts';
 import type { ApprovalRule } from '../../session/policy.ts';
-import { approvalHeading } from '../../session/shownApproval.ts';
 import type { Change } from '../../session/store.ts';
-import { shortened } from '../../session/visible.ts';
 import type { QuickInputs } from '../quickInputs.ts';
-import { ApprovalPick, fitsTitle, LONGEST_TITLE, pickTitle } from './approvalPick.ts';
+import { ApprovalPick, pickHeading } from './approvalPick.ts';
 import type { AskPick, Look, PickOutcome } from './askPick.ts';
-import { ClickGuard } from './clickGuard.ts';
-import { FocusReturn } from './focusReturn.ts';
-import { KeyGuard } from './keyGuard.ts';
+import { ClickGuard, FocusReturn, KeyGuard } from './keyboard.ts';
 import { QuestionPick, type QuestionProgress } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
-import { plainLabel, wrapping } from './rowText.ts';
+import { wrapping } from './rowText.ts';
 
 interface InDiff {
   readonly key: AskKey;
@@ -454,7 +450,7 @@ export class Approvals implements Disposable {
   #titleOf({ sessionId, ask }: OpenAsk): string {
     const session = this.#deps.host.get(sessionId);
     const { place, of } = this.#queue.placeOf(keyOf(sessionId, ask.id));
-    const asked = this.#headingOf(session, ask);
+    const asked = pickHeading(session?.store.now, ask, this.#deps.host.all.length > 1);
     const clock =
       ask.until === undefined
         ? undefined
@@ -462,26 +458,9 @@ export class Approvals implements Disposable {
     const text = clock === undefined ? asked : `${asked} (${vscode.l10n.t('Expires: {0}', clock)})`;
     return wrapping(of > 1 ? `${text} (${vscode.l10n.t('{0} of {1}', place, of)})` : text);
   }
-
-  /** The whole question on one line, prefixed with the agent only where several could be meant. */
-  #headingOf(session: HostedSession | undefined, ask: Ask): string {
-    const asker = askerOf(session, ask, this.#deps.host.all.length > 1);
-    if (!session || ask.kind === 'question') return [asker, shortened(plainLabel(ask.title), LONGEST_TITLE)].filter(Boolean).join(': ');
-    const { action, subject, amount } = approvalHeading(ask, session.store.now);
-    const what = subject !== undefined && fitsTitle(subject) ? `${action}: ${subject}` : action;
-    const heading = [shortened(plainLabel(what), LONGEST_TITLE), amount === undefined ? '' : `(${amount})`].filter(Boolean).join(' ');
-    return [asker, pickTitle(ask, session.store.now.cwd, heading)].filter(Boolean).join(' · ');
-  }
 }
 
 /** True when a rule has answered and the agent has not taken the answer yet. */
 function isRuled({ decision }: Ask): boolean {
   return decision?.kind === 'approval' && decision.by === 'rule';
-}
-
-function askerOf(session: HostedSession | undefined, ask: Ask, several: boolean): string {
-  const agent = session?.store.now.agent.name ?? '';
-  if (ask.ours) return several && agent !== '' ? `Parley (${plainLabel(agent)})` : 'Parley';
-  if (ask.asker) return several ? `${agent} › ${plainLabel(ask.asker)}` : plainLabel(ask.asker);
-  return several ? agent : '';
 }

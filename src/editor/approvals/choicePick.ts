@@ -3,7 +3,7 @@ import { Emitter } from '../../base/emitter.ts';
 import { t } from '../../base/l10n.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Field } from '../../session/model.ts';
-import type { KeyGuard } from './keyGuard.ts';
+import type { KeyGuard } from './keyboard.ts';
 import { questionRows } from './questionText.ts';
 import { plainLabel } from './rowText.ts';
 

@@ -5,7 +5,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { Ask, Field, Question } from '../../session/model.ts';
 import { type AskPick, type PickOutcome, pendingOutcome } from './askPick.ts';
 import { type ChoiceEvent, ChoicePick, choicesOf } from './choicePick.ts';
-import type { KeyGuard } from './keyGuard.ts';
+import type { KeyGuard } from './keyboard.ts';
 import { questionRows, withoutMarks } from './questionText.ts';
 import { plainLabel } from './rowText.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FocusReturn } from '../../../src/editor/approvals/focusReturn.ts';
+import { FocusReturn } from '../../../src/editor/approvals/keyboard.ts';
 import { keyOf } from '../../../src/editor/approvals/queue.ts';
 
 /** The keyboard went from its place to an approval, and from there to a look at what is asked. */

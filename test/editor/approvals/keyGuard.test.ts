@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyGuard } from '../../../src/editor/approvals/keyGuard.ts';
+import { KeyGuard } from '../../../src/editor/approvals/keyboard.ts';
 
 test('keys count after a moment without one, and none before what is asked can be seen', () => {
   let now = 0;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClickGuard } from '../../../src/editor/approvals/clickGuard.ts';
+import { ClickGuard } from '../../../src/editor/approvals/keyboard.ts';
 import { keyOf } from '../../../src/editor/approvals/queue.ts';
 import type { Approval } from '../../../src/session/model.ts';
 

@@ -1,0 +1,137 @@
+import type { SessionEvent } from '../../session/events.ts';
+import type { SessionId } from '../../session/model.ts';
+import { type AskKey, keyOf } from './queue.ts';
+
+/* Which presses are meant for what is on the screen, and where the keyboard goes when it has been answered. */
+
+/**
+ * Milliseconds without a key after which presses are meant for the pick on the screen: longer than a key that is already meant for elsewhere can be
+ * held back, and than the pauses of someone who types.
+ */
+const QUIET = 500;
+
+/** Ignores keys that were meant for whatever had the focus before: each one restarts the wait. None counts before `begin`. */
+export class KeyGuard {
+  readonly #now: () => number;
+  readonly #quiet: number;
+  /** Time of the last stray key or of `begin`; undefined before. */
+  #last: number | undefined;
+
+  constructor(quiet = QUIET, now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#quiet = quiet;
+  }
+
+  /** The ask is on the screen. */
+  begin(): void {
+    this.#last = this.#now();
+  }
+
+  /** Another ask follows, which is not on the screen yet. */
+  stop(): void {
+    this.#last = undefined;
+  }
+
+  /** Handles a key. True when it counts. */
+  press(): boolean {
+    if (this.#last === undefined) return false;
+    const rested = this.#now() - this.#last >= this.#quiet;
+    if (!rested) this.#last = this.#now();
+    return rested;
+  }
+
+  /** Restarts the wait after a stray key. */
+  restart(): void {
+    if (this.#last !== undefined) this.#last = this.#now();
+  }
+
+  /** Milliseconds until keys count, 0 when they do. */
+  get left(): number {
+    return Math.max(0, (this.#last ?? this.#now()) + this.#quiet - this.#now());
+  }
+}
+
+/** Milliseconds within which a question counts as the replacement of a withdrawn one. */
+const IN_ITS_PLACE = 300;
+/** Milliseconds in which a press on the replacement was meant for the withdrawn one. */
+const UNREAD = 500;
+
+/** Tracks questions that just replaced an unanswered one: a press at that moment was not meant for them. */
+export class ClickGuard {
+  readonly #goneAt = new Map<SessionId, number>();
+  readonly #until = new Map<AskKey, number>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  heard(sessionId: SessionId, event: SessionEvent): void {
+    if (event.type === 'ask.closed') {
+      this.#until.delete(keyOf(sessionId, event.askId));
+      if (event.how !== 'answered') this.#goneAt.set(sessionId, this.#now());
+    } else if (event.type === 'ask.opened' && this.#now() - (this.#goneAt.get(sessionId) ?? Number.NEGATIVE_INFINITY) < IN_ITS_PLACE) {
+      this.#until.set(keyOf(sessionId, event.ask.id), this.#now() + UNREAD);
+    }
+  }
+
+  has(key: AskKey): boolean {
+    return this.#now() < (this.#until.get(key) ?? Number.NEGATIVE_INFINITY);
+  }
+}
+
+type WayBack = () => Promise<void>;
+
+/** Remembers where the keyboard was before a pick took it. The editor itself returns to its own parts only, never to a webview. */
+export class FocusReturn {
+  #state:
+    | { readonly at: 'home' }
+    /** A pick has the keyboard, or an answer is being sent. */
+    | { readonly at: 'pick'; readonly back: WayBack | undefined }
+    /** The pick of that ask has left without an answer; only Esc and an answer to it lead back from there. */
+    | { readonly at: 'aside'; readonly ask: AskKey; readonly back: WayBack | undefined }
+    /** The keyboard is returning: a pick that came up now would lose it. */
+    | { readonly at: 'returning' } = { at: 'home' };
+
+  get returning(): boolean {
+    return this.#state.at === 'returning';
+  }
+
+  /** True while a pick has the keyboard, or the keyboard is returning from one. */
+  get away(): boolean {
+    return this.#state.at === 'pick' || this.#state.at === 'returning';
+  }
+
+  /** A pick comes up. `origin` tells where the keyboard is, unless an earlier pick has taken it from there. */
+  leave(origin: () => WayBack | undefined): void {
+    if (this.#state.at !== 'pick' || !this.#state.back) this.#state = { at: 'pick', back: origin() };
+  }
+
+  /** The pick has left without an answer; a user who opened something else over it is there by now. */
+  setAside(ask: AskKey): void {
+    if (this.#state.at === 'pick') this.#state = { at: 'aside', ask, back: this.#state.back };
+  }
+
+  /** The answers come back from what they were left to look at: the way back is still the one from before. */
+  resume(ask: AskKey): void {
+    if (this.#state.at === 'aside' && this.#state.ask === ask) this.#state = { at: 'pick', back: this.#state.back };
+  }
+
+  /** The pick was removed: the keyboard stays where it is. */
+  forget(): void {
+    if (this.#state.at === 'pick') this.#state = { at: 'home' };
+  }
+
+  /** Returns the keyboard after an answer, or after Esc. Settles when it has arrived. */
+  async goBack(from: 'pick' | 'aside'): Promise<void> {
+    if (this.#state.at !== from) return;
+    const { back } = this.#state;
+    if (!back) {
+      this.#state = { at: 'home' };
+      return;
+    }
+    this.#state = { at: 'returning' };
+    await back();
+    this.#state = { at: 'home' };
+  }
+}
