@@ -23,15 +23,13 @@ import {
   writtenSince,
   writtenText,
 } from '../../session/segments.ts';
-import { type ContentStore, decoded, utf8Text } from './contentStore.ts';
+import { type ContentStore, decoded, isKept, movedKey, utf8Text } from './contentStore.ts';
 import { checkPlace, type Folders, fileOf, foldersOf, moveFile, nameOf, placeOf, putFile, shownName } from './folders.ts';
 import {
   emptyScan,
   type FileState,
   findMoves,
-  isKept,
   type Moving,
-  movedKey,
   type Scan,
   type ScanLimits,
   type ScanPace,

@@ -78,6 +78,17 @@ export class ContentStore {
   }
 }
 
+/** The content of a file that is not in the store stands for the file at that time and equals no other. */
+export function isKept(content: string): boolean {
+  return !content.startsWith('unkept ');
+}
+
+/** Identity of a content that survives a move; for content that is not stored, inode, size and time of the file. */
+export function movedKey(content: string): string {
+  const [, written, place] = /^unkept (\S+) \S+ (\d+ \d+)$/.exec(content) ?? [];
+  return place === undefined ? content : `${written} ${place}`;
+}
+
 /** The text of bytes that are UTF-8 as they are, with its byte order mark; undefined for others. */
 export function utf8Text(bytes: Buffer): string | undefined {
   return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString('utf8') : undefined;

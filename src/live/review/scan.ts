@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { messageOf } from '../../base/log.ts';
 import { pathBelow } from '../../protocols/paths.ts';
-import type { ContentStore } from './contentStore.ts';
+import { type ContentStore, movedKey } from './contentStore.ts';
 import { type Folders, prefixOf } from './folders.ts';
 
 export interface FileState {
@@ -51,17 +51,6 @@ const MOST_LEFT_OUT = 100;
 /** Bytes of a .gitignore that is followed, at most. */
 const LARGEST_IGNORE = 256 * 1024;
 const AT_ONCE = 8;
-
-/** The content of a file that is not in the store stands for the file at that time and equals no other. */
-export function isKept(content: string): boolean {
-  return !content.startsWith('unkept ');
-}
-
-/** Identity of a content that survives a move; for content that is not stored, inode, size and time of the file. */
-export function movedKey(content: string): string {
-  const [, written, place] = /^unkept (\S+) \S+ (\d+ \d+)$/.exec(content) ?? [];
-  return place === undefined ? content : `${written} ${place}`;
-}
 
 /** How a scan goes along with what happens meanwhile. */
 export interface ScanPace {

@@ -4,8 +4,7 @@ import * as z from 'zod/mini';
 import type { TurnFile } from '../../session/model.ts';
 import type { Correction } from '../../session/proposal.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
-import type { ContentStore } from './contentStore.ts';
-import { isKept, movedKey } from './scan.ts';
+import { type ContentStore, isKept, movedKey } from './contentStore.ts';
 
 /** The key of a content in the store, or `unkept …` for content not stored; null: no such file. */
 export type Content = string | null;

@@ -5,16 +5,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
-import { ContentStore } from '../../../src/live/review/contentStore.ts';
-import {
-  emptyScan,
-  isKept,
-  keepsTimesOfCreation,
-  type Scan,
-  type ScanPace,
-  scanFolders,
-  usualLimits,
-} from '../../../src/live/review/scan.ts';
+import { ContentStore, isKept } from '../../../src/live/review/contentStore.ts';
+import { emptyScan, keepsTimesOfCreation, type Scan, type ScanPace, scanFolders, usualLimits } from '../../../src/live/review/scan.ts';
 
 /** A store whose first contents wait until the test lets them through. */
 class SlowStore extends ContentStore {
