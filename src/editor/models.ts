@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { ModelLine } from '../bridge/contract.ts';
-import { whyFailed } from '../transport/httpAnswer.ts';
+import { whyFailed } from '../transport/link.ts';
 
 /** Milliseconds that the list of models may take, and the number of models shown. */
 const LIST_LIMIT = 5000;

@@ -9,7 +9,8 @@ import http, {
 import https from 'node:https';
 import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
-import { HttpAnswer, HttpFailure, unreachable, whyFailed } from './httpAnswer.ts';
+import { HttpAnswer } from './httpAnswer.ts';
+import { HttpFailure, unreachable, whyFailed } from './link.ts';
 import { type AgentOptions, Sockets } from './sockets.ts';
 
 export interface HttpRequest {

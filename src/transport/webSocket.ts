@@ -4,7 +4,7 @@ import { t } from '../base/l10n.ts';
 import { type Disposable, toDisposable } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
-import { unreachable, whyFailed } from './httpAnswer.ts';
+import { unreachable, whyFailed } from './link.ts';
 import { Pace } from './pace.ts';
 
 /** The most bytes of one message of the other end. */

@@ -6,7 +6,7 @@ import https from 'node:https';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { HttpClient, type HttpClientOptions, retryAfter } from '../../src/transport/http.ts';
-import { HttpFailure } from '../../src/transport/httpAnswer.ts';
+import { HttpFailure } from '../../src/transport/link.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -16,7 +16,7 @@ import {
   wrapLanguageModel,
 } from 'ai';
 import { HttpClient, retryAfter } from '../../transport/http.ts';
-import { HttpFailure } from '../../transport/httpAnswer.ts';
+import { HttpFailure } from '../../transport/link.ts';
 import { localize } from '../locale.ts';
 import type { Endpoint } from './model.ts';
 import {

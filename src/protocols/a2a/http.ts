@@ -3,7 +3,7 @@ import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
 import { HttpClient, type HttpRequest, originOf, retryAfter } from '../../transport/http.ts';
 import type { HttpAnswer } from '../../transport/httpAnswer.ts';
-import { HttpFailure } from '../../transport/httpAnswer.ts';
+import { HttpFailure } from '../../transport/link.ts';
 import { SseReader } from '../../transport/sse.ts';
 import type { AdapterContext } from '../adapter.ts';
 import { parseOrUndefined } from './codec.ts';
