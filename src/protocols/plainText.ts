@@ -1,6 +1,7 @@
 import { t } from '../base/l10n.ts';
 import type { Answer } from '../session/intents.ts';
 import type { AskId } from '../session/model.ts';
+import { isLoopback } from '../transport/link.ts';
 import type { AdapterContext } from './adapter.ts';
 
 const AGREED = 'yes';
@@ -72,8 +73,4 @@ export class PlainText {
       if (signal.aborted) withdrawn();
     });
   }
-}
-
-export function isLoopback({ hostname }: URL): boolean {
-  return /^(localhost|127(\.\d+){3}|\[::1\]|0\.0\.0\.0)$/.test(hostname);
 }

@@ -90,3 +90,8 @@ function firstCode(error: unknown): string | undefined {
 export function unreachable(origin: string, why: string): string {
   return t('{0} could not be reached ({1}). Check the address, the network and whether the server runs.', origin, why);
 }
+
+/** True for an address of this computer, which no network sees. */
+export function isLoopback({ hostname }: URL): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\]|0\.0\.0\.0)$/.test(hostname);
+}

@@ -1,5 +1,5 @@
 import { t } from '../../base/l10n.ts';
-import { isLoopback } from '../plainText.ts';
+import { isLoopback } from '../../transport/link.ts';
 import { type Card, COMMAND_CONTEXT, card, isOurExtension } from './schema.ts';
 
 /** An agent, as its card describes it (docs/protocols/a2a.md §4, §5). */

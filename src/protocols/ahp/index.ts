@@ -1,12 +1,12 @@
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import type { Intent } from '../../session/intents.ts';
 import { type Channel, closedChannel, lateChannel } from '../../transport/channel.ts';
-import type { LinkEvents } from '../../transport/link.ts';
+import { isLoopback, type LinkEvents } from '../../transport/link.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, Hint, HostOrder, Launch, Past, Protocol, Running } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { keyOfFile } from '../paths.ts';
-import { isLoopback, notEncrypted } from '../plainText.ts';
+import { notEncrypted } from '../plainText.ts';
 import { runTool } from '../runTool.ts';
 import { type AhpState, type Limits, newAhp, type Setup } from './clientState.ts';
 import { activityIn, ROOT } from './codec.ts';

@@ -41,7 +41,7 @@ export class MessageServer implements QwenServer {
     if (line.type === 'control_response') return void this.#client.take(line);
     if (line.type !== 'user') return;
     const parts = partsOf(recordOf(line.message).content);
-    // An empty prompt has no result (docs/protocols/qwen.md §3.1).
+    // An empty prompt has no result (docs/protocols/qwen.md §3).
     if (textOf(parts).trim() === '') return;
     this.#queue.push(parts);
     if (!this.#turn) this.#turn = this.#work();
@@ -56,7 +56,7 @@ export class MessageServer implements QwenServer {
     await this.#turn;
   }
 
-  /** Ends the program: a client of this dialect sends no such line (docs/protocols/qwen.md §1.5). */
+  /** Ends the program: a client of this dialect sends no such line (docs/protocols/qwen.md §1). */
   #die(why: string): void {
     this.log('error', why);
     this.#options.exit(1);
