@@ -90,7 +90,9 @@ export class Person {
     const titles: string[] = [];
     const over = turn.and(this.chat.frame.locator('.settled'));
     for (;;) {
-      const next = await Promise.race([over.waitFor({ timeout: 120_000 }).then(() => undefined), this.asked()]);
+      // An answered pick stays on the screen until its diff has closed: only a card tells that something is asked.
+      const card = this.chat.frame.locator('[data-ask]').first().waitFor({ timeout: 120_000 });
+      const next = await Promise.race([over.waitFor({ timeout: 120_000 }).then(() => undefined), card.then(() => this.asked())]);
       if (next === undefined) return titles;
       titles.push(next);
       assert.ok(titles.length < 20, `asked without end: ${titles.join(' | ')}`);
