@@ -173,9 +173,11 @@ export class ApprovalPick implements AskPick {
   #hintWhenKeysCount(): void {
     clearTimeout(this.#hint);
     this.#pick.placeholder = '';
+    const { left } = this.#setting.guard;
+    if (left === undefined) return;
     this.#hint = setTimeout(() => {
       if (this.#unconfirmed === 0) this.#pick.placeholder = vscode.l10n.t('Enter decides. Esc decides nothing.');
-    }, this.#setting.guard.left);
+    }, left);
   }
 
   /** Rebuilds the rows; the active row stays active. */
@@ -240,7 +242,7 @@ export class ApprovalPick implements AskPick {
 
   #accepted(): void {
     const { row } = this.#active;
-    if (!this.#setting.guard.press() || this.#ports.isNew()) return;
+    if (!this.#setting.guard.press() || this.#ports.isNew()) return this.#hintWhenKeysCount();
     if (row?.action) return this.#act(row.action);
     if (row?.answer) this.#leave({ how: 'chosen', ask: this.#ask, answer: row.answer });
   }

@@ -45,9 +45,9 @@ export class KeyGuard {
     if (this.#last !== undefined) this.#last = this.#now();
   }
 
-  /** Milliseconds until keys count, 0 when they do. */
-  get left(): number {
-    return Math.max(0, (this.#last ?? this.#now()) + this.#quiet - this.#now());
+  /** Milliseconds until keys count, 0 when they do; undefined before `begin`. */
+  get left(): number | undefined {
+    return this.#last === undefined ? undefined : Math.max(0, this.#last + this.#quiet - this.#now());
   }
 }
 
