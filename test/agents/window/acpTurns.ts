@@ -32,7 +32,7 @@ export function acpInWindow(name: PeerName, expected: Expected): void {
     let seen = 0;
     const titles = await person.allowAll(turn, async (title) => {
       seen += 1;
-      if (expected.plan) await chat.frame.locator('.strip', { hasText: /Plan \d of \d/ }).waitFor();
+      if (expected.plan) await chat.frame.locator('.strip', { hasText: /Plan \d\/\d/ }).waitFor();
       if (title.includes('Edit src/config.json')) {
         await window.diff.compared();
         assert.ok((await window.diff.original()).some((line) => line.includes('"debug": false')));
