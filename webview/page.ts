@@ -2,6 +2,7 @@ import type { ProfileLine, SetupLine, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
 import type { Ask, AskPlace, Content, Session, SessionId } from '../src/session/model.ts';
+import { newSession } from '../src/session/reduce.ts';
 import { approvalHeading } from '../src/session/shownApproval.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { colourBy, themeChanges } from './highlighter.ts';
@@ -32,19 +33,7 @@ export interface PageState {
 }
 
 /** A placeholder while there is no session, so that the user can type before one begins. */
-const NOBODY: Session = {
-  id: '',
-  title: '',
-  agent: { protocol: '', name: '' },
-  cwd: '',
-  link: { state: 'ready', offers: {} },
-  turns: [],
-  asks: [],
-  queue: [],
-  commands: [],
-  terminals: [],
-  notices: [],
-};
+const NOBODY: Session = { ...newSession('', { protocol: '', name: '' }, ''), link: { state: 'ready', offers: {} } };
 
 /** The source of everything drawn: the mirrored sessions, the view's memory, and the page's own state. */
 export class Page {
