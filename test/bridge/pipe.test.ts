@@ -23,6 +23,11 @@ function pipe() {
   return { store, wire, outbox, mirror, asked, frame, deliver };
 }
 
+const OPTIONS = [
+  { id: 'yes', label: 'Allow', effect: 'allow_once' },
+  { id: 'no', label: 'Reject', effect: 'reject_once' },
+] as const;
+
 test('the mirror equals the store for 200 random scripts, whatever the frames', () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const { store, outbox, mirror, asked, frame, deliver } = pipe();
@@ -106,12 +111,8 @@ test('what is dangerous about an approval is judged by the host, with the files 
   const { store, outbox, mirror, frame, deliver } = pipe();
   outbox.show({ id: 's', store });
   outbox.listen(true);
-  const options = [
-    { id: 'yes', label: 'Allow', effect: 'allow_once' } as const,
-    { id: 'no', label: 'Reject', effect: 'reject_once' } as const,
-  ];
   const detail = { type: 'edit', diffs: [{ path: '/w/deploy.txt', before: 'a\n', after: 'b\n' }] } as const;
-  store.apply({ type: 'ask.opened', ask: { kind: 'approval', id: 'a', title: 'Edit', detail, options } });
+  store.apply({ type: 'ask.opened', ask: { kind: 'approval', id: 'a', title: 'Edit', detail, options: OPTIONS } });
   frame();
   deliver();
   // The page, which has no list of its own, gets the kinds with the answers.
@@ -135,13 +136,9 @@ test('an answer with words is offered as soon as the agent is known to take them
   const { store, outbox, mirror, frame, deliver } = pipe();
   outbox.show({ id: 's', store });
   outbox.listen(true);
-  const options = [
-    { id: 'yes', label: 'Allow', effect: 'allow_once' } as const,
-    { id: 'no', label: 'Reject', effect: 'reject_once' } as const,
-  ];
   store.apply({
     type: 'ask.opened',
-    ask: { kind: 'approval', id: 'a', title: 'Run', detail: { type: 'command', command: 'ls' }, options },
+    ask: { kind: 'approval', id: 'a', title: 'Run', detail: { type: 'command', command: 'ls' }, options: OPTIONS },
   });
   frame();
   deliver();
