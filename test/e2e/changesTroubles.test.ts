@@ -105,15 +105,16 @@ test(
     await window.openChat();
     await chat.exchange('spell a row');
     await chat.lastTurn.getByText('1 file changed').waitFor();
+    // The editor asks for lenses only once a text rests, so they are on the screen before the program begins.
+    await review.openFile('busy.txt');
+    await review.lens('Undo').first().waitFor();
     let written = 0;
-    // Less often the editor has asked for the decisions by itself before the next line comes; more often it never does.
     const program = setInterval(() => {
       written += 1;
       appendFileSync(inFolder('busy.txt'), `${written}\n`);
-    }, 330);
+    }, 150);
     try {
-      await review.openFile('busy.txt');
-      await review.lens('Undo').first().waitFor();
+      await until(() => written > 9, 'the program writes');
       await window.pictures('review/trouble-busy');
       await review.decide('Undo');
       await until(() => read('busy.txt').startsWith(text(lines)), 'the hunk is undone');
