@@ -75,8 +75,6 @@ export class Approvals implements Disposable {
   #view: { readonly key: AskKey; readonly place: AskPlace; readonly pick: AskPick } | undefined;
   /** The edit whose diff came up in place of a pick, and the way back from it. */
   #inDiff: InDiff | undefined;
-  /** The keyboard returns from an answered diff: one that opened now would lose its own way back. */
-  #leavingDiff = false;
   /** The ask whose feedback the user is typing; its pick is hidden meanwhile. */
   #feedback: { readonly key: AskKey; readonly stop: AbortController } | undefined;
 
@@ -324,7 +322,7 @@ export class Approvals implements Disposable {
   #openDiffInstead(back: (() => Promise<void>) | undefined): void {
     const isNext = (one: OpenAsk) => this.#opensDiff(one.ask) && !this.#queue.isWanted(one) && this.#queue.shown !== keyOfOpen(one);
     const next = this.#queue.waiting.find(isNext);
-    if (!next || this.#inDiff || this.#leavingDiff || this.#focus.away || this.#deps.inputs.busy) return;
+    if (!next || this.#inDiff || this.#focus.away || this.#deps.inputs.busy) return;
     const rest = this.#deps.idleIn();
     if (rest > 0) return this.#later(rest);
     const key = keyOfOpen(next);
@@ -336,13 +334,8 @@ export class Approvals implements Disposable {
   /** Returns the user to where they were after an answer in a diff that came up by itself, unless the next diff is there. */
   async #leaveDiff(left: InDiff | undefined): Promise<void> {
     if (!left || this.#view || (this.#inDiff && this.#inDiff !== left)) return;
-    this.#leavingDiff = true;
-    try {
-      await left.back?.();
-    } finally {
-      this.#leavingDiff = false;
-      this.refresh();
-    }
+    await this.#focus.goBackBy(left.back);
+    this.refresh();
   }
 
   #answersTo(sessionId: SessionId, ask: Approval): ApprovalAnswers {

@@ -81,17 +81,18 @@ export class ClickGuard {
 }
 
 type WayBack = () => Promise<void>;
+type FocusState =
+  | { readonly at: 'home' }
+  /** A pick has the keyboard, or an answer is being sent. */
+  | { readonly at: 'pick'; readonly back: WayBack | undefined }
+  /** The pick of that ask has left without an answer; only Esc and an answer to it lead back from there. */
+  | { readonly at: 'aside'; readonly ask: AskKey; readonly back: WayBack | undefined }
+  /** The keyboard is returning: a pick or diff that came up now would lose it. */
+  | { readonly at: 'returning' };
 
 /** Remembers where the keyboard was before a pick took it. The editor itself returns to its own parts only, never to a webview. */
 export class FocusReturn {
-  #state:
-    | { readonly at: 'home' }
-    /** A pick has the keyboard, or an answer is being sent. */
-    | { readonly at: 'pick'; readonly back: WayBack | undefined }
-    /** The pick of that ask has left without an answer; only Esc and an answer to it lead back from there. */
-    | { readonly at: 'aside'; readonly ask: AskKey; readonly back: WayBack | undefined }
-    /** The keyboard is returning: a pick that came up now would lose it. */
-    | { readonly at: 'returning' } = { at: 'home' };
+  #state: FocusState = { at: 'home' };
 
   get returning(): boolean {
     return this.#state.at === 'returning';
@@ -130,8 +131,20 @@ export class FocusReturn {
       this.#state = { at: 'home' };
       return;
     }
+    await this.#returning(back, { at: 'home' });
+  }
+
+  /** Returns the keyboard from a diff that came up in place of a pick. A pick that was set aside before keeps its own way back. */
+  async goBackBy(back: WayBack | undefined): Promise<void> {
+    if (back) await this.#returning(back, this.#state.at === 'aside' ? this.#state : { at: 'home' });
+  }
+
+  async #returning(back: WayBack, then: FocusState): Promise<void> {
     this.#state = { at: 'returning' };
-    await back();
-    this.#state = { at: 'home' };
+    try {
+      await back();
+    } finally {
+      this.#state = then;
+    }
   }
 }

@@ -36,3 +36,15 @@ test('an answer to something else leaves the keyboard where the user looks', asy
   await focus.goBack('pick');
   assert.equal(timesBack(), 0);
 });
+
+test('while the keyboard returns from a diff nothing comes up, and a pick set aside before still leads back', async () => {
+  const { focus, timesBack } = lookedAway();
+  let arrive = () => {};
+  const leaving = focus.goBackBy(() => new Promise((resolve) => (arrive = resolve)));
+  assert.equal(focus.returning, true);
+  arrive();
+  await leaving;
+  assert.equal(focus.returning, false);
+  await focus.goBack('aside');
+  assert.equal(timesBack(), 1);
+});
