@@ -282,8 +282,7 @@ function* replace(scene: GuideContext, old: string, next: string, file: string |
   }
   const edit = { old, new: next, ...(everywhere ? { replace_all: true } : {}) };
   const result = yield* call('StrReplaceFile', { path, edit });
-  if (!result.isError)
-    return `${say(`Done: \`${old}\` → \`${next}\` in \`${path}\`. ${result.message}`, `完成：\`${path}\` 中 \`${old}\` → \`${next}\`。`)}`;
+  if (!result.isError) return say(`Done: \`${old}\` → \`${next}\` in \`${path}\`.`, `完成：\`${path}\` 中 \`${old}\` → \`${next}\`。`);
   if (!result.rejected && / occurs \d+ times /.test(result.message)) {
     return say(
       `\`${old}\` occurs several times in \`${path}\`; nothing was changed. Say “replace all "${old}" with "${next}" in ${path}”, or give more of the text around the one you mean.\n\n${hitRows(hits, say)}`,
