@@ -10,7 +10,7 @@ import type { Disposable } from './base/lifetime.ts';
 import { type Log, messageOf } from './base/log.ts';
 import { Masks } from './headless/masks.ts';
 import { runSteps } from './headless/run.ts';
-import { LONGEST_WAIT, readScript, type Setup, type Step, scriptSchema } from './headless/script.ts';
+import { LONGEST_WAIT, readScript, type ScriptStep, type Setup, scriptSchema } from './headless/script.ts';
 import { headlessTools, scriptedSecrets, scriptedTool } from './headless/tools.ts';
 import { type Options, readOptions, USAGE } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
@@ -36,7 +36,7 @@ const print = (value: unknown) => void process.stdout.write(`${jsonLine(masks.va
 
 async function main(): Promise<number> {
   let options: Options;
-  let steps: readonly Step[];
+  let steps: readonly ScriptStep[];
   let recording: Recording | undefined;
   const [first = '', file, ...more] = process.argv.slice(2);
   if (first === '--schema') {
@@ -89,7 +89,7 @@ function readInput(file: string): string {
 }
 
 /** Throws with the name of the file and the place of what is wrong in it. */
-function scriptIn(file: string | undefined): readonly Step[] {
+function scriptIn(file: string | undefined): readonly ScriptStep[] {
   if (file === undefined) return [];
   const text = readInput(file);
   try {
@@ -99,7 +99,7 @@ function scriptIn(file: string | undefined): readonly Step[] {
   }
 }
 
-async function run(options: Options, steps: readonly Step[], recording: Recording | undefined): Promise<number> {
+async function run(options: Options, steps: readonly ScriptStep[], recording: Recording | undefined): Promise<number> {
   const protocol = protocols[options.protocol];
   if (!protocol) return 2;
   const cwd = path.resolve(options.cwd);

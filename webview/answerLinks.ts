@@ -1,5 +1,5 @@
 import type { Mirror } from '../src/bridge/mirror.ts';
-import type { Host } from './host.ts';
+import type { HostConnection } from './host.ts';
 import { absolute, pathInCode, type Target } from './links.ts';
 import { linkTo, targetAt } from './markdown.ts';
 import { isDrawnNow } from './sight.ts';
@@ -29,7 +29,7 @@ export function linkPathsLater(block: Element): void {
 }
 
 /** Lets the host check paths in the session that is shown, from now on. */
-export function answerPaths(host: Host, mirror: Mirror): void {
+export function answerPaths(host: HostConnection, mirror: Mirror): void {
   let working = false;
   const work = async (): Promise<void> => {
     while (waiting.length > 0) {

@@ -38,7 +38,7 @@ const ROWS_ABOVE_SYMBOLS = 5;
 type MentionPlace = NonNullable<ReturnType<typeof mentionAt>>;
 
 /** Selects the menu for the text being typed. Drops late answers of the host. */
-export class Completion {
+export class CompletionPopup {
   readonly #page: Page;
   menu: Menu | undefined;
   at = 0;

@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
 import { canStop, isBusy, isRecorded, readsHistory, runningTurn } from '../src/session/select.ts';
 import { attachmentsView, contentOf, droppedPaths } from './attachments.ts';
-import { Completion, commandHint, isEmpty, MENU_ID, menuView, named, optionId, placeContent } from './completion.ts';
+import { CompletionPopup, commandHint, isEmpty, MENU_ID, menuView, named, optionId, placeContent } from './completion.ts';
 import { iconOf } from './icons.ts';
 import type { Page } from './page.ts';
 import { chipLabel } from './parts/content.ts';
@@ -16,7 +16,7 @@ import { COMPOSER_ID, type View } from './view.ts';
 
 /** The input box: text, attachments, menus, history. The view's memory holds the draft, so that it outlives a reload. */
 export class Composer {
-  readonly #completion: Completion;
+  readonly #completion: CompletionPopup;
   readonly #ref: Ref<HTMLTextAreaElement> = createRef();
   #view: View | undefined;
   /** Position in the history; 0 is the draft, which waits in #typed. */
@@ -26,7 +26,7 @@ export class Composer {
   #escapeStops = true;
 
   constructor(page: Page) {
-    this.#completion = new Completion(page);
+    this.#completion = new CompletionPopup(page);
   }
 
   template(view: View): TemplateResult | typeof nothing {

@@ -1,5 +1,5 @@
 import type { CodeLook, ColouredCode } from '../src/bridge/contract.ts';
-import type { Host } from './host.ts';
+import type { HostConnection } from './host.ts';
 import { isDrawnNow } from './sight.ts';
 import type { Styled } from './terminalOutput.ts';
 
@@ -10,7 +10,7 @@ const KEPT = 300;
 
 /** The host's answers in the present theme by language and text; a promise while one is on its way. */
 let known = new Map<string, ColouredCode | null | Promise<ColouredCode | null>>();
-let host: Pick<Host, 'call'> | undefined;
+let host: Pick<HostConnection, 'call'> | undefined;
 let theme = '';
 let changes = 0;
 
@@ -22,7 +22,7 @@ interface Job {
 let jobs: Job[] = [];
 
 /** Lets the host colour code by the active theme, from now on. `changed` runs when the theme has changed: what is drawn has the colours of the old one. */
-export function colourBy(asked: Pick<Host, 'call'>, changed: () => void): void {
+export function colourBy(asked: Pick<HostConnection, 'call'>, changed: () => void): void {
   const { body } = document;
   host = asked;
   known = new Map();

@@ -14,7 +14,7 @@ interface Waiting {
 }
 
 /** The extension host, as the view sees it: messages out, messages in, questions with answers, and state that outlives a reload. */
-export class Host {
+export class HostConnection {
   readonly #api: EditorApi;
   readonly #source: EventTarget;
   readonly #waiting = new Map<number, Waiting>();

@@ -1,7 +1,7 @@
 import './nonce.ts';
 import { provideVSCodeDesignSystem, vsCodeButton, vsCodeTextArea } from '@vscode/webview-ui-toolkit';
-import { Host } from './host.ts';
-import { Chat } from './render.ts';
+import { HostConnection } from './host.ts';
+import { ChatRenderer } from './render.ts';
 import { ignoreChords, reportTyping } from './typing.ts';
 import './style.css';
 
@@ -10,8 +10,8 @@ provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeTextArea());
 const root = document.createElement('div');
 root.className = 'app';
 document.body.append(root);
-const host = new Host();
-new Chat(host, root);
+const host = new HostConnection();
+new ChatRenderer(host, root);
 window.addEventListener('focus', () => host.post({ type: 'focused', on: true }));
 window.addEventListener('blur', () => host.post({ type: 'focused', on: false }));
 if (document.hasFocus()) host.post({ type: 'focused', on: true });

@@ -107,7 +107,7 @@ export class MarkdownView {
 
 /** The drawing of one text, from its beginning. */
 class Drawing {
-  readonly #chunks: Chunks;
+  readonly #chunks: BlockGroups;
   readonly #links = new LateLinks();
   /** Unfinished text: blocks that may still change, or text that the open fence has not received yet. */
   #tail = '';
@@ -118,7 +118,7 @@ class Drawing {
   #done = false;
 
   constructor(root: HTMLElement) {
-    this.#chunks = new Chunks(root);
+    this.#chunks = new BlockGroups(root);
   }
 
   append(text: string, done: boolean): void {
@@ -206,7 +206,7 @@ class Drawing {
 }
 
 /** Drawn blocks in order, forty to a box. */
-class Chunks {
+class BlockGroups {
   readonly #root: HTMLElement;
   readonly #chunks: HTMLElement[] = [];
   /** Number of finished blocks, and the last of them. */

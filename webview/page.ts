@@ -6,7 +6,7 @@ import { newSession } from '../src/session/reduce.ts';
 import { approvalHeading } from '../src/session/shownApproval.ts';
 import { visibleText } from '../src/session/visible.ts';
 import { colourBy, themeChanges } from './highlighter.ts';
-import type { Host } from './host.ts';
+import type { HostConnection } from './host.ts';
 import { setStrings, t } from './strings.ts';
 import { Ui } from './ui.ts';
 import type { Act, Popup, View } from './view.ts';
@@ -37,10 +37,10 @@ const NOBODY: Session = { ...newSession('', { protocol: '', name: '' }, ''), lin
 
 /** The source of everything drawn: the mirrored sessions, the view's memory, and the page's own state. */
 export class Page {
-  readonly host: Host;
+  readonly host: HostConnection;
   readonly mirror: Mirror;
   readonly ui: Ui;
-  readonly growth = new Growth();
+  readonly growth = new TextGrowth();
   readonly #listeners = new Set<(when: 'now' | 'later') => void>();
   #state: PageState = {
     trusted: undefined,
@@ -56,7 +56,7 @@ export class Page {
   #asked = false;
   #saidTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(host: Host) {
+  constructor(host: HostConnection) {
     this.host = host;
     this.mirror = new Mirror((message) => host.post(message));
     this.ui = new Ui(host);
@@ -157,7 +157,7 @@ export class Page {
  * Tracks text added since the last draw. A growing text is a chain of pieces inside the engine: comparing or cutting it copies all of it, in every
  * frame.
  */
-export class Growth {
+export class TextGrowth {
   readonly #pieces = new Map<string, string[]>();
 
   /** Records the events of a patch, or undefined when everything may be new. */

@@ -6,7 +6,7 @@ import { actions, editMessage } from './actions.ts';
 import { answerPaths, followLinks } from './answerLinks.ts';
 import { Composer } from './composer.ts';
 import { dockView, linkView } from './frame.ts';
-import type { Host } from './host.ts';
+import type { HostConnection } from './host.ts';
 import { Page } from './page.ts';
 import { feedView, TURNS_AT_ONCE } from './parts/turn.ts';
 import { resized, Scroller } from './scroller.ts';
@@ -25,7 +25,7 @@ interface Shown {
 }
 
 /** Draws the whole page from its state, at most once a frame. */
-export class Chat {
+export class ChatRenderer {
   readonly #root: HTMLElement;
   readonly #page: Page;
   readonly #act: Act;
@@ -38,7 +38,7 @@ export class Chat {
   /** True when the user pressed something in the page since it last lost the focus: the focus is where they want it. */
   #pressed = false;
 
-  constructor(host: Host, root: HTMLElement) {
+  constructor(host: HostConnection, root: HTMLElement) {
     const page = new Page(host);
     this.#root = root;
     this.#page = page;

@@ -1,5 +1,5 @@
 import type { Content, SessionId } from '../src/session/model.ts';
-import type { Host } from './host.ts';
+import type { HostConnection } from './host.ts';
 
 /** The view's own memory of a session; never facts of the session. Replaced, never changed in place. */
 export interface SessionMemory {
@@ -35,13 +35,13 @@ const LARGEST_SAVED = 2 * LARGEST_PICTURE;
 
 /** The memory of the view, kept across reloads by the editor. */
 export class Ui {
-  readonly #host: Pick<Host, 'saved' | 'save'>;
+  readonly #host: Pick<HostConnection, 'saved' | 'save'>;
   readonly #memories: Map<SessionId, SessionMemory>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #saveAfterMs = SAVE_AFTER_MS;
   #shown: SessionId = '';
 
-  constructor(host: Pick<Host, 'saved' | 'save'>) {
+  constructor(host: Pick<HostConnection, 'saved' | 'save'>) {
     this.#host = host;
     this.#memories = new Map(read(host.saved));
   }

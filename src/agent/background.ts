@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { messageOf } from '../base/log.ts';
 import { BoundedOutput } from './tools/boundedOutput.ts';
-import type { News, Outcome, Task } from './tools/tool.ts';
+import type { AgentTask, News, Outcome } from './tools/tool.ts';
 
 /** The context of a running task. */
 export interface TaskContext {
@@ -12,7 +12,7 @@ export interface TaskContext {
   asking<T>(ask: () => Promise<T>): Promise<T>;
 }
 interface Running {
-  task: Task;
+  task: AgentTask;
   message: string;
   readonly output: BoundedOutput;
   readonly stop: AbortController;
@@ -24,11 +24,11 @@ export class Background {
   readonly #tasks = new Map<string, Running>();
   #news: News[] = [];
 
-  get all(): readonly Task[] {
+  get all(): readonly AgentTask[] {
     return [...this.#tasks.values()].map(({ task }) => task);
   }
 
-  start(kind: Task['kind'], description: string, run: (scene: TaskContext) => Promise<Outcome>): Task {
+  start(kind: AgentTask['kind'], description: string, run: (scene: TaskContext) => Promise<Outcome>): AgentTask {
     const id = `${kind === 'bash' ? 'b' : 'a'}${randomBytes(4).toString('hex')}`;
     const running: Running = {
       task: { id, kind, description, status: 'running' },
@@ -43,7 +43,7 @@ export class Background {
   }
 
   /** Returns a task and its output so far; undefined when there is none of that id. */
-  look(id: string): { readonly task: Task; readonly output: string; readonly message: string } | undefined {
+  look(id: string): { readonly task: AgentTask; readonly output: string; readonly message: string } | undefined {
     const running = this.#tasks.get(id);
     return running && { task: running.task, output: running.output.text, message: running.message };
   }

@@ -46,7 +46,7 @@ export interface TurnOverride {
 const TITLE_LENGTH = 60;
 
 /** One conversation: its history, what it may do, and at most one turn at a time. Knows no protocol; a frontend drives it. */
-export class Conversation implements Subject {
+export class AgentConversation implements Subject {
   readonly history: History;
   readonly permissions: Permissions;
   readonly #options: ConversationOptions;

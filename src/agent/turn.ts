@@ -124,7 +124,7 @@ async function takeStep(scene: StepContext, n: number): Promise<readonly Call[]>
 
 async function attemptStep(scene: StepContext): Promise<readonly Call[]> {
   const { frontend, history } = scene;
-  const answer = new Answer(frontend, history.callIds);
+  const answer = new ModelAnswer(frontend, history.callIds);
   const request = { cwd: scene.workspace.cwd, system: await scene.system(), history: history.messages, tools: scene.offers() };
   for await (const piece of untilAborted(scene.model.answer(request, scene.signal), scene.signal)) {
     scene.signal.throwIfAborted();
@@ -141,7 +141,7 @@ async function attemptStep(scene: StepContext): Promise<readonly Call[]> {
 }
 
 /** Collects the pieces of one answer and passes them on. Replaces ids that are empty or in use already, because calls are found by their id. */
-class Answer {
+class ModelAnswer {
   text = '';
   thought = '';
   usage: TokenUsage | undefined;

@@ -1,7 +1,7 @@
 /* How requests and links end, as data. */
 
 /** An error answer, ours or theirs. */
-export interface Refusal {
+export interface ErrorAnswer {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
@@ -29,6 +29,6 @@ export interface Ending {
 /** `none`: the agent has settled its request itself, so nothing is written. */
 export interface LinkAnswer {
   readonly result?: unknown;
-  readonly error?: Refusal;
+  readonly error?: ErrorAnswer;
   readonly none?: true;
 }

@@ -1,4 +1,4 @@
-import type { Refusal } from '../base/outcomes.ts';
+import type { ErrorAnswer } from '../base/outcomes.ts';
 import type { Ask, Content } from '../session/model.ts';
 
 /* The state that all conversations share. It is JSON: optional members hold null, because undefined does not survive. */
@@ -32,7 +32,7 @@ export function splitName(name: string): readonly [what: string, rest: string] {
   return at < 0 ? [name, ''] : [name.slice(0, at), name.slice(at + 1)];
 }
 
-export interface Conversation {
+export interface ConversationState {
   /** `left`: the user is gone, and the agent is still being stopped. `over`: nothing happens any more, and the driver releases everything. */
   phase: 'new' | 'opening' | 'ready' | 'left' | 'over';
   /** Prefix of the ids made here, drawn once by the driver's caller, so that ids of two windows differ. */
@@ -96,7 +96,7 @@ export interface OpenAsk {
   readonly shown: Ask;
 }
 /** How a request of the agent is declined: by a result in some protocols, by an error in others. */
-export type Decline = { readonly result: unknown } | { readonly error: Refusal };
+export type Decline = { readonly result: unknown } | { readonly error: ErrorAnswer };
 export interface OpenRequest {
   readonly id: string;
   readonly link: string;
@@ -107,7 +107,7 @@ export interface OpenRequest {
   readonly ports: string[];
 }
 
-export function newConversation(seed: string): Conversation {
+export function newConversation(seed: string): ConversationState {
   return { phase: 'new', seed, ids: 0, heard: 0, links: {}, turn: null, queue: [], asks: {}, requests: {} };
 }
 export function newTurn<L extends Lane = Lane, C extends Call = Call>(id: string, by: TurnState['by']): TurnState<L, C> {

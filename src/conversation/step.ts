@@ -1,12 +1,12 @@
 import { t } from '../base/l10n.ts';
-import type { Refusal } from '../base/outcomes.ts';
+import type { ErrorAnswer } from '../base/outcomes.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer } from '../session/intents.ts';
 import type { Ask, Content, Notice, Part, Remedy, ToolCall } from '../session/model.ts';
 import type { Effect, Input, Machine, Port } from './machine.ts';
 import {
   type Call,
-  type Conversation,
+  type ConversationState,
   type Decline,
   find,
   type Lane,
@@ -46,7 +46,7 @@ export const RESTART = 'restart';
  * requests of the agent: openRequest · answer · decline · closeRequest · refuse · port · drop
  * asks:     ask · replaceAsk · answerAsk · closeAsk · settle
  */
-export abstract class Step<S extends Conversation> {
+export abstract class Step<S extends ConversationState> {
   readonly state: S;
   /** The effects of the step so far. */
   effects: Effect[] = NOTHING;
@@ -227,7 +227,7 @@ export abstract class Step<S extends Conversation> {
   }
   /** Answers a request that was not opened, or was, with an error. */
   refuse(link: string, id: string, code: number, message: string, data?: unknown): void {
-    const error: Refusal = { code, message, ...(data === undefined ? {} : { data }) };
+    const error: ErrorAnswer = { code, message, ...(data === undefined ? {} : { data }) };
     this.settleRequest(id);
     this.do({ do: 'answer', link, id, error });
   }
@@ -304,7 +304,7 @@ export abstract class Step<S extends Conversation> {
 }
 
 /** The machine of a protocol's step. After `over` nothing is done, except that a late request is left without an answer. */
-export function machineOf<S extends Conversation>(ProtocolStep: new (state: S, now: number) => Step<S>): Machine<S> {
+export function machineOf<S extends ConversationState>(ProtocolStep: new (state: S, now: number) => Step<S>): Machine<S> {
   return (state, input, now) => {
     if (state.phase === 'over') return [];
     const step = new ProtocolStep(state, now);

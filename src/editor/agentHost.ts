@@ -34,7 +34,7 @@ export interface AgentHostDeps {
 export type KnownLine = SessionLine & { readonly resumeKey?: string };
 
 /** The agent host of this user: a process that runs sessions and outlives the window. */
-export class AgentHost {
+export class AgentHostProcess {
   readonly #deps: AgentHostDeps;
   #starting: Promise<RunningHost> | undefined;
 

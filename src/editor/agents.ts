@@ -11,7 +11,7 @@ import type { SessionId } from '../session/model.ts';
 import { versionOf, whereIs } from '../transport/programs.ts';
 import { commandTitle } from './commandTitle.ts';
 import { otherFolders } from './folder.ts';
-import type { Secrets } from './secrets.ts';
+import type { EditorSecrets } from './secrets.ts';
 import { addAgent, agentsSetting, defaultAgent, modelSettings, openSettings } from './settings.ts';
 
 export const BUNDLED_AGENT = 'parley-agent';
@@ -20,7 +20,7 @@ export const BUNDLED_AGENT = 'parley-agent';
 const VERSIONS_WAIT = 1500;
 
 export interface AgentsDeps {
-  readonly secrets: Secrets;
+  readonly secrets: EditorSecrets;
   readonly extensionPath: string;
   readonly protocols: () => Readonly<Record<string, Protocol>>;
   readonly log: Log;

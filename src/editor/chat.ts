@@ -12,7 +12,7 @@ const FOCUS_LIMIT = 1000;
 const IN_PALETTE = 30_000;
 
 /** The chat in the side bar: its webview, and the link to its page while there is one. The page's content comes as messages. */
-export class Chat implements Disposable {
+export class ChatView implements Disposable {
   readonly #extensionUri: vscode.Uri;
   readonly #log: Log;
   readonly #life = new Lifetime();

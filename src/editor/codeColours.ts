@@ -75,7 +75,7 @@ export class CodeColours {
       this.#rules = rules;
       this.#registry.setTheme({ settings: [{ settings: { foreground: PLAIN, background: PLAIN } }, ...rules] });
     }
-    const looks = new Looks(this.#registry.getColorMap());
+    const looks = new CodeLooks(this.#registry.getColorMap());
     const lines: (readonly number[])[] = [];
     const begun = performance.now();
     let rested = begun;
@@ -100,7 +100,7 @@ export class CodeColours {
 }
 
 /** The looks in use, in the order in which they came; the first is plain. */
-class Looks {
+class CodeLooks {
   readonly all: CodeLook[] = [{}];
   readonly #colours: readonly string[];
   readonly #places = new Map<number, number>();

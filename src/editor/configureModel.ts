@@ -5,7 +5,7 @@ import { commandTitle } from './commandTitle.ts';
 import { type Endpoint, endpoints, runningEndpoint } from './endpoints.ts';
 import { listModels } from './models.ts';
 import type { Choice, QuickInputs } from './quickInputs.ts';
-import type { Secrets } from './secrets.ts';
+import type { EditorSecrets } from './secrets.ts';
 import { type ModelSettings, modelSettings, setModel } from './settings.ts';
 
 /** The answers so far. Nothing is stored before the last answer. */
@@ -17,7 +17,7 @@ interface Draft {
   readonly custom?: true;
   readonly key?: string | undefined;
 }
-type Step<T> = { readonly kind: 'back' } | { readonly kind: 'next'; readonly value: T } | undefined;
+type DialogStep<T> = { readonly kind: 'back' } | { readonly kind: 'next'; readonly value: T } | undefined;
 const BACK = { kind: 'back' } as const;
 
 export type ConfigureInputs = Pick<QuickInputs, 'pick' | 'input'>;
@@ -28,7 +28,7 @@ export type ConfigureInputs = Pick<QuickInputs, 'pick' | 'input'>;
  */
 export async function configureModel(
   inputs: ConfigureInputs,
-  secrets: Pick<Secrets, 'modelKey' | 'setModelKey'>,
+  secrets: Pick<EditorSecrets, 'modelKey' | 'setModelKey'>,
   start?: Endpoint,
 ): Promise<boolean> {
   const now = modelSettings();
@@ -109,7 +109,7 @@ async function keyAndModel(
   draft: Draft,
   stored: string | undefined,
   now: ModelSettings,
-): Promise<Step<{ readonly name: string; readonly key: string | undefined }>> {
+): Promise<DialogStep<{ readonly name: string; readonly key: string | undefined }>> {
   const asks = draft.needsKey || draft.custom === true;
   let key = stored;
   let refused = false;
@@ -130,7 +130,7 @@ async function keyAndModel(
   }
 }
 
-async function askKey(inputs: ConfigureInputs, { name, needsKey }: Draft, refused: boolean): Promise<Step<string>> {
+async function askKey(inputs: ConfigureInputs, { name, needsKey }: Draft, refused: boolean): Promise<DialogStep<string>> {
   const back = '\0';
   const text = await inputs.input({
     title: title(),
@@ -151,7 +151,7 @@ async function askName(
   draft: Draft,
   listed: readonly ModelLine[] | Error,
   now: ModelSettings,
-): Promise<Step<string>> {
+): Promise<DialogStep<string>> {
   const models = listed instanceof Error ? [] : listed;
   const byHand = Symbol('by hand');
   const back = Symbol('back');

@@ -4,7 +4,7 @@ import type { HostedSession, SessionHost } from '../live/surface.ts';
 import { pathBelow } from '../protocols/paths.ts';
 import type { Content } from '../session/model.ts';
 import { isRecorded } from '../session/select.ts';
-import type { Chat } from './chat.ts';
+import type { ChatView } from './chat.ts';
 import { commandTitle } from './commandTitle.ts';
 import { messageIn } from './commitMessage.ts';
 import { type GitRepository, repositories } from './git.ts';
@@ -14,7 +14,7 @@ import type { Starter } from './starter.ts';
 export interface EditorActionDeps {
   readonly sessions: SessionHost;
   readonly starter: Pick<Starter, 'start'>;
-  readonly chat: Pick<Chat, 'focus' | 'insert'>;
+  readonly chat: Pick<ChatView, 'focus' | 'insert'>;
   readonly inputs: Pick<QuickInputs, 'input'>;
   /** Whether the agent of this profile has no model and only follows fixed rules. */
   readonly isGuide: (profile: string) => boolean;

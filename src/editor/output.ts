@@ -6,7 +6,7 @@ import { traceLine } from './redact.ts';
 import { traceOn } from './settings.ts';
 
 /** The log channel, and the protocol log, which gets its own channel on first use. */
-export class Output implements Disposable {
+export class OutputChannels implements Disposable {
   readonly #channel = vscode.window.createOutputChannel('Parley', { log: true });
   readonly log = logTo(this.#channel);
   #protocol: vscode.LogOutputChannel | undefined;

@@ -6,7 +6,7 @@ import type { Past } from '../protocols/adapter.ts';
 import { dayLabel, timeLabel } from '../session/days.ts';
 import type { SessionId } from '../session/model.ts';
 import { fileWords, stateWords } from '../session/sessionWords.ts';
-import type { AgentHost } from './agentHost.ts';
+import type { AgentHostProcess } from './agentHost.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import { commandTitle } from './commandTitle.ts';
 import { sessionFolder } from './folder.ts';
@@ -25,7 +25,7 @@ const LIST_LIMIT = 2000;
 export async function switchSession(
   sessions: Sessions,
   list: SessionList,
-  agents: Pick<AgentHost, 'find'>,
+  agents: Pick<AgentHostProcess, 'find'>,
   inputs: QuickInputs,
 ): Promise<'new' | 'switched' | undefined> {
   const lines = await list.find('', await sessionFolder(inputs, false));

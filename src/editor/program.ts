@@ -11,27 +11,27 @@ import { Journal } from '../live/journal/journal.ts';
 import { Amendments } from '../live/review/amendments.ts';
 import { ChangeSets, type PublishEvent } from '../live/review/changeSets.ts';
 import { Sessions } from '../live/sessions.ts';
-import { AgentHost } from './agentHost.ts';
+import { AgentHostProcess } from './agentHost.ts';
 import { Agents } from './agents.ts';
 import { Approvals } from './approvals/approvals.ts';
-import { RuleStore, Rules } from './approvals/rules.ts';
+import { ApprovalRules, RuleStore } from './approvals/rules.ts';
 import { Attention } from './attention.ts';
 import { bundlesIn, outsidePorts } from './bundles.ts';
-import { Chat } from './chat.ts';
+import { ChatView } from './chat.ts';
 import { chatAnswers } from './chatAnswers.ts';
 import { ChatPanels, FrontDesk } from './chatPanels.ts';
 import { CodeColouring } from './codeColouring.ts';
 import type { CommandTable } from './commands.ts';
 import { editorFiles, fileEffects, unsavedText } from './files.ts';
 import { Inspector } from './inspector.ts';
-import { Output } from './output.ts';
+import { OutputChannels } from './output.ts';
 import { QuickInputs } from './quickInputs.ts';
 import { RecentCommands } from './recentCommands.ts';
-import { Changes } from './review/changes.ts';
+import { ChangesReview } from './review/changes.ts';
 import type { ReviewDocuments } from './review/documents.ts';
 import { showProposalLenses } from './review/proposalLenses.ts';
 import { Review } from './review/review.ts';
-import { Secrets } from './secrets.ts';
+import { EditorSecrets } from './secrets.ts';
 import { SessionList } from './sessionList.ts';
 import {
   approvalsOpenDiff,
@@ -100,10 +100,10 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
   const translate = vscode.l10n.t;
   setTranslator((english, ...args) => filled(translate(english), args));
   setGuardedFiles(guardedFiles());
-  const output = life.own(new Output());
+  const output = life.own(new OutputChannels());
   const traffic = new Traffic(Date.now);
   const { log } = output;
-  const secrets = new Secrets(context.secrets);
+  const secrets = new EditorSecrets(context.secrets);
   const rules = new RuleStore(context.workspaceState);
   const bundles = bundlesIn(context.extensionPath);
   const protocols = () => bundles.protocols().protocols;
@@ -111,7 +111,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
   const client = { name: 'Parley', version };
   const agents = new Agents({ secrets, protocols, extensionPath: context.extensionPath, log });
   const data = path.join(context.globalStorageUri.fsPath, 'host');
-  const agentHost = new AgentHost({ data, extensionPath: context.extensionPath, agents, protocols, client, log });
+  const agentHost = new AgentHostProcess({ data, extensionPath: context.extensionPath, agents, protocols, client, log });
   const sessions = life.own(
     new Sessions({
       protocols,
@@ -153,13 +153,13 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
 /** The parts that show the sessions and send the user's requests to them. */
 function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, agentHost, log, ...core }: Core) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
-  const chat = life.own(new Chat(context.extensionUri, log));
+  const chat = life.own(new ChatView(context.extensionUri, log));
   const wayBack = (requested = false) =>
     chat.focused || (requested && chat.focusedBefore) ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined;
   const inputs = life.own(new QuickInputs(wayBack));
-  const rules = life.own(new Rules(core.rules, sessions, inputs));
+  const rules = life.own(new ApprovalRules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
-  const changes = life.own(new Changes(sessions, core.changeSets, inputs, log));
+  const changes = life.own(new ChangesReview(sessions, core.changeSets, inputs, log));
   const starter = new Starter(sessions, { default: () => agents.default(), placeOf: (profile) => agentHost.placeOf(profile) }, inputs, log);
   const typing = new Typing(Date.now);
   life.own(

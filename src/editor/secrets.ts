@@ -4,7 +4,7 @@ import type { Secrets as AgentSecrets } from '../protocols/ports.ts';
 const MODEL_KEY = 'parley.model.apiKey';
 
 /** Keys and tokens, in the editor's own secret storage. */
-export class Secrets {
+export class EditorSecrets {
   readonly #storage: vscode.SecretStorage;
 
   constructor(storage: vscode.SecretStorage) {

@@ -9,7 +9,7 @@ import type { Sessions } from '../live/sessions.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { newSession } from '../session/reduce.ts';
 import { titleOf } from '../session/select.ts';
-import type { AgentHost, KnownLine } from './agentHost.ts';
+import type { AgentHostProcess, KnownLine } from './agentHost.ts';
 import { commandTitle } from './commandTitle.ts';
 import { sessionLine } from './sessionLine.ts';
 
@@ -18,7 +18,7 @@ const PINS = 'parley.pinnedSessions';
 const MOST = 500;
 const LARGEST_RECORDING = 256 * 1024 * 1024;
 
-type Host = Pick<AgentHost, 'withRunning' | 'running' | 'keyOf' | 'order'>;
+type Host = Pick<AgentHostProcess, 'withRunning' | 'running' | 'keyOf' | 'order'>;
 
 /** The sessions of this window and the earlier ones of its folder: to list, search, rename, pin, export and delete. */
 export class SessionList {

@@ -4,14 +4,14 @@ import type { Profile } from '../live/profiles.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { SessionId } from '../session/model.ts';
 import { isBusy } from '../session/select.ts';
-import type { AgentHost } from './agentHost.ts';
+import type { AgentHostProcess } from './agentHost.ts';
 import { type Agents, BUNDLED_AGENT } from './agents.ts';
 import { commandTitle } from './commandTitle.ts';
 import { explainNoFolder, hasFolder, sessionFolder } from './folder.ts';
 import type { QuickInputs } from './quickInputs.ts';
 
 /** Selects the agent and the place for a new session. */
-export type StartedAgents = Pick<Agents, 'default'> & Pick<AgentHost, 'placeOf'>;
+export type StartedAgents = Pick<Agents, 'default'> & Pick<AgentHostProcess, 'placeOf'>;
 
 /** Starts sessions where allowed: in a trusted workspace with a folder. */
 export class Starter {

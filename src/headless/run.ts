@@ -9,10 +9,10 @@ import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, Content, QueuedPrompt, Session, Turn, TurnId } from '../session/model.ts';
 import { callsOf, runningTurn } from '../session/select.ts';
 import type { Change } from '../session/store.ts';
-import type { Action, AnswerRule, Expectation, Moment, ScriptedAnswer, SimpleAnswer, Step } from './script.ts';
+import type { Action, AnswerRule, Expectation, Moment, ScriptedAnswer, ScriptStep, SimpleAnswer } from './script.ts';
 
-export interface Run {
-  readonly steps: readonly Step[];
+export interface ScriptRun {
+  readonly steps: readonly ScriptStep[];
   readonly answer: ScriptedAnswer;
   readonly cwd: string;
   readonly newId: () => string;
@@ -26,7 +26,7 @@ export interface Run {
 }
 
 /** Runs the steps in order. True when every turn ended as it should, the link stayed up until closed, and all expectations held. */
-export async function runSteps(live: LiveSession, run: Run): Promise<boolean> {
+export async function runSteps(live: LiveSession, run: ScriptRun): Promise<boolean> {
   const player = new Player(live, run);
   try {
     for (const step of run.steps) if (!(await player.play(step))) return false;
@@ -75,7 +75,7 @@ interface Past {
 /** Plays the user: runs the steps, answers asks from the start, and performs actions at their moments. */
 class Player implements Disposable {
   readonly #live: LiveSession;
-  readonly #run: Run;
+  readonly #run: ScriptRun;
   readonly #listener: Disposable;
   readonly #timers = new Set<NodeJS.Timeout>();
   /** Answers and actions that earlier steps have prepared. */
@@ -95,7 +95,7 @@ class Player implements Disposable {
     fork: undefined,
   };
 
-  constructor(live: LiveSession, run: Run) {
+  constructor(live: LiveSession, run: ScriptRun) {
     this.#live = live;
     this.#run = run;
     this.#listener = live.store.onChange((change) => this.#changed(change));
@@ -142,7 +142,7 @@ class Player implements Disposable {
   }
 
   /** Runs a step. Returns false when the script cannot continue. */
-  async play(step: Step): Promise<boolean> {
+  async play(step: ScriptStep): Promise<boolean> {
     if ('setup' in step) return true;
     if ('answers' in step) this.#prepared.answers = [...step.answers];
     else if ('rules' in step) this.#prepared.rules = step.rules;
@@ -162,7 +162,7 @@ class Player implements Disposable {
 
   async #act(
     step: Exclude<
-      Step,
+      ScriptStep,
       | { setup: unknown }
       | { answers: unknown }
       | { rules: unknown }
@@ -215,7 +215,7 @@ class Player implements Disposable {
     return known;
   }
 
-  async #turn(step: Extract<Step, { prompt: unknown } | { command: unknown }>): Promise<void> {
+  async #turn(step: Extract<ScriptStep, { prompt: unknown } | { command: unknown }>): Promise<void> {
     const turnId = this.#run.newId();
     this.#past.asks = 0;
     if ('prompt' in step) this.#send({ type: 'prompt', turnId, content: this.#content(step.prompt, step.files ?? []) });

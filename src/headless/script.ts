@@ -91,12 +91,12 @@ export type ScriptedTool = z.infer<typeof tool>;
  * while the agent starts. `rules` apply until replaced. `setup` must be the first step. `close` ends the agent's input and waits until it is
  * gone; `resume` opens a conversation by its key: a known one, `$this`, or `$fork` for the latest copy.
  */
-export type Step = z.infer<typeof step>;
-export type Setup = Extract<Step, { setup: unknown }>['setup'];
-export type Expectation = Extract<Step, { expect: unknown }>['expect'];
+export type ScriptStep = z.infer<typeof step>;
+export type Setup = Extract<ScriptStep, { setup: unknown }>['setup'];
+export type Expectation = Extract<ScriptStep, { expect: unknown }>['expect'];
 
 /** Throws with the line of the fault in text that is not JSON, otherwise with the path of the first wrong step. No message repeats a value. */
-export function readScript(text: string): readonly Step[] {
+export function readScript(text: string): readonly ScriptStep[] {
   const value = parsed(text.replace(/^\uFEFF/, ''));
   if (!Array.isArray(value)) throw new Error('a script is a JSON array of steps');
   return value.map((one: unknown, at) => {

@@ -76,7 +76,7 @@ class ChildCommand implements ChildTerminal {
   readonly id = randomUUID();
   readonly spec: TerminalSpec;
   readonly #child: Child;
-  readonly #tail: Tail;
+  readonly #tail: TerminalTail;
   readonly #listeners: ((text: string | undefined) => void)[] = [];
   readonly #exited: Promise<Exit>;
   #exit: Exit | undefined;
@@ -90,7 +90,7 @@ class ChildCommand implements ChildTerminal {
   constructor(spec: TerminalSpec, child: Child) {
     this.spec = spec;
     this.#child = child;
-    this.#tail = new Tail(spec.limit ?? DEFAULT_LIMIT);
+    this.#tail = new TerminalTail(spec.limit ?? DEFAULT_LIMIT);
     ownGroup(child, true);
     for (const stream of [child.stdout, child.stderr]) this.#readFrom(stream);
     this.#exited = new Promise((resolve) => {
@@ -173,7 +173,7 @@ class ChildCommand implements ChildTerminal {
 }
 
 /** The last bytes of a stream. Pushing costs the length of the chunk, whatever is kept. */
-class Tail {
+class TerminalTail {
   readonly #limit: number;
   #chunks: Buffer[] = [];
   #size = 0;

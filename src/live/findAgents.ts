@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import type { Protocol, Search } from '../protocols/adapter.ts';
+import type { AgentSearch, Protocol } from '../protocols/adapter.ts';
 import { versionOf, whereIs } from '../transport/programs.ts';
 
 /** An agent many people have: how it is started, and where it comes from. Data only; nothing here is installed or run by itself. */
@@ -58,7 +58,7 @@ export async function findAgents(agents: readonly KnownAgent[], searched: string
  */
 export async function discoverAgents(
   protocols: Readonly<Record<string, Protocol>>,
-  search: Search,
+  search: AgentSearch,
   wait: number,
 ): Promise<readonly FoundAgent[]> {
   const signal = new AbortController().signal;

@@ -28,7 +28,7 @@ export interface LiveDeps extends Pick<AdapterContext, 'ports' | 'client' | 'log
 /** Milliseconds after which another Stop counts as deliberate. */
 const SECOND_STOP = 1_000;
 
-interface Conversation {
+interface OpenAdapter {
   readonly adapter: Adapter;
   readonly stop: AbortController;
 }
@@ -36,7 +36,7 @@ interface Conversation {
 type AgentState =
   | { readonly kind: 'neverStarted' }
   | { readonly kind: 'launching' }
-  | ({ readonly kind: 'open' } & Conversation)
+  | ({ readonly kind: 'open' } & OpenAdapter)
   | { readonly kind: 'gone' }
   | { readonly kind: 'disposed' };
 
@@ -296,7 +296,7 @@ export class LiveSession implements HostedSession {
     this.#emit({ type: 'link.closed', reason, next: ['restart'], at: this.#deps.now() });
   }
 
-  #settle({ adapter, stop }: Conversation): void {
+  #settle({ adapter, stop }: OpenAdapter): void {
     stop.abort();
     adapter.dispose();
     this.#ending = Promise.all([this.#ending, adapter.ended]).then(

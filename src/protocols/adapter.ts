@@ -16,7 +16,7 @@ export interface Protocol {
    */
   open(launch: Launch, scene: AdapterContext): Adapter;
   /** Looks for its agents on this machine, by asking programs what they are; changes nothing and never rejects. */
-  readonly discover?: (search: Search, signal: AbortSignal) => Promise<readonly Found[]>;
+  readonly discover?: (search: AgentSearch, signal: AbortSignal) => Promise<readonly InstalledAgent[]>;
   /** Lists the conversations a host runs, without opening any of them. Rejects when the host cannot be asked. */
   readonly running?: (launch: Launch, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<readonly Running[]>;
   /** Sends an order about a conversation or an agent to a host, without opening any. Rejects with the host's message. */
@@ -35,13 +35,13 @@ export interface Running extends Past {
   readonly state: 'idle' | 'busy' | 'asking' | 'failed';
 }
 /** Where to look for agents: the PATH, and what the user's own profiles start. Programs are asked in `cwd`. */
-export interface Search {
+export interface AgentSearch {
   readonly cwd: string;
   readonly path: string;
   readonly commands: readonly string[];
 }
 /** An agent that is installed: what to start, and the protocol it speaks, which need not be the one that was looked for. */
-export interface Found {
+export interface InstalledAgent {
   readonly protocol: string;
   readonly command: string;
   readonly args: readonly string[];

@@ -1,7 +1,7 @@
 import { type Log, messageOf } from '../base/log.ts';
 import type { Ending, Failure } from '../base/outcomes.ts';
 import type { Effect, Input, Machine, Port } from '../conversation/machine.ts';
-import type { Conversation } from '../conversation/state.ts';
+import type { ConversationState } from '../conversation/state.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { type Link, LinkError, type LinkEvents, type OpenLink } from '../transport/link.ts';
 
@@ -57,7 +57,7 @@ export interface DriverOptions {
   /** Called after every input, and what it caused at once: the state may be written down here. */
   readonly afterStep?: () => void;
 }
-export interface Driver<S extends Conversation> {
+export interface Driver<S extends ConversationState> {
   readonly state: Readonly<S>;
   /** Settles once the conversation is over and everything is let go. */
   readonly ended: Promise<void>;
@@ -70,7 +70,7 @@ export interface Driver<S extends Conversation> {
 const INTERNAL_ERROR = -32603;
 
 /** Starts nothing by itself: the first input does. */
-export function drive<S extends Conversation>(machine: Machine<S>, state: S, options: DriverOptions): Driver<S> {
+export function drive<S extends ConversationState>(machine: Machine<S>, state: S, options: DriverOptions): Driver<S> {
   return new MachineDriver(machine, state, options);
 }
 
@@ -78,7 +78,7 @@ export function drive<S extends Conversation>(machine: Machine<S>, state: S, opt
  * Runs a machine: carries out its effects and feeds back what becomes of them. The one place with links, timers and promises, for every
  * protocol. What it guarantees stands in conversation/machine.ts.
  */
-class MachineDriver<S extends Conversation> implements Driver<S> {
+class MachineDriver<S extends ConversationState> implements Driver<S> {
   readonly state: S;
   readonly ended: Promise<void>;
   readonly #machine: Machine<S>;

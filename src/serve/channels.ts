@@ -9,11 +9,11 @@ const MOST_KEPT = 20_000;
 const MOST_KEPT_TEXT = 16 * 1024 * 1024;
 
 /** The sending side of one connection. */
-export interface Peer {
+export interface ClientConnection {
   notify(method: string, params: object): void;
 }
-export interface Client {
-  readonly peer: Peer;
+export interface HostClient {
+  readonly peer: ClientConnection;
   readonly subscriptions: Set<string>;
   /** Absent until the client has introduced itself. */
   name?: { readonly id: string; readonly shown?: string };
@@ -31,7 +31,7 @@ interface Kept {
 
 /** Clients, their subscriptions, and the numbered actions sent to them (docs/protocols/ahp.md §1). One sequence for the whole host. */
 export class Channels {
-  readonly #clients = new Set<Client>();
+  readonly #clients = new Set<HostClient>();
   /** Names by client, the latest last: a client that comes back does not say its name again. */
   readonly #names = new Map<string, string>();
   #seq: number;
@@ -47,13 +47,13 @@ export class Channels {
     return this.#seq;
   }
 
-  add(peer: Peer): Client {
-    const client: Client = { peer, subscriptions: new Set() };
+  add(peer: ClientConnection): HostClient {
+    const client: HostClient = { peer, subscriptions: new Set() };
     this.#clients.add(client);
     return client;
   }
 
-  introduce(client: Client, id: string, name = this.#names.get(id)): void {
+  introduce(client: HostClient, id: string, name = this.#names.get(id)): void {
     client.name = { id, ...(name === undefined ? {} : { shown: name }) };
     if (name === undefined) return;
     this.#names.delete(id);
@@ -61,7 +61,7 @@ export class Channels {
     for (const [oldest] of this.#names) if (this.#names.size > MOST_NAMES) this.#names.delete(oldest);
   }
 
-  remove(client: Client): void {
+  remove(client: HostClient): void {
     this.#clients.delete(client);
   }
 
@@ -74,14 +74,14 @@ export class Channels {
   }
 
   /** False when the client follows too much already. */
-  follow(client: Client, channel: string): boolean {
+  follow(client: HostClient, channel: string): boolean {
     const key = keyOf(channel);
     if (client.subscriptions.size >= MOST_SUBSCRIPTIONS && !client.subscriptions.has(key)) return false;
     client.subscriptions.add(key);
     return true;
   }
 
-  unfollow(client: Client, channel: string): void {
+  unfollow(client: HostClient, channel: string): void {
     client.subscriptions.delete(keyOf(channel));
   }
 
@@ -98,7 +98,7 @@ export class Channels {
   }
 
   /** Tells only the client itself that its action was rejected. */
-  refuse(client: Client, channel: string, action: object, origin: Origin, rejectionReason: string): void {
+  refuse(client: HostClient, channel: string, action: object, origin: Origin, rejectionReason: string): void {
     const params = { channel, action, serverSeq: this.#seq, origin, rejectionReason };
     client.peer.notify('action', params);
   }

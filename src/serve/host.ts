@@ -8,7 +8,7 @@ import type { RootState } from '../protocols/ahp/state.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { changedTextPlace, changesetPlace, contentPlace, pathOfUri, terminalPlace } from './addresses.ts';
 import { Changesets } from './changesets.ts';
-import { Channels, type Client, MOST_SUBSCRIPTIONS, type Origin, type Peer } from './channels.ts';
+import { Channels, type ClientConnection, type HostClient, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
 import { decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
 import { diffsUnder } from './translate.ts';
@@ -39,7 +39,7 @@ const CODES = {
 } as const;
 
 /** The error response to a request. */
-export class Refusal extends Error {
+export class RequestError extends Error {
   readonly code: number;
   readonly data: object | undefined;
 
@@ -84,7 +84,7 @@ const shapes = {
 
 /** One connection of a client, from its first message to its end. Handles one message at a time. */
 export interface Connection {
-  /** Rejects with a `Refusal`, or with another error for an internal fault. */
+  /** Rejects with a `RequestError`, or with another error for an internal fault. */
   asked(method: string, params: unknown): Promise<unknown>;
   /** Never rejects. */
   notified(method: string, params: unknown): Promise<void>;
@@ -92,7 +92,7 @@ export interface Connection {
 }
 
 export interface AgentHost extends Disposable {
-  connect(peer: Peer): Connection;
+  connect(peer: ClientConnection): Connection;
   /** Restores the sessions of earlier runs. */
   restore(): Promise<void>;
 }
@@ -134,7 +134,7 @@ export function agentHost(deps: HostDeps): AgentHost {
   return {
     connect: (peer) => {
       const client = channels.add(peer);
-      const served = new Served(deps, channels, hosted, changesets, client);
+      const served = new ClientRequests(deps, channels, hosted, changesets, client);
       return {
         asked: (method, params) => served.asked(method, params),
         notified: (method, params) => served.notified(method, params),
@@ -163,14 +163,14 @@ function isUrgent({ type }: SessionEvent): boolean {
 }
 
 /** Handles the requests of one client. */
-class Served {
+class ClientRequests {
   readonly #deps: HostDeps;
   readonly #channels: Channels;
   readonly #hosted: HostedSessions;
   readonly #changesets: Changesets;
-  readonly #client: Client;
+  readonly #client: HostClient;
 
-  constructor(deps: HostDeps, channels: Channels, hosted: HostedSessions, changesets: Changesets, client: Client) {
+  constructor(deps: HostDeps, channels: Channels, hosted: HostedSessions, changesets: Changesets, client: HostClient) {
     this.#deps = deps;
     this.#channels = channels;
     this.#hosted = hosted;
@@ -194,7 +194,7 @@ class Served {
     if (method === 'ping') return null;
     if (method === 'initialize') return this.#initialize(decoded(shapes.initialize, params));
     if (method === 'reconnect') return this.#reconnect(decoded(shapes.reconnect, params));
-    if (!this.#client.name) throw new Refusal('request', 'Say "initialize" first.');
+    if (!this.#client.name) throw new RequestError('request', 'Say "initialize" first.');
     switch (method) {
       case 'dispatchAction':
         return this.#dispatch(decoded(shapes.dispatch, params));
@@ -225,14 +225,14 @@ class Served {
         return {};
       default:
         if (!isAsked) return null;
-        throw new Refusal('method', `Parley does not serve "${method}".`);
+        throw new RequestError('method', `Parley does not serve "${method}".`);
     }
   }
 
   async #initialize({ protocolVersions, clientId, clientInfo, initialSubscriptions = [] }: z.infer<typeof shapes.initialize>) {
     const protocolVersion = highest(protocolVersions);
     if (protocolVersion === undefined)
-      throw new Refusal('version', 'Parley speaks the versions 0.9 and 1.', { supportedVersions: ['^0.9.0', '^1.0.0'] });
+      throw new RequestError('version', 'Parley speaks the versions 0.9 and 1.', { supportedVersions: ['^0.9.0', '^1.0.0'] });
     this.#channels.introduce(this.#client, clientId, clientInfo?.title ?? clientInfo?.name);
     this.#deps.windowTools.connected(clientId);
     return {
@@ -263,7 +263,7 @@ class Served {
     const snapshots: object[] = [];
     for (const channel of each(channels)) {
       const shown = await this.#subscribe(channel).catch((error: unknown) => {
-        if (gone && error instanceof Refusal) return undefined;
+        if (gone && error instanceof RequestError) return undefined;
         throw error;
       });
       if (shown) snapshots.push(shown);
@@ -274,7 +274,7 @@ class Served {
   async #subscribe(channel: string) {
     const hosted = isRoot(channel) ? undefined : await this.#hosted.shown(this.#known(channel));
     const scope = hosted && this.#scope(channel, hosted);
-    if (!this.#channels.follow(this.#client, channel)) throw new Refusal('params', TOO_MANY);
+    if (!this.#channels.follow(this.#client, channel)) throw new RequestError('params', TOO_MANY);
     const printed = hosted && (await this.#printed(channel, hosted));
     const changes = scope && (await this.#changesets.shown(channel, scope));
     const root: RootState = { agents: this.#hosted.agents() };
@@ -284,7 +284,7 @@ class Served {
 
   #known(channel: string): Hosted {
     const hosted = this.#find(channel);
-    if (!hosted) throw new Refusal('noSession', 'There is no such session.');
+    if (!hosted) throw new RequestError('noSession', 'There is no such session.');
     return hosted;
   }
 
@@ -298,7 +298,7 @@ class Served {
       const state = session && this.#hosted.terminal(hosted, session, place.terminalId);
       if (state) return state;
       this.#channels.unfollow(this.#client, channel);
-      throw new Refusal('notFound', 'There is no such terminal.');
+      throw new RequestError('notFound', 'There is no such terminal.');
     };
   }
 
@@ -315,17 +315,17 @@ class Served {
     if (!place) return undefined;
     const { turnId } = place;
     if (turnId !== undefined && chat.activeTurn?.id !== turnId && !chat.turns.some((turn) => turn.id === turnId))
-      throw new Refusal('notFound', 'There is no such turn.');
+      throw new RequestError('notFound', 'There is no such turn.');
     return { id, cwd, turnId };
   }
 
   async #invoke({ channel, operationId, target }: z.infer<typeof shapes.operation>) {
     const scope = this.#scope(channel, this.#known(channel));
-    if (!scope) throw new Refusal('params', 'That is no changeset.');
+    if (!scope) throw new RequestError('params', 'That is no changeset.');
     try {
       await this.#changesets.invoke(scope, operationId, target?.resource);
     } catch (error) {
-      throw new Refusal('request', messageOf(error));
+      throw new RequestError('request', messageOf(error));
     }
     return {};
   }
@@ -345,17 +345,17 @@ class Served {
 
   #config(provider: string) {
     const profile = this.#hosted.profileOf(provider);
-    if (!profile) throw new Refusal('noProvider', `There is no agent "${provider}".`);
+    if (!profile) throw new RequestError('noProvider', `There is no agent "${provider}".`);
     return this.#hosted.config(profile);
   }
 
   #create({ channel, provider, workingDirectories = [] }: z.infer<typeof shapes.create>): null {
     const profile = this.#hosted.profileOf(provider);
-    if (!profile) throw new Refusal('noProvider', `There is no agent "${provider}".`);
-    if (this.#hosted.find(channel)) throw new Refusal('exists', 'There is such a session already.');
-    if (channel.length > 500) throw new Refusal('params', 'The name is too long.');
+    if (!profile) throw new RequestError('noProvider', `There is no agent "${provider}".`);
+    if (this.#hosted.find(channel)) throw new RequestError('exists', 'There is such a session already.');
+    if (channel.length > 500) throw new RequestError('params', 'The name is too long.');
     const cwd = profile.cwd ?? pathOfUri(workingDirectories[0] ?? '');
-    if (cwd === undefined) throw new Refusal('params', 'A session needs a folder of this computer.');
+    if (cwd === undefined) throw new RequestError('params', 'A session needs a folder of this computer.');
     this.#hosted.create(channel, profile, cwd, this.#client.name?.id ?? '');
     return null;
   }
@@ -363,7 +363,7 @@ class Served {
   /** Takes the model that a window's user chose for the included agent, with its key, which no file holds. */
   #environment({ agent, env }: z.infer<typeof shapes.environment>): null {
     const profile = this.#hosted.profileOf(agent);
-    if (!profile) throw new Refusal('noProvider', `There is no agent "${agent}".`);
+    if (!profile) throw new RequestError('noProvider', `There is no agent "${agent}".`);
     const known = Object.entries(env).flatMap(([name, value]) => (MODEL_VARIABLE.test(name) ? [[name, value ?? undefined] as const] : []));
     this.#deps.environment(profile.id, Object.fromEntries(known));
     return null;
@@ -408,7 +408,7 @@ class Served {
   /** Reads only content that a session shows, and no other files of the computer. */
   async #read({ uri, encoding }: z.infer<typeof shapes.read>) {
     const text = (await this.#changedText(uri)) ?? (await this.#shownText(uri));
-    if (typeof text !== 'string') throw new Refusal('notFound', 'There is no such content.');
+    if (typeof text !== 'string') throw new RequestError('notFound', 'There is no such content.');
     const isBase64 = encoding === 'base64';
     return {
       data: isBase64 ? Buffer.from(text).toString('base64') : text,
@@ -449,13 +449,13 @@ function decoded<T extends z.ZodMiniType>(shape: T, params: unknown): z.infer<T>
   const found = shape.safeParse(params);
   if (found.success) return found.data;
   const [issue] = found.error.issues;
-  throw new Refusal('params', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+  throw new RequestError('params', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
 }
 
 /** Returns each of the channels once: a snapshot may be large. */
 function each(channels: readonly string[]): readonly string[] {
   const different = [...new Set(channels)];
-  if (different.length > MOST_SUBSCRIPTIONS) throw new Refusal('params', TOO_MANY);
+  if (different.length > MOST_SUBSCRIPTIONS) throw new RequestError('params', TOO_MANY);
   return different;
 }
 

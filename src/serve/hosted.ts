@@ -23,7 +23,7 @@ import { reduce } from '../session/reduce.ts';
 import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
 import type { Decision } from './decide.ts';
-import { Terminals } from './terminals.ts';
+import { TerminalChannels } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
 
@@ -69,12 +69,12 @@ export class HostedSessions {
   /** Offers of agents from their last run, by profile; unknown before an agent runs. */
   readonly #offers = new Map<string, { readonly models: AgentInfo['models']; readonly config: SessionConfig }>();
   readonly #dirty = new Set<SessionId>();
-  readonly #terminals: Terminals;
+  readonly #terminals: TerminalChannels;
   #renamed: Promise<void> = Promise.resolve();
 
   constructor(deps: HostedDeps) {
     this.#deps = deps;
-    this.#terminals = new Terminals(deps.channels);
+    this.#terminals = new TerminalChannels(deps.channels);
   }
 
   /** Restores the sessions of earlier runs. */

@@ -7,7 +7,7 @@ import { isLocalHostHeader, isSameSecret } from '../transport/httpAccess.ts';
 import type { LinkEvents } from '../transport/link.ts';
 import { rpcLink } from '../transport/rpcLink.ts';
 import { acceptedWebSocket, LONGEST_MESSAGE } from '../transport/webSocket.ts';
-import { type AgentHost, Refusal } from './host.ts';
+import { type AgentHost, RequestError } from './host.ts';
 
 const MOST_CONNECTIONS = 64;
 /** Why all connections are closed, as a code of the WebSocket protocol (RFC 6455 §7.4). */
@@ -102,7 +102,7 @@ function serve(host: AgentHost, socket: WebSocket, log: Log): void {
 }
 
 function refusalOf(error: unknown, log: Log): { readonly code: number; readonly message: string; readonly data?: unknown } {
-  if (!(error instanceof Refusal)) {
+  if (!(error instanceof RequestError)) {
     log.error('A request of a client failed', error);
     return { code: INTERNAL_ERROR, message: 'Internal error' };
   }

@@ -18,7 +18,7 @@ interface Held {
 }
 
 /** Output of agents' commands, as channels (docs/protocols/ahp.md §8), sent to all subscribers. */
-export class Terminals {
+export class TerminalChannels {
   readonly #channels: Channels;
   /** Entries that a client has subscribed to, by channel. */
   readonly #held = new Map<string, Held>();

@@ -31,7 +31,7 @@ export function pendingSides(diffs: readonly Diff[], present: string | null | un
 export function doneSides(diffs: readonly Diff[], present: string | null | undefined): Located {
   if (present === undefined) return { ok: false, why: 'unreadable' };
   const after = present === null ? null : plain(present);
-  const search = new Search();
+  const search = new BoundedSearch();
   const together = undoTogether(diffs, after, search);
   if (together !== undefined) return sides(together, after);
   let text: string | null = after;
@@ -44,7 +44,7 @@ export function doneSides(diffs: readonly Diff[], present: string | null | undef
 }
 
 /** The text before excerpts that stand at their lines from top to bottom, as those of one patch do: then none moves another. */
-function undoTogether(diffs: readonly Diff[], text: string | null, search: Search): string | undefined {
+function undoTogether(diffs: readonly Diff[], text: string | null, search: BoundedSearch): string | undefined {
   if (text === null || diffs.length < 2) return undefined;
   const spots: Spot[] = [];
   for (const { before, after, excerpt, summary } of diffs) {
@@ -89,7 +89,7 @@ function sides(before: string | null, after: string | null): Located {
 function applyAll(diffs: readonly Diff[], before: string | null): string | Located {
   if (before === null) return diffs.length === 1 && diffs[0]?.before === null ? plain(diffs[0].after ?? '') : CHANGED;
   const spots: Spot[] = [];
-  const search = new Search();
+  const search = new BoundedSearch();
   let why: Located | undefined;
   for (const diff of diffs) {
     const spot = locate(before, plain(diff.before ?? ''), plain(diff.after ?? ''), diff.excerpt?.beforeLine, search);
@@ -108,7 +108,7 @@ function applyAll(diffs: readonly Diff[], before: string | null): string | Locat
 }
 
 /** The text before a carried-out change, or undefined when the change is not there any more as it was made. */
-function undo(diff: Diff, text: string | null, search: Search): string | null | undefined {
+function undo(diff: Diff, text: string | null, search: BoundedSearch): string | null | undefined {
   if (diff.summary || diff.excerpt?.unplaced) return undefined;
   const { excerpt } = diff;
   const before = diff.before === null ? null : plain(diff.before);
@@ -155,7 +155,7 @@ const LINE_COST = 16;
 const PLACES_COST = 8;
 
 /** Looks for lines and texts, and gives up when that has become too much work. One look is always taken, however long the text. */
-class Search {
+class BoundedSearch {
   #left = MOST_SEARCHED;
   #text = '';
   #lines: readonly number[] | undefined;
@@ -183,7 +183,7 @@ class Search {
 }
 
 /** Where `old` stands in the text: at its line if it is named and fits, else at the only or nearest place; whole lines are preferred. */
-function locate(text: string, old: string, next: string, line: number | undefined, search: Search): Spot | 'changed' | 'ambiguous' {
+function locate(text: string, old: string, next: string, line: number | undefined, search: BoundedSearch): Spot | 'changed' | 'ambiguous' {
   const at = line === undefined ? undefined : search.lineStart(text, line);
   if (old === '') return insertion(text, next, line, at);
   if (at !== undefined && text.startsWith(old, at)) return spotAt(text, at, old, next, true);

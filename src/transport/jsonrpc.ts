@@ -65,7 +65,7 @@ export function failureOf(error: unknown): { readonly code: number; readonly mes
 const OWN_CODES: readonly number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive, ErrorCodes.MessageWriteError];
 
 /** JSON-RPC over lines. It listens already. When the channel closes, the requests that wait reject with the channel's reason. */
-export interface Rpc {
+export interface RpcConnection {
   readonly connection: MessageConnection;
   /** The number of outgoing requests without an answer. */
   readonly waiting: number;
@@ -75,8 +75,8 @@ export interface Rpc {
   dispose(): void;
 }
 
-export function openRpc(channel: Channel, options: RpcOptions): Rpc {
-  const pending = new Pending();
+export function openRpc(channel: Channel, options: RpcOptions): RpcConnection {
+  const pending = new PendingRequests();
   const reader = new LineReader(channel, pending, options);
   const writer = new LineWriter(channel, pending, options);
   const log = (message: string) => options.log.warn(message);
@@ -120,7 +120,7 @@ const silentCancellation: CancellationStrategy = {
 };
 
 /** Requests that wait for an answer, ours (id on the wire -> id inside) and theirs. */
-class Pending {
+class PendingRequests {
   readonly theirs = new Set<string | number>();
   readonly #ids = new Map<string, number | string>();
   /** Ours that a failure without an id is not about, because the other side was seen working at them. */
@@ -160,7 +160,7 @@ class Pending {
  */
 class LineReader extends AbstractMessageReader implements MessageReader {
   readonly #channel: Channel;
-  readonly #pending: Pending;
+  readonly #pending: PendingRequests;
   readonly #options: RpcOptions;
   readonly #runs: TextRuns | undefined;
   readonly #takeRun = () => this.#endRun();
@@ -171,7 +171,7 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   #gone = 0;
   #finished: (() => void) | undefined;
 
-  constructor(channel: Channel, pending: Pending, options: RpcOptions) {
+  constructor(channel: Channel, pending: PendingRequests, options: RpcOptions) {
     super();
     this.#channel = channel;
     this.#pending = pending;
@@ -309,10 +309,10 @@ class LineReader extends AbstractMessageReader implements MessageReader {
 
 class LineWriter extends AbstractMessageWriter implements MessageWriter {
   readonly #channel: Channel;
-  readonly #pending: Pending;
+  readonly #pending: PendingRequests;
   readonly #options: RpcOptions;
 
-  constructor(channel: Channel, pending: Pending, options: RpcOptions) {
+  constructor(channel: Channel, pending: PendingRequests, options: RpcOptions) {
     super();
     this.#channel = channel;
     this.#pending = pending;

@@ -57,7 +57,7 @@ class ProcessChannel implements Channel {
   readonly #options: ProcessOptions;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #pipe: Channel;
-  readonly #stderr = new Tail(STDERR_KEPT);
+  readonly #stderr = new ErrorTail(STDERR_KEPT);
   readonly #closed = new Once<Closed>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #ending = false;
@@ -234,7 +234,7 @@ function whyNotStarted(spec: ProcessSpec, error: unknown): Omit<Closed, 'stderr'
 }
 
 /** The last bytes of a stream. */
-class Tail {
+class ErrorTail {
   readonly #limit: number;
   #chunks: Buffer[] = [];
   #bytes = 0;

@@ -2,7 +2,7 @@ import { type CancellationStrategy, CancellationTokenSource } from 'vscode-jsonr
 import type { Log } from '../base/log.ts';
 import type { Failure, LinkAnswer } from '../base/outcomes.ts';
 import type { Channel, Closed } from './channel.ts';
-import { failure, failureOf, openRpc, type Rpc, unanswered } from './jsonrpc.ts';
+import { failure, failureOf, openRpc, type RpcConnection, unanswered } from './jsonrpc.ts';
 import { type Link, LinkError, type LinkEvents } from './link.ts';
 import type { TextPath } from './textRuns.ts';
 
@@ -39,7 +39,7 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
     closed = why;
     finish();
   });
-  const rpc: Rpc = openRpc(channel, {
+  const rpc: RpcConnection = openRpc(channel, {
     log: options.log,
     ...(options.textPath ? { textPath: options.textPath } : {}),
     trace: (way, message) => {
@@ -102,7 +102,7 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
   };
 }
 
-function sendNotification({ connection }: Rpc, method: string, params: unknown): void {
+function sendNotification({ connection }: RpcConnection, method: string, params: unknown): void {
   const sent = params === undefined ? connection.sendNotification(method) : connection.sendNotification(method, params as object);
   sent.catch(() => {});
 }
@@ -112,7 +112,13 @@ function cancelledId(params: unknown): string {
   return keyOf(requestId ?? id);
 }
 
-function sendRequest(rpc: Rpc, method: string, params: unknown, cancelMethod: string | undefined, signal: AbortSignal): Promise<unknown> {
+function sendRequest(
+  rpc: RpcConnection,
+  method: string,
+  params: unknown,
+  cancelMethod: string | undefined,
+  signal: AbortSignal,
+): Promise<unknown> {
   const cancel = cancelMethod === undefined ? undefined : new CancellationTokenSource();
   const given = [...(params === undefined ? [] : [params as object]), ...(cancel ? [cancel.token] : [])];
   const sent = rpc.connection.sendRequest(method, ...given).finally(() => cancel?.dispose());

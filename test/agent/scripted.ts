@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { Conversation } from '../../src/agent/conversation.ts';
+import { AgentConversation } from '../../src/agent/conversation.ts';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, QuestionRequest } from '../../src/agent/frontend.ts';
 import type { Message, Model, ModelPiece, ModelRequest, ToolOffer } from '../../src/agent/models/model.ts';
 import { done, type Outcome } from '../../src/agent/tools/tool.ts';
@@ -91,7 +91,7 @@ export function untilAborted(signal: AbortSignal): Promise<never> {
 }
 
 export interface Played {
-  readonly conversation: Conversation;
+  readonly conversation: AgentConversation;
   readonly frontend: TestFace;
   readonly model: ScriptedModel;
 }
@@ -105,7 +105,7 @@ export function play(
   setMaxListeners(100);
   const frontend = testFace(answers);
   const model = scriptedModel(lines, more.model);
-  const conversation = new Conversation({
+  const conversation = new AgentConversation({
     frontend,
     model,
     workspace: { cwd, roots: [cwd] },
@@ -114,7 +114,7 @@ export function play(
   return { conversation, frontend, model };
 }
 
-export function ask(conversation: Conversation, text: string): ReturnType<Conversation['prompt']> {
+export function ask(conversation: AgentConversation, text: string): ReturnType<AgentConversation['prompt']> {
   return conversation.prompt([{ type: 'text', text }]);
 }
 

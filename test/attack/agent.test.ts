@@ -9,7 +9,7 @@ import { findSkills, skillCommands, systemPrompt } from '../../src/agent/instruc
 import { Permissions } from '../../src/agent/permissions.ts';
 import { filePatch } from '../../src/agent/servers/filePatch.ts';
 import { strReplaceFileTool, writeFileTool } from '../../src/agent/tools/files.ts';
-import { globTool, grepTool, listDirectoryTool, type Search, searchBuiltIn, walk } from '../../src/agent/tools/searching.ts';
+import { type ContentSearch, globTool, grepTool, listDirectoryTool, searchBuiltIn, walk } from '../../src/agent/tools/searching.ts';
 import { checkerOf } from '../../src/agent/tools/tool.ts';
 import { diskFiles } from '../../src/agent/workspace/textFile.ts';
 import { ignoreRules } from '../../src/base/ignoreRules.ts';
@@ -20,7 +20,7 @@ import { assertLinear } from './linear.ts';
 /** The room of the bundled agent: a hostile workspace, and a hostile model. */
 
 const SECRET = 'the key of somebody else';
-const searchIn = (target: string, pattern: string, more: Partial<Search> = {}): Search => ({
+const searchIn = (target: string, pattern: string, more: Partial<ContentSearch> = {}): ContentSearch => ({
   pattern,
   literal: false,
   ignoreCase: false,

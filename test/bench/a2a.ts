@@ -7,7 +7,7 @@ import { ClientFactory as NewerFactory, ServiceParameters, withA2AExtensions } f
 import { ClientFactory as OlderFactory } from 'a2a-sdk-0.3/client';
 import { toIncoming } from '../../src/protocols/a2a/codec.ts';
 import { Credentials } from '../../src/protocols/a2a/credentials.ts';
-import { Rpc } from '../../src/protocols/a2a/http.ts';
+import { RpcClient } from '../../src/protocols/a2a/http.ts';
 import { openA2a } from '../../src/protocols/a2a/index.ts';
 import { TIMING } from '../../src/protocols/a2a/state.ts';
 import type { Adapter, AdapterContext } from '../../src/protocols/adapter.ts';
@@ -114,7 +114,7 @@ async function ours(url: string): Promise<Took> {
 /** As far as the official clients go: records that are read and left, here after they were checked. */
 async function records(origin: string, wire: '0.3' | '1.0'): Promise<Took> {
   const scene = quietScene(() => {});
-  const rpc = new Rpc(scene, new Credentials(scene, origin, {}), TIMING);
+  const rpc = new RpcClient(scene, new Credentials(scene, origin, {}), TIMING);
   rpc.target = { endpoint: `${origin}/${wire}`, wire };
   const message = { kind: 'message', role: 'user', messageId: randomUUID(), parts: [{ kind: 'text', text: 'go' }] };
   const read = stopwatch();

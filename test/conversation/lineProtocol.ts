@@ -2,7 +2,7 @@ import type { Failure } from '../../src/base/outcomes.ts';
 import type { Input } from '../../src/conversation/machine.ts';
 import {
   type Call,
-  type Conversation,
+  type ConversationState,
   find,
   laneOf,
   newConversation,
@@ -18,7 +18,7 @@ import type { Approval } from '../../src/session/model.ts';
  * The line protocol, the example of CONTRIBUTING.md. JSON-RPC over a process. Ours: `open {key?}` → `{key}`, `say {text}` → `{status}`, `stop`.
  * Theirs: `text {text}`, `call {id, title}`, `result {id, ok, text}`, and the request `allow {call, title}` → `{allowed}`.
  */
-export interface LineState extends Conversation {
+export interface LineState extends ConversationState {
   turn: TurnState | null;
   readonly resume: string | null;
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { uriOfPath } from '../../src/base/paths.ts';
 import type { Effect, Input, Machine } from '../../src/conversation/machine.ts';
-import type { Conversation } from '../../src/conversation/state.ts';
+import type { ConversationState } from '../../src/conversation/state.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Approval, Ask } from '../../src/session/model.ts';
 import { assertNoRuleAllows, isAllowedBy } from '../attack/names.ts';
@@ -26,7 +26,7 @@ import { assertNoRuleAllows, isAllowedBy } from '../attack/names.ts';
  * at MILLISECONDS (the clock, which stands at 0) · lost CALL "why" · unsent CALL "why" · closed [LINK] {"reason":…} · timer NAME. A protocol adds its own shorthands.
  */
 
-export interface TranscriptProtocol<S extends Conversation> {
+export interface TranscriptProtocol<S extends ConversationState> {
   /** The folder with the cases. */
   readonly folder: string;
   readonly machine: Machine<S>;
@@ -47,7 +47,7 @@ interface Case {
 }
 
 /** Defines a test for each case and each way to run it; gives the protocol back for further tests. */
-export function testTranscripts<S extends Conversation>(protocol: TranscriptProtocol<S>): TranscriptProtocol<S> {
+export function testTranscripts<S extends ConversationState>(protocol: TranscriptProtocol<S>): TranscriptProtocol<S> {
   for (const file of readdirSync(protocol.folder)
     .filter((name) => name.endsWith('.txt'))
     .sort()) {
@@ -68,7 +68,7 @@ export function testTranscripts<S extends Conversation>(protocol: TranscriptProt
  * An edit that a transcript asks about, with another name of the file each time. `file` is its path or URI there, directly in the session's folder;
  * `byRule`: a rule can allow such an edit at all.
  */
-export function testNames<S extends Conversation>(protocol: TranscriptProtocol<S>, title: string, file: string, byRule = true): void {
+export function testNames<S extends ConversationState>(protocol: TranscriptProtocol<S>, title: string, file: string, byRule = true): void {
   test('no rule of any kind answers for a file by a name that misleads', () => {
     const one = readdirSync(protocol.folder)
       .filter((name) => name.endsWith('.txt'))
@@ -92,7 +92,7 @@ export function testNames<S extends Conversation>(protocol: TranscriptProtocol<S
 }
 
 /** The asks that a case opens. */
-function asksOf<S extends Conversation>(protocol: TranscriptProtocol<S>, one: Case): readonly Ask[] {
+function asksOf<S extends ConversationState>(protocol: TranscriptProtocol<S>, one: Case): readonly Ask[] {
   const started = protocol.start(one.setup);
   const lines = one.lines.filter((line) => line.startsWith('> ')).map((line) => line.slice(2));
   let now = 0;
@@ -126,7 +126,7 @@ function readCases(file: string, text: string): readonly Case[] {
   return cases.map((one) => ({ file, ...one }));
 }
 
-function runner<S extends Conversation>(
+function runner<S extends ConversationState>(
   protocol: TranscriptProtocol<S>,
   one: Case,
   throughJson: boolean,
@@ -148,7 +148,7 @@ function runner<S extends Conversation>(
   return step;
 }
 
-function check<S extends Conversation>(protocol: TranscriptProtocol<S>, one: Case, throughJson: boolean): void {
+function check<S extends ConversationState>(protocol: TranscriptProtocol<S>, one: Case, throughJson: boolean): void {
   const step = runner(protocol, one, throughJson);
   let effects: string[] = [];
   let input = 'the beginning';
@@ -170,7 +170,7 @@ const matches = (effect: string, wanted: string): boolean =>
   wanted.endsWith('…') && !effect.endsWith('…') ? effect.startsWith(wanted.slice(0, -1)) : effect === wanted;
 
 /** The case as the machine has it now. Shortened lines that still match stay short. */
-function written<S extends Conversation>(protocol: TranscriptProtocol<S>, one: Case): string {
+function written<S extends ConversationState>(protocol: TranscriptProtocol<S>, one: Case): string {
   const step = runner(protocol, one, false);
   const out = [`# ${one.title}`, ...(Object.keys(one.setup).length > 0 ? [`= ${JSON.stringify(one.setup)}`] : [])];
   one.lines.forEach((line, at) => {
@@ -183,7 +183,7 @@ function written<S extends Conversation>(protocol: TranscriptProtocol<S>, one: C
   return out.join('\n');
 }
 
-function inputOf<S extends Conversation>(protocol: TranscriptProtocol<S>, line: string): Input {
+function inputOf<S extends ConversationState>(protocol: TranscriptProtocol<S>, line: string): Input {
   const [, on = '', rest = ''] = /^(\S+) ?([\s\S]*)$/.exec(line) ?? [];
   const at = rest.search(/(?<=^|\s)(?:[{["]|(?:true|false|null|-?\d+)$)/);
   const hasValue = at >= 0;
@@ -234,7 +234,7 @@ function answerOf(optionId: string, value: unknown): never {
   return (value ? { kind: 'fields', values: value } : { kind: 'cancelled' }) as never;
 }
 
-function describeBy<S extends Conversation>(protocol: TranscriptProtocol<S>, effect: Effect): string | undefined {
+function describeBy<S extends ConversationState>(protocol: TranscriptProtocol<S>, effect: Effect): string | undefined {
   const own = protocol.describe?.(effect);
   const line = own === undefined ? describe(effect) : (own ?? undefined);
   return line?.replaceAll('\n', '\\n');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { Lifetime } from '../../src/base/lifetime.ts';
-import { RuleStore, Rules } from '../../src/editor/approvals/rules.ts';
+import { ApprovalRules, RuleStore } from '../../src/editor/approvals/rules.ts';
 import { type Choice, type InputOptions, type ListOptions, QuickInputs } from '../../src/editor/quickInputs.ts';
 import { command, FakeDesk } from './desk.ts';
 
@@ -74,7 +74,7 @@ describe('approval rules', () => {
   });
   const rulesWith = (...answers: readonly string[]) => {
     const inputs = life.own(new Scripted(...answers));
-    return { inputs, rules: life.own(new Rules(store, desk, inputs)) };
+    return { inputs, rules: life.own(new ApprovalRules(store, desk, inputs)) };
   };
 
   it('a rule for one agent holds for no other', async () => {

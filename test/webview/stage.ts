@@ -5,8 +5,8 @@ import type { SessionEvent } from '../../src/session/events.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import type { Session } from '../../src/session/model.ts';
 import { reduce } from '../../src/session/reduce.ts';
-import { Host } from '../../webview/host.ts';
-import { Chat } from '../../webview/render.ts';
+import { HostConnection } from '../../webview/host.ts';
+import { ChatRenderer } from '../../webview/render.ts';
 import { frame, window } from './dom.ts';
 
 /** A chat in the document of this process, with this test as its host. */
@@ -29,7 +29,7 @@ export class Stage {
   ): Promise<Stage> {
     const stage = new Stage(options.state ?? { saved: undefined });
     document.body.replaceChildren(stage.root);
-    const host = new Host(
+    const host = new HostConnection(
       {
         postMessage: (message) => void stage.sent.push(message as FromView),
         getState: () => stage.#state.saved,
@@ -39,7 +39,7 @@ export class Stage {
       },
       stage.#source as never,
     );
-    new Chat(host, stage.root);
+    new ChatRenderer(host, stage.root);
     stage.session = session;
     stage.post({ type: 'hello', strings: options.strings ?? {}, language: 'en', trusted: options.trusted ?? true });
     stage.post({

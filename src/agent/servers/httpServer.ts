@@ -23,6 +23,11 @@ export interface HttpServer {
   /** Takes no more requests, waits for what is served to end, and closes what is left. */
   end(settle: () => Promise<unknown>): Promise<void>;
 }
+/** A server that runs, to the one who started it. */
+export interface ServerHandle {
+  readonly url: string;
+  end(): Promise<void>;
+}
 /** A refusal of one request. */
 export class HttpError extends Error {
   readonly status: number;

@@ -108,7 +108,7 @@ function matcher(pattern: string): (relative: string) => boolean {
 const MAX_TEXT = 300;
 
 /** The tool with a search of its own. */
-export const grepToolOf = (searched: (search: Search, signal: AbortSignal) => Promise<Hits>) =>
+export const grepToolOf = (searched: (search: ContentSearch, signal: AbortSignal) => Promise<Hits>) =>
   defineTool({
     name: 'Grep',
     description:
@@ -126,7 +126,7 @@ export const grepToolOf = (searched: (search: Search, signal: AbortSignal) => Pr
     }),
     run: async (input, scene) => {
       const place = await permitRead(scene, input.path ?? '.');
-      const search: Search = {
+      const search: ContentSearch = {
         pattern: input.pattern,
         literal: input.literal ?? false,
         ignoreCase: input.ignore_case ?? false,
@@ -182,7 +182,7 @@ const AT_A_TIME = 256 * 1024;
 type Fits = (line: string) => boolean;
 
 /** The search where there is no ripgrep: the same answers, slower. */
-export async function searchBuiltIn(search: Search, signal: AbortSignal, open = openReal): Promise<Hits> {
+export async function searchBuiltIn(search: ContentSearch, signal: AbortSignal, open = openReal): Promise<Hits> {
   const fits = await expression(search);
   const info = await stat(search.target).catch(() => undefined);
   if (!info) throw new ToolFailure(`${search.target} does not exist.`);
@@ -208,7 +208,7 @@ function isNoFile(error: unknown): boolean {
   return ['ENOENT', 'ENXIO', 'EOPNOTSUPP', 'ENOTSUP'].includes(codeOf(error) ?? '');
 }
 
-async function* filesOf(search: Search, folder: boolean, signal: AbortSignal): AsyncGenerator<string> {
+async function* filesOf(search: ContentSearch, folder: boolean, signal: AbortSignal): AsyncGenerator<string> {
   if (!folder) {
     yield search.target;
     return;
@@ -252,7 +252,7 @@ function unusable(why: string): ToolFailure {
 }
 
 /** RE2 takes linear time whatever the pattern, and knows what ripgrep knows. Throws ToolFailure for what it does not. */
-async function expression({ pattern, literal, ignoreCase }: Search): Promise<Fits> {
+async function expression({ pattern, literal, ignoreCase }: ContentSearch): Promise<Fits> {
   if (literal && !ignoreCase) return (line) => line.includes(pattern);
   const { RE2JS } = await import('re2js');
   try {
@@ -277,7 +277,7 @@ const match = z.object({
 let missing = false;
 
 /** The search by ripgrep; undefined when there is none on the PATH. */
-function searchRipgrep(search: Search, signal: AbortSignal): Promise<Hits | undefined> {
+function searchRipgrep(search: ContentSearch, signal: AbortSignal): Promise<Hits | undefined> {
   const program = ripgrep();
   if (missing || program === undefined) return Promise.resolve(undefined);
   const args = ['--json', '--hidden', '--glob', '!.git', '--glob', '!node_modules', '--sort', 'path', '--no-config'];
@@ -342,7 +342,7 @@ function hitOf(line: string): Hit | undefined {
 }
 
 /** A search in file contents. */
-export interface Search {
+export interface ContentSearch {
   readonly pattern: string;
   readonly literal: boolean;
   readonly ignoreCase: boolean;
@@ -392,7 +392,7 @@ interface Found {
 /** Never of interest, whatever .gitignore says. */
 const ALWAYS = new Set(['.git', '.hg', '.svn', 'node_modules', '.DS_Store', '__pycache__', '.venv']);
 
-interface Rules {
+interface FolderRules {
   readonly base: string;
   readonly rules: IgnoreRules;
 }
@@ -405,7 +405,7 @@ export async function* walk(start: string, signal: AbortSignal): AsyncGenerator<
   yield* walkFolder(start, start, rulesAbove(start), signal);
 }
 
-async function* walkFolder(start: string, folder: string, above: readonly Rules[], signal: AbortSignal): AsyncGenerator<Found> {
+async function* walkFolder(start: string, folder: string, above: readonly FolderRules[], signal: AbortSignal): AsyncGenerator<Found> {
   signal.throwIfAborted();
   const entries = await list(folder);
   const rules = entries.some((entry) => entry.name === '.gitignore') ? [...above, ...rulesOf(folder)] : above;
@@ -425,7 +425,7 @@ function ignoredIn(folder: string): (name: string, directory: boolean) => boolea
   return (name, directory) => ALWAYS.has(name) || isIgnored(rules, path.join(folder, name), directory);
 }
 
-function isIgnored(rules: readonly Rules[], full: string, directory: boolean): boolean {
+function isIgnored(rules: readonly FolderRules[], full: string, directory: boolean): boolean {
   let ignored = false;
   for (const { base, rules: own } of rules) {
     const relative = path.relative(base, full).split(path.sep).join('/');
@@ -436,7 +436,7 @@ function isIgnored(rules: readonly Rules[], full: string, directory: boolean): b
 }
 
 /** The rules above a folder, without those that would ignore the folder itself: who starts there wants to see what is in it. */
-function rulesAbove(start: string): readonly Rules[] {
+function rulesAbove(start: string): readonly FolderRules[] {
   const rules = rulesOfParents(start);
   return isIgnored(rules, start, true) ? [] : rules;
 }
@@ -446,7 +446,7 @@ function isIgnoredFromAbove(folder: string): boolean {
   return isIgnored(rulesOfParents(folder), folder, true);
 }
 
-function rulesOfParents(start: string): readonly Rules[] {
+function rulesOfParents(start: string): readonly FolderRules[] {
   const chain: string[] = [];
   for (let at = path.dirname(start), last = start; ; last = at, at = path.dirname(at)) {
     if (isRepository(last) || at === last) break;
@@ -461,7 +461,7 @@ function isRepository(folder: string): boolean {
 }
 
 /** The .gitignore of a folder; git does not follow a link there either. */
-function rulesOf(folder: string): readonly Rules[] {
+function rulesOf(folder: string): readonly FolderRules[] {
   const text = readRealNow(path.join(folder, '.gitignore'), LARGEST_RULES);
   return text === undefined ? [] : [{ base: folder, rules: ignoreRules(text) }];
 }

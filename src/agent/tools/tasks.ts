@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { Background } from '../background.ts';
 import { localize } from '../locale.ts';
 import { commandLine, shellInput, shellTool } from './shell.ts';
-import type { Task } from './tool.ts';
+import type { AgentTask } from './tool.ts';
 import { defineTool, done, failed, type Outcome, type Shown, type Tool, ToolFailure, type ToolRunContext } from './tool.ts';
 
 /** Long enough for any work day; what runs longer is ended. */
@@ -38,13 +38,13 @@ export function backgroundShell(background: Background): Tool {
 }
 
 /** To the model and the user: it goes on, and how to ask for it. */
-export function begun(task: Task): Outcome {
+export function begun(task: AgentTask): Outcome {
   return done(`task_id: ${task.id}`, 'It goes on in the background. Its end is told by itself; TaskOutput shows what it has put out.', [
     shownTask(task),
   ]);
 }
 
-function shownTask(task: Task): Shown {
+function shownTask(task: AgentTask): Shown {
   return { type: 'task', task };
 }
 

@@ -27,7 +27,7 @@ export type Shown =
   | { readonly type: 'diff'; readonly path: string; readonly before: string | null; readonly after: string }
   | { readonly type: 'todo'; readonly items: readonly TodoItem[] }
   | { readonly type: 'command'; readonly command: string }
-  | { readonly type: 'task'; readonly task: Task }
+  | { readonly type: 'task'; readonly task: AgentTask }
   /** Anything a client's tool sent along that we only pass on. */
   | { readonly type: 'other'; readonly value: unknown };
 export interface TodoItem {
@@ -37,7 +37,7 @@ export interface TodoItem {
 
 type TaskStatus = 'running' | 'awaiting_approval' | 'completed' | 'failed' | 'killed';
 /** A background task of a conversation: a command or a sub-agent. */
-export interface Task {
+export interface AgentTask {
   readonly id: string;
   readonly kind: 'bash' | 'agent';
   /** One line, for the user. */
@@ -47,7 +47,7 @@ export interface Task {
 /** A task has ended. `message` is one line that says how. */
 export interface News {
   readonly id: string;
-  readonly task: Task;
+  readonly task: AgentTask;
   readonly message: string;
   /** Milliseconds since the epoch. */
   readonly at: number;

@@ -83,7 +83,7 @@ export class RuleStore {
 }
 
 /** The rules in the user interface: made from an approval, listed, tried and removed. */
-export class Rules implements Disposable {
+export class ApprovalRules implements Disposable {
   readonly #store: RuleStore;
   readonly #host: SessionHost;
   readonly #inputs: QuickInputs;

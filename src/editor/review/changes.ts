@@ -33,7 +33,7 @@ export interface Restored {
 const FILES_NAMED = 5;
 
 /** The changes under review, as a list, and the user's actions on them. Methods reject with a message for the user. */
-export class Changes implements Disposable {
+export class ChangesReview implements Disposable {
   readonly #host: SessionHost;
   readonly #sets: ChangeSets;
   readonly #inputs: QuickInputs;

@@ -233,7 +233,7 @@ async function readRegular(file: string, mostBytes: number): Promise<{ readonly 
   }
 }
 
-type Rules = readonly { readonly below: string; readonly rules: IgnoreRules }[];
+type NestedRules = readonly { readonly below: string; readonly rules: IgnoreRules }[];
 interface Walked {
   readonly root: string;
   readonly found: string[];
@@ -254,7 +254,7 @@ async function walkFolder(root: string, most: number, last: string | undefined):
 }
 
 /** False when there are more files than wanted. */
-async function walk(walked: Walked, below: string, outer: Rules): Promise<boolean> {
+async function walk(walked: Walked, below: string, outer: NestedRules): Promise<boolean> {
   const folder = path.join(walked.root, below);
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const own = entries.some((entry) => entry.name === '.gitignore' && entry.isFile()) ? await rulesIn(folder) : undefined;
@@ -309,7 +309,7 @@ async function rulesIn(folder: string): Promise<IgnoreRules | undefined> {
 }
 
 /** The rules nearest to a file have the last word. */
-function isIgnored(rules: Rules, name: string, directory: boolean): boolean {
+function isIgnored(rules: NestedRules, name: string, directory: boolean): boolean {
   for (const { below, rules: own } of rules.toReversed()) {
     const ignored = own(below === '' ? name : name.slice(below.length + 1), directory);
     if (ignored !== undefined) return ignored;

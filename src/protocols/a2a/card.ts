@@ -3,7 +3,7 @@ import { isLoopback } from '../../transport/link.ts';
 import { type Card, COMMAND_CONTEXT, card, isOurExtension } from './schema.ts';
 
 /** An agent, as its card describes it (docs/protocols/a2a.md §4, §5). */
-export interface Peer {
+export interface A2aPeer {
   readonly name: string;
   readonly version?: string;
   /** Where JSON-RPC is spoken. */
@@ -40,7 +40,7 @@ function otherVersion(version: string): string {
 }
 
 /** Judges a card. `base` is the address it was fetched from. */
-export function readCard(value: unknown, base: string, more: readonly string[] = []): Peer {
+export function readCard(value: unknown, base: string, more: readonly string[] = []): A2aPeer {
   const parsed = card.safeParse(value);
   if (!parsed.success) throw noAgent(base, 'invalid card');
   const facts = parsed.data;
@@ -75,7 +75,7 @@ export function readCard(value: unknown, base: string, more: readonly string[] =
   };
 }
 
-function interfaceOf(facts: Card, base: string): Pick<Peer, 'endpoint' | 'wire' | 'tenant'> {
+function interfaceOf(facts: Card, base: string): Pick<A2aPeer, 'endpoint' | 'wire' | 'tenant'> {
   const offers = (facts.supportedInterfaces ?? []).filter((one) => one.protocolBinding.toUpperCase() === 'JSONRPC');
   const newer = offers.find((one) => /^1\./.test(one.protocolVersion ?? '1.0'));
   const older = offers.find((one) => /^0\.[23]/.test(one.protocolVersion ?? ''));

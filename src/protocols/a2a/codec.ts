@@ -2,7 +2,7 @@ import { parseJson } from '../../base/json.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { Command, Content, Field } from '../../session/model.ts';
 import { isConfirmation, readGeminiCall, readRfcCall, type Snapshot } from './calls.ts';
-import type { Peer } from './card.ts';
+import type { A2aPeer } from './card.ts';
 import {
   artifactUpdate,
   commandAnswer,
@@ -338,7 +338,7 @@ function readData(data: unknown, kind: EventFacts['kind']): Said {
 // --- what we write, in the version and the dialect the agent speaks (docs/protocols/a2a.md §4, §6)
 
 /** How the agent is written to; a part of what its card says. */
-export type Spelling = Pick<Peer, 'wire' | 'dialect' | 'extension' | 'commandContext'>;
+export type Spelling = Pick<A2aPeer, 'wire' | 'dialect' | 'extension' | 'commandContext'>;
 /** The user's decision about one call; `camel`: the agent names its members so. */
 export interface CallDecision {
   readonly callId: string;

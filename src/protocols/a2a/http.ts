@@ -11,7 +11,7 @@ import type { Credentials } from './credentials.ts';
 import { isRecord, answer as rpcAnswer } from './schema.ts';
 
 /** The agent answered with an error of JSON-RPC. */
-export class RpcError extends Error {
+export class AgentError extends Error {
   readonly code: number;
 
   constructor(code: number, message: string) {
@@ -31,12 +31,12 @@ export class StatusError extends Error {
 
 /** The cause of a failure, in one word that the machine knows (`Problem.kind`). */
 export function kindOf(error: unknown): string {
-  if (error instanceof RpcError) return 'rpc';
+  if (error instanceof AgentError) return 'rpc';
   if (error instanceof StatusError) return 'status';
   return error instanceof HttpFailure ? error.kind : 'lost';
 }
 export function codeOf(error: unknown): { readonly code?: number } {
-  return error instanceof RpcError ? { code: error.code } : error instanceof StatusError ? { code: error.status } : {};
+  return error instanceof AgentError ? { code: error.code } : error instanceof StatusError ? { code: error.status } : {};
 }
 
 /** Methods by their names in 0.3; the names of 1.0 stand beside. */
@@ -99,7 +99,7 @@ export interface RpcTarget {
  * JSON-RPC over HTTP with two pools of sockets (docs/protocols/a2a.md §3): the turn connection, one socket that is never closed from this side because a server
  * may tie the running turn to it, and a second pool for what has to be said meanwhile.
  */
-export class Rpc {
+export class RpcClient {
   readonly #scene: AdapterContext;
   readonly #credentials: Credentials;
   #turn = turnPool();
@@ -145,7 +145,7 @@ export class Rpc {
     this.#life.dispose();
   }
 
-  /** One call with one answer, which is there at once: the agent has `timing.answer` to begin it. Rejects with RpcError, StatusError or HttpFailure. */
+  /** One call with one answer, which is there at once: the agent has `timing.answer` to begin it. Rejects with AgentError, StatusError or HttpFailure. */
   async call(method: string, params: Readonly<Record<string, unknown>>, { over, signal }: CallOptions = {}): Promise<unknown> {
     let result: unknown;
     const client = over === 'fresh' ? new HttpClient() : this.#side;
@@ -268,7 +268,7 @@ export class Rpc {
   }
 
   async #read(answer: HttpAnswer, take: (result: unknown) => void, silence?: number): Promise<void> {
-    let error: RpcError | undefined;
+    let error: AgentError | undefined;
     const one = (text: string) => {
       const value = parseOrUndefined(text);
       this.#scene.trace('in', value ?? text.slice(0, HEAD));
@@ -279,7 +279,7 @@ export class Rpc {
       }
       const parsed = rpcAnswer.safeParse(value);
       if (!parsed.success) return this.#scene.log.warn('A record that is no JSON-RPC answer was left out.');
-      if (parsed.data.error) error ??= new RpcError(parsed.data.error.code, parsed.data.error.message);
+      if (parsed.data.error) error ??= new AgentError(parsed.data.error.code, parsed.data.error.message);
       else if (error === undefined) take(parsed.data.result);
     };
     if (answer.type === 'text/event-stream') {
@@ -331,7 +331,7 @@ export class Rpc {
       }
       const text = await answer.text(undefined, this.timing.answer);
       const parsed = rpcAnswer.safeParse(parseOrUndefined(text));
-      if (parsed.success && parsed.data.error) throw new RpcError(parsed.data.error.code, parsed.data.error.message);
+      if (parsed.success && parsed.data.error) throw new AgentError(parsed.data.error.code, parsed.data.error.message);
       if (wait !== undefined && wait > WAIT_AT_MOST) throw new StatusError(answer.status, tooBusy(request.url, wait));
       throw new StatusError(answer.status, whyRefused(request.url, answer.status, head(text)));
     }

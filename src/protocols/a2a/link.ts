@@ -5,9 +5,9 @@ import type { AskId, Remedy } from '../../session/model.ts';
 import { isLoopback, type Link, LinkError, type LinkEvents } from '../../transport/link.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
 import { notEncrypted, PlainText } from '../plainText.ts';
-import { type Peer, UnfitAgent } from './card.ts';
+import { type A2aPeer, UnfitAgent } from './card.ts';
 import { Credentials } from './credentials.ts';
-import { codeOf, kindOf, Rpc } from './http.ts';
+import { codeOf, kindOf, RpcClient } from './http.ts';
 import { CallFiles, findCommands, noticesOf, postTo, type ReachedAgent, readPeer } from './reached.ts';
 import { isRecord } from './schema.ts';
 import { AgentProgram, harmlessTools } from './server.ts';
@@ -130,7 +130,7 @@ export class AgentLink implements Link {
     this.#mustBeOpen();
     const { origin } = new URL(address);
     const credentials = new Credentials(scene, origin, launch.kind === 'http' ? launch.headers : (this.#program?.headers ?? {}));
-    const rpc = this.#life.own(new Rpc(scene, credentials, timing));
+    const rpc = this.#life.own(new RpcClient(scene, credentials, timing));
     this.#stage = { is: 'opening', credentials };
     const described = await readPeer(rpc, address, this.#extensions);
     credentials.learn(described.schemes, described.security);
@@ -138,7 +138,7 @@ export class AgentLink implements Link {
     const commands = await findCommands(rpc, described, origin);
     // The shipped server under another name is known by what it serves.
     const isShipped = described.dialect === 'plain' && described.remarks.length === 0 && commands?.by === 'rest';
-    const peer: Peer = isShipped ? { ...described, dialect: 'gemini' } : described;
+    const peer: A2aPeer = isShipped ? { ...described, dialect: 'gemini' } : described;
     const webhook = peer.push && launch.options?.push !== 'off' && isLoopback(new URL(address)) ? await this.#openWebhook() : undefined;
     const folder = peer.dialect === 'gemini' ? await this.#program?.toolsFolder() : undefined;
     this.#mustBeOpen();
@@ -185,7 +185,7 @@ export class AgentLink implements Link {
   }
 
   /** Goes over to the other version of A2A, as the card says now or else by trying. */
-  async #changeVersion(agent: ReachedAgent): Promise<Pick<Peer, 'wire' | 'endpoint'>> {
+  async #changeVersion(agent: ReachedAgent): Promise<Pick<A2aPeer, 'wire' | 'endpoint'>> {
     const { peer, rpc, address } = agent;
     const now = await readPeer(rpc, address, this.#extensions).catch(() => peer);
     const other = peer.wire === '1.0' ? ('0.3' as const) : ('1.0' as const);

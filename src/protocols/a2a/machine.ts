@@ -25,6 +25,7 @@ import { beginTurn, hasNews, isInRecord, restore } from './delivered.ts';
 import { shippedHas } from './quirks.ts';
 import { isKnown } from './records.ts';
 import {
+  type A2aStream,
   type A2aTurn,
   type About,
   type Agent,
@@ -50,7 +51,6 @@ import {
   restoreTurn,
   type SentPrompt,
   type Stop,
-  type Stream,
   sentSince,
 } from './state.ts';
 import { AGENT, isTaskRead, TASK_READS, type TaskRead, TaskStreams, UNKNOWN_METHOD } from './streams.ts';
@@ -641,7 +641,7 @@ class A2aStep extends TaskStreams {
     this.finish(failed ? 'failed' : 'done', failed ? { error: { message: text } } : {});
   }
   /** `problem`: how the body broke; `error`: the same, unless it had said its last word. */
-  commandClosed(turn: A2aTurn, { records }: Stream, problem: Problem | null, error: Problem | null): void {
+  commandClosed(turn: A2aTurn, { records }: A2aStream, problem: Problem | null, error: Problem | null): void {
     const { by = 'rpc', answer = null } = turn.command ?? {};
     if (turn.phase === 'stopping') return;
     if (by === 'rest' && problem && records === 0) return this.fail(problem.message, ['retry']);

@@ -1,4 +1,4 @@
-import type { Peer } from './card.ts';
+import type { A2aPeer } from './card.ts';
 
 /*
  * What Gemini CLI's A2A server does otherwise than A2A and the extension say, seen by running it: version 0.25.2 (`early`), the only one that was
@@ -71,6 +71,6 @@ export function shippedHas({ agent, newer }: Known, id: QuirkId): boolean {
 }
 /** What a conversation knows of its agent. */
 interface Known {
-  readonly agent: { readonly peer: Pick<Peer, 'dialect'> } | null;
+  readonly agent: { readonly peer: Pick<A2aPeer, 'dialect'> } | null;
   readonly newer: boolean;
 }

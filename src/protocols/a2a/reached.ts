@@ -5,10 +5,10 @@ import { t } from '../../base/l10n.ts';
 import type { Notice } from '../../session/model.ts';
 import { isForeign, platform, realPathNow } from '../paths.ts';
 import { fileOf } from './calls.ts';
-import { noAgent, type Peer, readCard } from './card.ts';
+import { type A2aPeer, noAgent, readCard } from './card.ts';
 import { type CommandTree, commandTree, meaningOf, parseOrUndefined, toIncoming } from './codec.ts';
 import type { Credentials } from './credentials.ts';
-import { type Rpc, RpcError, StatusError } from './http.ts';
+import { AgentError, type RpcClient, StatusError } from './http.ts';
 import { isRecord } from './schema.ts';
 import type { AgentProgram, ExtensionFolder } from './server.ts';
 import { type FileOfCall, installGit } from './state.ts';
@@ -19,8 +19,8 @@ export interface ReachedAgent {
   /** Scheme, host and port. */
   readonly origin: string;
   readonly address: string;
-  readonly peer: Peer;
-  readonly rpc: Rpc;
+  readonly peer: A2aPeer;
+  readonly rpc: RpcClient;
   readonly credentials: Credentials;
   readonly files: CallFiles;
   readonly webhook?: Webhook;
@@ -72,12 +72,12 @@ const LONGEST_CARD = 4 * 1024 * 1024;
 const CARD_PLACES = ['/.well-known/agent-card.json', '/.well-known/agent.json'];
 
 /** Rejects with UnfitAgent, or with what the connection rejects with. */
-export async function readPeer(rpc: Rpc, address: string, extensions: readonly string[]): Promise<Peer> {
+export async function readPeer(rpc: RpcClient, address: string, extensions: readonly string[]): Promise<A2aPeer> {
   return readCard(await fetchCard(rpc, address), address, extensions);
 }
 
 /** Reads the card of the agent at that address. */
-async function fetchCard(rpc: Rpc, base: string): Promise<unknown> {
+async function fetchCard(rpc: RpcClient, base: string): Promise<unknown> {
   const direct = /\.json$/.test(base);
   let last: unknown;
   for (const url of direct ? [base] : CARD_PLACES.map((place) => `${base}${place}`)) {
@@ -97,12 +97,12 @@ async function fetchCard(rpc: Rpc, base: string): Promise<unknown> {
 }
 
 /** The agent's slash commands, however it offers them; undefined when it offers none. Rejects only when credentials are wanted. */
-export async function findCommands(rpc: Rpc, peer: Peer, origin: string): Promise<CommandTree | undefined> {
+export async function findCommands(rpc: RpcClient, peer: A2aPeer, origin: string): Promise<CommandTree | undefined> {
   try {
     if (peer.dialect === 'rfc') return commandTree(await rpc.call('commands/get', {}), 'rpc');
   } catch (error) {
     if (error instanceof StatusError && error.status === 401) throw error;
-    if (!(error instanceof RpcError)) return undefined;
+    if (!(error instanceof AgentError)) return undefined;
   }
   const within = rpc.timing.answer;
   const answer = await rpc.fetch('GET', `${origin}/listCommands`, { within }).catch(() => undefined);
@@ -117,7 +117,7 @@ export async function postTo({ rpc, origin }: ReachedAgent, place: string, body:
 
 /** Notices about the agent for the user, one entry each. */
 export function noticesOf(
-  peer: Peer,
+  peer: A2aPeer,
   { onLoopback = true, hasGit = true }: Partial<Pick<AgentProgram, 'onLoopback' | 'hasGit'>> = {},
 ): readonly Notice[] {
   const notices: Notice[] = [];

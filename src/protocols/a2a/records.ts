@@ -16,13 +16,14 @@ import {
   stillAsAsked,
   tidy,
 } from './calls.ts';
-import type { Peer } from './card.ts';
+import type { A2aPeer } from './card.ts';
 import { contentOf, type EventFacts, eventOf, type Incoming, isAtRest, isFailed, isOver, meaningOf, type Said, textOf } from './codec.ts';
 import { isFresh, OUTPUT, restOfWork, textShown, unseen, workShown } from './delivered.ts';
 import type { Part as WirePart } from './schema.ts';
 import {
   type A2aCall,
   type A2aState,
+  type A2aStream,
   type A2aTurn,
   type About,
   type Agent,
@@ -36,7 +37,6 @@ import {
   mayBeFollowed,
   newCall,
   optionsOf,
-  type Stream,
   statusOf,
 } from './state.ts';
 import { addLine, keyOf, wasSaid } from './task.ts';
@@ -68,7 +68,7 @@ export abstract class TaskRecords extends Step<A2aState> {
   // --- Records: what a stream says, and what a task that is read holds. Several streams of one task say the same; words count once.
 
   /** False when the record is of another task: its words and states mean nothing here. */
-  readRecord(turn: A2aTurn, record: Incoming, stream: Stream, isFirst: boolean): boolean {
+  readRecord(turn: A2aTurn, record: Incoming, stream: A2aStream, isFirst: boolean): boolean {
     const { task } = this.state;
     const ours = task.id;
     const isNewest = stream === turn.streams.at(-1);
@@ -335,7 +335,7 @@ export abstract class TaskRecords extends Step<A2aState> {
  * The record is of another task: its words and states mean nothing here. An early failure names a task that the agent does not keep; the last record
  * of a cancelled task comes after we left it.
  */
-function isForeign(turn: A2aTurn, stream: Stream, record: Incoming, ours: string | null, isFirst: boolean): boolean {
+function isForeign(turn: A2aTurn, stream: A2aStream, record: Incoming, ours: string | null, isFirst: boolean): boolean {
   const { taskId = null } = record;
   if (isFirst) {
     const wasHeard = ours !== null && turn.streams.some(({ began }) => began === ours);
@@ -359,7 +359,7 @@ function isLost({ state }: Incoming): boolean {
  * If all streams end behind such a failure of an unknown task, it means ours: servers name a fresh one when their agent breaks off within a task they
  * have not been given yet (@a2a-js/sdk 0.3).
  */
-function mayBeOurEnd(turn: A2aTurn, record: Incoming, contextId: string | null, wire: Peer['wire']): boolean {
+function mayBeOurEnd(turn: A2aTurn, record: Incoming, contextId: string | null, wire: A2aPeer['wire']): boolean {
   const failed = record.kind === 'status' && record.state === 'failed' && (record.final || wire === '1.0');
   const isOurs = record.contextId !== undefined && record.contextId === contextId;
   return failed && isOurs && !find(turn.foreign, record.taskId ?? '');
@@ -376,7 +376,7 @@ const PRECISE = /\.\d{3,}/;
 type Key = readonly [messageId: string, timestamp: string, words: string];
 
 /** Several streams may carry the same record: only the first is new. undefined when a record cannot be recognised. */
-function isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream, dialect: Peer['dialect']): boolean | undefined {
+function isNewRecord(turn: A2aTurn, record: Incoming, stream: A2aStream, dialect: A2aPeer['dialect']): boolean | undefined {
   const { messageId, timestamp, parts } = record;
   if (messageId === undefined || timestamp === undefined) return undefined;
   const key: Key = [messageId, timestamp, textOf(parts)];
@@ -389,20 +389,20 @@ function isNewRecord(turn: A2aTurn, record: Incoming, stream: Stream, dialect: P
   return !beside.some((other) => timesTold(other, key) > before);
 }
 /** How often the record is among the newest of the stream. */
-function timesTold({ told }: Stream, [messageId, timestamp, words]: Key): number {
+function timesTold({ told }: A2aStream, [messageId, timestamp, words]: Key): number {
   let times = 0;
   for (let at = told.length - 3; at >= 0; at -= 3) {
     if (told[at] === messageId && told[at + 1] === timestamp && told[at + 2] === words) times += 1;
   }
   return times;
 }
-function noteTold({ told }: Stream, [messageId, timestamp, words]: Key, isAlone: boolean): void {
+function noteTold({ told }: A2aStream, [messageId, timestamp, words]: Key, isAlone: boolean): void {
   const most = 3 * (isAlone ? REMEMBERED.alone : REMEMBERED.beside);
   told.push(messageId, timestamp, words);
   if (told.length > 2 * most) told.splice(0, told.length - most);
 }
 /** The other streams that may carry the same records. */
-function streamsBeside({ streams }: A2aTurn, stream: Stream): readonly Stream[] {
+function streamsBeside({ streams }: A2aTurn, stream: A2aStream): readonly A2aStream[] {
   if (streams.length === 1) return [];
   return streams.filter((one, at) => one !== stream && (one.stage !== 'ended' || at >= streams.length - ENDED_BESIDE));
 }

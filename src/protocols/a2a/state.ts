@@ -2,7 +2,7 @@ import { t } from '../../base/l10n.ts';
 import type { Ending, Failure } from '../../base/outcomes.ts';
 import {
   type Call,
-  type Conversation,
+  type ConversationState,
   find,
   type Lane,
   laneOf,
@@ -14,12 +14,12 @@ import {
 } from '../../conversation/state.ts';
 import type { CallId, Notice, Part, SessionOption, ToolCall, Turn } from '../../session/model.ts';
 import { isAnotherCall, likeProposal, type Snapshot } from './calls.ts';
-import type { Peer } from './card.ts';
+import type { A2aPeer } from './card.ts';
 import type { CommandAnswer, CommandTree, Incoming, TaskState } from './codec.ts';
 import { beginTurn, checkpointOf, type Delivered, newDelivered, restore } from './delivered.ts';
 import { hasQuirk } from './quirks.ts';
 import { type Checkpoint, checkpoint } from './schema.ts';
-import { newTasks, type Tasks } from './task.ts';
+import { type ConversationTasks, newTasks } from './task.ts';
 
 /* All that a conversation with an A2A agent remembers. It is JSON; members that may be missing hold null. */
 
@@ -60,7 +60,7 @@ export const TIMING: Timing = {
   giveUp: 60_000,
 };
 
-export interface A2aState extends Conversation, Tasks {
+export interface A2aState extends ConversationState, ConversationTasks {
   readonly setup: Setup;
   /** The agent at the address; null until the link is ready. */
   agent: Agent | null;
@@ -95,7 +95,7 @@ export interface Setup {
 }
 /** The answer to `connect`. */
 export interface Agent {
-  readonly peer: Peer;
+  readonly peer: A2aPeer;
   readonly commands: CommandTree | null;
   /** Notices to show with the link. */
   readonly notices: readonly Notice[];
@@ -114,7 +114,7 @@ export interface Allowance {
 export interface A2aTurn extends TurnState<Lane, A2aCall> {
   /** By the agent's id of a call: ours. */
   readonly callIds: Table<CallId>;
-  readonly streams: Stream[];
+  readonly streams: A2aStream[];
   prompt: SentPrompt | null;
   command: CommandRun | null;
   /** The text shown in this turn, in pieces: joined one by one, every piece would be kept twice. */
@@ -200,7 +200,7 @@ export interface FileOfCall {
   readonly isNew: boolean;
   readonly real: string;
 }
-export interface Stream {
+export interface A2aStream {
   readonly link: string;
   readonly of: 'prompt' | 'text' | 'decision' | 'command' | 'subscription';
   /** The agent's id of the call that is decided. */
@@ -357,7 +357,7 @@ export function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): 
   const decided = { decision: 'none' as const, asked: null, edited: null, again: 0, hasChanged: false, changedAt: 0, looked: false };
   return { id, key: last.id, dialect, ended: false, last, live: null, ...decided };
 }
-export function newStream(link: string, of: Stream['of'], callId: string | null): Stream {
+export function newStream(link: string, of: A2aStream['of'], callId: string | null): A2aStream {
   return {
     ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isRecalled: false, isOnTurn: false },
     ...{ records: 0, began: null, told: [] },
@@ -374,7 +374,7 @@ export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
   const id = find(turn.callIds, key);
   return id === undefined ? undefined : find(turn.calls, id);
 }
-export function streamOf(turn: A2aTurn, link: string): Stream | undefined {
+export function streamOf(turn: A2aTurn, link: string): A2aStream | undefined {
   return turn.streams.findLast((one) => one.link === link);
 }
 /** The call waits for the user. */
@@ -414,18 +414,18 @@ export function undelivered(turn: A2aTurn): readonly A2aCall[] {
   });
 }
 /** Something is expected of it. */
-export function isOpen(stream: Stream | undefined): boolean {
+export function isOpen(stream: A2aStream | undefined): boolean {
   return stream !== undefined && stream.stage !== 'stale' && stream.stage !== 'ended';
 }
 /** The decision left, and nothing says whether it was read. */
-export function isDoubtful(stream: Stream | undefined): boolean {
+export function isDoubtful(stream: A2aStream | undefined): boolean {
   return stream?.way === 'sent' || stream?.way === 'answered';
 }
 /** The newest decision about a call, by the agent's id; older ones are never sent. */
-export function decisionAbout(turn: A2aTurn, callId: string): Stream | undefined {
+export function decisionAbout(turn: A2aTurn, callId: string): A2aStream | undefined {
   return turn.streams.findLast((one) => one.callId === callId);
 }
-function newestDecisions(turn: A2aTurn): readonly Stream[] {
+function newestDecisions(turn: A2aTurn): readonly A2aStream[] {
   return turn.streams.filter((one) => one.callId !== null && decisionAbout(turn, one.callId) === one);
 }
 /** Time of the oldest decision without a record since. */

@@ -4,13 +4,14 @@ import { clear, find, type OpenAsk, put } from '../../conversation/state.ts';
 import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
 import type { Remedy } from '../../session/model.ts';
 import type { Choice } from './calls.ts';
-import type { Peer } from './card.ts';
+import type { A2aPeer } from './card.ts';
 import { type CallDecision, type Incoming, isAtRest, isOver, messageParams, toIncoming } from './codec.ts';
 import { promptSent, recordAsks } from './delivered.ts';
 import { shippedHas } from './quirks.ts';
 import { TaskRecords } from './records.ts';
 import {
   type A2aCall,
+  type A2aStream,
   type A2aTurn,
   type About,
   advised,
@@ -40,7 +41,6 @@ import {
   problemIn,
   type Recovery,
   type Stop,
-  type Stream,
   sentSince,
   spreadOf,
   streamOf,
@@ -86,7 +86,7 @@ export abstract class TaskStreams extends TaskRecords {
   /** A command was answered in one body. */
   abstract commandAnswered(turn: A2aTurn, body: unknown): void;
   /** The stream of a command has ended. */
-  abstract commandClosed(turn: A2aTurn, stream: Stream, problem: Problem | null, error: Problem | null): void;
+  abstract commandClosed(turn: A2aTurn, stream: A2aStream, problem: Problem | null, error: Problem | null): void;
   /** Every stream of a turn that is being stopped has ended. */
   abstract stopWaited(turn: A2aTurn, stop: Stop): void;
 
@@ -131,7 +131,7 @@ export abstract class TaskStreams extends TaskRecords {
     const method = peer.streaming ? 'message/stream' : 'message/send';
     this.openStream(turn, of, typeof says === 'string' ? null : says.callId, { method, params, ...(withPush ? { push: true } : {}) });
   }
-  openStream(turn: A2aTurn, of: Stream['of'], callId: string | null, params: unknown): string {
+  openStream(turn: A2aTurn, of: A2aStream['of'], callId: string | null, params: unknown): string {
     this.state.streams += 1;
     const link = `stream ${this.state.streams}`;
     turn.taskState = null;
@@ -176,13 +176,13 @@ export abstract class TaskStreams extends TaskRecords {
         return this.commandAnswered(turn, params);
     }
   }
-  streamRecord(turn: A2aTurn, stream: Stream, result: unknown): void {
+  streamRecord(turn: A2aTurn, stream: A2aStream, result: unknown): void {
     const { recovery, command } = turn;
     if (recovery?.link === stream.link) return this.subscriptionRecord(turn, stream, recovery, result);
     if (stream.of === 'command' && command && this.commandRecord(command, result)) return;
     this.receive(turn, stream, result);
   }
-  receive(turn: A2aTurn, stream: Stream, result: unknown): void {
+  receive(turn: A2aTurn, stream: A2aStream, result: unknown): void {
     stream.way = 'told';
     // Ignores records after the last one.
     if (stream.stage === 'ended') return;
@@ -202,7 +202,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.timer(`rest ${stream.link}`, this.state.setup.timing.lastWords);
   }
   /** Notes that something came. An older stream tells nothing of a decision sent since. */
-  alive(turn: A2aTurn, from: Stream): void {
+  alive(turn: A2aTurn, from: A2aStream): void {
     turn.heardAt = this.now;
     turn.newsAt = null;
     for (const stream of turn.streams) {
@@ -210,24 +210,24 @@ export abstract class TaskStreams extends TaskRecords {
       if (stream === from) break;
     }
   }
-  restElapsed(turn: A2aTurn, stream: Stream): void {
+  restElapsed(turn: A2aTurn, stream: A2aStream): void {
     if (!this.mayAsk(turn) || stream.stage !== 'resting') return this.endStream(turn, stream);
     stream.stage = 'lingering';
     this.timer(`rest ${stream.link}`, LINGER_FACTOR * this.state.setup.timing.lastWords);
     this.look(turn, false);
   }
   /** Ends a stream after its last record. */
-  endStream(turn: A2aTurn, stream: Stream): void {
+  endStream(turn: A2aTurn, stream: A2aStream): void {
     if (stream.stage === 'ended') return;
     this.markEnded(stream);
     this.settleTurn(turn);
   }
-  markEnded(stream: Stream): void {
+  markEnded(stream: A2aStream): void {
     stream.stage = 'ended';
     this.timer(`rest ${stream.link}`, null);
   }
   /** Ends a stream without waiting for its last record. */
-  cutStream(stream: Stream): void {
+  cutStream(stream: A2aStream): void {
     this.markEnded(stream);
     this.close(stream.link);
   }
@@ -243,7 +243,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.streamEnded(turn, stream, problem);
   }
   /** The body has ended. After the last record it does not matter how. */
-  streamEnded(turn: A2aTurn, stream: Stream, problem: Problem | null): Problem | null {
+  streamEnded(turn: A2aTurn, stream: A2aStream, problem: Problem | null): Problem | null {
     const isDone = stream.stage !== 'open' && stream.stage !== 'stale';
     this.markEnded(stream);
     const empty = { kind: 'nothing', code: 0, message: t('The agent returned nothing.') };
@@ -280,7 +280,7 @@ export abstract class TaskStreams extends TaskRecords {
   versionChanged(turn: A2aTurn, result: unknown): void {
     if (!turn.prompt || turn.phase === 'stopping') return;
     const { state, agent } = this;
-    const { wire, endpoint } = result as Pick<Peer, 'wire' | 'endpoint'>;
+    const { wire, endpoint } = result as Pick<A2aPeer, 'wire' | 'endpoint'>;
     this.log('info', `The agent does not know the methods of A2A ${agent.peer.wire}; those of ${wire} are tried.`);
     state.agent = { ...agent, peer: { ...agent.peer, wire, endpoint } };
     state.task.settled = turn.prompt.settled;
@@ -419,7 +419,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.recall(turn, call);
     this.sendMessage(turn, 'decision', { callId: call.key, dialect: call.dialect, sends: choice.sends, edited, camel: state.camel });
   }
-  changeHeld(turn: A2aTurn, stream: Stream, held: string | null): void {
+  changeHeld(turn: A2aTurn, stream: A2aStream, held: string | null): void {
     if (stream.held === held) return;
     stream.held = held;
     if (turn.phase === 'stopping') return;
@@ -427,7 +427,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (why === undefined) this.clearActivity(turn);
     else this.showActivity(turn, t('Your answer has not been sent yet. {0}', why));
   }
-  decisionClosed(turn: A2aTurn, stream: Stream, error: Problem | null): void {
+  decisionClosed(turn: A2aTurn, stream: A2aStream, error: Problem | null): void {
     const { callId } = stream;
     if (stream.way === 'told') return this.closed(turn, error);
     if (error && UNREAD.has(error.kind)) stream.way = 'refused';
@@ -567,7 +567,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.readTask('missed');
   }
   /** Records wait until what was missed is read. */
-  subscriptionRecord(turn: A2aTurn, stream: Stream, recovery: Recovery, result: unknown): void {
+  subscriptionRecord(turn: A2aTurn, stream: A2aStream, recovery: Recovery, result: unknown): void {
     if (recovery.read === 'no') this.readMissed(recovery);
     if (!recovery.held) return this.receive(turn, stream, result);
     const record = recovery.task || recovery.held.length > 0 ? undefined : toIncoming(result);
@@ -595,7 +595,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (isAtRest(turn.taskState)) return this.recovered(turn, recovery);
     if (recovery.step === 'ended') this.afterTry(turn, recovery);
   }
-  subscriptionClosed(turn: A2aTurn, stream: Stream, recovery: Recovery, problem: Problem | null): void {
+  subscriptionClosed(turn: A2aTurn, stream: A2aStream, recovery: Recovery, problem: Problem | null): void {
     if (recovery.stoodAt !== null) recovery.until += this.now - recovery.stoodAt;
     const isRead = problem !== null || recovery.read === 'done';
     if (isRead) this.streamEnded(turn, stream, problem);

@@ -12,7 +12,7 @@ export interface TaskRef {
   /** The next prompt tells a new task about the conversation. */
   tellPast: boolean;
 }
-export interface Tasks {
+export interface ConversationTasks {
   /** The conversation's current task. */
   task: TaskRef;
   /** The conversation's own task, while a command runs in another. */
@@ -24,14 +24,17 @@ export interface Tasks {
 /** Length of the summary that a new task gets, in characters. */
 const SUMMARY_LENGTH = 8000;
 
-export function newTasks(past: readonly Turn[]): Tasks {
+export function newTasks(past: readonly Turn[]): ConversationTasks {
   const summary: string[] = [];
   for (const turn of past) summarise(summary, turn);
   return { task: { id: null, contextId: null, settled: false, tellPast: false }, aside: null, summary };
 }
 
 /** Goes on in the task of an earlier window. Gives the names that its key holds. */
-export function takeKey({ task }: Tasks, resumeKey: string): { readonly taskId: string | null; readonly contextId: string | null } {
+export function takeKey(
+  { task }: ConversationTasks,
+  resumeKey: string,
+): { readonly taskId: string | null; readonly contextId: string | null } {
   const key = parseOrUndefined(resumeKey);
   const { contextId, taskId } = isRecord(key) ? key : {};
   if (typeof contextId === 'string') task.contextId = contextId;
@@ -44,15 +47,15 @@ export function keyOf({ id, contextId }: TaskRef): string {
 }
 
 /** The next prompt begins another task. `keepsContext`: the server goes on with what was said, so that it is not told again. */
-export function dropTask({ task, summary }: Tasks, keepsContext: boolean): void {
+export function dropTask({ task, summary }: ConversationTasks, keepsContext: boolean): void {
   Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !(keepsContext && task.contextId !== null) });
 }
 /** Keeps the conversation's task while a command runs in one of its own. */
-export function setAside(tasks: Tasks): void {
+export function setAside(tasks: ConversationTasks): void {
   tasks.aside = { ...tasks.task };
 }
 /** Returns to the conversation's task. A context that the command named first becomes the conversation's. */
-export function comeBack(tasks: Tasks): void {
+export function comeBack(tasks: ConversationTasks): void {
   const { aside, task } = tasks;
   if (aside) tasks.task = { ...aside, contextId: aside.contextId ?? task.contextId };
   tasks.aside = null;
@@ -61,14 +64,14 @@ export function comeBack(tasks: Tasks): void {
 // --- what was said so far
 
 /** Gives the summary that a new task needs, once. */
-export function tellPast({ task, summary }: Tasks): string {
+export function tellPast({ task, summary }: ConversationTasks): string {
   if (!task.tellPast) return '';
   task.tellPast = false;
   let whole = summary.join('\n');
   if (whole.length > SUMMARY_LENGTH) whole = `…${whole.slice(-SUMMARY_LENGTH)}`;
   return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;
 }
-export function wasSaid({ summary }: Tasks, text: string): boolean {
+export function wasSaid({ summary }: ConversationTasks, text: string): boolean {
   return summary.some((line) => line.includes(text.trim()));
 }
 export function addLine(summary: string[], who: 'User' | 'Agent' | 'Changed', text: string): void {

@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { agentError, t, unreadable } from '../../base/l10n.ts';
-import type { Failure, Refusal } from '../../base/outcomes.ts';
+import type { ErrorAnswer, Failure } from '../../base/outcomes.ts';
 import { pathOfUri, uriOfPath } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
@@ -388,7 +388,9 @@ const EDITOR_REQUESTS = {
 };
 export type TerminalRequest = z.output<typeof terminalRequest>;
 type EditorRequest = z.output<(typeof EDITOR_REQUESTS)[keyof typeof EDITOR_REQUESTS]>;
-type ReadRequest = { readonly request: EditorRequest; readonly refusal?: never } | { readonly refusal: Refusal; readonly request?: never };
+type ReadRequest =
+  | { readonly request: EditorRequest; readonly refusal?: never }
+  | { readonly refusal: ErrorAnswer; readonly request?: never };
 
 /** A request about files and terminals, or why it is refused. */
 export function readEditorRequest({ servesEditor }: Codec, method: string, params: unknown): ReadRequest {

@@ -20,7 +20,7 @@ export function locate(items: readonly DiffItem[], current: Current, done: boole
     return [...sentences.map(asItCame), ...(others.length > 0 ? locate(others, current, done) : [])];
   }
   const text = typeof current === 'string' ? lines(current) : current;
-  const search: Search = { left: MOST_SEARCHED };
+  const search: SearchBudget = { left: MOST_SEARCHED };
   const hunks = items.map((item): Hunk => ({ before: lines(item.oldText ?? ''), after: lines(item.newText), at: item.lines }));
   if (items.length === 1 && items[0] && hunks[0]) {
     const whole = wholeFile(items[0], hunks[0], text, done);
@@ -102,7 +102,7 @@ const MOST_SEARCHED = 4 * 1024 * 1024;
 /** Putting a text together again costs this part of searching through it. */
 const JOIN_COST = 1 / 8;
 
-interface Search {
+interface SearchBudget {
   left: number;
 }
 interface Found {
@@ -113,7 +113,7 @@ interface Found {
 }
 
 /** Replaces every hunk where its text occurs. Undefined when one does not occur, or occurs several times and not at its line. */
-function replaceAll(text: string, hunks: readonly Hunk[], search: Search): string | undefined {
+function replaceAll(text: string, hunks: readonly Hunk[], search: SearchBudget): string | undefined {
   let now = text;
   // Up to where lines are counted: patches go from top to bottom.
   let [line, at] = [1, 0];
@@ -140,7 +140,7 @@ function replaceAll(text: string, hunks: readonly Hunk[], search: Search): strin
 }
 
 /** The place of the part, if it occurs once. A last line may lack its newline at the end of the file. */
-function once(text: string, part: string, search: Search): Found | undefined {
+function once(text: string, part: string, search: SearchBudget): Found | undefined {
   search.left -= text.length;
   const at = text.indexOf(part);
   if (at >= 0) return text.indexOf(part, at + 1) < 0 ? { at, length: part.length, short: false } : undefined;

@@ -23,7 +23,7 @@ export function portsOf(
 ) {
   const files = new FilePort(context.ports.files);
   const terminals = new TerminalPort(context.ports.terminals, emit);
-  const tools = new ToolServer(context);
+  const tools = new EditorToolServer(context);
   return {
     file: (args: FileArgs) => files.run(args),
     terminal: (args: TerminalArgs | LoginArgs) => (args.do === 'login' ? login(args, launch, context) : terminals.run(args)),
@@ -252,7 +252,7 @@ async function linkPort({ do: what, url }: LinkArgs, { ports }: AdapterContext):
 // --- tools
 
 /** Our editor tools as a tool server of this session. An agent works without them, too. */
-class ToolServer {
+class EditorToolServer {
   readonly #context: AdapterContext;
   #offered: OfferedTools | undefined;
   #isOver = false;

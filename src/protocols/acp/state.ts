@@ -1,6 +1,6 @@
 import { t } from '../../base/l10n.ts';
 import {
-  type Conversation,
+  type ConversationState,
   find,
   keys,
   type Lane,
@@ -81,7 +81,7 @@ export interface Resume {
   readonly history: boolean;
 }
 
-export interface AcpState extends Conversation {
+export interface AcpState extends ConversationState {
   readonly setup: AcpSetup;
   turn: AcpTurn | null;
   agent: Agent | null;

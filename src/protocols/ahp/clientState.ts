@@ -1,4 +1,4 @@
-import type { Call, Conversation, Table, TurnState } from '../../conversation/state.ts';
+import type { Call, ConversationState, Table, TurnState } from '../../conversation/state.ts';
 import { newConversation } from '../../conversation/state.ts';
 import type { StopLimits } from '../../conversation/step.ts';
 import type { ToolCall } from '../../session/model.ts';
@@ -8,7 +8,7 @@ import type { AgentInfo, ChatAction, ChatState, InputRequest } from './state.ts'
 
 /* What a client of an agent host holds of one session: the chat as the host has it, and what is under way between the two. */
 
-export interface AhpState extends Conversation {
+export interface AhpState extends ConversationState {
   readonly setup: Setup;
   turn: AhpTurn | null;
   /** The number of the last action that was heard. */

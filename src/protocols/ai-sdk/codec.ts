@@ -16,9 +16,9 @@ import {
   isRecord,
   type OtherPart,
   type Settings,
-  type ToolApproval,
   type ToolPart,
   type UiPart,
+  type UiToolApproval,
 } from './schema.ts';
 
 /* Words of the wire to ours and back. Pure functions; servers use them from the other end. */
@@ -376,7 +376,7 @@ export function verdictOf(answer: Answer): Verdict {
   const reason = answer.kind === 'option' && !approved ? answer.feedback : undefined;
   return { approved, always: chosen === ALWAYS, ...(reason ? { reason } : {}) };
 }
-export function answeredApproval(approval: ToolApproval, { approved, reason }: Verdict): ToolApproval {
+export function answeredApproval(approval: UiToolApproval, { approved, reason }: Verdict): UiToolApproval {
   return { ...approval, approved, ...(reason === undefined ? {} : { reason }) };
 }
 

@@ -4,11 +4,11 @@ import {
   isRecord,
   type ReasoningPart,
   type TextPart,
-  type ToolApproval,
   type ToolPart,
   type ToolState,
   type UiMessage,
   type UiPart,
+  type UiToolApproval,
 } from './schema.ts';
 
 /* Assistant messages: how chunks change one, and how far a replay of one has come. Pure functions over JSON. */
@@ -318,7 +318,7 @@ function describe(part: ToolPart, chunk: InputChunk): void {
   if (chunk.providerMetadata != null) part.callProviderMetadata = chunk.providerMetadata;
 }
 
-function approvalOf(chunk: ChunkOf<'tool-approval-request'>): ToolApproval {
+function approvalOf(chunk: ChunkOf<'tool-approval-request'>): UiToolApproval {
   return {
     id: chunk.approvalId,
     ...(chunk.approvalDescriptor == null ? {} : { descriptor: chunk.approvalDescriptor }),

@@ -180,10 +180,10 @@ export interface ToolPart {
   toolMetadata?: unknown;
   callProviderMetadata?: unknown;
   resultProviderMetadata?: unknown;
-  approval?: ToolApproval;
+  approval?: UiToolApproval;
 }
 /** Everything but the answer goes back as it came: servers that sign approvals refuse changed ones. */
-export interface ToolApproval {
+export interface UiToolApproval {
   id: string;
   approved?: boolean;
   reason?: string;

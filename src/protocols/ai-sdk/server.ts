@@ -333,7 +333,7 @@ export interface Failed {
   readonly message: string;
 }
 
-class Refusal extends Error {
+class RefusedResponse extends Error {
   readonly refused: Refused;
   constructor(refused: Refused) {
     super(refused.message);
@@ -369,7 +369,7 @@ export async function readResponse(
       ...(body === undefined ? {} : { body }),
     });
   } catch (error) {
-    if (error instanceof Refusal) events.message('refused', error.refused);
+    if (error instanceof RefusedResponse) events.message('refused', error.refused);
     else if (error instanceof HttpFailure) events.message('failed', { kind: error.kind, message: error.message } satisfies Failed);
     else events.message('failed', { kind: 'internal', message: messageOf(error) });
     return events.closed({ reason: messageOf(error) });
@@ -428,7 +428,7 @@ export async function readEvents(
   return broken;
 }
 
-/** Asks for an event stream. Rejects with Refusal for any other answer, with HttpFailure when there was none. */
+/** Asks for an event stream. Rejects with RefusedResponse for any other answer, with HttpFailure when there was none. */
 async function openStream(exchange: Exchange, request: Pick<HttpRequest, 'method' | 'url' | 'body' | 'signal'>): Promise<HttpAnswer> {
   const answer = await exchange.client.request({
     ...request,
@@ -438,9 +438,9 @@ async function openStream(exchange: Exchange, request: Pick<HttpRequest, 'method
       ...exchange.headers,
     },
   });
-  if (!answer.ok) throw new Refusal(await refusalOf(answer, request.url, exchange.now()));
+  if (!answer.ok) throw new RefusedResponse(await refusalOf(answer, request.url, exchange.now()));
   const { status, type } = answer;
-  const refuse = (message: string, next: readonly Remedy[]) => new Refusal({ status, message, next, said: message });
+  const refuse = (message: string, next: readonly Remedy[]) => new RefusedResponse({ status, message, next, said: message });
   if (answer.headers['x-vercel-ai-data-stream'] !== undefined) {
     answer.dispose();
     throw refuse(otherProtocol(), ['openSettings']);

@@ -1,4 +1,4 @@
-import { type Conversation, newConversation, put, type Table, type TurnState } from '../../conversation/state.ts';
+import { type ConversationState, newConversation, put, type Table, type TurnState } from '../../conversation/state.ts';
 import type { Content, Diff, Fault, Output, Remedy, Turn } from '../../session/model.ts';
 import type { OfferedTool } from './codec.ts';
 import { fromTurns, savedIn } from './history.ts';
@@ -7,7 +7,7 @@ import type { DataApproval, Learned, Post, Settings, UiMessage } from './schema.
 
 /* The state of a conversation with a chat server: JSON, and everything there is to know about it. */
 
-export interface AiSdkState extends Conversation {
+export interface AiSdkState extends ConversationState {
   turn: ChatTurn | null;
   readonly setup: Setup;
   readonly chatId: string;

@@ -4,7 +4,7 @@ import type { Channel } from '../../transport/channel.ts';
 import { type ProcessSpec, processChannel } from '../../transport/process.ts';
 import { versionOf, whereIs } from '../../transport/programs.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
-import type { Adapter, AdapterContext, Found, Launch, Past, Protocol, Search } from '../adapter.ts';
+import type { Adapter, AdapterContext, AgentSearch, InstalledAgent, Launch, Past, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { runTool } from '../runTool.ts';
 import { readInfo, textPath, type Version } from './codec.ts';
@@ -154,10 +154,10 @@ const CANDIDATES = ['kimi', 'kimi-cli', 'kimi-legacy', 'kimi-agent'];
  * Asks each candidate on the PATH, and those among the user's own commands, what it is. A program that speaks another protocol is given with
  * that one. Rejects never.
  */
-export async function discover({ cwd, path, commands }: Search, signal: AbortSignal): Promise<readonly Found[]> {
+export async function discover({ cwd, path, commands }: AgentSearch, signal: AbortSignal): Promise<readonly InstalledAgent[]> {
   const mine = commands.filter((command) => CANDIDATES.includes(programOf(command)));
   const asked = await Promise.all(
-    [...new Set([...CANDIDATES, ...mine])].map(async (command): Promise<Found | undefined> => {
+    [...new Set([...CANDIDATES, ...mine])].map(async (command): Promise<InstalledAgent | undefined> => {
       if ((await whereIs(command, path)) === undefined) return undefined;
       const probed = await probe(command, { cwd, signal, env: { PATH: path } });
       switch (probed.kind) {

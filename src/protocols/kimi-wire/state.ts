@@ -1,7 +1,7 @@
 import type { Ending } from '../../base/outcomes.ts';
 import {
   type Call,
-  type Conversation,
+  type ConversationState,
   type Lane,
   newConversation,
   newLane,
@@ -16,7 +16,7 @@ import type { InitializeResult, RequestPayload } from './schema.ts';
 
 /* The state of a conversation over Wire: JSON, and one place for everything that is remembered. What changes it stands in connection.ts and machine.ts. */
 
-export interface WireState extends Conversation {
+export interface WireState extends ConversationState {
   readonly setup: Setup;
   readonly child: Child;
   handshake: Handshake | null;

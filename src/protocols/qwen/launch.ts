@@ -1,7 +1,7 @@
 import { t } from '../../base/l10n.ts';
 import type { Ending } from '../../base/outcomes.ts';
 import type { LaunchOptions } from '../adapter.ts';
-import type { Peer } from './quirks.ts';
+import type { ProductTraits } from './quirks.ts';
 
 /* How an agent is started, with which options, and what its end means. */
 
@@ -86,7 +86,7 @@ export interface Beginning {
 }
 
 /** The profile's arguments, and the flags it did not give itself. */
-export function argsOf(given: readonly string[], peer: Peer, options: TalkOptions, how: Beginning): readonly string[] {
+export function argsOf(given: readonly string[], peer: ProductTraits, options: TalkOptions, how: Beginning): readonly string[] {
   const args = [...given];
   const has = (flag: string) => args.some((arg) => arg === flag || arg.startsWith(`${flag}=`));
   const envelope = how.plain || options.dialect === 'envelope';

@@ -8,7 +8,7 @@ import type { CallId, Command, Content, Diff, Fault, Output, ToolCall, TurnId, U
 import { replaced } from '../replacements.ts';
 import { errorText, isRecord, type Line } from './codec.ts';
 import { limitReached } from './launch.ts';
-import type { Peer } from './quirks.ts';
+import type { ProductTraits } from './quirks.ts';
 import {
   type AssistantLine,
   assistantLine,
@@ -84,7 +84,7 @@ function reference(file: Extract<Content, { type: 'file' }>, cwd: string): strin
 export const INITIALIZE = 'initialize';
 
 /** The line that has to be the very first one (docs/protocols/qwen.md §2.3). */
-export function initializeRequest(peer: Peer, withTools: boolean): object {
+export function initializeRequest(peer: ProductTraits, withTools: boolean): object {
   return {
     type: 'control_request',
     request_id: INITIALIZE,

@@ -2,7 +2,7 @@ import { t } from '../../base/l10n.ts';
 import type { ModeChoice } from '../../session/model.ts';
 
 /** How one product of the message dialect differs from the others (docs/protocols/qwen.md §1.1, §12). */
-export interface Peer {
+export interface ProductTraits {
   /** The name that the product gives itself. */
   readonly name: string;
   /** Flags for the start that are added when the profile does not give them; a `null` value is a flag without one. */
@@ -39,7 +39,7 @@ const STREAMS = [
   ['--output-format', 'stream-json'],
 ] as const;
 
-const qwenCode: Peer = {
+const qwenCode: ProductTraits = {
   name: 'Qwen Code',
   // Without a mode the shipped default lets a classifier approve edits.
   flags: [...STREAMS, ['--include-partial-messages', null], ['--approval-mode', 'default']],
@@ -63,7 +63,7 @@ const qwenCode: Peer = {
   onlyMessages: false,
 };
 
-const claudeCode: Peer = {
+const claudeCode: ProductTraits = {
   name: 'Claude Code',
   flags: [
     ['-p', null],
@@ -94,11 +94,11 @@ const claudeCode: Peer = {
 };
 
 export type Product = 'qwen' | 'claude';
-export const PEERS: Readonly<Record<Product, Peer>> = { qwen: qwenCode, claude: claudeCode };
+export const PEERS: Readonly<Record<Product, ProductTraits>> = { qwen: qwenCode, claude: claudeCode };
 
 const { approvalLimit: _, toolLimit: __, editsMode: ___, ...unlimited } = qwenCode;
 /** How approvals go in the envelope dialect: nothing expires by itself, modes do not exist. */
-export const envelopePeer: Peer = unlimited;
+export const envelopePeer: ProductTraits = unlimited;
 
 /** Which product a command line starts, by the names of the program and its script. */
 export function productOf(command: string, args: readonly string[]): Product {

@@ -1,4 +1,4 @@
-import { type Conversation, newConversation, type Table, type TurnState } from '../../conversation/state.ts';
+import { type ConversationState, newConversation, type Table, type TurnState } from '../../conversation/state.ts';
 import type { CallId, Command, Diff, Fault, Offers, OptionChoice, Remedy, ToolCall, TurnId } from '../../session/model.ts';
 import type { FileRead } from '../replacements.ts';
 import type { Dialect, Line } from './codec.ts';
@@ -10,7 +10,7 @@ import type { ToolUse } from './tools.ts';
 
 /* Everything that is remembered of a conversation. It is JSON. */
 
-export interface QwenState extends Conversation {
+export interface QwenState extends ConversationState {
   readonly setup: Setup;
   turn: QwenTurn | null;
   /** The process that runs, with everything that ends with it. */
@@ -30,7 +30,7 @@ export interface QwenState extends Conversation {
   /** The agent continues a conversation without a readable record; shown when it is ready. */
   unrecorded: boolean;
 }
-export type QwenPrompt = Conversation['queue'][number];
+export type QwenPrompt = ConversationState['queue'][number];
 /** Setup of a conversation. */
 export interface Setup {
   readonly command: string;

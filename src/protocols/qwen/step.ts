@@ -20,7 +20,7 @@ import {
   unreadableId,
 } from './codec.ts';
 import { INITIALIZE } from './messageCodec.ts';
-import { envelopePeer, PEERS, type Peer } from './quirks.ts';
+import { envelopePeer, PEERS, type ProductTraits } from './quirks.ts';
 import type { CanUseTool } from './schema.ts';
 import type { About, Agent, Approval, QwenCall, QwenPrompt, QwenState, QwenTurn, ToolRun } from './state.ts';
 import {
@@ -73,7 +73,7 @@ export abstract class QwenStep extends Step<QwenState> {
   get dialect(): Dialect {
     return this.state.agent?.dialect ?? 'message';
   }
-  get peer(): Peer {
+  get peer(): ProductTraits {
     return this.dialect === 'envelope' ? envelopePeer : PEERS[this.state.setup.product];
   }
 

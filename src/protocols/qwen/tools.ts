@@ -9,7 +9,7 @@ import { visibleText } from '../../session/visible.ts';
 import { commandInput, otherArguments } from '../commandInput.ts';
 import { type Replacement, replaced } from '../replacements.ts';
 import { isRecord } from './codec.ts';
-import type { Peer } from './quirks.ts';
+import type { ProductTraits } from './quirks.ts';
 import { type CanUseTool, questionInput, type Suggestion } from './schema.ts';
 
 /* Describes a tool call from its name and input alone: kind, title, the change it makes to a file, and the ask for the user. */
@@ -324,7 +324,7 @@ const WHERE: Readonly<Record<string, () => string>> = {
 };
 
 /** The options: allow once, the agent's own proposals for later, reject. */
-export function optionsOf(request: CanUseTool, use: ToolUse, peer: Peer): readonly Option[] {
+export function optionsOf(request: CanUseTool, use: ToolUse, peer: ProductTraits): readonly Option[] {
   const later = (request.permission_suggestions ?? []).flatMap((suggestion, at) => suggestedOption(suggestion, at, peer));
   const changesFiles = use.work === 'edit' || use.work === 'write' || use.work === 'notebook';
   const edits: readonly Option[] =
@@ -353,12 +353,12 @@ export function suggestionOf(request: CanUseTool, optionId: string): Suggestion 
 }
 
 /** The mode a suggestion changes to, if it is one without approvals. */
-export function unattendedMode(suggestion: Suggestion, peer: Peer): string | undefined {
+export function unattendedMode(suggestion: Suggestion, peer: ProductTraits): string | undefined {
   const { type, mode } = suggestion;
   return type === 'setMode' && typeof mode === 'string' && peer.unattended.includes(mode) ? mode : undefined;
 }
 
-function suggestedOption(suggestion: Suggestion, at: number, peer: Peer): readonly Option[] {
+function suggestedOption(suggestion: Suggestion, at: number, peer: ProductTraits): readonly Option[] {
   const parsed = rules.safeParse(suggestion);
   if (!parsed.success || (parsed.data.behavior !== undefined && parsed.data.behavior !== 'allow')) return [];
   const { mode, destination, rules: allowed, directories } = parsed.data;
@@ -386,7 +386,7 @@ function ruleText({ toolName, ruleContent }: Rule): string {
   return beginning === undefined ? `"${ruleContent}"` : t('commands that begin with {0}', `"${beginning}"`);
 }
 
-function nameOf(mode: string, peer: Peer): string {
+function nameOf(mode: string, peer: ProductTraits): string {
   return peer.modes().find((one) => one.id === mode)?.name ?? mode;
 }
 

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Conversation } from '../../../src/agent/conversation.ts';
+import { AgentConversation } from '../../../src/agent/conversation.ts';
 import { guideModel } from '../../../src/agent/models/guide/guideModel.ts';
 import { replaceRequest } from '../../../src/agent/models/guide/requests/files.ts';
 import { GO_ON, type ToolMessage, type ToolOffer } from '../../../src/agent/models/model.ts';
@@ -52,7 +52,7 @@ function talk(t: TestContext, answers: FaceAnswers = { tools: LENT }): Talk {
     run: (name) => done(name === 'get_diagnostics' ? problems(cwd) : name === 'find_references' ? places(cwd) : 'ok', 'ok'),
     ...answers,
   });
-  const conversation = new Conversation({ frontend, model: guideModel, workspace: { cwd, roots: [cwd] } });
+  const conversation = new AgentConversation({ frontend, model: guideModel, workspace: { cwd, roots: [cwd] } });
   return {
     cwd,
     frontend,

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { messageOf } from '../../../base/log.ts';
 import { EXTENSION } from '../../../protocols/a2a/schema.ts';
-import { Cancelled, Conversation, type Preferences } from '../../conversation.ts';
+import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import { type Model, ModelError, type ToolOffer } from '../../models/model.ts';
@@ -9,8 +9,8 @@ import { Permissions } from '../../permissions.ts';
 import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { filePatch } from '../filePatch.ts';
-import type { Task } from './tasks.ts';
-import { offersOf, type ServedTool, type ToolServer } from './toolServer.ts';
+import type { ServedTask } from './tasks.ts';
+import { type McpToolServer, offersOf, type ServedTool } from './toolServer.ts';
 import type { Decision } from './wire.ts';
 import { isRecord, type Json, type Part, type State } from './wire.ts';
 
@@ -24,21 +24,21 @@ interface RunningTurn {
 export interface RunOptions {
   readonly model: Model;
   readonly workspace: Workspace;
-  readonly servers: readonly ToolServer[];
+  readonly servers: readonly McpToolServer[];
   readonly preferences?: Preferences;
 }
 
 /** One context: its conversation, and at most one turn. */
-export class Run {
-  readonly #outlet: Outlet;
+export class TaskRunner {
+  readonly #outlet: TaskOutput;
   readonly #frontend: TaskFrontend;
-  readonly #conversation: Conversation;
+  readonly #conversation: AgentConversation;
   #turn: RunningTurn | undefined;
 
   constructor({ model, workspace, servers, preferences }: RunOptions) {
-    this.#outlet = new Outlet(model.name);
+    this.#outlet = new TaskOutput(model.name);
     this.#frontend = new TaskFrontend(this.#outlet, workspace.cwd, servers);
-    this.#conversation = new Conversation({ ...preferences, frontend: this.#frontend, model, workspace });
+    this.#conversation = new AgentConversation({ ...preferences, frontend: this.#frontend, model, workspace });
   }
 
   /** True while it works: no other message may replace it. */
@@ -51,7 +51,7 @@ export class Run {
   }
 
   /** Runs a prompt to its end. One that waits for a decision in this context is stopped first. Never rejects. */
-  async prompt(task: Task, text: string): Promise<void> {
+  async prompt(task: ServedTask, text: string): Promise<void> {
     const before = this.#turn;
     if (before && this.#outlet.task === task) before.isReplaced = true;
     await this.stop();
@@ -63,12 +63,12 @@ export class Run {
   }
 
   /** True while the call of that task waits for the user's decision. */
-  awaits(task: Task, callId: string): boolean {
+  awaits(task: ServedTask, callId: string): boolean {
     return this.#turn !== undefined && this.#outlet.task === task && this.#frontend.awaits(callId);
   }
 
   /** The user decided about calls of that task. Ignores calls that another message has decided since. */
-  decide(task: Task, decisions: readonly Decision[]): void {
+  decide(task: ServedTask, decisions: readonly Decision[]): void {
     const waiting = decisions.filter(({ id }) => this.awaits(task, id));
     if (waiting.length > 0) this.#outlet.resume();
     for (const { id, answer } of waiting) this.#frontend.answer(id, answer);
@@ -121,10 +121,10 @@ interface Asked {
 class TaskFrontend implements Frontend {
   readonly asksQuestions = false;
   readonly hasPlanMode = false;
-  readonly #outlet: Outlet;
+  readonly #outlet: TaskOutput;
   /** Where commands run. */
   readonly #cwd: string;
-  readonly #servers: readonly ToolServer[];
+  readonly #servers: readonly McpToolServer[];
   /** Answers for the session about tools of these servers. */
   readonly #permissions = new Permissions();
   readonly #calls = new Map<string, OpenCall>();
@@ -132,7 +132,7 @@ class TaskFrontend implements Frontend {
   #tools: readonly ServedTool[] = [];
   #thought = '';
 
-  constructor(outlet: Outlet, cwd: string, servers: readonly ToolServer[]) {
+  constructor(outlet: TaskOutput, cwd: string, servers: readonly McpToolServer[]) {
     this.#cwd = cwd;
     this.#outlet = outlet;
     this.#servers = servers;
@@ -384,9 +384,9 @@ function inputOf(text: string): Json {
 type Kind = 'TOOL_CALL_CONFIRMATION' | 'TOOL_CALL_UPDATE' | 'TEXT_CONTENT' | 'STATE_CHANGE' | 'THOUGHT';
 
 /** Sends the output of a turn to its task, as events of the extension. */
-class Outlet {
+class TaskOutput {
   readonly #model: string;
-  #task: Task | undefined;
+  #task: ServedTask | undefined;
   #isSuspended = false;
 
   /** `model`: the name told with every event. */
@@ -394,7 +394,7 @@ class Outlet {
     this.#model = model;
   }
 
-  get task(): Task | undefined {
+  get task(): ServedTask | undefined {
     return this.#task;
   }
   /** A user has to decide before anything goes on. */
@@ -402,7 +402,7 @@ class Outlet {
     return this.#isSuspended;
   }
 
-  begin(task: Task): void {
+  begin(task: ServedTask): void {
     this.#task = task;
     this.#isSuspended = false;
     this.#tell('STATE_CHANGE', 'working', []);

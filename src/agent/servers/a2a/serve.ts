@@ -8,11 +8,12 @@ import { findSkills, skillCommands } from '../../instructions.ts';
 import type { Model } from '../../models/model.ts';
 import { NAME, VERSION } from '../../version.ts';
 import { type Workspace, workspaceIn } from '../../workspace/paths.ts';
-import { bodyJson, HttpError, listenHttp, sendJson } from '../httpServer.ts';
-import { Run, type RunOptions } from './run.ts';
-import { Notifications, type Task, Tasks } from './tasks.ts';
-import { serversIn, type ToolServer, type ToolServerAddress, toolServer } from './toolServer.ts';
+import { bodyJson, HttpError, listenHttp, type ServerHandle, sendJson } from '../httpServer.ts';
+import { type RunOptions, TaskRunner } from './run.ts';
+import { Notifications, type ServedTask, TaskStore } from './tasks.ts';
+import { type McpToolServer, serversIn, type ToolServerAddress, toolServer } from './toolServer.ts';
 import {
+  A2aError,
   commandIn,
   commandTree,
   type Decision,
@@ -33,7 +34,6 @@ import {
   pushConfigOn,
   pushInMessage,
   pushInParams,
-  RpcError,
   shortened,
   startedAs,
   stateOn,
@@ -56,10 +56,6 @@ export interface ServeOptions extends A2aServerOptions {
   /** Asked for as a bearer token of every request, when there is one. */
   readonly token?: string;
 }
-export interface Served {
-  readonly url: string;
-  end(): Promise<void>;
-}
 
 const CARD = '/.well-known/agent-card.json';
 /** Milliseconds between comments on a stream that is silent. */
@@ -68,7 +64,7 @@ const KEEP_ALIVE = 15_000;
 const MOST_UNREAD = 32 * 1024 * 1024;
 
 /** Serves A2A 0.3 and 1.0 with the development-tool extension on the loopback interface. */
-export async function serveA2a({ port, token, origins = [], ...options }: ServeOptions): Promise<Served> {
+export async function serveA2a({ port, token, origins = [], ...options }: ServeOptions): Promise<ServerHandle> {
   const a2a = new A2aServer(options);
   const server = await listenHttp(
     {
@@ -95,7 +91,7 @@ async function answerRpc(a2a: A2aServer, request: IncomingMessage, response: Ser
   try {
     body = await bodyJson(request);
   } catch (error) {
-    if (error instanceof HttpError && error.status === 400) return deny(400, new RpcError(-32700, 'PARSE_ERROR', error.message));
+    if (error instanceof HttpError && error.status === 400) return deny(400, new A2aError(-32700, 'PARSE_ERROR', error.message));
     throw error;
   }
   let reply: Reply;
@@ -198,7 +194,7 @@ interface A2aServerOptions {
   readonly workspace: Workspace;
   readonly preferences?: RunOptions['preferences'];
   /** The tool server of the editor that started this agent. */
-  readonly editor?: ToolServer;
+  readonly editor?: McpToolServer;
 }
 /** How the client of one request speaks. */
 interface Caller {
@@ -210,7 +206,7 @@ interface Caller {
 type Reply = { readonly result: unknown } | { readonly stream: (send: (result: unknown) => void) => Promise<void> };
 
 interface Admitted {
-  readonly task: Task;
+  readonly task: ServedTask;
   readonly isNew: boolean;
   /** Each is about a call that waits for it; none in a message of text. */
   readonly decisions: readonly Decision[];
@@ -224,15 +220,15 @@ const LONGEST_PAGE = 100;
 /** A2A with the development-tool extension, in version 0.3 and 1.0: its methods over tasks and conversations. Knows no HTTP. */
 export class A2aServer {
   readonly #options: A2aServerOptions;
-  readonly #tasks = new Tasks();
-  readonly #runs = new Map<string, Run>();
+  readonly #tasks = new TaskStore();
+  readonly #runs = new Map<string, TaskRunner>();
   readonly #notifications = new Notifications();
 
   constructor(options: A2aServerOptions) {
     this.#options = options;
   }
 
-  /** Throws RpcError. */
+  /** Throws A2aError. */
   async handle(method: string, params: unknown, caller: Caller): Promise<Reply> {
     const operation = operationOf(caller.version, method);
     if (NEEDS_EXTENSION.has(operation) && !caller.extensions.includes(EXTENSION)) throw extensionRequired(caller.version, EXTENSION);
@@ -322,7 +318,7 @@ export class A2aServer {
   }
 
   /** Throws for a decision about a call that does not wait for one: what is decided about nothing must not look accepted. */
-  #mustWait(task: Task | undefined, decisions: readonly Decision[]): void {
+  #mustWait(task: ServedTask | undefined, decisions: readonly Decision[]): void {
     if (decisions.length > 0 && !task) throw invalidParams('A decision has to name its task in message.taskId.');
     for (const { id } of decisions) {
       if (task && this.#runs.get(task.contextId)?.awaits(task, id)) continue;
@@ -330,7 +326,7 @@ export class A2aServer {
     }
   }
 
-  #begun(contextId: string): Task {
+  #begun(contextId: string): ServedTask {
     const { task, dropped } = this.#tasks.begin(contextId);
     if (dropped) {
       this.#notifications.forget(dropped.id);
@@ -340,7 +336,7 @@ export class A2aServer {
   }
 
   /** Never rejects: the task reports errors. */
-  async #begin(task: Task, message: Message, decisions: readonly Decision[] = []): Promise<void> {
+  async #begin(task: ServedTask, message: Message, decisions: readonly Decision[] = []): Promise<void> {
     if (decisions.length > 0) return this.#runs.get(task.contextId)?.decide(task, decisions);
     try {
       const run = await this.#runOf(task.contextId, message);
@@ -350,27 +346,28 @@ export class A2aServer {
       task.tell('failed', [{ text: reason }], { [EXTENSION]: { kind: 'STATE_CHANGE', error: reason } }, true);
     }
   }
-  async #runOf(contextId: string, message: Message): Promise<Run> {
+  async #runOf(contextId: string, message: Message): Promise<TaskRunner> {
     const known = this.#runs.get(contextId);
     if (known) return known;
     const { model, workspace, editor, preferences } = this.#options;
     const settings = await settingsOf(workspace, message.metadata);
     const servers = [...(editor ? [editor] : []), ...settings.servers.map(toolServer)];
     const run =
-      this.#runs.get(contextId) ?? new Run({ model, workspace: settings.workspace, servers, ...(preferences ? { preferences } : {}) });
+      this.#runs.get(contextId) ??
+      new TaskRunner({ model, workspace: settings.workspace, servers, ...(preferences ? { preferences } : {}) });
     this.#runs.set(contextId, run);
     return run;
   }
 
   // --- tasks
 
-  #task(id: unknown): Task {
+  #task(id: unknown): ServedTask {
     if (textIn(id) === undefined) throw invalidParams('The id of a task has to be a text.');
     const task = this.#tasks.find(id);
     if (!task) throw taskNotFound(id);
     return task;
   }
-  #subscribe(task: Task, version: Version): Reply {
+  #subscribe(task: ServedTask, version: Version): Reply {
     if (version === '1.0' && (task.isOver || task.state === 'completed')) {
       throw unsupported(`Task ${task.id} is in a terminal state (${task.state}) and cannot be subscribed to.`);
     }
@@ -381,7 +378,7 @@ export class A2aServer {
       },
     };
   }
-  async #cancel(task: Task, version: Version): Promise<Json> {
+  async #cancel(task: ServedTask, version: Version): Promise<Json> {
     if (task.isOver || task.state === 'completed') throw notCancelable(task.id);
     const run = this.#runs.get(task.contextId);
     await run?.stop();
@@ -483,7 +480,7 @@ function textOf({ parts }: Message): string {
 }
 
 /** Hands on what the task tells; settles after the first final update. */
-function untilFinal(task: Task, listener: Parameters<Task['follow']>[0]): Promise<void> {
+function untilFinal(task: ServedTask, listener: Parameters<ServedTask['follow']>[0]): Promise<void> {
   return new Promise((resolve) => {
     const stop = task.follow((update) => {
       listener(update);

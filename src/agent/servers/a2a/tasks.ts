@@ -23,7 +23,7 @@ const MOST_TASKS = 1000;
 export type Listener = (update: StatusUpdate) => void;
 
 /** One task: its state, history and listeners. It continues with or without listeners. */
-export class Task {
+export class ServedTask {
   readonly id = randomUUID();
   readonly contextId: string;
   readonly #history: Message[] = [];
@@ -97,27 +97,27 @@ function runningCall({ parts: [part] }: Message): unknown {
 }
 
 /** All tasks since this agent was started, the newest last. */
-export class Tasks {
-  readonly #tasks = new Map<string, Task>();
+export class TaskStore {
+  readonly #tasks = new Map<string, ServedTask>();
 
-  get all(): readonly Task[] {
+  get all(): readonly ServedTask[] {
     return [...this.#tasks.values()];
   }
 
-  find(id: unknown): Task | undefined {
+  find(id: unknown): ServedTask | undefined {
     return typeof id === 'string' ? this.#tasks.get(id) : undefined;
   }
 
   /** A new task, and the one that is dropped for it. */
-  begin(contextId: string): { readonly task: Task; readonly dropped: Task | undefined } {
-    const task = new Task(contextId);
+  begin(contextId: string): { readonly task: ServedTask; readonly dropped: ServedTask | undefined } {
+    const task = new ServedTask(contextId);
     this.#tasks.set(task.id, task);
     const dropped = this.#tasks.size > MOST_TASKS ? this.#oldestIdle() : undefined;
     if (dropped) this.#tasks.delete(dropped.id);
     return { task, dropped };
   }
 
-  #oldestIdle(): Task | undefined {
+  #oldestIdle(): ServedTask | undefined {
     for (const task of this.#tasks.values()) if (task.isAtRest && task.state !== 'input-required') return task;
     return undefined;
   }
@@ -145,7 +145,7 @@ export class Notifications {
   readonly #waiting = new Map<string, Update[]>();
 
   /** The first place of a task begins to listen. */
-  set(task: Task, config: PushConfig, version: Version): void {
+  set(task: ServedTask, config: PushConfig, version: Version): void {
     const known = this.#places.get(task.id);
     if (known) {
       known.delete(config.id);
@@ -158,7 +158,7 @@ export class Notifications {
     task.observe((update) => this.#tell(task, update));
   }
   /** Tells of a task that was just made. */
-  announce(task: Task): void {
+  announce(task: ServedTask): void {
     this.#tell(task, undefined);
   }
   list(taskId: string): readonly PushConfig[] {
@@ -172,7 +172,7 @@ export class Notifications {
     this.#places.delete(taskId);
   }
 
-  #tell(task: Task, update: StatusUpdate | undefined): void {
+  #tell(task: ServedTask, update: StatusUpdate | undefined): void {
     const places = [...(this.#places.get(task.id)?.values() ?? [])];
     if (places.length === 0) return;
     const bodies = places.map((place) => ({ place, body: JSON.stringify(bodyOf(place.version, task, update)) }));
@@ -205,7 +205,7 @@ function wait(waiting: Update[], one: Update): void {
 }
 
 /** 0.3 sends the task as it stands for whatever happens, 1.0 what happened. */
-function bodyOf(version: Version, task: Task, update: StatusUpdate | undefined): object {
+function bodyOf(version: Version, task: ServedTask, update: StatusUpdate | undefined): object {
   return version === '0.3' || !update ? wrappedTaskOn(version, task.record(0)) : updateOn(version, update);
 }
 

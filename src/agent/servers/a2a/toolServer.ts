@@ -9,7 +9,7 @@ import { NAME, VERSION } from '../../version.ts';
 import { isRecord } from './wire.ts';
 
 /** An MCP server: the editor that started this agent, or one that a client named. */
-export interface ToolServer {
+export interface McpToolServer {
   /** The name shown to the user in approvals of its tools. */
   readonly name: string;
   /** The current tools; none when the server cannot be reached. */
@@ -23,12 +23,12 @@ export interface ListedTool {
 }
 /** A tool as the model sees it; `tool` is its name at the server. */
 export interface ServedTool extends ListedTool {
-  readonly server: ToolServer;
+  readonly server: McpToolServer;
   readonly tool: string;
 }
 
 /** The tools of all servers. A name that is taken gets the name of its server as a prefix. */
-export async function offersOf(servers: readonly ToolServer[]): Promise<readonly ServedTool[]> {
+export async function offersOf(servers: readonly McpToolServer[]): Promise<readonly ServedTool[]> {
   const found = new Map<string, ServedTool>();
   const all = await Promise.all(servers.map(async (server) => ({ server, tools: await server.tools() })));
   for (const { server, tools } of all) {
@@ -75,7 +75,7 @@ const answered = z.object({
  * The MCP server at that address (docs/protocols/a2a.md §14), over HTTP: three methods, asked by hand, because a tool that asks a user first may take
  * as long as that user, and hanging up has to stop it. `asksItself`: the server lets its own user decide.
  */
-export function toolServer({ name, url, headers = {}, asksItself = false }: ToolServerAddress): ToolServer {
+export function toolServer({ name, url, headers = {}, asksItself = false }: ToolServerAddress): McpToolServer {
   const client = new HttpClient();
   let id = 0;
   let session: string | undefined;

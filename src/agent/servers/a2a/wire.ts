@@ -52,7 +52,7 @@ export interface PushConfig {
 }
 
 /** An error of JSON-RPC. Clients of 1.0 get the `reason`. */
-export class RpcError extends Error {
+export class A2aError extends Error {
   readonly code: number;
   readonly reason: string;
   constructor(code: number, reason: string, message: string) {
@@ -61,30 +61,30 @@ export class RpcError extends Error {
     this.reason = reason;
   }
 }
-export const invalidRequest = (message: string) => new RpcError(-32600, 'INVALID_REQUEST', message);
-export const invalidParams = (message: string) => new RpcError(-32602, 'INVALID_PARAMS', message);
-export const methodNotFound = (method: string) => new RpcError(-32601, 'METHOD_NOT_FOUND', `Method not found: ${method}`);
-export const taskNotFound = (id: unknown) => new RpcError(-32001, 'TASK_NOT_FOUND', `Task not found: ${String(id)}`);
-export const notCancelable = (id: string) => new RpcError(-32002, 'TASK_NOT_CANCELABLE', `Task not cancelable: ${id}`);
-export const unsupported = (message: string) => new RpcError(-32004, 'UNSUPPORTED_OPERATION', message);
-export const wrongContent = (message: string) => new RpcError(-32005, 'CONTENT_TYPE_NOT_SUPPORTED', message);
-export const noExtendedCard = () => new RpcError(-32007, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'There is no extended agent card.');
+export const invalidRequest = (message: string) => new A2aError(-32600, 'INVALID_REQUEST', message);
+export const invalidParams = (message: string) => new A2aError(-32602, 'INVALID_PARAMS', message);
+export const methodNotFound = (method: string) => new A2aError(-32601, 'METHOD_NOT_FOUND', `Method not found: ${method}`);
+export const taskNotFound = (id: unknown) => new A2aError(-32001, 'TASK_NOT_FOUND', `Task not found: ${String(id)}`);
+export const notCancelable = (id: string) => new A2aError(-32002, 'TASK_NOT_CANCELABLE', `Task not cancelable: ${id}`);
+export const unsupported = (message: string) => new A2aError(-32004, 'UNSUPPORTED_OPERATION', message);
+export const wrongContent = (message: string) => new A2aError(-32005, 'CONTENT_TYPE_NOT_SUPPORTED', message);
+export const noExtendedCard = () => new A2aError(-32007, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'There is no extended agent card.');
 export const wrongVersion = (version: string) =>
-  new RpcError(-32009, 'VERSION_NOT_SUPPORTED', `A2A ${version} is not supported. Supported versions: 0.3, 1.0`);
+  new A2aError(-32009, 'VERSION_NOT_SUPPORTED', `A2A ${version} is not supported. Supported versions: 0.3, 1.0`);
 
 /** The extension was not named in the header. Only 1.0 has an error of its own for that. */
-export function extensionRequired(version: Version, uri: string): RpcError {
+export function extensionRequired(version: Version, uri: string): A2aError {
   const message = `The extension ${uri} is required.`;
-  return version === '1.0' ? new RpcError(-32008, 'EXTENSION_SUPPORT_REQUIRED', message) : invalidRequest(message);
+  return version === '1.0' ? new A2aError(-32008, 'EXTENSION_SUPPORT_REQUIRED', message) : invalidRequest(message);
 }
 /** The task takes no more messages. */
-export function taskIsOver(version: Version, id: string, state: State): RpcError {
+export function taskIsOver(version: Version, id: string, state: State): A2aError {
   const message = `Task ${id} is in a terminal state (${state}) and cannot be modified.`;
   return version === '1.0' ? unsupported(message) : invalidRequest(message);
 }
 
 export function errorOn(version: Version, error: unknown): Json {
-  if (!(error instanceof RpcError)) return { code: -32603, message: error instanceof Error ? error.message : 'Internal error' };
+  if (!(error instanceof A2aError)) return { code: -32603, message: error instanceof Error ? error.message : 'Internal error' };
   const { code, message, reason } = error;
   if (version === '0.3') return { code, message };
   return { code, message, data: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'a2a-protocol.org' }] };

@@ -5,7 +5,7 @@ import { messageOf } from '../../../base/log.ts';
 import { AUTH_REQUIRED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND } from '../../../protocols/acp/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { openRpc } from '../../../transport/jsonrpc.ts';
-import { Cancelled, Conversation, type Preferences } from '../../conversation.ts';
+import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
 import { isModelError, type Model } from '../../models/model.ts';
 import { copySession, deleteSession, SessionStore, sessionsOf } from '../../sessionStore.ts';
 import { problemsOf } from '../../tools/tool.ts';
@@ -23,7 +23,7 @@ export interface AcpOptions {
 }
 
 interface Session {
-  readonly conversation: Conversation;
+  readonly conversation: AgentConversation;
   readonly client: SessionClient;
 }
 
@@ -120,7 +120,7 @@ export class AcpServer {
     mustBeFolder(cwd, additionalDirectories ?? []);
     await this.#sessions.get(id)?.client.servers.close();
     const client = new SessionClient(this.#connection, { id, cwd, can: this.#can });
-    const conversation = new Conversation({
+    const conversation = new AgentConversation({
       ...this.#options.preferences,
       frontend: new AcpFrontend(client),
       model: this.#options.model,
@@ -222,7 +222,7 @@ export class AcpServer {
   }
 }
 
-function modesOf(conversation: Conversation): object {
+function modesOf(conversation: AgentConversation): object {
   return {
     currentModeId: conversation.planMode ? 'plan' : 'default',
     availableModes: [

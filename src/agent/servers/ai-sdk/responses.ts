@@ -8,7 +8,7 @@ import type { Terms } from './request.ts';
 /* What goes to the client of a chat: the events of the loop as chunks, the chunks in the responses that follow each other. */
 
 /** One response of the chat endpoint: chunks as server-sent events. */
-export class Outlet {
+export class SseResponse {
   readonly #response: ServerResponse;
   readonly #beat: NodeJS.Timeout;
   #ended = false;
@@ -50,7 +50,7 @@ export class Outlet {
 
 /** The responses of one chat as they follow each other: what is written goes into the open one, or waits for the next. */
 export class Responses {
-  #stream: Stream | undefined;
+  #stream: ResumableResponse | undefined;
   /** Written while no response was open. */
   #queue: string[] = [];
   #messageId = '';
@@ -59,17 +59,17 @@ export class Responses {
   readonly #waiting: (() => void)[] = [];
 
   /** A response to a new message. */
-  begin(outlet: Outlet, messageId: string): void {
+  begin(outlet: SseResponse, messageId: string): void {
     this.#queue = [];
     this.goOn(outlet, messageId);
   }
 
   /** A further response to the same message. */
-  goOn(outlet: Outlet, messageId: string | null | undefined): void {
+  goOn(outlet: SseResponse, messageId: string | null | undefined): void {
     this.#messageId = messageId ?? this.#messageId;
     this.#stream?.end();
     this.back();
-    const stream = new Stream();
+    const stream = new ResumableResponse();
     this.#stream = stream;
     stream.attach(outlet);
     stream.write(encodeChunk({ type: 'start', messageId: this.#messageId }));
@@ -99,7 +99,7 @@ export class Responses {
   }
 
   /** A client came back for the response it lost. False when there is none. */
-  resume(outlet: () => Outlet): boolean {
+  resume(outlet: () => SseResponse): boolean {
     const stream = this.#stream;
     if (!stream?.isResumable) return false;
     this.back();
@@ -109,7 +109,7 @@ export class Responses {
   }
 
   /** A client has gone. Settles when somebody listens again, with false, or after `limit` milliseconds without anybody, with true. */
-  async gone(outlet: Outlet, limit: number): Promise<boolean> {
+  async gone(outlet: SseResponse, limit: number): Promise<boolean> {
     const stream = this.#stream;
     if (!stream?.detach(outlet) || stream.isHeard) return false;
     const isLost = await new Promise<boolean>((isOver) => {
@@ -137,8 +137,8 @@ export class Responses {
 const KEPT = 16 * 1024 * 1024;
 
 /** One response as it goes out: to the client that asked for it, and whole to one that comes back for it (docs/protocols/ai-sdk.md). */
-class Stream {
-  readonly #outlets = new Set<Outlet>();
+class ResumableResponse {
+  readonly #outlets = new Set<SseResponse>();
   #said: string[] | undefined = [];
   #size = 0;
   #ended = false;
@@ -155,14 +155,14 @@ class Stream {
     return this.#ended;
   }
 
-  attach(outlet: Outlet): void {
+  attach(outlet: SseResponse): void {
     for (const text of this.#said ?? []) outlet.write(text);
     if (this.#ended) outlet.end();
     else this.#outlets.add(outlet);
   }
 
   /** False when it was not listening. */
-  detach(outlet: Outlet): boolean {
+  detach(outlet: SseResponse): boolean {
     return this.#outlets.delete(outlet);
   }
 
@@ -205,7 +205,7 @@ const OUTPUT_TAIL = 4000;
  * Turns the events of the loop into chunks. A call of the agent is announced when it begins: clients wait for every announced call, and calls behind
  * one that waits for a user have not begun.
  */
-export class Chunks {
+export class ChunkEncoder {
   readonly #responses: Responses;
   readonly #terms: Terms;
   #block: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined;

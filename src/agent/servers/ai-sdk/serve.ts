@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
 import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
-import { Cancelled, Conversation, type Preferences } from '../../conversation.ts';
+import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
 import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, Moment } from '../../frontend.ts';
 import {
   type Call,
@@ -18,7 +18,7 @@ import {
 import { takenNames } from '../../toolbox.ts';
 import { done, failed, type Outcome, problemOfSchema, problemsOf } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import { bodyJson, HttpError, type HttpServerOptions, listenHttp, sendJson } from '../httpServer.ts';
+import { bodyJson, HttpError, type HttpServerOptions, listenHttp, type ServerHandle, sendJson } from '../httpServer.ts';
 import {
   APPROVAL_TOOL,
   type ChatRequest,
@@ -31,7 +31,7 @@ import {
   termsOf,
   toolResult,
 } from './request.ts';
-import { Chunks, Outlet, Responses } from './responses.ts';
+import { ChunkEncoder, Responses, SseResponse } from './responses.ts';
 
 export interface ServeOptions extends Pick<HttpServerOptions, 'port' | 'token' | 'origins'> {
   readonly model: Model;
@@ -40,24 +40,20 @@ export interface ServeOptions extends Pick<HttpServerOptions, 'port' | 'token' |
   /** How long a turn continues without a listener, in milliseconds. */
   readonly awayLimit?: number;
 }
-export interface Served {
-  readonly url: string;
-  end(): Promise<void>;
-}
 
 const CHATS_KEPT = 200;
 /** As long as a busy machine may take to load a window again. */
 const AWAY_LIMIT = 30_000;
 
 /** Serves chats over HTTP on the loopback interface (docs/protocols/ai-sdk.md). */
-export async function serveChats(options: ServeOptions): Promise<Served> {
-  const chats = new Map<string, Chat>();
+export async function serveChats(options: ServeOptions): Promise<ServerHandle> {
+  const chats = new Map<string, ServedChat>();
   const chat = async (body: unknown, response: ServerResponse): Promise<void> => {
     const parsed = chatRequest.safeParse(body);
     if (!parsed.success) throw new HttpError(400, `Bad request: ${problemsOf(parsed.error)}`);
     const { id, message, messages } = parsed.data;
     if (!message && !messages?.length) throw new HttpError(400, 'There is no message.');
-    const known = chats.get(id) ?? new Chat(options);
+    const known = chats.get(id) ?? new ServedChat(options);
     chats.delete(id);
     chats.set(id, known);
     forgetOldest(chats);
@@ -102,8 +98,8 @@ export async function serveChats(options: ServeOptions): Promise<Served> {
   };
 }
 
-function outletFor(chat: Chat, id: string, response: ServerResponse): Outlet {
-  const outlet: Outlet = new Outlet(response, `/api/chat/${encodeURIComponent(id)}/stop`, () => void chat.gone(outlet));
+function outletFor(chat: ServedChat, id: string, response: ServerResponse): SseResponse {
+  const outlet: SseResponse = new SseResponse(response, `/api/chat/${encodeURIComponent(id)}/stop`, () => void chat.gone(outlet));
   return outlet;
 }
 
@@ -116,7 +112,7 @@ function decoded(id: string): string {
   }
 }
 
-function forgetOldest(chats: Map<string, Chat>): void {
+function forgetOldest(chats: Map<string, ServedChat>): void {
   for (const [id, chat] of chats) {
     if (chats.size <= CHATS_KEPT) return;
     if (!chat.busy) chats.delete(id);
@@ -124,12 +120,12 @@ function forgetOldest(chats: Map<string, Chat>): void {
 }
 
 /** One chat: its conversation, at most one turn, and the responses that turn writes into. */
-class Chat {
+class ServedChat {
   readonly #responses = new Responses();
   readonly #terms = noTerms();
-  readonly #chunks: Chunks;
+  readonly #chunks: ChunkEncoder;
   readonly #frontend: ChatFrontend;
-  readonly #conversation: Conversation;
+  readonly #conversation: AgentConversation;
   /** Milliseconds a turn continues without a listener. */
   readonly #awayLimit: number;
   #turn: Promise<void> | undefined;
@@ -137,9 +133,15 @@ class Chat {
   constructor({ model, workspace, preferences, awayLimit = AWAY_LIMIT }: ServeOptions) {
     const terms = this.#terms;
     this.#awayLimit = awayLimit;
-    this.#chunks = new Chunks(this.#responses, terms);
+    this.#chunks = new ChunkEncoder(this.#responses, terms);
     this.#frontend = new ChatFrontend(this.#responses, this.#chunks, terms);
-    this.#conversation = new Conversation({ ...preferences, frontend: this.#frontend, model, workspace, instructions: () => terms.system });
+    this.#conversation = new AgentConversation({
+      ...preferences,
+      frontend: this.#frontend,
+      model,
+      workspace,
+      instructions: () => terms.system,
+    });
   }
 
   get busy(): boolean {
@@ -147,7 +149,7 @@ class Chat {
   }
 
   /** Answers one request of the client's. The outlet is ended when the client has to act, or when the turn is over. */
-  async post(request: ChatRequest, outlet: Outlet): Promise<void> {
+  async post(request: ChatRequest, outlet: SseResponse): Promise<void> {
     const messages = request.messages ?? (request.message ? [request.message] : []);
     const last = messages.at(-1);
     const { offers, problems } = await lentTools(request, takenNames);
@@ -181,17 +183,17 @@ class Chat {
   }
 
   /** A client came back for the response it lost. False when there is none. */
-  resume(outlet: () => Outlet): boolean {
+  resume(outlet: () => SseResponse): boolean {
     return this.#responses.resume(outlet);
   }
 
   /** The client has gone. It may come back within the grace time; otherwise the turn ends. */
-  async gone(outlet: Outlet): Promise<void> {
+  async gone(outlet: SseResponse): Promise<void> {
     if (await this.#responses.gone(outlet, this.#awayLimit)) await this.stop();
   }
 
   /** The client acted: answers and results go to those who wait for them. */
-  #goOn(message: ClientMessage, outlet: Outlet): void {
+  #goOn(message: ClientMessage, outlet: SseResponse): void {
     this.#responses.goOn(outlet, message.id);
     let news = 0;
     for (const { id, approved, reason } of verdictsIn(message)) {
@@ -256,13 +258,13 @@ class ChatFrontend implements Frontend {
   readonly asksQuestions = false;
   readonly hasPlanMode = false;
   readonly #responses: Responses;
-  readonly #chunks: Chunks;
+  readonly #chunks: ChunkEncoder;
   readonly #terms: Terms;
   readonly #results = new Map<string, Outcome>();
   readonly #waiting = new Map<string, (outcome: Outcome) => void>();
   readonly #asked = new Map<string, (answer: ApprovalAnswer) => void>();
 
-  constructor(responses: Responses, chunks: Chunks, terms: Terms) {
+  constructor(responses: Responses, chunks: ChunkEncoder, terms: Terms) {
     this.#responses = responses;
     this.#chunks = chunks;
     this.#terms = terms;

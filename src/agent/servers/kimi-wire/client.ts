@@ -24,7 +24,7 @@ interface Waiting {
  * The server's end of a Wire connection, as strict as Kimi CLI (wire.md §2): string ids only, no batches, what is malformed is answered with an
  * error without an id and is never fatal. The two sides' ids are separate; a message without a method is an answer.
  */
-export class Peer {
+export class ClientChannel {
   readonly #channel: Channel;
   readonly #waiting = new Map<string, Waiting>();
 
@@ -144,7 +144,7 @@ interface Running {
 }
 
 /** The turn or the replay that runs: one at a time, and it can be stopped from its first moment on. */
-export class Work {
+export class ActiveWork {
   #running: Running | undefined;
 
   get isRunning(): boolean {
@@ -194,7 +194,7 @@ export class Work {
 const requestTypes = new Set(['ApprovalRequest', 'ToolCallRequest', 'QuestionRequest', 'HookRequest']);
 
 /** The recording of client output for `replay`: text pieces joined, arguments in their call, one line per message (wire.md §11). */
-export class Recording {
+export class WireRecorder {
   readonly #store: SessionStore;
   readonly #dialect: Dialect;
   #head = false;
@@ -223,7 +223,7 @@ export class Recording {
   }
 
   /** Replays the recording in order. Its requests are history, so their answers are ignored. Stops when the signal fires. */
-  async replay(peer: Peer, signal: AbortSignal): Promise<{ readonly events: number; readonly requests: number }> {
+  async replay(peer: ClientChannel, signal: AbortSignal): Promise<{ readonly events: number; readonly requests: number }> {
     const count = { events: 0, requests: 0 };
     for (const [at, value] of this.#store.readRecording().entries()) {
       if (at % 200 === 199) await new Promise((resolve) => setImmediate(resolve));
@@ -268,13 +268,13 @@ function join(open: WireMessage, next: WireMessage): WireMessage | undefined {
 }
 
 /** Output to the client. Records it during a turn for replay, too; approvals only where versions always did (wire.md §11). */
-export class Outlet {
-  readonly #peer: Peer;
-  readonly #recording: Recording;
-  readonly #work: Work;
+export class WireOutput {
+  readonly #peer: ClientChannel;
+  readonly #recording: WireRecorder;
+  readonly #work: ActiveWork;
   readonly #dialect: Dialect;
 
-  constructor(peer: Peer, recording: Recording, work: Work, dialect: Dialect) {
+  constructor(peer: ClientChannel, recording: WireRecorder, work: ActiveWork, dialect: Dialect) {
     this.#peer = peer;
     this.#recording = recording;
     this.#work = work;
@@ -320,11 +320,11 @@ const DEFAULT_SECONDS = 30;
 
 /** The client's hooks. A timeout, an error or a malformed answer lets the action proceed (wire.md §5.2). */
 export class Hooks {
-  readonly #outlet: Outlet;
+  readonly #outlet: WireOutput;
   readonly #base: Readonly<Record<string, unknown>>;
   readonly #subscriptions: Subscription[] = [];
 
-  constructor(outlet: Outlet, base: { readonly session_id: string; readonly cwd: string }) {
+  constructor(outlet: WireOutput, base: { readonly session_id: string; readonly cwd: string }) {
     this.#outlet = outlet;
     this.#base = base;
   }

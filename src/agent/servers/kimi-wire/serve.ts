@@ -3,7 +3,7 @@ import type * as z from 'zod/mini';
 import type { Feature } from '../../../protocols/kimi-wire/codec.ts';
 import { answers, codes, type ExternalTool, type InitializeParams, methods, type UserInput } from '../../../protocols/kimi-wire/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
-import { Cancelled, Conversation, type Preferences } from '../../conversation.ts';
+import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
 import {
   type AgentEvent,
   type ApprovalAnswer,
@@ -20,7 +20,7 @@ import { takenNames } from '../../toolbox.ts';
 import { failed, type Outcome, problemOfSchema, problemsOf } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import { type ClientCall, Hooks, LiveOutput, Outlet, Peer, Recording, Work } from './client.ts';
+import { ActiveWork, type ClientCall, ClientChannel, Hooks, LiveOutput, WireOutput, WireRecorder } from './client.ts';
 import {
   blocksOf,
   type Dialect,
@@ -54,15 +54,15 @@ export interface WireOptions extends Preferences {
  * and the outlet back to the client.
  */
 export function serveWire({ channel, dialect, silent, liveOutput, model, workspace, store, ...more }: WireOptions): WireServer {
-  const peer = new Peer(channel);
-  const work = new Work();
-  const recording = new Recording(store, dialect);
-  const outlet = new Outlet(peer, recording, work, dialect);
+  const peer = new ClientChannel(channel);
+  const work = new ActiveWork();
+  const recording = new WireRecorder(store, dialect);
+  const outlet = new WireOutput(peer, recording, work, dialect);
   const hooks = new Hooks(outlet, { session_id: store.id, cwd: workspace.cwd });
   const printed = (id: string, text: string): void => peer.event('ToolOutput', { tool_call_id: id, text });
   const live = liveOutput ? new LiveOutput(printed) : undefined;
   const frontend = new WireFrontend(outlet, new Encoder(dialect), dialect, hooks, new ExternalTools(takenNames), live);
-  const conversation = new Conversation({ frontend, model, workspace, store, ...more });
+  const conversation = new AgentConversation({ frontend, model, workspace, store, ...more });
   const server = new WireServer({ peer, work, recording, frontend, conversation, dialect, silent });
   channel.onMessage((line) => server.receive(line));
   channel.onClosed(({ reason }) => peer.closed(reason));
@@ -70,11 +70,11 @@ export function serveWire({ channel, dialect, silent, liveOutput, model, workspa
 }
 
 interface Parts {
-  readonly peer: Peer;
-  readonly work: Work;
-  readonly recording: Recording;
+  readonly peer: ClientChannel;
+  readonly work: ActiveWork;
+  readonly recording: WireRecorder;
   readonly frontend: WireFrontend;
-  readonly conversation: Conversation;
+  readonly conversation: AgentConversation;
   readonly dialect: Dialect;
   readonly silent: boolean;
 }
@@ -91,11 +91,11 @@ const METHODS: Readonly<Record<string, Feature | undefined>> = {
 
 /** Answers the calls of the client (wire.md §4 and §5, seen from the other side). */
 export class WireServer {
-  readonly #peer: Peer;
-  readonly #work: Work;
-  readonly #recording: Recording;
+  readonly #peer: ClientChannel;
+  readonly #work: ActiveWork;
+  readonly #recording: WireRecorder;
   readonly #frontend: WireFrontend;
-  readonly #conversation: Conversation;
+  readonly #conversation: AgentConversation;
   readonly #dialect: Dialect;
   readonly #silent: boolean;
   /** Lines that wait until the handshake has been answered. */
@@ -245,7 +245,7 @@ interface HandshakeOutcome {
 class WireFrontend implements Frontend {
   asksQuestions = false;
   hasPlanMode = false;
-  readonly #outlet: Outlet;
+  readonly #outlet: WireOutput;
   readonly #encoder: Encoder;
   readonly #dialect: Dialect;
   readonly #hooks: Hooks;
@@ -257,7 +257,7 @@ class WireFrontend implements Frontend {
   /** The client's tools called in this step, by name and arguments. */
   readonly #called = new Map<string, Promise<Outcome>>();
 
-  constructor(outlet: Outlet, encoder: Encoder, dialect: Dialect, hooks: Hooks, external: ExternalTools, live?: LiveOutput) {
+  constructor(outlet: WireOutput, encoder: Encoder, dialect: Dialect, hooks: Hooks, external: ExternalTools, live?: LiveOutput) {
     this.#outlet = outlet;
     this.#encoder = encoder;
     this.#dialect = dialect;

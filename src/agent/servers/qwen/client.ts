@@ -31,7 +31,7 @@ interface ClientTool {
  * The client, as the agent asks it: requests on the control channel, each of which settles by the answer, by the signal, or at its time limit;
  * and the tools it lends, over `mcp_message`.
  */
-export class Client {
+export class QwenClient {
   readonly dialect: Dialect;
   readonly #write: (line: Line) => void;
   readonly #waiting = new Map<string, Waiting>();

@@ -18,7 +18,7 @@ import type { Display } from '../../../protocols/qwen/schema.ts';
 import type { AgentEvent } from '../../frontend.ts';
 import type { Outcome, Shown } from '../../tools/tool.ts';
 import { filePatch } from '../filePatch.ts';
-import type { Client } from './client.ts';
+import type { QwenClient } from './client.ts';
 import type { DialectLines, Permission, Policy } from './qwenFrontend.ts';
 import { inputOf, nameOf } from './toolWords.ts';
 
@@ -84,7 +84,7 @@ export interface EnvelopeLinesOptions {
   readonly chunks: boolean;
   readonly cwd: string;
   readonly names: ConversationNames;
-  readonly client: Client;
+  readonly client: QwenClient;
   readonly policy: Policy;
 }
 /** An open call that the client knows of. */

@@ -19,10 +19,10 @@ import {
 } from '../../../protocols/qwen/codec.ts';
 import { type ChatRequest, cancelRequest, chatRequest, type HintRequest, hintRequest, sampling } from '../../../protocols/qwen/schema.ts';
 import { type Commands, commandIn } from '../../commands.ts';
-import { Cancelled, Conversation, type TurnOverride } from '../../conversation.ts';
+import { AgentConversation, Cancelled, type TurnOverride } from '../../conversation.ts';
 import { type Moment, moments } from '../../frontend.ts';
 import type { Sampling } from '../../models/model.ts';
-import { Client } from './client.ts';
+import { QwenClient } from './client.ts';
 import { ConversationNames, EnvelopeLines } from './envelopeLines.ts';
 import type { QwenServer, QwenServerOptions } from './qwenFrontend.ts';
 import { type Policy, QwenFrontend } from './qwenFrontend.ts';
@@ -32,7 +32,7 @@ import { toolCalled } from './toolWords.ts';
 export class EnvelopeServer implements QwenServer {
   readonly #options: QwenServerOptions;
   readonly #names: ConversationNames;
-  readonly #client: Client;
+  readonly #client: QwenClient;
   readonly #chat: EnvelopeChat;
   readonly #hints: HintAnswers;
 
@@ -40,7 +40,7 @@ export class EnvelopeServer implements QwenServer {
     const names = new ConversationNames(options.session);
     this.#options = options;
     this.#names = names;
-    this.#client = new Client('envelope', (line) => options.write({ ...line, session_id: names.session, prompt_id: names.prompt }));
+    this.#client = new QwenClient('envelope', (line) => options.write({ ...line, session_id: names.session, prompt_id: names.prompt }));
     this.#chat = new EnvelopeChat(options, names, this.#client);
     this.#hints = new HintAnswers(options.write);
   }
@@ -125,16 +125,16 @@ interface Turn {
   ended: Promise<void>;
   cancelled: boolean;
 }
-type Prompt = Extract<Chat, { does: 'prompt' }>;
+type PromptRequest = Extract<EnvelopeRequest, { does: 'prompt' }>;
 
 /** The conversation of the envelope dialect: prompts one at a time, their cancelling, and what they override (docs/protocols/qwen.md §4). */
 class EnvelopeChat {
   readonly #options: QwenServerOptions;
   readonly #names: ConversationNames;
-  readonly #client: Client;
+  readonly #client: QwenClient;
   readonly #lines: EnvelopeLines;
   readonly #frontend: QwenFrontend;
-  #conversation: Conversation;
+  #conversation: AgentConversation;
   /** The client was told which protocol this is. */
   #introduced = false;
   /** The client was asked for its tools, too. */
@@ -143,7 +143,7 @@ class EnvelopeChat {
   #toldLeft = '';
   #turn: { ended: Promise<void>; cancelled: boolean } | undefined;
 
-  constructor(options: QwenServerOptions, names: ConversationNames, client: Client) {
+  constructor(options: QwenServerOptions, names: ConversationNames, client: QwenClient) {
     const { write, workspace, format, model, mode } = options;
     const policy: Policy = { mode, limit: APPROVAL_LIMIT };
     this.#options = options;
@@ -216,7 +216,7 @@ class EnvelopeChat {
     await this.#turn?.ended;
   }
 
-  #begin(chat: Prompt, promptId: string | null | undefined, anew: boolean): void {
+  #begin(chat: PromptRequest, promptId: string | null | undefined, anew: boolean): void {
     const before = this.#turn?.ended;
     const take = () => {
       if (anew) this.#startOver();
@@ -239,7 +239,7 @@ class EnvelopeChat {
     if (this.#turn === turn) this.#turn = undefined;
   }
 
-  async #run({ text, command, overrides }: Prompt, turn: Turn): Promise<void> {
+  async #run({ text, command, overrides }: PromptRequest, turn: Turn): Promise<void> {
     await this.#greet();
     if (turn.cancelled) return this.#lines.drop();
     const override = this.#overrideOf(overrides);
@@ -305,8 +305,8 @@ class EnvelopeChat {
   }
 }
 
-function conversationOf({ model, workspace, mode, preferences, store }: QwenServerOptions, frontend: QwenFrontend): Conversation {
-  return new Conversation({ ...preferences, frontend, model, workspace, store, plan: mode === 'plan' });
+function conversationOf({ model, workspace, mode, preferences, store }: QwenServerOptions, frontend: QwenFrontend): AgentConversation {
+  return new AgentConversation({ ...preferences, frontend, model, workspace, store, plan: mode === 'plan' });
 }
 
 /** The features of chat requests that this server supports. */
@@ -324,7 +324,7 @@ const capabilities = {
 };
 
 /** A decoded chat request, or the reason to refuse it (docs/protocols/qwen.md §4, §4.5). */
-type Chat =
+type EnvelopeRequest =
   | {
       readonly does: 'prompt';
       readonly text: string;
@@ -356,7 +356,7 @@ function fromMessages(line: Line): Line {
 }
 
 /** Reads a chat request; `lent` are the client's own tools. */
-function readChat(request: ChatRequest, lent: readonly string[]): Chat {
+function readChat(request: ChatRequest, lent: readonly string[]): EnvelopeRequest {
   const { input } = request;
   if (input.origin === 'tool_response') return toolResponse(request);
   const { command } = input;
@@ -383,7 +383,7 @@ function readChat(request: ChatRequest, lent: readonly string[]): Chat {
 }
 
 /** The result of a tool that the client ran by itself. */
-function toolResponse({ input, tool_call_id, tool_request }: ChatRequest): Chat {
+function toolResponse({ input, tool_call_id, tool_request }: ChatRequest): EnvelopeRequest {
   const given = tool_call_id ?? recordOf(tool_request).callId;
   if (typeof given !== 'string') return { does: 'refuse', why: 'A tool response needs its tool_call_id.', code: 'QWEN_INVALID_INPUT' };
   const parts = Array.isArray(input.parts) ? input.parts : [];

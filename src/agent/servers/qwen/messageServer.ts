@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../../base/log.ts';
 import { errorLine, type Line, recordOf, successLine } from '../../../protocols/qwen/codec.ts';
-import { Cancelled, Conversation } from '../../conversation.ts';
+import { AgentConversation, Cancelled } from '../../conversation.ts';
 import type { AgentEvent } from '../../frontend.ts';
 import { type TokenUsage, textOf, type UserPart } from '../../models/model.ts';
 import { VERSION } from '../../version.ts';
-import { Client } from './client.ts';
+import { QwenClient } from './client.ts';
 import type { QwenServer, QwenServerOptions } from './qwenFrontend.ts';
 import { type DialectLines, MODES, type Permission, type Policy, QwenFrontend } from './qwenFrontend.ts';
 import { inputOf, nameOf, toolNames } from './toolWords.ts';
@@ -17,10 +17,10 @@ const LONGEST_APPROVAL = 600_000;
 /** The message dialect, as the shipped program serves it (docs/protocols/qwen.md §3). */
 export class MessageServer implements QwenServer {
   readonly #options: QwenServerOptions;
-  readonly #client: Client;
+  readonly #client: QwenClient;
   readonly #lines: MessageLines;
   readonly #frontend: QwenFrontend;
-  readonly #conversation: Conversation;
+  readonly #conversation: AgentConversation;
   readonly #policy: Policy;
   readonly #queue: (readonly UserPart[])[] = [];
   #turn: Promise<void> | undefined;
@@ -29,10 +29,17 @@ export class MessageServer implements QwenServer {
     const { write, model, workspace, store, mode, session, partials, preferences } = options;
     this.#options = options;
     this.#policy = { mode, limit: APPROVAL_LIMIT };
-    this.#client = new Client('message', write);
+    this.#client = new QwenClient('message', write);
     this.#lines = new MessageLines({ write, model: model.name, partials, client: this.#client }, session);
     this.#frontend = new QwenFrontend(this.#client, this.#lines, this.#policy);
-    this.#conversation = new Conversation({ ...preferences, frontend: this.#frontend, model, workspace, store, plan: mode === 'plan' });
+    this.#conversation = new AgentConversation({
+      ...preferences,
+      frontend: this.#frontend,
+      model,
+      workspace,
+      store,
+      plan: mode === 'plan',
+    });
   }
 
   take(line: Line): void {
@@ -171,7 +178,7 @@ interface MessageLinesOptions {
   readonly write: (line: Line) => void;
   readonly model: string;
   readonly partials: boolean;
-  readonly client: Client;
+  readonly client: QwenClient;
 }
 type Block = { readonly type: string } & Line;
 /** Output of the model in this round that no whole message holds yet. */

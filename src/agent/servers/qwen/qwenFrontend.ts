@@ -14,7 +14,7 @@ import type { Model, Sampling, ToolOffer } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
 import { type Outcome, ToolFailure } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import type { Client } from './client.ts';
+import type { QwenClient } from './client.ts';
 import { inputOf, nameOf, type Proposal, proposalOf } from './toolWords.ts';
 
 /** One conversation, in either dialect. */
@@ -78,11 +78,11 @@ export class QwenFrontend implements Frontend {
   asksQuestions = false;
   /** The moments that the client wants to hear of. */
   hooks: readonly Moment[] = [];
-  readonly #client: Client;
+  readonly #client: QwenClient;
   readonly #lines: DialectLines;
   readonly #policy: Policy;
 
-  constructor(client: Client, lines: DialectLines, policy: Policy) {
+  constructor(client: QwenClient, lines: DialectLines, policy: Policy) {
     this.#client = client;
     this.#lines = lines;
     this.#policy = policy;

@@ -4,7 +4,7 @@ import { messageOf } from '../../../base/log.ts';
 import { clientDialectOf, type Dialect, fatalLine, type Line, recordOf, terminalNote } from '../../../protocols/qwen/codec.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { toLine } from '../../../transport/lines.ts';
-import { Conversation, type Preferences } from '../../conversation.ts';
+import { AgentConversation, type Preferences } from '../../conversation.ts';
 import type { AgentEvent, Frontend } from '../../frontend.ts';
 import type { Model } from '../../models/model.ts';
 import { PREFERENCE_FLAGS, preferencesOf } from '../../options.ts';
@@ -248,7 +248,7 @@ async function answerText(
     hasPlanMode: false,
   };
   try {
-    await new Conversation({ ...scene.preferences, frontend, model: scene.model, workspace: scene.workspace }).prompt([
+    await new AgentConversation({ ...scene.preferences, frontend, model: scene.model, workspace: scene.workspace }).prompt([
       { type: 'text', text: prompt },
     ]);
     scene.print('\n');

@@ -7,7 +7,7 @@ import { last, textOfRead } from './files.ts';
 
 type Understand = (asked: Asked, scene: GuideContext) => Script | undefined;
 type Status = 'pending' | 'in_progress' | 'done';
-interface Step {
+interface PlanStep {
   readonly title: string;
   readonly status: Status;
 }
@@ -45,7 +45,7 @@ function* make(scene: GuideContext, understand: Understand, goal: string): Scrip
     );
   const given = stepsIn(goal);
   const titles = given.length > 1 ? given : yield* propose(scene, goal);
-  const steps = titles.map((title): Step => ({ title, status: 'pending' }));
+  const steps = titles.map((title): PlanStep => ({ title, status: 'pending' }));
   const result = yield* call('SetTodoList', { todos: steps });
   if (result.isError) return sorry(result, say);
   const rows = titles.map(
@@ -107,7 +107,7 @@ function canDo(scene: GuideContext, understand: Understand, title: string): bool
   return understand(askedOf(title), scene) !== undefined;
 }
 
-function mark(steps: readonly Step[], at: number, status: Status): readonly Step[] {
+function mark(steps: readonly PlanStep[], at: number, status: Status): readonly PlanStep[] {
   return steps.map((one, index) => (index === at ? { ...one, status } : one));
 }
 
@@ -131,7 +131,7 @@ function keyword(goal: string): string | undefined {
 
 const planInput = z.object({ todos: z.array(z.object({ title: z.string(), status: z.enum(['pending', 'in_progress', 'done']) })) });
 
-function lastPlan(history: readonly Message[]): readonly Step[] {
+function lastPlan(history: readonly Message[]): readonly PlanStep[] {
   for (const message of history.toReversed()) {
     if (message.role !== 'assistant') continue;
     const found = message.calls.findLast((one) => one.name === 'SetTodoList');
