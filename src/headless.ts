@@ -10,9 +10,9 @@ import type { Disposable } from './base/lifetime.ts';
 import { type Log, messageOf } from './base/log.ts';
 import { Masks } from './headless/masks.ts';
 import { runSteps } from './headless/run.ts';
-import { LONGEST_WAIT, readScript, type ScriptStep, type Setup, scriptSchema } from './headless/script.ts';
+import { LONGEST_WAIT, readScript, type ScriptSetup, type ScriptStep, scriptSchema } from './headless/script.ts';
 import { headlessTools, scriptedSecrets, scriptedTool } from './headless/tools.ts';
-import { type Options, readOptions, USAGE } from './headless/usage.ts';
+import { type HeadlessOptions, readOptions, USAGE } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { jsonLine, stderrLog, writeError } from './live/console.ts';
 import { diskFilesIn } from './live/diskFiles.ts';
@@ -35,7 +35,7 @@ const log: Log = { ...stderrLog, info: masked(stderrLog.info), warn: masked(stde
 const print = (value: unknown) => void process.stdout.write(`${jsonLine(masks.value(value))}\n`);
 
 async function main(): Promise<number> {
-  let options: Options;
+  let options: HeadlessOptions;
   let steps: readonly ScriptStep[];
   let recording: Recording | undefined;
   const [first = '', file, ...more] = process.argv.slice(2);
@@ -99,7 +99,7 @@ function scriptIn(file: string | undefined): readonly ScriptStep[] {
   }
 }
 
-async function run(options: Options, steps: readonly ScriptStep[], recording: Recording | undefined): Promise<number> {
+async function run(options: HeadlessOptions, steps: readonly ScriptStep[], recording: Recording | undefined): Promise<number> {
   const protocol = protocols[options.protocol];
   if (!protocol) return 2;
   const cwd = path.resolve(options.cwd);
@@ -116,7 +116,7 @@ async function run(options: Options, steps: readonly ScriptStep[], recording: Re
     ...(url === undefined ? {} : { url }),
   };
   const [first] = steps;
-  const setup: Setup = first && 'setup' in first ? first.setup : {};
+  const setup: ScriptSetup = first && 'setup' in first ? first.setup : {};
   masks.add(...Object.values(setup.secrets ?? {}));
   masks.addNamed(options.headers);
   masks.addNamed(options.env);
@@ -191,11 +191,11 @@ function isBundled(protocol: string): boolean {
 }
 
 interface BundledAgent extends Disposable {
-  readonly options: Partial<Options>;
+  readonly options: Partial<HeadlessOptions>;
 }
 
 /** How the bundled agent is reached over a protocol. One that knows only addresses has it started here. */
-async function bundledAgent({ protocol, cwd, env, args }: Options): Promise<BundledAgent> {
+async function bundledAgent({ protocol, cwd, env, args }: HeadlessOptions): Promise<BundledAgent> {
   const own = ARGS[protocol];
   if (own) return { options: { command: process.execPath, args: [AGENT, ...own, ...args] }, dispose() {} };
   const token = randomBytes(32).toString('base64url');

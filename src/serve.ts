@@ -20,7 +20,7 @@ import { Sessions } from './live/sessions.ts';
 import type { Launch } from './protocols/adapter.ts';
 import { protocols } from './protocols/registry.ts';
 import { agentHost } from './serve/host.ts';
-import { isLoopback, listen, type Place } from './serve/listen.ts';
+import { isLoopback, type ListenAddress, listen } from './serve/listen.ts';
 import { WindowTools } from './serve/windowTools.ts';
 
 /** `parley serve`: the sessions of this process for VS Code's own chat and other clients of the Agent Host Protocol (docs/servers.md). */
@@ -31,7 +31,7 @@ without it the bundled agent is served. --rules names one with {"rules": […]} 
 {"guardedFiles": […]}; without it everything is asked. Both are read again when they change. The token is made once for each --data folder, or taken from PARLEY_HOST_TOKEN.`;
 
 interface Options {
-  readonly place: Place;
+  readonly place: ListenAddress;
   /** No port was asked for: any will do when the one of the last run is taken. */
   readonly isPortFree: boolean;
   readonly profiles: () => readonly Profile[];
@@ -239,7 +239,7 @@ async function main(): Promise<number> {
 }
 
 /** Prints the host's address and writes it where other programs of the user find it. The file goes with the host. */
-function announce(at: Place, data: string, token: string): string {
+function announce(at: ListenAddress, data: string, token: string): string {
   const address = at.kind === 'socket' ? at.path : `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
   if (at.kind === 'port' && !isLoopback(at.host))
     log.warn(`Other computers reach ${address}. Without encryption, anybody on the way reads along.`);

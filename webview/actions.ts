@@ -1,4 +1,4 @@
-import type { Call, Calls, ModelLine } from '../src/bridge/contract.ts';
+import type { Calls, ModelLine, ViewCall } from '../src/bridge/contract.ts';
 import type { Content } from '../src/session/model.ts';
 import { absolute } from './links.ts';
 import type { Page } from './page.ts';
@@ -14,7 +14,7 @@ const openedAt = performance.now();
 export function actions(page: Page): Act {
   const { host, mirror, ui } = page;
   const fail = (error: unknown) => page.say(messageOf(error), 'error');
-  const call = <M extends Call['method']>(method: M, params: Calls[M]['params']) => {
+  const call = <M extends ViewCall['method']>(method: M, params: Calls[M]['params']) => {
     host.call(method, params).catch(fail);
   };
   const withSession = (act: (sessionId: string) => void) => {

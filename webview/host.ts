@@ -1,4 +1,4 @@
-import type { Call, Calls, FromView, ToView } from '../src/bridge/contract.ts';
+import type { Calls, FromView, ToView, ViewCall } from '../src/bridge/contract.ts';
 
 /** The API that the editor gives a webview, once per page. */
 export interface EditorApi {
@@ -35,7 +35,7 @@ export class HostConnection {
     this.#calls += 1;
     const id = this.#calls;
     const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
-    this.post({ type: 'call', id, method, params } as Call);
+    this.post({ type: 'call', id, method, params } as ViewCall);
     return answer as Promise<Calls[M]['result']>;
   }
 

@@ -1,7 +1,7 @@
 import type { ProfileLine, SetupLine, ToView } from '../src/bridge/contract.ts';
 import { Mirror } from '../src/bridge/mirror.ts';
 import type { SessionEvent } from '../src/session/events.ts';
-import type { Ask, AskPlace, Content, Session, SessionId } from '../src/session/model.ts';
+import type { Ask, AskRef, Content, Session, SessionId } from '../src/session/model.ts';
 import { newSession } from '../src/session/reduce.ts';
 import { approvalHeading } from '../src/session/shownApproval.ts';
 import { visibleText } from '../src/session/visible.ts';
@@ -27,7 +27,7 @@ export interface PageState {
   /** Content sent while there was no session; goes to the next one. */
   readonly unsent: readonly Content[] | undefined;
   /** The ask that a quick-pick of the editor shows now. */
-  readonly pick: AskPlace | undefined;
+  readonly pick: AskRef | undefined;
   /** Number of messages the user has sent from this page. */
   readonly sent: number;
 }

@@ -1,7 +1,7 @@
 import { keyed } from 'lit/directives/keyed.js';
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
 import type { ToView } from '../src/bridge/contract.ts';
-import type { AskPlace, Command, Session, SessionId } from '../src/session/model.ts';
+import type { AskRef, Command, Session, SessionId } from '../src/session/model.ts';
 import { actions, editMessage } from './actions.ts';
 import { answerPaths, followLinks } from './answerLinks.ts';
 import { Composer } from './composer.ts';
@@ -15,7 +15,7 @@ import type { Act, View } from './view.ts';
 import { welcomeView } from './welcome.ts';
 
 /** The state of the last draw. */
-interface Shown {
+interface DrawnState {
   readonly sessionId: SessionId;
   /** Number of turns drawn, counted from the end. */
   readonly turns: number;
@@ -31,7 +31,7 @@ export class ChatRenderer {
   readonly #act: Act;
   readonly #composer: Composer;
   #scroller: Scroller | undefined;
-  #shown: Shown = { sessionId: '', turns: TURNS_AT_ONCE, commands: [], sent: 0 };
+  #shown: DrawnState = { sessionId: '', turns: TURNS_AT_ONCE, commands: [], sent: 0 };
   #frame = 0;
   readonly #onScroll = () => void (this.#scroller?.scrolled() && this.#moved());
   readonly #onResize = () => this.#scroller?.resized();
@@ -155,7 +155,7 @@ export class ChatRenderer {
   }
 
   /** Shows the quick-pick's ask as a card. The Esc that closes a pick must not stop a turn when pressed once more. */
-  #picked(ask: AskPlace | undefined): void {
+  #picked(ask: AskRef | undefined): void {
     const { ui } = this.#page;
     if (ask) ui.change(ask.sessionId, { ask: ask.askId });
     else this.#composer.ignoreEscape();

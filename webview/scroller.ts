@@ -5,7 +5,7 @@ import { noChange } from 'lit/html.js';
 /** Pixels from the end that still count as the end. */
 const NEAR = 24;
 
-export interface Place {
+export interface ScrollAnchor {
   readonly turnId: string;
   readonly offset: number;
 }
@@ -53,7 +53,7 @@ export class Scroller {
   }
 
   /** The turn at the upper edge. */
-  get place(): Place | undefined {
+  get place(): ScrollAnchor | undefined {
     const edge = this.#box.getBoundingClientRect().top;
     for (const turn of this.#box.querySelectorAll<HTMLElement>('[data-turn]')) {
       const { top, bottom } = turn.getBoundingClientRect();
@@ -62,7 +62,7 @@ export class Scroller {
     return undefined;
   }
 
-  restore({ turnId, offset }: Place): void {
+  restore({ turnId, offset }: ScrollAnchor): void {
     const turn = this.#box.querySelector<HTMLElement>(`[data-turn="${CSS.escape(turnId)}"]`);
     if (!turn) return;
     this.#pinned = false;

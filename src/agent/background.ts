@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { messageOf } from '../base/log.ts';
 import { BoundedOutput } from './tools/boundedOutput.ts';
-import type { AgentTask, News, Outcome } from './tools/tool.ts';
+import type { AgentTask, News, ToolOutcome } from './tools/tool.ts';
 
 /** The context of a running task. */
 export interface TaskContext {
@@ -28,7 +28,7 @@ export class Background {
     return [...this.#tasks.values()].map(({ task }) => task);
   }
 
-  start(kind: AgentTask['kind'], description: string, run: (scene: TaskContext) => Promise<Outcome>): AgentTask {
+  start(kind: AgentTask['kind'], description: string, run: (scene: TaskContext) => Promise<ToolOutcome>): AgentTask {
     const id = `${kind === 'bash' ? 'b' : 'a'}${randomBytes(4).toString('hex')}`;
     const running: Running = {
       task: { id, kind, description, status: 'running' },
@@ -71,7 +71,7 @@ export class Background {
     await Promise.all([...this.#tasks.keys()].map((id) => this.stop(id)));
   }
 
-  async #run(running: Running, run: (scene: TaskContext) => Promise<Outcome>): Promise<void> {
+  async #run(running: Running, run: (scene: TaskContext) => Promise<ToolOutcome>): Promise<void> {
     const { id } = running.task;
     const { signal } = running.stop;
     const scene: TaskContext = {

@@ -7,7 +7,7 @@ import type { Permissions } from './permissions.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 /** The conversation, as commands see it. */
-export interface Subject {
+export interface CommandSubject {
   readonly history: History;
   readonly model: Model;
   readonly permissions: Permissions;
@@ -20,7 +20,7 @@ export interface Subject {
 }
 export interface CommandContext {
   readonly args: string;
-  readonly conversation: Subject;
+  readonly conversation: CommandSubject;
   say(text: string): void;
   /** False when there is too little to shorten. */
   compact(hint: string): Promise<boolean>;
@@ -28,7 +28,7 @@ export interface CommandContext {
   aside(question: string): Promise<void>;
 }
 /** A slash command. The result of `run` goes to the model as the prompt; undefined ends the turn. */
-export interface Command {
+export interface SlashCommand {
   readonly name: string;
   readonly description: string;
   readonly aliases: readonly string[];
@@ -44,8 +44,8 @@ export interface CommandArgument {
   readonly isRequired?: true;
 }
 export interface Commands {
-  readonly all: readonly Command[];
-  find(name: string): Command | undefined;
+  readonly all: readonly SlashCommand[];
+  find(name: string): SlashCommand | undefined;
 }
 
 /** The command at the beginning of a prompt: `/name args`. */
@@ -55,7 +55,7 @@ export function commandIn(text: string): { readonly name: string; readonly args:
 }
 
 /** All commands that work with the model at hand. */
-export function commandsOf(extra: readonly Command[], model: Model): Commands {
+export function commandsOf(extra: readonly SlashCommand[], model: Model): Commands {
   const all = [...builtIn, ...extra].filter((command) => !(model.offline && command.needsModel));
   return { all, find: (name) => all.find((command) => command.name === name || command.aliases.includes(name)) };
 }
@@ -63,7 +63,7 @@ export function commandsOf(extra: readonly Command[], model: Model): Commands {
 const INIT = `Explore this workspace (folders, build files, README, main sources, tests) and write the file AGENTS.md in its root: what the project is, how it is built, run and tested (exact commands), how the code is laid out, and the conventions a newcomer must keep. Only what you have seen, at most a page. If AGENTS.md exists already, improve it instead of starting over.`;
 
 /** For clients that show side questions. */
-export const asideCommand: Command = {
+export const asideCommand: SlashCommand = {
   name: 'btw',
   description: local('Ask something beside the work; it is not kept in the conversation', '顺便问一个问题；不会留在对话中'),
   aliases: [],
@@ -76,7 +76,7 @@ export const asideCommand: Command = {
   },
 };
 
-const builtIn: readonly Command[] = [
+const builtIn: readonly SlashCommand[] = [
   {
     name: 'help',
     description: local('List the commands', '列出命令'),

@@ -1,5 +1,5 @@
 import { Background } from './background.ts';
-import { asideCommand, askAside, type Commands, commandIn, commandsOf, type Subject } from './commands.ts';
+import { asideCommand, askAside, type CommandSubject, type Commands, commandIn, commandsOf } from './commands.ts';
 import type { Frontend } from './frontend.ts';
 import { compact, History } from './history.ts';
 import { findSkills, PLAN_RULES, type Skill, skillCommands, skillsText, systemPrompt } from './instructions.ts';
@@ -9,9 +9,9 @@ import { Permissions } from './permissions.ts';
 import type { SessionStore } from './sessionStore.ts';
 import { subagentsOf } from './subagents.ts';
 import { toolbox } from './toolbox.ts';
-import type { Tool } from './tools/tool.ts';
+import type { AgentTool } from './tools/tool.ts';
 import type { Planning } from './tools/user.ts';
-import { hookedCalls, runTurn, type TurnContext, type TurnEnd } from './turn.ts';
+import { hookedCalls, runTurn, type TurnContext, type TurnResult } from './turn.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 /** What the command line says of every conversation, over every protocol. */
@@ -46,7 +46,7 @@ export interface TurnOverride {
 const TITLE_LENGTH = 60;
 
 /** One conversation: its history, what it may do, and at most one turn at a time. Knows no protocol; a frontend drives it. */
-export class AgentConversation implements Subject {
+export class AgentConversation implements CommandSubject {
   readonly history: History;
   readonly permissions: Permissions;
   readonly #options: ConversationOptions;
@@ -105,7 +105,7 @@ export class AgentConversation implements Subject {
   }
 
   /** Runs one turn to its end. Throws ModelError, or `Cancelled` when `cancel` was called. */
-  async prompt(input: readonly UserPart[], override: TurnOverride = {}): Promise<TurnEnd> {
+  async prompt(input: readonly UserPart[], override: TurnOverride = {}): Promise<TurnResult> {
     if (this.#running) throw new Error('a turn is in progress');
     const running = new AbortController();
     this.#running = running;
@@ -157,7 +157,7 @@ export class AgentConversation implements Subject {
     this.#titled = true;
   }
 
-  async #run(input: readonly UserPart[], scene: TurnContext): Promise<TurnEnd> {
+  async #run(input: readonly UserPart[], scene: TurnContext): Promise<TurnResult> {
     const { frontend, signal } = scene;
     const refused = await frontend.hook('UserPromptSubmit', '', { prompt: textOf(input) }, signal);
     signal.throwIfAborted();
@@ -169,7 +169,7 @@ export class AgentConversation implements Subject {
     return command ? this.#runCommand(command, scene) : runTurn(scene, input);
   }
 
-  async #runCommand(command: { readonly name: string; readonly args: string }, scene: TurnContext): Promise<TurnEnd> {
+  async #runCommand(command: { readonly name: string; readonly args: string }, scene: TurnContext): Promise<TurnResult> {
     const { frontend } = scene;
     const found = this.commands.find(command.name);
     if (!found) {
@@ -219,7 +219,7 @@ export class AgentConversation implements Subject {
         return frontend.hook('Stop', '', {}, signal);
       },
     };
-    const tools = (): readonly Tool[] =>
+    const tools = (): readonly AgentTool[] =>
       toolbox(
         frontend,
         this.#planning,

@@ -1,6 +1,6 @@
-import type { TokenUsage, ToolOffer, UserPart } from './models/model.ts';
+import type { ModelTool, TokenUsage, UserPart } from './models/model.ts';
 import type { CommandEnd, CommandSpec, Printed } from './tools/runCommand.ts';
-import type { News, Outcome, Shown } from './tools/tool.ts';
+import type { News, OutcomeDisplay, ToolOutcome } from './tools/tool.ts';
 import type { TextFiles } from './workspace/textFiles.ts';
 
 /**
@@ -10,15 +10,15 @@ import type { TextFiles } from './workspace/textFiles.ts';
 export interface Frontend {
   emit(said: AgentEvent): void;
   /** A user decides. When the signal fires the request is withdrawn; its reason may be an answer given elsewhere (`Settled`). */
-  approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>;
+  approve(request: ApprovalRequest, signal: AbortSignal): Promise<PermissionAnswer>;
   /** undefined: dismissed. Answers by question text. */
   question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined>;
   /** Runs one of the client's tools. */
-  callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<Outcome>;
+  callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<ToolOutcome>;
   /** Tells the client's hooks of a moment (wire.md §5.2); gives the reason when one of them says no. Never rejects. */
   hook(moment: Moment, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined>;
   /** The tools the client offers at this moment. */
-  clientTools(): readonly ToolOffer[];
+  clientTools(): readonly ModelTool[];
   /** Runs a command line where the client shows it; absent: the agent runs commands itself. */
   readonly runCommand?: ((spec: CommandSpec, callId: string, onText: (text: string) => void) => Promise<CommandEnd>) | undefined;
   /** Text files as the client's editor holds them, until the signal fires; absent: those on the disk. */
@@ -76,7 +76,7 @@ export type AgentEvent =
   | { readonly type: 'call.runs'; readonly id: string }
   /** Output of a running call; the result repeats it. */
   | { readonly type: 'call.output'; readonly id: string; readonly text: string; readonly from?: Printed }
-  | { readonly type: 'call.ended'; readonly id: string; readonly name: string; readonly outcome: Outcome }
+  | { readonly type: 'call.ended'; readonly id: string; readonly name: string; readonly outcome: ToolOutcome }
   | { readonly type: 'status'; readonly contextTokens: number; readonly contextSize: number; readonly usage?: TokenUsage }
   | { readonly type: 'planMode'; readonly on: boolean }
   | { readonly type: 'plan.shown'; readonly text: string; readonly path: string }
@@ -95,19 +95,19 @@ export interface ApprovalRequest {
   readonly tool: string;
   readonly action: string;
   readonly description: string;
-  readonly shown: readonly Shown[];
+  readonly shown: readonly OutcomeDisplay[];
   /** The sub-agent that asks; `taskId` when it works in the background. */
   readonly by?: { readonly agentId: string; readonly kind: string; readonly description: string; readonly taskId?: string };
 }
 /** `edited` is what the user made of the text of a single proposed file. */
-export type ApprovalAnswer =
+export type PermissionAnswer =
   | { readonly allow: true; readonly forSession: boolean; readonly edited?: string }
   | { readonly allow: false; readonly feedback?: string };
 
 /** The reason a request is withdrawn with when its answer came from elsewhere. */
 export class Settled {
-  readonly answer: ApprovalAnswer;
-  constructor(answer: ApprovalAnswer) {
+  readonly answer: PermissionAnswer;
+  constructor(answer: PermissionAnswer) {
     this.answer = answer;
   }
 }
@@ -116,9 +116,9 @@ export interface QuestionRequest {
   readonly callId: string;
   /** A question of plan mode: whether to begin it, or to accept the plan. A client may ask it as an approval and return one of the labels. */
   readonly plan?: { readonly text: string | null; readonly yes: string; readonly no: string };
-  readonly questions: readonly Question[];
+  readonly questions: readonly UserQuestion[];
 }
-export interface Question {
+export interface UserQuestion {
   readonly question: string;
   readonly header?: string;
   readonly body?: string;

@@ -1,33 +1,33 @@
 import type { Frontend } from './frontend.ts';
-import { type Message, type Model, resultText, type TokenUsage, type ToolOffer, textOf, type UserPart } from './models/model.ts';
+import { type HistoryMessage, type Model, type ModelTool, resultText, type TokenUsage, textOf, type UserPart } from './models/model.ts';
 import type { Workspace } from './workspace/paths.ts';
 
 /** The messages a model sees, and how large they are. Calls `onChange` at every addition and replacement. */
 export class History {
   /** Every call id there has ever been, also of what is forgotten: clients key their cards by it. */
   readonly callIds = new Set<string>();
-  #messages: Message[];
+  #messages: HistoryMessage[];
   readonly #onChange: (change: HistoryChange) => void;
   /** The service's token count for the first `at` messages. */
   #measured = { at: 0, tokens: 0 };
 
-  constructor(messages: readonly Message[] = [], onChange: (change: HistoryChange) => void = () => {}) {
+  constructor(messages: readonly HistoryMessage[] = [], onChange: (change: HistoryChange) => void = () => {}) {
     this.#messages = [...messages];
     this.#onChange = onChange;
     for (const message of messages) this.#remember(message);
   }
 
-  get messages(): readonly Message[] {
+  get messages(): readonly HistoryMessage[] {
     return this.#messages;
   }
 
-  add(message: Message): void {
+  add(message: HistoryMessage): void {
     this.#messages.push(message);
     this.#remember(message);
     this.#onChange({ type: 'added', message });
   }
 
-  replace(messages: readonly Message[]): void {
+  replace(messages: readonly HistoryMessage[]): void {
     this.#messages = [...messages];
     this.#measured = { at: 0, tokens: 0 };
     this.#onChange({ type: 'replaced', messages });
@@ -35,12 +35,12 @@ export class History {
 
   /** Replaces images and audio that the model cannot read with text: kept, they would make every later request fail as well. */
   forgetMedia(): void {
-    const hasMedia = (message: Message): boolean =>
+    const hasMedia = (message: HistoryMessage): boolean =>
       message.role === 'user' ? message.parts.some((part) => part.type !== 'text') : message.role === 'tool' && message.media !== undefined;
     if (this.#messages.some(hasMedia)) this.replace(this.#messages.map(withoutMedia));
   }
 
-  #remember(message: Message): void {
+  #remember(message: HistoryMessage): void {
     if (message.role === 'assistant') for (const call of message.calls) this.callIds.add(call.id);
   }
 
@@ -56,11 +56,11 @@ export class History {
 }
 
 export type HistoryChange =
-  | { readonly type: 'added'; readonly message: Message }
-  | { readonly type: 'replaced'; readonly messages: readonly Message[] };
+  | { readonly type: 'added'; readonly message: HistoryMessage }
+  | { readonly type: 'replaced'; readonly messages: readonly HistoryMessage[] };
 
 /** About four characters a token in Latin script and one in Chinese, Japanese and Korean. */
-function estimate(messages: readonly Message[]): number {
+function estimate(messages: readonly HistoryMessage[]): number {
   let tokens = 0;
   for (const message of messages) {
     tokens += 4;
@@ -76,7 +76,7 @@ export function tokensOf(text: string): number {
   return Math.ceil(wide + (text.length - wide) / 4);
 }
 
-function withoutMedia(message: Message): Message {
+function withoutMedia(message: HistoryMessage): HistoryMessage {
   if (message.role === 'user') return { ...message, parts: message.parts.map((part) => (part.type === 'text' ? part : inWords(part))) };
   if (message.role !== 'tool' || !message.media) return message;
   const { media, ...rest } = message;
@@ -96,7 +96,7 @@ export interface CompactionContext {
   readonly signal: AbortSignal;
   readonly workspace: Workspace;
   readonly system: () => Promise<string>;
-  readonly offers: () => readonly ToolOffer[];
+  readonly offers: () => readonly ModelTool[];
 }
 
 /** The share of the context at which the history is shortened. */
@@ -132,7 +132,7 @@ export async function compact(scene: CompactionContext, hint = ''): Promise<bool
 }
 
 /** Where the kept tail begins: never at a result, which would lose its call. 0 when nothing can go. */
-function cutOf(messages: readonly Message[], most: number): number {
+function cutOf(messages: readonly HistoryMessage[], most: number): number {
   if (messages.length < 2) return 0;
   for (let at = 1; at < messages.length; at += 1) {
     if (messages[at]?.role !== 'tool' && estimate(messages.slice(at)) <= most) return at;
@@ -141,7 +141,7 @@ function cutOf(messages: readonly Message[], most: number): number {
 }
 
 /** Messages before the kept tail, chosen so that the roles alternate. */
-function summaryMessages(summary: string, next: Message['role'] | undefined): readonly Message[] {
+function summaryMessages(summary: string, next: HistoryMessage['role'] | undefined): readonly HistoryMessage[] {
   const text = `<summary of the conversation so far>\n${summary}\n</summary>`;
   if (next === 'user') {
     return [
@@ -152,11 +152,11 @@ function summaryMessages(summary: string, next: Message['role'] | undefined): re
   return [{ role: 'user', parts: [{ type: 'text', text: `${text}\n\nGo on with the work from here.` }] }];
 }
 
-async function summarise(scene: CompactionContext, messages: readonly Message[], hint: string): Promise<string> {
+async function summarise(scene: CompactionContext, messages: readonly HistoryMessage[], hint: string): Promise<string> {
   const transcript = transcriptOf(messages, scene.model.contextSize);
   const request = hint === '' ? REQUEST : `${REQUEST} Keep above all: ${hint}`;
   let text = '';
-  const history: readonly Message[] = [{ role: 'user', parts: [{ type: 'text', text: `${transcript}\n\n${request}` }] }];
+  const history: readonly HistoryMessage[] = [{ role: 'user', parts: [{ type: 'text', text: `${transcript}\n\n${request}` }] }];
   for await (const piece of scene.model.answer(
     { cwd: scene.workspace.cwd, system: 'You summarise conversations.', history, tools: [] },
     scene.signal,
@@ -168,14 +168,14 @@ async function summarise(scene: CompactionContext, messages: readonly Message[],
 }
 
 /** The conversation as text, long results cut, small enough for the same model. */
-function transcriptOf(messages: readonly Message[], contextSize: number): string {
+function transcriptOf(messages: readonly HistoryMessage[], contextSize: number): string {
   for (let most = 4000; ; most = Math.floor(most / 2)) {
     const text = messages.map((message) => line(message, most)).join('\n\n');
     if (most < 100 || estimate([{ role: 'user', parts: [{ type: 'text', text }] }]) < contextSize * 0.6) return text;
   }
 }
 
-function line(message: Message, most: number): string {
+function line(message: HistoryMessage, most: number): string {
   if (message.role === 'user') return `USER: ${cut(textOf(message.parts), most * 2)}`;
   if (message.role === 'tool') return `RESULT of ${message.name}: ${cut(resultText(message), most)}`;
   const calls = message.calls.map((call) => `\nCALL ${call.name} ${cut(call.input, most)}`).join('');

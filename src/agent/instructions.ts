@@ -2,7 +2,7 @@ import { readdirSync, realpathSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { readRealNow } from '../transport/realFiles.ts';
-import type { Command } from './commands.ts';
+import type { SlashCommand } from './commands.ts';
 import { localize } from './locale.ts';
 import { shellProgram } from './tools/shellProgram.ts';
 import { insideOnly, isWithin, type Workspace } from './workspace/paths.ts';
@@ -76,7 +76,7 @@ export function findSkills(cwd: string, more: readonly string[] = [], home = os.
 }
 
 /** `/skill:<name>`: its text becomes the prompt, with what the user wrote after it. */
-export function skillCommands(skills: readonly Skill[]): readonly Command[] {
+export function skillCommands(skills: readonly Skill[]): readonly SlashCommand[] {
   return skills.map((skill) => ({
     name: `skill:${skill.name}`,
     description: skill.description,

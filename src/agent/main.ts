@@ -7,9 +7,9 @@ import { endOwnedGroups } from '../transport/ownedGroups.ts';
 import { stdioChannel } from '../transport/stdio.ts';
 import { localize } from './locale.ts';
 import { guideModel } from './models/guide/guideModel.ts';
-import type { Endpoint, Sampling } from './models/model.ts';
+import type { ModelEndpoint, Sampling } from './models/model.ts';
 import { type Model, ModelError } from './models/model.ts';
-import { type Options, readOptions, usage } from './options.ts';
+import { type AgentArguments, readOptions, usage } from './options.ts';
 import { dialectOf } from './servers/kimi-wire/codec.ts';
 import { serveWire } from './servers/kimi-wire/serve.ts';
 import { type QwenOptions, readQwenOptions, startQwen } from './servers/qwen/start.ts';
@@ -23,7 +23,7 @@ const BAD_USAGE = 2;
 const PATIENCE_MS = 3000;
 
 function main(): void {
-  let options: Options;
+  let options: AgentArguments;
   try {
     const structured = readQwenOptions(process.argv.slice(2));
     if (structured) return serveStructured(structured);
@@ -44,7 +44,7 @@ function main(): void {
 }
 
 /** The protocols served, by the name given to --face. */
-const faces: Readonly<Record<string, (options: Options) => void>> = {
+const faces: Readonly<Record<string, (options: AgentArguments) => void>> = {
   'kimi-wire': serveWireOnStdio,
   'ai-sdk': (options) => void serveAiSdk(options),
   acp: (options) => void serveAcpOnStdio(options),
@@ -63,7 +63,7 @@ function accessToken(): { readonly token: string; readonly announcement: string 
   return { token, announcement: `Token: ${token}\n` };
 }
 
-async function serveAiSdk(options: Options): Promise<void> {
+async function serveAiSdk(options: AgentArguments): Promise<void> {
   const { token, announcement } = accessToken();
   try {
     const { serveChats } = await import('./servers/ai-sdk/serve.ts');
@@ -82,7 +82,7 @@ async function serveAiSdk(options: Options): Promise<void> {
   }
 }
 
-async function serveA2aAgent(options: Options): Promise<void> {
+async function serveA2aAgent(options: AgentArguments): Promise<void> {
   const { token, announcement } = accessToken();
   const editor = process.env.PARLEY_MCP_URL?.trim() ?? '';
   try {
@@ -105,7 +105,7 @@ async function serveA2aAgent(options: Options): Promise<void> {
   }
 }
 
-function serveWireOnStdio(options: Options): void {
+function serveWireOnStdio(options: AgentArguments): void {
   const dialect = dialectOf(options.wireVersion);
   if (!dialect) return;
   // Standard output belongs to the protocol, whatever a library may want to print.
@@ -130,7 +130,7 @@ function serveWireOnStdio(options: Options): void {
 }
 
 /** Its libraries are read only when it is wanted: the others start sooner without them. */
-async function serveAcpOnStdio(options: Options): Promise<void> {
+async function serveAcpOnStdio(options: AgentArguments): Promise<void> {
   const { serveAcp } = await import('./servers/acp/serve.ts');
   console.log = console.info = console.debug = console.error;
   const channel = stdioChannel(process.stdin, process.stdout);
@@ -200,17 +200,17 @@ function endWithSignals(served: { end(code: number): Promise<void> }): (code: nu
 }
 
 /** A name alone names no service: other clients pass one to every agent. */
-function modelOf({ model }: Pick<Options, 'model'>, sampling?: Sampling): Model {
+function modelOf({ model }: Pick<AgentArguments, 'model'>, sampling?: Sampling): Model {
   const { env } = process;
   return chooseModel(model === undefined || !env.PARLEY_MODEL_BASE_URL?.trim() ? env : { ...env, PARLEY_MODEL_NAME: model }, sampling);
 }
 
-function sessionId({ session, workDir }: Options, home: string): string {
+function sessionId({ session, workDir }: AgentArguments, home: string): string {
   if (session === 'new') return randomUUID();
   return session === 'last' ? (lastSession(home, workDir) ?? randomUUID()) : session.id;
 }
 
-function infoText(options: Options, wireVersion: string): string {
+function infoText(options: AgentArguments, wireVersion: string): string {
   // The member names are those of the program this protocol comes from; clients read the last one.
   const info = { name: NAME, kimi_cli_version: VERSION, agent_spec_versions: ['1'], wire_protocol_version: wireVersion };
   if (options.json) return `${JSON.stringify(info)}\n`;
@@ -262,7 +262,7 @@ function noModel(given: string, variable: string, setting: string): Model {
  * The SDK is a bundle of its own beside this one, loaded with the first answer: reading it takes longer than everything else at the start, and
  * the handshake must not wait for it.
  */
-function lazyModel(endpoint: Endpoint): Model {
+function lazyModel(endpoint: ModelEndpoint): Model {
   return {
     name: endpoint.name,
     contextSize: endpoint.contextSize,

@@ -10,7 +10,7 @@ export const PREFERENCE_FLAGS = {
   'max-retries-per-step': { type: 'string' },
 } as const;
 
-export interface Options {
+export interface AgentArguments {
   readonly command: 'serve' | 'info' | 'version' | 'help';
   readonly json: boolean;
   readonly workDir: string;
@@ -70,7 +70,7 @@ The a2a frontend uses the tools of the MCP server whose address is in PARLEY_MCP
 `;
 
 /** Reads the arguments. Throws an Error with one sentence for what it does not know. */
-export function readOptions(args: readonly string[], cwd: string): Options {
+export function readOptions(args: readonly string[], cwd: string): AgentArguments {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,

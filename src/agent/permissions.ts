@@ -1,4 +1,4 @@
-import { type ApprovalAnswer, type ApprovalRequest, type Frontend, Settled } from './frontend.ts';
+import { type ApprovalRequest, type Frontend, type PermissionAnswer, Settled } from './frontend.ts';
 import { Rejected } from './tools/tool.ts';
 
 /** The action of an edit that is asked about each time: no answer for the session covers a file that runs by itself. */
@@ -29,7 +29,7 @@ export class Permissions {
     if (this.allowsAll || this.#granted.has(request.action)) return undefined;
     const waiting: Waiting = { action: request.action, withdraw: new AbortController() };
     this.#waiting.add(waiting);
-    let answer: ApprovalAnswer;
+    let answer: PermissionAnswer;
     try {
       answer = await frontend.approve(request, AbortSignal.any([signal, waiting.withdraw.signal]));
     } catch (error) {

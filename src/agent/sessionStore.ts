@@ -8,7 +8,7 @@ import { keptNames, type Platform } from '../base/fileName.ts';
 import { messageOf } from '../base/log.ts';
 import { discard, whileHeld } from '../transport/replaceFile.ts';
 import type { HistoryChange } from './history.ts';
-import type { Message } from './models/model.ts';
+import type { HistoryMessage } from './models/model.ts';
 
 const platform: Platform = process.platform === 'win32' || process.platform === 'darwin' ? process.platform : 'posix';
 
@@ -41,12 +41,12 @@ const message = z.discriminatedUnion('role', [
   }),
 ]);
 const state = z.object({ title: z.nullish(z.string()), custom_title: z.nullish(z.string()), plan_mode: z.nullish(z.boolean()) });
-export type SessionState = z.infer<typeof state>;
+export type StoredState = z.infer<typeof state>;
 
 /** What a file lacks: its whole text or what changes in it, and then lines. */
 interface Waiting {
   whole?: string;
-  state?: SessionState;
+  state?: StoredState;
   lines: string[];
   /** Characters of the lines. */
   size: number;
@@ -105,11 +105,11 @@ export class SessionStore {
     }
   }
 
-  readMessages(): readonly Message[] {
+  readMessages(): readonly HistoryMessage[] {
     return whole(this.#lines('context.jsonl').flatMap((value) => parsed(message, value)));
   }
 
-  readState(): SessionState {
+  readState(): StoredState {
     try {
       return state.parse(JSON.parse(readFileSync(path.join(this.folder, 'state.json'), 'utf8')));
     } catch {
@@ -118,7 +118,7 @@ export class SessionStore {
   }
 
   /** Merged with what other programs may have put there. */
-  writeState(change: SessionState): void {
+  writeState(change: StoredState): void {
     this.#add('state.json', (file) => {
       file.state = { ...file.state, ...change };
     });
@@ -339,7 +339,7 @@ function parsed<S extends z.ZodMiniType>(schema: S, value: unknown): readonly z.
 }
 
 /** A process that died in the middle of a step leaves calls without results; models refuse such a history, so it ends before them. */
-function whole(messages: readonly Message[]): readonly Message[] {
+function whole(messages: readonly HistoryMessage[]): readonly HistoryMessage[] {
   const answered = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])));
   const broken = messages.findIndex((one) => one.role === 'assistant' && one.calls.some((each) => !answered.has(each.id)));
   return broken < 0 ? messages : messages.slice(0, broken);

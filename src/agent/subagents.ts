@@ -5,7 +5,7 @@ import type { Frontend } from './frontend.ts';
 import { History } from './history.ts';
 import { isModelError } from './models/model.ts';
 import { begun } from './tools/tasks.ts';
-import { defineTool, done, failed, type Tool, ToolFailure, type ToolRunContext } from './tools/tool.ts';
+import { type AgentTool, defineTool, done, failed, ToolFailure, type ToolRunContext } from './tools/tool.ts';
 import { runTurn, type TurnContext } from './turn.ts';
 
 type SubagentKind = 'general' | 'explore';
@@ -18,7 +18,7 @@ interface Order {
 }
 
 /** With a background it can also go on beside the conversation. */
-export function agentTool(run: RunSubagent, background?: Background): Tool {
+export function agentTool(run: RunSubagent, background?: Background): AgentTool {
   return defineTool({
     name: 'Agent',
     description:
@@ -50,13 +50,13 @@ const MOST_STEPS = 50;
 /** Tools withheld from sub-agents: their own sub-agents, and the conversation's plan. */
 const WITHHELD = new Set(['Agent', 'EnterPlanMode', 'ExitPlanMode', 'SetTodoList', 'TaskList', 'TaskOutput', 'TaskStop']);
 /** True for tools that clients run only within a turn, which a background sub-agent outlives. */
-const WITH_A_TURN = (tool: Tool): boolean => tool.lent === true || tool.name === 'AskUserQuestion';
+const WITH_A_TURN = (tool: AgentTool): boolean => tool.lent === true || tool.name === 'AskUserQuestion';
 
 const ROLE =
   'You are a sub-agent: nobody sees what you write but the agent that sent you. Do exactly the piece of work you are given. End with one complete report: what you found or did, with file paths and lines.';
 
 /** Runs sub-agents beside the turn they belong to: same model, tools and approvals, a frontend that nests what they say, a history that is dropped. */
-export function subagentsOf(parent: TurnContext, tools: readonly Tool[]): RunSubagent {
+export function subagentsOf(parent: TurnContext, tools: readonly AgentTool[]): RunSubagent {
   return async ({ kind, description, prompt }, scene, task) => {
     const agentId = randomUUID();
     const own = toolsFor(kind, tools).filter((tool) => !task || !WITH_A_TURN(tool));
@@ -101,7 +101,7 @@ export function subagentsOf(parent: TurnContext, tools: readonly Tool[]): RunSub
   };
 }
 
-function toolsFor(kind: SubagentKind, tools: readonly Tool[]): readonly Tool[] {
+function toolsFor(kind: SubagentKind, tools: readonly AgentTool[]): readonly AgentTool[] {
   return tools.filter((tool) => !WITHHELD.has(tool.name) && (kind === 'general' || (tool.reads && tool.name !== 'AskUserQuestion')));
 }
 

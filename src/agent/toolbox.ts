@@ -1,16 +1,16 @@
 import type { Background } from './background.ts';
 import type { Frontend } from './frontend.ts';
-import type { ToolOffer } from './models/model.ts';
+import type { ModelTool } from './models/model.ts';
 import { agentTool, type RunSubagent } from './subagents.ts';
 import { readFileTool, strReplaceFileTool, writeFileTool } from './tools/files.ts';
 import { globTool, grepTool, listDirectoryTool } from './tools/searching.ts';
 import { shellTool } from './tools/shell.ts';
 import { backgroundShell, taskTools } from './tools/tasks.ts';
-import { checkerOf, type Tool, ToolFailure } from './tools/tool.ts';
+import { type AgentTool, checkerOf, ToolFailure } from './tools/tool.ts';
 import { askUserQuestionTool, type Planning, planModeTools, setTodoListTool } from './tools/user.ts';
 
 /** The agent's own tools. A client's tool of one of these names is refused. */
-const builtInTools: readonly Tool[] = [
+const builtInTools: readonly AgentTool[] = [
   readFileTool,
   listDirectoryTool,
   globTool,
@@ -37,10 +37,10 @@ export const takenNames: readonly string[] = [
 export function toolbox(
   frontend: Frontend,
   planning: Planning,
-  subagents: (tools: readonly Tool[]) => RunSubagent,
+  subagents: (tools: readonly AgentTool[]) => RunSubagent,
   background: Background | undefined,
-): readonly Tool[] {
-  const tools: readonly Tool[] = [
+): readonly AgentTool[] {
+  const tools: readonly AgentTool[] = [
     ...builtInTools.map((tool) => (background && tool === shellTool ? backgroundShell(background) : tool)),
     ...(background ? taskTools(background) : []),
     ...(frontend.asksQuestions ? [askUserQuestionTool(frontend)] : []),
@@ -51,7 +51,7 @@ export function toolbox(
 }
 
 /** A tool the client runs. Its arguments are checked here first; whether it may run is the client's business. */
-function clientTool(offer: ToolOffer, frontend: Frontend): Tool {
+function clientTool(offer: ModelTool, frontend: Frontend): AgentTool {
   return {
     ...offer,
     reads: false,

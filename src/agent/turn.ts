@@ -5,18 +5,18 @@ import type { ApprovalRequest, Frontend } from './frontend.ts';
 import { type CompactionContext, compactWhenNear, type History } from './history.ts';
 import { localize } from './locale.ts';
 import {
-  type Call,
   isModelError,
   type KeptDiff,
   type Model,
+  type ModelCall,
   ModelError,
   type ModelPiece,
+  type ModelTool,
   type TokenUsage,
-  type ToolOffer,
   type UserPart,
 } from './models/model.ts';
 import { runCommand } from './tools/runCommand.ts';
-import { failed, type News, type Outcome, Rejected, type Tool, ToolFailure, type ToolRunContext } from './tools/tool.ts';
+import { type AgentTool, failed, type News, Rejected, ToolFailure, type ToolOutcome, type ToolRunContext } from './tools/tool.ts';
 import type { Workspace } from './workspace/paths.ts';
 import { diskFiles } from './workspace/textFile.ts';
 
@@ -26,7 +26,7 @@ export interface TurnContext extends CallContext {
   readonly model: Model;
   readonly history: History;
   readonly system: () => Promise<string>;
-  readonly offers: () => readonly ToolOffer[];
+  readonly offers: () => readonly ModelTool[];
   readonly maxSteps: number;
   readonly maxAttempts: number;
   /** Returns and clears the user's messages during the turn, oldest first. */
@@ -37,13 +37,13 @@ export interface TurnContext extends CallContext {
   readonly mayStop: () => Promise<string | undefined>;
 }
 
-export type TurnEnd = { readonly status: 'finished' } | { readonly status: 'max_steps_reached'; readonly steps: number };
+export type TurnResult = { readonly status: 'finished' } | { readonly status: 'max_steps_reached'; readonly steps: number };
 
 /**
  * model -> calls -> approvals -> results -> model, until the model has nothing more to do. Throws ModelError, or what the signal was aborted
  * with; either way every call in the history has a result, so the next turn can go on from there.
  */
-export async function runTurn(scene: TurnContext, input: readonly UserPart[]): Promise<TurnEnd> {
+export async function runTurn(scene: TurnContext, input: readonly UserPart[]): Promise<TurnResult> {
   scene.history.add({ role: 'user', parts: input });
   for (let n = 1; n <= scene.maxSteps; n += 1) {
     await tellNews(scene);
@@ -96,7 +96,7 @@ const LONGEST_WAIT = 60;
  * Streams one answer of the model to the frontend, adds it to the history and returns its calls. Retries after a temporary failure, with a wait that
  * the frontend shows; it also takes back the output of the failed attempt.
  */
-async function takeStep(scene: StepContext, n: number): Promise<readonly Call[]> {
+async function takeStep(scene: StepContext, n: number): Promise<readonly ModelCall[]> {
   scene.frontend.emit({ type: 'step.began', n });
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -122,7 +122,7 @@ async function takeStep(scene: StepContext, n: number): Promise<readonly Call[]>
   }
 }
 
-async function attemptStep(scene: StepContext): Promise<readonly Call[]> {
+async function attemptStep(scene: StepContext): Promise<readonly ModelCall[]> {
   const { frontend, history } = scene;
   const answer = new ModelAnswer(frontend, history.callIds);
   const request = { cwd: scene.workspace.cwd, system: await scene.system(), history: history.messages, tools: scene.offers() };
@@ -146,7 +146,7 @@ class ModelAnswer {
   thought = '';
   usage: TokenUsage | undefined;
   wasCut = false;
-  readonly calls: Call[] = [];
+  readonly calls: ModelCall[] = [];
   readonly #frontend: Frontend;
   readonly #used: Set<string>;
   #open: { readonly given: string; readonly id: string } | undefined;
@@ -227,7 +227,7 @@ interface CallContext {
   readonly history: History;
   readonly workspace: Workspace;
   readonly signal: AbortSignal;
-  readonly findTool: (name: string) => Tool | undefined;
+  readonly findTool: (name: string) => AgentTool | undefined;
   readonly toolNames: () => readonly string[];
   /** Asks a user, or knows the answer. Throws Rejected. */
   readonly permit: (request: ApprovalRequest, signal: AbortSignal) => Promise<string | undefined>;
@@ -235,8 +235,8 @@ interface CallContext {
   readonly watch: CallWatch;
 }
 export interface CallWatch {
-  before(call: Call, input: unknown, tool: Tool, signal: AbortSignal): Promise<string | undefined>;
-  after(call: Call, input: unknown, outcome: Outcome, signal: AbortSignal): Promise<void>;
+  before(call: ModelCall, input: unknown, tool: AgentTool, signal: AbortSignal): Promise<string | undefined>;
+  after(call: ModelCall, input: unknown, outcome: ToolOutcome, signal: AbortSignal): Promise<void>;
 }
 
 /** Characters of both texts of an edit. */
@@ -247,8 +247,8 @@ const REJECTED = 'The user rejected this call. Nothing was changed.';
  * Runs the calls of one answer: reads that stand together at once, everything else one after another. After a rejection without a word the
  * calls behind it are not run. Every call gets its result in the history, in the order of the calls, whatever happens.
  */
-async function runCalls(scene: CallContext, calls: readonly Call[]): Promise<{ readonly rejected: boolean }> {
-  const ended = new Map<Call, Ended>();
+async function runCalls(scene: CallContext, calls: readonly ModelCall[]): Promise<{ readonly rejected: boolean }> {
+  const ended = new Map<ModelCall, Ended>();
   let rejected = false;
   try {
     for (const group of groupsOf(scene, calls)) {
@@ -279,8 +279,8 @@ async function runCalls(scene: CallContext, calls: readonly Call[]): Promise<{ r
   return { rejected };
 }
 
-function groupsOf(scene: CallContext, calls: readonly Call[]): readonly (readonly Call[])[] {
-  const groups: Call[][] = [];
+function groupsOf(scene: CallContext, calls: readonly ModelCall[]): readonly (readonly ModelCall[])[] {
+  const groups: ModelCall[][] = [];
   let open = false;
   for (const call of calls) {
     const reads = scene.findTool(call.name)?.reads ?? false;
@@ -292,12 +292,12 @@ function groupsOf(scene: CallContext, calls: readonly Call[]): readonly (readonl
 }
 
 interface Ended {
-  readonly outcome: Outcome;
+  readonly outcome: ToolOutcome;
   /** A rejection by the user: plain, or with feedback. */
   readonly no?: 'plain' | 'withFeedback';
 }
 
-async function runCall(scene: CallContext, call: Call): Promise<Ended> {
+async function runCall(scene: CallContext, call: ModelCall): Promise<Ended> {
   const tool = scene.findTool(call.name);
   if (!tool) return problem(`There is no tool "${call.name}". The tools are: ${scene.toolNames().join(', ')}.`);
   const input = parse(call.input);
@@ -315,7 +315,7 @@ async function runCall(scene: CallContext, call: Call): Promise<Ended> {
   }
 }
 
-function sceneOf(scene: CallContext, call: Call): ToolRunContext {
+function sceneOf(scene: CallContext, call: ModelCall): ToolRunContext {
   const runs = () => scene.frontend.emit({ type: 'call.runs', id: call.id });
   return {
     callId: call.id,
@@ -353,7 +353,7 @@ function endOf(error: unknown, signal: AbortSignal): Ended {
 }
 
 /** Both texts of a very large file would make the memory of a session heavy: without them only the words of the edit are shown again. */
-function keptDiffs({ shown }: Outcome): readonly KeptDiff[] {
+function keptDiffs({ shown }: ToolOutcome): readonly KeptDiff[] {
   const diffs = shown.flatMap((one) => (one.type === 'diff' ? [{ path: one.path, before: one.before, after: one.after }] : []));
   const size = diffs.reduce((sum, { before, after }) => sum + (before?.length ?? 0) + after.length, 0);
   return size > MOST_KEPT ? [] : diffs;

@@ -14,7 +14,7 @@ export interface Failure {
   readonly data?: unknown;
 }
 /** How a link ended; `transport/channel`'s `Closed` is one. */
-export interface Ending {
+export interface LinkEnd {
   /** A sentence for the user. */
   readonly reason: string;
   readonly failure?: string;

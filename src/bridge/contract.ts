@@ -1,7 +1,7 @@
 import type { ApprovalAnswers } from '../session/approvalAnswers.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Intent } from '../session/intents.ts';
-import type { AskId, AskPlace, Content, Remedy, Session, SessionId, TurnId } from '../session/model.ts';
+import type { AskId, AskRef, Content, Remedy, Session, SessionId, TurnId } from '../session/model.ts';
 
 /** host -> view */
 export type ToView =
@@ -37,7 +37,7 @@ export type ToView =
   /** The caret goes into the composer, if the keys go to the view by now. */
   | { readonly type: 'caret' }
   /** The ask on the screen as a quick-pick; none: the quick-pick has just closed. */
-  | { readonly type: 'pick'; readonly ask?: AskPlace }
+  | { readonly type: 'pick'; readonly ask?: AskRef }
   | { readonly type: 'reply'; readonly id: number; readonly result: unknown }
   | { readonly type: 'failed'; readonly id: number; readonly message: string };
 /** The answers to every open approval, and what is dangerous about it: judged by the host, which knows the files that the user guards. */
@@ -125,8 +125,8 @@ export type FromView =
   | { readonly type: 'focused'; readonly on: boolean }
   | { readonly type: 'resync'; readonly sessionId: SessionId }
   | { readonly type: 'intent'; readonly sessionId: SessionId; readonly intent: ViewIntent }
-  | Call;
-export type Call = {
+  | ViewCall;
+export type ViewCall = {
   readonly [M in keyof Calls]: { readonly type: 'call'; readonly id: number; readonly method: M; readonly params: Calls[M]['params'] };
 }[keyof Calls];
 
@@ -180,7 +180,7 @@ export interface Calls {
     readonly result: null;
   };
   /** The quick-pick on the screen asks this one instead. */
-  showAsk: { readonly params: AskPlace; readonly result: null };
+  showAsk: { readonly params: AskRef; readonly result: null };
   /** Without a profile the default agent; `pick` asks which one. */
   newSession: { readonly params: { readonly profile?: string; readonly pick?: true }; readonly result: null };
   /** Open and earlier sessions whose title or text holds the words; pinned ones first, then newest first. */

@@ -5,7 +5,7 @@ import type { Session, SessionId } from '../session/model.ts';
 import type { OpenAnswers, ToView } from './contract.ts';
 
 /** The part of a store that the outbox needs. */
-export interface Shown {
+export interface MirroredSession {
   readonly id: SessionId;
   readonly store: { readonly now: Session; readonly seq: number };
 }
@@ -24,7 +24,7 @@ export type Schedule = (flush: () => void) => void;
 export class Outbox {
   readonly #view: ViewPort;
   readonly #schedule: Schedule;
-  #shown: Shown | undefined;
+  #shown: MirroredSession | undefined;
   #listening = false;
   #events: SessionEvent[] = [];
   #sent = 0;
@@ -45,7 +45,7 @@ export class Outbox {
     this.snapshot();
   }
 
-  show(shown: Shown | undefined): void {
+  show(shown: MirroredSession | undefined): void {
     this.#shown = shown;
     this.snapshot();
   }

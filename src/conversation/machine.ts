@@ -1,4 +1,4 @@
-import type { Ending, Failure, LinkAnswer } from '../base/outcomes.ts';
+import type { Failure, LinkAnswer, LinkEnd } from '../base/outcomes.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Intent } from '../session/intents.ts';
 
@@ -39,7 +39,7 @@ export type Input =
   | { readonly on: 'withdrawn'; readonly link: string; readonly id: string }
   /** Data that is not a message of the protocol. */
   | { readonly on: 'junk'; readonly link: string; readonly text: string }
-  | { readonly on: 'closed'; readonly link: string; readonly why: Ending }
+  | { readonly on: 'closed'; readonly link: string; readonly why: LinkEnd }
   /** The outcome of a `request` or a `port`. */
   | { readonly on: 'reply'; readonly call: string; readonly result?: unknown; readonly error?: Failure }
   | { readonly on: 'timer'; readonly timer: string };

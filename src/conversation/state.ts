@@ -45,17 +45,17 @@ export interface ConversationState {
   readonly links: Table<'open' | 'closing'>;
   turn: TurnState | null;
   /** Prompts that wait for the turn to end, oldest first. */
-  readonly queue: Prompt[];
+  readonly queue: NextPrompt[];
   readonly asks: Table<OpenAsk>;
   /** Requests of the agent that have no answer yet. */
   readonly requests: Table<OpenRequest>;
 }
-export interface Prompt {
+export interface NextPrompt {
   readonly turnId: string;
   readonly content: readonly Content[];
 }
 /** The turn that runs. Protocols extend it, and say in `L` and `C` what their lanes and calls hold. */
-export interface TurnState<L extends Lane = Lane, C extends Call = Call> {
+export interface TurnState<L extends Lane = Lane, C extends CallState = CallState> {
   readonly id: string;
   /** The initiator of the turn. `record`: the agent replays an earlier conversation. */
   readonly by: 'user' | 'agent' | 'record';
@@ -79,10 +79,16 @@ export interface Lane {
   readonly parts: string[];
 }
 /** A tool call of the agent. `D` lists what the user may have decided about it, in the protocol's terms. */
-export interface Call<D extends string = string> {
+export interface CallState<D extends string = string> {
   readonly id: string;
   decision: D;
   ended: boolean;
+}
+/** An editor tool, as the agent is offered it. `parameters` is a JSON Schema object. */
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
 }
 /** A question to the user, from the agent or from us. */
 export interface OpenAsk {
@@ -110,7 +116,7 @@ export interface OpenRequest {
 export function newConversation(seed: string): ConversationState {
   return { phase: 'new', seed, ids: 0, heard: 0, links: {}, turn: null, queue: [], asks: {}, requests: {} };
 }
-export function newTurn<L extends Lane = Lane, C extends Call = Call>(id: string, by: TurnState['by']): TurnState<L, C> {
+export function newTurn<L extends Lane = Lane, C extends CallState = CallState>(id: string, by: TurnState['by']): TurnState<L, C> {
   return { id, by, phase: 'running', waiting: false, parts: 0, lanes: {}, calls: newTable() };
 }
 export function newLane(name = '', parent: string | null = null): Lane {

@@ -5,14 +5,14 @@ import type { Answer } from '../session/intents.ts';
 import type { Ask, Content, Notice, Part, Remedy, ToolCall } from '../session/model.ts';
 import type { Effect, Input, Machine, Port } from './machine.ts';
 import {
-  type Call,
+  type CallState,
   type ConversationState,
   type Decline,
   find,
   type Lane,
+  type NextPrompt,
   type OpenAsk,
   type OpenRequest,
-  type Prompt,
   put,
   remove,
   type TurnState,
@@ -126,10 +126,10 @@ export abstract class Step<S extends ConversationState> {
     this.emit({ type: 'turn.activity', turnId: turn.id, text: null });
   }
   /** Keeps a prompt until the turn has ended; the protocol sends `nextPrompt()` then. */
-  enqueue(prompt: Prompt): void {
+  enqueue(prompt: NextPrompt): void {
     this.state.queue.push(prompt);
   }
-  nextPrompt(): Prompt | undefined {
+  nextPrompt(): NextPrompt | undefined {
     return this.state.queue.shift();
   }
 
@@ -185,7 +185,7 @@ export abstract class Step<S extends ConversationState> {
     if (turn && lane) this.addPart(turn, lane, { kind: 'notice', notice: { level, text } });
     else this.emit({ type: 'notice', notice: { level, text } });
   }
-  addCall<L extends Lane, C extends Call>(turn: TurnState<L, C>, lane: Lane, call: C, shown: Omit<ToolCall, 'id'>): C {
+  addCall<L extends Lane, C extends CallState>(turn: TurnState<L, C>, lane: Lane, call: C, shown: Omit<ToolCall, 'id'>): C {
     put(turn.calls, call.id, call);
     const { id } = call;
     const { parent } = lane;

@@ -10,7 +10,7 @@ import { durationText } from '../session/callWords.ts';
 import type { AgentHostDeps } from './agentHost.ts';
 import type { Agents } from './agents.ts';
 import { commandTitle } from './commandTitle.ts';
-import type { Choice, QuickInputs } from './quickInputs.ts';
+import type { PickChoice, QuickInputs } from './quickInputs.ts';
 
 /** Starts a check of an agent. */
 export type StartCheck = (profile: Profile) => AgentCheck;
@@ -48,7 +48,7 @@ export async function showCheck(
   start: StartCheck,
 ): Promise<Profile | undefined> {
   const check = start(profile);
-  const row = (value: Row, label: string, late?: Promise<string | undefined>): Choice<Row> => ({
+  const row = (value: Row, label: string, late?: Promise<string | undefined>): PickChoice<Row> => ({
     value,
     label,
     ...(late ? { description: '$(loading~spin)', late } : {}),

@@ -6,7 +6,7 @@ import { loginPath } from '../live/findAgents.ts';
 import { inHost, isHosted, settingsId } from '../live/hostedAgents.ts';
 import { type HostSettings, type RunningHost, runningHost, startHost, stopHost, writeHostSettings } from '../live/hostProcess.ts';
 import { launchOf, type Profile, providerOf } from '../live/profiles.ts';
-import type { HostOrder, Launch, Protocol, Running } from '../protocols/adapter.ts';
+import type { HostOrder, Launch, Protocol, RunningSession } from '../protocols/adapter.ts';
 import { keyOfFile } from '../protocols/paths.ts';
 import type { Agents } from './agents.ts';
 import { commandTitle } from './commandTitle.ts';
@@ -84,7 +84,7 @@ export class AgentHostProcess {
   }
 
   /** The session of the host behind a line of `withRunning`; undefined for a line of another kind. */
-  async running(lineId: string): Promise<(Running & { readonly profile: Profile }) | undefined> {
+  async running(lineId: string): Promise<(RunningSession & { readonly profile: Profile }) | undefined> {
     if (!lineId.startsWith(HOSTED)) return undefined;
     for (const { uri } of vscode.workspace.workspaceFolders ?? []) {
       const found = (await this.#sessions(uri.fsPath)).find(({ key }) => HOSTED + key === lineId);
@@ -180,7 +180,7 @@ export class AgentHostProcess {
   }
 
   /** The sessions that the host runs in this folder, newest first; none when no host runs. */
-  async #sessions(cwd: string): Promise<readonly Running[]> {
+  async #sessions(cwd: string): Promise<readonly RunningSession[]> {
     const host = runningHost(this.#deps.data);
     const list = this.#deps.protocols().ahp?.running;
     if (!host || !list) return [];
@@ -196,7 +196,7 @@ export class AgentHostProcess {
   }
 
   /** The agent of a session in the host; undefined when the settings do not name it any more. */
-  #profileOf({ agent }: Running): Profile | undefined {
+  #profileOf({ agent }: RunningSession): Profile | undefined {
     const profile = this.#deps.agents.all().find((one) => providerOf(one.id) === agent);
     return profile && inHost(profile);
   }
@@ -223,7 +223,7 @@ export class AgentHostProcess {
   }
 }
 
-function stateOf({ state }: Running): Pick<SessionLine, 'state' | 'asks' | 'failed'> {
+function stateOf({ state }: RunningSession): Pick<SessionLine, 'state' | 'asks' | 'failed'> {
   const isBusy = state === 'busy' || state === 'asking';
   return { state: isBusy ? 'busy' : 'past', asks: state === 'asking' ? 1 : 0, ...(state === 'failed' ? { failed: true } : {}) };
 }

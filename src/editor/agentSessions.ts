@@ -8,7 +8,7 @@ import { isBusy, runningTurn, titleOf } from '../session/select.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import { commandTitle } from './commandTitle.ts';
 import type { Warn } from './endWork.ts';
-import type { Choice, QuickInputs } from './quickInputs.ts';
+import type { PickChoice, QuickInputs } from './quickInputs.ts';
 
 /** Operations on conversations that agents keep themselves; each only where the agent offers it. */
 
@@ -92,7 +92,7 @@ export async function deleteEarlier(
   const all = told.filter((one) => !isOpen(one.key));
   if (all.length === 0) return void vscode.window.showInformationMessage(`${now.agent.name}: ${vscode.l10n.t('Nothing found')}`);
   const choices = all.map(
-    (past): Choice<Past> => ({
+    (past): PickChoice<Past> => ({
       label: `$(history) ${plainLabel(past.title || past.key)}`,
       ...(past.at === undefined ? {} : { description: new Date(past.at).toLocaleString(vscode.env.language) }),
       value: past,

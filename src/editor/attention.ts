@@ -5,7 +5,7 @@ import { answersIn } from '../session/approvalAnswers.ts';
 import type { Approval, Ask, AskId, Session, SessionId } from '../session/model.ts';
 import { titleOf } from '../session/select.ts';
 import { approvalHeading } from '../session/shownApproval.ts';
-import type { Change } from '../session/store.ts';
+import type { StoreChange } from '../session/store.ts';
 import { fitsTitle } from './approvals/approvalPick.ts';
 import { plainLabel } from './approvals/rowText.ts';
 
@@ -39,7 +39,7 @@ export class Attention implements Disposable {
     this.#life.dispose();
   }
 
-  #changed(sessionId: SessionId, { event, before, now }: Change): void {
+  #changed(sessionId: SessionId, { event, before, now }: StoreChange): void {
     if (event.type === 'ask.opened') setImmediate(() => this.#asked(sessionId, event.ask.id));
     else if (event.type === 'turn.ended' && event.status !== 'cancelled') this.#ended(sessionId, now, event.status === 'failed');
     else if (event.type === 'turn.started') this.#close(sessionId);

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
-import type { AskPlace, Content, SessionId, TurnId } from '../session/model.ts';
+import type { AskRef, Content, SessionId, TurnId } from '../session/model.ts';
 import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
 import { helloMessage, loadPage, pageOf } from './chatPage.ts';
 
@@ -64,7 +64,7 @@ export class ChatView implements Disposable {
     this.#showWaiting();
   }
 
-  showPick(ask: AskPlace | undefined): void {
+  showPick(ask: AskRef | undefined): void {
     this.#open?.link.showPick(ask);
   }
 

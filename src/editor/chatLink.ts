@@ -5,7 +5,7 @@ import type { Answers, Calls, ProfileLine, ToView } from '../bridge/contract.ts'
 import { Outbox, type Schedule } from '../bridge/outbox.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { AskId, AskPlace, Content, Session, SessionId, TurnId } from '../session/model.ts';
+import type { AskId, AskRef, Content, Session, SessionId, TurnId } from '../session/model.ts';
 import { findAsk } from '../session/select.ts';
 import { sessionLine, stateOf } from './sessionLine.ts';
 import type { Typing } from './typing.ts';
@@ -29,7 +29,7 @@ export interface ChatLinkDeps {
   /** Answers an open ask of an open session. */
   readonly answer: (sessionId: SessionId, askId: AskId, answer: Answer) => void;
   /** The ask that a quick-pick shows. */
-  readonly asking: () => AskPlace | undefined;
+  readonly asking: () => AskRef | undefined;
   /** The text of a file with unsaved changes; undefined for any other. */
   readonly unsaved: (path: string) => string | undefined;
   readonly typing: Pick<Typing, 'noted' | 'over'>;
@@ -128,7 +128,7 @@ export class ChatLink implements Disposable {
   }
 
   /** The ask that a quick-pick shows, or none when it has left. */
-  showPick(ask: AskPlace | undefined): void {
+  showPick(ask: AskRef | undefined): void {
     this.#postLater(ask ? { type: 'pick', ask } : { type: 'pick' });
   }
 

@@ -4,9 +4,9 @@ import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
-import type { AskPlace, Content, SessionId } from '../session/model.ts';
+import type { AskRef, Content, SessionId } from '../session/model.ts';
 import { titleOf } from '../session/select.ts';
-import type { Change } from '../session/store.ts';
+import type { StoreChange } from '../session/store.ts';
 import { ChatLink, type ChatLinkDeps } from './chatLink.ts';
 import { helloMessage, loadPage, pageOf } from './chatPage.ts';
 import { commandTitle } from './commandTitle.ts';
@@ -88,7 +88,7 @@ export class ChatPanels implements Disposable {
     this.#comeTo(undefined);
   }
 
-  showPick(ask: AskPlace | undefined): void {
+  showPick(ask: AskRef | undefined): void {
     for (const { link } of this.#open) link.showPick(ask);
   }
 
@@ -159,7 +159,7 @@ abstract class Desk implements SessionHost {
   get(id: SessionId): HostedSession | undefined {
     return this.sessions.get(id);
   }
-  onChange(listener: (id: SessionId, change: Change) => void): Disposable {
+  onChange(listener: (id: SessionId, change: StoreChange) => void): Disposable {
     return this.sessions.onChange(listener);
   }
   onSessions(listener: () => void): Disposable {

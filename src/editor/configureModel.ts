@@ -2,9 +2,9 @@ import * as vscode from 'vscode';
 import { asSentence } from '../base/l10n.ts';
 import type { ModelLine } from '../bridge/contract.ts';
 import { commandTitle } from './commandTitle.ts';
-import { type Endpoint, endpoints, runningEndpoint } from './endpoints.ts';
+import { endpoints, type KnownEndpoint, runningEndpoint } from './endpoints.ts';
 import { listModels } from './models.ts';
-import type { Choice, QuickInputs } from './quickInputs.ts';
+import type { PickChoice, QuickInputs } from './quickInputs.ts';
 import type { EditorSecrets } from './secrets.ts';
 import { type ModelSettings, modelSettings, setModel } from './settings.ts';
 
@@ -29,7 +29,7 @@ export type ConfigureInputs = Pick<QuickInputs, 'pick' | 'input'>;
 export async function configureModel(
   inputs: ConfigureInputs,
   secrets: Pick<EditorSecrets, 'modelKey' | 'setModelKey'>,
-  start?: Endpoint,
+  start?: KnownEndpoint,
 ): Promise<boolean> {
   const now = modelSettings();
   const known = await secrets.modelKey();
@@ -59,8 +59,8 @@ export async function configureModel(
 }
 
 async function pickEndpoint(inputs: ConfigureInputs, now: ModelSettings): Promise<Draft | undefined> {
-  type Picked = Endpoint | 'custom' | 'none';
-  const rows: Choice<Picked>[] = endpoints(vscode.env.language).map((one) => ({
+  type Picked = KnownEndpoint | 'custom' | 'none';
+  const rows: PickChoice<Picked>[] = endpoints(vscode.env.language).map((one) => ({
     label: one.name,
     description: one.baseUrl === now.baseUrl ? vscode.l10n.t('current') : '',
     detail: one.baseUrl,

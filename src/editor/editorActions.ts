@@ -74,7 +74,7 @@ async function sessionInFront({ sessions, starter }: EditorActionDeps): Promise<
   return sessionId === undefined ? undefined : sessions.get(sessionId);
 }
 
-interface Place {
+interface EditorRange {
   readonly document: vscode.TextDocument;
   readonly range: vscode.Range;
   /** Such as "src/a.ts:3-9". */
@@ -83,7 +83,7 @@ interface Place {
 }
 
 /** The arguments of a command, or else the editor in front: its selection, or the symbol around its cursor, or its line. */
-async function placeOf(uri: unknown, range: unknown): Promise<Place | undefined> {
+async function placeOf(uri: unknown, range: unknown): Promise<EditorRange | undefined> {
   const editor = vscode.window.activeTextEditor;
   const document = uri instanceof vscode.Uri ? await vscode.workspace.openTextDocument(uri) : editor?.document;
   if (!document) return undefined;
@@ -121,7 +121,7 @@ async function symbolAround(document: vscode.TextDocument, position: vscode.Posi
 }
 
 /** The problems at a place as one attachment, a line each, as compilers write them. */
-function problemContents({ document, range }: Place): readonly Content[] {
+function problemContents({ document, range }: EditorRange): readonly Content[] {
   const problems = vscode.languages
     .getDiagnostics(document.uri)
     .filter((one) => one.range.start.line <= range.end.line && one.range.end.line >= range.start.line)

@@ -2,7 +2,7 @@ import type { ModelLine } from '../bridge/contract.ts';
 import { listModels } from './models.ts';
 
 /** A widely used OpenAI-compatible endpoint. */
-export interface Endpoint {
+export interface KnownEndpoint {
   readonly name: string;
   readonly baseUrl: string;
   readonly needsKey: boolean;
@@ -11,7 +11,7 @@ export interface Endpoint {
 /** Milliseconds that a server on this computer has to answer. */
 const PROBE_LIMIT = 1500;
 
-const LOCAL: readonly Endpoint[] = [
+const LOCAL: readonly KnownEndpoint[] = [
   { name: 'Ollama', baseUrl: 'http://localhost:11434/v1', needsKey: false },
   { name: 'LM Studio', baseUrl: 'http://localhost:1234/v1', needsKey: false },
   { name: 'llama.cpp', baseUrl: 'http://localhost:8080/v1', needsKey: false },
@@ -19,7 +19,7 @@ const LOCAL: readonly Endpoint[] = [
 ];
 
 /** Known endpoints, those on this computer first. In China two services have addresses of their own. */
-export function endpoints(language: string): readonly Endpoint[] {
+export function endpoints(language: string): readonly KnownEndpoint[] {
   const isChina = /^zh-(?:cn|hans)/i.test(language);
   const hosted: Readonly<Record<string, string>> = {
     OpenRouter: 'https://openrouter.ai/api/v1',
@@ -34,17 +34,17 @@ export function endpoints(language: string): readonly Endpoint[] {
 }
 
 /** The known endpoint with this address, if there is one. */
-export function endpointAt(baseUrl: unknown, language: string): Endpoint | undefined {
+export function endpointAt(baseUrl: unknown, language: string): KnownEndpoint | undefined {
   return endpoints(language).find((one) => one.baseUrl === baseUrl);
 }
 
 /** The models of a server on this computer; undefined when none responds. */
-export async function runningEndpoint({ baseUrl }: Endpoint): Promise<readonly ModelLine[] | undefined> {
+export async function runningEndpoint({ baseUrl }: KnownEndpoint): Promise<readonly ModelLine[] | undefined> {
   return listModels(baseUrl, undefined, PROBE_LIMIT).catch(() => undefined);
 }
 
 /** The servers that run on this computer, with their models. */
-export async function runningEndpoints(): Promise<readonly { readonly endpoint: Endpoint; readonly models: number }[]> {
+export async function runningEndpoints(): Promise<readonly { readonly endpoint: KnownEndpoint; readonly models: number }[]> {
   const found = await Promise.all(LOCAL.map(async (endpoint) => ({ endpoint, models: (await runningEndpoint(endpoint))?.length })));
   return found.flatMap(({ endpoint, models }) => (models === undefined ? [] : [{ endpoint, models }]));
 }

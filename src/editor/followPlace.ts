@@ -100,10 +100,10 @@ export interface Scene {
   readonly since: number;
   readonly now: number;
 }
-export type Place = { readonly column: number } | { readonly waitMs: number };
+export type FollowTarget = { readonly column: number } | { readonly waitMs: number };
 
 /** Where to show a file without disturbing: never over an editor the user works in, and never scrolling one that was just touched. */
-export function placeFor(uri: string, scene: Scene): Place {
+export function placeFor(uri: string, scene: Scene): FollowTarget {
   const { visible, columns, active, own, activity, since, now } = scene;
   const touchedAt = (file: string) => Math.max(activity.moved.get(file) ?? LONG_AGO, activity.worked.get(file) ?? LONG_AGO);
   const restsIn = (one: OnScreen | undefined) => (one ? Math.max(0, touchedAt(one.uri) + REST - now) : 0);

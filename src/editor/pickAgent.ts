@@ -6,7 +6,7 @@ import { type StartCheck, showCheck } from './agentCheck.ts';
 import type { Agents } from './agents.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import { commandTitle } from './commandTitle.ts';
-import type { Choice, QuickInputs } from './quickInputs.ts';
+import type { PickChoice, QuickInputs } from './quickInputs.ts';
 import { openSettings } from './settings.ts';
 
 /** The available agents, and the way to add one. */
@@ -18,7 +18,7 @@ type Picked = { readonly profile: Profile } | { readonly known: FoundAgent } | '
  * chosen, when the user went to the settings, or when the chosen one was not installed.
  */
 export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pick'>, check: StartCheck): Promise<Profile | undefined> {
-  const settings: Choice<Picked> = { label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' };
+  const settings: PickChoice<Picked> = { label: `$(gear) ${vscode.l10n.t('Add an agent in the settings…')}`, value: 'settings' };
   const first = [...ownChoices(agents), settings];
   const found = agents.known().then(
     (known) => foundChoices(known),
@@ -40,10 +40,10 @@ export async function pickAgent(agents: PickFrom, inputs: Pick<QuickInputs, 'pic
   return installed && showCheck(installed, agents, inputs, check);
 }
 
-function ownChoices(agents: PickFrom): readonly Choice<Picked>[] {
+function ownChoices(agents: PickFrom): readonly PickChoice<Picked>[] {
   const standard = agents.default().id;
   const all = agents.all();
-  return all.map((profile): Choice<Picked> => {
+  return all.map((profile): PickChoice<Picked> => {
     const mark = profile.id === standard ? vscode.l10n.t('Default') : '';
     return {
       label: plainLabel(profile.name),
@@ -61,8 +61,8 @@ function commandLine({ id, command, args }: Profile, all: readonly Profile[]): s
   return [command, ...args].join(' ').slice(0, 300);
 }
 
-function foundChoices(known: readonly FoundAgent[]): readonly Choice<Picked>[] {
-  const choices: Choice<Picked>[] = [];
+function foundChoices(known: readonly FoundAgent[]): readonly PickChoice<Picked>[] {
+  const choices: PickChoice<Picked>[] = [];
   const here = known.filter((one) => one.file !== undefined);
   const away = known.filter((one) => one.file === undefined && one.agent.npm !== undefined);
   if (here.length > 0) choices.push(heading(vscode.l10n.t('Installed')));
@@ -72,11 +72,11 @@ function foundChoices(known: readonly FoundAgent[]): readonly Choice<Picked>[] {
   return choices;
 }
 
-function heading(label: string): Choice<Picked> {
+function heading(label: string): PickChoice<Picked> {
   return { label, kind: vscode.QuickPickItemKind.Separator, value: 'settings' };
 }
 
-function knownChoice(known: FoundAgent, description: string, detail: string): Choice<Picked> {
+function knownChoice(known: FoundAgent, description: string, detail: string): PickChoice<Picked> {
   const { late } = known;
   return { label: plainLabel(known.agent.name), description, detail, value: { known }, ...(late ? { late } : {}) };
 }

@@ -10,7 +10,7 @@ import type { AgentHostProcess } from './agentHost.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import { commandTitle } from './commandTitle.ts';
 import { sessionFolder } from './folder.ts';
-import type { Choice, QuickInputs } from './quickInputs.ts';
+import type { PickChoice, QuickInputs } from './quickInputs.ts';
 import type { SessionList } from './sessionList.ts';
 
 type Switch =
@@ -31,7 +31,7 @@ export async function switchSession(
   const lines = await list.find('', await sessionFolder(inputs, false));
   const active = sessions.active === undefined ? undefined : sessions.get(sessions.active);
   const remembered = active ? await rememberedBy(active, sessions) : [];
-  const choices: Choice<Switch>[] = [{ label: `$(add) ${commandTitle('newSession')}`, value: { kind: 'new' } }, ...byDay(lines)];
+  const choices: PickChoice<Switch>[] = [{ label: `$(add) ${commandTitle('newSession')}`, value: { kind: 'new' } }, ...byDay(lines)];
   if (active && remembered.length > 0) choices.push(heading(active.store.now.agent.name));
   for (const past of remembered) {
     choices.push({
@@ -48,12 +48,12 @@ export async function switchSession(
   return chosen.kind === 'new' ? 'new' : 'switched';
 }
 
-function heading(label: string): Choice<Switch> {
+function heading(label: string): PickChoice<Switch> {
   return { label, kind: vscode.QuickPickItemKind.Separator, value: { kind: 'new' } };
 }
 
-function byDay(lines: readonly SessionLine[]): readonly Choice<Switch>[] {
-  const choices: Choice<Switch>[] = [];
+function byDay(lines: readonly SessionLine[]): readonly PickChoice<Switch>[] {
+  const choices: PickChoice<Switch>[] = [];
   const now = Date.now();
   let day: string | undefined;
   for (const line of lines) {

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Emitter } from '../base/emitter.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 
-export interface Choice<T> extends vscode.QuickPickItem {
+export interface PickChoice<T> extends vscode.QuickPickItem {
   readonly value: T;
   /** A description that arrives while the list is open; undefined when there is none. */
   readonly late?: Promise<string | undefined>;
@@ -21,7 +21,7 @@ export interface StepOptions<T> {
 }
 export interface ListOptions<T> extends PickOptions, StepOptions<T> {
   /** The whole list; it begins with the rows shown first, so that nothing moves while the user chooses. Never rejects. */
-  readonly whole?: Promise<readonly Choice<T>[]>;
+  readonly whole?: Promise<readonly PickChoice<T>[]>;
 }
 export interface InputOptions extends PickOptions, StepOptions<string> {
   readonly value?: string;
@@ -65,8 +65,8 @@ export class QuickInputs implements Disposable {
   }
 
   /** Undefined when nothing was chosen. */
-  pick<T>(choices: readonly Choice<T>[], options: ListOptions<T>): Promise<T | undefined> {
-    const pick = vscode.window.createQuickPick<Choice<T>>();
+  pick<T>(choices: readonly PickChoice<T>[], options: ListOptions<T>): Promise<T | undefined> {
+    const pick = vscode.window.createQuickPick<PickChoice<T>>();
     pick.title = options.title;
     pick.placeholder = options.placeholder;
     pick.matchOnDescription = true;
@@ -177,7 +177,7 @@ export class QuickInputs implements Disposable {
 }
 
 /** Fills in late descriptions while the list is open; the active row stays active. */
-function fillIn<T>(pick: vscode.QuickPick<Choice<T>>, choices: readonly Choice<T>[]): void {
+function fillIn<T>(pick: vscode.QuickPick<PickChoice<T>>, choices: readonly PickChoice<T>[]): void {
   const isOpen = openness(pick);
   for (const choice of choices) {
     void choice.late?.then((description) => {
@@ -191,7 +191,7 @@ function fillIn<T>(pick: vscode.QuickPick<Choice<T>>, choices: readonly Choice<T
 }
 
 /** Replaces the rows shown first with the whole list; the active row stays active. */
-function replaceLater<T>(pick: vscode.QuickPick<Choice<T>>, whole: Promise<readonly Choice<T>[]>): void {
+function replaceLater<T>(pick: vscode.QuickPick<PickChoice<T>>, whole: Promise<readonly PickChoice<T>[]>): void {
   const isOpen = openness(pick);
   pick.busy = true;
   void whole.then((choices) => {
@@ -214,7 +214,7 @@ function openness(pick: vscode.QuickInput): () => boolean {
   return () => open;
 }
 
-function setItems<T>(pick: vscode.QuickPick<Choice<T>>, items: readonly Choice<T>[]): void {
+function setItems<T>(pick: vscode.QuickPick<PickChoice<T>>, items: readonly PickChoice<T>[]): void {
   const active = pick.activeItems.map((one) => one.value);
   pick.items = items;
   pick.activeItems = items.filter((one) => one.kind !== vscode.QuickPickItemKind.Separator && active.includes(one.value));

@@ -4,7 +4,7 @@ import type { OptionChoice, SessionOption } from '../session/model.ts';
 import { type FlatCommand, flatCommands } from '../session/select.ts';
 import { plainLabel } from './approvals/rowText.ts';
 import { commandTitle } from './commandTitle.ts';
-import type { Choice, QuickInputs } from './quickInputs.ts';
+import type { PickChoice, QuickInputs } from './quickInputs.ts';
 
 /** Quick-pick of the agent's modes. */
 export async function switchMode(session: HostedSession, inputs: Pick<QuickInputs, 'pick'>): Promise<void> {
@@ -25,7 +25,7 @@ export async function switchMode(session: HostedSession, inputs: Pick<QuickInput
 /** Quick-pick of the session's options (model, depth of thought, switches), then of the option's values. A switch toggles at once. */
 export async function changeOptions(session: HostedSession, inputs: Pick<QuickInputs, 'pick'>): Promise<void> {
   const { options = [], agent } = session.store.now;
-  const choices: Choice<SessionOption>[] = options.map((option) => ({
+  const choices: PickChoice<SessionOption>[] = options.map((option) => ({
     label: `$(${iconOf(option)}) ${plainLabel(option.name)}`,
     description: plainLabel(shownValue(option)),
     detail: option.description ?? '',
@@ -44,7 +44,7 @@ export async function changeOptions(session: HostedSession, inputs: Pick<QuickIn
 }
 
 /** Choices under the headings of their groups. */
-function rowsOf(choices: readonly OptionChoice[], current: string): readonly Choice<string>[] {
+function rowsOf(choices: readonly OptionChoice[], current: string): readonly PickChoice<string>[] {
   const groups = [...new Set(choices.map((choice) => choice.group ?? ''))];
   return groups.flatMap((group) => [
     ...(group === '' ? [] : [{ label: group, kind: vscode.QuickPickItemKind.Separator, value: '' }]),
@@ -73,7 +73,7 @@ function iconOf(option: SessionOption): string {
 export async function runSlashCommand(session: HostedSession, inputs: QuickInputs, newId: () => string): Promise<boolean> {
   const all = flatCommands(session.store.now.commands);
   const title = commandTitle('runSlashCommand');
-  const choices: Choice<FlatCommand>[] = all.map((one) => ({
+  const choices: PickChoice<FlatCommand>[] = all.map((one) => ({
     label: `/${one.path.join(' ')}`,
     description: [one.command.hint, ...one.command.aliases.map((alias) => `/${alias}`)].filter(Boolean).join('  '),
     detail: one.command.description,

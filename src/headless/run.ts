@@ -8,8 +8,8 @@ import { misleadingOptions } from '../session/dangers.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Ask, Content, QueuedPrompt, Session, Turn, TurnId } from '../session/model.ts';
 import { callsOf, runningTurn } from '../session/select.ts';
-import type { Change } from '../session/store.ts';
-import type { Action, AnswerRule, Expectation, Moment, ScriptedAnswer, ScriptStep, SimpleAnswer } from './script.ts';
+import type { StoreChange } from '../session/store.ts';
+import type { Action, AnswerRule, Expectation, ScriptedAnswer, ScriptMoment, ScriptStep, SimpleAnswer } from './script.ts';
 
 export interface ScriptRun {
   readonly steps: readonly ScriptStep[];
@@ -42,7 +42,7 @@ export async function runSteps(live: LiveSession, run: ScriptRun): Promise<boole
 }
 
 interface Planned {
-  readonly on: Moment;
+  readonly on: ScriptMoment;
   readonly afterMs: number;
   readonly do: Action;
 }
@@ -309,7 +309,7 @@ class Player implements Disposable {
     this.#fail(`The option ${id} takes ${listed(values)}, not ${value}`);
   }
 
-  #changed({ event, before }: Change): void {
+  #changed({ event, before }: StoreChange): void {
     if (event.type === 'turn.started') {
       this.#past.started.add(event.turnId);
       this.#past.leaving.delete(event.turnId);
@@ -480,7 +480,7 @@ const IMAGES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 };
 
-function momentOf(event: Change['event']): Moment | undefined {
+function momentOf(event: StoreChange['event']): ScriptMoment | undefined {
   if (event.type === 'turn.started') return 'start';
   if (event.type === 'ask.opened') return 'ask';
   if (event.type === 'text.delta' && event.kind === 'text') return 'text';

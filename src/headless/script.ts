@@ -83,7 +83,7 @@ const step = z.union([
 export type SimpleAnswer = z.infer<typeof simple>;
 export type ScriptedAnswer = z.infer<typeof scripted>;
 export type AnswerRule = z.infer<typeof rule>;
-export type Moment = z.infer<typeof moment>;
+export type ScriptMoment = z.infer<typeof moment>;
 export type Action = z.infer<typeof action>;
 export type ScriptedTool = z.infer<typeof tool>;
 /**
@@ -92,7 +92,7 @@ export type ScriptedTool = z.infer<typeof tool>;
  * gone; `resume` opens a conversation by its key: a known one, `$this`, or `$fork` for the latest copy.
  */
 export type ScriptStep = z.infer<typeof step>;
-export type Setup = Extract<ScriptStep, { setup: unknown }>['setup'];
+export type ScriptSetup = Extract<ScriptStep, { setup: unknown }>['setup'];
 export type Expectation = Extract<ScriptStep, { expect: unknown }>['expect'];
 
 /** Throws with the line of the fault in text that is not JSON, otherwise with the path of the first wrong step. No message repeats a value. */

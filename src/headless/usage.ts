@@ -11,10 +11,10 @@ rejected unless --answer says otherwise. Standard output has one JSON object a l
 A script is a JSON array of steps: [{"rules": [{"about": "a.txt", "answer": "allow"}]}, {"prompt": "…"}, {"expect": {"status": "done"}}].
 --schema prints all steps; docs/headless.md explains them.`;
 
-export type Reply = 'allow' | 'allow_always' | 'reject' | 'hold';
-const replies: readonly string[] = ['allow', 'allow_always', 'reject', 'hold'] satisfies readonly Reply[];
+export type ScriptedReply = 'allow' | 'allow_always' | 'reject' | 'hold';
+const replies: readonly string[] = ['allow', 'allow_always', 'reject', 'hold'] satisfies readonly ScriptedReply[];
 
-export interface Options {
+export interface HeadlessOptions {
   readonly protocol: string;
   readonly command?: string;
   readonly args: readonly string[];
@@ -28,13 +28,13 @@ export interface Options {
   readonly headers: Readonly<Record<string, string>>;
   /** The file of the recording. */
   readonly record?: string;
-  readonly answer: Reply;
+  readonly answer: ScriptedReply;
   /** Seconds; 0 is no limit. */
   readonly timeout: number;
 }
 
 /** Throws with a sentence for the user when the arguments are invalid. */
-export function readOptions(argv: readonly string[], cwd: string): Options {
+export function readOptions(argv: readonly string[], cwd: string): HeadlessOptions {
   const { values } = parseArgs({
     args: joined(argv),
     strict: true,
@@ -93,7 +93,7 @@ function joined(argv: readonly string[]): string[] {
   return out;
 }
 
-function isReply(text: string): text is Reply {
+function isReply(text: string): text is ScriptedReply {
   return replies.includes(text);
 }
 

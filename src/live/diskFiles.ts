@@ -8,7 +8,7 @@ import { doneSides, inMannerOf, pendingSides, plain } from '../session/diffs.ts'
 import { mergedInto } from '../session/merge.ts';
 import type { CallId, Turn } from '../session/model.ts';
 import type { WorkspacePaths } from '../session/policy.ts';
-import { byPath, type ChangedFile, callsOf, diffsOf, isChange } from '../session/select.ts';
+import { byPath, callsOf, diffsOf, type FileDiffs, isChange } from '../session/select.ts';
 import type { FileEffects } from './review/changeSet.ts';
 
 /** The files port of a session in a folder, without an editor. */
@@ -72,7 +72,7 @@ export async function appliedOnDisk(turn: Turn, cwd: string): Promise<readonly C
 }
 
 /** True only when a whole side matches, or the new excerpt is present and the old one is gone. */
-async function isMade({ path, diffs }: ChangedFile): Promise<boolean> {
+async function isMade({ path, diffs }: FileDiffs): Promise<boolean> {
   const present = await diskEffects.readText(path);
   if (!doneSides(diffs, present).ok) return false;
   const pieces = diffs.filter((diff) => diff.excerpt);

@@ -7,7 +7,7 @@ import type { Ports } from '../protocols/ports.ts';
 import type { Session, SessionId, TurnId } from '../session/model.ts';
 import type { ApprovalRule } from '../session/policy.ts';
 import { newSession, reduce } from '../session/reduce.ts';
-import type { Change } from '../session/store.ts';
+import type { StoreChange } from '../session/store.ts';
 import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { JournalWriter } from './journal/writer.ts';
 import { LiveSession } from './liveSession.ts';
@@ -50,7 +50,7 @@ export type BeforePrompt = (id: SessionId, turnId: TurnId) => Promise<void>;
 export class Sessions implements SessionHost, Disposable {
   readonly #deps: SessionsDeps;
   readonly #open = new Map<SessionId, { readonly session: LiveSession; readonly life: Lifetime }>();
-  readonly #changes = new Emitter<{ readonly id: SessionId; readonly change: Change }>();
+  readonly #changes = new Emitter<{ readonly id: SessionId; readonly change: StoreChange }>();
   readonly #lists = new Emitter<void>();
   #beforePrompt: BeforePrompt | undefined;
   readonly #life = new Lifetime();
@@ -76,7 +76,7 @@ export class Sessions implements SessionHost, Disposable {
     return this.#open.get(id)?.session;
   }
 
-  onChange(listener: (id: SessionId, change: Change) => void): Disposable {
+  onChange(listener: (id: SessionId, change: StoreChange) => void): Disposable {
     return this.#changes.listen(({ id, change }) => listener(id, change));
   }
 

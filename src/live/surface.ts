@@ -2,14 +2,14 @@ import type { Disposable } from '../base/lifetime.ts';
 import type { Hint } from '../protocols/adapter.ts';
 import type { Intent } from '../session/intents.ts';
 import type { SessionId } from '../session/model.ts';
-import type { Change, Store } from '../session/store.ts';
+import type { Store, StoreChange } from '../session/store.ts';
 
 /** All live sessions, as surfaces see them. */
 export interface SessionHost {
   readonly active: SessionId | undefined;
   readonly all: readonly SessionId[];
   get(id: SessionId): HostedSession | undefined;
-  onChange(listener: (id: SessionId, change: Change) => void): Disposable;
+  onChange(listener: (id: SessionId, change: StoreChange) => void): Disposable;
   /** Fires when a session is added or removed, or another one becomes active. */
   onSessions(listener: () => void): Disposable;
 }

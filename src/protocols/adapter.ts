@@ -18,7 +18,7 @@ export interface Protocol {
   /** Looks for its agents on this machine, by asking programs what they are; changes nothing and never rejects. */
   readonly discover?: (search: AgentSearch, signal: AbortSignal) => Promise<readonly InstalledAgent[]>;
   /** Lists the conversations a host runs, without opening any of them. Rejects when the host cannot be asked. */
-  readonly running?: (launch: Launch, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<readonly Running[]>;
+  readonly running?: (launch: Launch, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<readonly RunningSession[]>;
   /** Sends an order about a conversation or an agent to a host, without opening any. Rejects with the host's message. */
   readonly order?: (launch: Launch, order: HostOrder, context: Pick<AdapterContext, 'client' | 'log' | 'signal'>) => Promise<void>;
 }
@@ -28,7 +28,7 @@ export type HostOrder =
   | { readonly kind: 'delete'; readonly key: string }
   | { readonly kind: 'environment'; readonly agent: string; readonly env: Readonly<Record<string, string | undefined>> };
 /** A conversation that goes on in a host of its own. */
-export interface Running extends Past {
+export interface RunningSession extends Past {
   /** The host's name for the agent, as in the launch's options. */
   readonly agent: string;
   readonly cwd: string;
@@ -67,6 +67,7 @@ export type Launch =
       readonly cwd: string;
       readonly options?: LaunchOptions;
     };
+export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 /** Settings of a profile that only its protocol understands. */
 export type LaunchOptions = Readonly<Record<string, string>>;
 

@@ -1,5 +1,5 @@
 import { type Log, messageOf } from '../base/log.ts';
-import type { Ending, Failure } from '../base/outcomes.ts';
+import type { Failure, LinkEnd } from '../base/outcomes.ts';
 import type { Effect, Input, Machine, Port } from '../conversation/machine.ts';
 import type { ConversationState } from '../conversation/state.ts';
 import type { SessionEvent } from '../session/events.ts';
@@ -179,7 +179,7 @@ class MachineDriver<S extends ConversationState> implements Driver<S> {
       asked: (id, method, params) => told({ on: 'asked', link: name, id, method, params }),
       withdrawn: (id) => told({ on: 'withdrawn', link: name, id }),
       junk: (text) => told({ on: 'junk', link: name, text }),
-      closed: (why: Ending) => {
+      closed: (why: LinkEnd) => {
         if (!isOpen) return;
         isOpen = false;
         this.#links.delete(name);

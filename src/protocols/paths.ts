@@ -5,7 +5,7 @@ import { fileKey, isOnOtherServer, isSameName, type Platform, pathBelowFolder } 
 import { guardReason } from '../base/guardedFiles.ts';
 
 /** Where a path an agent names really lies (acp.md §10.3). */
-export type Place = 'inside' | 'guarded' | 'outside';
+export type PathScope = 'inside' | 'guarded' | 'outside';
 
 /** How the system this runs on reads names. */
 export const platform: Platform = process.platform === 'win32' || process.platform === 'darwin' ? process.platform : 'posix';
@@ -24,7 +24,7 @@ export function isSameFile(one: string, other: string): boolean {
  * Throws when the path is none that could be meant: relative, or with a NUL in it. `known` is where the path leads, for a caller who goes on to
  * use just that place: a link that changes meanwhile does not count then.
  */
-export async function placeOf(target: string, roots: readonly string[], known?: string): Promise<Place> {
+export async function placeOf(target: string, roots: readonly string[], known?: string): Promise<PathScope> {
   if (target.includes('\0')) throw new Error('The path holds a NUL character.');
   if (!path.isAbsolute(target)) throw new Error(`The path is not absolute: ${target}`);
   const realRoots = await Promise.all(roots.map((root) => realPath(root)));

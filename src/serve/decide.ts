@@ -20,7 +20,7 @@ import { APPROVAL_QUESTION, sideOf } from './translate.ts';
  * sends an approval right behind it (ahp.md §6).
  */
 
-export type Decision =
+export type ActionResult =
   /** The reason, for the user. */
   | { readonly kind: 'refused'; readonly why: string }
   /** Changes of the state, and intents for the session. `starts`: it needs its agent. */
@@ -126,8 +126,8 @@ type Confirmed = Extract<ClientChatAction, { type: 'chat/toolCallConfirmed' }>;
 type RanTool = Extract<ClientChatAction, { type: 'chat/toolCallComplete' }>;
 type Completed = Extract<ClientChatAction, { type: 'chat/inputCompleted' }>;
 
-const refused = (why: string): Decision => ({ kind: 'refused', why });
-const IGNORED: Decision = { kind: 'ignored' };
+const refused = (why: string): ActionResult => ({ kind: 'refused', why });
+const IGNORED: ActionResult = { kind: 'ignored' };
 
 /** The host's state of a chat when an action arrives. */
 export interface Held {
@@ -141,7 +141,7 @@ export interface Held {
   readonly now: number;
 }
 
-export function decideChat(said: unknown, held: Held): Decision {
+export function decideChat(said: unknown, held: Held): ActionResult {
   const parsed = chatAction.safeParse(said);
   if (!parsed.success) return refused('Parley does not know this action.');
   const action = parsed.data;
@@ -190,7 +190,7 @@ export function decideChat(said: unknown, held: Held): Decision {
 }
 
 /** Accepts a tool's result only from the window that was asked to run it. */
-function ranInWindow({ turnId, toolCallId, result }: RanTool, { chat, clientId }: Held): Decision {
+function ranInWindow({ turnId, toolCallId, result }: RanTool, { chat, clientId }: Held): ActionResult {
   const call = chat.activeTurn?.responseParts.find((part) => part.kind === 'toolCall' && part.toolCall.toolCallId === toolCallId);
   const isTheirs = call?.kind === 'toolCall' && call.toolCall.status === 'running' && call.toolCall.contributor?.clientId === clientId;
   if (!isTheirs || chat.activeTurn?.id !== turnId) return refused('This call is not yours.');
@@ -210,7 +210,7 @@ function isHeard({ chat, session }: Held): boolean {
   return session?.turns.some((turn) => turn.id === chat.activeTurn?.id && turn.status === 'running') ?? false;
 }
 
-function turnStarted(action: TurnStarted, held: Held): Decision {
+function turnStarted(action: TurnStarted, held: Held): ActionResult {
   const { chat, session } = held;
   const { turnId } = action;
   if (chat.activeTurn) return refused('Another turn is running.');
@@ -232,7 +232,7 @@ function turnStarted(action: TurnStarted, held: Held): Decision {
 }
 
 /** Removes the turns for clients at once, but for the agent only with the next prompt: until then nothing is lost. */
-function truncated(turnId: string | undefined, { chat, session, takenBack }: Held): Decision {
+function truncated(turnId: string | undefined, { chat, session, takenBack }: Held): ActionResult {
   if (chat.activeTurn) return refused('Stop the turn first.');
   const at = turnId === undefined ? -1 : chat.turns.findIndex((turn) => turn.id === turnId);
   if (turnId !== undefined && at < 0) return refused('There is no such turn.');
@@ -248,7 +248,7 @@ function replaced({ takenBack, session }: Held): { readonly replaces?: TurnId } 
   return takenBack !== undefined && session?.turns.some((turn) => turn.id === takenBack) ? { replaces: takenBack } : {};
 }
 
-function resumed(turnId: string | undefined, { chat, session, now, sender }: Held): Decision {
+function resumed(turnId: string | undefined, { chat, session, now, sender }: Held): ActionResult {
   const last = session?.turns.at(-1);
   if (!session || !last || last.status !== 'failed' || (turnId !== undefined && turnId !== last.id) || chat.activeTurn)
     return refused('Only a failed turn can be tried again.');
@@ -259,7 +259,7 @@ function resumed(turnId: string | undefined, { chat, session, now, sender }: Hel
 }
 
 /** Accepts an approval only for a call now pending, in a turn not being stopped, and uses the named option, or the narrowest whose name is clear. */
-function confirmed(action: Confirmed, { chat, session }: Held): Decision {
+function confirmed(action: Confirmed, { chat, session }: Held): ActionResult {
   const { turnId, toolCallId, approved, selectedOptionId } = action;
   const over = refused('This call is not waiting for an answer.');
   const part = chat.activeTurn?.id === turnId ? chat.activeTurn.responseParts.find((one) => isPendingCall(one, toolCallId)) : undefined;
@@ -303,7 +303,7 @@ function plainInput(part: Part): string | undefined {
   return part.kind === 'toolCall' && part.toolCall.status === 'pending-confirmation' ? part.toolCall.toolInput : undefined;
 }
 
-function completed(action: Completed, { chat, session }: Held): Decision {
+function completed(action: Completed, { chat, session }: Held): ActionResult {
   const { requestId, response, answers = {} } = action;
   const isOpen = chat.activeTurn?.responseParts.some(
     (part) => part.kind === 'inputRequest' && part.response === undefined && part.request.id === requestId,
@@ -383,7 +383,7 @@ function modelIntent(wanted: string | undefined, session: Session | undefined): 
   return option.choices.some((choice) => choice.value === wanted) ? [{ type: 'setOption', optionId: option.id, value: wanted }] : [];
 }
 
-export function decideSession(said: unknown, state: SessionState, session: Session | undefined): Decision {
+export function decideSession(said: unknown, state: SessionState, session: Session | undefined): ActionResult {
   const parsed = sessionAction.safeParse(said);
   if (!parsed.success) return refused('Parley does not know this action.');
   const action = parsed.data;
@@ -415,7 +415,7 @@ export function decideSession(said: unknown, state: SessionState, session: Sessi
 }
 
 /** Ignores values that the agent does not offer: clients send keys of their own (ahp.md §4). */
-function configChanged(config: Readonly<Record<string, unknown>>, state: SessionState, session: Session | undefined): Decision {
+function configChanged(config: Readonly<Record<string, unknown>>, state: SessionState, session: Session | undefined): ActionResult {
   const properties: SessionConfig['schema']['properties'] = state.config?.schema.properties ?? {};
   const taken: Record<string, string | boolean> = {};
   const intents: Intent[] = [];

@@ -22,7 +22,7 @@ import type { Session, SessionId, TurnId } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
 import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
-import type { Decision } from './decide.ts';
+import type { ActionResult } from './decide.ts';
 import { TerminalChannels } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
@@ -189,7 +189,7 @@ export class HostedSessions {
   }
 
   /** Carries out a decision. Starts the agent if needed. */
-  take(hosted: Hosted, { apply, intents, starts, takesBack }: Extract<Decision, { kind: 'taken' }>, origin: Origin): void {
+  take(hosted: Hosted, { apply, intents, starts, takesBack }: Extract<ActionResult, { kind: 'taken' }>, origin: Origin): void {
     if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
     else this.#tellSession(hosted, apply as SessionAction, origin);

@@ -15,17 +15,17 @@ const GOING_AWAY = 1001;
 /** JSON-RPC's error code for an internal error. */
 const INTERNAL_ERROR = -32603;
 
-export type Place =
+export type ListenAddress =
   | { readonly kind: 'port'; readonly host: string; readonly port: number }
   | { readonly kind: 'socket'; readonly path: string };
 export interface Listening {
-  readonly place: Place;
+  readonly place: ListenAddress;
   /** Notifies the clients and accepts no more. */
   close(): Promise<void>;
 }
 
 /** Serves the host over WebSockets. Requires the token and rejects web pages, except the editor's own, which their origin identifies. */
-export async function listen(host: AgentHost, place: Place, token: string, log: Log): Promise<Listening> {
+export async function listen(host: AgentHost, place: ListenAddress, token: string, log: Log): Promise<Listening> {
   const server = http.createServer((_request, response) => {
     response.writeHead(426, { 'content-type': 'text/plain' });
     response.end('This is for WebSockets.\n');
@@ -65,7 +65,7 @@ export async function listen(host: AgentHost, place: Place, token: string, log: 
 }
 
 /** Returns the reason to refuse a connection, or undefined. */
-function refusal({ headers, url = '/' }: IncomingMessage, place: Place, token: string): string | undefined {
+function refusal({ headers, url = '/' }: IncomingMessage, place: ListenAddress, token: string): string | undefined {
   const { origin, host = '' } = headers;
   if (origin !== undefined && !/^vscode-(?:webview|file):\/\//.test(origin)) return `the origin ${origin.slice(0, 200)}`;
   if (place.kind === 'port' && isLoopback(place.host) && !isLocalHostHeader(host)) return 'the host name';

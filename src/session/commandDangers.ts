@@ -1,8 +1,8 @@
 import { isOnOtherServer, pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
 import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
-import { type Call, codeIsGrave, RULES, type Rule } from './dangerousPrograms.ts';
+import { codeIsGrave, type ProgramCall, RULES, type Rule } from './dangerousPrograms.ts';
 import { relativePath } from './select.ts';
-import { type Dialect, type ShellCommand, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
+import { type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 import { HIDDEN } from './visible.ts';
 
 /** The reasons to give an approval a second look, the worst first. */
@@ -60,7 +60,7 @@ export function commandDangers(whole: string, cwd: string, folder = cwd): readon
   const command = whole.slice(0, LOOKED_AT);
   if (whole.length > LOOKED_AT) found.push({ kind: 'unsure', grave: true });
   // On Windows many agents run their commands in Git Bash.
-  const dialects: readonly Dialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell', 'posix'] : ['posix'];
+  const dialects: readonly ShellDialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell', 'posix'] : ['posix'];
   const start = isOutside(folder, cwd) ? cwd : folder;
   for (const dialect of dialects) new Judge(command, cwd, start, dialect, found).judgeText(command, 0, 0);
   const joined = withLinesJoined(command);
@@ -233,7 +233,7 @@ class Judge {
   readonly #text: string;
   readonly #cwd: string;
   readonly #start: string;
-  readonly #dialect: Dialect;
+  readonly #dialect: ShellDialect;
   readonly #found: Danger[];
   /** Files fetched in the same line: running one runs unseen code. */
   readonly #fetched = new Set<string>();
@@ -242,7 +242,7 @@ class Judge {
   #goesTo: string | undefined;
   #writes = 0;
 
-  constructor(text: string, cwd: string, folder: string, dialect: Dialect, found: Danger[]) {
+  constructor(text: string, cwd: string, folder: string, dialect: ShellDialect, found: Danger[]) {
     this.#text = text;
     this.#cwd = cwd;
     this.#start = folder;
@@ -330,7 +330,7 @@ class Judge {
     if (/^(?:npm|pnpm|yarn|bun)$/.test(program) && /^(?:exec|x|dlx)$/.test(args[0]?.text ?? ''))
       this.#judgeWords(afterOptions(args.slice(1), '-p --package -c --call', 'npx'), { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
     this.#judgeElsewhere(program, args, scope);
-    const call: Call = { program, args, operands: operandsOf(args), piped: scope.piped };
+    const call: ProgramCall = { program, args, operands: operandsOf(args), piped: scope.piped };
     this.#judgeTexts(call, first, scope);
     this.#judgeRules(call, first, scope);
     this.#judgePaths(call, scope);
@@ -424,7 +424,7 @@ class Judge {
   }
 
   /** Judges texts that shells, `eval` and interpreters run. */
-  #judgeTexts(call: Call, first: ShellWord, scope: Scope): void {
+  #judgeTexts(call: ProgramCall, first: ShellWord, scope: Scope): void {
     const { program, args, operands } = call;
     if (SHELL.test(program) || POWERSHELL.test(program) || program === 'cmd') return this.#judgeShell(call, first, scope);
     if (program === 'eval' || program === 'iex' || program === 'invoke-expression') return this.#judgeEval(call, first, scope);
@@ -449,7 +449,7 @@ class Judge {
     if (interpreter) this.#judgeInterpreter(interpreter, call, first, scope);
   }
 
-  #judgeShell(call: Call, first: ShellWord, scope: Scope): void {
+  #judgeShell(call: ProgramCall, first: ShellWord, scope: Scope): void {
     const { program, args, operands } = call;
     if (program === 'cmd' && args.some(({ text }) => CMD_RUNS.test(text))) return this.#judgeCmd(args, scope);
     const isOption = POWERSHELL.test(program)
@@ -502,7 +502,7 @@ class Judge {
     this.#judgeInner(script, rest.join(' '), scope, 'powershell');
   }
 
-  #judgeEval({ args }: Call, first: ShellWord, scope: Scope): void {
+  #judgeEval({ args }: ProgramCall, first: ShellWord, scope: Scope): void {
     const text = args.map((one) => one.text).join(' ');
     if (args.some((one) => one.substitutes) || args.length === 0) return this.#at('pipe', args[0] ?? first, scope, true);
     if (args.some((one) => one.expands)) return this.#at('unsure', args[0] ?? first, scope, true);
@@ -520,7 +520,7 @@ class Judge {
     }
   }
 
-  #judgeInterpreter({ option, sub }: (typeof INTERPRETERS)[number], call: Call, first: ShellWord, scope: Scope): void {
+  #judgeInterpreter({ option, sub }: (typeof INTERPRETERS)[number], call: ProgramCall, first: ShellWord, scope: Scope): void {
     const { args, operands } = call;
     const at = args.findIndex(({ text }) => option.test(text) || (sub !== undefined && text === sub));
     const glued = at < 0 ? undefined : /(?:=|^-\w*c)(.+)$/.exec(args[at]?.text ?? '')?.[1];
@@ -539,7 +539,7 @@ class Judge {
       this.#at('unsure', file, scope, true);
   }
 
-  #judgeInner(word: ShellWord, text: string, scope: Scope, dialect?: Dialect): void {
+  #judgeInner(word: ShellWord, text: string, scope: Scope, dialect?: ShellDialect): void {
     const before = this.#found.length;
     const base = scope.placeless || word.plainFrom === undefined || text !== word.text ? undefined : word.plainFrom;
     this.judgeText(text, base, scope.depth + 1, dialect);
@@ -549,7 +549,7 @@ class Judge {
       if (at >= before && !danger.at) this.#found[at] = { ...danger, at: { from: word.from, to: word.to } };
   }
 
-  #judgeRules(call: Call, first: ShellWord, scope: Scope): void {
+  #judgeRules(call: ProgramCall, first: ShellWord, scope: Scope): void {
     for (const rule of RULES.get(call.program) ?? []) this.#judgeRule(rule, call, first, scope);
     if (!FETCHES.test(call.program)) return;
     for (const [at, { text }] of call.args.entries()) {
@@ -562,7 +562,7 @@ class Judge {
     }
   }
 
-  #judgeRule(rule: Rule, call: Call, first: ShellWord, scope: Scope): void {
+  #judgeRule(rule: Rule, call: ProgramCall, first: ShellWord, scope: Scope): void {
     if (rule.kind === 'publishes' && call.args.some(({ text }) => /^--(?:help|dry-run(?:=client)?)$/.test(text))) return;
     const hit = rule.when === undefined ? true : rule.when(call, scope.fromXargs === true);
     if (hit === false) return;
@@ -573,7 +573,7 @@ class Judge {
   }
 
   /** Folders of this computer that a container gets. */
-  #judgeMounts({ args }: Call, scope: Scope): void {
+  #judgeMounts({ args }: ProgramCall, scope: Scope): void {
     for (const [at, word] of args.entries()) {
       const glued = /^(?:-v|--volume=|--mount=)(.+)$/.exec(word.text)?.[1];
       const value = glued ?? (/^(?:-v|--volume|--mount)$/.test(args[at - 1]?.text ?? '') ? word.text : undefined);
@@ -598,7 +598,7 @@ class Judge {
     if (this.#dialect === 'cmd' && isOnOtherServer(behind, [this.#cwd], 'win32')) this.#at('outside', first, scope, true);
   }
 
-  #judgePaths(call: Call, scope: Scope): void {
+  #judgePaths(call: ProgramCall, scope: Scope): void {
     const { program, args, operands } = call;
     if (/^(?:docker|podman|nerdctl|docker-compose)$/.test(program)) this.#judgeMounts(call, scope);
     const writes = WRITERS.has(program);

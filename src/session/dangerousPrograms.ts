@@ -4,7 +4,7 @@ import type { ShellWord } from './shellWords.ts';
 /* The only list of dangerous programs, with reasons. commandDangers.ts reads the commands inside shells and interpreters. */
 
 /** One program as a rule of the table sees it. */
-export interface Call {
+export interface ProgramCall {
   /** Without folder and ending, in small letters. */
   readonly program: string;
   readonly args: readonly ShellWord[];
@@ -33,7 +33,7 @@ export interface Rule {
   readonly grave?: true;
   readonly why?: GuardReason;
   /** Whether the call does it; a word is the last one that shows it. `listed`: another program puts in its last arguments. */
-  readonly when?: (call: Call, listed: boolean) => boolean | ShellWord;
+  readonly when?: (call: ProgramCall, listed: boolean) => boolean | ShellWord;
 }
 
 const table = new Map<string, Rule[]>();
@@ -44,7 +44,7 @@ function of(programs: string, ...rules: readonly Rule[]): void {
 }
 
 /** An option in its short form, also among others (`-rf`), or its long one, also cut as programs allow (`--forc`). */
-function option({ args }: Pick<Call, 'args'>, letters: string, ...long: readonly string[]): ShellWord | undefined {
+function option({ args }: Pick<ProgramCall, 'args'>, letters: string, ...long: readonly string[]): ShellWord | undefined {
   return args.find(({ text }) => {
     if (/^-[A-Za-z]/.test(text)) return letters !== '' && [...letters].some((one) => /^-[A-Za-z]+/.exec(text)?.[0].includes(one));
     const name = text.split('=', 1)[0] ?? '';
@@ -53,7 +53,7 @@ function option({ args }: Pick<Call, 'args'>, letters: string, ...long: readonly
 }
 
 /** A switch of PowerShell or cmd, in any case, PowerShell's also cut. */
-function winSwitch({ args }: Pick<Call, 'args'>, ...names: readonly string[]): ShellWord | undefined {
+function winSwitch({ args }: Pick<ProgramCall, 'args'>, ...names: readonly string[]): ShellWord | undefined {
   return args.find(({ text }) => {
     const name = text.toLowerCase().split(':', 1)[0] ?? '';
     return names.some((one) => name === one || (one.length > 3 && name.length >= 3 && one.startsWith(name)));
@@ -61,18 +61,18 @@ function winSwitch({ args }: Pick<Call, 'args'>, ...names: readonly string[]): S
 }
 
 /** The words of a sub-command: `git remote set-url`. */
-function sub({ operands }: Call, pattern: RegExp): ShellWord | undefined {
+function sub({ operands }: ProgramCall, pattern: RegExp): ShellWord | undefined {
   const words = operands.slice(0, 3).map(({ text }) => text.toLowerCase());
   const match = pattern.exec(words.join(' '));
   if (match?.index !== 0) return undefined;
   return operands[Math.max(0, match[0].trim().split(' ').length - 1)];
 }
 
-const some = (call: Call, pattern: RegExp) => call.args.find(({ text }) => pattern.test(text));
+const some = (call: ProgramCall, pattern: RegExp) => call.args.find(({ text }) => pattern.test(text));
 const isWide = ({ text, expands }: ShellWord) => expands || /[*?[{]/.test(text) || /^(?:\.{1,2}|[/~]|\/)$|[\\/]$/.test(text);
 
 // --- Files that are gone for good: no undo, no trash. One named file is marked only.
-const wholeTree = (call: Call, listed: boolean) =>
+const wholeTree = (call: ProgramCall, listed: boolean) =>
   option(call, 'rR', '--recursive', '--no-preserve-root') ?? (listed || call.operands.find(isWide) || call.operands.length > 5);
 of('rm unlink', { kind: 'deletes' }, { kind: 'deletes', grave: true, when: (call, listed) => wholeTree(call, listed) });
 of('rimraf del-cli trash', { kind: 'deletes', grave: true });
@@ -114,18 +114,18 @@ of('cipher', { kind: 'overwrites', grave: true, when: (call) => some(call, /^\/w
 of('cp mv', { kind: 'overwrites', grave: true, when: (call) => some(call, /^\/dev\/(?:null|zero|sd|nvme|disk)/) ?? false });
 
 // --- Git: uncommitted changes, commits that only a name holds, and commits that others have.
-const git = (call: Call): Call => {
+const git = (call: ProgramCall): ProgramCall => {
   let at = 0;
   while (at < call.args.length && /^-/.test(call.args[at]?.text ?? ''))
     at += /^(?:-C|-c|--git-dir|--work-tree|--namespace)$/.test(call.args[at]?.text ?? '') ? 2 : 1;
   const args = call.args.slice(at);
   return { ...call, args, operands: args.filter(({ text }) => !/^-./.test(text)) };
 };
-const gitRule = (command: RegExp, how: (call: Call) => boolean | ShellWord | undefined) => (call: Call) => {
+const gitRule = (command: RegExp, how: (call: ProgramCall) => boolean | ShellWord | undefined) => (call: ProgramCall) => {
   const own = git(call);
   return command.test(own.operands[0]?.text ?? '') ? (how(own) ?? false) : false;
 };
-const places = (call: Call) => call.operands.slice(1).find(({ text }) => text === '.' || /[*?]|^:[/(]/.test(text));
+const places = (call: ProgramCall) => call.operands.slice(1).find(({ text }) => text === '.' || /[*?]|^:[/(]/.test(text));
 of(
   'git',
   { kind: 'discards', grave: true, when: gitRule(/^reset$/, (call) => option(call, '', '--hard', '--merge', '--keep')) },

@@ -1,4 +1,4 @@
-import { type Change, isSame, withChanges } from './mergeWords.ts';
+import { isSame, type MergeChange, withChanges } from './mergeWords.ts';
 import { compareLines } from './segments.ts';
 
 /** Applies the change from `base` to `wanted` to the present text, line by line; undefined when it overlaps with a change made there meanwhile. */
@@ -20,8 +20,8 @@ function linesOf(text: string): readonly string[] {
   return last === '' && ended.length > 0 ? ended : [...ended, last];
 }
 
-function changesOf(base: readonly string[], other: readonly string[]): readonly Change[] {
-  const changes: Change[] = [];
+function changesOf(base: readonly string[], other: readonly string[]): readonly MergeChange[] {
+  const changes: MergeChange[] = [];
   let at = 0;
   for (const segment of compareLines(base, other)) {
     const from = at;
@@ -32,6 +32,6 @@ function changesOf(base: readonly string[], other: readonly string[]): readonly 
 }
 
 /** Two insertions at one place overlap, too: their order is unknown. */
-function overlap(a: Change, b: Change): boolean {
+function overlap(a: MergeChange, b: MergeChange): boolean {
   return (a.from < b.to && b.from < a.to) || (a.from === b.from && (a.from === a.to) === (b.from === b.to));
 }

@@ -1,7 +1,7 @@
 import { diffArrays } from 'diff';
 
 /** A replacement of lines or words `from` to `to` of the base, `to` excluded. */
-export interface Change {
+export interface MergeChange {
   readonly from: number;
   readonly to: number;
   readonly lines: readonly string[];
@@ -41,7 +41,7 @@ export function hasSomeOf(one: string, other: string): boolean {
 }
 
 /** Returns the base with changes that do not overlap. */
-export function withChanges(base: readonly string[], changes: readonly Change[]): string {
+export function withChanges(base: readonly string[], changes: readonly MergeChange[]): string {
   const merged: (readonly string[])[] = [];
   let at = 0;
   for (const change of [...changes].sort((a, b) => a.from - b.from || a.to - b.to)) {
@@ -56,10 +56,10 @@ function wordsOf(text: string): readonly string[] {
   return text.match(/\n|(?:[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_])[^\S\n]*|[^\S\n]+/gu) ?? [];
 }
 
-function changesOf(base: readonly string[], other: readonly string[]): readonly Change[] | undefined {
+function changesOf(base: readonly string[], other: readonly string[]): readonly MergeChange[] | undefined {
   const parts = diffArrays([...base], [...other], { maxEditLength: MOST_EDITS });
   if (!parts) return undefined;
-  const changes: Change[] = [];
+  const changes: MergeChange[] = [];
   let at = 0;
   let open: { from: number; lines: string[] } | undefined;
   const close = () => {
@@ -76,10 +76,10 @@ function changesOf(base: readonly string[], other: readonly string[]): readonly 
   return changes;
 }
 
-export function isSame(a: Change, b: Change): boolean {
+export function isSame(a: MergeChange, b: MergeChange): boolean {
   return a.from === b.from && a.to === b.to && a.lines.join('') === b.lines.join('');
 }
 
-function touch(a: Change, b: Change): boolean {
+function touch(a: MergeChange, b: MergeChange): boolean {
   return a.from <= b.to && b.from <= a.to;
 }

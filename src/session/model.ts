@@ -14,7 +14,7 @@ export interface Session {
   readonly copyOf?: string;
   readonly agent: AgentInfo;
   readonly cwd: string;
-  readonly link: Link;
+  readonly link: LinkState;
   readonly turns: readonly Turn[];
   readonly asks: readonly Ask[];
   /** Corrections to send with the next prompt: the places where files differ from what the agent wrote. */
@@ -45,7 +45,7 @@ export interface AgentInfo {
   readonly own?: string;
   readonly version?: string;
 }
-export type Link =
+export type LinkState =
   /** `stops`: what is done before it is ready can be stopped. */
   | { readonly state: 'opening'; readonly note?: string; readonly stops?: true; readonly next?: readonly Remedy[] }
   | { readonly state: 'ready'; readonly offers: Offers }
@@ -250,7 +250,7 @@ export type Content =
   | { readonly type: 'raw'; readonly label: string; readonly value: unknown };
 
 /** An ask, and whose it is. */
-export interface AskPlace {
+export interface AskRef {
   readonly sessionId: SessionId;
   readonly askId: AskId;
 }

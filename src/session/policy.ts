@@ -5,7 +5,7 @@ import { commandInVariable, isGraveCommand, runsFrom, takesValue } from './comma
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
-import { bracesWrittenOut, type Dialect, guessAt, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
+import { bracesWrittenOut, guessAt, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 
 /** A rule from the user's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
 export interface ApprovalRule {
@@ -62,7 +62,7 @@ export function autoAnswer(...asked: Parameters<typeof ruledAnswer>): Answer | u
 }
 
 /** Where an ask is judged: the session's folder, its files by each name and its commands in each way that rules see them. */
-interface Place {
+interface RuleContext {
   readonly cwd: string;
   readonly platform: Platform;
   readonly file: (path: string) => NamedFile;
@@ -78,7 +78,7 @@ interface NamedFile {
 }
 
 /** Each file and each command is read once for all rules: they may be as long as the agent likes. */
-function placeAt(cwd: string, ground: WorkspacePaths): Place {
+function placeAt(cwd: string, ground: WorkspacePaths): RuleContext {
   const known = new Map<string, NamedFile>();
   const { platform } = ground;
   const file = (path: string) => {
@@ -101,7 +101,7 @@ function placeAt(cwd: string, ground: WorkspacePaths): Place {
 }
 
 /** True when the rule covers any part of the ask. */
-function rejects(rule: ApprovalRule, ask: Approval, place: Place): boolean {
+function rejects(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean {
   const all = [ask.detail, ...(ask.beside ?? [])];
   switch (rule.kind) {
     case 'command':
@@ -119,7 +119,7 @@ function rejects(rule: ApprovalRule, ask: Approval, place: Place): boolean {
 }
 
 /** True when the rule covers a command if words that the shell puts in are what it names: only a rule of its very words allows such a command. */
-function mayReject({ kind, pattern, decision }: ApprovalRule, ask: Approval, place: Place): boolean {
+function mayReject({ kind, pattern, decision }: ApprovalRule, ask: Approval, place: RuleContext): boolean {
   if (decision !== 'reject' || (kind !== 'command' && kind !== 'execute') || pattern === undefined) return false;
   const mayMatch = wordsGuesser(pattern.toLowerCase());
   const all = [ask.detail, ...(ask.beside ?? [])].flatMap((one) => (one.type === 'command' ? [place.command(one.command).commands()] : []));
@@ -132,7 +132,7 @@ function saysExactly({ pattern }: ApprovalRule, { detail, beside = [] }: Approva
 }
 
 /** True when the rule covers everything that is asked: an edit beside a command is outside it. */
-function allows(rule: ApprovalRule, ask: Approval, place: Place): boolean {
+function allows(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean {
   const all = [ask.detail, ...(ask.beside ?? [])];
   // No rule allows deleting or moving beforehand.
   if (ask.toolKind === 'delete' || ask.toolKind === 'move') return false;
@@ -171,7 +171,7 @@ function allows(rule: ApprovalRule, ask: Approval, place: Place): boolean {
 }
 
 /** True when all paths are inside the folder; a call that reads files must name them, others may name none. */
-function readsInside({ toolKind, paths }: Approval, place: Place): boolean {
+function readsInside({ toolKind, paths }: Approval, place: RuleContext): boolean {
   if (!paths) return toolKind !== 'read' && toolKind !== 'search';
   return paths.length <= MOST_FILES && paths.every((one) => place.file(one).written !== undefined && place.file(one).real !== undefined);
 }
@@ -180,7 +180,11 @@ function readsInside({ toolKind, paths }: Approval, place: Place): boolean {
  * A glob never allows a command that holds more than one, what a shell puts in its place, or what deserves a look each time: then only the exact text
  * matches.
  */
-function allowsCommand(rule: ApprovalRule, detail: Extract<ApprovalDetail, { type: 'command' }>, { cwd, platform, file }: Place): boolean {
+function allowsCommand(
+  rule: ApprovalRule,
+  detail: Extract<ApprovalDetail, { type: 'command' }>,
+  { cwd, platform, file }: RuleContext,
+): boolean {
   if (detail.unsure || detail.command.trim() === '') return false;
   const folder = detail.cwd === undefined ? undefined : file(detail.cwd).real;
   if (detail.cwd !== undefined && (folder === undefined || folder.guarded)) return false;
@@ -276,7 +280,7 @@ function* commandsIn(folded: string, platform: Platform): Generator<readonly Rea
   for (const part of parts) if (all.size < MOST_COMMANDS) all.add(foldedBlanks(part));
   for (const one of all) yield* spellings(one);
   // A value in quotes is one word: `git -C "my folder" push`.
-  const dialects: readonly Dialect[] = platform === 'win32' ? ['cmd', 'powershell', 'posix'] : ['posix'];
+  const dialects: readonly ShellDialect[] = platform === 'win32' ? ['cmd', 'powershell', 'posix'] : ['posix'];
   // A dollar before quotes only says how to read them.
   const visible = folded.replace(INVISIBLE, '').replace(/\$(?=["'])/g, '');
   const script = platform === 'win32' ? scriptOfCmd(visible) : undefined;
@@ -295,7 +299,7 @@ function scriptOfCmd(text: string): string | undefined {
 }
 
 /** The words of all commands of a line, those of scripts that a wrapper runs among them: `sh -c "git push"`. */
-function* readCommands(text: string, dialect: Dialect, depth = 0): Generator<readonly ReadWord[] | undefined> {
+function* readCommands(text: string, dialect: ShellDialect, depth = 0): Generator<readonly ReadWord[] | undefined> {
   const { commands, complete } = shellCommands(text, dialect, MOST_COMMANDS);
   for (const { words } of commands) {
     const expanded = dialect === 'posix' ? asExpanded(words) : undefined;
@@ -472,7 +476,7 @@ function matchesTool(rule: ApprovalRule, { server, tool }: Extract<ApprovalDetai
 }
 
 /** Matches the written path and the real one: both must be in the folder and match. Only a rule of its exact name allows a guarded file. */
-function allowsFile(rule: ApprovalRule, path: string, { file, platform }: Place): boolean {
+function allowsFile(rule: ApprovalRule, path: string, { file, platform }: RuleContext): boolean {
   const { written, real } = file(path);
   if (written === undefined || real === undefined) return false;
   if (real.guarded) return real.guarded !== 'name' && rule.pattern === written && rule.pattern === real.path && !/[*?]/.test(written);
@@ -483,7 +487,7 @@ function allowsFile(rule: ApprovalRule, path: string, { file, platform }: Place)
 }
 
 /** Matches any name of the file. */
-function names(rule: ApprovalRule, path: string, { file, platform }: Place): boolean {
+function names(rule: ApprovalRule, path: string, { file, platform }: RuleContext): boolean {
   const pattern = pathPattern(rule, platform);
   if (pattern === undefined) return true;
   const { names: exact, folded } = file(path);

@@ -6,7 +6,7 @@ import type {
   CallId,
   Command,
   Diff,
-  Link,
+  LinkState,
   Location,
   Option,
   Part,
@@ -116,7 +116,7 @@ export function diffsOf(call: ToolCall): readonly Diff[] {
   return call.output.flatMap((output) => (output.kind === 'diff' ? [output.diff] : []));
 }
 
-export interface ChangedFile {
+export interface FileDiffs {
   readonly path: string;
   /** Every diff of the path, oldest first. */
   readonly diffs: readonly Diff[];
@@ -126,7 +126,7 @@ export interface ChangedFile {
  * Files a turn has changed, as it was reported or is found on the disk, in the order they were first changed. Writing what stood there already
  * is no change.
  */
-export function changedFiles(turn: Pick<Turn, 'parts'>): readonly ChangedFile[] {
+export function changedFiles(turn: Pick<Turn, 'parts'>): readonly FileDiffs[] {
   return byPath(callsOf(turn).flatMap((call) => (call.status === 'done' || call.appliedOnDisk ? diffsOf(call).filter(isChange) : [])));
 }
 
@@ -167,7 +167,7 @@ export function isChange({ before, after, summary }: Diff): boolean {
 }
 
 /** Diffs put together by the file they change, in the order the files come first. */
-export function byPath(diffs: readonly Diff[]): readonly ChangedFile[] {
+export function byPath(diffs: readonly Diff[]): readonly FileDiffs[] {
   const files = new Map<string, { readonly path: string; readonly diffs: Diff[] }>();
   for (const diff of diffs) {
     // Editors and agents write a drive in different cases.
@@ -190,7 +190,7 @@ export function locationToFollow(session: Session): Location | undefined {
   );
 }
 
-export type ClosedLink = Extract<Link, { state: 'closed' }>;
+export type ClosedLink = Extract<LinkState, { state: 'closed' }>;
 
 /** The closed link, where the last turn failed with it and shows why. */
 export function closedLinkInTurn({ link, turns }: Pick<Session, 'link' | 'turns'>): ClosedLink | undefined {

@@ -26,7 +26,7 @@ export interface ShellCommand {
 }
 
 /** How quotes and escapes are read. On Windows a backslash parts folders. */
-export type Dialect = 'posix' | 'powershell' | 'cmd';
+export type ShellDialect = 'posix' | 'powershell' | 'cmd';
 
 /** The text with each line that an escape continues on the next one as one line, for any of the shells. A text that escapes the escape reads otherwise. */
 export function withLinesJoined(text: string): string {
@@ -42,7 +42,7 @@ const DEEPEST = 12;
  */
 export function shellCommands(
   text: string,
-  dialect: Dialect,
+  dialect: ShellDialect,
   most = Number.POSITIVE_INFINITY,
 ): { readonly commands: readonly ShellCommand[]; readonly complete: boolean } {
   const reader = new Reader(text, dialect, most);
@@ -67,7 +67,7 @@ class Reader {
   tooDeep = false;
   readonly #text: string;
   readonly #escape: string;
-  readonly #dialect: Dialect;
+  readonly #dialect: ShellDialect;
   readonly #most: number;
   /** Two percent signs: cmd.exe may put in what a variable holds. */
   readonly #hasVariables: boolean;
@@ -75,7 +75,7 @@ class Reader {
   /** Here-documents whose text begins with the next line. */
   #awaited: { readonly end: string; readonly quoted: boolean; readonly inputs: ShellWord[] }[] = [];
 
-  constructor(text: string, dialect: Dialect, most: number) {
+  constructor(text: string, dialect: ShellDialect, most: number) {
     this.#text = text;
     this.#most = most;
     this.#dialect = dialect;

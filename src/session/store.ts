@@ -4,7 +4,7 @@ import type { SessionEvent } from './events.ts';
 import type { Session } from './model.ts';
 import { reduce } from './reduce.ts';
 
-export interface Change {
+export interface StoreChange {
   readonly seq: number;
   readonly event: SessionEvent;
   readonly before: Session;
@@ -15,8 +15,8 @@ export interface Change {
 export class Store implements Disposable {
   #now: Session;
   #seq = 0;
-  readonly #changes = new Emitter<Change>();
-  readonly onChange: Listen<Change> = this.#changes.listen;
+  readonly #changes = new Emitter<StoreChange>();
+  readonly onChange: Listen<StoreChange> = this.#changes.listen;
 
   constructor(start: Session, seq = 0) {
     this.#now = start;

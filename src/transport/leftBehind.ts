@@ -13,7 +13,7 @@ export interface Exited {
   readonly to: number;
 }
 /** A process that runs. */
-export interface Running {
+export interface RunningProcess {
   readonly pid: number;
   /** The number of the process that started it, also when that has exited and another one has its number by now. */
   readonly parent: number;
@@ -28,18 +28,18 @@ export interface Running {
  * Two kinds are spared. A process without a console has detached itself, as it would from a process group: neither its parent nor itself has a child
  * that hosts a console. A process with a window may be in use, and so may those that it started.
  */
-export function leftBehind(exited: readonly Exited[], running: readonly Running[]): readonly number[] {
-  const started = new Map<number, Running[]>();
+export function leftBehind(exited: readonly Exited[], running: readonly RunningProcess[]): readonly number[] {
+  const started = new Map<number, RunningProcess[]>();
   for (const one of running) {
     const others = started.get(one.parent);
     if (others) others.push(one);
     else started.set(one.parent, [one]);
   }
   const childrenOf = ({ pid, from, to }: Exited) => (started.get(pid) ?? []).filter(({ began }) => began >= from && began <= to);
-  const livesOf = ({ pid, began }: Running): Exited => ({ pid, from: began, to: Number.POSITIVE_INFINITY });
+  const livesOf = ({ pid, began }: RunningProcess): Exited => ({ pid, from: began, to: Number.POSITIVE_INFINITY });
   const hasConsole = (one: Exited) => childrenOf(one).some(({ kind }) => kind === 'consoleHost');
-  const found = new Map<number, Running>();
-  const add = (one: Running): void => {
+  const found = new Map<number, RunningProcess>();
+  const add = (one: RunningProcess): void => {
     if (one.kind === 'plain' && one.pid !== process.pid) found.set(one.pid, one);
   };
   for (const parent of exited) for (const one of childrenOf(parent)) if (hasConsole(parent) || hasConsole(livesOf(one))) add(one);
@@ -100,10 +100,10 @@ const options = () => ({
   env: Object.fromEntries(Object.entries(process.env).filter(([name]) => name.toUpperCase() !== 'PSMODULEPATH')),
 });
 
-const KINDS: Readonly<Record<string, Running['kind']>> = { p: 'plain', w: 'window', c: 'consoleHost' };
+const KINDS: Readonly<Record<string, RunningProcess['kind']>> = { p: 'plain', w: 'window', c: 'consoleHost' };
 
-export function readList(text: string): readonly Running[] {
-  return text.split('\n').flatMap((line): Running[] => {
+export function readList(text: string): readonly RunningProcess[] {
+  return text.split('\n').flatMap((line): RunningProcess[] => {
     const [, pid, parent, began, letter = ''] = /^(\d{1,10}) (\d{1,10}) (\d{1,15}) ([pwc])\s*$/.exec(line) ?? [];
     const kind = KINDS[letter];
     return kind === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), began: Number(began), kind }];
@@ -112,8 +112,8 @@ export function readList(text: string): readonly Running[] {
 
 /** How processes are listed and ended. */
 export interface System {
-  readonly list: () => Promise<readonly Running[]>;
-  readonly listNow: () => readonly Running[];
+  readonly list: () => Promise<readonly RunningProcess[]>;
+  readonly listNow: () => readonly RunningProcess[];
   readonly end: (pid: number) => void;
 }
 const here: System = {

@@ -1,5 +1,5 @@
 import { t } from '../base/l10n.ts';
-import type { Ending, Failure, LinkAnswer } from '../base/outcomes.ts';
+import type { Failure, LinkAnswer, LinkEnd } from '../base/outcomes.ts';
 
 /* A way to an agent (process, socket, HTTP stream), as the transport offers it and the driver of a conversation uses it. */
 
@@ -23,7 +23,7 @@ export interface LinkEvents {
   withdrawn(id: string): void;
   /** Data that is not a message of the protocol. */
   junk(text: string): void;
-  closed(why: Ending): void;
+  closed(why: LinkEnd): void;
 }
 
 /**

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { AgentConversation } from '../../src/agent/conversation.ts';
-import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, QuestionRequest } from '../../src/agent/frontend.ts';
-import type { Message, Model, ModelPiece, ModelRequest, ToolOffer } from '../../src/agent/models/model.ts';
-import { done, type Outcome } from '../../src/agent/tools/tool.ts';
+import type { AgentEvent, ApprovalRequest, Frontend, PermissionAnswer, QuestionRequest } from '../../src/agent/frontend.ts';
+import type { HistoryMessage, Model, ModelPiece, ModelRequest, ModelTool } from '../../src/agent/models/model.ts';
+import { done, type ToolOutcome } from '../../src/agent/tools/tool.ts';
 
 /** One answer of a scripted model: a text, calls, an error, or pieces of its own making. */
 export type Line =
@@ -50,10 +50,10 @@ export interface TestFace extends Frontend {
 }
 
 export interface FaceAnswers {
-  readonly approve?: (request: ApprovalRequest, signal: AbortSignal) => ApprovalAnswer | Promise<ApprovalAnswer>;
+  readonly approve?: (request: ApprovalRequest, signal: AbortSignal) => PermissionAnswer | Promise<PermissionAnswer>;
   readonly answer?: (request: QuestionRequest) => Readonly<Record<string, string>> | undefined;
-  readonly tools?: readonly ToolOffer[];
-  readonly run?: (name: string, input: string) => Outcome;
+  readonly tools?: readonly ModelTool[];
+  readonly run?: (name: string, input: string) => ToolOutcome;
 }
 
 export function testFace(answers: FaceAnswers = {}): TestFace {
@@ -123,6 +123,6 @@ export function textSaid(frontend: TestFace): string {
 }
 
 /** Results in the history, as `name: message`. */
-export function results(history: readonly Message[]): readonly string[] {
+export function results(history: readonly HistoryMessage[]): readonly string[] {
   return history.flatMap((message) => (message.role === 'tool' ? [`${message.name}: ${message.message}`] : []));
 }

@@ -1,12 +1,12 @@
 import { realpathSync } from 'node:fs';
 import { runCommand } from '../../src/agent/tools/runCommand.ts';
-import { Rejected, type Shown, type Tool, ToolFailure, type ToolRunContext } from '../../src/agent/tools/tool.ts';
+import { type AgentTool, type OutcomeDisplay, Rejected, ToolFailure, type ToolRunContext } from '../../src/agent/tools/tool.ts';
 import { diskFiles } from '../../src/agent/workspace/textFile.ts';
 
 export interface Tried {
   readonly action: string;
   readonly description: string;
-  readonly shown: readonly Shown[];
+  readonly shown: readonly OutcomeDisplay[];
 }
 export interface TestScene extends ToolRunContext {
   readonly asked: Tried[];
@@ -38,7 +38,7 @@ export function reject(): never {
 }
 
 /** The message of the ToolFailure a run ends with. */
-export async function failureOf(tool: Tool, input: unknown, scene: ToolRunContext): Promise<string> {
+export async function failureOf(tool: AgentTool, input: unknown, scene: ToolRunContext): Promise<string> {
   try {
     const outcome = await tool.run(input, scene);
     return `no failure, but: ${outcome.message}`;

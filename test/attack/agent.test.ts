@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, w
 import path from 'node:path';
 import { test } from 'node:test';
 import { applyPatch } from 'diff';
-import type { ApprovalAnswer, Frontend } from '../../src/agent/frontend.ts';
+import type { Frontend, PermissionAnswer } from '../../src/agent/frontend.ts';
 import { findSkills, skillCommands, systemPrompt } from '../../src/agent/instructions.ts';
 import { Permissions } from '../../src/agent/permissions.ts';
 import { filePatch } from '../../src/agent/servers/filePatch.ts';
@@ -107,7 +107,7 @@ test('an allowance of all edits does not cover files that run by themselves', as
   const permissions = new Permissions();
   const asked: string[] = [];
   const frontend = {
-    approve: (request: { readonly action: string; readonly description: string }): Promise<ApprovalAnswer> => {
+    approve: (request: { readonly action: string; readonly description: string }): Promise<PermissionAnswer> => {
       asked.push(request.description);
       return Promise.resolve({ allow: true, forSession: true });
     },

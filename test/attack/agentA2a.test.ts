@@ -4,7 +4,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ModelPiece } from '../../src/agent/models/model.ts';
-import { A2aServer, type ServeOptions, serveA2a } from '../../src/agent/servers/a2a/serve.ts';
+import { type A2aServeOptions, A2aServer, serveA2a } from '../../src/agent/servers/a2a/serve.ts';
 import { EXTENSION } from '../../src/protocols/a2a/schema.ts';
 import { temporaryFolder } from '../agent/agentProcess.ts';
 import { type Line, scriptedModel } from '../agent/scripted.ts';
@@ -15,7 +15,7 @@ type Json = Readonly<Record<string, unknown>>;
 const TOKEN = 'the token of its owner';
 const CARD = '/.well-known/agent-card.json';
 
-async function served(t: TestContext, lines: readonly Line[], more: Partial<ServeOptions> = {}) {
+async function served(t: TestContext, lines: readonly Line[], more: Partial<A2aServeOptions> = {}) {
   const cwd = temporaryFolder(t);
   const server = await serveA2a({ model: scriptedModel(lines), workspace: { cwd, roots: [cwd] }, port: 0, token: TOKEN, ...more });
   t.after(() => server.end());

@@ -17,7 +17,7 @@ import { hunksOf } from '../../src/session/hunks.ts';
 import type { Approval, Session } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
 import { approvalHeading } from '../../src/session/shownApproval.ts';
-import type { Change } from '../../src/session/store.ts';
+import type { StoreChange } from '../../src/session/store.ts';
 import { longestStop } from './stops.ts';
 
 /** The room of stops: a real process sends the worst it can, through the whole host, and everything else still gets its turn. */
@@ -73,7 +73,7 @@ for (const name of names) {
       outbox.show(session);
       outbox.listen(true);
       const isOver = new Promise<void>((resolve) => {
-        sessions.onChange((_, change: Change) => {
+        sessions.onChange((_, change: StoreChange) => {
           const { event, now } = change;
           outbox.take(id, event);
           if (event.type === 'ask.opened' && event.ask.kind === 'approval') {

@@ -1,13 +1,13 @@
 import type { Failure } from '../../src/base/outcomes.ts';
 import type { Input } from '../../src/conversation/machine.ts';
 import {
-  type Call,
+  type CallState,
   type ConversationState,
   find,
   laneOf,
+  type NextPrompt,
   newConversation,
   newTurn,
-  type Prompt,
   type TurnState,
 } from '../../src/conversation/state.ts';
 import { machineOf, Step, type TurnStatus } from '../../src/conversation/step.ts';
@@ -81,7 +81,7 @@ class LineStep extends Step<LineState> {
     else if (intent.type === 'cancel') this.cancel();
     else if (intent.type === 'answer') this.answered(intent.askId, intent.answer);
   }
-  prompt(prompt: Prompt): void {
+  prompt(prompt: NextPrompt): void {
     if (this.state.turn) return this.enqueue(prompt);
     this.startTurn(newTurn(prompt.turnId, 'user'), prompt.content);
     this.request('say', { text: prompt.content.map((one) => (one.type === 'text' ? one.text : '')).join('\n') });
@@ -124,7 +124,7 @@ class LineStep extends Step<LineState> {
     const output = [{ kind: 'content', content: { type: 'text', text: text(params.text) } }] as const;
     this.changeCall(turn, call.id, { status: params.ok === true ? 'done' : 'failed', output });
   }
-  addLineCall(turn: TurnState, id: string, title: string): Call {
+  addLineCall(turn: TurnState, id: string, title: string): CallState {
     const shown = { name: title, title, kind: 'other', status: 'pending', inputText: '', output: [], locations: [] } as const;
     return this.addCall(turn, laneOf(turn), { id, decision: 'none', ended: false }, shown);
   }

@@ -7,7 +7,7 @@ import { ChatLink, type ChatPage } from '../../src/editor/chatLink.ts';
 import type { HostedSession, SessionHost } from '../../src/live/surface.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import { newSession } from '../../src/session/reduce.ts';
-import { type Change, Store } from '../../src/session/store.ts';
+import { Store, type StoreChange } from '../../src/session/store.ts';
 
 class FakePage implements ChatPage {
   readonly posted: ToView[] = [];
@@ -35,7 +35,7 @@ class FakePage implements ChatPage {
 }
 
 function open(answers: Partial<Answers> = {}) {
-  const changes = new Emitter<{ id: string; change: Change }>();
+  const changes = new Emitter<{ id: string; change: StoreChange }>();
   const lists = new Emitter<void>();
   const sent: { id: string; intent: Intent }[] = [];
   const sessions = new Map<string, HostedSession>();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { branchFrom, copySession, deleteEarlier, signOut } from '../../src/editor/agentSessions.ts';
-import type { Choice } from '../../src/editor/quickInputs.ts';
+import type { PickChoice } from '../../src/editor/quickInputs.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import type { Offers, Session } from '../../src/session/model.ts';
 import { FakeDesk } from './desk.ts';
@@ -37,7 +37,7 @@ describe('conversations an agent keeps', () => {
       begin: () => desk.say('a', { type: 'turn.started', turnId: 't2', at: 1, prompt: [] }),
     };
   };
-  const first = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => choices[0]?.value;
+  const first = async <T>(choices: readonly PickChoice<T>[]): Promise<T | undefined> => choices[0]?.value;
   const yes = async (_: string, action: string) => action;
   const no = async () => undefined;
 
@@ -82,7 +82,7 @@ describe('conversations an agent keeps', () => {
   it('one is deleted after a question, never the one that is open, and none without a yes', async () => {
     const { session, asked } = subject({ forget: true });
     const shown: string[] = [];
-    const pick = async <T>(choices: readonly Choice<T>[]) => {
+    const pick = async <T>(choices: readonly PickChoice<T>[]) => {
       shown.push(...choices.map((choice) => choice.label));
       return first(choices);
     };
@@ -100,7 +100,7 @@ describe('conversations an agent keeps', () => {
     const { session, asked } = subject({ forget: true });
     const elsewhere = subject({}, 'old').session;
     const picked: unknown[] = [];
-    const pick = async <T>(choices: readonly Choice<T>[]) => {
+    const pick = async <T>(choices: readonly PickChoice<T>[]) => {
       picked.push(choices);
       return first(choices);
     };

@@ -4,11 +4,11 @@ import type { SessionEvent } from '../../src/session/events.ts';
 import type { Answer, Intent } from '../../src/session/intents.ts';
 import type { Approval, Ask, Option, Question } from '../../src/session/model.ts';
 import { newSession } from '../../src/session/reduce.ts';
-import { type Change, Store } from '../../src/session/store.ts';
+import { Store, type StoreChange } from '../../src/session/store.ts';
 
 /** A desk with one session per name and no agents: asks are opened by the test, answers are kept and close their ask. */
 export class FakeDesk implements SessionHost {
-  readonly #changes = new Emitter<{ readonly id: string; readonly change: Change }>();
+  readonly #changes = new Emitter<{ readonly id: string; readonly change: StoreChange }>();
   readonly #lists = new Emitter<void>();
   readonly #sessions = new Map<string, HostedSession>();
   readonly answers: { readonly askId: string; readonly answer: Answer }[] = [];
@@ -33,7 +33,7 @@ export class FakeDesk implements SessionHost {
   get(id: string): HostedSession | undefined {
     return this.#sessions.get(id);
   }
-  onChange(listener: (id: string, change: Change) => void) {
+  onChange(listener: (id: string, change: StoreChange) => void) {
     return this.#changes.listen(({ id, change }) => listener(id, change));
   }
   onSessions(listener: () => void) {

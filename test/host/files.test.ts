@@ -9,7 +9,7 @@ import type { LinkAnswer } from '../../src/base/outcomes.ts';
 import { editorFiles } from '../../src/editor/files.ts';
 import { FilePort } from '../../src/protocols/acp/files.ts';
 import { acpMachine } from '../../src/protocols/acp/machine.ts';
-import type { FileArgs } from '../../src/protocols/acp/requests.ts';
+import type { AcpFileRequest } from '../../src/protocols/acp/requests.ts';
 import { LIMITS, newAcp } from '../../src/protocols/acp/state.ts';
 import { drive } from '../../src/protocols/driver.ts';
 import type { Ask } from '../../src/session/model.ts';
@@ -110,7 +110,7 @@ describe('files as the user has them', () => {
           };
         },
       },
-      ports: { file: (args: FileArgs) => files.run(args), terminal: async () => null, server: async () => [] },
+      ports: { file: (args: AcpFileRequest) => files.run(args), terminal: async () => null, server: async () => [] },
     });
     driver.feed({ on: 'start' });
     const ask = (method: string, params: object) =>

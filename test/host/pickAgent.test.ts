@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { showCheck } from '../../src/editor/agentCheck.ts';
 import { pickAgent } from '../../src/editor/pickAgent.ts';
-import { type Choice, type ListOptions, QuickInputs } from '../../src/editor/quickInputs.ts';
+import { type ListOptions, type PickChoice, QuickInputs } from '../../src/editor/quickInputs.ts';
 import type { Finding } from '../../src/live/checkAgent.ts';
 import { type FoundAgent, type KnownAgent, knownAgents } from '../../src/live/findAgents.ts';
 import type { Profile } from '../../src/live/profiles.ts';
@@ -24,7 +24,7 @@ describe('the check of an agent that was just installed', () => {
     };
     const start = () => ({ connection: Promise.resolve(connection), model: Promise.resolve(model), end });
     const rows: string[] = [];
-    const pick = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => {
+    const pick = async <T>(choices: readonly PickChoice<T>[]): Promise<T | undefined> => {
       for (const one of choices) rows.push([one.label, (await one.late) ?? one.description].filter(Boolean).join(' | '));
       return choices.find((one) => one.label.includes(word))?.value;
     };
@@ -83,7 +83,7 @@ describe('the list of agents', () => {
       },
     };
     const atOnce: string[] = [];
-    const pick = async <T>(first: readonly Choice<T>[], { whole }: ListOptions<T>): Promise<T | undefined> => {
+    const pick = async <T>(first: readonly PickChoice<T>[], { whole }: ListOptions<T>): Promise<T | undefined> => {
       atOnce.push(...first.map((one) => one.label));
       const choices = (await whole) ?? first;
       for (const one of choices) {
@@ -116,7 +116,7 @@ describe('the list of agents', () => {
     ];
     const [first = profile('none')] = all;
     const details: (string | undefined)[] = [];
-    const pick = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => {
+    const pick = async <T>(choices: readonly PickChoice<T>[]): Promise<T | undefined> => {
       details.push(...choices.slice(0, all.length).map((one) => one.detail));
       return undefined;
     };
@@ -146,8 +146,8 @@ describe('the list of agents', () => {
 
   it('a list that comes whole later keeps what is active', () =>
     chosenIs(9, async (inputs) => {
-      let find: (found: readonly Choice<number>[]) => void = () => {};
-      const whole = new Promise<readonly Choice<number>[]>((resolve) => {
+      let find: (found: readonly PickChoice<number>[]) => void = () => {};
+      const whole = new Promise<readonly PickChoice<number>[]>((resolve) => {
         find = resolve;
       });
       const first = [

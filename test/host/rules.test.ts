@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { Lifetime } from '../../src/base/lifetime.ts';
 import { ApprovalRules, RuleStore } from '../../src/editor/approvals/rules.ts';
-import { type Choice, type InputOptions, type ListOptions, QuickInputs } from '../../src/editor/quickInputs.ts';
+import { type InputOptions, type ListOptions, type PickChoice, QuickInputs } from '../../src/editor/quickInputs.ts';
 import { command, FakeDesk } from './desk.ts';
 
 /** A store of the workspace that holds one value. */
@@ -19,7 +19,7 @@ function memento(): vscode.Memento {
 
 /** Inputs that a test answers: a row of a list by its text, a box by what is typed. They end when no answers are left. */
 class Scripted extends QuickInputs {
-  readonly lists: (readonly Choice<unknown>[])[] = [];
+  readonly lists: (readonly PickChoice<unknown>[])[] = [];
   readonly hints: (string | undefined)[] = [];
   readonly #answers: string[];
 
@@ -28,7 +28,7 @@ class Scripted extends QuickInputs {
     this.#answers = [...answers];
   }
 
-  override async pick<T>(choices: readonly Choice<T>[], _: ListOptions<T>): Promise<T | undefined> {
+  override async pick<T>(choices: readonly PickChoice<T>[], _: ListOptions<T>): Promise<T | undefined> {
     this.lists.push(choices);
     const wanted = this.#answers.shift();
     if (wanted === undefined) return undefined;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Choice } from '../../src/editor/quickInputs.ts';
+import type { PickChoice } from '../../src/editor/quickInputs.ts';
 import { changeOptions } from '../../src/editor/sessionChoices.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import type { SessionOption } from '../../src/session/model.ts';
@@ -26,7 +26,7 @@ describe('options of a session', () => {
     const sent: Intent[] = [];
     const shown: string[][] = [];
     const left = [...words];
-    const pick = async <T>(choices: readonly Choice<T>[]): Promise<T | undefined> => {
+    const pick = async <T>(choices: readonly PickChoice<T>[]): Promise<T | undefined> => {
       shown.push(choices.map((choice) => `${choice.label} ${choice.description ?? ''}`.trim()));
       const word = left.shift();
       return word === undefined ? undefined : choices.find((choice) => choice.label.includes(word))?.value;

@@ -10,11 +10,17 @@ interface Declaration {
   readonly path: string;
   readonly name: string;
   readonly isClass: boolean;
+  readonly isExported: boolean;
 }
 
 function declarationsOf({ path, code }: Source): readonly Declaration[] {
   const declared = /^(?:export )?(?:abstract )?(?:class|interface|enum|type(?= \w+\s*(?:<[^=]*>\s*)?=)) (\w+)/gm;
-  return [...code.matchAll(declared)].map(([head, name = '']) => ({ path, name, isClass: /\bclass /.test(head) }));
+  return [...code.matchAll(declared)].map(([head, name = '']) => ({
+    path,
+    name,
+    isClass: /\bclass /.test(head),
+    isExported: head.startsWith('export '),
+  }));
 }
 
 function byName(files: readonly Source[]): ReadonlyMap<string, readonly Declaration[]> {
@@ -45,4 +51,28 @@ test('no name of a class is declared twice', () => {
     planted("import {\n  type Only,\n} from './d.ts';\n", 'src/e.ts'),
   ];
   assert.deepEqual(sharedByClasses(all), ['Chat: src/a.ts, webview/b.ts', 'Peer: src/a.ts, src/c.ts']);
+});
+
+/** The words of a specification stand in a protocol's schema as they stand there. */
+const isSchema = (file: string): boolean => /^src\/protocols\/[^/]+\/schema\.ts$/.test(file) || file === 'src/protocols/ahp/state.ts';
+
+/** Exported names that stand for something else in another file. */
+function sharedByExports(files: readonly Source[]): readonly string[] {
+  const all = byName(files.filter(({ path }) => !isSchema(path)));
+  return [...all].flatMap(([name, found]) => {
+    const exported = found.filter(({ isExported }) => isExported);
+    return exported.length > 1 ? [`${name}: ${exported.map(({ path }) => path).join(', ')}`] : [];
+  });
+}
+
+test('no exported type is declared twice, the words of specifications aside', () => {
+  assert.deepEqual(sharedByExports(sources), []);
+  const all = [
+    planted('export interface Place {\n}\n', 'src/a.ts'),
+    planted('export type Place = string;\n', 'webview/b.ts'),
+    planted('interface Place {\n}\n', 'src/c.ts'),
+    planted('export type Message = string;\n', 'src/a.ts'),
+    planted('export type Message = string;\n', 'src/protocols/a2a/schema.ts'),
+  ];
+  assert.deepEqual(sharedByExports(all), ['Place: src/a.ts, webview/b.ts']);
 });

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LeftBehind, Lives, leftBehind, type Running, readList } from '../../src/transport/leftBehind.ts';
+import { LeftBehind, Lives, leftBehind, type RunningProcess, readList } from '../../src/transport/leftBehind.ts';
 
-const entry = (pid: number, parent: number, began: number, kind: Running['kind'] = 'plain'): Running => ({ pid, parent, began, kind });
+const entry = (pid: number, parent: number, began: number, kind: RunningProcess['kind'] = 'plain'): RunningProcess => ({
+  pid,
+  parent,
+  began,
+  kind,
+});
 /** The shell with the number 100 ran from 1000 to 2000. */
 const shell = { pid: 100, from: 1000, to: 2000 };
 const consoleOfShell = entry(101, 100, 1001, 'consoleHost');
 
 test('what a command of Windows left running is found by the number of its shell and the time the shell lived in', () => {
-  const found = (...running: Running[]) => leftBehind([shell], running);
+  const found = (...running: RunningProcess[]) => leftBehind([shell], running);
   // A server in the shell's console, and what it has started since.
   assert.deepEqual(found(consoleOfShell, entry(7, 100, 1500), entry(8, 7, 9000), entry(9, 8, 9001)), [7, 8, 9]);
   // The number belonged to another process before and after.
@@ -22,7 +27,7 @@ test('what a command of Windows left running is found by the number of its shell
 });
 
 test('what detached itself stays, as from a process group, and so does what the user sees', () => {
-  const found = (...running: Running[]) => leftBehind([shell], running);
+  const found = (...running: RunningProcess[]) => leftBehind([shell], running);
   // In no console: a daemon.
   assert.deepEqual(found(entry(7, 100, 1500), entry(8, 7, 1600)), []);
   // In a console of its own that nobody sees.

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { ApprovalAnswer, ApprovalAnswers } from '../../src/session/approvalAnswers.ts';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
-import { byPath, type ChangedFile, longNames, relativePath } from '../../src/session/select.ts';
+import { byPath, type FileDiffs, longNames, relativePath } from '../../src/session/select.ts';
 import { approvalHeading, dangerText, excerptOf, inputText, shownDiffs, wordsBeside } from '../../src/session/shownApproval.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
@@ -117,7 +117,7 @@ function detailView(
   }
 }
 
-function fileView(view: View, ask: Approval, file: ChangedFile, key: string, alone: boolean): TemplateResult {
+function fileView(view: View, ask: Approval, file: FileDiffs, key: string, alone: boolean): TemplateResult {
   const path = relativePath(file.path, view.session.cwd);
   const open = () => view.act.review({ askId: ask.id, path: file.path });
   return html`<div class="diff">

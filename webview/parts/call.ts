@@ -13,7 +13,7 @@ import {
 } from '../../src/session/callWords.ts';
 import type { Diff, Output, Terminal, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
-import { byPath, type ChangedFile, diffsOf, findTerminal, relativePath } from '../../src/session/select.ts';
+import { byPath, diffsOf, type FileDiffs, findTerminal, relativePath } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
@@ -227,7 +227,7 @@ function outputView(
   key: string,
   call: ToolCall,
   output: Output,
-  begun: ReadonlyMap<Diff | undefined, ChangedFile>,
+  begun: ReadonlyMap<Diff | undefined, FileDiffs>,
 ): TemplateResult | typeof nothing {
   switch (output.kind) {
     case 'content': {
@@ -266,7 +266,7 @@ function printedView(view: View, key: string, call: ToolCall, text: string): Tem
 const MOST_PRINTED = 400_000;
 
 /** The row names the file when there is only one. */
-function diffView(view: View, turnId: string, key: string, file: ChangedFile | undefined, alone: boolean): TemplateResult | typeof nothing {
+function diffView(view: View, turnId: string, key: string, file: FileDiffs | undefined, alone: boolean): TemplateResult | typeof nothing {
   if (!file) return nothing;
   if (alone) return diffLines(view, key, file.diffs);
   return diffCard(view, key, file, () => view.act.review({ turnId, path: file.path }));

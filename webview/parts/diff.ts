@@ -3,7 +3,7 @@ import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import { type DiffLine, hunksOf } from '../../src/session/hunks.ts';
 import type { Diff } from '../../src/session/model.ts';
-import { type ChangedFile, relativePath } from '../../src/session/select.ts';
+import { type FileDiffs, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
 import { highlightedLines } from '../highlighter.ts';
 import { iconOf } from '../icons.ts';
@@ -13,7 +13,7 @@ import { isUnfolded, type View } from '../view.ts';
 import { moreText, plainText, showMoreButton, shownCount } from './fold.ts';
 
 /** One file's change, in one diff or several: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. `mark` stands by the path. */
-export function diffCard(view: View, key: string, { path: file, diffs }: ChangedFile, openDiff: () => void, mark?: string): TemplateResult {
+export function diffCard(view: View, key: string, { path: file, diffs }: FileDiffs, openDiff: () => void, mark?: string): TemplateResult {
   const path = relativePath(file, view.session.cwd);
   return html`<div class="diff">
     <div class="diff-head">

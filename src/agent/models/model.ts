@@ -16,12 +16,12 @@ export interface ModelRequest {
   /** The working directory; absolute. */
   readonly cwd: string;
   readonly system: string;
-  readonly history: readonly Message[];
-  readonly tools: readonly ToolOffer[];
+  readonly history: readonly HistoryMessage[];
+  readonly tools: readonly ModelTool[];
 }
 
 /** `parameters` is a JSON Schema object. */
-export interface ToolOffer {
+export interface ModelTool {
   readonly name: string;
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -33,9 +33,9 @@ export type UserPart =
   | { readonly type: 'image' | 'audio' | 'video'; readonly url: string };
 
 /** One message of the conversation, JSON-safe; what the session store keeps. */
-export type Message =
+export type HistoryMessage =
   | { readonly role: 'user'; readonly parts: readonly UserPart[] }
-  | { readonly role: 'assistant'; readonly text: string; readonly thought?: string; readonly calls: readonly Call[] }
+  | { readonly role: 'assistant'; readonly text: string; readonly thought?: string; readonly calls: readonly ModelCall[] }
   | ToolMessage;
 
 /** The edit of one file as whole texts; `before` is null when the file did not exist. */
@@ -62,7 +62,7 @@ export interface ToolMessage {
 }
 
 /** `input` is the JSON text as the model wrote it, which may be malformed. `meta` must go back to the service with the call. */
-export interface Call {
+export interface ModelCall {
   readonly id: string;
   readonly name: string;
   readonly input: string;
@@ -74,7 +74,7 @@ export type ModelPiece =
   | { readonly type: 'text' | 'thought' | 'cut'; readonly text: string }
   | { readonly type: 'call.began'; readonly id: string; readonly name: string }
   | { readonly type: 'call.grew'; readonly id: string; readonly text: string }
-  | { readonly type: 'call'; readonly call: Call }
+  | { readonly type: 'call'; readonly call: ModelCall }
   | { readonly type: 'used'; readonly usage: TokenUsage };
 
 /** Tokens of one answer. `cached` is the part of `input` that came from the service's cache. */
@@ -131,7 +131,7 @@ export function textOf(parts: readonly UserPart[]): string {
 export const GO_ON = 'The results above have just come. Go on from there.';
 
 /** Where a model is served. `contextSize` in tokens. */
-export interface Endpoint {
+export interface ModelEndpoint {
   readonly baseUrl: string;
   readonly name: string;
   readonly apiKey?: string;

@@ -18,16 +18,16 @@ import {
 import { HttpClient, retryAfter } from '../../transport/http.ts';
 import { HttpFailure } from '../../transport/link.ts';
 import { localize } from '../locale.ts';
-import type { Endpoint } from './model.ts';
+import type { ModelEndpoint } from './model.ts';
 import {
-  type Call,
+  type HistoryMessage,
   isModelError,
-  type Message,
+  type ModelCall,
   ModelError,
   type ModelPiece,
   type ModelRequest,
+  type ModelTool,
   resultText,
-  type ToolOffer,
   type UserPart,
 } from './model.ts';
 
@@ -35,7 +35,7 @@ import {
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 /** One answer of an OpenAI-compatible service. Tries once: trying again is the loop's business. Throws ModelError. */
-export async function* answerFrom(endpoint: Endpoint, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPiece> {
+export async function* answerFrom(endpoint: ModelEndpoint, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPiece> {
   signal.throwIfAborted();
   const client = new HttpClient();
   try {
@@ -106,7 +106,7 @@ function* piecesOf(part: TextStreamPart<ToolSet>, calls: CallsInOrder): Generato
 }
 
 /** Declared without a way to run: the loop runs them. */
-function toolsOf(offers: readonly ToolOffer[]): ToolSet {
+function toolsOf(offers: readonly ModelTool[]): ToolSet {
   return Object.fromEntries(
     offers.map(({ name, description, parameters }) => [name, tool({ description, inputSchema: jsonSchema<unknown>({ ...parameters }) })]),
   );
@@ -200,7 +200,7 @@ function httpFetch(client: HttpClient): typeof fetch {
 const MOST = 500;
 
 /** Converts an error of the SDK to words a user can act on. */
-function modelFailure(error: unknown, endpoint: Endpoint): ModelError {
+function modelFailure(error: unknown, endpoint: ModelEndpoint): ModelError {
   if (isModelError(error)) return error;
   const failure = inChain(error, (one) => one instanceof HttpFailure);
   if (failure instanceof HttpFailure) return connectionFailure(failure);
@@ -230,7 +230,7 @@ function connectionFailure(failure: HttpFailure): ModelError {
   });
 }
 
-function statusFailure(error: APICallError, { baseUrl, name }: Endpoint): ModelError {
+function statusFailure(error: APICallError, { baseUrl, name }: ModelEndpoint): ModelError {
   const status = error.statusCode ?? 0;
   const said =
     error.message === '' ? '' : localize(` It says: ${error.message.slice(0, MOST)}`, ` 对方说：${error.message.slice(0, MOST)}`);
@@ -286,7 +286,7 @@ function inChain(error: unknown, fits: (one: unknown) => boolean): unknown {
 }
 
 /** The conversation in the SDK's words. Thoughts go back only within the running turn, where some models want them. */
-function messagesOf(history: readonly Message[]): ModelMessage[] {
+function messagesOf(history: readonly HistoryMessage[]): ModelMessage[] {
   const turn = history.findLastIndex((message) => message.role === 'user');
   return history.flatMap((message, at): ModelMessage[] => {
     switch (message.role) {
@@ -309,7 +309,7 @@ function messagesOf(history: readonly Message[]): ModelMessage[] {
 }
 
 /** Services take text as the result of a call: what else belongs to the results that end here follows them in a message of its own. */
-function mediaUpTo(history: readonly Message[], end: number): readonly ModelMessage[] {
+function mediaUpTo(history: readonly HistoryMessage[], end: number): readonly ModelMessage[] {
   const begin = history.findLastIndex((message, at) => at <= end && message.role !== 'tool') + 1;
   const parts = history.slice(begin, end + 1).flatMap((message): readonly UserPart[] => {
     if (message.role !== 'tool' || !message.media) return [];
@@ -318,7 +318,7 @@ function mediaUpTo(history: readonly Message[], end: number): readonly ModelMess
   return parts.length === 0 ? [] : [{ role: 'user', content: parts.map(userPart) }];
 }
 
-function assistantContent(message: Extract<Message, { role: 'assistant' }>, thoughts: boolean): AssistantModelMessage['content'] {
+function assistantContent(message: Extract<HistoryMessage, { role: 'assistant' }>, thoughts: boolean): AssistantModelMessage['content'] {
   return [
     ...(thoughts && message.thought !== undefined ? [{ type: 'reasoning' as const, text: message.thought }] : []),
     ...(message.text === '' ? [] : [{ type: 'text' as const, text: message.text }]),
@@ -333,7 +333,7 @@ function assistantContent(message: Extract<Message, { role: 'assistant' }>, thou
 }
 
 /** Services parse the arguments of earlier calls again and refuse broken ones, so those go back empty; the result told the model about them. */
-function inputOf(call: Call): unknown {
+function inputOf(call: ModelCall): unknown {
   try {
     const parsed: unknown = JSON.parse(call.input === '' ? '{}' : call.input);
     return typeof parsed === 'object' && parsed !== null ? parsed : {};
@@ -342,7 +342,7 @@ function inputOf(call: Call): unknown {
   }
 }
 
-function metaOf(call: Call): { providerOptions?: Record<string, Record<string, JSONValue>> } {
+function metaOf(call: ModelCall): { providerOptions?: Record<string, Record<string, JSONValue>> } {
   return call.meta === undefined ? {} : { providerOptions: call.meta as Record<string, Record<string, JSONValue>> };
 }
 

@@ -3,24 +3,24 @@ import type { GuardReason } from '../../base/guardedFiles.ts';
 import { newFileEol } from '../../transport/newFileEol.ts';
 import { localize } from '../locale.ts';
 import { GUARDED_EDIT } from '../permissions.ts';
-import { type Place, placeOf, shortPath } from '../workspace/paths.ts';
+import { placeOf, type ResolvedPath, shortPath } from '../workspace/paths.ts';
 import type { TextFile } from '../workspace/textFiles.ts';
-import { defineTool, done, type Outcome, ToolFailure, type ToolRunContext } from './tool.ts';
+import { defineTool, done, ToolFailure, type ToolOutcome, type ToolRunContext } from './tool.ts';
 
 // --- where a path leads
 
 /** Where a path leads; a place outside the workspace is asked for first. */
-export async function permitRead(scene: ToolRunContext, given: string): Promise<Place> {
+export async function permitRead(scene: ToolRunContext, given: string): Promise<ResolvedPath> {
   return permitted(scene, await locate(scene, given));
 }
 
 /** Where an edit leads, which is asked about later, with what it changes; on another server it is asked first whether that may be looked at. */
-async function placeToEdit(scene: ToolRunContext, given: string): Promise<Place> {
+async function placeToEdit(scene: ToolRunContext, given: string): Promise<ResolvedPath> {
   const place = await locate(scene, given);
   return place.unseen ? permitted(scene, place) : place;
 }
 
-async function permitted(scene: ToolRunContext, place: Place): Promise<Place> {
+async function permitted(scene: ToolRunContext, place: ResolvedPath): Promise<ResolvedPath> {
   if (!place.inside) {
     const target =
       place.real === place.path
@@ -35,7 +35,7 @@ async function permitted(scene: ToolRunContext, place: Place): Promise<Place> {
   return place;
 }
 
-async function locate(scene: ToolRunContext, given: string): Promise<Place> {
+async function locate(scene: ToolRunContext, given: string): Promise<ResolvedPath> {
   if (given.trim() === '') throw new ToolFailure('The path is empty.');
   try {
     return await placeOf(scene.workspace, given);
@@ -183,7 +183,7 @@ export const writeFileTool = defineTool({
 });
 
 interface Edit {
-  readonly place: Place;
+  readonly place: ResolvedPath;
   readonly before: TextFile | undefined;
   readonly after: string;
   readonly message: string;
@@ -193,7 +193,7 @@ interface Edit {
  * Shows an edit, waits for the answer, writes exactly the edit it showed: when the file or the place it leads to changed while the
  * user was thinking, nothing is written.
  */
-async function permitAndWrite(scene: ToolRunContext, edit: Edit): Promise<Outcome> {
+async function permitAndWrite(scene: ToolRunContext, edit: Edit): Promise<ToolOutcome> {
   const { place, before } = edit;
   const name = shortPath(scene.workspace, place.path);
   const shown = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after: edit.after }];

@@ -3,14 +3,23 @@ import type { Background } from '../background.ts';
 import { localize } from '../locale.ts';
 import { commandLine, shellInput, shellTool } from './shell.ts';
 import type { AgentTask } from './tool.ts';
-import { defineTool, done, failed, type Outcome, type Shown, type Tool, ToolFailure, type ToolRunContext } from './tool.ts';
+import {
+  type AgentTool,
+  defineTool,
+  done,
+  failed,
+  type OutcomeDisplay,
+  ToolFailure,
+  type ToolOutcome,
+  type ToolRunContext,
+} from './tool.ts';
 
 /** Long enough for any work day; what runs longer is ended. */
 const MOST_SECONDS = 24 * 60 * 60;
 const LONGEST_WAIT = 600;
 
 /** The shell, with a way to leave a command running beside the conversation. */
-export function backgroundShell(background: Background): Tool {
+export function backgroundShell(background: Background): AgentTool {
   return defineTool({
     name: shellTool.name,
     description: `${shellTool.description} With run_in_background it goes on beside the conversation (servers, long builds); its end is told later.`,
@@ -38,17 +47,17 @@ export function backgroundShell(background: Background): Tool {
 }
 
 /** To the model and the user: it goes on, and how to ask for it. */
-export function begun(task: AgentTask): Outcome {
+export function begun(task: AgentTask): ToolOutcome {
   return done(`task_id: ${task.id}`, 'It goes on in the background. Its end is told by itself; TaskOutput shows what it has put out.', [
     shownTask(task),
   ]);
 }
 
-function shownTask(task: AgentTask): Shown {
+function shownTask(task: AgentTask): OutcomeDisplay {
   return { type: 'task', task };
 }
 
-export function taskTools(background: Background): readonly Tool[] {
+export function taskTools(background: Background): readonly AgentTool[] {
   const find = (id: string) => {
     const found = background.look(id);
     if (!found) throw new ToolFailure(`There is no task ${id}. TaskList shows them.`);

@@ -1,20 +1,20 @@
 import type { Ajv, CodeOptions } from 'ajv';
 import type { RE2JS } from 're2js';
 import * as z from 'zod/mini';
-import type { ToolOffer, UserPart } from '../models/model.ts';
+import type { ModelTool, UserPart } from '../models/model.ts';
 import type { Workspace } from '../workspace/paths.ts';
 import type { TextFiles } from '../workspace/textFiles.ts';
 import type { CommandEnd, CommandSpec, Printed } from './runCommand.ts';
 
 /** The result of a tool run. `text` and `message` go to the model, `shown` to the user. */
-export interface Outcome {
+export interface ToolOutcome {
   readonly isError: boolean;
   /** Failed by itself, not by what was asked of it: the disk, another program. */
   readonly isBroken?: true;
   readonly text: string;
   /** One line. */
   readonly message: string;
-  readonly shown: readonly Shown[];
+  readonly shown: readonly OutcomeDisplay[];
   /** Of a command that ended with another code than 0. */
   readonly exitCode?: number;
   /** Pictures and sounds beside the text, for the model. */
@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 /** Something for the user's eyes. `before` is null when the file did not exist; both texts are whole files with `\n`. */
-export type Shown =
+export type OutcomeDisplay =
   | { readonly type: 'brief'; readonly text: string }
   | { readonly type: 'diff'; readonly path: string; readonly before: string | null; readonly after: string }
   | { readonly type: 'todo'; readonly items: readonly TodoItem[] }
@@ -62,7 +62,11 @@ export interface ToolRunContext {
    * Returns when a user (or an earlier answer for the session) allowed it, with the text they put in the place of a proposed file's; throws
    * Rejected otherwise.
    */
-  permit(request: { readonly action: string; readonly description: string; readonly shown: readonly Shown[] }): Promise<string | undefined>;
+  permit(request: {
+    readonly action: string;
+    readonly description: string;
+    readonly shown: readonly OutcomeDisplay[];
+  }): Promise<string | undefined>;
   /** Text files, with what is unsaved in the client's editor where it lends them. */
   readonly files: TextFiles;
   /** Runs a command line, where the client shows it if it can. */
@@ -71,13 +75,13 @@ export interface ToolRunContext {
   output(text: string, from?: Printed): void;
 }
 
-export interface Tool extends ToolOffer {
+export interface AgentTool extends ModelTool {
   /** Only reads; may run beside others, and is offered while planning. */
   readonly reads: boolean;
   /** The client runs it and checks its permissions. */
   readonly lent?: true;
   /** Throws ToolFailure with what is wrong with the input. */
-  run(input: unknown, scene: ToolRunContext): Promise<Outcome>;
+  run(input: unknown, scene: ToolRunContext): Promise<ToolOutcome>;
 }
 
 /** A failure of a tool, worded for the model. */
@@ -98,8 +102,8 @@ export function defineTool<S extends z.ZodMiniType>(spec: {
   readonly description: string;
   readonly reads: boolean;
   readonly input: S;
-  run(input: z.infer<S>, scene: ToolRunContext): Promise<Outcome>;
-}): Tool {
+  run(input: z.infer<S>, scene: ToolRunContext): Promise<ToolOutcome>;
+}): AgentTool {
   let parameters: Readonly<Record<string, unknown>> | undefined;
   return {
     name: spec.name,
@@ -117,11 +121,11 @@ export function defineTool<S extends z.ZodMiniType>(spec: {
   };
 }
 
-export function done(text: string, message: string, shown: readonly Shown[] = []): Outcome {
+export function done(text: string, message: string, shown: readonly OutcomeDisplay[] = []): ToolOutcome {
   return { isError: false, text, message, shown };
 }
 
-export function failed(message: string, text = '', shown: readonly Shown[] = []): Outcome {
+export function failed(message: string, text = '', shown: readonly OutcomeDisplay[] = []): ToolOutcome {
   return { isError: true, text, message, shown };
 }
 

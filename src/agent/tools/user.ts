@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Frontend } from '../frontend.ts';
-import { defineTool, done, type TodoItem, type Tool } from './tool.ts';
+import { type AgentTool, defineTool, done, type TodoItem } from './tool.ts';
 
 const option = z.object({ label: z.string().check(z.minLength(1)), description: z.optional(z.string()) });
 const question = z.object({
@@ -11,7 +11,7 @@ const question = z.object({
 });
 
 /** Offered only to clients that can show questions. */
-export function askUserQuestionTool(frontend: Frontend): Tool {
+export function askUserQuestionTool(frontend: Frontend): AgentTool {
   return defineTool({
     name: 'AskUserQuestion',
     description:
@@ -63,7 +63,7 @@ export interface Planning {
 const LABELS = { approve: 'Approve', reject: 'Reject', leave: 'Reject and Exit' } as const;
 
 /** Offered only to clients that can show plan mode. Its answers are compared exactly (wire.md §5.2). */
-export function planModeTools(frontend: Frontend, planning: Planning): readonly Tool[] {
+export function planModeTools(frontend: Frontend, planning: Planning): readonly AgentTool[] {
   const enter = defineTool({
     name: 'EnterPlanMode',
     description: 'Ask the user to switch to plan mode, where nothing is changed until they approve a plan. For large or unclear work.',

@@ -13,7 +13,7 @@ export interface Workspace {
   readonly platform?: Platform;
 }
 
-export interface Place {
+export interface ResolvedPath {
   /** Absolute, as the user would write it. */
   readonly path: string;
   /** Absolute with every link of the existing part followed: what reads and writes use. */
@@ -31,7 +31,7 @@ const platform: Platform = process.platform === 'win32' ? 'win32' : 'posix';
  * Where a path given by a model leads. A link that leads out of the roots is outside, also for a file that does not exist yet: the nearest
  * existing parent decides. Throws for paths with a NUL.
  */
-export async function placeOf(workspace: Workspace, given: string): Promise<Place> {
+export async function placeOf(workspace: Workspace, given: string): Promise<ResolvedPath> {
   if (given.includes('\0')) throw new Error('a path cannot contain a NUL character');
   const expanded = /^~(?=$|[\\/])/.test(given) ? homeFolder() + given.slice(1) : given;
   const absolute = path.resolve(workspace.cwd, expanded);
@@ -98,7 +98,7 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /** The place of a file the agent reads by itself, when that lies in the workspace with every link followed; undefined otherwise. */
-export async function insideOnly(workspace: Workspace, file: string): Promise<Place | undefined> {
+export async function insideOnly(workspace: Workspace, file: string): Promise<ResolvedPath | undefined> {
   const place = await placeOf(workspace, file);
   return place.inside ? place : undefined;
 }

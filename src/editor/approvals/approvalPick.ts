@@ -6,7 +6,7 @@ import { dangersOf } from '../../session/dangers.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import { type DiffLine, hunksOf } from '../../session/hunks.ts';
 import type { Approval, ApprovalDetail, Ask, Diff, Session } from '../../session/model.ts';
-import { byPath, type ChangedFile, longNames } from '../../session/select.ts';
+import { byPath, type FileDiffs, longNames } from '../../session/select.ts';
 import {
   approvalHeading,
   changeAmount,
@@ -58,7 +58,7 @@ interface Active {
   readonly set: Row | undefined;
 }
 /** The input from which the rows are built. */
-interface Shown extends Pick<ApprovalPickSetting, 'cwd' | 'feedback' | 'lineHeight'> {
+interface PickInput extends Pick<ApprovalPickSetting, 'cwd' | 'feedback' | 'lineHeight'> {
   readonly ask: Approval;
   readonly title: string;
   /** The file whose diff is open beside the pick. */
@@ -154,7 +154,7 @@ export class ApprovalPick implements AskPick {
     this.#pick.dispose();
   }
 
-  #shown(): Shown {
+  #shown(): PickInput {
     const { cwd, feedback, lineHeight } = this.#setting;
     return { ask: this.#ask, title: this.#pick.title ?? '', cwd, feedback, lineHeight, openFile: this.#openFile };
   }
@@ -291,7 +291,7 @@ function lookedAt(ask: Approval, cwd: string): NonNullable<Look['text']> {
   return { name: `${vscode.l10n.t('Look first')}${name}`, text, ...(at !== undefined && isPlain ? { at } : {}) };
 }
 
-function rowsOf(shown: Shown): readonly Row[] {
+function rowsOf(shown: PickInput): readonly Row[] {
   const { ask } = shown;
   const { grave, once, answers } = approvalAnswers(ask, shown);
   const { first, more } = firstAnswers(answers);
@@ -398,7 +398,7 @@ function isTitleCut({ title, detail, toolKind }: Approval): boolean {
 }
 
 /** True when the ask is longer than the pick and the diff beside it show. */
-function isCut({ ask, openFile }: Shown): boolean {
+function isCut({ ask, openFile }: PickInput): boolean {
   const isLong = (text: string) => commandRows(text, MOST_LINES).more > 0;
   if (isTitleCut(ask)) return true;
   return [ask.detail, ...(ask.beside ?? [])].some((detail) => {
@@ -427,7 +427,7 @@ function isLongName(name: string): boolean {
 }
 
 /** The dangerous parts of a command that its rows do not begin with, each in a row. */
-function excerptRows({ ask, cwd }: Shown): readonly Row[] {
+function excerptRows({ ask, cwd }: PickInput): readonly Row[] {
   const { detail } = ask;
   if (detail.type !== 'command' || fitsTitle(detail.command) || commandRows(detail.command, MOST_LINES).more === 0) return [];
   const marks = dangersOf(ask, cwd).flatMap(({ at }) => (at ? [at] : []));
@@ -438,7 +438,7 @@ function excerptRows({ ask, cwd }: Shown): readonly Row[] {
 }
 
 /** The details of an ask that the title does not show. `above`: number of rows above, two-line rows counted twice. */
-function detailRows(shown: Shown, detail: ApprovalDetail, above: number): readonly Row[] {
+function detailRows(shown: PickInput, detail: ApprovalDetail, above: number): readonly Row[] {
   const { ask, cwd, openFile } = shown;
   switch (detail.type) {
     case 'command': {
@@ -487,7 +487,7 @@ function fileName(path: string): string {
 }
 
 /** A name that is longer than a row goes on in the next. */
-function fileRows({ path, diffs }: ChangedFile): readonly Row[] {
+function fileRows({ path, diffs }: FileDiffs): readonly Row[] {
   const [label = '', ...more] = commandRows(fileName(path), MOST_LINES, ROW_WIDTH - BESIDE_LINE).rows;
   const first: Row = {
     label,
@@ -503,16 +503,16 @@ function unplacedNote(diffs: readonly Diff[]): string {
   return isUnplaced(diffs) ? vscode.l10n.t('excerpt') : '';
 }
 
-function moreFiles(files: readonly ChangedFile[]): readonly Row[] {
+function moreFiles(files: readonly FileDiffs[]): readonly Row[] {
   if (files.length <= MOST_FILES) return [];
-  const line = ({ path, diffs }: ChangedFile) => [fileLabel(path), fate(diffs), changeAmount(diffs)].filter(Boolean).join('  ');
+  const line = ({ path, diffs }: FileDiffs) => [fileLabel(path), fate(diffs), changeAmount(diffs)].filter(Boolean).join('  ');
   const label = vscode.l10n.t('{0} more', files.length - MOST_FILES);
   const action: Action = { do: 'lookAtText', title: label, text: files.map(line).join('\n') };
   return [{ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action }];
 }
 
 /** The changed lines of a file that its diff may not show, because there is none or because the pick (`over`) lies over them. */
-function changeRows({ path, diffs }: ChangedFile, over: Shown | undefined, heading: string, above: number): readonly Row[] {
+function changeRows({ path, diffs }: FileDiffs, over: PickInput | undefined, heading: string, above: number): readonly Row[] {
   const note = unplacedNote(diffs);
   const summaries = diffs.filter((diff) => diff.summary).map((diff) => plainRow(diff.after ?? diff.before ?? ''));
   const lines = changedLines(diffs);
@@ -550,7 +550,7 @@ function lineTexts(text: string) {
 }
 
 /** Lines of several rows make the pick longer, so that it covers more. */
-function countUnderPick(lines: readonly DiffLine[], above: number, over: Shown): number {
+function countUnderPick(lines: readonly DiffLine[], above: number, over: PickInput): number {
   const next = (count: number) => linesUnderPick(lines, above + lines.slice(0, count).flatMap(lineRows).length - count, over);
   let count = next(0);
   for (let more = next(count); more > count; more = next(count)) count = more;

@@ -3,15 +3,15 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { type ApprovalAnswer, type ApprovalAnswers, approvalAnswers } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Ask, AskId, AskPlace, SessionId } from '../../session/model.ts';
+import type { Approval, Ask, AskId, AskRef, SessionId } from '../../session/model.ts';
 import type { ApprovalRule } from '../../session/policy.ts';
-import type { Change } from '../../session/store.ts';
+import type { StoreChange } from '../../session/store.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ApprovalPick, pickHeading } from './approvalPick.ts';
 import type { AskPick, Look, PickOutcome } from './askPick.ts';
 import { ClickGuard, FocusReturn, KeyGuard } from './keyboard.ts';
 import { QuestionPick, type QuestionProgress } from './questionPick.ts';
-import { type AskKey, AskQueue, keyOf, keyOfOpen, type OpenAsk } from './queue.ts';
+import { type AskKey, AskQueue, keyOf, keyOfOpen, type QueuedAsk } from './queue.ts';
 import { wrapping } from './rowText.ts';
 
 interface InDiff {
@@ -44,7 +44,7 @@ export interface ApprovalsDeps {
    */
   readonly restoreFocus: (requested: boolean) => (() => Promise<void>) | undefined;
   /** Reports the ask that a pick shows and Esc therefore sets aside; undefined when the pick has left. */
-  readonly shown: (ask: AskPlace | undefined) => void;
+  readonly shown: (ask: AskRef | undefined) => void;
   /** Settles when the editor has drawn all earlier changes. */
   readonly drawn: () => Promise<void>;
   /**
@@ -72,7 +72,7 @@ export class Approvals implements Disposable {
   readonly #focus = new FocusReturn();
   readonly #progress = new Map<AskKey, QuestionProgress>();
   #timer: NodeJS.Timeout | undefined;
-  #view: { readonly key: AskKey; readonly place: AskPlace; readonly pick: AskPick } | undefined;
+  #view: { readonly key: AskKey; readonly place: AskRef; readonly pick: AskPick } | undefined;
   /** The edit whose diff came up in place of a pick, and the way back from it. */
   #inDiff: InDiff | undefined;
   /** The ask whose feedback the user is typing; its pick is hidden meanwhile. */
@@ -90,7 +90,7 @@ export class Approvals implements Disposable {
   }
 
   /** The ask that the pick on the screen shows. */
-  get asking(): AskPlace | undefined {
+  get asking(): AskRef | undefined {
     return this.#view?.place;
   }
 
@@ -114,7 +114,7 @@ export class Approvals implements Disposable {
   }
 
   /** Handles the user closing the diff of an open ask: one that came up in place of a pick is set aside, as Esc does with a pick. */
-  async diffClosed({ sessionId, askId }: AskPlace): Promise<void> {
+  async diffClosed({ sessionId, askId }: AskRef): Promise<void> {
     const left = this.#inDiff;
     if (left?.key !== keyOf(sessionId, askId)) return;
     this.#inDiff = undefined;
@@ -191,7 +191,7 @@ export class Approvals implements Disposable {
 
   /** Answers all approvals of a session and returns how many. Dangerous ones must be allowed one by one. */
   async decideAll(sessionId: SessionId, how: 'accept' | 'reject'): Promise<number> {
-    const isMeant = ({ ask }: OpenAsk) => ask.kind === 'approval' && (how === 'reject' || !this.#answersTo(sessionId, ask).grave);
+    const isMeant = ({ ask }: QueuedAsk) => ask.kind === 'approval' && (how === 'reject' || !this.#answersTo(sessionId, ask).grave);
     const waiting = this.#openAsks().filter((one) => one.sessionId === sessionId && isMeant(one));
     const done = await Promise.all(waiting.map((one) => this.decide(sessionId, one.ask.id, how)));
     return done.filter(Boolean).length;
@@ -228,7 +228,7 @@ export class Approvals implements Disposable {
     this.#timer = setTimeout(() => this.refresh(), rest);
   }
 
-  #changed(sessionId: SessionId, { event, before, now }: Change): void {
+  #changed(sessionId: SessionId, { event, before, now }: StoreChange): void {
     this.#clicks.heard(sessionId, event);
     if (before.asks === now.asks && event.type !== 'title.set') return;
     // A rule answers right after the ask has opened; such an ask never appears.
@@ -237,7 +237,7 @@ export class Approvals implements Disposable {
   }
 
   /** False while a press was meant for the question that this one replaced. */
-  #counts(one: OpenAsk): boolean {
+  #counts(one: QueuedAsk): boolean {
     return !this.#clicks.has(keyOfOpen(one));
   }
 
@@ -251,7 +251,7 @@ export class Approvals implements Disposable {
   }
 
   /** The user answers beside the pick, in the diff: the keyboard still returns to where the pick took it from. */
-  #takeOver(one: OpenAsk): void {
+  #takeOver(one: QueuedAsk): void {
     if (this.#view?.key !== keyOfOpen(one)) return this.#focus.resume(keyOfOpen(one));
     const { pick } = this.#view;
     this.#left();
@@ -264,7 +264,7 @@ export class Approvals implements Disposable {
     this.#deps.shown(undefined);
   }
 
-  #put(one: OpenAsk, key: AskKey): void {
+  #put(one: QueuedAsk, key: AskKey): void {
     const requested = this.#queue.isWanted(one);
     this.#queue.show(one);
     this.#focus.leave(() => this.#deps.restoreFocus(requested));
@@ -275,7 +275,7 @@ export class Approvals implements Disposable {
     void pick.outcome.then((outcome) => this.#settle(one, pick, outcome));
   }
 
-  #pickFor(one: OpenAsk, key: AskKey): AskPick {
+  #pickFor(one: QueuedAsk, key: AskKey): AskPick {
     const { ask, sessionId } = one;
     const title = this.#titleOf(one);
     const { openDiff, openText, manageRules, drawn, quiet } = this.#deps;
@@ -291,7 +291,7 @@ export class Approvals implements Disposable {
     return new ApprovalPick(ask, title, setting, { isNew, drawn, openDiff: open, manageRules });
   }
 
-  async #settle(one: OpenAsk, pick: AskPick, outcome: PickOutcome): Promise<void> {
+  async #settle(one: QueuedAsk, pick: AskPick, outcome: PickOutcome): Promise<void> {
     if (outcome.how === 'takenDown' || this.#life.ended) return;
     if (this.#view?.pick === pick) this.#left();
     if (outcome.how === 'answered') await this.#answer(one, outcome.answer);
@@ -320,7 +320,7 @@ export class Approvals implements Disposable {
    * other: a key meant for one diff must not reach another. `back`: from the diff before.
    */
   #openDiffInstead(back: (() => Promise<void>) | undefined): void {
-    const isNext = (one: OpenAsk) => this.#opensDiff(one.ask) && !this.#queue.isWanted(one) && this.#queue.shown !== keyOfOpen(one);
+    const isNext = (one: QueuedAsk) => this.#opensDiff(one.ask) && !this.#queue.isWanted(one) && this.#queue.shown !== keyOfOpen(one);
     const next = this.#queue.waiting.find(isNext);
     if (!next || this.#inDiff || this.#focus.away || this.#deps.inputs.busy) return;
     const rest = this.#deps.idleIn();
@@ -346,7 +346,7 @@ export class Approvals implements Disposable {
     return this.#deps.host.get(sessionId)?.store.now.cwd ?? '';
   }
 
-  async #choose(one: OpenAsk, ask: Approval, { does }: ApprovalAnswer): Promise<void> {
+  async #choose(one: QueuedAsk, ask: Approval, { does }: ApprovalAnswer): Promise<void> {
     switch (does.kind) {
       case 'feedback':
         return this.#rejectWithWords(one, ask, does);
@@ -363,20 +363,20 @@ export class Approvals implements Disposable {
   }
 
   /** Rejects with an agent that offers no clear refusal: the ask ends with its turn. */
-  #stopTurn(one: OpenAsk): void {
+  #stopTurn(one: QueuedAsk): void {
     this.#queue.answered(keyOfOpen(one));
     this.#deps.host.get(one.sessionId)?.send({ type: 'cancel' });
     this.refresh();
   }
 
   /** Lets the user make a rule for later asks; the rule answers this one too. */
-  async #makeRule(one: OpenAsk, ask: Approval): Promise<void> {
+  async #makeRule(one: QueuedAsk, ask: Approval): Promise<void> {
     this.#queue.putAside(keyOfOpen(one));
     if (await this.#deps.makeRule(one.sessionId, ask, this.#diffsClosed(one))) await this.decide(one.sessionId, ask.id, 'accept');
     else this.show(one.sessionId, ask.id);
   }
 
-  async #rejectWithWords(one: OpenAsk, ask: Approval, { option, way }: Feedback): Promise<void> {
+  async #rejectWithWords(one: QueuedAsk, ask: Approval, { option, way }: Feedback): Promise<void> {
     const key = keyOfOpen(one);
     const stop = new AbortController();
     this.#feedback = { key, stop };
@@ -396,7 +396,7 @@ export class Approvals implements Disposable {
     else await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
   }
 
-  #diffsClosed({ sessionId, ask }: OpenAsk): () => Promise<void> {
+  #diffsClosed({ sessionId, ask }: QueuedAsk): () => Promise<void> {
     return () => this.#deps.diffsClosed(sessionId, ask.id);
   }
 
@@ -407,7 +407,7 @@ export class Approvals implements Disposable {
     this.refresh();
   }
 
-  async #answer(one: OpenAsk, answer: Answer): Promise<void> {
+  async #answer(one: QueuedAsk, answer: Answer): Promise<void> {
     const { ask, sessionId } = one;
     this.#queue.answered(keyOfOpen(one));
     this.#progress.delete(keyOfOpen(one));
@@ -426,11 +426,11 @@ export class Approvals implements Disposable {
     return this.#deps.edited(sessionId, ask.id);
   }
 
-  #find(sessionId: SessionId, askId: AskId): OpenAsk | undefined {
+  #find(sessionId: SessionId, askId: AskId): QueuedAsk | undefined {
     return this.#openAsks().find((one) => one.sessionId === sessionId && one.ask.id === askId);
   }
 
-  #openAsks(): readonly OpenAsk[] {
+  #openAsks(): readonly QueuedAsk[] {
     return this.#deps.host.all.flatMap((sessionId) =>
       (this.#deps.host.get(sessionId)?.store.now.asks ?? []).flatMap((ask) => (isRuled(ask) ? [] : [{ sessionId, ask }])),
     );
@@ -449,7 +449,7 @@ export class Approvals implements Disposable {
     return link?.state === 'ready' && link.offers.feedback === true;
   }
 
-  #titleOf({ sessionId, ask }: OpenAsk): string {
+  #titleOf({ sessionId, ask }: QueuedAsk): string {
     const session = this.#deps.host.get(sessionId);
     const { place, of } = this.#queue.placeOf(keyOf(sessionId, ask.id));
     const asked = pickHeading(session?.store.now, ask, this.#deps.host.all.length > 1);

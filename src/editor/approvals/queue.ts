@@ -1,7 +1,7 @@
 import type { Ask, AskId, SessionId } from '../../session/model.ts';
 
 /** One open ask and its session. */
-export interface OpenAsk {
+export interface QueuedAsk {
   readonly sessionId: SessionId;
   readonly ask: Ask;
 }
@@ -16,17 +16,17 @@ export function keyOf(sessionId: SessionId, askId: AskId): AskKey {
  * is not an answer; an ask that was set aside or answered comes back only when the user requests it.
  */
 export class AskQueue {
-  #open: readonly OpenAsk[] = [];
+  #open: readonly QueuedAsk[] = [];
   #aside = new Set<AskKey>();
   #shown: AskKey | undefined;
   #wanted: AskKey | undefined;
 
-  get open(): readonly OpenAsk[] {
+  get open(): readonly QueuedAsk[] {
     return this.#open;
   }
 
   /** The open asks that were not set aside, oldest first. */
-  get waiting(): readonly OpenAsk[] {
+  get waiting(): readonly QueuedAsk[] {
     return this.#open.filter((one) => !this.#aside.has(keyOfOpen(one)));
   }
 
@@ -41,10 +41,10 @@ export class AskQueue {
   }
 
   /** Takes the asks open now, in any order; known ones come first. Forgets the ones that are gone. */
-  update(open: readonly OpenAsk[]): void {
+  update(open: readonly QueuedAsk[]): void {
     const keys = new Set(open.map(keyOfOpen));
     const known = new Map(this.#open.map((one, at) => [keyOfOpen(one), at]));
-    const placeIn = (one: OpenAsk) => known.get(keyOfOpen(one)) ?? known.size;
+    const placeIn = (one: QueuedAsk) => known.get(keyOfOpen(one)) ?? known.size;
     this.#open = [...open].sort((a, b) => placeIn(a) - placeIn(b));
     this.#aside = new Set([...this.#aside].filter((key) => keys.has(key)));
     if (this.#shown !== undefined && !keys.has(this.#shown)) this.#shown = undefined;
@@ -52,19 +52,19 @@ export class AskQueue {
   }
 
   /** The ask to show now: the requested one, otherwise the first that comes up by itself. */
-  next(comesUp: (one: OpenAsk) => boolean): OpenAsk | undefined {
+  next(comesUp: (one: QueuedAsk) => boolean): QueuedAsk | undefined {
     if (this.#wanted !== undefined) return this.#find(this.#wanted);
     if (this.#shown !== undefined) return this.#find(this.#shown);
     return this.waiting.find(comesUp);
   }
 
   /** True when the user requested this ask; otherwise it appears by itself. */
-  isWanted(one: OpenAsk): boolean {
+  isWanted(one: QueuedAsk): boolean {
     return keyOfOpen(one) === this.#wanted;
   }
 
   /** Marks this ask as the one on the screen. */
-  show(one: OpenAsk): void {
+  show(one: QueuedAsk): void {
     this.#shown = keyOfOpen(one);
     this.#wanted = undefined;
   }
@@ -103,11 +103,11 @@ export class AskQueue {
     return { place: this.#open.findIndex((one) => keyOfOpen(one) === key) + 1, of: this.#open.length };
   }
 
-  #find(key: AskKey): OpenAsk | undefined {
+  #find(key: AskKey): QueuedAsk | undefined {
     return this.#open.find((one) => keyOfOpen(one) === key);
   }
 }
 
-export function keyOfOpen(one: OpenAsk): AskKey {
+export function keyOfOpen(one: QueuedAsk): AskKey {
   return keyOf(one.sessionId, one.ask.id);
 }

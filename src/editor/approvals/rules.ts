@@ -10,7 +10,7 @@ import { approvalHeading } from '../../session/shownApproval.ts';
 import { suggestedRules } from '../../session/suggestedRules.ts';
 import { shortened } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
-import type { Choice, QuickInputs } from '../quickInputs.ts';
+import type { PickChoice, QuickInputs } from '../quickInputs.ts';
 import { approvalRules, readRules, type StoredRule, setApprovalRules } from '../settings.ts';
 import { plainLabel, wrapping } from './rowText.ts';
 
@@ -114,7 +114,7 @@ export class ApprovalRules implements Disposable {
     const { action, subject = action } = approvalHeading(ask, session.store.now);
     const title = wrapping(`${vscode.l10n.t('Always allow…')} — ${plainLabel(shortened(subject, LONGEST_SUBJECT))}`);
     const what = await this.#inputs.pick(
-      suggestedRules(ask, session.store.now.cwd).map(({ rule, covers }): Choice<ApprovalRule> => {
+      suggestedRules(ask, session.store.now.cwd).map(({ rule, covers }): PickChoice<ApprovalRule> => {
         const choice = { label: plainLabel(covers), value: rule };
         const others = this.#coveredBy(rule, ask);
         return others === '' ? choice : { ...choice, detail: vscode.l10n.t('Would also have allowed: {0}', others) };
@@ -147,9 +147,9 @@ export class ApprovalRules implements Disposable {
     const chosen = await this.#inputs.pick<Row>(
       [
         { label: vscode.l10n.t('Try a command…'), value: 'try' },
-        ...known.map((one): Choice<Row> => ({ label: ruleText(one.rule), description: this.#reachText(one), value: one })),
+        ...known.map((one): PickChoice<Row> => ({ label: ruleText(one.rule), description: this.#reachText(one), value: one })),
         ...this.#byAgents().map(
-          (label): Choice<Row> => ({ label, description: vscode.l10n.t('the agent decides how far'), value: 'agents' }),
+          (label): PickChoice<Row> => ({ label, description: vscode.l10n.t('the agent decides how far'), value: 'agents' }),
         ),
         { label: commandTitle('openSettings'), description: 'parley.approvals.rules', value: 'settings' },
       ],

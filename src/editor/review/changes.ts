@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { type Log, messageOf } from '../../base/log.ts';
-import type { ChangedFile, ChangeSet, RestoredFile } from '../../live/review/changeSet.ts';
+import type { ChangeSet, RestoredFile, UnreviewedFile } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { isSameFile } from '../../protocols/paths.ts';
@@ -252,7 +252,7 @@ export class ChangesReview implements Disposable {
   }
 
   /** The file before the changes and now; undefined when it is not text. */
-  async #sides({ path: file, kind, name, from }: ChangedFile): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
+  async #sides({ path: file, kind, name, from }: UnreviewedFile): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
     const base = await this.#sets.reviewing(file)?.baseText(file);
     if (base === undefined) return undefined;
     const earlier = from === undefined ? file : path.resolve(file, path.relative(name, from));

@@ -1,12 +1,12 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
-import type { ChangedFile, ChangeSet } from '../../live/review/changeSet.ts';
+import type { ChangeSet, UnreviewedFile } from '../../live/review/changeSet.ts';
 import type { Session, TurnFile, TurnId } from '../../session/model.ts';
 import { rowName, titleOf } from '../../session/select.ts';
 
 export interface FileRow {
   readonly kind: 'file';
-  readonly file: ChangedFile;
+  readonly file: UnreviewedFile;
   /** The effect of a prompt on the file, with lines, where known. */
   readonly change?: TurnFile;
   /** The prompt that the row is listed under. */
@@ -80,7 +80,7 @@ function withOwnCounts(turn: TurnRow, all: readonly TurnRow[]): TurnRow {
   return { ...turn, rows };
 }
 
-function changeIn(rows: readonly FileRow[], { path: file }: ChangedFile): Pick<FileRow, 'change'> {
+function changeIn(rows: readonly FileRow[], { path: file }: UnreviewedFile): Pick<FileRow, 'change'> {
   const change = rows.find((row) => row.file.path === file)?.change;
   return change ? { change } : {};
 }
@@ -94,7 +94,7 @@ function turnItem({ turnId, label, rows }: TurnRow): vscode.TreeItem {
   return item;
 }
 
-export function labelOf({ name, from }: ChangedFile): string {
+export function labelOf({ name, from }: UnreviewedFile): string {
   return rowName(name, from);
 }
 

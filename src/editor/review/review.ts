@@ -10,7 +10,7 @@ import type {
   Approval,
   Ask,
   AskId,
-  AskPlace,
+  AskRef,
   CallId,
   Diff,
   Session,
@@ -21,13 +21,13 @@ import type {
   TurnId,
 } from '../../session/model.ts';
 import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
-import { type ChangedFile, changedFiles, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
+import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
 import { smallestChange } from '../textChange.ts';
 import { REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
 
 /** The subject of an open diff: a pending ask, or a file that a turn has changed. */
-export type Subject =
+export type DiffSubject =
   | {
       readonly kind: 'ask';
       readonly sessionId: SessionId;
@@ -51,8 +51,8 @@ interface AskedText {
   readonly at?: number;
 }
 
-interface Shown {
-  readonly subject: Subject;
+interface OpenDiff {
+  readonly subject: DiffSubject;
   readonly left: vscode.Uri;
   readonly right: vscode.Uri;
   /** The first change, where the diff opened. */
@@ -73,7 +73,7 @@ export class Review implements Disposable {
   readonly #documents: ReviewDocuments;
   readonly #log: Log;
   readonly #life = new Lifetime();
-  readonly #shown = new Map<string, Shown>();
+  readonly #shown = new Map<string, OpenDiff>();
   /** Diffs of settled asks that stay open for the user's edits. */
   readonly #kept = new Set<string>();
   #typing: NodeJS.Timeout | undefined;
@@ -91,7 +91,7 @@ export class Review implements Disposable {
   /** Fires when a diff has come to the front. */
   readonly onOpened = this.#opened.listen;
 
-  readonly #left = this.#life.own(new Emitter<AskPlace>());
+  readonly #left = this.#life.own(new Emitter<AskRef>());
   /** Fires when the user has closed the diff of an ask that is still open. */
   readonly onLeft = this.#left.listen;
 
@@ -123,13 +123,13 @@ export class Review implements Disposable {
   }
 
   /** The subject of the diff in front, while it is current. */
-  get active(): Subject | undefined {
+  get active(): DiffSubject | undefined {
     const sides = activeReview();
     return sides && this.#shown.get(idOf(sides.left, sides.right))?.subject;
   }
 
   /** The subject of the diff with that right side, or of the one in front when no address is given. */
-  subjectOf(uri: unknown): Subject | undefined {
+  subjectOf(uri: unknown): DiffSubject | undefined {
     if (!(uri instanceof vscode.Uri)) return this.active;
     const front = this.active;
     const wanted = uri.toString();
@@ -164,7 +164,15 @@ export class Review implements Disposable {
       ? this.#documents.address(`${key}/after`, name)
       : this.#documents.put(`${key}/after`, name, sides.after ?? '', editable !== false);
     const title = titleOf(wanted, located.ok ? vscode.l10n.t('proposed') : vscode.l10n.t('excerpt'), ask);
-    const subject: Subject = { kind: 'ask', sessionId, askId, file: wanted, named: diffs[0]?.path ?? wanted, editable, proposed: sides };
+    const subject: DiffSubject = {
+      kind: 'ask',
+      sessionId,
+      askId,
+      file: wanted,
+      named: diffs[0]?.path ?? wanted,
+      editable,
+      proposed: sides,
+    };
     const first = firstChange(sides);
     this.#remember({ subject, left, right, at: first });
     const at = known ? undefined : first;
@@ -266,7 +274,7 @@ export class Review implements Disposable {
     const right = isPresent
       ? (openDocument(file)?.uri ?? vscode.Uri.file(file))
       : this.#documents.put(`${key}/after`, name, sides.after ?? '');
-    const subject: Subject = { kind: 'turn', sessionId: session.id, turnId: turn.id, file };
+    const subject: DiffSubject = { kind: 'turn', sessionId: session.id, turnId: turn.id, file };
     this.#remember({ subject, left, right });
     const note = located.ok ? '' : ` (${vscode.l10n.t('excerpt')})`;
     const from = row.from === undefined ? undefined : vscode.workspace.asRelativePath(row.from);
@@ -274,7 +282,7 @@ export class Review implements Disposable {
   }
 
   /** The text of a right side after the user has changed it; undefined when unchanged. */
-  #made({ subject, right }: Pick<Shown, 'subject' | 'right'>): string | undefined {
+  #made({ subject, right }: Pick<OpenDiff, 'subject' | 'right'>): string | undefined {
     if (subject.kind !== 'ask') return undefined;
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right.toString() && !one.isClosed);
     const text = plain(document ? document.getText() : new TextDecoder().decode(this.#documents.readFile(right)));
@@ -305,7 +313,7 @@ export class Review implements Disposable {
     }
   }
 
-  #revisedDiff(shown: Shown, askId: AskId) {
+  #revisedDiff(shown: OpenDiff, askId: AskId) {
     const { subject } = shown;
     const after = isEditable(subject) && subject.askId === askId ? this.#made(shown) : undefined;
     if (!isEditable(subject) || after === undefined) return [];
@@ -313,7 +321,7 @@ export class Review implements Disposable {
   }
 
   /** Tells the user that the proposal is no longer the agent's, with one button to undo: keys may have been typed by mistake. */
-  async #tellOfChange({ subject, right }: Shown): Promise<void> {
+  async #tellOfChange({ subject, right }: OpenDiff): Promise<void> {
     if (subject.kind !== 'ask') return;
     const back = vscode.l10n.t('Put back');
     const text =
@@ -326,7 +334,7 @@ export class Review implements Disposable {
 
   /** Settles when the open diffs of this ask, which is over or about to be, have been closed, or after a moment. */
   async diffsClosed(sessionId: SessionId, askId: AskId): Promise<void> {
-    const isOpen = ({ subject, right }: Shown) =>
+    const isOpen = ({ subject, right }: OpenDiff) =>
       subject.kind !== 'turn' && subject.sessionId === sessionId && subject.askId === askId && isOpenTab(right);
     if (this.#closing > 0 || [...this.#shown.values()].some(isOpen)) await this.nextClosed(LONGEST_CLOSING);
   }
@@ -418,7 +426,7 @@ export class Review implements Disposable {
     const over = [...this.#shown].filter(
       ([, { subject }]) => subject.kind !== 'turn' && !this.#stillOpen(subject.sessionId, subject.askId),
     );
-    const isKept = ({ subject, right }: Shown) =>
+    const isKept = ({ subject, right }: OpenDiff) =>
       isEditable(subject) && subject.askId !== answered && this.#made({ subject, right }) !== undefined && isOpenTab(right);
     const kept = over.filter(([, shown]) => isKept(shown));
     const gone = over.filter((one) => !kept.includes(one));
@@ -432,7 +440,7 @@ export class Review implements Disposable {
     if (gone.length > 0) this.#close(new Map(gone));
   }
 
-  #close(gone: ReadonlyMap<string, Pick<Shown, 'left' | 'right'>>): void {
+  #close(gone: ReadonlyMap<string, Pick<OpenDiff, 'left' | 'right'>>): void {
     this.#closing += 1;
     closeReviews(({ left, right }) => gone.has(idOf(left, right)))
       .then(
@@ -453,7 +461,7 @@ export class Review implements Disposable {
 
   /** Closes a diff that came up after its ask was settled: it would show nothing. */
   #tabsChanged({ opened, changed, closed }: vscode.TabChangeEvent): void {
-    const stray = new Map<string, Pick<Shown, 'left' | 'right'>>();
+    const stray = new Map<string, Pick<OpenDiff, 'left' | 'right'>>();
     for (const tab of [...opened, ...changed]) {
       const sides = this.#oursIn(tab);
       const id = sides && idOf(sides.left, sides.right);
@@ -476,7 +484,7 @@ export class Review implements Disposable {
     return sides && (this.#documents.owns(sides.left) || this.#documents.owns(sides.right)) ? sides : undefined;
   }
 
-  #remember(shown: Shown): void {
+  #remember(shown: OpenDiff): void {
     this.#shown.set(idOf(shown.left, shown.right), shown);
     const turns = [...this.#shown].filter(([, { subject }]) => subject.kind === 'turn');
     for (const [id, old] of turns.slice(0, Math.max(0, turns.length - MOST_TURN_DIFFS))) {
@@ -503,7 +511,7 @@ function revealLow(uri: vscode.Uri, range: vscode.Range): void {
   shown?.revealRange(new vscode.Range(top, 0, top, 0), vscode.TextEditorRevealType.AtTop);
 }
 
-function isEditable(subject: Subject): subject is Extract<Subject, { kind: 'ask' }> {
+function isEditable(subject: DiffSubject): subject is Extract<DiffSubject, { kind: 'ask' }> {
   return subject.kind === 'ask' && subject.editable !== false;
 }
 
@@ -543,7 +551,7 @@ function byFile(session: Session, diffs: readonly Diff[]): ReadonlyMap<string, r
 }
 
 /** Merges files by absolute path, so that a path written in two ways is one file. */
-export function mergedFiles(session: Session, files: readonly ChangedFile[]): readonly ChangedFile[] {
+export function mergedFiles(session: Session, files: readonly FileDiffs[]): readonly FileDiffs[] {
   const all = byFile(
     session,
     files.flatMap((file) => file.diffs),

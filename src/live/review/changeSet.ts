@@ -38,8 +38,8 @@ import {
   usualLimits,
 } from './scan.ts';
 import {
-  type Content,
-  type Counted,
+  type ContentKey,
+  type CountedChange,
   emptyState,
   fileList,
   firstReview,
@@ -69,7 +69,7 @@ import {
 } from './state.ts';
 
 /** A file of the workspace whose changes by the agent are not reviewed yet. */
-export interface ChangedFile {
+export interface UnreviewedFile {
   /** As it is shown: relative to its folder, with slashes. */
   readonly name: string;
   /** Absolute. */
@@ -121,7 +121,7 @@ export interface RestorePreview {
  * Who made a change of a file (absolute path, its content after it, and when it was made, in milliseconds since the epoch): the call that is the only
  * explanation, 'other' for another session or the user, undefined for the agent in an unknown way.
  */
-export type Explain = (file: string, after: Content, at?: number) => { readonly callId: CallId } | 'other' | undefined;
+export type Explain = (file: string, after: ContentKey, at?: number) => { readonly callId: CallId } | 'other' | undefined;
 
 /** Dependencies of a change set. */
 export interface ReviewDeps {
@@ -183,7 +183,7 @@ export class ChangeSet {
     return this.#turn.inTurn || this.#turn.starting !== undefined;
   }
 
-  get files(): readonly ChangedFile[] {
+  get files(): readonly UnreviewedFile[] {
     return [...this.#state.tracked]
       .map(([name, tracked]) => ({
         name: shownName(this.#folders, name),
@@ -621,7 +621,7 @@ export class ChangeSet {
     this.#state = { ...this.#state, checkpoints: this.#state.checkpoints.with(-1, next) };
   }
 
-  async #track(name: string, from: Content, to: Content, explain: Explain | undefined): Promise<void> {
+  async #track(name: string, from: ContentKey, to: ContentKey, explain: Explain | undefined): Promise<void> {
     const file = fileOf(this.#folders, name);
     // A file that is gone has left the folder it was in at its last change, or before.
     const at = to === null ? (await lstat(path.dirname(file)).catch(() => undefined))?.mtimeMs : this.#scan.files.get(name)?.at;
@@ -652,7 +652,7 @@ export class ChangeSet {
     const changes = this.#state.checkpoints.at(-1)?.changes.filter((one) => isOpen(one)) ?? [];
     // No text is read where nothing can have been moved.
     if (!changes.some((one) => one.after === null) || !changes.some((one) => one.before === null)) return;
-    const moving = (name: string, content: Content) =>
+    const moving = (name: string, content: ContentKey) =>
       content === null ? [] : [this.#textOf(content).then((text): Moving => ({ name, content, text: shortText(text) }))];
     const gone = await Promise.all(changes.flatMap((one) => (one.after === null ? moving(one.name, one.before) : [])));
     const fresh = await Promise.all(changes.flatMap((one) => (one.before === null ? moving(one.name, one.after) : [])));
@@ -663,21 +663,21 @@ export class ChangeSet {
     }
   }
 
-  async #counts(file: string, before: Content, after: Content): Promise<{ readonly added?: number; readonly removed?: number }> {
+  async #counts(file: string, before: ContentKey, after: ContentKey): Promise<{ readonly added?: number; readonly removed?: number }> {
     const [from, to] = [await this.#readable(file, before), await this.#readable(file, after)];
     if (from === undefined || to === undefined || from.length + to.length > LONGEST_COUNTED) return {};
     return countLines(compareTexts(plain(from), plain(to)));
   }
 
   /** As the editor reads it; '' where there is no file, undefined for what is no text. */
-  async #readable(file: string, content: Content): Promise<string | undefined> {
+  async #readable(file: string, content: ContentKey): Promise<string | undefined> {
     if (content === null) return '';
     const bytes = isKept(content) ? await this.#deps.store.get(content) : undefined;
     return bytes && decoded(bytes, this.#deps.effects.encoding?.(file));
   }
 
   /** A file under review was changed by somebody else: their text belongs to both sides. */
-  async #absorbUser(name: string, now: Content): Promise<void> {
+  async #absorbUser(name: string, now: ContentKey): Promise<void> {
     const found = this.#state.tracked.get(name);
     if (!found || found.after === now) return;
     const { before: base, written = found.after } = found;
@@ -694,7 +694,7 @@ export class ChangeSet {
     await this.#rebase(name, found, segments, text, now);
   }
 
-  async #rebase(name: string, found: Tracked, segments: Segments, present: string, after: Content): Promise<void> {
+  async #rebase(name: string, found: Tracked, segments: Segments, present: string, after: ContentKey): Promise<void> {
     const base = beforeText(segments);
     await this.#recount(name, present, hunksOfSegments(segments));
     // The move itself still needs review.
@@ -712,7 +712,7 @@ export class ChangeSet {
 
   /** Prompts say how much of what they did the file has now. One that has none of the `open` hunks, but others, was decided: these were kept. */
   async #recount(name: string, present: string, open?: readonly PlacedHunk[]): Promise<void> {
-    const counted = new Map<TurnChange, Counted>();
+    const counted = new Map<TurnChange, CountedChange>();
     for (const change of openChanges(this.#state, name)) {
       const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)].map((text) => shortText(text ?? ''));
       if (before === undefined || after === undefined || present.length > LONGEST_COUNTED) continue;
@@ -732,7 +732,7 @@ export class ChangeSet {
   }
 
   /** The agent's text of a file under review, once it has changed that to `now`; undefined where that is all its own. */
-  async #writtenBy(found: Tracked | undefined, now: Content): Promise<Content | undefined> {
+  async #writtenBy(found: Tracked | undefined, now: ContentKey): Promise<ContentKey | undefined> {
     if (found?.written === undefined || now === null) return undefined;
     const [written, after, text] = await Promise.all([found.written, found.after, now].map((one) => this.#textOf(one)));
     if (typeof written !== 'string' || typeof after !== 'string' || typeof text !== 'string') return undefined;
@@ -825,7 +825,7 @@ export class ChangeSet {
   async #undoAll(files: readonly (readonly [name: string, takeBack: () => Promise<void>])[]): Promise<void> {
     const undo: Replaced[] = [];
     const reasons: string[] = [];
-    const known = new Map<string, Content>();
+    const known = new Map<string, ContentKey>();
     for (const [name, takeBack] of files) {
       let replaced: readonly Replaced[] = [];
       try {
@@ -912,7 +912,7 @@ export class ChangeSet {
     return one.from === undefined ? [one] : [{ name: one.from, present: null }, one];
   }
 
-  #replacedBy(name: string, present: Content): Replaced {
+  #replacedBy(name: string, present: ContentKey): Replaced {
     const found = this.#state.tracked.get(name);
     return { name, present, before: found?.before, written: found?.written, ...(found?.from === undefined ? {} : { from: found.from }) };
   }
@@ -933,7 +933,7 @@ export class ChangeSet {
   }
 
   /** Takes a change out of the file as it is now, and moves it back where it was moved; the content after it comes back. */
-  async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'from'>): Promise<Content> {
+  async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'from'>): Promise<ContentKey> {
     if (change.from !== undefined) return this.#moveBack(name, change.from, change);
     const file = fileOf(this.#folders, name);
     const present = await this.#present(name);
@@ -964,7 +964,7 @@ export class ChangeSet {
     return afterText(settleHunks(segments, () => true, 'undo'));
   }
 
-  async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after' | 'written'>): Promise<Content> {
+  async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after' | 'written'>): Promise<ContentKey> {
     const [file, place] = [fileOf(this.#folders, name), fileOf(this.#folders, from)];
     if (this.#deps.effects.hasUnsaved(file)) throw new Error(unsavedIn(name));
     const present = await this.#present(name);
@@ -1010,13 +1010,13 @@ export class ChangeSet {
   }
 
   /** Reads the file again; its content comes back. */
-  async #refresh(name: string): Promise<Content> {
+  async #refresh(name: string): Promise<ContentKey> {
     const state = await stateOf(fileOf(this.#folders, name), this.#deps.store, this.#scan.files.get(name));
     this.#setScanned(name, state);
     return state?.content ?? null;
   }
 
-  async #present(name: string): Promise<Content> {
+  async #present(name: string): Promise<ContentKey> {
     return (await stateOf(fileOf(this.#folders, name), this.#deps.store, this.#scan.files.get(name)))?.content ?? null;
   }
 
@@ -1065,7 +1065,7 @@ export class ChangeSet {
    * All contents are read, and all files looked at, before the first is written; what is not kept is moved. What was written comes back, and the first
    * failure.
    */
-  async #putAll<T extends { readonly name: string; readonly target: Content }>(targets: readonly T[]) {
+  async #putAll<T extends { readonly name: string; readonly target: ContentKey }>(targets: readonly T[]) {
     const works: { readonly done: readonly T[]; readonly run: () => Promise<void> }[] = [];
     const moved = await this.#movedAmong(targets);
     for (const one of targets) {
@@ -1093,7 +1093,7 @@ export class ChangeSet {
   }
 
   /** Files that are not kept, each with the one of the others that it is now. */
-  async #movedAmong<T extends { readonly name: string; readonly target: Content }>(targets: readonly T[]): Promise<ReadonlyMap<T, T>> {
+  async #movedAmong<T extends { readonly name: string; readonly target: ContentKey }>(targets: readonly T[]): Promise<ReadonlyMap<T, T>> {
     const moved = new Map<T, T>();
     const lost = targets.filter(({ target }) => !isText(target));
     if (lost.length === 0) return moved;
@@ -1105,7 +1105,7 @@ export class ChangeSet {
     return moved;
   }
 
-  async #bytesOf(content: Content, name: string): Promise<Buffer | null> {
+  async #bytesOf(content: ContentKey, name: string): Promise<Buffer | null> {
     const bytes = content === null ? null : await this.#deps.store.get(content);
     if (bytes === undefined) throw new Error(notRestored(name));
     return bytes;
@@ -1125,7 +1125,7 @@ export class ChangeSet {
   }
 
   /** The file is where it was before, perhaps with changes of earlier prompts. */
-  async #restoredMove(name: string, from: string, before: Content): Promise<void> {
+  async #restoredMove(name: string, from: string, before: ContentKey): Promise<void> {
     const now = await this.#refresh(from);
     if (now === before) {
       this.#state = withoutTracked(this.#state, name, 'undone', now);
@@ -1136,7 +1136,7 @@ export class ChangeSet {
     this.#state = { ...this.#state, tracked: tracked.set(from, { before, after: now }) };
   }
 
-  async #textOf(content: Content): Promise<string | null | undefined> {
+  async #textOf(content: ContentKey): Promise<string | null | undefined> {
     if (content === null) return null;
     const bytes = isKept(content) ? await this.#deps.store.get(content) : undefined;
     return bytes && utf8Text(bytes);
@@ -1169,7 +1169,7 @@ export function countLines(segments: Segments): LineCounts {
 }
 
 /** Its text is there, or there is no file. */
-function isText(content: Content): boolean {
+function isText(content: ContentKey): boolean {
   return content === null || isKept(content);
 }
 
@@ -1185,8 +1185,8 @@ interface Compared {
 
 interface RestoreStep {
   readonly name: string;
-  readonly target: Content;
-  readonly present: Content;
+  readonly target: ContentKey;
+  readonly present: ContentKey;
   readonly how: RestoredFile['how'];
   readonly users?: 'kept' | 'lost';
 }

@@ -47,13 +47,13 @@ export function fileOf({ root }: Folders, name: string): string {
 }
 
 /** A folder, and the name of a file below it. */
-export interface Place {
+export interface FolderFile {
   readonly root: string;
   readonly below: string;
 }
 
 /** The folder of a file, and its name there. Throws a message for the user when its folder is none of these any more. */
-export function placeOf(folders: Folders, name: string): Place {
+export function placeOf(folders: Folders, name: string): FolderFile {
   if (!path.isAbsolute(name)) return { root: folders.root, below: name };
   const root = folders.others.find((folder) => name.startsWith(prefixOf(folders, folder)));
   if (root === undefined) throw new Error(t('{0} (outside the workspace)', name));
@@ -92,7 +92,7 @@ export async function putFile(root: string, name: string, bytes: Uint8Array | nu
 }
 
 /** Moves a file, never over another one and never through a link. Rejects with a message for the user. */
-export async function moveFile(place: Place, to: Place): Promise<void> {
+export async function moveFile(place: FolderFile, to: FolderFile): Promise<void> {
   const [real, target] = [await checkPlace(place.root, place.below), await checkPlace(to.root, to.below)];
   try {
     await moveReal(real, target);

@@ -15,7 +15,7 @@ export interface FileState {
   readonly at?: number;
 }
 /** By their names (`nameOf`). */
-export type Files = ReadonlyMap<string, FileState>;
+export type FileStates = ReadonlyMap<string, FileState>;
 export interface Scan {
   readonly folders: Folders;
   /** Single files are put in as they are looked at again. */
@@ -102,7 +102,7 @@ export async function scanFolders(
 }
 
 /** New files have pushed them out of the walk: they are watched on. */
-function knownBehind({ end }: Walked, prefix: string, known: Files): readonly string[] {
+function knownBehind({ end }: Walked, prefix: string, known: FileStates): readonly string[] {
   if (end === undefined) return [];
   const below = [...known.keys()].flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
   return below.filter((name) => !path.isAbsolute(name) && isBehind(name, end));
@@ -128,7 +128,7 @@ export function keepsTimesOfCreation(found: readonly Pick<Stats, 'birthtimeMs' |
 async function readFiles(
   listed: readonly Listed[],
   store: ContentStore,
-  before: Files,
+  before: FileStates,
   limits: ScanLimits,
   pace: ScanPace,
 ): Promise<{ readonly files: Map<string, FileState>; readonly left: number; readonly trouble: string | undefined }> {

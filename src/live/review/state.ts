@@ -7,14 +7,14 @@ import { replaceFile } from '../../transport/replaceFile.ts';
 import { type ContentStore, isKept, movedKey } from './contentStore.ts';
 
 /** The key of a content in the store, or `unkept …` for content not stored; null: no such file. */
-export type Content = string | null;
+export type ContentKey = string | null;
 
 /** A file under review. `before` leaves out what is still to be reviewed. */
 export interface Tracked {
-  readonly before: Content;
-  readonly after: Content;
+  readonly before: ContentKey;
+  readonly after: ContentKey;
   /** `after` without what the user has written into lines of the agent's, where they have. */
-  readonly written?: Content | undefined;
+  readonly written?: ContentKey | undefined;
   /** The user has looked at it. */
   readonly reviewed?: true | undefined;
   /** The file was moved: `before` stood under this name. */
@@ -29,8 +29,8 @@ export interface LineCounts {
 /** The change of one file by one prompt: its contents before the first and after the last change. */
 export interface TurnChange {
   readonly name: string;
-  readonly before: Content;
-  readonly after: Content;
+  readonly before: ContentKey;
+  readonly after: ContentKey;
   readonly review: Exclude<TurnFile['review'], 'reported'>;
   readonly added?: number | undefined;
   readonly removed?: number | undefined;
@@ -40,7 +40,7 @@ export interface TurnChange {
   /** The prompt has moved the file: `before` stood under this name. */
   readonly from?: string | undefined;
 }
-export interface Checkpoint {
+export interface ReviewCheckpoint {
   readonly turnId: string;
   /** The list of all files, as an object of the store; '' for one that could not be kept. */
   readonly files: string;
@@ -53,20 +53,20 @@ export interface Checkpoint {
 /** A file that a restore replaced: its content then, and, if it was under review, its other side. */
 export interface Replaced {
   readonly name: string;
-  readonly present: Content;
-  readonly before?: Content | undefined;
-  readonly written?: Content | undefined;
+  readonly present: ContentKey;
+  readonly before?: ContentKey | undefined;
+  readonly written?: ContentKey | undefined;
   readonly from?: string | undefined;
 }
 /** A file that is not as the agent knows it, because of what the user has decided: how it knows it. */
 export interface Known {
-  readonly content: Content;
+  readonly content: ContentKey;
   readonly how: Correction['how'];
 }
 /** The persistent state of a change set. */
 export interface ReviewState {
   readonly tracked: ReadonlyMap<string, Tracked>;
-  readonly checkpoints: readonly Checkpoint[];
+  readonly checkpoints: readonly ReviewCheckpoint[];
   /** The last restore: what it replaced, and the checkpoints as they were. */
   readonly undo: readonly Replaced[];
   /** Corrections for the agent's next prompt, by file name. */
@@ -155,7 +155,7 @@ export async function usedBy(file: string, store: ContentStore): Promise<readonl
 }
 
 /** undefined when the list is gone: then nothing is known of any file. */
-export async function fileList(store: ContentStore, name: string): Promise<ReadonlyMap<string, Content> | undefined> {
+export async function fileList(store: ContentStore, name: string): Promise<ReadonlyMap<string, ContentKey> | undefined> {
   const bytes = await store.get(name);
   const parsed = listed.safeParse(bytes && parseJson(bytes.toString('utf8')));
   return parsed.success ? new Map(parsed.data) : undefined;
@@ -176,7 +176,7 @@ export function withTracked(state: ReviewState, name: string, tracked: Tracked):
 }
 
 /** The file is not under review any more: what was open of it in any prompt is decided. `present` is its content now. */
-export function withoutTracked(state: ReviewState, name: string, how: 'kept' | 'undone' | 'by content', present: Content): ReviewState {
+export function withoutTracked(state: ReviewState, name: string, how: 'kept' | 'undone' | 'by content', present: ContentKey): ReviewState {
   const tracked = new Map(state.tracked);
   tracked.delete(name);
   return withReview({ ...state, tracked }, name, (change) => {
@@ -188,9 +188,9 @@ export function withoutTracked(state: ReviewState, name: string, how: 'kept' | '
 }
 
 /** A change that is counted anew, and decided perhaps. */
-export type Counted = Pick<TurnChange, 'added' | 'removed' | 'hunks'> & Partial<Pick<TurnChange, 'review'>>;
+export type CountedChange = Pick<TurnChange, 'added' | 'removed' | 'hunks'> & Partial<Pick<TurnChange, 'review'>>;
 
-export function withCounts(state: ReviewState, counted: ReadonlyMap<TurnChange, Counted>): ReviewState {
+export function withCounts(state: ReviewState, counted: ReadonlyMap<TurnChange, CountedChange>): ReviewState {
   const checkpoints = state.checkpoints.map((one) =>
     one.changes.some((change) => counted.has(change))
       ? { ...one, changes: one.changes.map((change) => ({ ...change, ...counted.get(change) })) }
@@ -277,7 +277,7 @@ export function withoutMove(state: ReviewState, name: string, from: string): Rev
 }
 
 /** Notes files that the user is about to change; the first state counts, until the agent is told or writes a file itself. */
-export function withKnown(state: ReviewState, files: Iterable<readonly [string, Content]>, how: Known['how']): ReviewState {
+export function withKnown(state: ReviewState, files: Iterable<readonly [string, ContentKey]>, how: Known['how']): ReviewState {
   const known = new Map(state.known);
   for (const [name, content] of files) known.set(name, { content: known.has(name) ? (known.get(name)?.content ?? null) : content, how });
   return { ...state, known };

@@ -21,7 +21,7 @@ import {
 } from './schema.ts';
 
 /** A tool call as either dialect tells it: always the whole object (docs/protocols/a2a.md §8). */
-export interface Snapshot {
+export interface CallSnapshot {
   readonly id: string;
   readonly name: string;
   readonly title: string;
@@ -33,22 +33,22 @@ export interface Snapshot {
   readonly json?: unknown;
   readonly diff?: Diff;
   readonly error?: Fault;
-  readonly request?: Request;
+  readonly request?: CallApproval;
 }
 
 /** The approval that a call needs before it may run. */
-export interface Request {
+export interface CallApproval {
   readonly detail: ApprovalDetail;
   /** Further details that an allowance covers. */
   readonly beside?: readonly ApprovalDetail[];
-  readonly options: readonly Choice[];
+  readonly options: readonly DecisionOption[];
   /** The proposed text as the agent wrote it: it may be changed before it is allowed. */
   readonly proposed?: string;
   /** The agent wants answers, not permission. */
   readonly questions?: readonly Field[];
 }
 
-export interface Choice extends Option {
+export interface DecisionOption extends Option {
   /** The value to send when the user chooses the option. */
   readonly sends: string;
   /** Remembered for the rest of the conversation by us. */
@@ -87,7 +87,7 @@ const DIFF = ['file_name', 'file_path', 'old_content', 'new_content', 'formatted
 const DETAILS = ['execute_details', 'file_edit_details', 'mcp_details', 'generic_details'];
 
 /** undefined when it is no tool call. */
-export function readRfcCall(data: unknown): Snapshot | undefined {
+export function readRfcCall(data: unknown): CallSnapshot | undefined {
   const parsed = isRecord(data) && (data.tool_call_id ?? data.toolCallId) != null ? toolCall.safeParse(normalised(data)) : undefined;
   if (!parsed?.success) return undefined;
   const call = parsed.data;
@@ -151,7 +151,7 @@ function inner(from: Readonly<Record<string, unknown>>, name: string, names: rea
   return from[name] === undefined ? {} : { [name]: fields(from[name], names) };
 }
 
-function rfcStatus(call: RfcToolCall, asked: boolean): Snapshot['status'] {
+function rfcStatus(call: RfcToolCall, asked: boolean): CallSnapshot['status'] {
   switch (member(call.status, callStates)) {
     case 'executing':
       return 'running';
@@ -192,7 +192,7 @@ function othersOf(value: unknown, known: readonly string[]): Readonly<Record<str
 }
 
 /** `unknown`: of the details of a command. */
-function rfcRequest(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<string, unknown>>): Request {
+function rfcRequest(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<string, unknown>>): CallApproval {
   const given = asked.options ?? [];
   const offered =
     given.length > 0
@@ -210,7 +210,7 @@ function rfcRequest(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<st
   };
 }
 
-function choicesOf(given: readonly Offered[]): readonly Choice[] {
+function choicesOf(given: readonly Offered[]): readonly DecisionOption[] {
   const effects = effectsOf(given);
   return given.map((option, at) => ({
     id: option.id,
@@ -221,7 +221,7 @@ function choicesOf(given: readonly Offered[]): readonly Choice[] {
   }));
 }
 
-function rfcDetails(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<string, unknown>>): Pick<Request, 'detail' | 'beside'> {
+function rfcDetails(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<string, unknown>>): Pick<CallApproval, 'detail' | 'beside'> {
   const edit: readonly ApprovalDetail[] = asked.file_edit_details ? [{ type: 'edit', diffs: [toDiff(asked.file_edit_details)] }] : [];
   if (!asked.execute_details) return { detail: edit[0] ?? rfcDetail(call, asked) };
   const { command, working_directory } = asked.execute_details;
@@ -296,7 +296,7 @@ function effectSaid(id: string, name: string): Option['effect'] | undefined {
 /** Tool calls as the shipped server tells them, both generations (docs/protocols/a2a.md §7, §9). */
 
 /** undefined when it is no tool call. */
-export function readGeminiCall(data: unknown): (Snapshot & { readonly newer: boolean }) | undefined {
+export function readGeminiCall(data: unknown): (CallSnapshot & { readonly newer: boolean }) | undefined {
   // The other dialect's calls come here too, and saying why they are none costs most.
   if (!isRecord(data) || !isRecord(data.request)) return undefined;
   const parsed = geminiCall.safeParse(data);
@@ -321,7 +321,7 @@ export function readGeminiCall(data: unknown): (Snapshot & { readonly newer: boo
   };
 }
 
-function geminiStatus(call: GeminiCall): Snapshot['status'] {
+function geminiStatus(call: GeminiCall): CallSnapshot['status'] {
   switch (call.status) {
     case 'awaiting_approval':
       return call.outcome || !call.confirmationDetails ? 'pending' : 'waiting';
@@ -413,17 +413,17 @@ export function tidy(text: string): string {
   return all.slice(-LINES_KEPT).join('\n').trimEnd();
 }
 
-const ONCE: Choice = { id: 'once', label: '', effect: 'allow_once', sends: 'proceed_once' };
+const ONCE: DecisionOption = { id: 'once', label: '', effect: 'allow_once', sends: 'proceed_once' };
 
 /** `raw`: the confirmation with all its members. */
-function geminiRequest(call: GeminiCall, asked: Confirmation, raw: unknown): Request {
+function geminiRequest(call: GeminiCall, asked: Confirmation, raw: unknown): CallApproval {
   const allow = { ...ONCE, label: t('Allow once') };
-  const reject: Choice = { id: 'reject', label: t('Reject'), effect: 'reject_once', sends: 'cancel' };
+  const reject: DecisionOption = { id: 'reject', label: t('Reject'), effect: 'reject_once', sends: 'cancel' };
   const questions = asked.type === 'ask_user' ? questionsOf(asked) : [];
   if (questions.length > 0) return { detail: { type: 'text', text: asked.title ?? '' }, options: [allow, reject], questions };
   const details = geminiDetails(call, asked, raw);
   const { detail } = details;
-  const always: readonly Choice[] =
+  const always: readonly DecisionOption[] =
     asked.type === 'exit_plan_mode' || (detail.type === 'command' && detail.unsure)
       ? []
       : asked.type === 'mcp'
@@ -467,7 +467,7 @@ function questionsOf(asked: Confirmation): readonly Field[] {
 /** Members of a confirmation that say nothing about what runs but the command. */
 const OF_EXEC = ['type', 'title', 'command', 'rootCommand', 'rootCommands', 'commands', 'systemMessage', 'correlationId', 'isModifying'];
 
-function geminiDetails(call: GeminiCall, asked: Confirmation, raw: unknown): Pick<Request, 'detail' | 'beside'> {
+function geminiDetails(call: GeminiCall, asked: Confirmation, raw: unknown): Pick<CallApproval, 'detail' | 'beside'> {
   if (asked.type !== 'exec' && asked.type !== 'sandbox_expansion') return { detail: geminiDetail(call, asked) };
   const shown = { type: 'command' as const, command: asked.command ?? '', ...directoryIn(call.request.args) };
   const all = isRecord(raw) && Array.isArray(raw.commands) ? (raw.commands as readonly unknown[]) : [];
@@ -500,7 +500,7 @@ function directoryIn(args: unknown): { readonly cwd?: string } {
 }
 
 /** The file that the call is about, as the agent names it; undefined when it names none. */
-export function fileOf(call: Snapshot): string | undefined {
+export function fileOf(call: CallSnapshot): string | undefined {
   const { detail } = call.request ?? {};
   const input = call.input as { readonly file_path?: unknown; readonly path?: unknown } | null | undefined;
   const diff = detail?.type === 'edit' ? detail.diffs[0] : call.diff;
@@ -509,7 +509,7 @@ export function fileOf(call: Snapshot): string | undefined {
 }
 
 /** The call with no text at all before its edit, where the server said an empty one. */
-export function asNew(call: Snapshot): Snapshot {
+export function asNew(call: CallSnapshot): CallSnapshot {
   const { diff, request } = call;
   const detail = request?.detail.type === 'edit' ? { ...request.detail, diffs: request.detail.diffs.map(fromNothing) } : request?.detail;
   return {
@@ -525,16 +525,16 @@ function fromNothing(diff: Diff): Diff {
 
 // --- what is shown of a call, and when it is another one
 
-export function isEnded(call: Snapshot): boolean {
+export function isEnded(call: CallSnapshot): boolean {
   return call.status === 'done' || call.status === 'failed' || call.status === 'cancelled';
 }
 
-export function rejectionOf({ options }: Request): Choice | undefined {
+export function rejectionOf({ options }: CallApproval): DecisionOption | undefined {
   return options.find((one) => one.effect === 'reject_once') ?? options.find((one) => one.effect === 'reject_always');
 }
 
 /** All that is shown of a call but its status. */
-export function shownOf(call: Snapshot, live: string | null): Omit<ToolCall, 'id' | 'name' | 'status' | 'inputText'> {
+export function shownOf(call: CallSnapshot, live: string | null): Omit<ToolCall, 'id' | 'name' | 'status' | 'inputText'> {
   const { title, kind, input, error } = call;
   const given = input === undefined ? {} : { input };
   return { title, kind, ...given, output: outputOf(call, live), locations: locationsOf(call), ...(error ? { error } : {}) };
@@ -543,7 +543,7 @@ export function shownOf(call: Snapshot, live: string | null): Omit<ToolCall, 'id
 type AskOfCall = { readonly [K in Ask['kind']]: Omit<Extract<Ask, { kind: K }>, 'id' | 'turnId' | 'callId'> }[Ask['kind']];
 
 /** The question to the user about a call; `edited`: the proposal as they changed it. `cwd`: the working directory. */
-export function askOf({ title, kind, input, ...call }: Snapshot, request: Request, edited: string | null, cwd: string): AskOfCall {
+export function askOf({ title, kind, input, ...call }: CallSnapshot, request: CallApproval, edited: string | null, cwd: string): AskOfCall {
   const named = edited === null ? title : `${title} (${t('edited by you')})`;
   const warned = isOutside(request.detail, cwd) ? t('{0} (outside the workspace)', named) : named;
   if (request.questions) return { kind: 'question', title: warned, fields: request.questions };
@@ -559,7 +559,7 @@ export function askOf({ title, kind, input, ...call }: Snapshot, request: Reques
 }
 
 /** `live`: what it has printed so far, from elsewhere. */
-export function outputOf(call: Snapshot, live: string | null): readonly Output[] {
+export function outputOf(call: CallSnapshot, live: string | null): readonly Output[] {
   const text = call.text ?? live;
   return [
     ...(call.diff ? [{ kind: 'diff' as const, diff: call.diff }] : []),
@@ -568,7 +568,7 @@ export function outputOf(call: Snapshot, live: string | null): readonly Output[]
   ];
 }
 
-function locationsOf(call: Snapshot): readonly Location[] {
+function locationsOf(call: CallSnapshot): readonly Location[] {
   if (call.diff) return [{ path: call.diff.path }];
   const input = call.input as { readonly file_path?: unknown; readonly path?: unknown } | null | undefined;
   const path = input?.file_path ?? input?.path;
@@ -576,7 +576,7 @@ function locationsOf(call: Snapshot): readonly Location[] {
 }
 
 /** A newer snapshot of a call: what it leaves out is as it was. */
-export function completed(call: Snapshot, before: Snapshot): Snapshot {
+export function completed(call: CallSnapshot, before: CallSnapshot): CallSnapshot {
   const whole = call.input === undefined && before.input !== undefined ? { ...call, input: before.input } : call;
   if (call.name !== '' || before.name === '') return whole;
   const { name, title, kind, input } = before;
@@ -587,7 +587,7 @@ export function completed(call: Snapshot, before: Snapshot): Snapshot {
 }
 
 /** What becomes of a change that was asked about: told as a sentence, it is still about `asked`. `edited`: the user's own version, which was sent. */
-export function stillAsAsked(call: Snapshot, asked: Snapshot, edited: string | null): Snapshot {
+export function stillAsAsked(call: CallSnapshot, asked: CallSnapshot, edited: string | null): CallSnapshot {
   const { diff, kind, name, title, request } = asked;
   const isAbout = kind === 'edit' && request?.detail.type === 'edit' && (call.name === '' || call.name === name);
   if (call.diff || !diff || !isAbout || call.request) return call;
@@ -598,7 +598,7 @@ export function stillAsAsked(call: Snapshot, asked: Snapshot, edited: string | n
  * The user was asked about `asked`; `edited` is what they made of the proposal. True when `call` is not what they decided about. `cwd`: the folder
  * of the session, where a command runs anyway.
  */
-export function isAnotherCall(call: Snapshot, asked: Snapshot, edited: string | null, cwd: string): boolean {
+export function isAnotherCall(call: CallSnapshot, asked: CallSnapshot, edited: string | null, cwd: string): boolean {
   const { proposed } = call.request ?? {};
   // An agent may tell the user's own text back.
   if (edited !== null && proposed !== undefined && lines(proposed) === lines(edited)) return !isSame(outline(call), outline(asked));
@@ -606,7 +606,7 @@ export function isAnotherCall(call: Snapshot, asked: Snapshot, edited: string | 
 }
 
 /** Returns the substance of a decision. A title counts where it is shown; agents count down in it, so numbers are no news. */
-function substance({ name, title, kind, input, diff, request }: Snapshot, cwd: string): unknown {
+function substance({ name, title, kind, input, diff, request }: CallSnapshot, cwd: string): unknown {
   const options = request?.options.map(({ id, label, effect, sends }) => [id, label, effect, sends]);
   const { detail } = request ?? {};
   const isCommand = detail?.type === 'command' && detail.command.trim() !== '';
@@ -617,7 +617,7 @@ function substance({ name, title, kind, input, diff, request }: Snapshot, cwd: s
 }
 
 /** The same without the proposed text. */
-function outline({ name, kind, diff, request }: Snapshot): unknown {
+function outline({ name, kind, diff, request }: CallSnapshot): unknown {
   return [name, kind, diff?.path, diff?.before, request?.options];
 }
 
@@ -641,14 +641,14 @@ function withText(detail: ApprovalDetail, text: string): ApprovalDetail {
 }
 
 /** What the user says beside a decision, or answers to an agent's questions, as words for it. */
-export function wordsBeside(answer: Answer, { questions = [] }: Request): string | undefined {
+export function wordsBeside(answer: Answer, { questions = [] }: CallApproval): string | undefined {
   if (answer.kind !== 'fields') return answer.kind === 'option' ? answer.feedback : undefined;
   const { values } = answer;
   return questions.flatMap(({ id, label }) => (values[id]?.length ? [`${label} ${values[id].join(', ')}`] : [])).join('\n');
 }
 
 /** The scope of a remembered allowance: the same tool with the same command, file or question. */
-export function allowanceKey(call: Snapshot): string {
+export function allowanceKey(call: CallSnapshot): string {
   const detail = call.request?.detail;
   const about =
     detail?.type === 'command'
@@ -661,11 +661,11 @@ export function allowanceKey(call: Snapshot): string {
 
 /** The option that the user chose before for all that is alike; undefined when they have to be asked. Nothing is remembered for files outside the folder. */
 export function rememberedChoice(
-  call: Snapshot,
+  call: CallSnapshot,
   allowances: readonly { readonly key: string }[],
   harmless: readonly string[],
   cwd: string,
-): Choice | undefined {
+): DecisionOption | undefined {
   const { detail, options = [] } = call.request ?? {};
   if (detail?.type === 'mcp' && harmless.includes(`${detail.server}/${detail.tool}`)) {
     return options.find((one) => one.effect === 'allow_once');

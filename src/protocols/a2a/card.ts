@@ -103,7 +103,7 @@ function endpointOf(url: string, base: string): string {
 }
 
 /** The extension's version, which is a segment of its address (docs/protocols/a2a.md §5). */
-export interface Version {
+export interface ExtensionVersion {
   readonly major: number;
   readonly minor: number;
   readonly patch: number;
@@ -111,12 +111,12 @@ export interface Version {
 }
 
 /** The version of the extension that this build implements. */
-export const OURS: Version = { major: 0, minor: 0, patch: 0, pre: '' };
+export const OURS: ExtensionVersion = { major: 0, minor: 0, patch: 0, pre: '' };
 
 const SEGMENT = /^v(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$/;
 
 /** undefined when no segment of the path is a version. */
-export function versionIn(uri: string): Version | undefined {
+export function versionIn(uri: string): ExtensionVersion | undefined {
   const path = URL.canParse(uri) ? new URL(uri).pathname : uri;
   const match = path
     .split('/')
@@ -126,12 +126,12 @@ export function versionIn(uri: string): Version | undefined {
   return { major: Number(match[1]), minor: Number(match[2] ?? 0), patch: Number(match[3] ?? 0), pre: match[4] ?? '' };
 }
 
-export function fits(version: Version | undefined): boolean {
+export function fits(version: ExtensionVersion | undefined): boolean {
   if (!version || version.major !== OURS.major || version.pre !== OURS.pre) return false;
   return version.major === 0 ? version.minor === OURS.minor : version.minor >= OURS.minor;
 }
 
-export function versionText(version: Version | undefined): string {
+export function versionText(version: ExtensionVersion | undefined): string {
   if (!version) return '?';
   return `${version.major}.${version.minor}.${version.patch}${version.pre ? `-${version.pre}` : ''}`;
 }

@@ -1,7 +1,7 @@
 import { parseJson } from '../../base/json.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { Command, Content, Field } from '../../session/model.ts';
-import { isConfirmation, readGeminiCall, readRfcCall, type Snapshot } from './calls.ts';
+import { type CallSnapshot, isConfirmation, readGeminiCall, readRfcCall } from './calls.ts';
 import type { A2aPeer } from './card.ts';
 import {
   artifactUpdate,
@@ -29,7 +29,7 @@ import {
 
 /*
  * A2A 0.3 and 1.0, both dialects of the development-tool extension, and what the shipped server says, in both directions: records of a stream
- * become `Incoming`, their parts `Said`; outgoing messages are written as the agent spells them. Pure.
+ * become `Incoming`, their parts `PartContent`; outgoing messages are written as the agent spells them. Pure.
  */
 
 // --- records
@@ -243,20 +243,26 @@ function mayBeFields(value: unknown): boolean {
 }
 
 /** The meaning of a part of a record. */
-export type Said =
+export type PartContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
-  | { readonly type: 'call'; readonly call: Snapshot; readonly dialect: 'rfc' | 'gemini'; readonly newer: boolean; readonly camel: boolean }
+  | {
+      readonly type: 'call';
+      readonly call: CallSnapshot;
+      readonly dialect: 'rfc' | 'gemini';
+      readonly newer: boolean;
+      readonly camel: boolean;
+    }
   | { readonly type: 'link'; readonly uri: string; readonly title?: string }
   | { readonly type: 'data'; readonly value: unknown };
 
-export function contentOf(said: Extract<Said, { type: 'link' | 'data' }>): Content {
+export function contentOf(said: Extract<PartContent, { type: 'link' | 'data' }>): Content {
   if (said.type === 'data') return { type: 'raw', label: 'data', value: said.value };
   return { type: 'link', uri: said.uri, ...(said.title ? { title: said.title } : {}) };
 }
 
 /** `event` saves working it out again where it is known. */
-export function meaningOf({ parts, metadata }: Incoming, event = eventOf(metadata)): readonly Said[] {
+export function meaningOf({ parts, metadata }: Incoming, event = eventOf(metadata)): readonly PartContent[] {
   const [only] = parts;
   if (only && parts.length === 1) return readPart(only, event.kind);
   return parts.flatMap((part) => readPart(part, event.kind));
@@ -304,7 +310,7 @@ function typeWithin(words: string | undefined): unknown {
   return isRecord(value) ? value.type : undefined;
 }
 
-function readPart(part: Part, kind: EventFacts['kind']): readonly Said[] {
+function readPart(part: Part, kind: EventFacts['kind']): readonly PartContent[] {
   if (typeof part.text === 'string') {
     if (part.text === '') return [];
     return [{ type: kind === 'thought' ? 'thought' : 'text', text: part.text }];
@@ -317,7 +323,7 @@ function readPart(part: Part, kind: EventFacts['kind']): readonly Said[] {
 }
 
 /** By its own shape, whatever the event calls itself. */
-function readData(data: unknown, kind: EventFacts['kind']): Said {
+function readData(data: unknown, kind: EventFacts['kind']): PartContent {
   const gemini = readGeminiCall(data);
   if (gemini) {
     const { newer, ...call } = gemini;

@@ -196,12 +196,12 @@ function fieldId(at: number): string {
   return at === 0 ? 'secret' : `secret${at + 1}`;
 }
 
-function labelOf(way: Way): string {
+function labelOf(way: SecretPlacement): string {
   if (way.how === 'basic') return 'user:password';
   return way.how === 'key' ? t('API key') : t('Token');
 }
 
-function bearing(request: HttpRequest, way: Way, secret: string): HttpRequest {
+function bearing(request: HttpRequest, way: SecretPlacement, secret: string): HttpRequest {
   const headers = { ...request.headers };
   if (way.how === 'bearer') return { ...request, headers: { ...headers, authorization: `Bearer ${secret}` } };
   if (way.how === 'basic') return { ...request, headers: { ...headers, authorization: `Basic ${Buffer.from(secret).toString('base64')}` } };
@@ -222,7 +222,7 @@ const FRAMING =
   /^(host|connection|content-length|content-type|content-encoding|transfer-encoding|upgrade|te|trailer|expect|keep-alive|accept)$/i;
 
 /** How a server wants to be shown a secret. */
-export type Way =
+export type SecretPlacement =
   | { readonly how: 'bearer' }
   | { readonly how: 'basic' }
   | { readonly how: 'key'; readonly place: 'header' | 'query' | 'cookie'; readonly name: string };
@@ -230,7 +230,7 @@ export type Way =
 /** One secret that is wanted; `scheme` is its name in the card. */
 export interface Wanted {
   readonly scheme: string;
-  readonly way: Way;
+  readonly way: SecretPlacement;
 }
 type Schemes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -239,7 +239,7 @@ type Schemes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
  * alternatives. Empty if none is supported (docs/protocols/a2a.md §15).
  */
 export function wantedBy(schemes: Schemes, alternatives: readonly Readonly<Record<string, unknown>>[]): readonly Wanted[] {
-  const known = new Map<string, Way>();
+  const known = new Map<string, SecretPlacement>();
   for (const [scheme, facts] of Object.entries(schemes)) {
     const way = wayOf(facts);
     if (way) known.set(scheme, way);
@@ -253,7 +253,7 @@ export function wantedBy(schemes: Schemes, alternatives: readonly Readonly<Recor
 }
 
 /** Both versions' spellings; undefined for what needs a browser or a certificate, or could not be sent. */
-function wayOf(scheme: Readonly<Record<string, unknown>>): Way | undefined {
+function wayOf(scheme: Readonly<Record<string, unknown>>): SecretPlacement | undefined {
   const http = isRecord(scheme.httpAuthSecurityScheme) ? scheme.httpAuthSecurityScheme : scheme.type === 'http' ? scheme : undefined;
   if (http && typeof http.scheme === 'string') {
     if (/^bearer$/i.test(http.scheme)) return { how: 'bearer' };
@@ -268,7 +268,7 @@ function wayOf(scheme: Readonly<Record<string, unknown>>): Way | undefined {
 }
 
 /** A secret as it was meant: pasted ones come with line ends, with blanks around them, or with the scheme's word in front. '' when nothing is left. */
-export function tidied(typed: string, way: Way): string {
+export function tidied(typed: string, way: SecretPlacement): string {
   const line = typed.replace(/\s*[\r\n]+\s*/g, '').trim();
   if (way.how === 'key') return way.place === 'header' ? after(line, `${way.name}:`) : line;
   const bare = after(line, 'authorization:');
@@ -281,7 +281,7 @@ export function tidied(typed: string, way: Way): string {
 }
 
 /** False for what no request could carry there. */
-export function canBeSent(secret: string, way: Way): boolean {
+export function canBeSent(secret: string, way: SecretPlacement): boolean {
   // The others are encoded on the way.
   if (way.how === 'basic' || (way.how === 'key' && way.place !== 'header')) return true;
   try {

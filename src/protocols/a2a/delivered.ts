@@ -1,7 +1,7 @@
 import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
 import type { Part } from '../../session/model.ts';
-import type { Snapshot } from './calls.ts';
-import { type Incoming, isAtRest, meaningOf, type Said, textOf } from './codec.ts';
+import type { CallSnapshot } from './calls.ts';
+import { type Incoming, isAtRest, meaningOf, type PartContent, textOf } from './codec.ts';
 import type { KeptDelivery, Message } from './schema.ts';
 
 /*
@@ -14,7 +14,7 @@ import type { KeptDelivery, Message } from './schema.ts';
  * So many characters of a message were shown in one go; the last of them stand at `end` among all the turn's words of that kind. `id` is
  * that of the message. One that others came between has several places.
  */
-interface Place {
+interface ShownRun {
   readonly kind: Kind;
   readonly id: string;
   length: number;
@@ -26,11 +26,11 @@ interface Words {
   length: number;
 }
 /** The same as one text, and where its pieces begin. */
-interface Shown {
+interface ShownText {
   readonly whole: string;
   readonly starts: readonly number[];
 }
-type Status = Snapshot['status'];
+type Status = CallSnapshot['status'];
 
 export interface Delivered {
   /** Of messages of earlier turns, by kind and id: how many characters were shown. */
@@ -38,7 +38,7 @@ export interface Delivered {
   readonly earlierCalls: Table<true>;
   readonly earlierPrompts: Table<true>;
   /** In the order they were shown. They are written with every piece of text, and looked up only when a task is read. */
-  places: Place[];
+  places: ShownRun[];
   /** All words of this turn, in the pieces they were shown in. */
   words: Readonly<Record<Kind, Words>>;
   calls: Table<Status>;
@@ -66,7 +66,7 @@ export const OUTPUT = /^tool-(.+)-output$/;
 
 /** Something in an agent's record of the task that was not shown yet. */
 export interface Unseen {
-  readonly said: Said;
+  readonly said: PartContent;
   readonly messageId: string | undefined;
 }
 
@@ -194,7 +194,7 @@ function restoreWords(words: Words, text: string, starts: readonly number[]): vo
 }
 
 /** `newest`: only the beginnings of so many pieces. */
-function shownIn({ pieces, length }: Words, newest = pieces.length): Shown {
+function shownIn({ pieces, length }: Words, newest = pieces.length): ShownText {
   const starts: number[] = [];
   let end = length;
   for (let at = pieces.length - 1; at >= 0 && starts.length < newest; at -= 1) {
@@ -311,7 +311,7 @@ function skipOf(
   known: Delivered,
   pieces: Map<string, { readonly shown: number; whole: string }>,
   kind: Kind,
-  { messageId, said }: { readonly messageId: string | undefined; readonly said: readonly Said[] },
+  { messageId, said }: { readonly messageId: string | undefined; readonly said: readonly PartContent[] },
 ): number {
   if (messageId === undefined) return 0;
   const key = `${kind} ${messageId}`;
@@ -330,7 +330,7 @@ function skipOf(
 
 function restOf(
   known: Delivered,
-  { whole, starts }: Shown,
+  { whole, starts }: ShownText,
   kind: Kind,
   text: string,
   messageId: string | undefined,

@@ -56,9 +56,9 @@ const SIGN_AT_MOST = 500;
 const HEAD = 500;
 
 /** Where a request stands: on its way, over the turn's connection or beside it; held back before it is sent (again), for a reason a user may read; taken. */
-export type Way = 'sent' | 'sentBeside' | 'answered' | { readonly waits: string };
+export type RequestProgress = 'sent' | 'sentBeside' | 'answered' | { readonly waits: string };
 interface Departure {
-  readonly way?: (way: Way) => void;
+  readonly way?: (way: RequestProgress) => void;
 }
 interface StreamOptions extends Departure {
   /** Lets go of the body. */
@@ -77,12 +77,12 @@ interface FetchOptions {
   readonly body?: unknown;
   readonly on?: 'turn' | 'side';
   readonly signal?: AbortSignal;
-  readonly way?: (way: Way) => void;
+  readonly way?: (way: RequestProgress) => void;
   /** Milliseconds until the answer begins. */
   readonly within?: number;
 }
 /** Milliseconds. */
-export interface Limits {
+export interface HttpLimits {
   /** Time limit for an agent to begin an immediate answer, and for a pause in the middle of one. */
   readonly answer: number;
   /** Time limit for an agent to return its card: it may have to start first (docs/protocols/a2a.md §1). */
@@ -108,9 +108,9 @@ export class RpcClient {
   #ended = false;
   readonly #life = new Lifetime();
   target: RpcTarget | undefined;
-  readonly timing: Limits;
+  readonly timing: HttpLimits;
 
-  constructor(scene: AdapterContext, credentials: Credentials, timing: Limits) {
+  constructor(scene: AdapterContext, credentials: Credentials, timing: HttpLimits) {
     this.#scene = scene;
     this.timing = timing;
     this.#credentials = credentials;

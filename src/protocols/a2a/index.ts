@@ -1,18 +1,18 @@
 import { messageOf } from '../../base/log.ts';
-import type { Ending } from '../../base/outcomes.ts';
+import type { LinkEnd } from '../../base/outcomes.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Link, LinkEvents } from '../../transport/link.ts';
 import { SseReader } from '../../transport/sse.ts';
 import type { Adapter, AdapterContext, Launch, Protocol } from '../adapter.ts';
 import { drive } from '../driver.ts';
 import { parseOrUndefined } from './codec.ts';
-import { codeOf, kindOf, type Way } from './http.ts';
+import { codeOf, kindOf, type RequestProgress } from './http.ts';
 import { AgentLink } from './link.ts';
 import { a2aMachine } from './machine.ts';
 import type { ReachedAgent } from './reached.ts';
 import { LONGEST_ANSWER } from './reached.ts';
 import { answer as rpcAnswer } from './schema.ts';
-import { type A2aState, newA2a, TIMING, type Timing } from './state.ts';
+import { type A2aState, type A2aTiming, newA2a, TIMING } from './state.ts';
 
 /** Agents that speak A2A, by an address or started here; most is understood of those with the development-tool extension. */
 export const a2a: Protocol = {
@@ -29,7 +29,7 @@ interface LateWrite {
 }
 
 /** A conversation with an A2A agent: somewhere on the network, or started here and reached over loopback. */
-export function openA2a(launch: Launch, scene: AdapterContext, timing: Timing = TIMING): Adapter {
+export function openA2a(launch: Launch, scene: AdapterContext, timing: A2aTiming = TIMING): Adapter {
   const setup = {
     cwd: launch.options?.workspace ?? launch.cwd,
     resumeKey: scene.resume?.key ?? '',
@@ -78,14 +78,14 @@ interface Running {
   readonly agent: ReachedAgent;
   readonly events: LinkEvents;
   readonly signal: AbortSignal;
-  readonly way: (way: Way) => void;
+  readonly way: (way: RequestProgress) => void;
 }
 
 /** A link `stream N`: one request, and the records of its answer. */
 function openStream(agent: ReachedAgent, request: StreamRequest, events: LinkEvents): Link {
   const cut = new AbortController();
   const { signal } = cut;
-  const way = (now: Way) => {
+  const way = (now: RequestProgress) => {
     if (typeof now === 'object') return events.message('held', now.waits);
     if (now === 'answered') return events.message('answered', null);
     // Nothing leaves before what runs now has ended: what it takes back is never sent.
@@ -138,6 +138,6 @@ async function runPost(request: Extract<StreamRequest, { rest: string }>, { agen
   reader.end();
 }
 
-function endingOf(error: unknown): Ending {
+function endingOf(error: unknown): LinkEnd {
   return { reason: messageOf(error), failure: kindOf(error), ...codeOf(error) };
 }

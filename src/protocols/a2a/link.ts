@@ -11,13 +11,13 @@ import { codeOf, kindOf, RpcClient } from './http.ts';
 import { CallFiles, findCommands, noticesOf, postTo, type ReachedAgent, readPeer } from './reached.ts';
 import { isRecord } from './schema.ts';
 import { AgentProgram, harmlessTools } from './server.ts';
-import type { Agent, Timing } from './state.ts';
+import type { A2aAgent, A2aTiming } from './state.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
 export interface LinkSetup {
   readonly launch: Launch;
   readonly scene: AdapterContext;
-  readonly timing: Timing;
+  readonly timing: A2aTiming;
   /** The task of the conversation: notifications of others are refused. */
   readonly taskId: () => string | null;
 }
@@ -120,7 +120,7 @@ export class AgentLink implements Link {
 
   // --- opening
 
-  async #connect(): Promise<Agent> {
+  async #connect(): Promise<A2aAgent> {
     const { launch, scene, timing } = this.#setup;
     const address = (launch.kind === 'http' ? launch.url : await this.#startProgram()).replace(/\/$/, '');
     this.#mustBeOpen();

@@ -1,11 +1,11 @@
 import { agentError, t } from '../../base/l10n.ts';
-import type { Ending, Failure } from '../../base/outcomes.ts';
+import type { Failure, LinkEnd } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
 import { clear, find, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Content, Field, Remedy } from '../../session/model.ts';
-import { allowanceKey, rejectionOf, type Snapshot, wordsBeside } from './calls.ts';
+import { allowanceKey, type CallSnapshot, rejectionOf, wordsBeside } from './calls.ts';
 import {
   type Argument,
   argumentFields,
@@ -25,10 +25,10 @@ import { beginTurn, hasNews, isInRecord, restore } from './delivered.ts';
 import { shippedHas } from './quirks.ts';
 import { isKnown } from './records.ts';
 import {
+  type A2aAgent,
+  type A2aAskSubject,
   type A2aStream,
   type A2aTurn,
-  type About,
-  type Agent,
   type CommandRun,
   commandRuns,
   EDITOR_TOOLS,
@@ -107,7 +107,7 @@ class A2aStep extends TaskStreams {
     if (this.state.setup.starts) this.emit({ type: 'link.opening' });
     this.request('connect', 'connect');
   }
-  connected(agent: Agent): void {
+  connected(agent: A2aAgent): void {
     const { state } = this;
     const { peer } = agent;
     state.agent = agent;
@@ -157,7 +157,7 @@ class A2aStep extends TaskStreams {
     if (now) this.registerPush();
     if (now && !left) this.catchUp(now);
   }
-  agentClosed({ reason, stderr, data }: Ending): void {
+  agentClosed({ reason, stderr, data }: LinkEnd): void {
     this.tellClosed(reason, stderr, data);
     this.state.phase = 'over';
   }
@@ -183,7 +183,7 @@ class A2aStep extends TaskStreams {
     if (isTaskRead(call)) return this.taskRead(turn, call, result, error);
     switch (call) {
       case 'connect':
-        if (!error) return this.connected(result as Agent);
+        if (!error) return this.connected(result as A2aAgent);
         this.tellClosed(error.message, (error.data as { readonly detail?: string } | undefined)?.detail, error.data);
         return this.leave();
       case 'register push':
@@ -295,7 +295,7 @@ class A2aStep extends TaskStreams {
   answered(turn: A2aTurn, askId: string, answer: Answer): void {
     const ask = find(this.state.asks, askId);
     if (!ask) return;
-    const about = ask.about as About;
+    const about = ask.about as A2aAskSubject;
     if (about.on !== 'call') return this.ourAskAnswered(turn, ask, about.on, answer);
     const call = find(turn.calls, ask.callId ?? '');
     const request = call?.last.request;
@@ -316,7 +316,7 @@ class A2aStep extends TaskStreams {
     if (chosen.remembered) this.remember(call.last);
     this.sendDecision(turn, call, chosen);
   }
-  remember(call: Snapshot): void {
+  remember(call: CallSnapshot): void {
     const { state } = this;
     const key = allowanceKey(call);
     if (state.allowances.some((one) => one.key === key)) return;
@@ -555,7 +555,7 @@ class A2aStep extends TaskStreams {
   // --- What we ask ourselves: arguments, confirmations, a sign-in
 
   askFields(turn: A2aTurn, on: OurQuestion, title: string, fields: readonly Field[]): void {
-    this.ask({ kind: 'question', id: this.newId(), turnId: turn.id, ours: true, title, fields }, { on } satisfies About);
+    this.ask({ kind: 'question', id: this.newId(), turnId: turn.id, ours: true, title, fields }, { on } satisfies A2aAskSubject);
   }
   ourAskAnswered(turn: A2aTurn, ask: OpenAsk, on: OurQuestion, answer: Answer): void {
     this.closeAsk(ask, answer.kind === 'cancelled' ? 'cancelled' : 'answered');

@@ -5,7 +5,7 @@ import type { A2aPeer } from './card.ts';
  * published, and its source of August 2026 (`later`). Each row names the transcript that fails without it (test/protocols/a2a/cases).
  */
 
-interface Quirk {
+interface A2aQuirk {
   readonly seenIn: 'early' | 'later' | 'both';
   readonly what: string;
   readonly transcript: string;
@@ -57,7 +57,7 @@ export const QUIRKS = {
     what: 'Of each answer the record of a task holds the first piece only.',
     transcript: 'a task of the shipped server is not read for what was missed',
   },
-} as const satisfies Readonly<Record<string, Quirk>>;
+} as const satisfies Readonly<Record<string, A2aQuirk>>;
 export type QuirkId = keyof typeof QUIRKS;
 
 /** For an agent that is Gemini CLI's server; `later`: its later generation. */

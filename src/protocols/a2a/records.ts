@@ -5,28 +5,39 @@ import type { Notice } from '../../session/model.ts';
 import {
   askOf,
   asNew,
-  type Choice,
+  type CallSnapshot,
   completed,
+  type DecisionOption,
   isEnded,
   isSame,
   outputOf,
   rememberedChoice,
-  type Snapshot,
   shownOf,
   stillAsAsked,
   tidy,
 } from './calls.ts';
 import type { A2aPeer } from './card.ts';
-import { contentOf, type EventFacts, eventOf, type Incoming, isAtRest, isFailed, isOver, meaningOf, type Said, textOf } from './codec.ts';
+import {
+  contentOf,
+  type EventFacts,
+  eventOf,
+  type Incoming,
+  isAtRest,
+  isFailed,
+  isOver,
+  meaningOf,
+  type PartContent,
+  textOf,
+} from './codec.ts';
 import { isFresh, OUTPUT, restOfWork, textShown, unseen, workShown } from './delivered.ts';
 import type { Part as WirePart } from './schema.ts';
 import {
+  type A2aAgent,
+  type A2aAskSubject,
   type A2aCall,
   type A2aState,
   type A2aStream,
   type A2aTurn,
-  type About,
-  type Agent,
   callOf,
   decisionAbout,
   editsOf,
@@ -48,9 +59,9 @@ import { addLine, keyOf, wasSaid } from './task.ts';
 
 export abstract class TaskRecords extends Step<A2aState> {
   /** Sends what was decided about a call. */
-  abstract sendDecision(turn: A2aTurn, call: A2aCall, choice: Choice): void;
+  abstract sendDecision(turn: A2aTurn, call: A2aCall, choice: DecisionOption): void;
 
-  get agent(): Agent {
+  get agent(): A2aAgent {
     const { agent } = this.state;
     if (!agent) throw new Error('There is no agent yet.');
     return agent;
@@ -176,7 +187,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     const apart = artifact ?? (this.agent.peer.dialect === 'plain' ? record.messageId : undefined);
     for (const said of meaningOf(record, event)) this.show(turn, said, words, record.messageId, apart);
   }
-  show(turn: A2aTurn, said: Said, words: boolean, messageId: string | undefined, of: string | undefined): void {
+  show(turn: A2aTurn, said: PartContent, words: boolean, messageId: string | undefined, of: string | undefined): void {
     if (said.type === 'call') return this.callTold(turn, said);
     if (!words) return;
     turn.progress += 1;
@@ -235,7 +246,7 @@ export abstract class TaskRecords extends Step<A2aState> {
   // --- Calls. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, one that was answered is not asked about
   // again unless it has become another: users decide about what they see.
 
-  callTold(turn: A2aTurn, { call: snapshot, dialect, newer, camel }: Extract<Said, { type: 'call' }>): void {
+  callTold(turn: A2aTurn, { call: snapshot, dialect, newer, camel }: Extract<PartContent, { type: 'call' }>): void {
     const { state } = this;
     if (newer) state.newer = true;
     if (dialect === 'rfc') state.camel = camel;
@@ -251,13 +262,13 @@ export abstract class TaskRecords extends Step<A2aState> {
     const diff = snapshot.diff ?? known?.last.diff;
     if (snapshot.status === 'done' && diff) addLine(state.summary, 'Changed', diff.path);
   }
-  callBegan(turn: A2aTurn, snapshot: Snapshot, dialect: 'rfc' | 'gemini'): A2aCall {
+  callBegan(turn: A2aTurn, snapshot: CallSnapshot, dialect: 'rfc' | 'gemini'): A2aCall {
     const call = newCall(this.newId(), snapshot, dialect);
     put(turn.callIds, snapshot.id, call.id);
     const { name, title, kind } = snapshot;
     return this.addCall(turn, laneOf(turn), call, { name, title, kind, status: 'pending', inputText: '', output: [], locations: [] });
   }
-  callUpdated(turn: A2aTurn, call: A2aCall, snapshot: Snapshot): void {
+  callUpdated(turn: A2aTurn, call: A2aCall, snapshot: CallSnapshot): void {
     if (isEnded(call.last) || (snapshot.status === 'pending' && call.last.status === 'running')) return;
     const told = completed(snapshot, call.last);
     const { asked } = call;
@@ -314,7 +325,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     call.decision = 'asking';
     call.asked = call.last;
     const shown = askOf(call.last, request, call.edited, this.state.setup.cwd);
-    this.ask({ id: this.newId(), turnId: turn.id, callId: call.id, ...shown }, { on: 'call' } satisfies About);
+    this.ask({ id: this.newId(), turnId: turn.id, callId: call.id, ...shown }, { on: 'call' } satisfies A2aAskSubject);
   }
   /** Withdraws the question about the call, which then counts as decided. */
   withdrawAsk(call: A2aCall): void {

@@ -311,7 +311,7 @@ export const checkpoint = z.object({
   calls: z.array(z.tuple([z.string(), z.string(), z.enum(statuses)])),
 });
 export type KeptDelivery = z.infer<typeof keptDelivery>;
-export type Checkpoint = z.infer<typeof checkpoint>;
+export type TurnCheckpoint = z.infer<typeof checkpoint>;
 
 /** The address of the development-tool extension, in any version; `more` are addresses that the profile adds. */
 export function isOurExtension(uri: string, more: readonly string[] = []): boolean {

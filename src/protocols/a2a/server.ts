@@ -10,10 +10,8 @@ import type { Remedy } from '../../session/model.ts';
 import type { Closed } from '../../transport/channel.ts';
 import { homeFolder } from '../../transport/environment.ts';
 import { commandLine, processChannel, programFor } from '../../transport/process.ts';
-import type { AdapterContext, Launch } from '../adapter.ts';
+import type { AdapterContext, ProcessLaunch } from '../adapter.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
-
-type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
 export interface Server extends Disposable {
   /** Settles with the address once the server prints it. Rejects with a message for the user when the process ends before. */

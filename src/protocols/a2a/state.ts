@@ -1,7 +1,7 @@
 import { t } from '../../base/l10n.ts';
-import type { Ending, Failure } from '../../base/outcomes.ts';
+import type { Failure, LinkEnd } from '../../base/outcomes.ts';
 import {
-  type Call,
+  type CallState,
   type ConversationState,
   find,
   type Lane,
@@ -13,19 +13,19 @@ import {
   type TurnState,
 } from '../../conversation/state.ts';
 import type { CallId, Notice, Part, SessionOption, ToolCall, Turn } from '../../session/model.ts';
-import { isAnotherCall, likeProposal, type Snapshot } from './calls.ts';
+import { type CallSnapshot, isAnotherCall, likeProposal } from './calls.ts';
 import type { A2aPeer } from './card.ts';
 import type { CommandAnswer, CommandTree, Incoming, TaskState } from './codec.ts';
 import { beginTurn, checkpointOf, type Delivered, newDelivered, restore } from './delivered.ts';
 import { hasQuirk } from './quirks.ts';
-import { type Checkpoint, checkpoint } from './schema.ts';
+import { checkpoint, type TurnCheckpoint } from './schema.ts';
 import { type ConversationTasks, newTasks } from './task.ts';
 
 /* All that a conversation with an A2A agent remembers. It is JSON; members that may be missing hold null. */
 
 // --- timers, in milliseconds
 
-export interface Timing {
+export interface A2aTiming {
   /** `tick`: between looks at what waits: keeping the turn's connection, asking about changed calls. */
   readonly ping: number;
   /** `stop`: until an agent must answer a cancel and end its stream. */
@@ -47,7 +47,7 @@ export interface Timing {
   /** For all these tries together, without the time that a subscription was open. */
   readonly giveUp: number;
 }
-export const TIMING: Timing = {
+export const TIMING: A2aTiming = {
   ping: 2000,
   patience: 5000,
   lastWords: 1000,
@@ -61,9 +61,9 @@ export const TIMING: Timing = {
 };
 
 export interface A2aState extends ConversationState, ConversationTasks {
-  readonly setup: Setup;
+  readonly setup: A2aSetup;
   /** The agent at the address; null until the link is ready. */
-  agent: Agent | null;
+  agent: A2aAgent | null;
   turn: A2aTurn | null;
   /** Notes for the agent, sent with the next prompt. */
   readonly notes: string[];
@@ -86,15 +86,15 @@ export interface A2aState extends ConversationState, ConversationTasks {
   reading: 'no' | 'reading' | 'again';
   streams: number;
 }
-export interface Setup {
+export interface A2aSetup {
   readonly cwd: string;
   readonly resumeKey: string;
   /** The agent is started here. */
   readonly starts: boolean;
-  readonly timing: Timing;
+  readonly timing: A2aTiming;
 }
 /** The answer to `connect`. */
-export interface Agent {
+export interface A2aAgent {
   readonly peer: A2aPeer;
   readonly commands: CommandTree | null;
   /** Notices to show with the link. */
@@ -166,7 +166,7 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   recovery: Recovery | null;
   stop: Stop | null;
 }
-export type Decision =
+export type DecisionState =
   /** Nothing was asked. */
   | 'none'
   | 'asking'
@@ -174,15 +174,15 @@ export type Decision =
   | 'changed'
   | 'allowed'
   | 'rejected';
-export interface A2aCall extends Call<Decision> {
+export interface A2aCall extends CallState<DecisionState> {
   /** The agent's id. */
   readonly key: string;
   readonly dialect: 'rfc' | 'gemini';
-  last: Snapshot;
+  last: CallSnapshot;
   /** The output so far. */
   live: string | null;
   /** The call as it was when the user, or an allowance, decided last. */
-  asked: Snapshot | null;
+  asked: CallSnapshot | null;
   /** The proposal as the user edited it. */
   edited: string | null;
   /** How often the user was asked again. */
@@ -288,14 +288,14 @@ export interface Problem {
   readonly message: string;
 }
 export type OurQuestion = 'reconnect' | 'signIn' | 'checkpoint' | 'arguments' | 'confirmed';
-export type About = { readonly on: 'call' | OurQuestion };
+export type A2aAskSubject = { readonly on: 'call' | OurQuestion };
 /** A turn that an earlier window showed, and its checkpoint. */
 export interface LeftTurn {
   readonly turn: Turn;
-  readonly kept: Checkpoint;
+  readonly kept: TurnCheckpoint;
 }
 
-export function newA2a(seed: string, setup: Setup, past: readonly Turn[]): A2aState {
+export function newA2a(seed: string, setup: A2aSetup, past: readonly Turn[]): A2aState {
   return {
     ...newConversation(seed),
     ...newTasks(past),
@@ -353,7 +353,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
 
 // --- new parts of it
 
-export function newCall(id: CallId, last: Snapshot, dialect: 'rfc' | 'gemini'): A2aCall {
+export function newCall(id: CallId, last: CallSnapshot, dialect: 'rfc' | 'gemini'): A2aCall {
   const decided = { decision: 'none' as const, asked: null, edited: null, again: 0, hasChanged: false, changedAt: 0, looked: false };
   return { id, key: last.id, dialect, ended: false, last, live: null, ...decided };
 }
@@ -467,10 +467,10 @@ export function leftTurn(past: readonly Turn[]): LeftTurn | undefined {
   return turn && parsed?.data?.running ? { turn, kept: parsed.data } : undefined;
 }
 /** Parts and checkpoint of a turn that continues, under ids of this window. Calls that the window's end cancelled run on. */
-export function renamed({ turn, kept }: LeftTurn, newId: () => string): { readonly parts: readonly Part[]; readonly kept: Checkpoint } {
+export function renamed({ turn, kept }: LeftTurn, newId: () => string): { readonly parts: readonly Part[]; readonly kept: TurnCheckpoint } {
   const ids = new Map(turn.parts.map(({ id }) => [id, newId()]));
   const idOf = (id: string) => ids.get(id) ?? id;
-  const calls = kept.calls.map(([key, id, status]): Checkpoint['calls'][number] => [key, idOf(id), status]);
+  const calls = kept.calls.map(([key, id, status]): TurnCheckpoint['calls'][number] => [key, idOf(id), status]);
   const statuses = new Map(calls.map(([, id, status]) => [id, status]));
   const parts = turn.parts.map((part): Part => {
     const id = idOf(part.id);
@@ -483,7 +483,7 @@ export function renamed({ turn, kept }: LeftTurn, newId: () => string): { readon
   return { parts, kept: { ...kept, known: { ...kept.known, apart }, calls } };
 }
 /** Brings what an earlier window showed of a turn into it. `isPlain`: the agent's messages stand for themselves. */
-export function restoreTurn(turn: A2aTurn, parts: readonly Part[], { calls, known }: Checkpoint, isPlain: boolean): void {
+export function restoreTurn(turn: A2aTurn, parts: readonly Part[], { calls, known }: TurnCheckpoint, isPlain: boolean): void {
   for (const [key, partId, status] of calls) {
     const part = parts.find((one) => one.id === partId);
     if (part?.kind !== 'call') continue;
@@ -501,13 +501,13 @@ export function restoreTurn(turn: A2aTurn, parts: readonly Part[], { calls, know
   laneOf(turn).open = { kind: 'text', partId: last.id, message: new Map(known.apart).get(last.id) || (message ?? null) };
 }
 /** What a later window needs of the turn. */
-export function checkpointIn({ task, delivered }: A2aState, { calls }: A2aTurn, running: boolean): Checkpoint {
+export function checkpointIn({ task, delivered }: A2aState, { calls }: A2aTurn, running: boolean): TurnCheckpoint {
   return {
     running,
     ...(task.id === null ? {} : { taskId: task.id }),
     ...(task.contextId === null ? {} : { contextId: task.contextId }),
     known: checkpointOf(delivered),
-    calls: Object.values(calls).map(({ key, id, last }): [string, string, Snapshot['status']] => [key, id, last.status]),
+    calls: Object.values(calls).map(({ key, id, last }): [string, string, CallSnapshot['status']] => [key, id, last.status]),
   };
 }
 /** Factor of a pause: clients that lost one server come back at different times. */
@@ -534,7 +534,7 @@ export function problemOf({ message, code, data }: Failure): Problem {
   return { kind: kind ?? 'lost', code: code ?? 0, message };
 }
 /** Null when the body has come to its end. */
-export function problemIn({ failure, reason, code }: Ending): Problem | null {
+export function problemIn({ failure, reason, code }: LinkEnd): Problem | null {
   return failure === undefined ? null : { kind: failure, code: code ?? 0, message: reason };
 }
 /** Two texts about one failure, neither of them twice. */

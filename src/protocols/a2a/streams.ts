@@ -1,19 +1,19 @@
 import { agentError, inSentences, t } from '../../base/l10n.ts';
-import type { Ending, Failure } from '../../base/outcomes.ts';
+import type { Failure, LinkEnd } from '../../base/outcomes.ts';
 import { clear, find, type OpenAsk, put } from '../../conversation/state.ts';
 import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
 import type { Remedy } from '../../session/model.ts';
-import type { Choice } from './calls.ts';
+import type { DecisionOption } from './calls.ts';
 import type { A2aPeer } from './card.ts';
 import { type CallDecision, type Incoming, isAtRest, isOver, messageParams, toIncoming } from './codec.ts';
 import { promptSent, recordAsks } from './delivered.ts';
 import { shippedHas } from './quirks.ts';
 import { TaskRecords } from './records.ts';
 import {
+  type A2aAskSubject,
   type A2aCall,
   type A2aStream,
   type A2aTurn,
-  type About,
   advised,
   type CommandRun,
   callOf,
@@ -231,7 +231,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.markEnded(stream);
     this.close(stream.link);
   }
-  streamClosed(link: string, why: Ending): void {
+  streamClosed(link: string, why: LinkEnd): void {
     const { turn } = this.state;
     const stream = turn ? streamOf(turn, link) : undefined;
     if (!turn || !stream) return;
@@ -359,7 +359,7 @@ export abstract class TaskStreams extends TaskRecords {
   }
 
   ourAsks(turn: A2aTurn): readonly OpenAsk[] {
-    return Object.values(this.state.asks).filter((ask) => ask.turnId === turn.id && (ask.about as About).on !== 'call');
+    return Object.values(this.state.asks).filter((ask) => ask.turnId === turn.id && (ask.about as A2aAskSubject).on !== 'call');
   }
   /** No rule chooses `yes`. */
   confirm(turn: A2aTurn, on: OurQuestion, title: string, text: string, yes = t('Allow once'), no = t('Reject')): void {
@@ -368,7 +368,7 @@ export abstract class TaskStreams extends TaskRecords {
       { id: 'yes', label: yes, effect: 'allow_always' },
       { id: 'no', label: no, effect: 'reject_once' },
     ] as const;
-    this.ask({ kind: 'approval', ...head, detail: { type: 'text', text }, options }, { on } satisfies About);
+    this.ask({ kind: 'approval', ...head, detail: { type: 'text', text }, options }, { on } satisfies A2aAskSubject);
   }
   fail(message: string, next: readonly Remedy[], code?: string): void {
     this.finish('failed', { error: { message, ...(code === undefined ? {} : { code }), next } });
@@ -409,7 +409,7 @@ export abstract class TaskStreams extends TaskRecords {
 
   // --- Decisions: each is sent once, never again by itself, and asked about anew where it did not arrive
 
-  sendDecision(turn: A2aTurn, call: A2aCall, choice: Choice): void {
+  sendDecision(turn: A2aTurn, call: A2aCall, choice: DecisionOption): void {
     const { state } = this;
     const at = turn.lateEdits.findIndex((one) => one.callId === call.key && !one.isWriting);
     if (at >= 0) turn.lateEdits.splice(at, 1);

@@ -14,25 +14,25 @@ import type { PermissionRequest } from './schema.ts';
 
 /* session/request_permission to an ask and the user's answer back, and what the user has allowed and refused in a turn. */
 
-export interface Outcome {
+export interface PermissionOutcome {
   readonly outcome: { readonly outcome: 'selected'; readonly optionId: string } | { readonly outcome: 'cancelled' };
   /** Qwen's questions are answered beside the outcome, by the number of the question. */
   readonly answers?: Readonly<Record<string, string>>;
 }
-export const CANCELLED_OUTCOME: Outcome = { outcome: { outcome: 'cancelled' } };
+export const CANCELLED_OUTCOME: PermissionOutcome = { outcome: { outcome: 'cancelled' } };
 
-export interface AskPlace {
+export interface AskOrigin {
   readonly turnId: string | null;
   /** The sub-agent that asks. */
   readonly asker: string | null;
 }
 
-export function permissionAsk(id: string, request: PermissionRequest, call: CallFacts, place: AskPlace): Ask {
+export function permissionAsk(id: string, request: PermissionRequest, call: CallFacts, place: AskOrigin): Ask {
   const ask = askOf(id, request, call, place);
   const isOutside = ask.kind === 'approval' && ask.detail.type === 'edit' && Object.values(call.edits).some((edit) => edit.outside);
   return isOutside ? { ...ask, title: t('{0} (outside the workspace)', ask.title), outside: true } : ask;
 }
-function askOf(id: string, request: PermissionRequest, call: CallFacts, { turnId, asker }: AskPlace): Ask {
+function askOf(id: string, request: PermissionRequest, call: CallFacts, { turnId, asker }: AskOrigin): Ask {
   const head = {
     id,
     ...(turnId === null ? {} : { turnId }),
@@ -53,7 +53,7 @@ function askOf(id: string, request: PermissionRequest, call: CallFacts, { turnId
 }
 
 /** undefined when the answer is none of this request's. */
-export function permissionReply(request: PermissionRequest, answer: Answer): Outcome | undefined {
+export function permissionReply(request: PermissionRequest, answer: Answer): PermissionOutcome | undefined {
   if (answer.kind === 'option') {
     if (request.options.some((option) => option.optionId === answer.optionId)) return selected(answer.optionId);
     return answer.optionId === DISMISS ? CANCELLED_OUTCOME : undefined;
@@ -68,7 +68,7 @@ export function permissionReply(request: PermissionRequest, answer: Answer): Out
 }
 
 /** Whether the chosen option allows or refuses, by its kind; undefined for an unknown kind. */
-export function effectOf(request: PermissionRequest, { outcome }: Outcome): 'allow' | 'reject' | undefined {
+export function effectOf(request: PermissionRequest, { outcome }: PermissionOutcome): 'allow' | 'reject' | undefined {
   if (outcome.outcome === 'cancelled') return undefined;
   const kind = request.options.find((option) => option.optionId === outcome.optionId)?.kind;
   if (kind === 'allow_once' || kind === 'allow_always') return 'allow';
@@ -78,7 +78,7 @@ export function effectOf(request: PermissionRequest, { outcome }: Outcome): 'all
 const DISMISS = 'dismiss';
 const EFFECTS = ['allow_once', 'allow_always', 'reject_once', 'reject_always'] as const;
 
-function selected(optionId: string): Outcome {
+function selected(optionId: string): PermissionOutcome {
   return { outcome: { outcome: 'selected', optionId } };
 }
 
@@ -252,20 +252,20 @@ export interface WriteFacts {
   readonly refusedPath: string | null;
 }
 /** The subject of such a question. */
-export type Subject = Pick<Approval, 'title' | 'toolKind' | 'detail'>;
+export type PermissionSubject = Pick<Approval, 'title' | 'toolKind' | 'detail'>;
 
-export const readSubject = (path: string): Subject => ({
+export const readSubject = (path: string): PermissionSubject => ({
   title: t('Read {0}', path),
   toolKind: 'read',
   detail: { type: 'text', text: path },
 });
-export const commandSubject = (title: string, command: string, cwd: string): Subject => ({
+export const commandSubject = (title: string, command: string, cwd: string): PermissionSubject => ({
   title,
   toolKind: 'execute',
   detail: { type: 'command', command, cwd },
 });
 /** The user sees where a path leads, unless it says so itself. */
-export function writeSubject(look: WriteFacts, content: string): Subject {
+export function writeSubject(look: WriteFacts, content: string): PermissionSubject {
   const { place, target, real, evident, before, refusedPath } = look;
   const shown = evident ? target : real;
   const what = t('Edit {0}', shown);
@@ -274,10 +274,10 @@ export function writeSubject(look: WriteFacts, content: string): Subject {
   return editSubject(title, shown, before, content);
 }
 /** The user has changed the same lines. */
-export function mergeSubject({ target, before }: WriteFacts, content: string): Subject {
+export function mergeSubject({ target, before }: WriteFacts, content: string): PermissionSubject {
   return editSubject(t('This file was changed where the agent changes it, too'), target, before ?? '', content);
 }
-function editSubject(title: string, path: string, before: string | null, after: string): Subject {
+function editSubject(title: string, path: string, before: string | null, after: string): PermissionSubject {
   const diff = { path, before: before === null ? null : withoutReturns(before), after: withoutReturns(after) };
   return { title, toolKind: 'edit', detail: { type: 'edit', diffs: [diff] } };
 }

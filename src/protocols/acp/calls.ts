@@ -1,12 +1,12 @@
 import { parseJson } from '../../base/json.ts';
 import { agentError, t } from '../../base/l10n.ts';
 import { writtenKey } from '../../base/paths.ts';
-import { type Call, find, keys, put, type Table } from '../../conversation/state.ts';
+import { type CallState, find, keys, put, type Table } from '../../conversation/state.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { toContent } from './codec.ts';
 import { asItCame, type Current, locate } from './diffs.ts';
-import type { Activity, DiffItem, ToolContent, WireCall } from './schema.ts';
+import type { AcpToolCall, Activity, DiffItem, ToolContent } from './schema.ts';
 
 /** A tool call as the agent has described it so far. Updates and permission requests are merged here. */
 export interface CallFacts {
@@ -39,12 +39,12 @@ export interface Edit {
   outside: boolean;
 }
 /** A call in its turn. `refused` stays, whatever the agent reports later; `unanswered`: a question about it was withdrawn without an answer. */
-export interface AcpCall extends CallFacts, Call<'none' | 'refused' | 'unanswered'> {
+export interface AcpCall extends CallFacts, CallState<'none' | 'refused' | 'unanswered'> {
   readonly id: string;
   /** How many questions about it are open. */
   questions: number;
   /** The members of it that the session shows. */
-  told: Shown | null;
+  told: CallView | null;
 }
 /** Where news of a call comes from. */
 export type From = 'tool_call' | 'tool_call_update' | 'permission';
@@ -56,7 +56,7 @@ export interface Stopped {
   readonly ended: readonly string[];
 }
 export const NOTHING_STOPPED: Stopped = { turn: false, terminals: [], ended: [] };
-export type Shown = CallChange & Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'output' | 'locations'>;
+export type CallView = CallChange & Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'output' | 'locations'>;
 
 function newFacts(id: string): CallFacts {
   return {
@@ -83,11 +83,11 @@ export function newCall(id: string): AcpCall {
 export function startAgain(call: AcpCall): void {
   Object.assign(call, newFacts(call.id), { decision: 'none', ended: false });
 }
-export function isAnnouncedAgain(call: CallFacts & { readonly decision?: string }, news: WireCall): boolean {
+export function isAnnouncedAgain(call: CallFacts & { readonly decision?: string }, news: AcpToolCall): boolean {
   return isFinal(call.status) && call.decision !== 'refused' && !isFinal(statusOf(news.status) ?? 'pending');
 }
 /** The subject of one question: the call as it is now. If the question brings edits along, it is about those alone. */
-export function askedFacts(call: CallFacts, { content }: WireCall): CallFacts {
+export function askedFacts(call: CallFacts, { content }: AcpToolCall): CallFacts {
   const own = new Set((content ?? []).flatMap((item) => (item.type === 'diff' ? [item.path] : [])));
   const edits: Table<Edit> = {};
   for (const path of keys(call.edits)) {
@@ -98,7 +98,7 @@ export function askedFacts(call: CallFacts, { content }: WireCall): CallFacts {
   return { id, title, name, kind, status, content: call.content, locations, rawInput, rawOutput, meta, edits, stops, terminals: [] };
 }
 /** A call that is asked about while no turn runs: the question alone shows it. */
-export function factsOf(news: WireCall | undefined): CallFacts {
+export function factsOf(news: AcpToolCall | undefined): CallFacts {
   const call = newFacts(news?.toolCallId ?? '');
   if (news) mergeCall(call, news, 'permission', NOTHING_STOPPED);
   return call;
@@ -108,7 +108,7 @@ export function factsOf(news: WireCall | undefined): CallFacts {
  * Null and absent members are unchanged; lists replace. Once the user asked to stop, a failure is the stop, and a command they have ended is not
  * done, whatever the agent says.
  */
-export function mergeCall(call: CallFacts, news: WireCall, from: From, stopped: Stopped): void {
+export function mergeCall(call: CallFacts, news: AcpToolCall, from: From, stopped: Stopped): void {
   if (news.title && (from !== 'permission' || !call.title)) call.title = news.title;
   if (news._meta) call.meta = { ...call.meta, ...news._meta };
   call.name = news.name ?? toolNameIn(call.meta) ?? call.name;
@@ -143,7 +143,7 @@ function hasEnded(call: CallFacts, { ended }: Stopped): boolean {
 }
 
 /** The agent says more of a call that is asked about. Edits are those of the call itself, which are compared with their files. */
-export function mergeAsked(asked: CallFacts, call: CallFacts, news: WireCall, from: From, stopped: Stopped): void {
+export function mergeAsked(asked: CallFacts, call: CallFacts, news: AcpToolCall, from: From, stopped: Stopped): void {
   if (isAnnouncedAgain(asked, news)) Object.assign(asked, newFacts(asked.id));
   mergeCall(asked, news, from, stopped);
   for (const item of news.added ?? news.content ?? []) {
@@ -219,7 +219,7 @@ export function isFinal(status: ToolCall['status']): boolean {
 }
 
 /** Ids of calls are each session's own; stopping one by itself is only offered for the session the user talks to. */
-export function ofChild<C extends Pick<WireCall, 'toolCallId' | 'stops'>>(sessionId: string, call: C): C {
+export function ofChild<C extends Pick<AcpToolCall, 'toolCallId' | 'stops'>>(sessionId: string, call: C): C {
   return { ...call, stops: undefined, toolCallId: `${sessionId}/${call.toolCallId}` };
 }
 /** The status of the call that shows a sub-agent. */
@@ -260,13 +260,13 @@ export const itemsOf = (facts: CallFacts): string => JSON.stringify(Object.entri
 
 /** The change since the call was reported last, which counts as reported now; undefined when there is none. */
 export function untold(call: AcpCall): CallChange | undefined {
-  const before: Partial<Shown> | null = call.told;
+  const before: Partial<CallView> | null = call.told;
   const now = shown(call);
   call.told = now;
   let changed: Record<string, unknown> | undefined;
   for (const key in now) {
-    const value = now[key as keyof Shown];
-    if (isEqual(before?.[key as keyof Shown], value)) continue;
+    const value = now[key as keyof CallView];
+    if (isEqual(before?.[key as keyof CallView], value)) continue;
     changed ??= {};
     changed[key] = value;
   }
@@ -284,7 +284,7 @@ function isEqual(one: unknown, other: unknown): boolean {
   return true;
 }
 
-export function shown(call: AcpCall): Shown {
+export function shown(call: AcpCall): CallView {
   const status = call.decision === 'refused' ? 'rejected' : call.questions > 0 && !isFinal(call.status) ? 'waiting' : call.status;
   return {
     name: call.name || call.kind,

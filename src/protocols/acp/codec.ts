@@ -21,10 +21,10 @@ import {
   qwenRecord,
   readRequest,
   type SessionAnswer,
+  type SessionUpdate,
   sessionAnswer,
   terminalName,
   terminalRequest,
-  type Update,
   update,
   writeRequest,
 } from './schema.ts';
@@ -49,7 +49,7 @@ export interface Codec {
   /** A message is one message whatever comes in between. */
   readonly messagesStay: boolean;
   /** undefined: a kind this build does not know, or one that cannot be read. */
-  readUpdate(update: object): Update | undefined;
+  readUpdate(update: object): SessionUpdate | undefined;
   server(server: OfferedServer): object;
   /** How a conversation is continued; `replays`: the agent's record of it comes as updates. */
   resume(key: string, history: boolean, can: { readonly load: boolean; readonly resume: boolean }): ResumeRequest;
@@ -85,7 +85,7 @@ export function frameOf(params: unknown): { readonly sessionId: string; readonly
 }
 
 /** An update that both versions have alike. Text is nearly all that ever comes: it is checked by hand. */
-export function readPlain(news: object): Update | undefined {
+export function readPlain(news: object): SessionUpdate | undefined {
   const { sessionUpdate, content, messageId } = news as { readonly [K in 'sessionUpdate' | 'content' | 'messageId']?: unknown };
   if (sessionUpdate === 'agent_message_chunk' || sessionUpdate === 'agent_thought_chunk') {
     const { type, text } = (content ?? {}) as { readonly type?: unknown; readonly text?: unknown };
@@ -97,17 +97,17 @@ export function readPlain(news: object): Update | undefined {
 }
 
 /** What an update is about: the session, the prompt of a turn as the agent repeats it, or anything else of a turn. */
-export function subjectOf(news: Update): 'session' | 'prompt' | 'turn' {
+export function subjectOf(news: SessionUpdate): 'session' | 'prompt' | 'turn' {
   const { sessionUpdate } = news;
   if (sessionUpdate === 'user_message_chunk' || (sessionUpdate === 'message' && news.kind === 'prompt')) return 'prompt';
   return OF_TURN.has(sessionUpdate) || sessionUpdate === 'subagent_update' ? 'turn' : 'session';
 }
 /** News of a sub-agent that are shown: what it says and does. Its plans and settings are its own. */
-export function isOfChild({ sessionUpdate }: Update): boolean {
+export function isOfChild({ sessionUpdate }: SessionUpdate): boolean {
   return OF_TURN.has(sessionUpdate) || sessionUpdate === 'terminal';
 }
 /** News beside a turn that only an answer of the model brings. */
-export function isOfAnswer({ sessionUpdate }: Update): boolean {
+export function isOfAnswer({ sessionUpdate }: SessionUpdate): boolean {
   return sessionUpdate === 'plan' || sessionUpdate === 'plan_update' || sessionUpdate === 'usage_update';
 }
 const OF_TURN: ReadonlySet<string> = new Set([
@@ -259,7 +259,7 @@ function fileBlock(content: Extract<Content, { type: 'file' }>, accepts: Accepts
 }
 
 /** The message of a piece in the user's name, as far as the agent tells them apart. Qwen Code names its own record of it instead. */
-export function recordedMessage({ messageId, _meta }: Extract<Update, { sessionUpdate: 'user_message_chunk' }>): string | null {
+export function recordedMessage({ messageId, _meta }: Extract<SessionUpdate, { sessionUpdate: 'user_message_chunk' }>): string | null {
   if (messageId != null) return messageId;
   const record = qwenRecord.safeParse(_meta);
   return record.success ? (record.data.qwenTranscript.sourceRecordIds[0] ?? null) : null;

@@ -1,5 +1,5 @@
 import { t } from '../../base/l10n.ts';
-import type { Ending, Failure } from '../../base/outcomes.ts';
+import type { Failure, LinkEnd } from '../../base/outcomes.ts';
 import { find, splitName } from '../../conversation/state.ts';
 import { Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer } from '../../session/intents.ts';
@@ -9,7 +9,7 @@ import { type ClientAbilities, type Codec, faultOf, hello, misfit } from './code
 import { MINUTE, minuteLeft } from './quirks.ts';
 import { AUTH_REQUIRED, type AuthMethod, INTERNAL, type LoginCommand, loginCommand, UNSUPPORTED_VERSION } from './schema.ts';
 import { commandsSet, settingEvents, takeSettings } from './settings.ts';
-import { type AcpState, codecOf, foldersOf, type Limits, offersOf, type Resume, readHello } from './state.ts';
+import { type AcpLimits, type AcpState, codecOf, foldersOf, offersOf, type ResumedSession, readHello } from './state.ts';
 
 /*
  * The connection to an ACP agent, from the start of its process until a prompt can be sent, and its end: the process, the handshake, the session
@@ -59,7 +59,7 @@ export abstract class AcpConnection extends Step<AcpState> {
   get codec(): Codec {
     return codecOf(this.state.agent);
   }
-  get limits(): Limits {
+  get limits(): AcpLimits {
     return this.state.setup.limits;
   }
 
@@ -86,7 +86,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     this.close(LINK);
   }
   /** The process has ended. */
-  processEnded({ reason, failure, stderr }: Ending): void {
+  processEnded({ reason, failure, stderr }: LinkEnd): void {
     const { state } = this;
     if (state.phase !== 'left' && state.opening === 'restart') return this.startProcess();
     if (state.phase !== 'left') {
@@ -183,7 +183,7 @@ export abstract class AcpConnection extends Step<AcpState> {
 
   // --- the session: continued where there is one, else a new one
 
-  openSession(resume: Resume | null): void {
+  openSession(resume: ResumedSession | null): void {
     const { state } = this;
     const { agent, setup } = state;
     if (!agent) return;

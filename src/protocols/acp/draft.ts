@@ -2,6 +2,7 @@ import { parsePatch } from 'diff';
 import * as z from 'zod/mini';
 import { type Codec, readPlain, type TerminalNews } from './codec.ts';
 import {
+  type AcpToolCall,
   type ConfigOption,
   contentBlock,
   contentItem,
@@ -15,6 +16,7 @@ import {
   type PermissionRequest,
   permissionRequest,
   type SessionAnswer,
+  type SessionUpdate,
   sessionAnswer,
   soft,
   softText,
@@ -22,8 +24,6 @@ import {
   terminalItem,
   text,
   toolCall,
-  type Update,
-  type WireCall,
 } from './schema.ts';
 
 /* Version 2 of the protocol, a draft, brought into the form of version 1 (docs/protocols/acp.md, "Versions"). */
@@ -59,7 +59,7 @@ const controls = z.pipe(
 const call = z.pipe(
   z.extend(z.omit(toolCall, { content: true }), { content: soft(callContent), capabilities: controls }),
   z.transform(
-    ({ capabilities: stops, title, name, kind, status, content, locations, rawInput, rawOutput, ...rest }): WireCall => ({
+    ({ capabilities: stops, title, name, kind, status, content, locations, rawInput, rawOutput, ...rest }): AcpToolCall => ({
       ...rest,
       stops,
       title,
@@ -121,7 +121,7 @@ const permission2 = z.pipe(
     if (subject && 'toolCall' in subject) return { ...head, toolCall: subject.toolCall };
     if (!subject || !('command' in subject)) return head;
     const { command, cwd, toolCallId } = subject;
-    return { ...head, command: { command, cwd }, ...(toolCallId == null ? {} : { toolCall: { toolCallId } as WireCall }) };
+    return { ...head, command: { command, cwd }, ...(toolCallId == null ? {} : { toolCall: { toolCallId } as AcpToolCall }) };
   }),
 );
 
@@ -209,7 +209,7 @@ export const version2: Codec = {
 };
 
 /** The kinds that say something else than in version 1, or are new. */
-const kinds: Readonly<Record<string, (news: object) => Update | undefined>> = {
+const kinds: Readonly<Record<string, (news: object) => SessionUpdate | undefined>> = {
   user_message: (news) => whole('prompt', news),
   agent_message: (news) => whole('text', news),
   agent_thought: (news) => whole('thought', news),
@@ -246,7 +246,7 @@ const kinds: Readonly<Record<string, (news: object) => Update | undefined>> = {
   },
 };
 
-function whole(kind: 'text' | 'thought' | 'prompt', news: object): Update | undefined {
+function whole(kind: 'text' | 'thought' | 'prompt', news: object): SessionUpdate | undefined {
   const parsed = message.safeParse(news);
   if (!parsed.success) return undefined;
   const { messageId, content } = parsed.data;
@@ -442,7 +442,7 @@ export interface AgentTerminal {
   pending: readonly number[];
   stops: boolean;
 }
-export type BytesNews = Extract<Update, { sessionUpdate: 'terminal' }>;
+export type BytesNews = Extract<SessionUpdate, { sessionUpdate: 'terminal' }>;
 /** News of such a terminal in the session's terms. */
 export function takeBytes(terminal: AgentTerminal, { terminalId: id, command, output, data, stops, exit }: BytesNews): TerminalNews {
   // `output` is the whole output and replaces earlier pieces.

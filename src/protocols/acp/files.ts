@@ -6,10 +6,10 @@ import { guardReason } from '../../base/guardedFiles.ts';
 import { messageOf } from '../../base/log.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { LinkError } from '../../transport/link.ts';
-import { isForeign, keyOfFile, looksOutside, type Place, pathBelow, placeOf, platform, realPathNow } from '../paths.ts';
+import { isForeign, keyOfFile, looksOutside, type PathScope, pathBelow, placeOf, platform, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
-import type { EditedFile, FileArgs, FileLook, FileRead } from './requests.ts';
+import type { AcpFileRequest, EditedFile, FileLook, FileReadReply } from './requests.ts';
 import { INTERNAL, INVALID_PARAMS } from './schema.ts';
 
 /** Milliseconds after which a program that writes a file is through with it, or has written more. */
@@ -31,7 +31,7 @@ export class FilePort {
     this.#system = system;
   }
 
-  async run(args: FileArgs): Promise<unknown> {
+  async run(args: AcpFileRequest): Promise<unknown> {
     switch (args.do) {
       case 'text':
         return this.#forEdit(args);
@@ -44,7 +44,7 @@ export class FilePort {
     }
   }
 
-  async #forEdit({ path: file, roots }: Extract<FileArgs, { do: 'text' }>): Promise<EditedFile> {
+  async #forEdit({ path: file, roots }: Extract<AcpFileRequest, { do: 'text' }>): Promise<EditedFile> {
     if (isForeign(file, roots, this.#system)) return { outside: true };
     const outside = await leadsOutside(file, roots);
     try {
@@ -54,7 +54,7 @@ export class FilePort {
     }
   }
 
-  async #read({ path: file, line, limit, roots, allowed }: Extract<FileArgs, { do: 'read' }>): Promise<FileRead> {
+  async #read({ path: file, line, limit, roots, allowed }: Extract<AcpFileRequest, { do: 'read' }>): Promise<FileReadReply> {
     if (!allowed && isForeign(file, roots, this.#system)) return { outside: path.dirname(path.resolve(file)) };
     const place = await placed(file, roots);
     if (place === 'outside' && !allowed && (await isThere(file))) return { outside: path.dirname(path.resolve(file)) };
@@ -64,7 +64,7 @@ export class FilePort {
     return { content: slice(text, line ?? undefined, limit ?? undefined) };
   }
 
-  async #look({ path: file, content, roots, refused, allowed = false }: Extract<FileArgs, { do: 'look' }>): Promise<FileLook> {
+  async #look({ path: file, content, roots, refused, allowed = false }: Extract<AcpFileRequest, { do: 'look' }>): Promise<FileLook> {
     const target = path.resolve(file);
     if (!allowed && isForeign(file, roots, this.#system)) return { outside: path.dirname(target) };
     const real = realPathNow(target);
@@ -109,7 +109,7 @@ export class FilePort {
     return base === undefined ? null : (mergedInto(now, base, then) ?? null);
   }
 
-  async #write({ path: file, real, text, from, content }: Extract<FileArgs, { do: 'write' }>): Promise<null> {
+  async #write({ path: file, real, text, from, content }: Extract<AcpFileRequest, { do: 'write' }>): Promise<null> {
     try {
       await this.#files.write(file, text, from ?? undefined, real);
     } catch (error) {
@@ -156,7 +156,7 @@ export function refused(code: number, message: string): LinkError {
 }
 
 /** Refuses what is no path that could be meant. `real`: where it leads, when that has been found out and is what counts. */
-export async function placed(target: string, roots: readonly string[], real?: string): Promise<Place> {
+export async function placed(target: string, roots: readonly string[], real?: string): Promise<PathScope> {
   try {
     return await placeOf(target, roots, real);
   } catch (error) {

@@ -4,13 +4,13 @@ import type { Intent } from '../../session/intents.ts';
 import { LinkError } from '../../transport/link.ts';
 import { processChannel } from '../../transport/process.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
-import type { Adapter, AdapterContext, Past, Protocol } from '../adapter.ts';
+import type { Adapter, AdapterContext, Past, ProcessLaunch, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { isSameFile } from '../paths.ts';
 import { type Codec, faultOf, textPath } from './codec.ts';
 import { variablesIn } from './connection.ts';
 import { acpMachine } from './machine.ts';
-import { AgentSecrets, type ProcessLaunch, portsOf } from './ports.ts';
+import { AgentSecrets, portsOf } from './ports.ts';
 import { NOT_FOUND, sessionAnswer, sessionList } from './schema.ts';
 import { type AcpSetup, type AcpState, codecOf, foldersOf, LIMITS, newAcp } from './state.ts';
 

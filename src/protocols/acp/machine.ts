@@ -41,7 +41,7 @@ import {
 import { patchItems } from './diffs.ts';
 import { type AgentTerminal, type BytesNews, takeBytes } from './draft.ts';
 import { AcpRequests, type EditedFile } from './requests.ts';
-import { type Activity, AUTH_REQUIRED, type ContentBlock, promptAnswer, type Update, type WireCall } from './schema.ts';
+import { type AcpToolCall, type Activity, AUTH_REQUIRED, type ContentBlock, promptAnswer, type SessionUpdate } from './schema.ts';
 import { eventsOf, modeRequest, noticeOf, optionRequest, type SettingRequest, settingDone, settingEvents } from './settings.ts';
 import {
   type AcpLane,
@@ -50,12 +50,12 @@ import {
   acpLane,
   acpTurn,
   addRecorded,
-  type Child,
   type ChildNews,
   noteChild,
   type PromptState,
   type RecordedPrompt,
   rootsOf,
+  type SubAgent,
   stoppedBy,
 } from './state.ts';
 
@@ -296,7 +296,7 @@ class AcpStep extends AcpRequests {
     if (state.opening === 'record') this.sessionOpened();
   }
   /** The turn that an update belongs to; undefined when it belongs to none that could show it. */
-  turnFor(news: Update, isPrompt: boolean): AcpTurn | undefined {
+  turnFor(news: SessionUpdate, isPrompt: boolean): AcpTurn | undefined {
     const { state } = this;
     if (state.sense === 'record') {
       if (state.recorded || !state.turn) this.startRecordTurn();
@@ -344,7 +344,7 @@ class AcpStep extends AcpRequests {
     if (isChild) this.newsOfChild(sessionId, news);
     else this.news(news);
   }
-  override news(news: Update): void {
+  override news(news: SessionUpdate): void {
     const { state } = this;
     if (news.sessionUpdate === 'state_update') return this.activity(news);
     if (state.sense !== 'live') this.timer('quiet', this.limits.record);
@@ -378,7 +378,7 @@ class AcpStep extends AcpRequests {
     this.log('info', `Left aside: ${what}`);
   }
   /** News of the session rather than of a turn. */
-  besideTurns(news: Update): void {
+  besideTurns(news: SessionUpdate): void {
     const { turn, settings, plans } = this.state;
     if (news.sessionUpdate === 'terminal') return this.agentTerminal(news);
     if (news.sessionUpdate === 'notice') return this.mention(noticeOf(news));
@@ -386,7 +386,7 @@ class AcpStep extends AcpRequests {
     if (news.sessionUpdate === 'plan' && turn) turn.main.open = null;
     this.emitAll(eventsOf(news, settings, plans));
   }
-  inTurn(news: Update, turn: AcpTurn, lane: AcpLane): void {
+  inTurn(news: SessionUpdate, turn: AcpTurn, lane: AcpLane): void {
     switch (news.sessionUpdate) {
       case 'agent_message_chunk':
         return this.chunk(turn, lane, 'text', news.content, news.messageId ?? null);
@@ -478,7 +478,7 @@ class AcpStep extends AcpRequests {
       this.chunk(turn, lane, 'text', block, message);
     }
   }
-  recordPrompt(news: Update): void {
+  recordPrompt(news: SessionUpdate): void {
     const { state } = this;
     if (news.sessionUpdate === 'user_message_chunk') this.recordBlock(news.content, recordedMessage(news));
     if (news.sessionUpdate !== 'message') return;
@@ -511,7 +511,7 @@ class AcpStep extends AcpRequests {
   childAnnounced(news: ChildNews, turn: AcpTurn): void {
     this.showChild(news.sessionId, noteChild(this.state, news), turn);
   }
-  showChild(sessionId: string, child: Child, turn: AcpTurn): void {
+  showChild(sessionId: string, child: SubAgent, turn: AcpTurn): void {
     const { title, status } = child;
     if (child.shown?.turnId === turn.id) return this.changeCall(turn, child.shown.callId, { title, status });
     // An ended turn keeps showing it as it was; in a later turn it is another call.
@@ -529,7 +529,7 @@ class AcpStep extends AcpRequests {
     return find(turn.lanes, sessionId);
   }
   /** Only what it says and does is shown; plans and settings of its own are its own. */
-  newsOfChild(sessionId: string, news: Update): void {
+  newsOfChild(sessionId: string, news: SessionUpdate): void {
     if (!isOfChild(news) || this.state.sense === 'known') return;
     const turn = this.turnFor(news, false);
     const lane = turn && this.laneOfChild(sessionId, turn);
@@ -541,7 +541,7 @@ class AcpStep extends AcpRequests {
   // --- calls
 
   /** One upsert for all that is said about calls: updates of either kind, and the call inside a permission request. */
-  override callNews(turn: AcpTurn, lane: AcpLane, news: WireCall, from: From): AcpCall | undefined {
+  override callNews(turn: AcpTurn, lane: AcpLane, news: AcpToolCall, from: From): AcpCall | undefined {
     const { toolCallId: id } = news;
     const known = find(turn.calls, id);
     if (!known && from === 'tool_call_update' && find(this.state.calls, id)) return undefined;

@@ -2,18 +2,17 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
-import type { AdapterContext, Launch } from '../adapter.ts';
+import type { AdapterContext, ProcessLaunch } from '../adapter.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
 import type { LoginArgs, SecretArgs, ServerArgs } from './connection.ts';
 import { FilePort, placed, refused } from './files.ts';
-import type { Created, FileArgs, LinkArgs, LinkReply, TerminalArgs } from './requests.ts';
+import type { AcpFileRequest, Created, LinkArgs, LinkReply, TerminalArgs } from './requests.ts';
 import { INTERNAL, NOT_FOUND } from './schema.ts';
 import { codecOf } from './state.ts';
 
 /* What the machine asks of this side beside its agent: files, terminals, secrets, links to open, and the tools that the agent is lent. */
 
-export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 type Emit = AdapterContext['emit'];
 
 export function portsOf(
@@ -25,7 +24,7 @@ export function portsOf(
   const terminals = new TerminalPort(context.ports.terminals, emit);
   const tools = new EditorToolServer(context);
   return {
-    file: (args: FileArgs) => files.run(args),
+    file: (args: AcpFileRequest) => files.run(args),
     terminal: (args: TerminalArgs | LoginArgs) => (args.do === 'login' ? login(args, launch, context) : terminals.run(args)),
     secret: (args: SecretArgs) => secrets.run(args),
     link: (args: LinkArgs) => linkPort(args, context),

@@ -15,13 +15,13 @@ import {
   mergeSubject,
   noteAllowed,
   noteRefused,
-  type Outcome,
+  type PermissionOutcome,
+  type PermissionSubject,
   permissionAsk,
   permissionReply,
   readSubject,
   refusedFor,
   rejectedAgainst,
-  type Subject,
   untitled,
   wasAllowed,
   withoutReturns,
@@ -53,9 +53,10 @@ import {
   linkAsk,
   readElicitation,
 } from './forms.ts';
-import { INTERNAL, INVALID_PARAMS, NOT_FOUND, type PermissionRequest, type Update, type WireCall } from './schema.ts';
+import { type AcpToolCall, INTERNAL, INVALID_PARAMS, NOT_FOUND, type PermissionRequest, type SessionUpdate } from './schema.ts';
 import {
   type AcpLane,
+  type AcpTerminal,
   type AcpTurn,
   type CommandJob,
   type FolderJob,
@@ -63,11 +64,10 @@ import {
   newCommand,
   newQuestion,
   newWrite,
-  type Question,
+  type OpenPermission,
   type ReadJob,
   type ReadParams,
   rootsOf,
-  type Terminal,
   type WriteJob,
   type WriteLook,
 } from './state.ts';
@@ -80,7 +80,7 @@ import {
 // --- what is asked of the editor for them, and what it replies
 
 /** What is asked of the editor's files. Paths come from the agent; `roots` are the session's folders. */
-export type FileArgs =
+export type AcpFileRequest =
   /** The text of a file, for an edit of it, and whether the edit leads out of `roots`. */
   | { readonly do: 'text'; readonly path: string; readonly roots: readonly string[] }
   /**
@@ -111,7 +111,7 @@ export interface EditedFile {
   readonly outside?: boolean;
 }
 /** Its reply to `read`: `content` is null when there is no file; `outside` names a folder that the user has not allowed. */
-export type FileRead = { readonly content: string | null } | { readonly outside: string };
+export type FileReadReply = { readonly content: string | null } | { readonly outside: string };
 /** The file port's reply about a file before it is written; `outside` names a folder on another server that the user has not allowed. */
 export type FileLook = WriteLook | { readonly outside: string };
 /** What is asked of the editor's terminals. */
@@ -140,7 +140,7 @@ export interface LinkArgs {
 }
 export type LinkReply = LinkFacts | boolean | null;
 interface PortArgs {
-  readonly file: FileArgs;
+  readonly file: AcpFileRequest;
   readonly terminal: TerminalArgs;
   readonly link: LinkArgs;
 }
@@ -153,11 +153,11 @@ export abstract class AcpRequests extends AcpConnection {
   // --- what the conversation does for it
 
   /** Takes in what a request says of a call. */
-  abstract callNews(turn: AcpTurn, lane: AcpLane, news: WireCall, from: From): AcpCall | undefined;
+  abstract callNews(turn: AcpTurn, lane: AcpLane, news: AcpToolCall, from: From): AcpCall | undefined;
   /** The lane that shows what a sub-agent does. */
   abstract laneOfChild(sessionId: string, turn: AcpTurn): AcpLane | undefined;
   /** Takes in an update: here, one of ours for what no call of the agent shows. */
-  abstract news(news: Update): void;
+  abstract news(news: SessionUpdate): void;
 
   // --- requests of the agent
 
@@ -214,11 +214,11 @@ export abstract class AcpRequests extends AcpConnection {
 
   // --- asks
 
-  questions(): readonly Question[] {
+  questions(): readonly OpenPermission[] {
     return Object.values(this.state.jobs).filter((job) => job.is === 'permission');
   }
   /** Asks the user before a request is carried out. Rules never answer, because they are about the workspace. */
-  mayI(id: string, what: Subject, allow: string): void {
+  mayI(id: string, what: PermissionSubject, allow: string): void {
     const { turn } = this.state;
     const place = { kind: 'approval', id: this.newId(), ...(turn ? { turnId: turn.id } : {}) } as const;
     const options: Approval['options'] = [
@@ -300,7 +300,7 @@ export abstract class AcpRequests extends AcpConnection {
     const call = turn && lane && request.toolCall ? this.callNews(turn, lane, request.toolCall, 'permission') : undefined;
     const facts = call && request.toolCall ? askedFacts(call, request.toolCall) : factsOf(request.toolCall);
     const place = { turnId: turn?.id ?? null, callId: call?.id ?? null, asker: child?.title ?? null };
-    const question = this.job<Question>(id, newQuestion(id, request, facts, place));
+    const question = this.job<OpenPermission>(id, newQuestion(id, request, facts, place));
     if (turn && call) {
       call.questions += 1;
       call.decision = call.decision === 'unanswered' ? 'none' : call.decision;
@@ -309,7 +309,7 @@ export abstract class AcpRequests extends AcpConnection {
     this.showQuestion(question);
   }
   /** Merges news of a call into a question about it. The user answers only what they see. */
-  questionNews(question: Question, call: AcpCall, news: WireCall, from: From, stopped: Stopped): void {
+  questionNews(question: OpenPermission, call: AcpCall, news: AcpToolCall, from: From, stopped: Stopped): void {
     const before = itemsOf(question.facts);
     mergeAsked(question.facts, call, news, from, stopped);
     // Another edit is not answered by what was shown of the one before, though its file has still to be read.
@@ -317,7 +317,7 @@ export abstract class AcpRequests extends AcpConnection {
     this.showQuestion(question);
   }
   /** Returns false, and cancels the question, when it has changed too often to be answered. */
-  withdrawQuestion(question: Question): boolean {
+  withdrawQuestion(question: OpenPermission): boolean {
     const ask = question.askId === null ? undefined : find(this.state.asks, question.askId);
     if (ask) this.closeAsk(ask, 'withdrawn');
     question.askId = null;
@@ -327,7 +327,7 @@ export abstract class AcpRequests extends AcpConnection {
     return false;
   }
   /** Shows it as it is now, once all that it shows is known. A question that has become another is withdrawn and put anew. */
-  showQuestion(question: Question): void {
+  showQuestion(question: OpenPermission): void {
     if (Object.values(question.facts.edits).some((edit) => edit.state === 'reading')) return;
     const open = question.askId === null ? undefined : find(this.state.asks, question.askId);
     const built = this.questionAsk(question, open?.id ?? '');
@@ -342,10 +342,10 @@ export abstract class AcpRequests extends AcpConnection {
     question.askId = shown.id;
     this.ask(shown, null, question.id);
   }
-  questionAsk({ facts, request, turnId, asker, title }: Question, id: string): Ask {
+  questionAsk({ facts, request, turnId, asker, title }: OpenPermission, id: string): Ask {
     return permissionAsk(id, facts.title === title ? request : untitled(request), facts, { turnId, asker });
   }
-  closeQuestion(question: Question, outcome: Outcome, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+  closeQuestion(question: OpenPermission, outcome: PermissionOutcome, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     const { state } = this;
     const ask = question.askId === null ? undefined : find(state.asks, question.askId);
     remove(state.jobs, question.id);
@@ -382,14 +382,14 @@ export abstract class AcpRequests extends AcpConnection {
   }
   readReplied(id: string, job: ReadJob, result: unknown): void {
     const { path } = job.params;
-    const read = result as FileRead;
+    const read = result as FileReadReply;
     if ('outside' in read) return this.askFolder(id, job, read.outside, readSubject(path));
     if (read.content !== null) return this.yes(id, { content: read.content });
     if (this.state.agent?.quirks.missingFileIsEmpty) return this.yes(id, { content: '' });
     return this.no(id, NOT_FOUND, `Resource not found: ${path}`, { uri: path });
   }
   /** Asks once a folder whether the agent may read, or run commands, in it. */
-  askFolder(id: string, job: FolderJob, folder: string, what: Subject): void {
+  askFolder(id: string, job: FolderJob, folder: string, what: PermissionSubject): void {
     job.folder = folder;
     const known = find(this.foldersFor(job), folder);
     if (known !== undefined) return this.folderDecided(id, job, known);
@@ -570,7 +570,7 @@ export abstract class AcpRequests extends AcpConnection {
       return this.no(id, INTERNAL, STOPPED);
     }
     const { line, turnId } = job;
-    put<Terminal>(this.state.terminals, terminalId, { line, turnId, code: 'running', stopped: false, seen: 'unseen' });
+    put<AcpTerminal>(this.state.terminals, terminalId, { line, turnId, code: 'running', stopped: false, seen: 'unseen' });
     this.emit({ type: 'terminal.changed', terminal: { id: terminalId, command: line, stops: true } });
     this.work('exit', terminalId, 'terminal', { do: 'watch', id: terminalId });
     this.timer(`show ${terminalId}`, this.limits.unseen);
@@ -609,7 +609,7 @@ export abstract class AcpRequests extends AcpConnection {
     this.news({ sessionUpdate: 'tool_call', toolCallId, title: terminal.line, kind: 'execute', status: 'in_progress', content });
     if (terminal.code !== 'running') this.ownCallEnded(terminal);
   }
-  ownCallEnded({ seen, code }: Terminal): void {
+  ownCallEnded({ seen, code }: AcpTerminal): void {
     const { turn } = this.state;
     if (typeof seen === 'string' || !turn || !find(turn.calls, seen.callId)) return;
     this.news({ sessionUpdate: 'tool_call_update', toolCallId: seen.callId, status: code === 0 ? 'completed' : 'failed' });

@@ -88,7 +88,7 @@ export const toolCall = z.object({
   rawOutput: z.optional(z.unknown()),
   _meta: meta,
 });
-export type WireCall = Omit<z.output<typeof toolCall>, 'content'> & {
+export type AcpToolCall = Omit<z.output<typeof toolCall>, 'content'> & {
   readonly content?: readonly ToolContent[] | null | undefined;
   /** More items behind the content it has. */
   readonly added?: readonly ToolContent[];
@@ -207,9 +207,9 @@ export const update = z.discriminatedUnion('sessionUpdate', [
 ]);
 type Plain = z.output<typeof update>;
 /** News of a session in the form both versions of the protocol are brought into. */
-export type Update =
+export type SessionUpdate =
   | Exclude<Plain, { sessionUpdate: 'tool_call' | 'tool_call_update' }>
-  | (WireCall & { readonly sessionUpdate: 'tool_call' | 'tool_call_update' })
+  | (AcpToolCall & { readonly sessionUpdate: 'tool_call' | 'tool_call_update' })
   /** A whole message; content that is absent is unchanged. */
   | {
       readonly sessionUpdate: 'message';
@@ -236,7 +236,7 @@ export const permissionRequest = z.object({
 });
 export type PermissionRequest = Omit<z.output<typeof permissionRequest>, 'toolCall'> & {
   /** Absent when it is about no call. */
-  readonly toolCall?: WireCall;
+  readonly toolCall?: AcpToolCall;
   /** The question's own words, apart from the call. */
   readonly title?: string;
   readonly description?: string;

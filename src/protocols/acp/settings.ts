@@ -3,17 +3,17 @@ import { put, remove, type Table } from '../../conversation/state.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Notice, OptionChoice, PlanEntry, SessionOption } from '../../session/model.ts';
 import { toContent } from './codec.ts';
-import type { ConfigOption, KeyedPlan, Models, Modes, SessionAnswer, Update, WireCommand, WirePlanEntry } from './schema.ts';
+import type { ConfigOption, KeyedPlan, Models, Modes, SessionAnswer, SessionUpdate, WireCommand, WirePlanEntry } from './schema.ts';
 
 /* State of a session besides its turns: modes, models and options (in any of the three forms that agents use), plans, commands. */
 
 /** Config options win over legacy models. An option of the category "mode" is the session's mode; without one the modes are. */
-export interface Settings {
+export interface AcpSettings {
   modes: Modes | null;
   models: Models | null;
   config: readonly ConfigOption[];
 }
-export const noSettings = (): Settings => ({ modes: null, models: null, config: [] });
+export const noSettings = (): AcpSettings => ({ modes: null, models: null, config: [] });
 
 /** A request without its session id, and what it changes when the agent's answer says nothing about that. */
 export interface SettingRequest {
@@ -24,18 +24,18 @@ export interface SettingRequest {
 type SelectOption = Extract<ConfigOption, { type: 'select' }>;
 
 /** From the answer that opened the session. */
-export function takeSettings(settings: Settings, answer: Pick<SessionAnswer, 'modes' | 'models' | 'configOptions'>): void {
+export function takeSettings(settings: AcpSettings, answer: Pick<SessionAnswer, 'modes' | 'models' | 'configOptions'>): void {
   settings.modes = answer.modes ?? null;
   settings.models = answer.models ?? null;
   settings.config = answer.configOptions ?? [];
 }
 
 /** Notes that the agent has changed the mode; gives the events, unless an option represents the mode. */
-function changeMode(settings: Settings, id: string): readonly SessionEvent[] {
+function changeMode(settings: AcpSettings, id: string): readonly SessionEvent[] {
   if (settings.modes) settings.modes = { ...settings.modes, currentModeId: id };
   return modeOption(settings) ? [] : settingEvents(settings);
 }
-export function settingDone(settings: Settings, done: SettingRequest['done']): readonly SessionEvent[] {
+export function settingDone(settings: AcpSettings, done: SettingRequest['done']): readonly SessionEvent[] {
   if (done && 'modeId' in done) return changeMode(settings, done.modeId);
   if (!done || !settings.models) return [];
   settings.models = { ...settings.models, currentModelId: done.modelId };
@@ -43,7 +43,7 @@ export function settingDone(settings: Settings, done: SettingRequest['done']): r
 }
 
 /** The request that chooses a mode; undefined when there is no such mode. `value` puts a value as the protocol's version has it. */
-export function modeRequest(settings: Settings, id: string, value: (value: string) => object): SettingRequest | undefined {
+export function modeRequest(settings: AcpSettings, id: string, value: (value: string) => object): SettingRequest | undefined {
   const option = modeOption(settings);
   if (option) return choicesOf(option).some((choice) => choice.value === id) ? optionRequestFor(option, value(id)) : undefined;
   if (!settings.modes?.availableModes.some((mode) => mode.id === id)) return undefined;
@@ -51,7 +51,7 @@ export function modeRequest(settings: Settings, id: string, value: (value: strin
 }
 /** The request that sets an option; undefined when it does not exist or does not take the value. */
 export function optionRequest(
-  settings: Settings,
+  settings: AcpSettings,
   id: string,
   given: string | boolean,
   value: (value: string | boolean) => object,
@@ -67,12 +67,12 @@ function optionRequestFor(option: ConfigOption, value: object): SettingRequest {
   return { method: 'session/set_config_option', params: { configId: option.id, ...value }, done: null };
 }
 
-function modeOption({ config }: Settings): SelectOption | undefined {
+function modeOption({ config }: AcpSettings): SelectOption | undefined {
   const option = config.find((one) => one.category === 'mode');
   return option?.type === 'select' ? option : undefined;
 }
 
-export function settingEvents(settings: Settings): readonly SessionEvent[] {
+export function settingEvents(settings: AcpSettings): readonly SessionEvent[] {
   const { config } = settings;
   const mode = modeOption(settings);
   // A list without choices is nothing to choose from.
@@ -82,7 +82,7 @@ export function settingEvents(settings: Settings): readonly SessionEvent[] {
     { type: 'options.set', options: config.length > 0 ? options.map(toOption) : legacyModels(settings.models) },
   ];
 }
-function modeChoice({ modes }: Settings, option: SelectOption | undefined) {
+function modeChoice({ modes }: AcpSettings, option: SelectOption | undefined) {
   if (option) {
     const all = choicesOf(option).map(({ value, ...rest }) => ({ id: value, ...described(rest) }));
     return { current: option.currentValue, all };
@@ -122,7 +122,7 @@ function described({ name, description }: Described) {
 }
 
 /** News of the session rather than of a turn, as events. Settings and plans are noted. */
-export function eventsOf(news: Update, settings: Settings, plans: Plans): readonly SessionEvent[] {
+export function eventsOf(news: SessionUpdate, settings: AcpSettings, plans: Plans): readonly SessionEvent[] {
   switch (news.sessionUpdate) {
     case 'plan':
       return [planOf(plans, '', news.entries)];
@@ -155,7 +155,7 @@ export function eventsOf(news: Update, settings: Settings, plans: Plans): readon
       return [];
   }
 }
-export function noticeOf({ severity, title, description }: Extract<Update, { sessionUpdate: 'notice' }>): Notice {
+export function noticeOf({ severity, title, description }: Extract<SessionUpdate, { sessionUpdate: 'notice' }>): Notice {
   const level = severity === 'error' ? 'error' : severity === 'warning' ? 'warn' : 'info';
   return { level, text: [title, description].filter(Boolean).join('\n') };
 }

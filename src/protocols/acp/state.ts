@@ -26,9 +26,9 @@ import {
   type ContentBlock,
   type InitializeAnswer,
   type PermissionRequest,
-  type Update,
+  type SessionUpdate,
 } from './schema.ts';
-import { noSettings, type Plans, type SettingRequest, type Settings } from './settings.ts';
+import { type AcpSettings, noSettings, type Plans, type SettingRequest } from './settings.ts';
 
 /*
  * The state of a conversation over ACP: JSON, and one place for everything that is remembered. What changes it stands in connection.ts, requests.ts and
@@ -36,7 +36,7 @@ import { noSettings, type Plans, type SettingRequest, type Settings } from './se
  */
 
 /** Milliseconds. Tests shorten them. */
-export interface Limits {
+export interface AcpLimits {
   /** An agent may take this long to say hello: some are slow to start on a loaded machine. */
   readonly initialize: number;
   /** For requests that are no work: settings, listing, opening a session. Then a notice tells the user. */
@@ -52,7 +52,7 @@ export interface Limits {
   /** session/close may take this long. */
   readonly close: number;
 }
-export const LIMITS: Limits = {
+export const LIMITS: AcpLimits = {
   initialize: 60_000,
   answer: 30_000,
   record: 300,
@@ -67,15 +67,15 @@ export interface AcpSetup {
   readonly folders: readonly string[];
   readonly client: { readonly name: string; readonly version: string };
   readonly newest: 1 | 2;
-  readonly resume: Resume | null;
+  readonly resume: ResumedSession | null;
   /** When the conversation that is continued began; null: nothing of it is known. */
   readonly startedAt: number | null;
   readonly can: ClientAbilities;
   /** Names of the editor's tools. */
   readonly tools: readonly string[];
-  readonly limits: Limits;
+  readonly limits: AcpLimits;
 }
-export interface Resume {
+export interface ResumedSession {
   readonly key: string;
   /** Its transcript is not known here, so the agent's record of it is shown. */
   readonly history: boolean;
@@ -84,13 +84,13 @@ export interface Resume {
 export interface AcpState extends ConversationState {
   readonly setup: AcpSetup;
   turn: AcpTurn | null;
-  agent: Agent | null;
+  agent: AcpAgent | null;
   /** The step under way until a prompt can be sent. `minute`: a quirk waits. */
   opening: 'initialize' | 'keys' | 'restart' | 'tools' | 'minute' | 'session' | 'record' | null;
   /** The step that follows the hello of a process. */
   after: 'open' | 'prompt' | 'announce';
   /** The conversation that the session being opened continues; null for a new one. */
-  resuming: Resume | null;
+  resuming: ResumedSession | null;
   /** A sign-in was made for what is being done: it is not asked for twice. */
   signedIn: boolean;
   signIn: SignIn | null;
@@ -127,8 +127,8 @@ export interface AcpState extends ConversationState {
   readonly strange: Table<true>;
   /** Calls of all turns so far. */
   readonly calls: Table<true>;
-  readonly children: Table<Child>;
-  readonly settings: Settings;
+  readonly children: Table<SubAgent>;
+  readonly settings: AcpSettings;
   readonly pendingSettings: Table<SettingRequest>;
   readonly plans: Plans;
   /** Terminals that the agent runs itself (version 2). */
@@ -140,9 +140,9 @@ export interface AcpState extends ConversationState {
   readonly jobs: Table<Job>;
   /** Folders outside the workspace in which the user let the agent read or run commands, or not. */
   readonly folders: Readonly<Record<'read' | 'command', Table<boolean>>>;
-  readonly terminals: Table<Terminal>;
+  readonly terminals: Table<AcpTerminal>;
 }
-export interface Agent {
+export interface AcpAgent {
   readonly protocol: 1 | 2;
   readonly name: string | null;
   readonly title: string | null;
@@ -207,16 +207,16 @@ export type SignIn =
   | { readonly step: 'terminal'; readonly title: string }
   | { readonly step: 'variables'; readonly methodId: string }
   | { readonly step: 'keeping' };
-export type ChildNews = Extract<Update, { sessionUpdate: 'subagent_update' }>;
+export type ChildNews = Extract<SessionUpdate, { sessionUpdate: 'subagent_update' }>;
 /** A sub-agent: it is shown as a call of the conversation, with all it does below. */
-export interface Child {
+export interface SubAgent {
   title: string;
   status: ToolCall['status'];
   /** Where it was shown last. */
   shown: { readonly turnId: string; readonly callId: string } | null;
 }
 /** session/request_permission. */
-export interface Question {
+export interface OpenPermission {
   readonly is: 'permission';
   readonly id: string;
   readonly request: PermissionRequest;
@@ -232,7 +232,7 @@ export interface Question {
   askId: string | null;
 }
 export type Job =
-  | Question
+  | OpenPermission
   | ReadJob
   | WriteJob
   | CommandJob
@@ -284,7 +284,7 @@ export interface CommandJob {
 }
 /** Work that may lead to a folder about which the user is asked. */
 export type FolderJob = ReadJob | WriteJob | CommandJob;
-export interface Terminal {
+export interface AcpTerminal {
   readonly line: string;
   readonly turnId: string | null;
   code: number | null | 'running';
@@ -297,8 +297,8 @@ export function newQuestion(
   id: string,
   request: PermissionRequest,
   facts: CallFacts,
-  place: Pick<Question, 'turnId' | 'callId' | 'asker'>,
-): Question {
+  place: Pick<OpenPermission, 'turnId' | 'callId' | 'asker'>,
+): OpenPermission {
   return { is: 'permission', id, request, ...place, facts, title: facts.title, rounds: 0, askId: null };
 }
 export function newWrite(path: string, content: string, turnId: string | null): WriteJob {
@@ -358,7 +358,7 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
   };
 }
 
-export const codecOf = (agent: Pick<Agent, 'protocol'> | null): Codec => (agent?.protocol === 2 ? version2 : version1);
+export const codecOf = (agent: Pick<AcpAgent, 'protocol'> | null): Codec => (agent?.protocol === 2 ? version2 : version1);
 /** The folders the session works in: an agent that takes only one asks about the others as about any place outside. */
 export function rootsOf({ setup, agent }: AcpState): readonly string[] {
   return [setup.cwd, ...(agent?.can.moreFolders ? setup.folders : [])];
@@ -403,8 +403,8 @@ export function stoppedBy({ terminals }: AcpState, { phase, stoppedTerminals }: 
   return { turn: phase === 'stopping', terminals: stoppedTerminals, ended };
 }
 /** Takes in what the agent says of a sub-agent. */
-export function noteChild({ children }: AcpState, { sessionId, title, description, state }: ChildNews): Child {
-  const child = find(children, sessionId) ?? put<Child>(children, sessionId, { title: '', status: 'running', shown: null });
+export function noteChild({ children }: AcpState, { sessionId, title, description, state }: ChildNews): SubAgent {
+  const child = find(children, sessionId) ?? put<SubAgent>(children, sessionId, { title: '', status: 'running', shown: null });
   if (title !== undefined || description != null || child.title === '') child.title = title || description || child.title || t('Sub-agent');
   child.status = statusOfChild(state, child.status);
   return child;
@@ -415,7 +415,7 @@ export function acpLane(name: string, parent: string | null): AcpLane {
 }
 
 /** What the user is offered with this agent. */
-export function offersOf({ setup, tools, keyed }: AcpState, { accepts, can }: Agent): Offers {
+export function offersOf({ setup, tools, keyed }: AcpState, { accepts, can }: AcpAgent): Offers {
   const rejected = () => setup.tools.map((name) => ({ name, reason: 'The agent takes no tools from the editor.' }));
   return {
     ...(accepts.image ? { images: true } : {}),
@@ -429,7 +429,7 @@ export function offersOf({ setup, tools, keyed }: AcpState, { accepts, can }: Ag
 }
 
 /** The agent as its hello describes it; a sentence when it cannot be used. `newest`: the version that it was asked for; `ours`: the newest we offer. */
-export function readHello(result: unknown, newest: 1 | 2, ours: 1 | 2): Agent | string {
+export function readHello(result: unknown, newest: 1 | 2, ours: 1 | 2): AcpAgent | string {
   const head = anyHello.safeParse(result);
   if (!head.success) return misfit('initialize', head.error);
   const { protocolVersion } = head.data;
@@ -438,7 +438,7 @@ export function readHello(result: unknown, newest: 1 | 2, ours: 1 | 2): Agent | 
   const answer = codecOf({ protocol: protocolVersion }).hello.safeParse(result);
   return answer.success ? agentOf(answer.data, protocolVersion) : misfit('initialize', answer.error);
 }
-export function agentOf(answer: InitializeAnswer, protocol: 1 | 2): Agent {
+export function agentOf(answer: InitializeAnswer, protocol: 1 | 2): AcpAgent {
   const { agentInfo, agentCapabilities: caps } = answer;
   const session = caps?.sessionCapabilities;
   const prompt = caps?.promptCapabilities;

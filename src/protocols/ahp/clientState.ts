@@ -1,4 +1,4 @@
-import type { Call, ConversationState, Table, TurnState } from '../../conversation/state.ts';
+import type { CallState, ConversationState, OfferedTool, Table, TurnState } from '../../conversation/state.ts';
 import { newConversation } from '../../conversation/state.ts';
 import type { StopLimits } from '../../conversation/step.ts';
 import type { ToolCall } from '../../session/model.ts';
@@ -9,7 +9,7 @@ import type { AgentInfo, ChatAction, ChatState, InputRequest } from './state.ts'
 /* What a client of an agent host holds of one session: the chat as the host has it, and what is under way between the two. */
 
 export interface AhpState extends ConversationState {
-  readonly setup: Setup;
+  readonly setup: AhpSetup;
   turn: AhpTurn | null;
   /** The number of the last action that was heard. */
   seen: number;
@@ -19,9 +19,9 @@ export interface AhpState extends ConversationState {
   session: { readonly uri: string; facts: SessionFacts } | null;
   chat: ChatState | null;
   /** Texts of files by their addresses: `null` for one that cannot be read, `wanted` while it is read. */
-  readonly contents: Table<FileText>;
+  readonly contents: Table<FetchedText>;
   /** Updates that wait for such texts, in order of arrival. */
-  readonly inbox: Update[];
+  readonly inbox: ChatUpdate[];
   /** Dispatched actions that the host has not confirmed yet, by number. */
   readonly dispatched: Table<Dispatched>;
   /** Commands of the running turn whose output is followed, by the addresses of their terminals. */
@@ -38,15 +38,15 @@ export interface Followed {
   /** Null until the host has shown it: what it says before that is in what it shows. */
   readonly next: number | null;
 }
-export type FileText = { readonly text: string } | 'wanted' | null;
-export type Update = { readonly kind: 'action'; readonly action: ChatAction } | { readonly kind: 'chat'; readonly chat: ChatState };
+export type FetchedText = { readonly text: string } | 'wanted' | null;
+export type ChatUpdate = { readonly kind: 'action'; readonly action: ChatAction } | { readonly kind: 'chat'; readonly chat: ChatState };
 /** The kind of a dispatched action, for undoing it when the host rejects it. */
 export type Dispatched =
   | { readonly kind: 'turn'; readonly turnId: string }
   | { readonly kind: 'answer'; readonly askId: string }
   | { readonly kind: 'other' };
 
-export interface Setup {
+export interface AhpSetup {
   /** Which of the host's agents; null for its first. */
   readonly provider: string | null;
   /** `file:` address of the folder. */
@@ -60,15 +60,10 @@ export interface Setup {
   readonly clientId: string;
   readonly client: { readonly name: string; readonly version: string };
   readonly tools: readonly OfferedTool[];
-  readonly limits: Limits;
-}
-export interface OfferedTool {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly limits: AhpLimits;
 }
 /** The timeout of each timer, in milliseconds. */
-export interface Limits extends StopLimits {
+export interface AhpLimits extends StopLimits {
   /** `silence`: no answer while the session is opened. */
   readonly silence: number;
   /** `contents`: texts of files that are read to be shown. */
@@ -83,15 +78,15 @@ export interface AhpTurn extends TurnState<TurnState['lanes'][string], AhpCall> 
   readonly ran: Table<true>;
   readonly startedAt: number;
 }
-export interface AhpCall extends Call<'none'> {
+export interface AhpCall extends CallState<'none'> {
   shown: Omit<ToolCall, 'id'>;
 }
-export type About = { readonly sent?: 'answered' | 'cancelled' } & (
+export type AhpAskSubject = { readonly sent?: 'answered' | 'cancelled' } & (
   | { readonly kind: 'call'; readonly call: PendingCall }
   | { readonly kind: 'input'; readonly request: InputRequest }
 );
 
-export function newAhp(seed: string, setup: Setup): AhpState {
+export function newAhp(seed: string, setup: AhpSetup): AhpState {
   return {
     ...newConversation(seed),
     setup,

@@ -3,12 +3,12 @@ import type { Intent } from '../../session/intents.ts';
 import { type Channel, closedChannel, lateChannel } from '../../transport/channel.ts';
 import { isLoopback, type LinkEvents } from '../../transport/link.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
-import type { Adapter, AdapterContext, Hint, HostOrder, Launch, Past, Protocol, Running } from '../adapter.ts';
+import type { Adapter, AdapterContext, Hint, HostOrder, Launch, Past, Protocol, RunningSession } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { keyOfFile } from '../paths.ts';
 import { notEncrypted } from '../plainText.ts';
 import { runTool } from '../runTool.ts';
-import { type AhpState, type Limits, newAhp, type Setup } from './clientState.ts';
+import { type AhpLimits, type AhpSetup, type AhpState, newAhp } from './clientState.ts';
 import { activityIn, ROOT } from './codec.ts';
 import { ahpMachine, VERSIONS } from './machine.ts';
 import { answers, type ListedSession, readEnvelope } from './schema.ts';
@@ -40,7 +40,7 @@ function connect({ url, headers }: HostLaunch, name = url): Channel {
 
 type HostLaunch = Extract<Launch, { kind: 'http' }>;
 
-const LIMITS: Limits = {
+const LIMITS: AhpLimits = {
   silence: 30_000,
   contents: 5_000,
   reconnect: [300, 1_000, 3_000, 6_000, 10_000, 15_000],
@@ -52,7 +52,7 @@ const PAGES = 20;
 
 interface World {
   readonly connect: () => Channel;
-  readonly limits: Limits;
+  readonly limits: AhpLimits;
 }
 
 /** One session of an agent host, which goes on when this lets go of it. */
@@ -129,7 +129,7 @@ async function listed(ask: (params: object) => Promise<unknown>): Promise<readon
   return found;
 }
 
-function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }: AdapterContext, limits: Limits): Setup {
+function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }: AdapterContext, limits: AhpLimits): AhpSetup {
   return {
     provider: launch.options?.agent ?? null,
     folder: uriOfPath(launch.cwd),
@@ -155,7 +155,7 @@ const NOBODY: LinkEvents = { message: () => {}, asked: () => {}, withdrawn: () =
 async function running(
   channel: Channel,
   { client, log, signal }: Pick<AdapterContext, 'client' | 'log' | 'signal'>,
-): Promise<readonly Running[]> {
+): Promise<readonly RunningSession[]> {
   const link = rpcLink(channel, NOBODY, { log });
   const ask = (method: string, params: object) => link.request(method, { channel: ROOT, ...params }, signal);
   try {
@@ -197,7 +197,7 @@ async function order(
   }
 }
 
-function runningOf({ resource, provider, title, status, modifiedAt, workingDirectories: [folder = ''] }: ListedSession): Running {
+function runningOf({ resource, provider, title, status, modifiedAt, workingDirectories: [folder = ''] }: ListedSession): RunningSession {
   const at = Date.parse(modifiedAt);
   return { key: resource, title, agent: provider, cwd: pathOfUri(folder), state: activityIn(status), ...(Number.isNaN(at) ? {} : { at }) };
 }

@@ -1,13 +1,13 @@
 import { agentError, t } from '../../base/l10n.ts';
-import type { Ending, Failure } from '../../base/outcomes.ts';
+import type { Failure, LinkEnd } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
 import {
   clear,
   find,
   laneOf,
+  type NextPrompt,
   newTurn,
   type OpenAsk,
-  type Prompt,
   put,
   remove,
   splitName,
@@ -17,7 +17,7 @@ import {
 import { machineOf, OFFER_RESTART, RESTART, Step } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Content, Offers, ToolCall } from '../../session/model.ts';
-import type { About, AhpCall, AhpState, AhpTurn, Dispatched, FileText } from './clientState.ts';
+import type { AhpAskSubject, AhpCall, AhpState, AhpTurn, Dispatched, FetchedText } from './clientState.ts';
 import {
   approvalOf,
   type Contents,
@@ -571,14 +571,14 @@ class AhpStep extends Step<AhpState> {
   requestIs(turn: AhpTurn, request: InputRequest, isSettled: boolean): void {
     const { answers: _drafts, ...asked } = request;
     const ask = Object.values(this.state.asks).find(
-      ({ about }) => (about as About).kind === 'input' && requestOf(about)?.id === request.id,
+      ({ about }) => (about as AhpAskSubject).kind === 'input' && requestOf(about)?.id === request.id,
     );
     if (isSettled || turn.phase === 'stopping') {
       if (ask) this.closeAsk(ask, sentFor(ask) ?? 'withdrawn');
       return;
     }
     if (!ask && this.isCrowded()) return this.answerUnasked(completionOf(asked, { kind: 'cancelled' }));
-    const about: About = { kind: 'input', request: asked };
+    const about: AhpAskSubject = { kind: 'input', request: asked };
     if (!ask) this.ask({ ...questionOf(asked, turn.id), id: this.newId() }, about);
     else if (JSON.stringify(requestOf(ask.about)) !== JSON.stringify(asked))
       this.replaceAsk(ask, { ...questionOf(asked, turn.id), id: this.newId() }, about);
@@ -659,7 +659,7 @@ class AhpStep extends Step<AhpState> {
         return;
     }
   }
-  prompt(prompt: Prompt): void {
+  prompt(prompt: NextPrompt): void {
     const { state } = this;
     const chat = state.session?.facts.chat;
     if (state.phase !== 'ready' || !chat || state.turn || find(state.links, HOST) !== 'open' || state.attempts > 0)
@@ -694,7 +694,7 @@ class AhpStep extends Step<AhpState> {
     const ask = find(state.asks, askId);
     const chat = state.session?.facts.chat;
     if (!ask || !chat || sentFor(ask) !== undefined || !state.turn) return;
-    const about = ask.about as About;
+    const about = ask.about as AhpAskSubject;
     const action = about.kind === 'call' ? confirmationOf(about.call, state.turn.id, answer) : completionOf(about.request, answer);
     const sent = answer.kind === 'cancelled' ? 'cancelled' : 'answered';
     put(state.asks, askId, { ...ask, about: { ...about, sent } });
@@ -715,7 +715,7 @@ class AhpStep extends Step<AhpState> {
 
   // --- the connection
 
-  closed(why: Ending): void {
+  closed(why: LinkEnd): void {
     const { state } = this;
     const { setup } = state;
     if (state.phase === 'left') {
@@ -818,7 +818,7 @@ function turnsBefore(known: readonly { readonly id: string }[], { turns }: ChatS
         known.findIndex(({ id }) => id === turns[0]?.id),
       );
 }
-function textsIn(contents: Table<FileText>): Contents {
+function textsIn(contents: Table<FetchedText>): Contents {
   return (uri) => {
     const found = find(contents, uri);
     return found === null || found === undefined || found === 'wanted' ? null : found.text;
@@ -832,18 +832,18 @@ function timeOf(text: string): number | undefined {
 function partIdOf(turnId: string, partId: string): string {
   return partId.startsWith(turnId) ? partId : `${turnId}/${partId}`;
 }
-function aboutCall(call: PendingCall): About {
+function aboutCall(call: PendingCall): AhpAskSubject {
   return { kind: 'call', call };
 }
 function requestOf(about: unknown): InputRequest | undefined {
-  return (about as About).kind === 'input' ? (about as Extract<About, { kind: 'input' }>).request : undefined;
+  return (about as AhpAskSubject).kind === 'input' ? (about as Extract<AhpAskSubject, { kind: 'input' }>).request : undefined;
 }
 /** The answer to an ask, until the host has taken it. */
-function sentFor({ about }: OpenAsk): About['sent'] {
-  return (about as About).sent;
+function sentFor({ about }: OpenAsk): AhpAskSubject['sent'] {
+  return (about as AhpAskSubject).sent;
 }
 function unsent({ about }: OpenAsk): unknown {
-  const { sent: _lost, ...rest } = about as About;
+  const { sent: _lost, ...rest } = about as AhpAskSubject;
   return rest;
 }
 /** Keeps the details of a call that asked when the host no longer sends them. */

@@ -1,26 +1,16 @@
 import { t } from '../../base/l10n.ts';
-import { find, type OpenAsk, put, remove } from '../../conversation/state.ts';
+import { find, type OfferedTool, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Diff } from '../../session/model.ts';
 import type { FileRead } from '../replacements.ts';
-import {
-  answeredApproval,
-  approvalAsk,
-  continueAsk,
-  cutAt,
-  type OfferedTool,
-  QUESTION_TOOL,
-  questionField,
-  type Verdict,
-  verdictOf,
-} from './codec.ts';
+import { answeredApproval, approvalAsk, continueAsk, cutAt, QUESTION_TOOL, questionField, type Verdict, verdictOf } from './codec.ts';
 import { diffOf } from './edits.ts';
 import { parsed } from './history.ts';
 import { findApproval, findTool, isTerminal, setInput, stepCalls, toolNameOf } from './message.ts';
 import { ChatResults } from './results.ts';
 import { type Chunk, type DataApproval, type DataPart, dataApproval, isRecord, type Post, type ToolPart } from './schema.ts';
 import {
-  type About,
+  type AiSdkAskSubject,
   type AiSdkState,
   type ChatResponse,
   type ChatTurn,
@@ -132,7 +122,7 @@ export abstract class ChatCalls extends ChatResults {
     this.showRunning(turn, call, { title: field.label.slice(0, 200) });
     const callId = this.shownId(turn, call.id);
     const ask = { kind: 'question', id: this.newId(), turnId: turn.id, callId, title: t('Question'), fields: [field] } as const;
-    this.ask(ask, { what: 'question', toolCallId: call.id, isMultiple: field.many === true } satisfies About);
+    this.ask(ask, { what: 'question', toolCallId: call.id, isMultiple: field.many === true } satisfies AiSdkAskSubject);
   }
   looked(turn: ChatTurn, call: OwnCall, look: unknown): void {
     const part = findTool(this.last, call.id);
@@ -143,7 +133,7 @@ export abstract class ChatCalls extends ChatResults {
   showRunning(turn: ChatTurn, call: OwnCall, look: object): void {
     this.changeCall(turn, this.shownId(turn, call.id), { status: 'running', ...look });
   }
-  questionAnswered(turn: ChatTurn, { toolCallId, isMultiple }: Extract<About, { what: 'question' }>, answer: Answer): void {
+  questionAnswered(turn: ChatTurn, { toolCallId, isMultiple }: Extract<AiSdkAskSubject, { what: 'question' }>, answer: Answer): void {
     const call = find(turn.own, toolCallId);
     if (!call) return;
     turn.rounds = 0;
@@ -189,7 +179,7 @@ export abstract class ChatCalls extends ChatResults {
     if (call.stage === 'running') for (const port of ['look', 'tool']) this.drop(`${port} ${call.id}`);
     if (call.stage === 'running' || call.stage === 'grace' || call.stage === 'queued' || call.stage === 'round') call.stage = 'withdrawn';
     for (const ask of Object.values(this.state.asks)) {
-      const about = ask.about as About;
+      const about = ask.about as AiSdkAskSubject;
       if (about.what === 'question' && about.toolCallId === call.id) this.closeAsk(ask, 'withdrawn');
     }
     this.dropHandingOf(call);
@@ -272,7 +262,7 @@ export abstract class ChatCalls extends ChatResults {
       return;
     }
     turn.isRoundAsked = true;
-    this.ask(continueAsk(this.newId(), turn.id, turn.rounds), { what: 'round' } satisfies About);
+    this.ask(continueAsk(this.newId(), turn.id, turn.rounds), { what: 'round' } satisfies AiSdkAskSubject);
   }
   roundAllowed(turn: ChatTurn): void {
     turn.rounds = 1;
@@ -305,7 +295,7 @@ export abstract class ChatCalls extends ChatResults {
   askApproval(turn: ChatTurn, approvalId: string, part: ToolPart, edit?: Diff): void {
     const askId = find(turn.approvals, approvalId)?.askId ?? this.newId();
     const at = { askId, turnId: turn.id, callId: this.shownId(turn, part.toolCallId) };
-    this.ask(approvalAsk(part, at, this.state.settings.isLocal, edit), { what: 'approval', approvalId } satisfies About);
+    this.ask(approvalAsk(part, at, this.state.settings.isLocal, edit), { what: 'approval', approvalId } satisfies AiSdkAskSubject);
   }
   /** The file of an edit was read: now the user can see what the edit does to it. */
   fileRead(turn: ChatTurn, approvalId: string, { text }: FileRead): void {
@@ -383,7 +373,7 @@ export abstract class ChatCalls extends ChatResults {
       { askId: this.newId(), turnId: turn.id, callId: this.shownId(turn, toolCallId) },
       this.state.settings.isLocal,
     );
-    this.ask(ask, { what: 'dataApproval', request, name } satisfies About);
+    this.ask(ask, { what: 'dataApproval', request, name } satisfies AiSdkAskSubject);
   }
   dataApprovalAnswered(turn: ChatTurn, request: DataApproval, { approved, reason }: Verdict): void {
     const extra = {

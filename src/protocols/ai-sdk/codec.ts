@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { parseJson } from '../../base/json.ts';
 import { agentError, t } from '../../base/l10n.ts';
+import type { OfferedTool } from '../../conversation/state.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Content, Diff, Field, Output, ToolCall, Usage } from '../../session/model.ts';
@@ -9,13 +10,13 @@ import { namedPaths } from '../namedPaths.ts';
 import { kindOf } from '../toolKinds.ts';
 import { toolNameOf } from './message.ts';
 import {
+  type AiSdkSettings,
   type Chunk,
   chunkShapes,
   type FilePart,
   ID_LIMIT,
   isRecord,
   type OtherPart,
-  type Settings,
   type ToolPart,
   type UiPart,
   type UiToolApproval,
@@ -235,14 +236,8 @@ function count<K extends string>(name: K, value: unknown): { readonly [P in K]?:
 
 // --- Tools of the editor
 
-export interface OfferedTool {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
-
 /** Our tools in the form the server wants, sorted by name so that the body is the same each time. */
-export function declareTools(tools: readonly OfferedTool[], form: Settings['tools']): Readonly<Record<string, unknown>> {
+export function declareTools(tools: readonly OfferedTool[], form: AiSdkSettings['tools']): Readonly<Record<string, unknown>> {
   const named = tools.filter((tool) => /^[A-Za-z0-9_-]{1,64}$/.test(tool.name)).sort((a, b) => (a.name < b.name ? -1 : 1));
   if (form === 'none' || named.length === 0) return {};
   switch (form) {

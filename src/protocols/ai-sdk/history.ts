@@ -3,10 +3,10 @@ import { put, type Table } from '../../conversation/state.ts';
 import type { Content, ToolCall, Turn } from '../../session/model.ts';
 import { isTerminal, isTool, setError, toolNameOf } from './message.ts';
 import {
+  type AiSdkSettings,
   isRecord,
   type Post,
   type SavedTurn,
-  type Settings,
   savedTurn,
   type TextPart,
   type ToolPart,
@@ -106,7 +106,7 @@ export function requestBody(
   chatId: string,
   post: Post,
   messages: readonly UiMessage[],
-  how: { readonly settings: Settings; readonly v5: boolean; readonly tools: Readonly<Record<string, unknown>> },
+  how: { readonly settings: AiSdkSettings; readonly v5: boolean; readonly tools: Readonly<Record<string, unknown>> },
 ): Readonly<Record<string, unknown>> {
   const { body, history, system, errorsAsOutput } = how.settings;
   const all = posted(messages, { v5: how.v5, errorsAsOutput });

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { OfferedTool } from '../../conversation/state.ts';
 import type { Adapter, AdapterContext, Launch, Protocol } from '../adapter.ts';
 import { drive } from '../driver.ts';
 import { readText } from '../fileNow.ts';
 import { notEncrypted, PlainText } from '../plainText.ts';
 import type { Tool } from '../ports.ts';
-import type { OfferedTool } from './codec.ts';
 import { aiSdkMachine } from './machine.ts';
 import { ChatServer, type HttpLaunch, type Memory, serversOf } from './server.ts';
-import { newAiSdk, type Setup, TIMING, type Timing } from './state.ts';
+import { type AiSdkSetup, type AiSdkTiming, newAiSdk, TIMING } from './state.ts';
 
 const memory: Memory = new Map();
 
@@ -22,14 +22,14 @@ export const aiSdk: Protocol = {
 };
 
 /** A conversation with one server. Tests give a memory and a timing of their own. */
-export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Memory = new Map(), timing: Timing = TIMING): Adapter {
+export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Memory = new Map(), timing: AiSdkTiming = TIMING): Adapter {
   const plainText = new PlainText(context);
   const server = new ChatServer(launch, { ...context, launch: agreedLaunch(launch, context, plainText) }, known);
   const { past = [] } = context;
   const last = context.resume ? past.at(-1) : undefined;
   // Failures here have a code: a turn without one ended with its window.
   const wasInterrupted = last?.status === 'failed' && last.error?.code === undefined;
-  const setup: Setup = {
+  const setup: AiSdkSetup = {
     name: context.name ?? null,
     cwd: launch.cwd,
     tools: context.ports.tools.map(offered),

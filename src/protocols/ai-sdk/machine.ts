@@ -11,7 +11,16 @@ import { findApproval, isTool, stepCalls } from './message.ts';
 import { ChatResponses, NOTHING_TO_RESUME, RESUME_TRIES } from './responses.ts';
 import { resultBody, resultUrls, undelivered } from './results.ts';
 import { isRecord, type Post } from './schema.ts';
-import { type About, type AiSdkState, type ChatTurn, messageId, type Opened, type Refused, type Setup, type ToolResult } from './state.ts';
+import {
+  type AiSdkAskSubject,
+  type AiSdkSetup,
+  type AiSdkState,
+  type ChatTurn,
+  messageId,
+  type Opened,
+  type Refused,
+  type ToolResult,
+} from './state.ts';
 
 /*
  * The client of the AI SDK's UI message stream. One turn lasts from the user's message to the moment the user may write again, and takes as many
@@ -233,7 +242,7 @@ class AiSdk extends ChatResponses {
     const ask = find(asks, askId);
     if (!turn || !ask) return;
     this.closeAsk(ask, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
-    const about = ask.about as About;
+    const about = ask.about as AiSdkAskSubject;
     switch (about.what) {
       case 'approval':
         return this.approvalAnswered(turn, about.approvalId, this.verdict(turn, answer, findApproval(this.last, about.approvalId)));
@@ -253,7 +262,7 @@ class AiSdk extends ChatResponses {
   // --- A window that was closed in the middle of a turn
 
   /** The user had not answered: the same turn waits for them again. What ran is not run again. */
-  askAgain(last: NonNullable<Setup['interrupted']>): void {
+  askAgain(last: NonNullable<AiSdkSetup['interrupted']>): void {
     const turnId = this.newId();
     this.renameTurn(last.id, turnId);
     this.emit({ type: 'turns.removed', from: last.id });

@@ -2,7 +2,7 @@
  * Deviations of single servers from the protocol. No server can be recognised by its name, so each deviation is handled wherever it appears; `case` is
  * the title of the transcript that shows it.
  */
-export interface Quirk {
+export interface AiSdkQuirk {
   readonly id: string;
   /** The servers seen to do it. */
   readonly peers: string;
@@ -10,7 +10,7 @@ export interface Quirk {
   readonly case: string;
 }
 
-export const QUIRKS: readonly Quirk[] = [
+export const QUIRKS: readonly AiSdkQuirk[] = [
   {
     id: 'noBlockMarks',
     peers: 'servers in Rust',

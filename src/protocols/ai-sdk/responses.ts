@@ -8,19 +8,19 @@ import { closeOpenCalls, isEmpty, needsVersion6, requestBody, toSave } from './h
 import { applyChunk, endAssembly, isTerminal, isTool, newAssembly, progressOf, stepCalls, UNOBSERVED } from './message.ts';
 import { isAccepted, isWaiting, newsOf, tookWithoutEcho, undelivered } from './results.ts';
 import {
+  type AiSdkSettings,
   type Chunk,
   isRecord,
   type Learned,
   type Post,
   type ResumePoint,
-  type Settings,
   type ToolPart,
   type UiMessage,
   type UiPart,
 } from './schema.ts';
 import { MASKED } from './shown.ts';
 import {
-  type About,
+  type AiSdkAskSubject,
   type Body,
   type ChatResponse,
   type ChatTurn,
@@ -71,7 +71,7 @@ export abstract class ChatResponses extends ChatCalls {
     // A profile that cannot be read leaves everything as it was.
     if (isRecord(result)) {
       const read = result as {
-        readonly settings?: Settings;
+        readonly settings?: AiSdkSettings;
         readonly problems?: readonly string[];
         readonly mayHaveKey?: boolean;
         readonly learned?: Learned;
@@ -137,7 +137,9 @@ export abstract class ChatResponses extends ChatCalls {
     const id = this.newId();
     turn.keyAsk.askId = id;
     const field = { id: 'key', label: t('API key'), body: why, kind: 'secret', required: true } as const;
-    this.ask({ kind: 'question', id, turnId: turn.id, ours: true, title: t('API key'), fields: [field] }, { what: 'key' } satisfies About);
+    this.ask({ kind: 'question', id, turnId: turn.id, ours: true, title: t('API key'), fields: [field] }, {
+      what: 'key',
+    } satisfies AiSdkAskSubject);
   }
   keyAnswered(turn: ChatTurn, answer: Answer): void {
     const key = answer.kind === 'fields' ? answer.values.key?.[0]?.trim() : undefined;
@@ -457,7 +459,7 @@ export abstract class ChatResponses extends ChatCalls {
     turn.post = post;
     if (turn.rounds < this.state.settings.maxAutoPosts) return this.goOn(turn);
     turn.stage = 'continue';
-    this.ask(continueAsk(this.newId(), turn.id, turn.rounds), { what: 'request' } satisfies About);
+    this.ask(continueAsk(this.newId(), turn.id, turn.rounds), { what: 'request' } satisfies AiSdkAskSubject);
   }
   goOn(turn: ChatTurn): void {
     turn.rounds = turn.stage === 'continue' ? 1 : turn.rounds + 1;

@@ -240,7 +240,7 @@ export const savedTurn = z.object({
 // --- Settings of one server
 
 /** A profile, without its headers: they hold secrets and stay outside the state. Addresses are absolute. */
-export interface Settings {
+export interface AiSdkSettings {
   readonly url: string;
   readonly host: string;
   readonly isLocal: boolean;

@@ -12,7 +12,7 @@ import type { AdapterContext, Launch, LaunchOptions } from '../adapter.ts';
 import type { Tool, ToolAnswer } from '../ports.ts';
 import { runTool } from '../runTool.ts';
 import { otherProtocol } from './codec.ts';
-import { isRecord, type Learned, type ResumePoint, type Settings } from './schema.ts';
+import { type AiSdkSettings, isRecord, type Learned, type ResumePoint } from './schema.ts';
 import type { Opened, Refused } from './state.ts';
 
 /* One server: its profile, its responses as links, and the requests beside them. */
@@ -211,7 +211,7 @@ function invalid(name: keyof typeof options, value: string): string {
 }
 
 /** Reads a profile. An option that cannot be used is named in `problems` and left at its default. */
-export function readSettings(launch: HttpLaunch): { readonly settings: Settings; readonly problems: readonly string[] } {
+export function readSettings(launch: HttpLaunch): { readonly settings: AiSdkSettings; readonly problems: readonly string[] } {
   const given: LaunchOptions = launch.options ?? {};
   const problems = Object.keys(given)
     .filter((name) => !Object.hasOwn(options, name))
@@ -233,7 +233,7 @@ export function readSettings(launch: HttpLaunch): { readonly settings: Settings;
   };
   const url = new URL(launch.url);
   const resultUrl = address('toolResultUrl');
-  const settings: Settings = {
+  const settings: AiSdkSettings = {
     url: launch.url,
     host: url.host,
     isLocal: /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname),
@@ -289,7 +289,7 @@ function resultUrlsOf({ href, origin, search }: URL): readonly string[] {
 }
 
 /** Where to ask for the rest of a cut response, and whether it will begin at its beginning; undefined when there is no such place. */
-export function resumeAddress(settings: Settings, point: ResumePoint): { readonly url: string; readonly replay: boolean } | undefined {
+export function resumeAddress(settings: AiSdkSettings, point: ResumePoint): { readonly url: string; readonly replay: boolean } | undefined {
   const { resumeUrl, replay } = settings;
   if (resumeUrl === 'none') return undefined;
   if (resumeUrl === null) {
@@ -309,7 +309,7 @@ export function resumeAddress(settings: Settings, point: ResumePoint): { readonl
 }
 
 /** Where the server says that the response can be stopped. Headers go to no other origin than the chat's. */
-export function stopAddress(settings: Settings, link: string | null): string | null {
+export function stopAddress(settings: AiSdkSettings, link: string | null): string | null {
   const named = /<([^<>]+)>\s*;\s*rel="?stop"?(?=[\s;,]|$)/.exec(link ?? '')?.[1];
   if (named === undefined || !URL.canParse(named, settings.url)) return null;
   const url = new URL(named, settings.url);

@@ -7,7 +7,7 @@ import { callOf, changeOf, contentOf, contentsOf, usageOf } from './codec.ts';
 import { editOf, excerptsOf, type FileEdit } from './edits.ts';
 import { findTool, isTool, type MessageObserver, setError, toolNameOf } from './message.ts';
 import type { DataPart, ToolPart, UiMessage, UiPart } from './schema.ts';
-import type { AiSdkState, ChatTurn, Shown } from './state.ts';
+import type { AiSdkState, ChatTurn, ShownPart } from './state.ts';
 
 /* The agent's message as the session shows it: parts that come, grow, change and are taken back, and the edits of the server's calls. */
 
@@ -20,7 +20,7 @@ type Growth = GrowthEvent extends infer E ? (E extends GrowthEvent ? { -readonly
 /** Shows the last message in the session, part by part. */
 export abstract class ShownMessage extends Step<AiSdkState> implements MessageObserver {
   /** The last text of this step, and how many effects there were with it. */
-  growth: { readonly at: number; readonly shown: Shown; readonly event: Growth; readonly effects: number } | null = null;
+  growth: { readonly at: number; readonly shown: ShownPart; readonly event: Growth; readonly effects: number } | null = null;
 
   get last(): UiMessage {
     return this.state.messages.at(-1) as UiMessage;
@@ -114,13 +114,13 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
     setError(part, why);
     this.changed(this.last.parts.lastIndexOf(part));
   }
-  show(turn: ChatTurn, at: number, part: UiPart): Shown {
-    const shown: Shown = { id: isTool(part) ? unusedId(turn, part.toolCallId) : `part:${turn.parts++}`, text: 0, own: null };
+  show(turn: ChatTurn, at: number, part: UiPart): ShownPart {
+    const shown: ShownPart = { id: isTool(part) ? unusedId(turn, part.toolCallId) : `part:${turn.parts++}`, text: 0, own: null };
     put(turn.shownIds, shown.id, true);
     turn.shown[at] = shown;
     return shown;
   }
-  shownOf(turn: ChatTurn, toolCallId: string): Shown | undefined {
+  shownOf(turn: ChatTurn, toolCallId: string): ShownPart | undefined {
     const part = findTool(this.last, toolCallId);
     return part && turn.shown[this.last.parts.lastIndexOf(part)];
   }

@@ -1,17 +1,16 @@
-import { type ConversationState, newConversation, put, type Table, type TurnState } from '../../conversation/state.ts';
+import { type ConversationState, newConversation, type OfferedTool, put, type Table, type TurnState } from '../../conversation/state.ts';
 import type { Content, Diff, Fault, Output, Remedy, Turn } from '../../session/model.ts';
-import type { OfferedTool } from './codec.ts';
 import { fromTurns, savedIn } from './history.ts';
 import type { Assembly } from './message.ts';
-import type { DataApproval, Learned, Post, Settings, UiMessage } from './schema.ts';
+import type { AiSdkSettings, DataApproval, Learned, Post, UiMessage } from './schema.ts';
 
 /* The state of a conversation with a chat server: JSON, and everything there is to know about it. */
 
 export interface AiSdkState extends ConversationState {
   turn: ChatTurn | null;
-  readonly setup: Setup;
+  readonly setup: AiSdkSetup;
   readonly chatId: string;
-  settings: Settings;
+  settings: AiSdkSettings;
   /** The profile names no authorization, and the editor can keep a key for it. */
   mayHaveKey: boolean;
   readonly learned: Learned;
@@ -33,14 +32,14 @@ export interface AiSdkState extends ConversationState {
   /** Count of message ids made. */
   messageCount: number;
 }
-export interface Setup {
+export interface AiSdkSetup {
   readonly name: string | null;
   /** The folder of the session. */
   readonly cwd: string;
   readonly tools: readonly OfferedTool[];
   /** Tools that work on files of this computer. */
   readonly fileTools: readonly OfferedTool[];
-  readonly timing: Timing;
+  readonly timing: AiSdkTiming;
   /** Options of the profile that cannot be used. */
   readonly problems: readonly string[];
   /** The last turn, when the window closed in the middle of it. */
@@ -48,7 +47,7 @@ export interface Setup {
 }
 
 /** Timers, by their first word. Milliseconds. */
-export interface Timing {
+export interface AiSdkTiming {
   /** `grace ID`: how long a call of Parley's tools waits for an approval of the server before it begins. */
   readonly grace: number;
   /** `quiet ID`: silence after which an open response is taken to wait for our result. */
@@ -62,7 +61,7 @@ export interface Timing {
   /** `farewell`: how long the server may take to hear that we stop or leave. */
   readonly farewell: number;
 }
-export const TIMING: Timing = {
+export const TIMING: AiSdkTiming = {
   grace: 50,
   quiet: 1_500,
   doubt: 5_000,
@@ -101,7 +100,7 @@ export interface ChatTurn extends TurnState {
   /** The refusal that a key would resolve. */
   refused: Refused | null;
   /** The shown form of each part of the last message. */
-  shown: Shown[];
+  shown: ShownPart[];
   readonly shownIds: Table<true>;
   /** `turn.adapterState` holds the messages, because the user is asked about approvals. */
   isSaved: boolean;
@@ -111,7 +110,7 @@ export interface OpenApproval {
   /** null: answered. */
   readonly askId: string | null;
 }
-export interface Shown {
+export interface ShownPart {
   readonly id: string;
   /** UTF-16 units of its text or input. */
   text: number;
@@ -186,7 +185,7 @@ export interface Refused {
   readonly said: string;
 }
 /** Subject of an ask. */
-export type About =
+export type AiSdkAskSubject =
   | { readonly what: 'approval'; readonly approvalId: string }
   | { readonly what: 'dataApproval'; readonly request: DataApproval; readonly name: string }
   | { readonly what: 'question'; readonly toolCallId: string; readonly isMultiple: boolean }
@@ -208,8 +207,8 @@ export type ResponseOutcome =
 
 export interface Begin {
   readonly chatId: string;
-  readonly setup: Setup;
-  readonly settings: Settings;
+  readonly setup: AiSdkSetup;
+  readonly settings: AiSdkSettings;
   readonly mayHaveKey: boolean;
   readonly learned: Learned;
   readonly past: readonly Turn[];

@@ -47,13 +47,13 @@ import {
 // --- versions
 
 /** A protocol version; 1.10 is newer than 1.9 (wire.md §3). */
-export interface Version {
+export interface WireVersion {
   readonly major: number;
   readonly minor: number;
 }
 
 /** Before there was a handshake. */
-export const LEGACY: Version = { major: 1, minor: 0 };
+export const LEGACY: WireVersion = { major: 1, minor: 0 };
 
 /** The minor version of Wire 1 that brought a thing (wire.md §3). The client asks for nothing older, the server sends nothing newer. */
 export const SINCE = {
@@ -88,21 +88,21 @@ export const SINCE = {
 export type Feature = keyof typeof SINCE;
 
 /** Reads `major.minor` and ignores what follows; "1" is 1.0. Undefined when there is no number at all. */
-export function parseVersion(text: string): Version | undefined {
+export function parseVersion(text: string): WireVersion | undefined {
   const found = /^\s*v?(\d{1,6})(?:\.(\d{1,6}))?/.exec(text);
   return found ? { major: Number(found[1]), minor: Number(found[2] ?? 0) } : undefined;
 }
 
-export function atLeast(version: Version, minor: number): boolean {
+export function atLeast(version: WireVersion, minor: number): boolean {
   return version.major > 1 || (version.major === 1 && version.minor >= minor);
 }
 
-export function isNewer(one: Version, other: Version): boolean {
+export function isNewer(one: WireVersion, other: WireVersion): boolean {
   return one.major > other.major || (one.major === other.major && one.minor > other.minor);
 }
 
 /** What a program says of itself by `info --json`; undefined when that is something else. */
-export function readInfo(text: string): { readonly version: Version; readonly program?: string } | undefined {
+export function readInfo(text: string): { readonly version: WireVersion; readonly program?: string } | undefined {
   try {
     const parsed = info.safeParse(parseJson(text));
     const version = parsed.success ? parseVersion(parsed.data.wire_protocol_version) : undefined;

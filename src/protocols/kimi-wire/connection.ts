@@ -1,6 +1,6 @@
 import { t } from '../../base/l10n.ts';
-import type { Ending, Failure } from '../../base/outcomes.ts';
-import { clear, find, type OpenAsk, put } from '../../conversation/state.ts';
+import type { Failure, LinkEnd } from '../../base/outcomes.ts';
+import { clear, find, type OfferedTool, type OpenAsk, put } from '../../conversation/state.ts';
 import { OFFER_RESTART, RESTART, Step } from '../../conversation/step.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Offers, ToolOffer } from '../../session/model.ts';
@@ -8,7 +8,7 @@ import { junkWhileOpening } from '../junk.ts';
 import { atLeast, type Feature, isNewer, LEGACY, modeChoice, parseVersion, readInitialize, readReply, SINCE } from './codec.ts';
 import { isKimiCode, programOf, refusedSessionFlag, whyClosed, wireLaunch } from './launch.ts';
 import { codes, type InitializeResult, type methods, NEWEST_VERSION } from './schema.ts';
-import type { Agent, Handshake, OfferedTool, WireState } from './state.ts';
+import type { Handshake, WireAgent, WireState } from './state.ts';
 
 /*
  * The connection to a Wire agent, from the start of its process until a prompt can be sent, and its end: the process, the handshake, the
@@ -105,7 +105,7 @@ export abstract class WireConnection extends Step<WireState> {
     if (find(this.state.links, AGENT)) this.close(AGENT);
     else this.state.phase = 'over';
   }
-  closed(why: Ending): void {
+  closed(why: LinkEnd): void {
     const { state } = this;
     const { child } = state;
     this.letGo();
@@ -119,7 +119,7 @@ export abstract class WireConnection extends Step<WireState> {
       this.port(null, 'program', 'probe', { what: 'program' } satisfies Probe);
     } else this.end(why);
   }
-  end(why: Ending, program: { readonly file?: string; readonly version?: string } = {}): void {
+  end(why: LinkEnd, program: { readonly file?: string; readonly version?: string } = {}): void {
     this.emit({ type: 'link.closed', ...whyClosed(why, { command: this.state.setup.command, ...program }), at: this.now });
     this.state.phase = 'over';
   }
@@ -200,7 +200,7 @@ export abstract class WireConnection extends Step<WireState> {
       offer: { accepted: handshake.offer.accepted, rejected: [...handshake.offer.rejected, ...handshake.unoffered] },
     });
   }
-  connected(agent: Agent): void {
+  connected(agent: WireAgent): void {
     const { state } = this;
     this.endHandshake();
     if (state.phase !== 'opening') return;
@@ -276,7 +276,7 @@ export abstract class WireConnection extends Step<WireState> {
     this.log('warn', `Left out a line that is no message: ${text.slice(0, 200)}`);
     if (handshake) handshake.junk ??= text;
   }
-  ready(agent: Agent): void {
+  ready(agent: WireAgent): void {
     const { state } = this;
     const { setup } = state;
     if (state.phase !== 'opening') return;
@@ -387,7 +387,7 @@ export abstract class WireConnection extends Step<WireState> {
 }
 
 /** An agent from before 1.1. */
-const WITHOUT_HANDSHAKE: Agent = {
+const WITHOUT_HANDSHAKE: WireAgent = {
   version: LEGACY,
   legacy: true,
   server: null,

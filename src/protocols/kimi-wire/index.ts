@@ -4,15 +4,15 @@ import type { Channel } from '../../transport/channel.ts';
 import { type ProcessSpec, processChannel } from '../../transport/process.ts';
 import { versionOf, whereIs } from '../../transport/programs.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
-import type { Adapter, AdapterContext, AgentSearch, InstalledAgent, Launch, Past, Protocol } from '../adapter.ts';
+import type { Adapter, AdapterContext, AgentSearch, InstalledAgent, Past, ProcessLaunch, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { runTool } from '../runTool.ts';
-import { readInfo, textPath, type Version } from './codec.ts';
+import { readInfo, textPath, type WireVersion } from './codec.ts';
 import type { Probe, Start } from './connection.ts';
 import { programOf, startsWithoutAsking, wireLaunch } from './launch.ts';
 import { wire } from './machine.ts';
 import { pastSessions } from './pastSessions.ts';
-import { type Limits, newWire, type WireState } from './state.ts';
+import { newWire, type WireLimits, type WireState } from './state.ts';
 
 /** Wire 1.0 to 1.10: Kimi CLI, Kimi Agent, and the bundled parley-agent (wire.md). */
 export const kimiWire: Protocol = {
@@ -30,9 +30,7 @@ export const kimiWire: Protocol = {
   },
 };
 
-type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
-
-export const LIMITS: Limits = {
+export const LIMITS: WireLimits = {
   notes: [3_000, 10_000, 30_000],
   silence: 60_000,
   offerRestart: 10_000,
@@ -44,7 +42,7 @@ export const LIMITS: Limits = {
 
 interface World {
   readonly open: (spec: ProcessSpec) => Channel;
-  readonly limits: Limits;
+  readonly limits: WireLimits;
 }
 
 /** One session with one Wire agent. It outlives the process: when that does not stop, or refuses a flag, another goes on with the same session. */
@@ -99,7 +97,7 @@ export class WireAdapter implements Adapter {
   }
 }
 
-function setupOf(launch: ProcessLaunch, context: AdapterContext, key: string, limits: Limits) {
+function setupOf(launch: ProcessLaunch, context: AdapterContext, key: string, limits: WireLimits) {
   return {
     command: launch.command,
     args: launch.args,
@@ -176,7 +174,7 @@ export async function discover({ cwd, path, commands }: AgentSearch, signal: Abo
 }
 
 type Probed =
-  | { readonly kind: 'wire'; readonly version: Version; readonly program?: string }
+  | { readonly kind: 'wire'; readonly version: WireVersion; readonly program?: string }
   /** The program of the same name that speaks ACP instead. */
   | { readonly kind: 'kimiCode' }
   | { readonly kind: 'missing' }

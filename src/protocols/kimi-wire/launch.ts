@@ -1,16 +1,16 @@
 import { t } from '../../base/l10n.ts';
-import type { Ending } from '../../base/outcomes.ts';
+import type { LinkEnd } from '../../base/outcomes.ts';
 import type { Remedy } from '../../session/model.ts';
 
 /** The process to start. `E` is the environment, which may hold what JSON cannot, and stays outside the conversation. */
-export interface Command<E = unknown> {
+export interface ProcessCommand<E = unknown> {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: E;
   readonly cwd: string;
 }
 export interface WireLaunch<E> {
-  readonly spec: Command<E>;
+  readonly spec: ProcessCommand<E>;
   /** The session it opens; absent when the arguments leave that to the agent. */
   readonly key?: string;
 }
@@ -22,9 +22,9 @@ const OWN_CHOICE = ['--continue', '-C'];
  * The command line: `--wire` unless the program speaks nothing else, and a session id chosen here, so that the session can continue after a crash.
  * The user's own arguments take precedence.
  */
-export function wireLaunch<E>({ command, args, env, cwd }: Command<E>, key: string, sessionFlag = true): WireLaunch<E> {
+export function wireLaunch<E>({ command, args, env, cwd }: ProcessCommand<E>, key: string, sessionFlag = true): WireLaunch<E> {
   const all = [...args];
-  const spec: Command<E> = { command, args: all, env, cwd };
+  const spec: ProcessCommand<E> = { command, args: all, env, cwd };
   if (programOf(command) === 'kimi-agent') return { spec };
   if (!all.includes('--wire')) all.push('--wire');
   const own = sessionIn(all);
@@ -54,18 +54,18 @@ export function programOf(command: string): string {
 }
 
 /** An old server ended because it does not know the session flag. */
-export function refusedSessionFlag(closed: Ending): boolean {
+export function refusedSessionFlag(closed: LinkEnd): boolean {
   return closed.code === 2 && /(no such option|unrecognized argument|unexpected argument).{0,40}--session/is.test(closed.stderr ?? '');
 }
 
 /** The program of the same name that has no Wire (wire.md §1). */
-export function isKimiCode(closed: Ending): boolean {
+export function isKimiCode(closed: LinkEnd): boolean {
   return /unknown option '?--wire/i.test(closed.stderr ?? '');
 }
 
 /** Why it closed, for a user, and what they can do about it. */
 export function whyClosed(
-  closed: Ending,
+  closed: LinkEnd,
   program: { readonly command: string; readonly file?: string | undefined; readonly version?: string | undefined },
 ): { readonly reason: string; readonly detail?: string; readonly next: readonly Remedy[] } {
   const stderr = (closed.stderr ?? '').trim();

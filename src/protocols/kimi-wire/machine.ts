@@ -1,7 +1,7 @@
 import { agentError, t } from '../../base/l10n.ts';
 import type { Failure } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
-import { find, newTurn, type OpenAsk, type OpenRequest, type Prompt, put, remove, splitName } from '../../conversation/state.ts';
+import { find, type NextPrompt, newTurn, type OpenAsk, type OpenRequest, put, remove, splitName } from '../../conversation/state.ts';
 import { machineOf, OFFER_RESTART, RESTART, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer, Intent } from '../../session/intents.ts';
 import type { Part, Question, ToolCall } from '../../session/model.ts';
@@ -39,7 +39,7 @@ import {
   type WireEvent,
   type WireRequest,
 } from './schema.ts';
-import { type Asked, newWireLane, type Steer, type WireCall, type WireLane, type WireTurn } from './state.ts';
+import { type AskedRequest, newWireLane, type Steer, type WireCall, type WireLane, type WireTurn } from './state.ts';
 
 /*
  * Kimi Wire 1.0 to 1.10 (docs/protocols/wire.md): one process, JSON-RPC over lines. One turn runs at a time, and the reply to `prompt` ends a
@@ -103,7 +103,7 @@ class WireStep extends WireConnection {
     }
   }
   /** The agent refuses a prompt while a turn runs, so it waits here. */
-  prompt(prompt: Prompt): void {
+  prompt(prompt: NextPrompt): void {
     const { state } = this;
     if (state.turn?.by === 'user') return this.enqueue(prompt);
     if (state.turn) {
@@ -117,7 +117,7 @@ class WireStep extends WireConnection {
     state.unconfirmed = { askId: this.newId(), prompt };
     this.ask(confirmation(state.unconfirmed.askId, prompt.turnId, first.text.trim()), null);
   }
-  sendPrompt(prompt: Prompt): void {
+  sendPrompt(prompt: NextPrompt): void {
     this.call('prompt', { user_input: toUserInput(prompt.content) });
   }
   /** Every open request is answered before the cancel: older agents never end a turn that is cancelled while they wait (wire.md §9.1). */
@@ -151,7 +151,7 @@ class WireStep extends WireConnection {
     if (isUnknown) this.emit({ type: 'mode.set', mode: null });
     else this.notice('warn', t('The agent refused: {0}', failed.message));
   }
-  steer(prompt: Prompt): void {
+  steer(prompt: NextPrompt): void {
     const { state } = this;
     const { turn } = state;
     if (turn?.by !== 'user' || find(state.missing, 'steer')) return this.prompt(prompt);
@@ -198,7 +198,7 @@ class WireStep extends WireConnection {
 
   // --- turns
 
-  beginTurn(id: string, by: WireTurn['by'], prompt: Prompt['content']): void {
+  beginTurn(id: string, by: WireTurn['by'], prompt: NextPrompt['content']): void {
     const command = by === 'user' ? this.commandIn(prompt) : null;
     const turn: WireTurn = {
       ...newTurn<WireLane, WireCall>(id, by),
@@ -212,7 +212,7 @@ class WireStep extends WireConnection {
     this.startTurn(turn, prompt);
   }
   /** Returns the command in a user's prompt that does more than get an answer. */
-  commandIn([first]: Prompt['content']): WireTurn['command'] {
+  commandIn([first]: NextPrompt['content']): WireTurn['command'] {
     if (first?.type !== 'text') return null;
     if (turnsAsksOff(first.text)) return 'approvals';
     const name = /^\s*\/(\S+)/.exec(first.text)?.[1];
@@ -625,7 +625,7 @@ class WireStep extends WireConnection {
     const call = this.lastCall(this.state.turn, request.tool_call_id);
     const turn = background ? null : this.state.turn;
     if (!this.openRequest(id, AGENT, { result: { request_id: request.id, response: 'reject' } }, background)) return;
-    const about: Asked = { type: 'ApprovalRequest', request };
+    const about: AskedRequest = { type: 'ApprovalRequest', request };
     if (this.joinsAsk(id, about)) return;
     if (call && this.state.turn) this.argumentsWhole(this.state.turn, call);
     if (call && turn) {
@@ -639,7 +639,7 @@ class WireStep extends WireConnection {
     const { turn } = this.state;
     const call = request.tool_call_id ? this.lastCall(turn, request.tool_call_id) : undefined;
     if (!this.openRequest(id, AGENT, { result: questionAnswer(request, { kind: 'cancelled' }) })) return;
-    const about: Asked = { type: 'QuestionRequest', request };
+    const about: AskedRequest = { type: 'QuestionRequest', request };
     if (this.joinsAsk(id, about)) return;
     this.ask(questionOf(request, { ...(turn ? { turnId: turn.id } : {}), ...contextOf(call) }), about, id);
   }
@@ -647,7 +647,7 @@ class WireStep extends WireConnection {
    * Joins a request to an open ask about the same thing that has another id on the wire: one answer of the user answers both. A different request with
    * the id of an open one is refused, because the user has not seen it.
    */
-  joinsAsk(id: string, asked: Asked): boolean {
+  joinsAsk(id: string, asked: AskedRequest): boolean {
     const ask = find(this.state.asks, asked.request.id);
     if (!ask) return false;
     if (JSON.stringify(ask.about) === JSON.stringify(asked)) ask.requests.push(id);
@@ -674,11 +674,11 @@ class WireStep extends WireConnection {
     if (!ask) return;
     if (unconfirmed?.askId === askId) return this.confirmed(ask, unconfirmed.prompt, answer);
     if (handshake?.askId === askId) return this.answeredSilence(handshake, ask, answer);
-    const about = ask.about as Asked;
+    const about = ask.about as AskedRequest;
     if (about.type === 'QuestionRequest') return this.answerAsk(ask, answer, questionAnswer(about.request, answer));
     this.decided(ask, about.request, answer);
   }
-  confirmed(ask: OpenAsk, prompt: Prompt, answer: Answer): void {
+  confirmed(ask: OpenAsk, prompt: NextPrompt, answer: Answer): void {
     this.state.unconfirmed = null;
     this.closeAsk(ask, 'answered');
     // Nothing but the plain yes is one.
@@ -793,13 +793,13 @@ class WireStep extends WireConnection {
 }
 
 /** Where an event belongs: its turn, the lane of its agent, and how deep that agent is nested. */
-interface Place {
+interface EventContext {
   readonly turn: WireTurn;
   readonly lane: WireLane;
   readonly depth: number;
 }
 /** The handler for each event of a turn. The compiler reports a missing one. */
-const IN_TURN: { readonly [K in keyof EventPayload]: (step: WireStep, payload: EventPayload[K], place: Place) => void } = {
+const IN_TURN: { readonly [K in keyof EventPayload]: (step: WireStep, payload: EventPayload[K], place: EventContext) => void } = {
   TurnBegin: () => {},
   TurnEnd: (step, _payload, { turn, lane }) => step.closeInput(turn, lane),
   StepBegin: (step, _payload, { turn, lane }) => step.beginStep(turn, lane),
@@ -832,7 +832,7 @@ const IN_TURN: { readonly [K in keyof EventPayload]: (step: WireStep, payload: E
   BtwBegin: (step, payload, { lane }) => step.notice('info', `/btw ${payload.question}`, lane),
   BtwEnd: (step, payload, { turn, lane }) => step.sideAnswer(payload, turn, lane),
 };
-function waits(step: WireStep, { turn, lane }: Place, text: string): void {
+function waits(step: WireStep, { turn, lane }: EventContext, text: string): void {
   step.closeInput(turn, lane);
   step.showActivity(turn, text);
 }
@@ -857,7 +857,7 @@ function exitCodeOf(extras: object | null | undefined): number | undefined {
   const { exit_code } = (extras ?? {}) as { readonly exit_code?: unknown };
   return typeof exit_code === 'number' ? exit_code : undefined;
 }
-function commandPrompt(turnId: string, words: readonly string[]): Prompt {
+function commandPrompt(turnId: string, words: readonly string[]): NextPrompt {
   return { turnId, content: [{ type: 'text', text: `/${words.filter(Boolean).join(' ')}` }] };
 }
 function confirmation(id: string, turnId: string, command: string): Question {

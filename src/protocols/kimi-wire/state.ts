@@ -1,34 +1,35 @@
-import type { Ending } from '../../base/outcomes.ts';
+import type { LinkEnd } from '../../base/outcomes.ts';
 import {
-  type Call,
+  type CallState,
   type ConversationState,
   type Lane,
+  type NextPrompt,
   newConversation,
   newLane,
-  type Prompt,
+  type OfferedTool,
   type Table,
   type TurnState,
 } from '../../conversation/state.ts';
 import type { StopLimits } from '../../conversation/step.ts';
 import type { Command, ToolOffer } from '../../session/model.ts';
-import type { Version } from './codec.ts';
+import type { WireVersion } from './codec.ts';
 import type { InitializeResult, RequestPayload } from './schema.ts';
 
 /* The state of a conversation over Wire: JSON, and one place for everything that is remembered. What changes it stands in connection.ts and machine.ts. */
 
 export interface WireState extends ConversationState {
-  readonly setup: Setup;
-  readonly child: Child;
+  readonly setup: WireSetup;
+  readonly child: WireProcess;
   handshake: Handshake | null;
   /** The result of the handshake; null until then. */
-  agent: Agent | null;
+  agent: WireAgent | null;
   turn: WireTurn | null;
   /** The agent repeats its record of an earlier conversation. */
   replaying: boolean;
   /** Records from before 1.2 hold no `TurnEnd` at all. There, a missing end means nothing. */
   recordsEnds: boolean;
   /** A prompt that turns approvals off, until the user has confirmed it. */
-  unconfirmed: { readonly askId: string; readonly prompt: Prompt } | null;
+  unconfirmed: { readonly askId: string; readonly prompt: NextPrompt } | null;
   /** Sent into the turn and not taken up yet, oldest first. */
   steers: Steer[];
   /** Methods that the agent refused as unknown. */
@@ -42,7 +43,7 @@ export interface WireState extends ConversationState {
   /** `heard` at the moment the timer of the record was started. */
   heardBefore: number;
 }
-export interface Setup {
+export interface WireSetup {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -52,17 +53,12 @@ export interface Setup {
   readonly history: boolean;
   readonly client: { readonly name: string; readonly version: string };
   readonly tools: readonly OfferedTool[];
-  readonly limits: Limits;
+  readonly limits: WireLimits;
   /** The arguments turn approvals off. */
   readonly asksOff: boolean;
 }
-export interface OfferedTool {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
 /** The timeout of each timer, in milliseconds; `offer restart` and `restart` are those of a stop. */
-export interface Limits extends StopLimits {
+export interface WireLimits extends StopLimits {
   /** `note N`: a notice that the handshake takes long. */
   readonly notes: readonly number[];
   /** `silence`: no answer to the handshake; the user is asked what to do. */
@@ -75,14 +71,14 @@ export interface Limits extends StopLimits {
   readonly closing: number;
 }
 /** How the process was started, and what follows its end. */
-export interface Child {
+export interface WireProcess {
   history: boolean;
   sessionFlag: boolean;
   /** The session that it was told to open; null when that is left to the agent. */
   key: string | null;
   next: 'restart' | 'end';
   /** Why it ended, while that is looked into. */
-  ending: Ending | null;
+  ending: LinkEnd | null;
 }
 export interface Handshake {
   /** `bare`: again, without tools. `renamed`: again, with other names for tools whose names were taken. */
@@ -96,8 +92,8 @@ export interface Handshake {
   /** The first line that was no message. */
   junk: string | null;
 }
-export interface Agent {
-  readonly version: Version;
+export interface WireAgent {
+  readonly version: WireVersion;
   /** It has no handshake. */
   readonly legacy: boolean;
   readonly server: { readonly name: string; readonly version: string | null } | null;
@@ -106,7 +102,7 @@ export interface Agent {
   readonly offer: ToolOffer;
 }
 export interface Steer {
-  readonly prompt: Prompt;
+  readonly prompt: NextPrompt;
   /** The turn it was sent into. */
   readonly turnId: string;
   /** `gone`: it is no longer shown in the turn, and its reply is still to come. */
@@ -131,7 +127,7 @@ export interface WireLane extends Lane {
   /** Where in `parts` the running step begins. */
   stepFrom: number;
 }
-export interface WireCall extends Call<'none' | 'asking' | 'allowed' | 'refused'> {
+export interface WireCall extends CallState<'none' | 'asking' | 'allowed' | 'refused'> {
   /** How many later calls of the turn have the same id of the agent: a model may use one twice. Theirs are `id#2`, `id#3`, … here. */
   repeats: number;
   readonly name: string;
@@ -142,11 +138,11 @@ export interface WireCall extends Call<'none' | 'asking' | 'allowed' | 'refused'
   prints: boolean;
 }
 /** The subject of an ask of the agent. */
-export type Asked =
+export type AskedRequest =
   | { readonly type: 'ApprovalRequest'; readonly request: RequestPayload['ApprovalRequest'] }
   | { readonly type: 'QuestionRequest'; readonly request: RequestPayload['QuestionRequest'] };
 
-export function newWire(seed: string, setup: Setup): WireState {
+export function newWire(seed: string, setup: WireSetup): WireState {
   return {
     ...newConversation(seed),
     turn: null,

@@ -9,7 +9,7 @@ import type * as schema from './schema.ts';
 
 /** One line: a JSON object whose members have not been looked at. */
 export type Line = Readonly<Record<string, unknown>>;
-export type Dialect = 'message' | 'envelope';
+export type QwenDialect = 'message' | 'envelope';
 
 export function isRecord(value: unknown): value is Line {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -27,16 +27,16 @@ export interface ControlRequest {
   readonly payload: Line;
 }
 /** `message` is empty when the other side gave no reason. */
-export type Reply = { readonly ok: true; readonly payload: unknown } | { readonly ok: false; readonly message: string };
+export type ControlReply = { readonly ok: true; readonly payload: unknown } | { readonly ok: false; readonly message: string };
 /** The decision about a request to use a tool. */
-export type Decision =
+export type ToolDecision =
   | { readonly allow: true; readonly input: unknown; readonly permissions: readonly schema.Suggestion[] }
   | { readonly allow: false; readonly message: string };
 
 const head = z.object({ request_id: z.string().check(z.minLength(1), z.maxLength(1024)) });
 
 /** Nested in the message dialect, flat in the envelope dialect. */
-export function requestLine(dialect: Dialect, id: string, subtype: string, payload: object): Line {
+export function requestLine(dialect: QwenDialect, id: string, subtype: string, payload: object): Line {
   if (dialect === 'message') return { type: 'control_request', request_id: id, request: { subtype, ...payload } };
   return { type: 'control_request', request_id: id, subtype, ...payload };
 }
@@ -61,7 +61,7 @@ export function unreadableId(line: Line): string | number | undefined {
  * The answer in a `control_response`, and the id of the request that it answers. With a dialect only that dialect's places count, as agents have it; a
  * client takes both.
  */
-export function readReply(line: Line, dialect?: Dialect): { readonly id: string; readonly reply: Reply } | undefined {
+export function readReply(line: Line, dialect?: QwenDialect): { readonly id: string; readonly reply: ControlReply } | undefined {
   const response = recordOf(line.response);
   const inside = dialect === 'envelope' ? undefined : response.request_id;
   const id = inside ?? (dialect === 'message' ? undefined : line.request_id);
@@ -77,12 +77,12 @@ export function errorText(error: unknown): string {
 }
 
 /** The message dialect has the id inside, the envelope dialect outside. */
-export function successLine(dialect: Dialect, id: string, result: unknown): Line {
+export function successLine(dialect: QwenDialect, id: string, result: unknown): Line {
   if (dialect === 'message') return { type: 'control_response', response: { subtype: 'success', request_id: id, response: result } };
   return { type: 'control_response', request_id: id, response: { subtype: 'success', result } };
 }
 /** `asText`: the other side wants the bare message. */
-export function errorLine(dialect: Dialect, id: string | number, message: string, asText: boolean): Line {
+export function errorLine(dialect: QwenDialect, id: string | number, message: string, asText: boolean): Line {
   const error = { message, retryable: false };
   if (dialect === 'envelope') return { type: 'control_response', request_id: id, response: { subtype: 'error', error } };
   return { type: 'control_response', response: { subtype: 'error', request_id: id, error: asText ? message : error } };
@@ -93,7 +93,7 @@ export function anyErrorLine(id: string, message: string): Line {
 }
 
 /** The verbs are exact: agents take every other word for a refusal. */
-export function permissionLine(dialect: Dialect, id: string, decision: Decision): Line {
+export function permissionLine(dialect: QwenDialect, id: string, decision: ToolDecision): Line {
   if (dialect === 'envelope') {
     const result = decision.allow ? { behavior: 'approve', message: '' } : { behavior: 'deny', message: decision.message };
     return successLine(dialect, id, result);
@@ -104,7 +104,7 @@ export function permissionLine(dialect: Dialect, id: string, decision: Decision)
 }
 
 /** Reads the decision about a tool: everything but a clear yes is a no. */
-export function readDecision(dialect: Dialect, payload: unknown): Decision {
+export function readDecision(dialect: QwenDialect, payload: unknown): ToolDecision {
   const { behavior, message, updatedInput } = recordOf(payload);
   const verb = String(behavior).toLowerCase();
   // Each dialect has a verb of its own; the shipped program refuses the other one.
@@ -126,7 +126,7 @@ export function argumentsIn(value: unknown): unknown {
 // --- which dialect
 
 /** Which dialect a line of the agent proves; undefined says nothing. */
-export function dialectOf(line: Line, initId: string): Dialect | undefined {
+export function dialectOf(line: Line, initId: string): QwenDialect | undefined {
   const { type, object } = line;
   if (object === 'chat.completion' || object === 'chat.completion.chunk') return 'envelope';
   if (type === undefined) return isRecord(line.error) ? 'envelope' : undefined;
@@ -143,7 +143,7 @@ export function dialectOf(line: Line, initId: string): Dialect | undefined {
 }
 
 /** The dialect of a client, by its first line. */
-export function clientDialectOf({ type }: Line): Dialect {
+export function clientDialectOf({ type }: Line): QwenDialect {
   return type === 'control_request' || type === 'user' ? 'message' : 'envelope';
 }
 
@@ -336,14 +336,14 @@ export function cancelResult(names: Names, status: 'ok' | 'noop', message?: stri
   const of = { session_id: names.session, prompt_id: names.prompt };
   return { type: 'result/cancel', ...of, status, ...(message === undefined ? {} : { message }) };
 }
-export interface Suggestion {
+export interface HintSuggestion {
   readonly label: string;
   readonly value: string;
   readonly description?: string;
 }
 /** The answer to a request for hints. */
 export type HintAnswer =
-  | { readonly status: 'ok'; readonly suggestions: readonly Suggestion[]; readonly perfect: boolean }
+  | { readonly status: 'ok'; readonly suggestions: readonly HintSuggestion[]; readonly perfect: boolean }
   | { readonly status: 'loading' }
   | { readonly status: 'error'; readonly message: string };
 export function hintResult(session: string, request: { readonly prompt_id: string; readonly trigger: string }, answer: HintAnswer): Line {

@@ -30,7 +30,7 @@ import { EnvelopeParts, type WholeCall } from './envelopeParts.ts';
 import { commandText } from './message.ts';
 import { promptOf } from './messageCodec.ts';
 import * as schema from './schema.ts';
-import type { About, EnvelopeState, QwenPrompt, ToolRun } from './state.ts';
+import type { EnvelopeState, QwenAskSubject, QwenPrompt, QwenToolRun } from './state.ts';
 import { isOpen } from './step.ts';
 
 /** Milliseconds. */
@@ -219,7 +219,7 @@ export class EnvelopeStep extends EnvelopeParts {
     this.settled();
   }
   /** A question with yes and no is settled. */
-  decided(about: About, yes: boolean): void {
+  decided(about: QwenAskSubject, yes: boolean): void {
     switch (about.about) {
       case 'confirm': {
         const { commands } = about;
@@ -364,7 +364,7 @@ export class EnvelopeStep extends EnvelopeParts {
     if (finish && this.state.turn && counts) this.finishes(finish);
   }
   /** Text, calls and annotations of one line; whole lines and chunks make the same parts. */
-  onChoices(line: schema.Completion, hasError: boolean): Said {
+  onChoices(line: schema.Completion, hasError: boolean): LineContent {
     let anything = false;
     let anew = false;
     let finish: string | undefined;
@@ -441,7 +441,7 @@ export class EnvelopeStep extends EnvelopeParts {
     const call = this.call(id);
     if (awaited && call && isOpen(call) && !call.shown?.watched) this.runOne(id, awaited.name, awaited.tool, awaited.input);
   }
-  override runTool(run: ToolRun, name: string, input: unknown): void {
+  override runTool(run: QwenToolRun, name: string, input: unknown): void {
     if (run.for === 'mcp') {
       const id = keys(this.talk.awaited).find((one) => find(this.talk.awaited, one)?.tool === name);
       if (id !== undefined) {
@@ -452,7 +452,7 @@ export class EnvelopeStep extends EnvelopeParts {
     super.runTool(run, name, input);
   }
   /** The answer goes back as a continuation of the prompt that the call belongs to. */
-  callOfOursEnded(run: Extract<ToolRun, { for: 'call' }>, { ok, text }: { readonly ok: boolean; readonly text: string }): void {
+  callOfOursEnded(run: Extract<QwenToolRun, { for: 'call' }>, { ok, text }: { readonly ok: boolean; readonly text: string }): void {
     const { turn } = this.state;
     const { callId, name, promptId } = run;
     // After a stop a continuation would set the agent to work again.
@@ -777,7 +777,7 @@ export class EnvelopeStep extends EnvelopeParts {
 }
 
 /** Content of one line of the model. */
-interface Said {
+interface LineContent {
   /** Something to show, not bookkeeping alone. */
   readonly anything: boolean;
   /** Text or calls of the model itself. */

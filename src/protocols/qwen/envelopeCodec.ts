@@ -86,20 +86,20 @@ export function statusIn(word: string | null | undefined): ToolCall['status'] | 
   return word ? STATUS[word.toLowerCase()] : undefined;
 }
 
-export interface Shown {
+export interface CallDisplay {
   readonly output: readonly Output[];
   /** The content shown beside the call: a plan. */
   readonly events: readonly SessionEvent[];
 }
 
 /** The call a display belongs to. */
-export interface Place {
+export interface CallRef {
   readonly turnId: TurnId;
   readonly callId: CallId;
 }
 
 /** A `result_display`: text, a file's change, a list of things to do, a plan, a sub-agent's work; anything else as it came (docs/protocols/qwen.md §4.3). */
-export function shownIn(value: unknown, cwd: string, place?: Place): Shown | undefined {
+export function shownIn(value: unknown, cwd: string, place?: CallRef): CallDisplay | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'string') return text(value);
   const parsed = display.safeParse(value);
@@ -125,7 +125,7 @@ export function shownIn(value: unknown, cwd: string, place?: Place): Shown | und
 }
 
 /** The details of a pending `confirmation`: the command, the change, the tool's input; undefined when it has none. */
-export function waitingFor(value: unknown, cwd: string): Shown | undefined {
+export function waitingFor(value: unknown, cwd: string): CallDisplay | undefined {
   if (typeof value === 'string') return text(visibleText(value));
   const one = confirmation.safeParse(value).data;
   if (!one) return undefined;
@@ -145,17 +145,17 @@ export function waitingFor(value: unknown, cwd: string): Shown | undefined {
   return words === '' ? undefined : text(visibleText(words));
 }
 
-function text(words: string): Shown {
+function text(words: string): CallDisplay {
   return { output: words === '' ? [] : [{ kind: 'content', content: { type: 'text', text: clip(words, TEXT_KEPT) } }], events: [] };
 }
 
 /** A plan is something to read, so it stands in the conversation. */
-function planText({ turnId, callId }: Place, markdown: string): SessionEvent {
+function planText({ turnId, callId }: CallRef, markdown: string): SessionEvent {
   return { type: 'part.added', turnId, part: { kind: 'text', id: `${callId}:plan`, text: clip(markdown, TEXT_KEPT) } };
 }
 
 /** The steps of a sub-agent, below the call that began it; every display repeats all of them. */
-function taskEvents(task: z.infer<typeof display>, { turnId, callId: parent }: Place, cwd: string): readonly SessionEvent[] {
+function taskEvents(task: z.infer<typeof display>, { turnId, callId: parent }: CallRef, cwd: string): readonly SessionEvent[] {
   const events = (task.toolCalls ?? []).flatMap((one, at): readonly SessionEvent[] => {
     const name = one.name ?? 'tool';
     const use = toolUse(name, one.args, cwd);

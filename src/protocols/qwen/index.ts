@@ -2,7 +2,7 @@ import type { Intent } from '../../session/intents.ts';
 import { linesLink } from '../../transport/lines.ts';
 import type { Link, LinkEvents } from '../../transport/link.ts';
 import { processChannel } from '../../transport/process.ts';
-import type { Adapter, AdapterContext, Hint, Past, Protocol } from '../adapter.ts';
+import type { Adapter, AdapterContext, Hint, Past, ProcessLaunch, Protocol } from '../adapter.ts';
 import { type Driver, drive } from '../driver.ts';
 import { runTool } from '../runTool.ts';
 import { anyErrorLine, hintCancel, hintRequest, type Line, promptName, readRequest } from './codec.ts';
@@ -10,7 +10,7 @@ import { copyIn, copyKey, readTalkOptions } from './launch.ts';
 import { qwenMachine, TOO_LONG } from './machine.ts';
 import { refusalOf } from './messageCodec.ts';
 import { PEERS, productOf } from './quirks.ts';
-import { directly, type FileArgs, fileAnswer, type ProcessLaunch, pastConversations, recordFolder } from './record.ts';
+import { directly, fileAnswer, pastConversations, type QwenFileRequest, recordFolder } from './record.ts';
 import { resultHint } from './schema.ts';
 import { newQwenState, type QwenState } from './state.ts';
 
@@ -87,7 +87,7 @@ export class QwenAdapter implements Adapter {
       links: { agent: open },
       ports: {
         tool: ({ name, input }: { name: string; input: unknown }, signal) => runTool(ports.tools, { name, input, signal, log }),
-        file: (args: FileArgs) => fileAnswer(args, ports.files, [launch.cwd], folder),
+        file: (args: QwenFileRequest) => fileAnswer(args, ports.files, [launch.cwd], folder),
       },
     });
     this.#hints = hints;

@@ -1,5 +1,5 @@
 import { t } from '../../base/l10n.ts';
-import type { Ending } from '../../base/outcomes.ts';
+import type { LinkEnd } from '../../base/outcomes.ts';
 import type { LaunchOptions } from '../adapter.ts';
 import type { ProductTraits } from './quirks.ts';
 
@@ -151,7 +151,7 @@ export function explain(stderr: string): string {
 }
 
 /** An end in a sentence or two for a user: who ended and how, and what it said about that last. */
-export function sentenceOf(closed: Ending): string {
+export function sentenceOf(closed: LinkEnd): string {
   const said =
     reasonIn(closed.stderr ?? '', closed.signal !== undefined) ?? (closed.code === undefined ? undefined : CODES[closed.code]?.());
   return said === undefined ? closed.reason : `${closed.reason} ${said}`;

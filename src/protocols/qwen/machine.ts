@@ -1,17 +1,17 @@
 import { t } from '../../base/l10n.ts';
-import type { Ending as LinkEnding } from '../../base/outcomes.ts';
+import type { LinkEnd } from '../../base/outcomes.ts';
 import type { Input, Machine } from '../../conversation/machine.ts';
 import { find, remove } from '../../conversation/state.ts';
 import { Step } from '../../conversation/step.ts';
 import type { Remedy } from '../../session/model.ts';
 import { junkWhileOpening } from '../junk.ts';
-import { type Dialect, dialectOf, heartbeatRequest, isRecord, type Line } from './codec.ts';
+import { dialectOf, heartbeatRequest, isRecord, type Line, type QwenDialect } from './codec.ts';
 import { EnvelopeStep, newEnvelopeState } from './envelope.ts';
 import { argsOf, type Beginning, detailOf, explain, knowsNoSuch, nextRestart, sentenceOf, worthRestarting } from './launch.ts';
 import { MessageStep, newMessageState, replay } from './message.ts';
 import { type Entry, INITIALIZE, initializeRequest } from './messageCodec.ts';
 import { PEERS } from './quirks.ts';
-import { type Agent, newAgent, type QwenState } from './state.ts';
+import { newAgent, type QwenAgent, type QwenState } from './state.ts';
 import { AGENT } from './step.ts';
 
 /*
@@ -141,7 +141,7 @@ class ProcessStep extends Step<QwenState> {
     if (dialect) this.speak(dialect, true);
   }
   /** The dialect is known. `sent`: the first line was written already. */
-  speak(dialect: Dialect, sent: boolean): void {
+  speak(dialect: QwenDialect, sent: boolean): void {
     const { agent, key } = this.state;
     if (!agent) return;
     this.timer('detection', null);
@@ -196,7 +196,7 @@ class ProcessStep extends Step<QwenState> {
     step.endAgent(why);
     for (const effect of step.effects) this.do(effect);
   }
-  closed(why: LinkEnding): void {
+  closed(why: LinkEnd): void {
     const { agent, phase } = this.state;
     this.timer('detection', null);
     if (phase === 'left' || !agent) {
@@ -229,7 +229,7 @@ class ProcessStep extends Step<QwenState> {
     if (agent.dialect && why.failure === 'ended' && worthRestarting(why, lived, words)) return this.restart(agent, reason, words);
     this.end(agent, reason, { words, next: null, code: why.code });
   }
-  restart(agent: Agent, reason: string, words: string): void {
+  restart(agent: QwenAgent, reason: string, words: string): void {
     const next = nextRestart(this.state.restarts, this.now);
     if (!next) return this.end(agent, reason, { words, next: null, code: undefined });
     this.state.agent = null;
@@ -250,7 +250,7 @@ class ProcessStep extends Step<QwenState> {
     this.openProcess({ plain: false });
   }
   end(
-    agent: Agent,
+    agent: QwenAgent,
     reason: string,
     how: { readonly words: string; readonly next: readonly Remedy[] | null; readonly code: number | undefined },
   ): void {

@@ -5,7 +5,7 @@ import type { TurnEnd, TurnStatus } from '../../conversation/step.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Intent } from '../../session/intents.ts';
 import type { Command, OptionChoice, Remedy, SessionOption, TurnId } from '../../session/model.ts';
-import { isRecord, type Line, type Reply, readReply } from './codec.ts';
+import { type ControlReply, isRecord, type Line, readReply } from './codec.ts';
 import { knowsNoSuch, modeIn } from './launch.ts';
 import {
   clearsIn,
@@ -97,7 +97,7 @@ export class MessageStep extends MessageParts {
     if (!sent) this.write(initializeRequest(this.peer, this.state.setup.tools.length > 0));
     this.expect(INITIALIZE, { for: 'initialize' }, LIMITS.first);
   }
-  initialized(reply: Reply): void {
+  initialized(reply: ControlReply): void {
     if (!reply.ok) return this.giveUp(t('{0} could not start: {1}', this.state.setup.called, reply.message), { again: false });
     const { payload } = reply;
     const session = isRecord(payload) ? payload.session_id : undefined;
@@ -164,7 +164,7 @@ export class MessageStep extends MessageParts {
     const name = commandIn(text);
     return name === undefined || find(this.talk.commands, name) !== undefined;
   }
-  commandsAre(reply: Reply): void {
+  commandsAre(reply: ControlReply): void {
     const names = schema.commandNames.safeParse(reply.ok ? reply.payload : undefined).data?.commands ?? [];
     const { can, commands } = this.talk;
     const ours = { name: USAGE, description: '', aliases: [], hint: '[today|week|month|all]' };
@@ -223,7 +223,7 @@ export class MessageStep extends MessageParts {
     const limit = about.for === 'initialize' ? LIMITS.first : LIMITS.reply;
     this.replied(about, { ok: false, message: t('The agent did not answer within {0} s.', limit / 1000) });
   }
-  replied(about: PendingRequest, reply: Reply): void {
+  replied(about: PendingRequest, reply: ControlReply): void {
     switch (about.for) {
       case 'initialize':
         return this.initialized(reply);
@@ -337,7 +337,7 @@ export class MessageStep extends MessageParts {
     }
   }
   /** A report that is asked of the agent, in place of a prompt. */
-  usageIs(turnId: TurnId, reply: Reply): void {
+  usageIs(turnId: TurnId, reply: ControlReply): void {
     if (this.state.turn?.id !== turnId) return;
     const text = reply.ok ? usageText(reply.payload) : undefined;
     if (text === undefined) return this.finish('failed', { error: { message: reply.ok ? refusalOf(undefined) : reply.message } });
@@ -347,7 +347,7 @@ export class MessageStep extends MessageParts {
 
   // --- going back to an earlier message: files first, as the user wants them, then a new process
 
-  filesBefore({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: Reply): void {
+  filesBefore({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: ControlReply): void {
     const found = rewound.safeParse(reply.ok ? reply.payload : undefined);
     const files = found.success && found.data.canRewind ? (found.data.filesChanged ?? []) : [];
     if (files.length === 0) return this.goBack(turnId, prompt);
@@ -370,7 +370,7 @@ export class MessageStep extends MessageParts {
       { about: 'rewind', turnId, prompt },
     );
   }
-  filesWerePutBack({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: Reply): void {
+  filesWerePutBack({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: ControlReply): void {
     const done = rewound.safeParse(reply.ok ? reply.payload : undefined);
     if (done.success && done.data.canRewind) return this.goBack(turnId, prompt);
     const why = (done.success ? done.data.error : undefined) ?? refusalOf(undefined);
@@ -436,13 +436,13 @@ export class MessageStep extends MessageParts {
     this.talk.choices.model = model;
     this.showOptions();
   }
-  modelsAre(reply: Reply): void {
+  modelsAre(reply: ControlReply): void {
     const parsed = schema.modelList.safeParse(reply.ok ? reply.payload : undefined);
     if (!parsed.success) return;
     this.talk.choices.models = parsed.data.models.map(({ id, label }) => ({ value: id, name: label ?? id }));
     this.showOptions();
   }
-  chose(what: 'mode' | 'model' | 'effort', value: string, reply: Reply): void {
+  chose(what: 'mode' | 'model' | 'effort', value: string, reply: ControlReply): void {
     if (!reply.ok) {
       return this.note('warn', t('The agent refused: {0}', reply.message));
     }
@@ -691,7 +691,7 @@ export class MessageStep extends MessageParts {
     }
     this.giveUp(why ?? refusalOf(undefined), { again: false, next: ['openSettings', 'showLog', 'restart'] });
   }
-  contextIs(reply: Reply): void {
+  contextIs(reply: ControlReply): void {
     const usage = schema.contextUsage.safeParse(reply.ok ? reply.payload : undefined).data;
     const size = usage?.contextWindowSize ?? usage?.maxTokens;
     if (size) this.emit({ type: 'usage.set', usage: { size } });

@@ -30,7 +30,7 @@ const maybe = <T extends z.core.$ZodType>(schema: T) => z.optional(z.nullable(sc
 
 // --- to the agent
 
-export interface Prompt {
+export interface MessagePrompt {
   readonly text: string;
   readonly images: readonly { readonly mime: string; readonly data: string }[];
   /** The parts of a prompt that this agent cannot receive. */
@@ -38,7 +38,7 @@ export interface Prompt {
 }
 
 /** A prompt as the agent takes it: text, files as `@path` references (docs/protocols/qwen.md §3), images where it understands them. */
-export function promptOf(content: readonly Content[], cwd: string, takesImages: boolean): Prompt {
+export function promptOf(content: readonly Content[], cwd: string, takesImages: boolean): MessagePrompt {
   const left: string[] = [];
   const images: { readonly mime: string; readonly data: string }[] = [];
   const pieces = content.flatMap((one) => {
@@ -62,7 +62,7 @@ export function promptOf(content: readonly Content[], cwd: string, takesImages: 
 }
 
 /** The member `content` of a user line. */
-export function userContent(prompt: Prompt): unknown {
+export function userContent(prompt: MessagePrompt): unknown {
   if (prompt.images.length === 0) return prompt.text;
   return [
     ...prompt.images.map(({ mime, data }) => ({ type: 'image', source: { type: 'base64', media_type: mime, data } })),
@@ -290,7 +290,7 @@ export function metaOf(line: UserLine, callId: CallId): z.infer<typeof resultMet
 }
 
 /** How a call ended, by what its result says and what a user did about it. */
-export interface Ending {
+export interface CallEnd {
   readonly use: ToolUse | undefined;
   /** The file's text before the call, as far as it was read. */
   readonly before: FileText;
@@ -303,7 +303,7 @@ export interface Ending {
 }
 
 /** The end of a call. */
-export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: Ending, cwd: string): readonly SessionEvent[] {
+export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: CallEnd, cwd: string): readonly SessionEvent[] {
   const callId = block.tool_use_id;
   if (!callId) return [];
   const status = statusOf(block, line, callId, how);
@@ -419,7 +419,7 @@ const BY_REFUSAL = 'permission-rule';
 const REJECTED = /^\[Operation Cancelled\]|^The user doesn't want to proceed with this tool use/;
 const ABORTED =
   /aborted|stopped while running|stopped the turn|turn is over|Too late|answered in time|time(?:d )?out|conversation was ended/i;
-function statusOf(block: Block, line: UserLine, callId: CallId, how: Ending): ToolCall['status'] {
+function statusOf(block: Block, line: UserLine, callId: CallId, how: CallEnd): ToolCall['status'] {
   if (how.applied) return 'done';
   if (!block.is_error) return 'done';
   if (how.refused) return 'rejected';
@@ -437,7 +437,7 @@ function readsAsRefusal(kind: string | null | undefined, words: string): boolean
 }
 
 /** The agent's own account of the edit where it gives one, else what the input does to the file as it was. */
-function diffsOf(line: UserLine, how: Ending, cwd: string): readonly Diff[] {
+function diffsOf(line: UserLine, how: CallEnd, cwd: string): readonly Diff[] {
   if (how.applied) return [how.applied];
   const told = editResult.safeParse(line.tool_use_result);
   if (told.success) {
@@ -454,7 +454,7 @@ function diffsOf(line: UserLine, how: Ending, cwd: string): readonly Diff[] {
 }
 
 /** The changes proposed by a call that was not carried out, as far as its file was read. */
-function proposedBy({ use, before }: Ending, cwd: string): readonly Diff[] {
+function proposedBy({ use, before }: CallEnd, cwd: string): readonly Diff[] {
   return use && before !== undefined ? proposalOf(use, before, cwd) : [];
 }
 
@@ -472,14 +472,14 @@ function unix(text: string | null | undefined): string | null {
 }
 // --- the end of a turn
 
-export interface TurnEnd {
+export interface MessageTurnEnd {
   readonly status: 'done' | 'cancelled' | 'failed';
   readonly stop?: string;
   readonly error?: Fault;
 }
 
 /** How a turn ended, by its `result` line. */
-export function turnEnd(line: ResultLine, stopping: boolean): TurnEnd {
+export function turnEnd(line: ResultLine, stopping: boolean): MessageTurnEnd {
   const reason = line.terminal_reason ?? line.subtype ?? '';
   const known = reasonWords(reason) ?? reasonWords(line.subtype ?? '');
   if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...(known ? { stop: known } : {}) };
@@ -550,13 +550,13 @@ export function contextTokens(usage: TokenUsage | null | undefined): number | un
 }
 
 /** The agent's total counts, and their share that belongs to a conversation that is forgotten. */
-export interface Counted {
+export interface UsageCounts {
   total: Usage;
   forgotten: Usage;
 }
 
 /** Of the agent's totals, what belongs to the conversation that is going on: some agents count on although it has started over. */
-export function usedSince(counted: Counted, total: Usage): Usage {
+export function usedSince(counted: UsageCounts, total: Usage): Usage {
   // An agent that counts anew is below what it said before.
   if (isLess(total, counted.total)) counted.forgotten = {};
   counted.total = { ...counted.total, ...total };
@@ -656,9 +656,9 @@ export interface Entry {
   readonly after: string | undefined;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  readonly said?: Said;
+  readonly said?: RecordedMessage;
 }
-export type Said =
+export type RecordedMessage =
   | { readonly who: 'user'; readonly text: string }
   /** The user stopped the turn. */
   | { readonly who: 'stop' }
@@ -710,7 +710,7 @@ export function entryIn(text: string): Entry | undefined {
   };
 }
 
-function saidIn(found: EntryLine): Said | undefined {
+function saidIn(found: EntryLine): RecordedMessage | undefined {
   const { type, message } = found;
   const inParts = parts.safeParse(message);
   const spoken = inParts.success ? blocksOf(inParts.data.parts) : spokenContent.safeParse(message).data?.content;
@@ -727,7 +727,7 @@ function saidIn(found: EntryLine): Said | undefined {
 }
 
 /** The result of a call, with the agent's notes on it in the shape of a live line. A note is about the one result of its line. */
-function resultIn(found: EntryLine, content: readonly Block[]): Said | undefined {
+function resultIn(found: EntryLine, content: readonly Block[]): RecordedMessage | undefined {
   const results = content.filter((one) => one.type === 'tool_result');
   const only = results.length === 1 ? results[0] : undefined;
   const note = only ? (qwenNote(found, only) ?? claudeNote(found, only)) : {};
@@ -797,7 +797,7 @@ function qwenNote({ toolCallResult }: EntryLine, block: Block): KeptNote | undef
 }
 
 /** The text that the user typed; the agent marks commands, and its own additions, by tags. */
-function promptIn(text: string): Said | undefined {
+function promptIn(text: string): RecordedMessage | undefined {
   if (isInterruption(text)) return { who: 'stop' };
   const command = /<command-name>\/?([^<]+)<\/command-name>/.exec(text)?.[1];
   if (command !== undefined) {

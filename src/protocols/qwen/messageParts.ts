@@ -3,7 +3,7 @@ import type { CallId, ToolCall, TurnId } from '../../session/model.ts';
 import { isRecord } from './codec.ts';
 import { metaOf, refusedByRules, resultEvents, textOf } from './messageCodec.ts';
 import type * as schema from './schema.ts';
-import type { Blocks, MessageState, QwenCall, ToolRun } from './state.ts';
+import type { Blocks, MessageState, QwenCall, QwenToolRun } from './state.ts';
 import { isOpen, QwenStep } from './step.ts';
 import { toolUse } from './tools.ts';
 
@@ -167,7 +167,7 @@ export abstract class MessageParts extends QwenStep {
     }
     if (names.size > 0) this.note('info', refusedByRules([...names].join(', ')));
   }
-  callOfOursEnded(_run: Extract<ToolRun, { for: 'call' }>): void {}
+  callOfOursEnded(_run: Extract<QwenToolRun, { for: 'call' }>): void {}
   settled(): void {
     if (this.state.turn) this.talk.silence.since = this.now;
   }

@@ -107,13 +107,13 @@ export function productOf(command: string, args: readonly string[]): Product {
 }
 
 /** A difference of one product, and the transcript (test/protocols/qwen/cases) that shows how it is met. */
-export interface Quirk {
+export interface QwenQuirk {
   readonly id: string;
   readonly peers: readonly Product[];
   readonly what: string;
   readonly transcript: string;
 }
-export const QUIRKS: readonly Quirk[] = [
+export const QUIRKS: readonly QwenQuirk[] = [
   {
     id: 'startsWithoutAsking',
     peers: ['qwen'],

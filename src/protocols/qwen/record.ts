@@ -4,7 +4,7 @@ import path from 'node:path';
 import { homeFolder } from '../../transport/environment.ts';
 import { Lines } from '../../transport/lines.ts';
 import { variableOf } from '../../transport/programFile.ts';
-import type { Launch, Past } from '../adapter.ts';
+import type { Past, ProcessLaunch } from '../adapter.ts';
 import { readText } from '../fileNow.ts';
 import type { Files } from '../ports.ts';
 import { copyIn } from './launch.ts';
@@ -14,8 +14,6 @@ import { type Entry, entryIn } from './messageCodec.ts';
 /*
  * What is read from this machine: the program to run, the conversations that the agent keeps in its own files, and the files of the workspace.
  */
-
-export type ProcessLaunch = Extract<Launch, { kind: 'process' }>;
 
 // --- the program
 
@@ -223,14 +221,19 @@ export async function messageBefore(folder: string, key: string, turnId: string)
 }
 
 /** The file requests of the machine. */
-export type FileArgs =
+export type QwenFileRequest =
   | { readonly do: 'read'; readonly path: string }
   | { readonly do: 'write'; readonly path: string; readonly text: string; readonly from: string | null; readonly real?: string }
   | { readonly do: 'record'; readonly key: string }
   | ({ readonly do: 'before'; readonly key: string } & Pick<MessageBefore, 'turnId' | 'prompt'>);
 
 /** Carries out a file request of the machine; `folder` is where the agent keeps its conversations, if it does. */
-export async function fileAnswer(args: FileArgs, files: Files, roots: readonly string[], folder: string | undefined): Promise<unknown> {
+export async function fileAnswer(
+  args: QwenFileRequest,
+  files: Files,
+  roots: readonly string[],
+  folder: string | undefined,
+): Promise<unknown> {
   switch (args.do) {
     case 'read':
       return readText(files, args.path, roots);

@@ -1,9 +1,9 @@
-import { type ConversationState, newConversation, type Table, type TurnState } from '../../conversation/state.ts';
+import { type ConversationState, newConversation, type OfferedTool, type Table, type TurnState } from '../../conversation/state.ts';
 import type { CallId, Command, Diff, Fault, Offers, OptionChoice, Remedy, ToolCall, TurnId } from '../../session/model.ts';
 import type { FileRead } from '../replacements.ts';
-import type { Dialect, Line } from './codec.ts';
+import type { Line, QwenDialect } from './codec.ts';
 import type { TalkOptions } from './launch.ts';
-import type { Counted } from './messageCodec.ts';
+import type { UsageCounts } from './messageCodec.ts';
 import type { Product } from './quirks.ts';
 import type { CanUseTool, ChatRequest } from './schema.ts';
 import type { ToolUse } from './tools.ts';
@@ -11,10 +11,10 @@ import type { ToolUse } from './tools.ts';
 /* Everything that is remembered of a conversation. It is JSON. */
 
 export interface QwenState extends ConversationState {
-  readonly setup: Setup;
+  readonly setup: QwenSetup;
   turn: QwenTurn | null;
   /** The process that runs, with everything that ends with it. */
-  agent: Agent | null;
+  agent: QwenAgent | null;
   /** The agent's name for the conversation. */
   key: string | null;
   /** The first turn that is shown. An agent keeps nothing that could be resumed before one began. */
@@ -32,7 +32,7 @@ export interface QwenState extends ConversationState {
 }
 export type QwenPrompt = ConversationState['queue'][number];
 /** Setup of a conversation. */
-export interface Setup {
+export interface QwenSetup {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -48,11 +48,6 @@ export interface Setup {
   /** Operations on conversations that the agent stores. */
   readonly keeps: Pick<Offers, 'history' | 'fork' | 'edit'>;
 }
-export interface OfferedTool {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
-}
 export interface QwenTurn extends TurnState {
   /** Text of the prompt; '' for a turn that the agent began. */
   readonly prompted: string;
@@ -63,20 +58,20 @@ export interface QwenTurn extends TurnState {
   /** The text of `turn.activity`. */
   activity: string | null;
 }
-export interface Agent {
+export interface QwenAgent {
   /** Started without the arguments that only the message dialect understands. */
   readonly plain: boolean;
   readonly args: readonly string[];
   readonly startedAt: number;
   /** Lines received before the dialect was known. */
   readonly early: { readonly id: string | null; readonly line: Line }[];
-  dialect: Dialect | null;
+  dialect: QwenDialect | null;
   /** Count of lines in the other dialect. */
   foreign: number;
   /** The action after the end of the process, once decided here. */
-  ending: Ending | null;
+  ending: ProcessEnd | null;
   readonly calls: Table<QwenCall>;
-  readonly approvals: Table<Approval>;
+  readonly approvals: Table<QwenApproval>;
   /** Calls that the user was asked about and did not allow. */
   readonly notAllowed: Table<true>;
   /** Requests of the agent with their answers, for those that repeat a request. The last 200. */
@@ -84,13 +79,13 @@ export interface Agent {
   /** Parley's requests without a reply. */
   readonly pending: Table<PendingRequest>;
   /** Our tools that run, by the call of the port. */
-  readonly running: Table<ToolRun>;
+  readonly running: Table<QwenToolRun>;
   /** The agent has used our tools as an MCP server. */
   mcp: boolean;
   message: MessageState | null;
   envelope: EnvelopeState | null;
 }
-export type Ending =
+export type ProcessEnd =
   | { readonly kind: 'close'; readonly reason: string; readonly next: readonly Remedy[] | null }
   | { readonly kind: 'restart'; readonly reason: string }
   /** The agent does not keep what it was to go on with. */
@@ -132,7 +127,7 @@ export interface ShownCall {
   prints: boolean;
 }
 /** A request to use a tool. */
-export interface Approval {
+export interface QwenApproval {
   readonly id: string;
   readonly request: CanUseTool;
   readonly use: ToolUse;
@@ -154,11 +149,11 @@ export type PendingRequest =
   /** Which files would be put back, and then putting them back. */
   | { readonly for: 'rewind'; readonly dry: boolean; readonly turnId: TurnId; readonly prompt: QwenPrompt };
 /** The origin of a call of our tools: a message to us as an MCP server, or a call of the envelope dialect. */
-export type ToolRun =
+export type QwenToolRun =
   | { readonly for: 'mcp'; readonly requestId: string; readonly rpcId: unknown }
   | { readonly for: 'call'; readonly callId: CallId; readonly name: string; readonly promptId: string; readonly turnId: TurnId };
 /** Subject of an ask, for reading its answer. */
-export type About =
+export type QwenAskSubject =
   | { readonly about: 'tool'; readonly requestId: string }
   | { readonly about: 'mode'; readonly mode: string }
   | { readonly about: 'continue' }
@@ -192,7 +187,7 @@ export interface MessageState {
   readonly foreground: Table<CallId>;
   /** Sub-agents without an end, by their task. */
   readonly tasks: Table<CallId>;
-  readonly counted: Counted;
+  readonly counted: UsageCounts;
   /** Unknown types of lines. */
   readonly unknown: string[];
   readonly silence: Silence;
@@ -259,7 +254,7 @@ export interface EnvelopeState {
   audited: boolean;
 }
 
-export function newQwenState(seed: string, setup: Setup): QwenState {
+export function newQwenState(seed: string, setup: QwenSetup): QwenState {
   return {
     ...newConversation(seed),
     turn: null,
@@ -274,7 +269,7 @@ export function newQwenState(seed: string, setup: Setup): QwenState {
     unrecorded: false,
   };
 }
-export function newAgent(plain: boolean, args: readonly string[], startedAt: number): Agent {
+export function newAgent(plain: boolean, args: readonly string[], startedAt: number): QwenAgent {
   return {
     plain,
     args,

@@ -8,21 +8,21 @@ import { visibleText } from '../../session/visible.ts';
 import { namedPaths } from '../namedPaths.ts';
 import type { FileRead } from '../replacements.ts';
 import {
-  type Decision,
-  type Dialect,
   dialectOf,
   errorLine,
   isRecord,
   type Line,
   permissionLine,
+  type QwenDialect,
   readRequest,
   successLine,
+  type ToolDecision,
   unreadableId,
 } from './codec.ts';
 import { INITIALIZE } from './messageCodec.ts';
 import { envelopePeer, PEERS, type ProductTraits } from './quirks.ts';
 import type { CanUseTool } from './schema.ts';
-import type { About, Agent, Approval, QwenCall, QwenPrompt, QwenState, QwenTurn, ToolRun } from './state.ts';
+import type { QwenAgent, QwenApproval, QwenAskSubject, QwenCall, QwenPrompt, QwenState, QwenToolRun, QwenTurn } from './state.ts';
 import {
   ALLOW_EDITS,
   answeredInput,
@@ -62,7 +62,7 @@ const FOREIGN_LIMIT = 3;
 /** Common to both dialects: turns, calls, requests of the agent, approvals, our tools, our questions, the end of a process. */
 export abstract class QwenStep extends Step<QwenState> {
   /** The process that runs. */
-  get agent(): Agent {
+  get agent(): QwenAgent {
     const { agent } = this.state;
     if (!agent) throw new Error('No process runs');
     return agent;
@@ -70,7 +70,7 @@ export abstract class QwenStep extends Step<QwenState> {
   get cwd(): string {
     return this.state.setup.cwd;
   }
-  get dialect(): Dialect {
+  get dialect(): QwenDialect {
     return this.state.agent?.dialect ?? 'message';
   }
   get peer(): ProductTraits {
@@ -346,7 +346,7 @@ export abstract class QwenStep extends Step<QwenState> {
     const { approvalLimit } = this.peer;
     const use = this.withPlan(toolUse(request.tool_name, request.input, this.cwd), request.tool_use_id);
     if (approvalLimit !== undefined) this.timer(`expire ${id}`, approvalLimit);
-    const approval: Approval = {
+    const approval: QwenApproval = {
       id,
       request,
       use,
@@ -399,13 +399,13 @@ export abstract class QwenStep extends Step<QwenState> {
       else this.allow(approval, optionId);
     }
   }
-  propose(approval: Approval, read: FileRead): void {
+  propose(approval: QwenApproval, read: FileRead): void {
     approval.before = read;
     approval.diffs = previewOf(approval.use, read.text, this.cwd);
     const call = this.call(approval.request.tool_use_id);
     if (call) call.before = read;
   }
-  showApproval(approval: Approval): void {
+  showApproval(approval: QwenApproval): void {
     const { request, use, diffs } = approval;
     const callId = request.tool_use_id ?? undefined;
     const turnId = this.turnOf(callId);
@@ -425,7 +425,7 @@ export abstract class QwenStep extends Step<QwenState> {
       const output = diffs.map((diff) => ({ kind: 'diff', diff }) as const);
       this.changeCall({ id: turnId }, callId, { status: 'waiting', output });
     }
-    const about: About = { about: 'tool', requestId: approval.id };
+    const about: QwenAskSubject = { about: 'tool', requestId: approval.id };
     if (fields) this.ask({ ...base, kind: 'question', fields }, about);
     else {
       const [only] = diffs;
@@ -442,7 +442,7 @@ export abstract class QwenStep extends Step<QwenState> {
       this.ask({ ...base, kind: 'approval', ...shown, options, ...(editable ? { editable: true } : {}) }, about);
     }
   }
-  answerApproval(approval: Approval, answer: Answer): void {
+  answerApproval(approval: QwenApproval, answer: Answer): void {
     if (approval.phase.at !== 'asking') return;
     const { use, request, diffs } = approval;
     if (use.work === 'ask' && fieldsOf(request.input)) {
@@ -459,7 +459,7 @@ export abstract class QwenStep extends Step<QwenState> {
     approval.phase = { at: 'checking', optionId: answer.optionId, edited: answer.edited ?? null };
     this.readFile(`check ${approval.id}`, pathOf(use.input, this.cwd) ?? '');
   }
-  allow(approval: Approval, optionId: string): void {
+  allow(approval: QwenApproval, optionId: string): void {
     const { request } = approval;
     const suggestion = suggestionOf(request, optionId);
     const unattended = suggestion && unattendedMode(suggestion, this.peer);
@@ -470,7 +470,7 @@ export abstract class QwenStep extends Step<QwenState> {
     if (optionId === ALLOW_EDITS && this.peer.editsMode !== undefined) this.chooseMode(this.peer.editsMode);
   }
   /** Either the agent makes the user's version, or we do and tell it. */
-  allowEdited(approval: Approval, diff: Diff): void {
+  allowEdited(approval: QwenApproval, diff: Diff): void {
     const updatedInput = this.peer.takesUpdatedInput ? inputFor(approval.use, diff.before, diff.after ?? '') : undefined;
     if (updatedInput) return this.allowed(approval, { allow: true, input: updatedInput, permissions: [] });
     approval.phase = { at: 'writing', diff };
@@ -493,14 +493,14 @@ export abstract class QwenStep extends Step<QwenState> {
     this.refuseApproval(approval, REFUSED, 'answered');
   }
   /** The file has changed since the user looked: the new change is another question. */
-  askAgain(approval: Approval, read: FileRead): void {
+  askAgain(approval: QwenApproval, read: FileRead): void {
     const ask = approval.askId === null ? undefined : find(this.state.asks, approval.askId);
     if (ask) this.closeAsk(ask, 'withdrawn');
     this.note('info', t('{0} has changed in the meantime. Look at the change again.', approval.diffs[0]?.path ?? approval.use.title));
     this.propose(approval, read);
     this.showApproval(approval);
   }
-  allowed(approval: Approval, decision: Decision): void {
+  allowed(approval: QwenApproval, decision: ToolDecision): void {
     const callId = approval.request.tool_use_id;
     const turnId = this.turnOf(callId);
     this.reply(approval.id, permissionLine(this.dialect, approval.id, decision));
@@ -511,7 +511,7 @@ export abstract class QwenStep extends Step<QwenState> {
     this.setStatus(call.id, 'running');
     this.changeCall({ id: turnId }, call.id, { status: 'running' });
   }
-  refuseApproval(approval: Approval, message: string, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+  refuseApproval(approval: QwenApproval, message: string, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     const callId = approval.request.tool_use_id;
     const turnId = this.turnOf(callId);
     const call = this.call(callId);
@@ -538,7 +538,7 @@ export abstract class QwenStep extends Step<QwenState> {
     this.closeRequest(id);
     this.closeApproval(approval, 'withdrawn');
   }
-  closeApproval(approval: Approval, how: 'answered' | 'cancelled' | 'withdrawn'): void {
+  closeApproval(approval: QwenApproval, how: 'answered' | 'cancelled' | 'withdrawn'): void {
     remove(this.agent.approvals, approval.id);
     if (approval.until !== null) this.timer(`expire ${approval.id}`, null);
     for (const call of ['read', 'check', 'write']) if (busyWith(approval, call)) this.drop(`${call} ${approval.id}`);
@@ -598,7 +598,7 @@ export abstract class QwenStep extends Step<QwenState> {
     }
   }
   /** Runs one of our tools; gives up in time for the agent to still hear so. */
-  runTool(run: ToolRun, name: string, input: unknown): void {
+  runTool(run: QwenToolRun, name: string, input: unknown): void {
     const call = `tool ${this.newId()}`;
     put(this.agent.running, call, run);
     this.do({ do: 'port', call, port: 'tool', args: { name, input: input ?? {} } });
@@ -619,7 +619,7 @@ export abstract class QwenStep extends Step<QwenState> {
     this.succeed(run.requestId, { mcp_response: { jsonrpc: '2.0', id: run.rpcId, result } });
     this.settled();
   }
-  abstract callOfOursEnded(run: Extract<ToolRun, { for: 'call' }>, answer: { readonly ok: boolean; readonly text: string }): void;
+  abstract callOfOursEnded(run: Extract<QwenToolRun, { for: 'call' }>, answer: { readonly ok: boolean; readonly text: string }): void;
   cancelTools(): void {
     for (const call of keys(this.agent.running)) {
       this.drop(call);
@@ -630,7 +630,7 @@ export abstract class QwenStep extends Step<QwenState> {
   // --- Parley's own questions with yes and no; unanswered means no
 
   askYesNo(
-    about: About,
+    about: QwenAskSubject,
     question: {
       readonly title: string;
       readonly text?: string;
@@ -660,16 +660,16 @@ export abstract class QwenStep extends Step<QwenState> {
     );
   }
   /** The ask and what it is about; undefined when it is not open. */
-  openAsk(askId: AskId): { readonly ask: OpenAsk; readonly about: About } | undefined {
+  openAsk(askId: AskId): { readonly ask: OpenAsk; readonly about: QwenAskSubject } | undefined {
     const ask = find(this.state.asks, askId);
-    return ask && { ask, about: ask.about as About };
+    return ask && { ask, about: ask.about as QwenAskSubject };
   }
 }
 
 export function isOpen({ status }: QwenCall): boolean {
   return status === 'pending' || status === 'waiting' || status === 'running';
 }
-function busyWith({ phase }: Approval, call: string): boolean {
+function busyWith({ phase }: QwenApproval, call: string): boolean {
   return (
     (call === 'read' && phase.at === 'reading') ||
     (call === 'check' && phase.at === 'checking') ||

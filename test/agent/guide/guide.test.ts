@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { AgentConversation } from '../../../src/agent/conversation.ts';
 import { guideModel } from '../../../src/agent/models/guide/guideModel.ts';
 import { replaceRequest } from '../../../src/agent/models/guide/requests/files.ts';
-import { GO_ON, type ToolMessage, type ToolOffer } from '../../../src/agent/models/model.ts';
+import { GO_ON, type ModelTool, type ToolMessage } from '../../../src/agent/models/model.ts';
 import { done } from '../../../src/agent/tools/tool.ts';
 import { taggedChanges } from '../../../src/base/fileChangesTag.ts';
 import { temporaryFolder } from '../agentProcess.ts';
@@ -22,7 +22,7 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 const schema = (properties: object) => ({ type: 'object', properties });
-const LENT: readonly ToolOffer[] = [
+const LENT: readonly ModelTool[] = [
   { name: 'open_in_ide', description: 'Lines are 1-based.', parameters: schema({ path: { type: 'string' }, line: { type: 'integer' } }) },
   { name: 'get_diagnostics', description: 'x', parameters: schema({ path: { type: 'string' } }) },
   {

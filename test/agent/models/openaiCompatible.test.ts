@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { Endpoint } from '../../../src/agent/models/model.ts';
-import { type Message, ModelError, type ModelPiece, type ModelRequest } from '../../../src/agent/models/model.ts';
+import type { ModelEndpoint } from '../../../src/agent/models/model.ts';
+import { type HistoryMessage, ModelError, type ModelPiece, type ModelRequest } from '../../../src/agent/models/model.ts';
 import { answerFrom } from '../../../src/agent/models/openaiCompatible.ts';
 import { type Reply, startService } from '../fakeService.ts';
 
 const tools = [
   { name: 'ReadFile', description: 'Read', parameters: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } },
 ];
-const user = (text: string): Message => ({ role: 'user', parts: [{ type: 'text', text }] });
+const user = (text: string): HistoryMessage => ({ role: 'user', parts: [{ type: 'text', text }] });
 const request: ModelRequest = { cwd: '/', system: 'Be good.', history: [user('hi')], tools };
 
-async function gather(endpoint: Endpoint, given: ModelRequest = request): Promise<ModelPiece[]> {
+async function gather(endpoint: ModelEndpoint, given: ModelRequest = request): Promise<ModelPiece[]> {
   const pieces: ModelPiece[] = [];
   for await (const piece of answerFrom(endpoint, given, new AbortController().signal)) pieces.push(piece);
   return pieces;
@@ -94,7 +94,7 @@ test('broken arguments and unknown tools are handed on as they are', async (t) =
 
 test('calls and results of earlier steps go back, broken arguments as an empty object', async (t) => {
   const service = await startService(t, [{ text: 'ok' }]);
-  const history: Message[] = [
+  const history: HistoryMessage[] = [
     user('q'),
     { role: 'assistant', text: '', calls: [{ id: 'c1', name: 'ReadFile', input: '{"pa' }] },
     { role: 'tool', callId: 'c1', name: 'ReadFile', isError: true, message: 'not JSON', text: '' },

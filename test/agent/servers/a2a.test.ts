@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { errorOf } from '../../../src/agent/servers/a2a/run.ts';
-import { type ServeOptions, serveA2a } from '../../../src/agent/servers/a2a/serve.ts';
+import { type A2aServeOptions, serveA2a } from '../../../src/agent/servers/a2a/serve.ts';
 import { callsOf, diffsOf } from '../../../src/session/select.ts';
 import { option, type TalkOptions, talk, textOf } from '../../protocols/a2a/talk.ts';
 import { ask, type Line, play, scriptedModel } from '../scripted.ts';
 
-async function served(t: TestContext, lines: readonly Line[], more: Partial<ServeOptions> = {}) {
+async function served(t: TestContext, lines: readonly Line[], more: Partial<A2aServeOptions> = {}) {
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-face-'));
   const model = scriptedModel(lines);
   const frontend = await serveA2a({ model, workspace: { cwd, roots: [cwd] }, port: 0, ...more });

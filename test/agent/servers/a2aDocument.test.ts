@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { ModelPiece } from '../../../src/agent/models/model.ts';
-import { type ServeOptions, serveA2a } from '../../../src/agent/servers/a2a/serve.ts';
+import { type A2aServeOptions, serveA2a } from '../../../src/agent/servers/a2a/serve.ts';
 import { EXTENSION } from '../../../src/protocols/a2a/schema.ts';
 import type { Json } from '../../fakes/a2a.ts';
 import { type Line, scriptedModel } from '../scripted.ts';
@@ -18,7 +18,7 @@ interface Told {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
-async function served(t: TestContext, lines: readonly Line[], more: Partial<ServeOptions> = {}) {
+async function served(t: TestContext, lines: readonly Line[], more: Partial<A2aServeOptions> = {}) {
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-document-'));
   const agent = await serveA2a({ model: scriptedModel(lines), workspace: { cwd, roots: [cwd] }, port: 0, ...more });
   t.after(async () => {

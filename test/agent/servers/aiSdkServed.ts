@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { type ServeOptions, serveChats } from '../../../src/agent/servers/ai-sdk/serve.ts';
+import { type ChatServeOptions, serveChats } from '../../../src/agent/servers/ai-sdk/serve.ts';
 import { type Line, scriptedModel } from '../scripted.ts';
 
 export const ID = '0b9d3b0e-2b9a-4b52-9d6c-3c8a54c0f001';
 
 /** The frontend over a scripted model, in an empty folder. */
-export async function served(t: TestContext, lines: readonly Line[], more: Partial<ServeOptions> = {}) {
+export async function served(t: TestContext, lines: readonly Line[], more: Partial<ChatServeOptions> = {}) {
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-face-'));
   const model = scriptedModel(lines);
   const frontend = await serveChats({ model, workspace: { cwd, roots: [cwd] }, port: 0, origins: [], ...more });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AskQueue, keyOf, keyOfOpen, type OpenAsk } from '../../../src/editor/approvals/queue.ts';
+import { AskQueue, keyOf, keyOfOpen, type QueuedAsk } from '../../../src/editor/approvals/queue.ts';
 
-const ask = (id: string, sessionId = 's'): OpenAsk => ({
+const ask = (id: string, sessionId = 's'): QueuedAsk => ({
   sessionId,
   ask: { kind: 'approval', id, title: id, detail: { type: 'text', text: id }, options: [] },
 });
 const [a, b, c] = [ask('a'), ask('b'), ask('c')] as const;
-const idOf = (one: OpenAsk | undefined) => one?.ask.id;
+const idOf = (one: QueuedAsk | undefined) => one?.ask.id;
 
 /** Shows what comes next, as the surface does. */
 function showNext(queue: AskQueue, popUp = true): string | undefined {

@@ -7,13 +7,13 @@ import type { HostedSession, SessionHost } from '../../../src/live/surface.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { ToolCall } from '../../../src/session/model.ts';
 import { newSession } from '../../../src/session/reduce.ts';
-import { type Change, Store } from '../../../src/session/store.ts';
+import { Store, type StoreChange } from '../../../src/session/store.ts';
 
 /** Sessions without agents in one folder: the test says what their agents do. */
 export class Desk implements SessionHost {
   readonly root = mkdtempSync(path.join(tmpdir(), 'review-'));
   readonly state = mkdtempSync(path.join(tmpdir(), 'review-state-'));
-  readonly #changes = new Emitter<{ readonly id: string; readonly change: Change }>();
+  readonly #changes = new Emitter<{ readonly id: string; readonly change: StoreChange }>();
   readonly #lists = new Emitter<void>();
   readonly #sessions = new Map<string, HostedSession>();
   readonly sets: ChangeSets;
@@ -36,7 +36,7 @@ export class Desk implements SessionHost {
   get(id: string): HostedSession | undefined {
     return this.#sessions.get(id);
   }
-  onChange(listener: (id: string, change: Change) => void) {
+  onChange(listener: (id: string, change: StoreChange) => void) {
     return this.#changes.listen(({ id, change }) => listener(id, change));
   }
   onSessions(listener: () => void) {

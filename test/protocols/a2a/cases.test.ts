@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Effect, Input } from '../../../src/conversation/machine.ts';
 import { a2aMachine } from '../../../src/protocols/a2a/machine.ts';
 import { QUIRKS } from '../../../src/protocols/a2a/quirks.ts';
-import { type A2aState, type Agent, newA2a, TIMING, type Timing } from '../../../src/protocols/a2a/state.ts';
+import { type A2aAgent, type A2aState, type A2aTiming, newA2a, TIMING } from '../../../src/protocols/a2a/state.ts';
 import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 import { URI } from '../../fakes/a2a.ts';
 
@@ -15,7 +15,12 @@ import { URI } from '../../fakes/a2a.ts';
  * broke N "why" · failed N {…} (another end) · refusedBy N {"code":…,"message":…}. Checkpoints, timers of housekeeping, dropped calls and options are left out.
  */
 
-type Setup = { readonly peer?: object; readonly past?: []; readonly resume?: string; readonly timing?: Partial<Timing> } & Partial<Agent>;
+type Setup = {
+  readonly peer?: object;
+  readonly past?: [];
+  readonly resume?: string;
+  readonly timing?: Partial<A2aTiming>;
+} & Partial<A2aAgent>;
 
 const message = (N: string, method: string, params: unknown): Input => ({ on: 'message', link: `stream ${N}`, method, params });
 const update = (state: string, more: object, final = false) => ({
@@ -46,7 +51,7 @@ const transcripts = testTranscripts<A2aState>({
   link: 'agent',
   start: (given) => {
     const { peer, past = [], resume = '', timing = {}, ...more } = given as Setup;
-    const agent: Agent = {
+    const agent: A2aAgent = {
       peer: {
         ...{ name: 'Agent', endpoint: 'http://agent/', wire: '0.3', streaming: true, push: false, extension: URI, commandContext: false },
         ...{ dialect: 'rfc', remarks: [], schemes: {}, security: [] },

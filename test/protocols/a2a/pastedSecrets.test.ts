@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { canBeSent, tidied, type Way, wantedBy } from '../../../src/protocols/a2a/credentials.ts';
+import { canBeSent, type SecretPlacement, tidied, wantedBy } from '../../../src/protocols/a2a/credentials.ts';
 import { fakeAgent, type Json, over } from '../../fakes/a2a.ts';
 import { talk } from './talk.ts';
 
-const basic: Way = { how: 'basic' };
-const header: Way = { how: 'key', place: 'header', name: 'X-Key' };
+const basic: SecretPlacement = { how: 'basic' };
+const header: SecretPlacement = { how: 'key', place: 'header', name: 'X-Key' };
 const encoded = Buffer.from('me:se cret').toString('base64');
 
 test('a pasted secret is what was meant: without line ends, blanks around it, the scheme’s word or the header’s name', () => {
-  const cases: readonly (readonly [string, Way, string])[] = [
+  const cases: readonly (readonly [string, SecretPlacement, string])[] = [
     ['Bearer abc', { how: 'bearer' }, 'abc'],
     ['Authorization: bearer abc\r\n', { how: 'bearer' }, 'abc'],
     [' abc\t', { how: 'bearer' }, 'abc'],

@@ -5,14 +5,14 @@ import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { LiveSession } from '../../../src/live/liveSession.ts';
 import { openA2a } from '../../../src/protocols/a2a/index.ts';
-import type { Timing } from '../../../src/protocols/a2a/state.ts';
+import type { A2aTiming } from '../../../src/protocols/a2a/state.ts';
 import type { Resume } from '../../../src/protocols/adapter.ts';
 import type { Ports } from '../../../src/protocols/ports.ts';
 import type { Answer } from '../../../src/session/intents.ts';
 import type { Approval, Ask, Session, Turn } from '../../../src/session/model.ts';
 import { newSession } from '../../../src/session/reduce.ts';
 
-export const FAST: Timing = {
+export const FAST: A2aTiming = {
   ping: 50,
   patience: 300,
   lastWords: 100,
@@ -48,7 +48,7 @@ export interface TalkOptions {
   readonly name?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly options?: Readonly<Record<string, string>>;
-  readonly timing?: Partial<Timing>;
+  readonly timing?: Partial<A2aTiming>;
   readonly secrets?: Ports['secrets'];
   readonly resume?: Resume;
   /** Starts the agent instead of reaching it. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Input } from '../../../src/conversation/machine.ts';
-import { type AhpState, newAhp, type Setup } from '../../../src/protocols/ahp/clientState.ts';
+import { type AhpSetup, type AhpState, newAhp } from '../../../src/protocols/ahp/clientState.ts';
 import { ahpMachine } from '../../../src/protocols/ahp/machine.ts';
 import { testNames, testTranscripts } from '../../conversation/transcripts.ts';
 
 const SESSION = 'gpt:/n';
 const CHAT = 'ahp-chat:/n';
-const LIMITS: Setup['limits'] = { silence: 30_000, contents: 5_000, reconnect: [300, 1_000], offerRestart: 10_000, restart: 30_000 };
+const LIMITS: AhpSetup['limits'] = { silence: 30_000, contents: 5_000, reconnect: [300, 1_000], offerRestart: 10_000, restart: 30_000 };
 const AGENT = { provider: 'gpt', displayName: 'GPT', models: [{ id: 'default', provider: 'gpt', name: 'Default' }] };
 const reply = (call: string, result: unknown): Input => ({ on: 'reply', call, result });
 const snapshot = (resource: string, state: unknown, fromSeq = 0) => ({ snapshot: { resource, state, fromSeq } });
@@ -15,7 +15,7 @@ const snapshot = (resource: string, state: unknown, fromSeq = 0) => ({ snapshot:
 /** A session that was opened and has said nothing yet. `setup` may also give what the host holds: `agent`, `session`, `chat`. */
 function start(setup: Readonly<Record<string, unknown>>): { readonly state: AhpState; readonly inputs: readonly (string | Input)[] } {
   const { agent = {}, session = {}, chat = {}, ...rest } = setup as Readonly<Record<string, object>>;
-  const given: Setup = {
+  const given: AhpSetup = {
     provider: 'gpt',
     folder: 'file:///w',
     resume: null,

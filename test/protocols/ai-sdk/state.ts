@@ -1,11 +1,11 @@
-import type { Settings } from '../../../src/protocols/ai-sdk/schema.ts';
+import type { AiSdkSettings } from '../../../src/protocols/ai-sdk/schema.ts';
 import { readSettings } from '../../../src/protocols/ai-sdk/server.ts';
-import { type AiSdkState, newAiSdk, type Setup, TIMING } from '../../../src/protocols/ai-sdk/state.ts';
+import { type AiSdkSetup, type AiSdkState, newAiSdk, TIMING } from '../../../src/protocols/ai-sdk/state.ts';
 import type { Turn } from '../../../src/session/model.ts';
 
 export interface StateOptions {
-  readonly setup?: Partial<Setup>;
-  readonly settings?: Partial<Settings>;
+  readonly setup?: Partial<AiSdkSetup>;
+  readonly settings?: Partial<AiSdkSettings>;
   readonly options?: Readonly<Record<string, string>>;
   readonly url?: string;
   readonly mayHaveKey?: boolean;

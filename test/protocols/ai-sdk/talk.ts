@@ -6,7 +6,7 @@ import { LiveSession } from '../../../src/live/liveSession.ts';
 import type { LaunchOptions } from '../../../src/protocols/adapter.ts';
 import { openAiSdk } from '../../../src/protocols/ai-sdk/index.ts';
 import type { Memory } from '../../../src/protocols/ai-sdk/server.ts';
-import type { Timing } from '../../../src/protocols/ai-sdk/state.ts';
+import type { AiSdkTiming } from '../../../src/protocols/ai-sdk/state.ts';
 import type { Ports, Tool } from '../../../src/protocols/ports.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Answer } from '../../../src/session/intents.ts';
@@ -16,7 +16,7 @@ import { callsOf } from '../../../src/session/select.ts';
 import { FakeChat, type Route } from '../../fakes/aiSdk.ts';
 
 /** The waits of real life, shortened. */
-export const FAST: Timing = { grace: 5, quiet: 20, doubt: 40, deliveries: [2, 4, 8, 8], resumes: [2, 4, 8], farewell: 200 };
+export const FAST: AiSdkTiming = { grace: 5, quiet: 20, doubt: 40, deliveries: [2, 4, 8, 8], resumes: [2, 4, 8], farewell: 200 };
 
 export interface TalkOptions {
   readonly routes: Readonly<Record<string, Route>>;
@@ -25,7 +25,7 @@ export interface TalkOptions {
   readonly secrets?: Map<string, string>;
   readonly options?: LaunchOptions;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly timing?: Partial<Timing>;
+  readonly timing?: Partial<AiSdkTiming>;
   readonly path?: string;
   /** What other conversations have learned of the server. */
   readonly memory?: Memory;

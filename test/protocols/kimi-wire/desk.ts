@@ -1,7 +1,7 @@
 import { silentLog } from '../../../src/base/log.ts';
 import type { AdapterContext, Resume } from '../../../src/protocols/adapter.ts';
 import { LIMITS, WireAdapter } from '../../../src/protocols/kimi-wire/index.ts';
-import type { Limits } from '../../../src/protocols/kimi-wire/state.ts';
+import type { WireLimits } from '../../../src/protocols/kimi-wire/state.ts';
 import type { Ports, Tool } from '../../../src/protocols/ports.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Intent } from '../../../src/session/intents.ts';
@@ -13,7 +13,7 @@ import type { ProcessSpec } from '../../../src/transport/process.ts';
 export interface DeskOptions {
   readonly tools?: readonly Tool[];
   readonly resume?: Resume;
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<WireLimits>;
   readonly command?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

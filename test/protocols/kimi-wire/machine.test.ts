@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { LIMITS } from '../../../src/protocols/kimi-wire/index.ts';
 import { wire } from '../../../src/protocols/kimi-wire/machine.ts';
 import { QUIRKS } from '../../../src/protocols/kimi-wire/quirks.ts';
-import { newWire, type Setup } from '../../../src/protocols/kimi-wire/state.ts';
+import { newWire, type WireSetup } from '../../../src/protocols/kimi-wire/state.ts';
 import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
 
 const FOLDER = 'test/protocols/kimi-wire/cases';
-const DEFAULTS: Setup = {
+const DEFAULTS: WireSetup = {
   command: 'kimi',
   args: [],
   cwd: '/code',

@@ -3,9 +3,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import type { ProcessLaunch } from '../../../src/protocols/adapter.ts';
 import { qwen } from '../../../src/protocols/qwen/index.ts';
 import { detailOf, explain, readTalkOptions, sentenceOf } from '../../../src/protocols/qwen/launch.ts';
-import { directly, type ProcessLaunch } from '../../../src/protocols/qwen/record.ts';
+import { directly } from '../../../src/protocols/qwen/record.ts';
 import { drive, textOf } from '../../agents/drive.ts';
 
 // Real programs, pipes and files: how an agent is found, started, read and ended.

@@ -1,4 +1,4 @@
-import type { Call, ColouredCode, FromView, Mention, SessionLine, ToView } from '../../../src/bridge/contract.ts';
+import type { ColouredCode, FromView, Mention, SessionLine, ToView, ViewCall } from '../../../src/bridge/contract.ts';
 import { openAnswers } from '../../../src/bridge/outbox.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import { reduce } from '../../../src/session/reduce.ts';
@@ -83,7 +83,7 @@ function patch(events: readonly SessionEvent[]): void {
   seq += events.length;
 }
 
-const results: Partial<Record<Call['method'], unknown>> = {
+const results: Partial<Record<ViewCall['method'], unknown>> = {
   models: [
     { name: 'anthropic/claude-sonnet-4.5', price: '$3 / $15' },
     { name: 'anthropic/claude-opus-4.1', price: '$15 / $75' },
@@ -106,7 +106,7 @@ function inColours(text: string): ColouredCode {
   return { looks, lines };
 }
 
-function answer(message: Call): void {
+function answer(message: ViewCall): void {
   const files = ['src/server.ts', 'src/config.ts', 'test/server.test.ts'].filter(
     (path) => message.method !== 'findMentions' || path.includes(message.params.query),
   );
@@ -117,7 +117,7 @@ function answer(message: Call): void {
     { kind: 'folder', path: '/code/sample/src/', label: 'src/' },
     { kind: 'symbol', path: '/code/sample/src/server.ts', line: 4, label: 'start', detail: 'src/server.ts:4' },
   ];
-  const known: Partial<Record<Call['method'], unknown>> = {
+  const known: Partial<Record<ViewCall['method'], unknown>> = {
     ...results,
     findMentions: mentions,
     ...(message.method === 'colourCode' ? { colourCode: inColours(message.params.text) } : {}),

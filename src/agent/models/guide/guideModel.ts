@@ -1,12 +1,21 @@
 import { splitChanges } from '../../../base/fileChangesTag.ts';
 import { type Localize, localize } from '../../locale.ts';
-import { GO_ON, type Message, type Model, ModelError, type ModelPiece, type ModelRequest, type ToolMessage, textOf } from '../model.ts';
-import { type Asked, askedOf, sayFor } from './language.ts';
+import {
+  GO_ON,
+  type HistoryMessage,
+  type Model,
+  ModelError,
+  type ModelPiece,
+  type ModelRequest,
+  type ToolMessage,
+  textOf,
+} from '../model.ts';
+import { askedOf, sayFor, type UserRequest } from './language.ts';
 import { definitionRequest, diagnosticsRequest, editorsRequest, openRequest, referencesRequest } from './requests/editor.ts';
 import { createRequest, last, listRequest, readRequest, replaceRequest } from './requests/files.ts';
 import { explainRequest, findRequest, whereRequest } from './requests/find.ts';
 import { changesRequest, planRequest, runRequest } from './requests/plan.ts';
-import { call, type GuideContext, linesOf, type Move, type Part, type Request, type Script } from './script.ts';
+import { call, type GuideContext, type GuideRequest, linesOf, type Move, type Script, type ScriptPart } from './script.ts';
 
 /**
  * The offline guide, which answers while no model is configured. Plain rules, the same answer to the same request every time, by calling the
@@ -59,7 +68,7 @@ function play(script: Script, done: readonly (readonly ToolMessage[])[], closing
 }
 
 /** The results of each step of this turn, in the order of its calls. */
-function resultsAfter(messages: readonly Message[]): readonly (readonly ToolMessage[])[] {
+function resultsAfter(messages: readonly HistoryMessage[]): readonly (readonly ToolMessage[])[] {
   const steps: ToolMessage[][] = [];
   for (const message of messages) {
     if (message.role === 'assistant' && message.calls.length > 0) steps.push([]);
@@ -75,13 +84,13 @@ function* piecesOf(move: Move): Generator<ModelPiece> {
 }
 
 /** Stands in for a summary: the requests themselves. */
-function gist(history: readonly Message[]): string {
+function gist(history: readonly HistoryMessage[]): string {
   const text = history.map((message) => (message.role === 'user' ? textOf(message.parts) : '')).join('\n');
   const asked = text.match(/^USER: .*$/gm) ?? [];
   return asked.slice(-20).join('\n') || 'Nothing was asked yet.';
 }
 
-const helpRequest: Request = {
+const helpRequest: GuideRequest = {
   match: (asked, scene) =>
     /^(?:hi|hello|hey|help|help me|\?|what can (?:you|i) (?:do|ask).*|how (?:do|can) i use (?:this|you|parley)|你好|您好|嗨|帮助|使用帮助|你(?:能|会|可以)(?:做|干)?(?:些)?什么|怎么用|如何使用)$/i.test(
       asked.masked === '' ? 'help' : asked.masked,
@@ -90,7 +99,7 @@ const helpRequest: Request = {
       : undefined,
 };
 
-const whoRequest: Request = {
+const whoRequest: GuideRequest = {
   match: (asked, { say }) =>
     /^(?:who|what) are you$|^are you (?:an? |the )?(?:ai|llm|bot|(?:language )?model|real|gpt|human)\b|^你是(?:谁|什么|大?(?:语言)?模型|ai|llm|机器人)/i.test(
       asked.masked,
@@ -99,7 +108,7 @@ const whoRequest: Request = {
       : undefined,
 };
 
-const connectRequest: Request = {
+const connectRequest: GuideRequest = {
   match: (asked, { say }) =>
     /\b(?:connect|configure|set ?up|use|add|choose|switch)\b.*\b(?:model|llm|gpt|ollama|lm ?studio|vllm|openai|api key)\b/i.test(
       asked.masked,
@@ -109,7 +118,7 @@ const connectRequest: Request = {
 };
 
 /** The fallback: a short list of supported requests, with names from this workspace. */
-function* notUnderstood(asked: Asked, scene: GuideContext): Script {
+function* notUnderstood(asked: UserRequest, scene: GuideContext): Script {
   const { say } = scene;
   const shown = asked.text.length > 80 ? `${asked.text.slice(0, 80)}...` : asked.text;
   const examples = yield* examplesHere(scene);
@@ -128,7 +137,7 @@ function* help(scene: GuideContext): Script {
   );
 }
 
-function* examplesHere(scene: GuideContext): Part<string> {
+function* examplesHere(scene: GuideContext): ScriptPart<string> {
   const { say } = scene;
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
   const code =
@@ -159,7 +168,7 @@ function* text(answer: string): Script {
   return answer;
 }
 
-const goOnRequest: Request = {
+const goOnRequest: GuideRequest = {
   match: ({ text: words }, { say }) =>
     words === GO_ON
       ? text(say('What came of the calls stands above. Say what to do next.', '调用的结果在上面。请说接下来做什么。'))
@@ -167,7 +176,7 @@ const goOnRequest: Request = {
 };
 
 /** All requests that the guide understands, specific ones before general ones. */
-const simple: readonly Request[] = [
+const simple: readonly GuideRequest[] = [
   goOnRequest,
   helpRequest,
   whoRequest,
@@ -192,12 +201,12 @@ const simple: readonly Request[] = [
 const LONGEST = 1000;
 
 /** Returns the script for a request, or the fallback for one not understood. */
-function requests(asked: Asked, scene: GuideContext): Script {
+function requests(asked: UserRequest, scene: GuideContext): Script {
   if (asked.masked.length > LONGEST) return notUnderstood(asked, scene);
   return planRequest(understood).match(asked, scene) ?? understood(asked, scene) ?? notUnderstood(asked, scene);
 }
 
-function understood(asked: Asked, scene: GuideContext): Script | undefined {
+function understood(asked: UserRequest, scene: GuideContext): Script | undefined {
   for (const request of simple) {
     const script = request.match(asked, scene);
     if (script) return script;

@@ -4,7 +4,7 @@ import { inChinese, inEnglish, type Localize } from '../../locale.ts';
  * A user's request: `text` as typed; `spoken` the same without politeness; `masked` that with each quoted or fenced text as one word that
  * `plain` turns back (without its quotes).
  */
-export interface Asked {
+export interface UserRequest {
   readonly text: string;
   readonly spoken: string;
   readonly masked: string;
@@ -27,7 +27,7 @@ const POLITE =
   /^(?:(?:please|pls|can you|could you|would you|will you|now|then|and|请你?|帮我|麻烦你?|帮忙|能不能|可以|给我|我想|我要|then)[\s,，]*)+/i;
 
 /** A request ready to be matched: politeness and the last full stop are gone, quoted text is one word each, `@path` is a path. */
-export function askedOf(text: string): Asked {
+export function askedOf(text: string): UserRequest {
   const quoted: string[] = [];
   const masked = text
     .trim()

@@ -1,6 +1,6 @@
 import type { Localize } from '../../locale.ts';
-import type { Message, ToolMessage, ToolOffer } from '../model.ts';
-import type { Asked } from './language.ts';
+import type { HistoryMessage, ModelTool, ToolMessage } from '../model.ts';
+import type { UserRequest } from './language.ts';
 
 /** The guide's next step: a text, and calls to wait for. */
 export interface Move {
@@ -14,22 +14,22 @@ export interface Move {
  */
 export type Script = Generator<Move, string, readonly ToolMessage[]>;
 /** A part of a script that gives a value instead of the closing text. */
-export type Part<T> = Generator<Move, T, readonly ToolMessage[]>;
+export type ScriptPart<T> = Generator<Move, T, readonly ToolMessage[]>;
 
 export interface GuideContext {
   readonly cwd: string;
   readonly say: Localize;
-  readonly offers: readonly ToolOffer[];
-  readonly history: readonly Message[];
+  readonly offers: readonly ModelTool[];
+  readonly history: readonly HistoryMessage[];
 }
 
 /** One thing the guide understands. `match` gets the request with quoted text masked. */
-export interface Request {
-  match(asked: Asked, scene: GuideContext): Script | undefined;
+export interface GuideRequest {
+  match(asked: UserRequest, scene: GuideContext): Script | undefined;
 }
 
 /** Calls one tool. */
-export function* call(name: string, input: object, text = ''): Part<ToolMessage> {
+export function* call(name: string, input: object, text = ''): ScriptPart<ToolMessage> {
   const [result] = yield { text, calls: [{ name, input }] };
   if (!result) throw new Error(`no result of ${name}`);
   return result;

@@ -2,17 +2,17 @@ import path from 'node:path';
 import { messageOf } from '../../../base/log.ts';
 import { EXTENSION } from '../../../protocols/a2a/schema.ts';
 import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
-import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend } from '../../frontend.ts';
+import type { AgentEvent, ApprovalRequest, Frontend, PermissionAnswer } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
-import { type Model, ModelError, type ToolOffer } from '../../models/model.ts';
+import { type Model, ModelError, type ModelTool } from '../../models/model.ts';
 import { Permissions } from '../../permissions.ts';
-import { failed, type Outcome, type Shown } from '../../tools/tool.ts';
+import { failed, type OutcomeDisplay, type ToolOutcome } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { filePatch } from '../filePatch.ts';
 import type { ServedTask } from './tasks.ts';
 import { type McpToolServer, offersOf, type ServedTool } from './toolServer.ts';
-import type { Decision } from './wire.ts';
-import { isRecord, type Json, type Part, type State } from './wire.ts';
+import type { DecisionMessage } from './wire.ts';
+import { type A2aPart, isRecord, type Json, type State } from './wire.ts';
 
 interface RunningTurn {
   readonly stop: AbortController;
@@ -68,7 +68,7 @@ export class TaskRunner {
   }
 
   /** The user decided about calls of that task. Ignores calls that another message has decided since. */
-  decide(task: ServedTask, decisions: readonly Decision[]): void {
+  decide(task: ServedTask, decisions: readonly DecisionMessage[]): void {
     const waiting = decisions.filter(({ id }) => this.awaits(task, id));
     if (waiting.length > 0) this.#outlet.resume();
     for (const { id, answer } of waiting) this.#frontend.answer(id, answer);
@@ -114,7 +114,7 @@ interface OpenCall {
 }
 interface Asked {
   readonly about: 'shell' | 'action';
-  answer(answer: ApprovalAnswer): void;
+  answer(answer: PermissionAnswer): void;
 }
 
 /** The development-tool extension, as the loop sees it: every update of a call is the whole call. */
@@ -176,7 +176,7 @@ class TaskFrontend implements Frontend {
     }
   }
 
-  clientTools(): readonly ToolOffer[] {
+  clientTools(): readonly ModelTool[] {
     return this.#tools.map(({ offer }) => offer);
   }
 
@@ -188,7 +188,10 @@ class TaskFrontend implements Frontend {
     return undefined;
   }
 
-  async callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<Outcome> {
+  async callClient(
+    call: { readonly id: string; readonly name: string; readonly input: string },
+    signal: AbortSignal,
+  ): Promise<ToolOutcome> {
     const served = this.#served(call.name);
     if (!served) return failed(`There is no tool "${call.name}" any more.`);
     if (served.asks) {
@@ -201,7 +204,7 @@ class TaskFrontend implements Frontend {
     return served.server.call(served.tool, call.input, signal);
   }
 
-  approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+  approve(request: ApprovalRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     signal.throwIfAborted();
     this.#endThought();
     const { callId } = request;
@@ -213,7 +216,7 @@ class TaskFrontend implements Frontend {
         this.#asked.delete(callId);
         reject(signal.reason as Error);
       };
-      const answer = (given: ApprovalAnswer) => {
+      const answer = (given: PermissionAnswer) => {
         this.#asked.delete(callId);
         signal.removeEventListener('abort', stopped);
         call.rejected = !given.allow;
@@ -232,7 +235,7 @@ class TaskFrontend implements Frontend {
     return this.#asked.has(callId);
   }
 
-  answer(callId: string, answer: ApprovalAnswer): void {
+  answer(callId: string, answer: PermissionAnswer): void {
     this.#asked.get(callId)?.answer(answer);
   }
 
@@ -259,7 +262,7 @@ class TaskFrontend implements Frontend {
     if (!this.#calls.get(id)?.ran) this.#show(id, 'EXECUTING');
   }
 
-  #ended(id: string, outcome: Outcome): void {
+  #ended(id: string, outcome: ToolOutcome): void {
     const call = this.#calls.get(id);
     if (!call) return;
     const status = call.rejected ? 'CANCELLED' : outcome.isError ? 'FAILED' : 'SUCCEEDED';
@@ -307,7 +310,7 @@ interface McpTool {
   readonly tool: string;
 }
 
-function diffOf(shown: readonly Shown[]): Json | undefined {
+function diffOf(shown: readonly OutcomeDisplay[]): Json | undefined {
   const diff = shown.find((one) => one.type === 'diff');
   if (!diff) return undefined;
   return {
@@ -320,7 +323,7 @@ function diffOf(shown: readonly Shown[]): Json | undefined {
 }
 
 /** ToolOutput: an edit, anything that has members, or text. */
-function outputOf(outcome: Outcome): Json {
+function outputOf(outcome: ToolOutcome): Json {
   const diff = diffOf(outcome.shown);
   if (diff) return { diff };
   for (const one of outcome.shown) {
@@ -343,7 +346,7 @@ const FAILURES: Readonly<Record<string, string>> = {
 };
 
 /** ErrorDetails. */
-export function errorOf(tool: string, outcome: Outcome, mcp: boolean): Json {
+export function errorOf(tool: string, outcome: ToolOutcome, mcp: boolean): Json {
   // An edit that fits fails as any writing does.
   const as = tool === 'StrReplaceFile' && outcome.isBroken ? 'WriteFile' : tool;
   const type = mcp ? 'mcp_tool_error' : (FAILURES[as] ?? 'execution_failed');
@@ -425,7 +428,7 @@ class TaskOutput {
     this.#tell('STATE_CHANGE', state, error === undefined ? [] : [{ text: error }], true, error);
   }
 
-  #tell(kind: Kind, state: State, parts: readonly Part[], final = false, error?: string): void {
+  #tell(kind: Kind, state: State, parts: readonly A2aPart[], final = false, error?: string): void {
     const event = { kind, model: this.#model, ...(error === undefined ? {} : { error }) };
     this.#task?.tell(state, parts, { [EXTENSION]: event }, final);
   }

@@ -14,9 +14,11 @@ import { Notifications, type ServedTask, TaskStore } from './tasks.ts';
 import { type McpToolServer, serversIn, type ToolServerAddress, toolServer } from './toolServer.ts';
 import {
   A2aError,
+  type A2aMessage,
+  type A2aVersion,
   commandIn,
   commandTree,
-  type Decision,
+  type DecisionMessage,
   decisionsIn,
   errorOn,
   extensionRequired,
@@ -25,7 +27,6 @@ import {
   invalidRequest,
   isRecord,
   type Json,
-  type Message,
   messageIn,
   noExtendedCard,
   notCancelable,
@@ -43,12 +44,11 @@ import {
   textIn,
   unsupported,
   updateOn,
-  type Version,
   versionOf,
   wrappedTaskOn,
 } from './wire.ts';
 
-export interface ServeOptions extends A2aServerOptions {
+export interface A2aServeOptions extends A2aServerOptions {
   /** 0 takes any that is free. */
   readonly port: number;
   /** Web pages of these origins may talk to it. */
@@ -64,7 +64,7 @@ const KEEP_ALIVE = 15_000;
 const MOST_UNREAD = 32 * 1024 * 1024;
 
 /** Serves A2A 0.3 and 1.0 with the development-tool extension on the loopback interface. */
-export async function serveA2a({ port, token, origins = [], ...options }: ServeOptions): Promise<ServerHandle> {
+export async function serveA2a({ port, token, origins = [], ...options }: A2aServeOptions): Promise<ServerHandle> {
   const a2a = new A2aServer(options);
   const server = await listenHttp(
     {
@@ -84,7 +84,7 @@ export async function serveA2a({ port, token, origins = [], ...options }: ServeO
 }
 
 async function answerRpc(a2a: A2aServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  let version: Version = '0.3';
+  let version: A2aVersion = '0.3';
   let id: unknown = null;
   const deny = (status: number, error: unknown) => sendJson(response, status, { jsonrpc: '2.0', id, error: errorOn(version, error) });
   let body: unknown;
@@ -138,7 +138,7 @@ function requestIn(body: unknown): { readonly id: unknown; readonly method: stri
   return { id, method, params };
 }
 
-function callerOf(request: IncomingMessage, version: Version): Caller {
+function callerOf(request: IncomingMessage, version: A2aVersion): Caller {
   // Clients of 1.0 may still write the header of 0.3.
   const named = `${headerOf(request, 'a2a-extensions')},${headerOf(request, 'x-a2a-extensions')}`;
   return {
@@ -198,7 +198,7 @@ interface A2aServerOptions {
 }
 /** How the client of one request speaks. */
 interface Caller {
-  readonly version: Version;
+  readonly version: A2aVersion;
   readonly extensions: readonly string[];
   readonly takesStreams: boolean;
 }
@@ -209,7 +209,7 @@ interface Admitted {
   readonly task: ServedTask;
   readonly isNew: boolean;
   /** Each is about a call that waits for it; none in a message of text. */
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly DecisionMessage[];
 }
 
 /** A client that takes no stream hears at once when its command waits for the user; it is not kept waiting longer than this. Milliseconds. */
@@ -268,7 +268,7 @@ export class A2aServer {
 
   // --- messages
 
-  #stream(params: Json, version: Version): Reply {
+  #stream(params: Json, version: A2aVersion): Reply {
     const message = messageIn(version, params);
     const { task, isNew, decisions } = this.#admit(message, params, version);
     return {
@@ -281,7 +281,7 @@ export class A2aServer {
       },
     };
   }
-  async #send(params: Json, version: Version) {
+  async #send(params: Json, version: A2aVersion) {
     const message = messageIn(version, params);
     const configuration = isRecord(params.configuration) ? params.configuration : {};
     const historyLength = historyLengthIn(configuration);
@@ -294,7 +294,7 @@ export class A2aServer {
   }
 
   /** The task that a message is for, and its decisions; refuses a message that cannot be taken now. */
-  #admit(message: Message, params: Json, version: Version): Admitted {
+  #admit(message: A2aMessage, params: Json, version: A2aVersion): Admitted {
     const decisions = decisionsIn(message.parts);
     const isDecision = decisions.length > 0;
     if (!isDecision && textOf(message) === '') throw invalidParams('The message holds no text and no decision.');
@@ -318,7 +318,7 @@ export class A2aServer {
   }
 
   /** Throws for a decision about a call that does not wait for one: what is decided about nothing must not look accepted. */
-  #mustWait(task: ServedTask | undefined, decisions: readonly Decision[]): void {
+  #mustWait(task: ServedTask | undefined, decisions: readonly DecisionMessage[]): void {
     if (decisions.length > 0 && !task) throw invalidParams('A decision has to name its task in message.taskId.');
     for (const { id } of decisions) {
       if (task && this.#runs.get(task.contextId)?.awaits(task, id)) continue;
@@ -336,7 +336,7 @@ export class A2aServer {
   }
 
   /** Never rejects: the task reports errors. */
-  async #begin(task: ServedTask, message: Message, decisions: readonly Decision[] = []): Promise<void> {
+  async #begin(task: ServedTask, message: A2aMessage, decisions: readonly DecisionMessage[] = []): Promise<void> {
     if (decisions.length > 0) return this.#runs.get(task.contextId)?.decide(task, decisions);
     try {
       const run = await this.#runOf(task.contextId, message);
@@ -346,7 +346,7 @@ export class A2aServer {
       task.tell('failed', [{ text: reason }], { [EXTENSION]: { kind: 'STATE_CHANGE', error: reason } }, true);
     }
   }
-  async #runOf(contextId: string, message: Message): Promise<TaskRunner> {
+  async #runOf(contextId: string, message: A2aMessage): Promise<TaskRunner> {
     const known = this.#runs.get(contextId);
     if (known) return known;
     const { model, workspace, editor, preferences } = this.#options;
@@ -367,7 +367,7 @@ export class A2aServer {
     if (!task) throw taskNotFound(id);
     return task;
   }
-  #subscribe(task: ServedTask, version: Version): Reply {
+  #subscribe(task: ServedTask, version: A2aVersion): Reply {
     if (version === '1.0' && (task.isOver || task.state === 'completed')) {
       throw unsupported(`Task ${task.id} is in a terminal state (${task.state}) and cannot be subscribed to.`);
     }
@@ -378,7 +378,7 @@ export class A2aServer {
       },
     };
   }
-  async #cancel(task: ServedTask, version: Version): Promise<Json> {
+  async #cancel(task: ServedTask, version: A2aVersion): Promise<Json> {
     if (task.isOver || task.state === 'completed') throw notCancelable(task.id);
     const run = this.#runs.get(task.contextId);
     await run?.stop();
@@ -409,7 +409,7 @@ export class A2aServer {
 
   // --- notifications
 
-  #push(operation: 'pushSet' | 'pushGet' | 'pushList' | 'pushDelete', params: Json, version: Version): unknown {
+  #push(operation: 'pushSet' | 'pushGet' | 'pushList' | 'pushDelete', params: Json, version: A2aVersion): unknown {
     if (operation === 'pushSet') {
       const config = pushInParams(version, params);
       const task = this.#task(params.taskId);
@@ -445,7 +445,7 @@ export class A2aServer {
     const failed = (message: string) => ({ result: { execution_id: '', status: 'FAILED_TO_START', message } });
     const command = this.#commands.find(name);
     if (!command) return failed(`There is no command /${name}.`);
-    const message: Message = {
+    const message: A2aMessage = {
       messageId: randomUUID(),
       role: 'user',
       parts: [{ text: [`/${name}`, args].filter(Boolean).join(' ') }],
@@ -475,7 +475,7 @@ export class A2aServer {
 
 const NEEDS_EXTENSION: ReadonlySet<Operation> = new Set<Operation>(['send', 'stream', 'commands', 'execute']);
 
-function textOf({ parts }: Message): string {
+function textOf({ parts }: A2aMessage): string {
   return parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n');
 }
 

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type A2aMessage,
+  type A2aPart,
+  type A2aVersion,
   agentMessage,
   isRecord,
   type Json,
-  type Message,
-  type Part,
   type PushConfig,
   type State,
   type Status,
-  type StatusUpdate,
   type TaskRecord,
+  type TaskStatusUpdate,
   updateOn,
-  type Version,
   wrappedTaskOn,
 } from './wire.ts';
 
@@ -20,19 +20,19 @@ const MOST_MESSAGES = 10_000;
 /** Most idle tasks; the oldest are dropped. */
 const MOST_TASKS = 1000;
 
-export type Listener = (update: StatusUpdate) => void;
+export type Listener = (update: TaskStatusUpdate) => void;
 
 /** One task: its state, history and listeners. It continues with or without listeners. */
 export class ServedTask {
   readonly id = randomUUID();
   readonly contextId: string;
-  readonly #history: Message[] = [];
+  readonly #history: A2aMessage[] = [];
   readonly #listeners = new Set<Listener>();
   /** Observers that receive everything but do not count as listeners. */
   readonly #observers = new Set<Listener>();
   #status: Status = { state: 'submitted', timestamp: new Date().toISOString() };
   /** Updates without a listener since the last final update. */
-  #unheard: StatusUpdate[] = [];
+  #unheard: TaskStatusUpdate[] = [];
 
   constructor(contextId: string) {
     this.contextId = contextId;
@@ -56,12 +56,12 @@ export class ServedTask {
   }
 
   /** A user said something. */
-  take(message: Message): void {
+  take(message: A2aMessage): void {
     this.#keep({ ...message, taskId: this.id, contextId: this.contextId });
   }
 
   /** The agent says something, or the state changes. */
-  tell(state: State, parts: readonly Part[], metadata: Json, final = false): void {
+  tell(state: State, parts: readonly A2aPart[], metadata: Json, final = false): void {
     const message = parts.length > 0 ? agentMessage(this.id, this.contextId, parts) : undefined;
     this.#status = { state, timestamp: new Date().toISOString(), ...(message ? { message } : {}) };
     if (message) this.#keep(message);
@@ -81,7 +81,7 @@ export class ServedTask {
     this.#observers.add(listener);
   }
 
-  #keep(message: Message): void {
+  #keep(message: A2aMessage): void {
     const last = this.#history.at(-1);
     // Each update of a running call repeats its whole output, so only the newest is kept.
     if (last && runningCall(last) !== undefined && runningCall(last) === runningCall(message)) this.#history.pop();
@@ -91,7 +91,7 @@ export class ServedTask {
 }
 
 /** The id of the call that a message tells of as running. */
-function runningCall({ parts: [part] }: Message): unknown {
+function runningCall({ parts: [part] }: A2aMessage): unknown {
   const data = part && 'data' in part && isRecord(part.data) ? part.data : {};
   return data.status === 'EXECUTING' ? data.tool_call_id : undefined;
 }
@@ -133,19 +133,19 @@ const MOST_PLACES = 10;
 /** Characters of updates of one task that wait to be sent; the oldest are dropped. */
 const MOST_WAITING = 4 * 1024 * 1024;
 
-interface Place {
+interface PushTarget {
   readonly config: PushConfig;
-  readonly version: Version;
+  readonly version: A2aVersion;
 }
 
 /** Sends task updates to the addresses that clients named, in order. Ignores addresses that do not answer. */
 export class Notifications {
-  readonly #places = new Map<string, Map<string, Place>>();
+  readonly #places = new Map<string, Map<string, PushTarget>>();
   /** Of tasks whose updates are being sent: those that wait. */
   readonly #waiting = new Map<string, Update[]>();
 
   /** The first place of a task begins to listen. */
-  set(task: ServedTask, config: PushConfig, version: Version): void {
+  set(task: ServedTask, config: PushConfig, version: A2aVersion): void {
     const known = this.#places.get(task.id);
     if (known) {
       known.delete(config.id);
@@ -172,7 +172,7 @@ export class Notifications {
     this.#places.delete(taskId);
   }
 
-  #tell(task: ServedTask, update: StatusUpdate | undefined): void {
+  #tell(task: ServedTask, update: TaskStatusUpdate | undefined): void {
     const places = [...(this.#places.get(task.id)?.values() ?? [])];
     if (places.length === 0) return;
     const bodies = places.map((place) => ({ place, body: JSON.stringify(bodyOf(place.version, task, update)) }));
@@ -193,7 +193,7 @@ export class Notifications {
 
 /** One update, as each receiver gets it. */
 interface Update {
-  readonly bodies: readonly { readonly place: Place; readonly body: string }[];
+  readonly bodies: readonly { readonly place: PushTarget; readonly body: string }[];
   /** UTF-16 units of all bodies. */
   readonly length: number;
 }
@@ -205,11 +205,11 @@ function wait(waiting: Update[], one: Update): void {
 }
 
 /** 0.3 sends the task as it stands for whatever happens, 1.0 what happened. */
-function bodyOf(version: Version, task: ServedTask, update: StatusUpdate | undefined): object {
+function bodyOf(version: A2aVersion, task: ServedTask, update: TaskStatusUpdate | undefined): object {
   return version === '0.3' || !update ? wrappedTaskOn(version, task.record(0)) : updateOn(version, update);
 }
 
-async function post({ config, version }: Place, body: string): Promise<void> {
+async function post({ config, version }: PushTarget, body: string): Promise<void> {
   const { url, token, authentication } = config;
   const headers = {
     'content-type': version === '1.0' ? 'application/a2a+json' : 'application/json',

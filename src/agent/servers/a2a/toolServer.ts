@@ -2,9 +2,9 @@ import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
 import { HttpClient } from '../../../transport/http.ts';
 import { SseReader } from '../../../transport/sse.ts';
-import type { ToolOffer } from '../../models/model.ts';
+import type { ModelTool } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
-import { done, failed, type Outcome, problemOfSchema } from '../../tools/tool.ts';
+import { done, failed, problemOfSchema, type ToolOutcome } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import { isRecord } from './wire.ts';
 
@@ -14,10 +14,10 @@ export interface McpToolServer {
   readonly name: string;
   /** The current tools; none when the server cannot be reached. */
   tools(): Promise<readonly ListedTool[]>;
-  call(name: string, input: string, signal: AbortSignal): Promise<Outcome>;
+  call(name: string, input: string, signal: AbortSignal): Promise<ToolOutcome>;
 }
 export interface ListedTool {
-  readonly offer: ToolOffer;
+  readonly offer: ModelTool;
   /** True when a user has to approve it. The editor asks by itself, and tools that only read need no approval. */
   readonly asks: boolean;
 }

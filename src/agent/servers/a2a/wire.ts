@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { LENGTHS, message as messageSchema } from '../../../protocols/a2a/schema.ts';
-import type { Command } from '../../commands.ts';
-import type { ApprovalAnswer } from '../../frontend.ts';
+import type { SlashCommand } from '../../commands.ts';
+import type { PermissionAnswer } from '../../frontend.ts';
 
 /*
  * A2A as this server writes and reads it, in version 0.3 and 1.0 (docs/protocols/a2a.md §4). The rest of the server knows one kind of objects; what
  * a version calls them, and which errors it has, stands here.
  */
 
-export type Version = '0.3' | '1.0';
+export type A2aVersion = '0.3' | '1.0';
 export type Json = Readonly<Record<string, unknown>>;
 
 export type State = 'submitted' | 'working' | 'input-required' | 'completed' | 'canceled' | 'failed';
-export type Part = { readonly text: string } | { readonly data: Json };
-export interface Message {
+export type A2aPart = { readonly text: string } | { readonly data: Json };
+export interface A2aMessage {
   readonly messageId: string;
   readonly role: 'user' | 'agent';
-  readonly parts: readonly Part[];
+  readonly parts: readonly A2aPart[];
   readonly taskId?: string;
   readonly contextId?: string;
   readonly metadata?: Json;
@@ -26,17 +26,17 @@ export interface Status {
   readonly state: State;
   /** ISO 8601. */
   readonly timestamp: string;
-  readonly message?: Message;
+  readonly message?: A2aMessage;
 }
 /** A task as it stands, with as much of its history as is wanted. */
 export interface TaskRecord {
   readonly id: string;
   readonly contextId: string;
   readonly status: Status;
-  readonly history: readonly Message[];
+  readonly history: readonly A2aMessage[];
 }
 /** `final`: nothing follows until somebody says something. */
-export interface StatusUpdate {
+export interface TaskStatusUpdate {
   readonly taskId: string;
   readonly contextId: string;
   readonly status: Status;
@@ -73,17 +73,17 @@ export const wrongVersion = (version: string) =>
   new A2aError(-32009, 'VERSION_NOT_SUPPORTED', `A2A ${version} is not supported. Supported versions: 0.3, 1.0`);
 
 /** The extension was not named in the header. Only 1.0 has an error of its own for that. */
-export function extensionRequired(version: Version, uri: string): A2aError {
+export function extensionRequired(version: A2aVersion, uri: string): A2aError {
   const message = `The extension ${uri} is required.`;
   return version === '1.0' ? new A2aError(-32008, 'EXTENSION_SUPPORT_REQUIRED', message) : invalidRequest(message);
 }
 /** The task takes no more messages. */
-export function taskIsOver(version: Version, id: string, state: State): A2aError {
+export function taskIsOver(version: A2aVersion, id: string, state: State): A2aError {
   const message = `Task ${id} is in a terminal state (${state}) and cannot be modified.`;
   return version === '1.0' ? unsupported(message) : invalidRequest(message);
 }
 
-export function errorOn(version: Version, error: unknown): Json {
+export function errorOn(version: A2aVersion, error: unknown): Json {
   if (!(error instanceof A2aError)) return { code: -32603, message: error instanceof Error ? error.message : 'Internal error' };
   const { code, message, reason } = error;
   if (version === '0.3') return { code, message };
@@ -123,17 +123,17 @@ const METHODS = {
     'command/execute': 'execute',
   },
 } as const;
-type Names = (typeof METHODS)[Version];
+type Names = (typeof METHODS)[A2aVersion];
 export type Operation = { [V in keyof Names]: Names[V] }[keyof Names] | (typeof METHODS)['1.0'][keyof (typeof METHODS)['1.0']];
 
-export function operationOf(version: Version, method: string): Operation {
+export function operationOf(version: A2aVersion, method: string): Operation {
   const names: Readonly<Record<string, Operation>> = METHODS[version];
   if (!Object.hasOwn(names, method)) throw methodNotFound(method);
   return names[method] as Operation;
 }
 
 /** By the header `A2A-Version`; a client that sends none speaks 0.3. */
-export function versionOf(header: string): Version {
+export function versionOf(header: string): A2aVersion {
   const version = header.trim();
   if (version === '' || /^0\.3(\.|$)/.test(version)) return '0.3';
   if (/^1\.0(\.|$)/.test(version)) return '1.0';
@@ -142,33 +142,33 @@ export function versionOf(header: string): Version {
 
 // --- what we write
 
-export function stateOn(version: Version, state: State): string {
+export function stateOn(version: A2aVersion, state: State): string {
   return version === '0.3' ? state : `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}`;
 }
-function partOn(version: Version, part: Part): Json {
+function partOn(version: A2aVersion, part: A2aPart): Json {
   if (version === '1.0') return part;
   return 'text' in part ? { kind: 'text', text: part.text } : { kind: 'data', data: part.data };
 }
-function messageOn(version: Version, { role, parts, ...rest }: Message): Json {
+function messageOn(version: A2aVersion, { role, parts, ...rest }: A2aMessage): Json {
   const spelled = version === '0.3' ? { kind: 'message', role } : { role: role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT' };
   return { ...spelled, parts: parts.map((part) => partOn(version, part)), ...rest };
 }
-function statusOn(version: Version, { state, timestamp, message }: Status): Json {
+function statusOn(version: A2aVersion, { state, timestamp, message }: Status): Json {
   return { state: stateOn(version, state), timestamp, ...(message ? { message: messageOn(version, message) } : {}) };
 }
-export function taskOn(version: Version, { id, contextId, status, history }: TaskRecord): Json {
+export function taskOn(version: A2aVersion, { id, contextId, status, history }: TaskRecord): Json {
   const task = { id, contextId, status: statusOn(version, status), history: history.map((one) => messageOn(version, one)) };
   return version === '0.3' ? { kind: 'task', ...task } : task;
 }
 /** The first record of a stream, and the answer to a message. */
-export function wrappedTaskOn(version: Version, task: TaskRecord): Json {
+export function wrappedTaskOn(version: A2aVersion, task: TaskRecord): Json {
   return version === '0.3' ? taskOn(version, task) : { task: taskOn(version, task) };
 }
-export function updateOn(version: Version, { taskId, contextId, status, final, metadata }: StatusUpdate): Json {
+export function updateOn(version: A2aVersion, { taskId, contextId, status, final, metadata }: TaskStatusUpdate): Json {
   const update = { taskId, contextId, status: statusOn(version, status), metadata };
   return version === '0.3' ? { kind: 'status-update', ...update, final } : { statusUpdate: update };
 }
-export function pushConfigOn(version: Version, taskId: string, { id, url, token, authentication }: PushConfig): Json {
+export function pushConfigOn(version: A2aVersion, taskId: string, { id, url, token, authentication }: PushConfig): Json {
   const place = { id, url, ...(token === undefined ? {} : { token }) };
   if (version === '1.0') return { taskId, ...place, ...(authentication ? { authentication } : {}) };
   const old = authentication && { schemes: [authentication.scheme], credentials: authentication.credentials };
@@ -185,7 +185,7 @@ export function textIn(value: unknown): string | undefined {
 }
 
 /** A user's message. Throws invalidParams for what the schema of its version does not allow. */
-export function messageIn(version: Version, params: Json): Message {
+export function messageIn(version: A2aVersion, params: Json): A2aMessage {
   const { message } = params;
   if (!isRecord(message)) throw invalidParams('params.message has to be an object.');
   const { messageId, role, parts, taskId, contextId, metadata } = message;
@@ -203,7 +203,7 @@ export function messageIn(version: Version, params: Json): Message {
     ...(isRecord(metadata) ? { metadata } : {}),
   };
 }
-function partIn(version: Version, part: unknown): Part {
+function partIn(version: A2aVersion, part: unknown): A2aPart {
   if (!isRecord(part)) throw invalidParams('Each part has to be an object.');
   if (version === '0.3' && typeof part.kind !== 'string') throw invalidParams('Each part has to name its kind.');
   const kind = version === '0.3' ? part.kind : ['text', 'data', 'raw', 'url'].find((name) => part[name] !== undefined);
@@ -213,7 +213,7 @@ function partIn(version: Version, part: unknown): Part {
   throw invalidParams('A part has to hold a text or an object.');
 }
 /** An agent's message. */
-export function agentMessage(taskId: string, contextId: string, parts: readonly Part[]): Message {
+export function agentMessage(taskId: string, contextId: string, parts: readonly A2aPart[]): A2aMessage {
   return { messageId: randomUUID(), role: 'agent', parts, taskId, contextId };
 }
 
@@ -228,12 +228,12 @@ export function historyLengthIn(params: Json): number | undefined {
 }
 
 /** The place for notifications that comes with a message. Throws when it is none on this machine. */
-export function pushInMessage(version: Version, configuration: Json): PushConfig | undefined {
+export function pushInMessage(version: A2aVersion, configuration: Json): PushConfig | undefined {
   const given = version === '0.3' ? configuration.pushNotificationConfig : configuration.taskPushNotificationConfig;
   return given === undefined || given === null ? undefined : pushConfigIn(given);
 }
 /** The place for notifications in the params of a method of its own. */
-export function pushInParams(version: Version, params: Json): PushConfig {
+export function pushInParams(version: A2aVersion, params: Json): PushConfig {
   return pushConfigIn(version === '0.3' ? params.pushNotificationConfig : params);
 }
 function pushConfigIn(given: unknown): PushConfig {
@@ -262,17 +262,17 @@ function isOnThisMachine(url: unknown): url is string {
 const OPTION_IDS = ['proceed_once', 'proceed_always', 'cancel'] as const;
 
 /** A user's answer to the approval of the call of that id. */
-export interface Decision {
+export interface DecisionMessage {
   readonly id: string;
-  readonly answer: ApprovalAnswer;
+  readonly answer: PermissionAnswer;
 }
 
 /**
  * The decisions in the parts of a message; none in most (docs/protocols/a2a.md §6). Throws invalidParams for one that names no call, an option that
  * was not offered, or contradicts another: none of the message then counts.
  */
-export function decisionsIn(parts: readonly Part[]): readonly Decision[] {
-  const found = new Map<string, ApprovalAnswer>();
+export function decisionsIn(parts: readonly A2aPart[]): readonly DecisionMessage[] {
+  const found = new Map<string, PermissionAnswer>();
   for (const part of parts) {
     if (!('data' in part)) continue;
     const options = [part.data.selected_option_id, part.data.selectedOptionId].filter((option) => option != null);
@@ -300,7 +300,7 @@ function agreed<T>(...values: readonly T[]): T | undefined {
   return given.size === 1 ? [...given][0] : undefined;
 }
 
-function answerIn(data: Json, option: unknown, id: string): ApprovalAnswer {
+function answerIn(data: Json, option: unknown, id: string): PermissionAnswer {
   if (!OPTION_IDS.some((offered) => offered === option))
     throw invalidParams(`The decision about the call ${shortened(id)} has to select one of its options: ${OPTION_IDS.join(', ')}.`);
   if (option === 'cancel') return { allow: false };
@@ -344,7 +344,7 @@ export function commandIn(params: Json): z.infer<typeof command> {
 }
 
 /** `skill:tidy` is the command `tidy` below `skill`, which is none by itself. */
-export function commandTree(all: readonly Command[]): readonly Json[] {
+export function commandTree(all: readonly SlashCommand[]): readonly Json[] {
   const groups = new Map<string, Json[]>();
   const top: Json[] = [];
   for (const { name, description, args = [] } of all) {

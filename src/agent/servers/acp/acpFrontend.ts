@@ -1,15 +1,15 @@
 import { messageOf } from '../../../base/log.ts';
 import {
   type AgentEvent,
-  type ApprovalAnswer,
   type ApprovalRequest,
   type Frontend,
+  type PermissionAnswer,
   type QuestionRequest,
   Settled,
 } from '../../frontend.ts';
-import type { ToolOffer } from '../../models/model.ts';
+import type { ModelTool } from '../../models/model.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
-import { type Outcome, Rejected, ToolFailure } from '../../tools/tool.ts';
+import { Rejected, ToolFailure, type ToolOutcome } from '../../tools/tool.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
 import { clientFiles, runInClient, type SessionClient } from './client.ts';
 import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './words.ts';
@@ -40,12 +40,12 @@ export class AcpFrontend implements Frontend {
     return clientFiles((method, params) => this.#client.ask(method, params, signal), this.#client.can);
   }
 
-  clientTools(): readonly ToolOffer[] {
+  clientTools(): readonly ModelTool[] {
     return this.#client.servers.offers;
   }
 
   /** The client does not see what a tool server is asked to do, so the user is asked here, unless the tool says that it only reads. */
-  async callClient({ id, name, input }: Parameters<Frontend['callClient']>[0], signal: AbortSignal): Promise<Outcome> {
+  async callClient({ id, name, input }: Parameters<Frontend['callClient']>[0], signal: AbortSignal): Promise<ToolOutcome> {
     const { servers } = this.#client;
     if (servers.changes(name) && !this.#allowed.has(name)) {
       const shown = [{ type: 'brief' as const, text: input }];
@@ -64,7 +64,7 @@ export class AcpFrontend implements Frontend {
     for (const update of this.#updates(said)) this.#client.update(update);
   }
 
-  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     const { callId, tool, description, shown } = request;
     const command = shown.find((one) => one.type === 'command');
     const content = contentOf(shown);

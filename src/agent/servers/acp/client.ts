@@ -3,12 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
-import type { ToolOffer } from '../../models/model.ts';
+import type { ModelTool } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
 import { shellArguments, shellProgram } from '../../tools/shellProgram.ts';
-import { done, failed, type Outcome, ToolFailure } from '../../tools/tool.ts';
-import type { Place } from '../../workspace/paths.ts';
+import { done, failed, ToolFailure, type ToolOutcome } from '../../tools/tool.ts';
+import type { ResolvedPath } from '../../workspace/paths.ts';
 import { diskFiles, encodeText, isReadable, textFileOf } from '../../workspace/textFile.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
 
@@ -114,7 +114,7 @@ type ConnectedServer = Awaited<ReturnType<McpModule['connectServer']>>;
 interface Lent {
   readonly server: ConnectedServer;
   readonly tool: ConnectedServer['tools'][number];
-  readonly offer: ToolOffer;
+  readonly offer: ModelTool;
 }
 
 /** The tools of the servers a client names for a session. A server that fails has none, and standard error names it. */
@@ -123,7 +123,7 @@ export class ToolServers {
   readonly #lent = new Map<string, Lent>();
   #closed = false;
 
-  get offers(): readonly ToolOffer[] {
+  get offers(): readonly ModelTool[] {
     return [...this.#lent.values()].map((one) => one.offer);
   }
 
@@ -155,7 +155,7 @@ export class ToolServers {
     }
   }
 
-  async call(name: string, input: string, signal: AbortSignal): Promise<Outcome> {
+  async call(name: string, input: string, signal: AbortSignal): Promise<ToolOutcome> {
     const lent = this.#lent.get(name);
     if (!lent) return failed(`The client has no tool "${name}".`);
     try {
@@ -226,7 +226,7 @@ export function clientFiles(ask: (method: string, params: object) => Promise<unk
         throw refused(`${name} could not be read`, error);
       }
     },
-    write: async (place: Place, text, like) => {
+    write: async (place: ResolvedPath, text, like) => {
       if (!can.writes || !place.inside) return diskFiles.write(place, text, like);
       try {
         await ask('fs/write_text_file', { path: place.path, content: encodeText(text, { ...like, bom: false }) });

@@ -4,8 +4,8 @@ import * as z from 'zod/mini';
 import { fenced, inOneLine } from '../../../base/promptText.ts';
 import { homeFolder } from '../../../transport/environment.ts';
 import { localize } from '../../locale.ts';
-import type { Message, UserPart } from '../../models/model.ts';
-import type { Shown } from '../../tools/tool.ts';
+import type { HistoryMessage, UserPart } from '../../models/model.ts';
+import type { OutcomeDisplay } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 
 /* What the agent says and is told, in the words of the protocol. */
@@ -87,7 +87,7 @@ export function locationsOf(input: unknown, cwd: string, style: Pick<typeof path
 }
 
 /** Where an edit changes its file: the first line that differs, from 1. */
-export function diffLocations(shown: readonly Shown[]): readonly object[] {
+export function diffLocations(shown: readonly OutcomeDisplay[]): readonly object[] {
   return shown.flatMap((one) => (one.type === 'diff' ? [{ path: one.path, line: firstChange(one.before ?? '', one.after) }] : []));
 }
 
@@ -97,7 +97,7 @@ function firstChange(before: string, after: string): number {
   return at < 0 ? Math.max(1, now.length) : at + 1;
 }
 
-export function contentOf(shown: readonly Shown[]): readonly object[] {
+export function contentOf(shown: readonly OutcomeDisplay[]): readonly object[] {
   return shown.flatMap((one): readonly object[] => {
     switch (one.type) {
       case 'diff':
@@ -113,7 +113,7 @@ export function contentOf(shown: readonly Shown[]): readonly object[] {
   });
 }
 
-export function planOf(shown: readonly Shown[]): object | undefined {
+export function planOf(shown: readonly OutcomeDisplay[]): object | undefined {
   const todo = shown.find((one) => one.type === 'todo');
   if (todo?.type !== 'todo') return undefined;
   const entries = todo.items.map(({ title, status }) => ({
@@ -205,7 +205,7 @@ function resourcePart(resource: Resource): UserPart {
 }
 
 /** A conversation as the updates that told of it (acp.md §5): calls with their input and place, edits with their diff, the user's pictures. */
-export function replayed(messages: readonly Message[], cwd: string): readonly object[] {
+export function replayed(messages: readonly HistoryMessage[], cwd: string): readonly object[] {
   const inputs = new Map<string, unknown>();
   return messages.flatMap((message): readonly object[] => {
     switch (message.role) {
@@ -222,7 +222,7 @@ export function replayed(messages: readonly Message[], cwd: string): readonly ob
           }),
         ];
       case 'tool': {
-        const diffs = (message.diffs ?? []).map((diff): Shown => ({ type: 'diff', ...diff }));
+        const diffs = (message.diffs ?? []).map((diff): OutcomeDisplay => ({ type: 'diff', ...diff }));
         const text = [message.message, message.text].filter(Boolean).join('\n');
         const plan = message.isError ? undefined : planIn(message.name, inputs.get(message.callId));
         return [
@@ -249,6 +249,6 @@ function userChunk(part: UserPart): readonly object[] {
 
 /** The plan a call has set: its input is the plan. */
 function planIn(tool: string, input: unknown): object | undefined {
-  const { todos } = (input ?? {}) as { readonly todos?: Extract<Shown, { type: 'todo' }>['items'] };
+  const { todos } = (input ?? {}) as { readonly todos?: Extract<OutcomeDisplay, { type: 'todo' }>['items'] };
   return tool === 'SetTodoList' && Array.isArray(todos) ? planOf([{ type: 'todo', items: todos }]) : undefined;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
-import type { ToolOffer } from '../../models/model.ts';
+import type { ModelTool } from '../../models/model.ts';
 
 // The parts of messages, as strict as the AI SDK's own `validateUIMessages`: a part is taken when one of its versions 5 to 7 takes it.
 
@@ -95,7 +95,7 @@ export const chatRequest = z.object({
   /** Whether the stream stays open while the client works. Clients that send `sessionId` are asked for it; others re-post. */
   hold: z.nullish(z.boolean()),
 });
-export type ChatRequest = z.infer<typeof chatRequest>;
+export type AiSdkChatRequest = z.infer<typeof chatRequest>;
 
 export const toolResult = z.object({
   session_id: id,
@@ -105,7 +105,7 @@ export const toolResult = z.object({
 });
 
 /** The tools a client lends, in any of the forms clients declare them in, as `{name, description, parameters}`. */
-export function declaredTools(request: ChatRequest): readonly unknown[] {
+export function declaredTools(request: AiSdkChatRequest): readonly unknown[] {
   const { tools, clientTools } = request;
   if (Array.isArray(tools)) return tools.map((one: unknown) => (isRecord(one) && isRecord(one.function) ? one.function : one));
   const record = isRecord(tools) ? tools : isRecord(clientTools) ? clientTools : {};
@@ -117,7 +117,7 @@ export function declaredTools(request: ChatRequest): readonly unknown[] {
 
 /** The client's capabilities, from its last request: the chunks it knows, how it acts, the tools it lends. */
 export interface Terms {
-  tools: readonly ToolOffer[];
+  tools: readonly ModelTool[];
   /** Added to the agent's own system prompt. */
   system: string;
   /** The response stays open while the client works. */
@@ -131,7 +131,7 @@ export interface Terms {
 export const APPROVAL_TOOL = 'request_approval';
 export const noTerms = (): Terms => ({ tools: [], system: '', holds: false, newest: false, oldest: false });
 
-export function termsOf({ system, hold, sessionId }: ChatRequest, tools: readonly ToolOffer[]): Terms {
+export function termsOf({ system, hold, sessionId }: AiSdkChatRequest, tools: readonly ModelTool[]): Terms {
   const isParley = sessionId != null;
   const oldest = tools.some((tool) => tool.name === APPROVAL_TOOL);
   return { tools, system: system ?? '', holds: hold ?? isParley, newest: isParley, oldest };

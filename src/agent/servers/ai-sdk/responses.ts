@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { encodeChunk } from '../../../protocols/ai-sdk/codec.ts';
 import type { Chunk } from '../../../protocols/ai-sdk/schema.ts';
 import type { AgentEvent } from '../../frontend.ts';
-import type { Outcome } from '../../tools/tool.ts';
+import type { ToolOutcome } from '../../tools/tool.ts';
 import type { Terms } from './request.ts';
 
 /* What goes to the client of a chat: the events of the loop as chunks, the chunks in the responses that follow each other. */
@@ -366,7 +366,7 @@ export class ChunkEncoder {
     this.#responses.write({ type: 'tool-output-available', toolCallId: id, output: call.printed, preliminary: true });
   }
 
-  #ended(id: string, name: string, outcome: Outcome): void {
+  #ended(id: string, name: string, outcome: ToolOutcome): void {
     const known = this.#calls.find((one) => one.id === id);
     const call: Pending = known ?? { id, name, client: false, streams: false, announced: true, ended: false };
     this.#announce(call);

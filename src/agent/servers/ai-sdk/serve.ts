@@ -4,24 +4,24 @@ import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
 import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
 import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
-import type { AgentEvent, ApprovalAnswer, ApprovalRequest, Frontend, Moment } from '../../frontend.ts';
+import type { AgentEvent, ApprovalRequest, Frontend, Moment, PermissionAnswer } from '../../frontend.ts';
 import {
-  type Call,
   GO_ON,
-  type Message,
+  type HistoryMessage,
   type Model,
+  type ModelCall,
   ModelError,
+  type ModelTool,
   type ToolMessage,
-  type ToolOffer,
   type UserPart,
 } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
-import { done, failed, type Outcome, problemOfSchema, problemsOf } from '../../tools/tool.ts';
+import { done, failed, problemOfSchema, problemsOf, type ToolOutcome } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { bodyJson, HttpError, type HttpServerOptions, listenHttp, type ServerHandle, sendJson } from '../httpServer.ts';
 import {
+  type AiSdkChatRequest,
   APPROVAL_TOOL,
-  type ChatRequest,
   type ClientMessage,
   type ClientPart,
   chatRequest,
@@ -33,7 +33,7 @@ import {
 } from './request.ts';
 import { ChunkEncoder, Responses, SseResponse } from './responses.ts';
 
-export interface ServeOptions extends Pick<HttpServerOptions, 'port' | 'token' | 'origins'> {
+export interface ChatServeOptions extends Pick<HttpServerOptions, 'port' | 'token' | 'origins'> {
   readonly model: Model;
   readonly workspace: Workspace;
   readonly preferences?: Preferences;
@@ -46,7 +46,7 @@ const CHATS_KEPT = 200;
 const AWAY_LIMIT = 30_000;
 
 /** Serves chats over HTTP on the loopback interface (docs/protocols/ai-sdk.md). */
-export async function serveChats(options: ServeOptions): Promise<ServerHandle> {
+export async function serveChats(options: ChatServeOptions): Promise<ServerHandle> {
   const chats = new Map<string, ServedChat>();
   const chat = async (body: unknown, response: ServerResponse): Promise<void> => {
     const parsed = chatRequest.safeParse(body);
@@ -130,7 +130,7 @@ class ServedChat {
   readonly #awayLimit: number;
   #turn: Promise<void> | undefined;
 
-  constructor({ model, workspace, preferences, awayLimit = AWAY_LIMIT }: ServeOptions) {
+  constructor({ model, workspace, preferences, awayLimit = AWAY_LIMIT }: ChatServeOptions) {
     const terms = this.#terms;
     this.#awayLimit = awayLimit;
     this.#chunks = new ChunkEncoder(this.#responses, terms);
@@ -149,7 +149,7 @@ class ServedChat {
   }
 
   /** Answers one request of the client's. The outlet is ended when the client has to act, or when the turn is over. */
-  async post(request: ChatRequest, outlet: SseResponse): Promise<void> {
+  async post(request: AiSdkChatRequest, outlet: SseResponse): Promise<void> {
     const messages = request.messages ?? (request.message ? [request.message] : []);
     const last = messages.at(-1);
     const { offers, problems } = await lentTools(request, takenNames);
@@ -260,9 +260,9 @@ class ChatFrontend implements Frontend {
   readonly #responses: Responses;
   readonly #chunks: ChunkEncoder;
   readonly #terms: Terms;
-  readonly #results = new Map<string, Outcome>();
-  readonly #waiting = new Map<string, (outcome: Outcome) => void>();
-  readonly #asked = new Map<string, (answer: ApprovalAnswer) => void>();
+  readonly #results = new Map<string, ToolOutcome>();
+  readonly #waiting = new Map<string, (outcome: ToolOutcome) => void>();
+  readonly #asked = new Map<string, (answer: PermissionAnswer) => void>();
 
   constructor(responses: Responses, chunks: ChunkEncoder, terms: Terms) {
     this.#responses = responses;
@@ -275,7 +275,7 @@ class ChatFrontend implements Frontend {
   }
 
   /** The tool by which approvals are asked is ours to call, not the model's. */
-  clientTools(): readonly ToolOffer[] {
+  clientTools(): readonly ModelTool[] {
     return this.#terms.tools.filter((tool) => tool.name !== APPROVAL_TOOL);
   }
 
@@ -288,7 +288,7 @@ class ChatFrontend implements Frontend {
     return undefined;
   }
 
-  async callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<Outcome> {
+  async callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<ToolOutcome> {
     const known = this.#results.get(call.id);
     this.#results.delete(call.id);
     return known ?? this.#waitFor(call.id, signal);
@@ -304,7 +304,7 @@ class ChatFrontend implements Frontend {
     return waiting !== undefined || announced;
   }
 
-  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     const answer = await this.#ask(request, signal);
     if (!answer.allow) this.#chunks.deny(request.callId);
     return answer;
@@ -316,13 +316,13 @@ class ChatFrontend implements Frontend {
   }
 
   /** False when there is no such approval. */
-  verdict(id: string, answer: ApprovalAnswer): boolean {
+  verdict(id: string, answer: PermissionAnswer): boolean {
     const asked = this.#asked.get(id);
     asked?.(answer);
     return asked !== undefined;
   }
 
-  async #ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async #ask(request: ApprovalRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     if (this.#terms.oldest) return this.#askByTool(request, signal);
     this.#chunks.announce(request.callId, request.tool, { description: request.description });
     const approvalId = randomUUID();
@@ -335,7 +335,7 @@ class ChatFrontend implements Frontend {
     return this.#until(this.#asked, approvalId, signal, () => this.#responses.suspend());
   }
 
-  async #askByTool(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async #askByTool(request: ApprovalRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     const id = randomUUID();
     const input = { tool: request.tool, action: request.action, description: request.description };
     const awaited = this.#terms.holds ? { state: 'requires-action' } : {};
@@ -349,7 +349,7 @@ class ChatFrontend implements Frontend {
     return verdictIn(outcome);
   }
 
-  #waitFor(id: string, signal: AbortSignal): Promise<Outcome> {
+  #waitFor(id: string, signal: AbortSignal): Promise<ToolOutcome> {
     return this.#until(this.#waiting, id, signal, () => {
       if (!this.#terms.holds) this.#responses.suspend();
     });
@@ -372,7 +372,7 @@ class ChatFrontend implements Frontend {
 }
 
 /** Only a plain yes is one. */
-function verdictIn(outcome: Outcome): ApprovalAnswer {
+function verdictIn(outcome: ToolOutcome): PermissionAnswer {
   if (outcome.isError) return { allow: false };
   let value: unknown = outcome.text;
   try {
@@ -396,10 +396,10 @@ const MOST = 200;
 
 /** The tools a request lends us; one that cannot be used is named and the others stand. */
 async function lentTools(
-  request: ChatRequest,
+  request: AiSdkChatRequest,
   taken: readonly string[],
-): Promise<{ readonly offers: readonly ToolOffer[]; readonly problems: readonly string[] }> {
-  const offers: ToolOffer[] = [];
+): Promise<{ readonly offers: readonly ModelTool[]; readonly problems: readonly string[] }> {
+  const offers: ModelTool[] = [];
   const problems: string[] = [];
   for (const entry of declaredTools(request).slice(0, MOST)) {
     const parsed = lent.safeParse(entry);
@@ -426,8 +426,8 @@ function userParts(message: ClientMessage): readonly UserPart[] {
 }
 
 /** The conversation as the client keeps it: its word counts, so that it may edit, cut and regenerate. */
-function historyOf(messages: readonly ClientMessage[]): readonly Message[] {
-  return messages.flatMap((message): readonly Message[] => {
+function historyOf(messages: readonly ClientMessage[]): readonly HistoryMessage[] {
+  return messages.flatMap((message): readonly HistoryMessage[] => {
     if (message.role === 'assistant') return stepsOf(message.parts).flatMap(stepMessages);
     const parts = message.role === 'user' ? userParts(message) : [];
     return parts.length === 0 ? [] : [{ role: 'user', parts }];
@@ -443,17 +443,17 @@ function stepsOf(parts: readonly ClientPart[]): readonly (readonly ClientPart[])
   return steps.filter((step) => step.length > 0);
 }
 
-function stepMessages(parts: readonly ClientPart[]): readonly Message[] {
+function stepMessages(parts: readonly ClientPart[]): readonly HistoryMessage[] {
   const text = parts.flatMap((part) => (part.type === 'text' && typeof part.text === 'string' ? [part.text] : [])).join('');
   const tools = parts.flatMap((part) => toolOf(part) ?? []);
   if (text === '' && tools.length === 0) return [];
   return [{ role: 'assistant', text, calls: tools.map((tool) => tool.call) }, ...tools.map((tool) => tool.result)];
 }
 
-function toolOf(part: ClientPart): { readonly call: Call; readonly result: ToolMessage } | undefined {
+function toolOf(part: ClientPart): { readonly call: ModelCall; readonly result: ToolMessage } | undefined {
   const name = toolName(part);
   if (name === undefined || typeof part.toolCallId !== 'string') return undefined;
-  const call: Call = { id: part.toolCallId, name, input: asText(part.input ?? {}) };
+  const call: ModelCall = { id: part.toolCallId, name, input: asText(part.input ?? {}) };
   const { isError, text } = outcomeIn(part) ?? { isError: true, text: 'There is no result of this call.' };
   return { call, result: { role: 'tool', callId: call.id, name, isError, message: '', text } };
 }

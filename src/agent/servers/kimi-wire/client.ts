@@ -5,7 +5,7 @@ import type { Channel } from '../../../transport/channel.ts';
 import { toLine } from '../../../transport/lines.ts';
 import { type Moment, moments } from '../../frontend.ts';
 import type { SessionStore } from '../../sessionStore.ts';
-import { type Dialect, WireError, type WireMessage } from './codec.ts';
+import { type WireDialect, WireError, type WireMessage } from './codec.ts';
 
 /* The client of a Wire server: its connection, the turn it runs, what is recorded for it, what reaches it, and its hooks. */
 
@@ -196,11 +196,11 @@ const requestTypes = new Set(['ApprovalRequest', 'ToolCallRequest', 'QuestionReq
 /** The recording of client output for `replay`: text pieces joined, arguments in their call, one line per message (wire.md §11). */
 export class WireRecorder {
   readonly #store: SessionStore;
-  readonly #dialect: Dialect;
+  readonly #dialect: WireDialect;
   #head = false;
   #open: WireMessage | undefined;
 
-  constructor(store: SessionStore, dialect: Dialect) {
+  constructor(store: SessionStore, dialect: WireDialect) {
     this.#store = store;
     this.#dialect = dialect;
   }
@@ -272,9 +272,9 @@ export class WireOutput {
   readonly #peer: ClientChannel;
   readonly #recording: WireRecorder;
   readonly #work: ActiveWork;
-  readonly #dialect: Dialect;
+  readonly #dialect: WireDialect;
 
-  constructor(peer: ClientChannel, recording: WireRecorder, work: ActiveWork, dialect: Dialect) {
+  constructor(peer: ClientChannel, recording: WireRecorder, work: ActiveWork, dialect: WireDialect) {
     this.#peer = peer;
     this.#recording = recording;
     this.#work = work;

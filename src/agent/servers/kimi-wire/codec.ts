@@ -15,12 +15,12 @@ import type { AgentEvent } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import { isModelError, type UserPart } from '../../models/model.ts';
 import { shellProgram } from '../../tools/shellProgram.ts';
-import { failed, type News, type Outcome, type Shown } from '../../tools/tool.ts';
+import { failed, type News, type OutcomeDisplay, type ToolOutcome } from '../../tools/tool.ts';
 
 // --- versions
 
 /** Features of each Wire version (wire.md §3). Decides everything that the server omits for older clients. */
-export interface Dialect {
+export interface WireDialect {
   /** As told to the client; 1.0 says "1". */
   readonly name: string;
   has(feature: Feature): boolean;
@@ -29,7 +29,7 @@ export interface Dialect {
 const NEWEST_MINOR = Number(NEWEST_VERSION.split('.')[1]);
 
 /** Undefined for a version we do not serve. "1" is 1.0. */
-export function dialectOf(version: string): Dialect | undefined {
+export function dialectOf(version: string): WireDialect | undefined {
   const match = /^1(?:\.(\d+))?$/.exec(version);
   if (!match) return undefined;
   const minor = Number(match[1] ?? 0);
@@ -55,11 +55,11 @@ export interface WireMessage {
 
 /** Encodes the loop's output as events of one dialect. Remembers only which call's arguments were streamed. */
 export class Encoder {
-  readonly #dialect: Dialect;
+  readonly #dialect: WireDialect;
   readonly #grown = new Set<string>();
   #input: UserInput = '';
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: WireDialect) {
     this.#dialect = dialect;
   }
 
@@ -166,7 +166,7 @@ function notificationOf({ id, task, message, at }: News): EventPayload['Notifica
   };
 }
 
-function statusOf(said: Extract<AgentEvent, { type: 'status' }>, dialect: Dialect): object {
+function statusOf(said: Extract<AgentEvent, { type: 'status' }>, dialect: WireDialect): object {
   const { usage } = said;
   return {
     context_usage: said.contextSize > 0 ? Math.min(said.contextTokens / said.contextSize, 1) : null,
@@ -178,7 +178,7 @@ function statusOf(said: Extract<AgentEvent, { type: 'status' }>, dialect: Dialec
 }
 
 /** A failure has a note for the user, as Kimi CLI's tools give one. */
-export function returnValueOf(outcome: Outcome, dialect: Dialect): object {
+export function returnValueOf(outcome: ToolOutcome, dialect: WireDialect): object {
   const { isError, text, message, shown } = outcome;
   const note = isError && message !== '' && !shown.some((one) => one.type === 'brief');
   const display = note ? [{ type: 'brief' as const, text: message.split('\n', 1)[0] ?? '' }, ...shown] : shown;
@@ -188,18 +188,18 @@ export function returnValueOf(outcome: Outcome, dialect: Dialect): object {
 }
 
 /** Decodes the answer of a client's tool; undefined when malformed. Names parts that are not text and sends them to the model separately. */
-export function outcomeOf(answer: AnswerResult['ToolCallRequest']): Outcome | undefined {
+export function outcomeOf(answer: AnswerResult['ToolCallRequest']): ToolOutcome | undefined {
   const { is_error, output, message, display } = answer.return_value;
   if (typeof output !== 'string' && output.some((part) => part.type === 'unknown')) return undefined;
   if (display.some((block) => block.type === 'unknown' && !isPassedOn(block.value))) return undefined;
-  const shown: readonly Shown[] = display.map((block) =>
+  const shown: readonly OutcomeDisplay[] = display.map((block) =>
     block.type === 'brief' ? { type: 'brief', text: block.text } : { type: 'other', value: block.type === 'unknown' ? block.value : block },
   );
   const media = typeof output === 'string' ? [] : output.flatMap(userParts).filter((part) => part.type !== 'text');
   return { isError: is_error, text: textOfOutput(output), message, shown, ...(media.length > 0 ? { media } : {}) };
 }
 
-export const invalidToolAnswer: Outcome = failed('Invalid tool result payload from the client.');
+export const invalidToolAnswer: ToolOutcome = failed('Invalid tool result payload from the client.');
 
 function textOfOutput(output: ToolReturnValue['output']): string {
   if (typeof output === 'string') return output;
@@ -251,7 +251,7 @@ function contentPart(part: UserPart): ContentPart {
 }
 
 /** A failed turn as an error of wire.md §10. */
-export function wireErrorOf(error: unknown, dialect: Dialect): unknown {
+export function wireErrorOf(error: unknown, dialect: WireDialect): unknown {
   if (!isModelError(error)) return error;
   const byKind = {
     no_model: codes.noModel,
@@ -272,11 +272,11 @@ const MOST_LINES = 10_000;
 const MOST_EDITS = 1000;
 
 /** Display blocks for the user. */
-export function blocksOf(shown: readonly Shown[], dialect: Dialect): readonly Block[] {
+export function blocksOf(shown: readonly OutcomeDisplay[], dialect: WireDialect): readonly Block[] {
   return shown.flatMap((one) => blocksOfOne(one, dialect));
 }
 
-function blocksOfOne(one: Shown, dialect: Dialect): readonly Block[] {
+function blocksOfOne(one: OutcomeDisplay, dialect: WireDialect): readonly Block[] {
   switch (one.type) {
     case 'brief':
       return [{ type: 'brief', text: one.text }];
@@ -296,7 +296,7 @@ function blocksOfOne(one: Shown, dialect: Dialect): readonly Block[] {
 }
 
 /** One block per hunk: up to three lines around it, joined with `\n`, without the final newline. */
-function diffBlocks(diff: Extract<Shown, { type: 'diff' }>, dialect: Dialect): readonly Block[] {
+function diffBlocks(diff: Extract<OutcomeDisplay, { type: 'diff' }>, dialect: WireDialect): readonly Block[] {
   const before = diff.before ?? '';
   const hunks = isLong(before) || isLong(diff.after) ? undefined : hunksOf(before, diff.after);
   if (!hunks) {

@@ -6,28 +6,28 @@ import type { Channel } from '../../../transport/channel.ts';
 import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
 import {
   type AgentEvent,
-  type ApprovalAnswer,
   type ApprovalRequest,
   type Frontend,
   type Moment,
   moments,
+  type PermissionAnswer,
   type QuestionRequest,
   Settled,
 } from '../../frontend.ts';
-import type { Model, ToolOffer } from '../../models/model.ts';
+import type { Model, ModelTool } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
 import { takenNames } from '../../toolbox.ts';
-import { failed, type Outcome, problemOfSchema, problemsOf } from '../../tools/tool.ts';
+import { failed, problemOfSchema, problemsOf, type ToolOutcome } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import { ActiveWork, type ClientCall, ClientChannel, Hooks, LiveOutput, WireOutput, WireRecorder } from './client.ts';
 import {
   blocksOf,
-  type Dialect,
   Encoder,
   invalidToolAnswer,
   outcomeOf,
   partsOf,
+  type WireDialect,
   WireError,
   type WireMessage,
   wireErrorOf,
@@ -35,7 +35,7 @@ import {
 
 export interface WireOptions extends Preferences {
   readonly channel: Channel;
-  readonly dialect: Dialect;
+  readonly dialect: WireDialect;
   /** Leaves unknown methods unanswered, as the oldest servers do (wire.md §3). */
   readonly silent: boolean;
   /** The client knows `ToolOutput` (wire.md §5.1). */
@@ -75,7 +75,7 @@ interface Parts {
   readonly recording: WireRecorder;
   readonly frontend: WireFrontend;
   readonly conversation: AgentConversation;
-  readonly dialect: Dialect;
+  readonly dialect: WireDialect;
   readonly silent: boolean;
 }
 
@@ -96,7 +96,7 @@ export class WireServer {
   readonly #recording: WireRecorder;
   readonly #frontend: WireFrontend;
   readonly #conversation: AgentConversation;
-  readonly #dialect: Dialect;
+  readonly #dialect: WireDialect;
   readonly #silent: boolean;
   /** Lines that wait until the handshake has been answered. */
   #held: string[] | undefined;
@@ -247,7 +247,7 @@ class WireFrontend implements Frontend {
   hasPlanMode = false;
   readonly #outlet: WireOutput;
   readonly #encoder: Encoder;
-  readonly #dialect: Dialect;
+  readonly #dialect: WireDialect;
   readonly #hooks: Hooks;
   readonly #external: ExternalTools;
   readonly #live: LiveOutput | undefined;
@@ -255,9 +255,9 @@ class WireFrontend implements Frontend {
   /** Approvals that tasks in the background wait for: a client that shakes hands again is asked them again. */
   readonly #waiting = new Map<string, WireMessage>();
   /** The client's tools called in this step, by name and arguments. */
-  readonly #called = new Map<string, Promise<Outcome>>();
+  readonly #called = new Map<string, Promise<ToolOutcome>>();
 
-  constructor(outlet: WireOutput, encoder: Encoder, dialect: Dialect, hooks: Hooks, external: ExternalTools, live?: LiveOutput) {
+  constructor(outlet: WireOutput, encoder: Encoder, dialect: WireDialect, hooks: Hooks, external: ExternalTools, live?: LiveOutput) {
     this.#outlet = outlet;
     this.#encoder = encoder;
     this.#dialect = dialect;
@@ -292,7 +292,7 @@ class WireFrontend implements Frontend {
     this.#encoder.expect(input);
   }
 
-  clientTools(): readonly ToolOffer[] {
+  clientTools(): readonly ModelTool[] {
     return this.#external.all;
   }
 
@@ -308,11 +308,11 @@ class WireFrontend implements Frontend {
   }
 
   /** An error answer, a missing id or an unknown response counts as a rejection (wire.md §5.2). */
-  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     const id = randomUUID();
     const message = { type: 'ApprovalRequest', payload: this.#approval(id, request) };
     if (request.by?.taskId !== undefined) this.#waiting.set(id, message);
-    let answer: ApprovalAnswer = { allow: false };
+    let answer: PermissionAnswer = { allow: false };
     // Kimi CLI from 1.6 on shows approvals only to a client that has shaken hands (wire.md §3).
     const isShown = this.#hasShakenHands || !this.#dialect.has('approvalSource');
     if (!isShown) log('an approval waits; it is only sent to a client that has sent "initialize"');
@@ -355,14 +355,14 @@ class WireFrontend implements Frontend {
   }
 
   /** The same call twice in one step is one request; its answer is the result of both (wire.md §5.2). */
-  callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<Outcome> {
+  callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<ToolOutcome> {
     const key = JSON.stringify([call.name, call.input]);
     const answer = this.#called.get(key) ?? this.#callClient(call, signal);
     this.#called.set(key, answer);
     return answer;
   }
 
-  async #callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<Outcome> {
+  async #callClient(call: { id: string; name: string; input: string }, signal: AbortSignal): Promise<ToolOutcome> {
     const payload = { id: call.id, name: call.name, arguments: call.input };
     try {
       const result = await this.#outlet.request({ type: 'ToolCallRequest', payload }, call.id, signal);
@@ -396,7 +396,7 @@ class WireFrontend implements Frontend {
     };
   }
 
-  #read(id: string, result: unknown): ApprovalAnswer {
+  #read(id: string, result: unknown): PermissionAnswer {
     const parsed = answers.ApprovalRequest.safeParse(result);
     if (!parsed.success) {
       logMalformed(id, 'the approval counts as rejected', parsed.error);
@@ -408,7 +408,7 @@ class WireFrontend implements Frontend {
     return words === '' || !this.#dialect.has('feedback') ? { allow: false } : { allow: false, feedback: words };
   }
 
-  #echo(id: string, answer: ApprovalAnswer): object {
+  #echo(id: string, answer: PermissionAnswer): object {
     const response = !answer.allow ? 'reject' : answer.forSession ? 'approve_for_session' : 'approve';
     const feedback = answer.allow ? undefined : answer.feedback;
     return { request_id: id, response, ...(this.#dialect.has('feedback') ? { feedback: feedback ?? '' } : {}) };
@@ -430,14 +430,14 @@ interface Offered {
 
 /** Tools that the client offers. Offering one again replaces it; refuses unusable ones with a reason and keeps the others. */
 class ExternalTools {
-  readonly #tools = new Map<string, ToolOffer>();
+  readonly #tools = new Map<string, ModelTool>();
   readonly #taken: ReadonlySet<string>;
 
   constructor(taken: Iterable<string>) {
     this.#taken = new Set(taken);
   }
 
-  get all(): readonly ToolOffer[] {
+  get all(): readonly ModelTool[] {
     return [...this.#tools.values()];
   }
 

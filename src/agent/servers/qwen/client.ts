@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type Dialect, type Line, readReply, recordOf, requestLine } from '../../../protocols/qwen/codec.ts';
-import type { ToolOffer } from '../../models/model.ts';
+import { type Line, type QwenDialect, readReply, recordOf, requestLine } from '../../../protocols/qwen/codec.ts';
+import type { ModelTool } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
-import { done, failed, type Outcome } from '../../tools/tool.ts';
+import { done, failed, type ToolOutcome } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 
 /** Milliseconds for one message to a tool server of the client (docs/protocols/qwen.md §3.6). */
@@ -24,7 +24,7 @@ interface ClientTool {
   readonly tool: string;
   /** The client's own name for it. */
   readonly full: string;
-  readonly offer: ToolOffer;
+  readonly offer: ModelTool;
 }
 
 /**
@@ -32,16 +32,16 @@ interface ClientTool {
  * and the tools it lends, over `mcp_message`.
  */
 export class QwenClient {
-  readonly dialect: Dialect;
+  readonly dialect: QwenDialect;
   readonly #write: (line: Line) => void;
   readonly #waiting = new Map<string, Waiting>();
   readonly #tools = new Map<string, ClientTool>();
   /** Calls of its tools that run, by the call's id. */
-  readonly #calls = new Map<string, (outcome: Outcome) => void>();
+  readonly #calls = new Map<string, (outcome: ToolOutcome) => void>();
   #messages = 0;
   #ended = false;
 
-  constructor(dialect: Dialect, write: (line: Line) => void) {
+  constructor(dialect: QwenDialect, write: (line: Line) => void) {
     this.dialect = dialect;
     this.#write = write;
   }
@@ -87,7 +87,7 @@ export class QwenClient {
 
   // --- its tools
 
-  get offers(): readonly ToolOffer[] {
+  get offers(): readonly ModelTool[] {
     return [...this.#tools.values()].map((one) => one.offer);
   }
 
@@ -123,10 +123,10 @@ export class QwenClient {
   }
 
   /** Runs one of its tools: it answers the message, or sends the result by itself (`toolResponse`). */
-  async call(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<Outcome> {
+  async call(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<ToolOutcome> {
     const known = this.#tools.get(call.name);
     if (!known) return failed(`The client has no tool "${call.name}".`);
-    const responded = new Promise<Outcome>((resolve) => this.#calls.set(call.id, resolve));
+    const responded = new Promise<ToolOutcome>((resolve) => this.#calls.set(call.id, resolve));
     try {
       return await Promise.race([this.#callServer(known, call.input, signal), responded]);
     } catch (error) {
@@ -146,7 +146,7 @@ export class QwenClient {
     return settle !== undefined;
   }
 
-  async #callServer({ server, tool }: ClientTool, input: string, signal: AbortSignal): Promise<Outcome> {
+  async #callServer({ server, tool }: ClientTool, input: string, signal: AbortSignal): Promise<ToolOutcome> {
     const params = { name: tool, arguments: JSON.parse(input) as unknown };
     const { content, isError } = recordOf(await this.#request(server, 'tools/call', params, { limit: TOOL_LIMIT, signal }));
     const text = (Array.isArray(content) ? content : []).map((one) => recordOf(one).text ?? '').join('\n');

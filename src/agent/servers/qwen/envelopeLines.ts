@@ -16,7 +16,7 @@ import {
 } from '../../../protocols/qwen/codec.ts';
 import type { Display } from '../../../protocols/qwen/schema.ts';
 import type { AgentEvent } from '../../frontend.ts';
-import type { Outcome, Shown } from '../../tools/tool.ts';
+import type { OutcomeDisplay, ToolOutcome } from '../../tools/tool.ts';
 import { filePatch } from '../filePatch.ts';
 import type { QwenClient } from './client.ts';
 import type { DialectLines, Permission, Policy } from './qwenFrontend.ts';
@@ -355,7 +355,7 @@ export class EnvelopeLines implements DialectLines {
     if (printed !== '') this.annotate(terminalNote({ channel, source: 'tool', text: printed, scope: 'tool', prompt, callId }));
   }
 
-  #ended(callId: string, outcome: Outcome): void {
+  #ended(callId: string, outcome: ToolOutcome): void {
     const call = this.#calls.get(callId);
     // One that was asked about in vain never ran.
     if (call?.state !== 'asked') this.#runs(callId);
@@ -437,7 +437,7 @@ export class EnvelopeLines implements DialectLines {
 }
 
 /** The result of a call as its display. */
-function resultOf(call: OpenCall | undefined, outcome: Outcome, cwd: string): Display {
+function resultOf(call: OpenCall | undefined, outcome: ToolOutcome, cwd: string): Display {
   if (call?.name === 'Agent') return taskDisplay(String(call.input.subagent_type ?? call.input.kind ?? 'agent'), call.task, outcome);
   if (call?.name === 'ExitPlanMode' && typeof call.input.plan === 'string')
     return { kind: 'plan_summary', message: outcome.message, plan_markdown: call.input.plan };
@@ -448,7 +448,7 @@ function resultOf(call: OpenCall | undefined, outcome: Outcome, cwd: string): Di
   return { kind: 'string', text: textOf(outcome) };
 }
 
-function shownDisplay(shown: Shown, cwd: string): Display | undefined {
+function shownDisplay(shown: OutcomeDisplay, cwd: string): Display | undefined {
   if (shown.type === 'todo') {
     const todos = shown.items.map(({ title, status }, at) => ({
       id: String(at + 1),
@@ -470,12 +470,12 @@ function shownDisplay(shown: Shown, cwd: string): Display | undefined {
   return { kind: 'file_diff', file_name: name, diff: patch.text, original: shown.before, modified: shown.after, stat };
 }
 
-function taskDisplay(name: string, calls: ReadonlyMap<string, TaskCall>, outcome?: Outcome): Display {
+function taskDisplay(name: string, calls: ReadonlyMap<string, TaskCall>, outcome?: ToolOutcome): Display {
   const status = outcome === undefined ? 'running' : outcome.isError ? 'failed' : 'completed';
   const result = outcome === undefined ? {} : { result: textOf(outcome) };
   return { kind: 'task_execution', subagentName: name, status, toolCalls: [...calls.values()], ...result };
 }
 
-function textOf({ message, text }: Outcome): string {
+function textOf({ message, text }: ToolOutcome): string {
   return [message, text].filter((part) => part !== '').join('\n\n');
 }

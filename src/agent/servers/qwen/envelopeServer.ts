@@ -7,13 +7,13 @@ import {
   errorLine,
   fatalLine,
   type HintAnswer,
+  type HintSuggestion,
   heartbeatResult,
   hintResult,
   isRecord,
   type Line,
   readRequest,
   recordOf,
-  type Suggestion,
   sessionEvent,
   unreadableId,
 } from '../../../protocols/qwen/codec.ts';
@@ -513,7 +513,7 @@ export class HintAnswers {
       const suggestions = (await this.#list(target))
         .filter((entry) => entry.name.startsWith(given.slice(folder.length)) && !entry.name.startsWith('.'))
         .slice(0, MOST)
-        .map((entry): Suggestion => {
+        .map((entry): HintSuggestion => {
           const name = `${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`;
           return { label: name, value: name.replaceAll(' ', '\\ ') };
         });
@@ -531,7 +531,7 @@ function commandHints(commands: Commands, typed: string): HintAnswer {
   const word = typed === '?' ? '?' : typed.replace(/^[/?]/, '');
   const suggestions = commands.all
     .filter((command) => command.name.startsWith(word) || (word !== '' && command.aliases.includes(word)))
-    .map(({ name, description }): Suggestion => ({ label: name, value: name, description }));
+    .map(({ name, description }): HintSuggestion => ({ label: name, value: name, description }));
   return { status: 'ok', suggestions, perfect: commands.find(word) !== undefined };
 }
 

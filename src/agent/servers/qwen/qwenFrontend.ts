@@ -3,16 +3,16 @@ import { type Line, readDecision, recordOf } from '../../../protocols/qwen/codec
 import type { Preferences } from '../../conversation.ts';
 import {
   type AgentEvent,
-  type ApprovalAnswer,
   type ApprovalRequest,
   type Frontend,
   type Moment,
+  type PermissionAnswer,
   type QuestionRequest,
   Settled,
 } from '../../frontend.ts';
-import type { Model, Sampling, ToolOffer } from '../../models/model.ts';
+import type { Model, ModelTool, Sampling } from '../../models/model.ts';
 import type { SessionStore } from '../../sessionStore.ts';
-import { type Outcome, ToolFailure } from '../../tools/tool.ts';
+import { ToolFailure, type ToolOutcome } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
 import type { QwenClient } from './client.ts';
 import { inputOf, nameOf, type Proposal, proposalOf } from './toolWords.ts';
@@ -95,11 +95,11 @@ export class QwenFrontend implements Frontend {
     this.#lines.emit(said);
   }
 
-  clientTools(): readonly ToolOffer[] {
+  clientTools(): readonly ModelTool[] {
     return this.#client.offers;
   }
 
-  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     if (this.#isFree(request.action)) return { allow: true, forSession: false };
     try {
       return await this.#ask({ ...proposalOf(request), callId: request.callId, reason: request.description }, signal);
@@ -140,7 +140,7 @@ export class QwenFrontend implements Frontend {
     }
   }
 
-  callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<Outcome> {
+  callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<ToolOutcome> {
     return this.#client.call(call, signal);
   }
 
@@ -159,7 +159,7 @@ export class QwenFrontend implements Frontend {
     }
   }
 
-  async #ask(asked: Permission, signal: AbortSignal): Promise<ApprovalAnswer> {
+  async #ask(asked: Permission, signal: AbortSignal): Promise<PermissionAnswer> {
     const decision = await this.#decision(asked, signal);
     if (decision.allow) return { allow: true, forSession: false };
     return { allow: false, ...(decision.message === '' ? {} : { feedback: decision.message }) };

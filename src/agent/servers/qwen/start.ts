@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs, format as printed } from 'node:util';
 import { messageOf } from '../../../base/log.ts';
-import { clientDialectOf, type Dialect, fatalLine, type Line, recordOf, terminalNote } from '../../../protocols/qwen/codec.ts';
+import { clientDialectOf, fatalLine, type Line, type QwenDialect, recordOf, terminalNote } from '../../../protocols/qwen/codec.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { toLine } from '../../../transport/lines.ts';
 import { AgentConversation, type Preferences } from '../../conversation.ts';
@@ -160,7 +160,7 @@ async function answer(prompt: string, { options, model, workspace, print }: Qwen
   return code;
 }
 
-type Serving = Omit<QwenServerOptions, 'write'> & { readonly dialect: 'auto' | Dialect };
+type Serving = Omit<QwenServerOptions, 'write'> & { readonly dialect: 'auto' | QwenDialect };
 type Write = (line: Line) => void;
 
 /** Serves a conversation in the dialect its client begins with: `initialize` or a user line is the message dialect, all else the envelope. */
@@ -215,7 +215,7 @@ function exitNote(exitCode: number): Line {
   return terminalNote({ channel: 'stdout', source: 'system', text: '', scope: 'system', prompt: '', exitCode });
 }
 
-function serverFor(dialect: Dialect, options: QwenServerOptions): QwenServer {
+function serverFor(dialect: QwenDialect, options: QwenServerOptions): QwenServer {
   if (dialect === 'message') return new MessageServer(options);
   const server = new EnvelopeServer(options);
   // Standard output belongs to the protocol: what a library prints goes out as lines of it (docs/protocols/qwen.md §4.3).
@@ -225,7 +225,7 @@ function serverFor(dialect: Dialect, options: QwenServerOptions): QwenServer {
   return server;
 }
 
-function dialectFor({ dialect, format, inputFormat }: Serving, first: Line): Dialect {
+function dialectFor({ dialect, format, inputFormat }: Serving, first: Line): QwenDialect {
   if (format === 'stream-chunk-json' || inputFormat === 'stream-chunk-json') return 'envelope';
   return dialect === 'auto' ? clientDialectOf(first) : dialect;
 }

@@ -2,10 +2,10 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod/mini';
 import type { Localize } from '../../../locale.ts';
-import type { ToolOffer } from '../../model.ts';
+import type { ModelTool } from '../../model.ts';
 import { hitRows, hitsOf } from '../hits.ts';
 import { count } from '../language.ts';
-import { call, fence, type GuideContext, type Request, type Script, sorry } from '../script.ts';
+import { call, fence, type GuideContext, type GuideRequest, type Script, sorry } from '../script.ts';
 import { fileNamed, languageOf, textOfRead } from './files.ts';
 import { definitionPattern, excerpt } from './find.ts';
 
@@ -28,7 +28,7 @@ const REFERENCES: readonly RegExp[] = [
 const DIAGNOSTICS =
   /^(?:(?:show|list|get|check|what|are there|any|find|see)\b.*)?\b(?:problems|diagnostics|errors|warnings)\b(?: (?:in|of|for) (?:the )?(?<f>\S+))?.*$|^(?:(?:显示|查看|列出|检查|有什么|有哪些|获取|看看)\s*)?(?:(?<g>\S+?)\s*(?:里|中)?(?:有什么|有哪些|的))?(?:诊断|问题|错误|报错|警告)(?:信息|列表)?$/i;
 
-export const openRequest: Request = {
+export const openRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of OPEN) {
       const { f, n } = form.exec(asked.masked)?.groups ?? {};
@@ -38,7 +38,7 @@ export const openRequest: Request = {
   },
 };
 
-export const definitionRequest: Request = {
+export const definitionRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of DEFINITION) {
       const x = form.exec(asked.masked)?.groups?.x;
@@ -48,7 +48,7 @@ export const definitionRequest: Request = {
   },
 };
 
-export const referencesRequest: Request = {
+export const referencesRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of REFERENCES) {
       const match = form.exec(asked.masked);
@@ -60,7 +60,7 @@ export const referencesRequest: Request = {
   },
 };
 
-export const diagnosticsRequest: Request = {
+export const diagnosticsRequest: GuideRequest = {
   match: (asked, scene) => {
     const match = DIAGNOSTICS.exec(asked.masked);
     if (!match || /^(?:explain|read|open|replace|解释)/i.test(asked.masked)) return undefined;
@@ -71,7 +71,7 @@ export const diagnosticsRequest: Request = {
 };
 
 /** Shows the selection or the open files of the editor. */
-export const editorsRequest: Request = {
+export const editorsRequest: GuideRequest = {
   match: (asked, scene) => {
     if (/\bselect(?:ed|ion)\b|选中|选择的|选区/i.test(asked.masked)) return askEditor(scene, 'get_selection');
     if (/\bopen (?:editors|files|tabs)\b|打开(?:了|的)(?:哪些|什么)?(?:文件|编辑器|标签)|(?:哪些|什么)文件(?:是)?打开/i.test(asked.masked))
@@ -185,7 +185,7 @@ function* askEditor(scene: GuideContext, tool: string): Script {
 }
 
 /** The client's tool of that name, when it lent it. */
-function offerOf(scene: GuideContext, name: string): ToolOffer | undefined {
+function offerOf(scene: GuideContext, name: string): ModelTool | undefined {
   return scene.offers.find((offer) => offer.name === name);
 }
 
@@ -201,7 +201,7 @@ const names = {
  * column are given from 1.
  */
 function editorInput(
-  offer: ToolOffer,
+  offer: ModelTool,
   given: {
     path?: string | undefined;
     line?: number | undefined;
@@ -223,7 +223,7 @@ function editorInput(
   return input;
 }
 
-function propertiesOf(offer: ToolOffer): Readonly<Record<string, unknown>> {
+function propertiesOf(offer: ModelTool): Readonly<Record<string, unknown>> {
   const { properties } = offer.parameters;
   return typeof properties === 'object' && properties !== null ? { ...properties } : {};
 }

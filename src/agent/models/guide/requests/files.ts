@@ -1,12 +1,12 @@
 import { hitRows, hitsOf, unreadOf } from '../hits.ts';
-import { call, fence, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+import { call, fence, type GuideContext, type GuideRequest, linesOf, type Script, type ScriptPart, sorry } from '../script.ts';
 
 // --- the file that is meant
 
 type FoundFile = { readonly path: string; readonly folder: boolean } | { readonly problem: string };
 
 /** The file or folder a user means: as written, by its last part anywhere, or a list of names that come near. */
-export function* fileNamed(scene: GuideContext, given: string): Part<FoundFile> {
+export function* fileNamed(scene: GuideContext, given: string): ScriptPart<FoundFile> {
   const { say } = scene;
   const name = given.replace(/^\.\//, '').replace(/\\/g, '/').replace(/\/+$/, '');
   if (name === '' || name === '.') return { path: '.', folder: true };
@@ -107,7 +107,7 @@ const LIST: readonly RegExp[] = [
   /^有(?:什么|哪些)文件$/,
 ];
 
-export const listRequest: Request = {
+export const listRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of LIST) {
       const match = form.exec(asked.masked);
@@ -153,7 +153,7 @@ const READ: readonly RegExp[] = [
   /^(?:读取?|读一?下|查看|看看|显示|看一?下|打印)\s*(?:文件)?\s*(?<f>[^\s的]+?)(?:\s*的?\s*(?:第\s*)?(?<a>\d+)\s*(?:[-–到至~]\s*第?\s*(?<b>\d+))?\s*行|\s*的?(?:全部|所有)?内容)?$/,
 ];
 
-export const readRequest: Request = {
+export const readRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of READ) {
       const { f, a, b } = form.exec(asked.masked)?.groups ?? {};
@@ -197,7 +197,7 @@ const CREATE: readonly RegExp[] = [
   /^(?:把|将)\s*(?<c>\S[\s\S]*?)\s*(?:写入|写到|保存到|存到)\s*(?:文件)?\s*(?<f>[\w@./\\-]+)(?:里|中)?$/,
 ];
 
-export const createRequest: Request = {
+export const createRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of CREATE) {
       const { f, c } = form.exec(asked.masked)?.groups ?? {};
@@ -234,7 +234,7 @@ const REPLACE: readonly RegExp[] = [
   /^(?:把|将)\s*(?<all>所有|全部|每个)?的?\s*(?<a>.+?)\s*(?<every>全部|都)?\s*(?:替换(?:成|为)|换成|改(?:成|为)|变成)\s*(?<b>.+)$/,
 ];
 
-export const replaceRequest: Request = {
+export const replaceRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of REPLACE) {
       const { a, b, f, all, every } = form.exec(asked.masked)?.groups ?? {};

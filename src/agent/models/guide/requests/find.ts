@@ -1,7 +1,7 @@
 import type { Localize } from '../../../locale.ts';
 import { hitRows, hitsOf, unreadOf } from '../hits.ts';
 import { count } from '../language.ts';
-import { call, fence, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+import { call, fence, type GuideContext, type GuideRequest, linesOf, type Script, type ScriptPart, sorry } from '../script.ts';
 import { fileNamed, last, nearTo, textOfRead } from './files.ts';
 
 const FIND: readonly RegExp[] = [
@@ -13,7 +13,7 @@ const FIND: readonly RegExp[] = [
 const FILE =
   /^(?:find|search for|locate|look for)(?: the| all)? files? (?:named |called |with the name )?(?<x>\S+)$|^(?:查找|搜索|找)\s*(?:名为|叫)?\s*(?<y>\S+?)\s*的?文件$|^(?:查找|搜索|找)\s*文件\s*(?<z>\S+)$/i;
 
-export const findRequest: Request = {
+export const findRequest: GuideRequest = {
   match: (asked, scene) => {
     const file = FILE.exec(asked.masked)?.groups;
     const name = file?.x ?? file?.y ?? file?.z;
@@ -32,7 +32,7 @@ const WHERE: readonly RegExp[] = [
 ];
 
 /** Locates something: a file by its name, else a definition, else its mentions. */
-export const whereRequest: Request = {
+export const whereRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of WHERE) {
       const x = form.exec(asked.masked)?.groups?.x;
@@ -144,7 +144,7 @@ const EXPLAIN: readonly RegExp[] = [
 const WORKSPACE =
   /^(?:in(?:side)? )?(?:this|the|my|这个|此|本|整个|当前)?\s*(?:project|workspace|folder|repo(?:sitory)?|code ?base|code|app|项目|工作区|文件夹|仓库|代码库|代码)\s*(?:里|中|里面)?$/i;
 
-export const explainRequest: Request = {
+export const explainRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of EXPLAIN) {
       const x = form.exec(asked.masked)?.groups?.x;
@@ -215,7 +215,7 @@ function* project(scene: GuideContext): Script {
 }
 
 /** Explains a name in the code; undefined when no definition is found. */
-function* symbol(scene: GuideContext, name: string): Part<string | undefined> {
+function* symbol(scene: GuideContext, name: string): ScriptPart<string | undefined> {
   const { say } = scene;
   const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 10 }));
   const [first] = hits;

@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
-import type { Message } from '../../model.ts';
+import type { HistoryMessage } from '../../model.ts';
 import { hitsOf } from '../hits.ts';
-import { type Asked, askedOf } from '../language.ts';
-import { call, fence, type GuideContext, linesOf, type Part, type Request, type Script, sorry } from '../script.ts';
+import { askedOf, type UserRequest } from '../language.ts';
+import { call, fence, type GuideContext, type GuideRequest, linesOf, type Script, type ScriptPart, sorry } from '../script.ts';
 import { last, textOfRead } from './files.ts';
 
-type Understand = (asked: Asked, scene: GuideContext) => Script | undefined;
+type Understand = (asked: UserRequest, scene: GuideContext) => Script | undefined;
 type Status = 'pending' | 'in_progress' | 'done';
 interface PlanStep {
   readonly title: string;
@@ -21,7 +21,7 @@ const NEXT = /^(?:next|continue|go on|proceed|(?:do |run )?(?:the )?next step|�
 const NUMBERED = /^(?:do|run|execute|start)?(?: the)? ?step (?<n>\d+)$|^(?:执行|做|开始|进行)?\s*第\s*(?<m>\d+)\s*步$/i;
 
 /** Makes a plan, and works through it step by step; each step is understood like a request of its own. */
-export function planRequest(understand: Understand): Request {
+export function planRequest(understand: Understand): GuideRequest {
   return {
     match: (asked, scene) => {
       const numbered = NUMBERED.exec(asked.masked)?.groups;
@@ -90,7 +90,7 @@ function* step(scene: GuideContext, understand: Understand, wanted: number | und
 }
 
 /** A plan fitted to what the workspace has: read what mentions the goal, make the change, run the tests. */
-function* propose(scene: GuideContext, goal: string): Part<readonly string[]> {
+function* propose(scene: GuideContext, goal: string): ScriptPart<readonly string[]> {
   const { say } = scene;
   const word = keyword(goal);
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
@@ -131,7 +131,7 @@ function keyword(goal: string): string | undefined {
 
 const planInput = z.object({ todos: z.array(z.object({ title: z.string(), status: z.enum(['pending', 'in_progress', 'done']) })) });
 
-function lastPlan(history: readonly Message[]): readonly PlanStep[] {
+function lastPlan(history: readonly HistoryMessage[]): readonly PlanStep[] {
   for (const message of history.toReversed()) {
     if (message.role !== 'assistant') continue;
     const found = message.calls.findLast((one) => one.name === 'SetTodoList');
@@ -161,7 +161,7 @@ const SCRIPTS: readonly { readonly words: RegExp; readonly names: readonly strin
   { words: /^lint(?:er)?$|^(?:代码)?检查$/i, names: ['lint', 'check'] },
 ];
 
-export const runRequest: Request = {
+export const runRequest: GuideRequest = {
   match: (asked, scene) => {
     for (const form of BESIDE) {
       const c = form.exec(asked.spoken)?.groups?.c?.trim();
@@ -178,7 +178,7 @@ export const runRequest: Request = {
 };
 
 /** Shows the changes that git reports. */
-export const changesRequest: Request = {
+export const changesRequest: GuideRequest = {
   match: (asked, scene) =>
     /^(?:what(?:'s|’s| has| have)?(?: i)? changed|git status|show (?:me )?(?:the |my )?changes|(?:有|做了)(?:什么|哪些)(?:改动|更改|变化|变更)|(?:显示|查看)(?:改动|更改|变更))$/i.test(
       asked.masked,
