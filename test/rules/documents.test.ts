@@ -99,3 +99,22 @@ test('a test that is not there is found', () => {
   assert.deepEqual(missing('02, T, X, `b.test.ts`, "another"'), ['b.test.ts', 'test/gone.test.ts', 'X?', '02', 'another']);
   assert.deepEqual(missing('surely'), ['nothing: surely']);
 });
+
+/** The files and folders that a guide names, in backticks, and that are not there. A name with <x> or * stands for many. */
+function missingFiles(text: string, isThere: (name: string) => boolean): readonly string[] {
+  return [...text.matchAll(/`((?:src|webview|test|docs|build|l10n)(?:\/[\w.-]+)+|package[\w.-]*\.json)`/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !isThere(name));
+}
+
+test('the files that the guides name are there', () => {
+  for (const guide of ['CONTRIBUTING.md', 'ARCHITECTURE.md']) {
+    const text = readFileSync(guide, 'utf8');
+    assert.deepEqual(missingFiles(text, existsSync), [], guide);
+  }
+  const planted = 'In `src/x.ts` and `webview/gone`, as in `package.json`; `src/protocols/<x>/schema.ts`, `test/**/*.txt`';
+  assert.deepEqual(
+    missingFiles(planted, (name) => name === 'package.json'),
+    ['src/x.ts', 'webview/gone'],
+  );
+});
