@@ -178,8 +178,8 @@ const AGENT = path.join(typeof __dirname === 'string' ? __dirname : path.resolve
 const QWEN = ['--input-format', 'stream-chunk-json', '--output-format', 'stream-chunk-json'];
 const ARGS: Readonly<Record<string, readonly string[]>> = {
   'kimi-wire': ['--wire'],
-  acp: ['--face', 'acp'],
-  a2a: ['--face', 'a2a'],
+  acp: ['--protocol', 'acp'],
+  a2a: ['--protocol', 'a2a'],
   qwen: QWEN,
 };
 
@@ -199,7 +199,7 @@ async function bundledAgent({ protocol, cwd, env, args }: HeadlessOptions): Prom
   const own = ARGS[protocol];
   if (own) return { options: { command: process.execPath, args: [AGENT, ...own, ...args] }, dispose() {} };
   const token = randomBytes(32).toString('base64url');
-  const child = spawn(process.execPath, [AGENT, '--face', protocol, '--work-dir', cwd, ...args], {
+  const child = spawn(process.execPath, [AGENT, '--protocol', protocol, '--work-dir', cwd, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...env, PARLEY_AGENT_TOKEN: token },
   });

@@ -33,8 +33,8 @@ function main(): void {
     return;
   }
   const dialect = dialectOf(options.wireVersion);
-  const serve = Object.hasOwn(faces, options.frontend) ? faces[options.frontend] : undefined;
-  if (!serve) return refuse(`There is no frontend '${options.frontend}'; known are ${Object.keys(faces).join(', ')}`);
+  const serve = Object.hasOwn(servers, options.protocol) ? servers[options.protocol] : undefined;
+  if (!serve) return refuse(`There is no protocol '${options.protocol}'; known are ${Object.keys(servers).join(', ')}`);
   if (!dialect) return refuse(`There is no Wire ${options.wireVersion}`);
   if (options.command === 'help') process.stdout.write(usage);
   else if (options.command === 'version') process.stdout.write(`${NAME} ${VERSION}\n`);
@@ -43,8 +43,8 @@ function main(): void {
   else serve(options);
 }
 
-/** The protocols served, by the name given to --face. */
-const faces: Readonly<Record<string, (options: AgentArguments) => void>> = {
+/** The protocols served, by the name given to --protocol. */
+const servers: Readonly<Record<string, (options: AgentArguments) => void>> = {
   'kimi-wire': serveWireOnStdio,
   'ai-sdk': (options) => void serveAiSdk(options),
   acp: (options) => void serveAcpOnStdio(options),

@@ -26,7 +26,7 @@ export interface AgentArguments {
   readonly allowAll: boolean;
   readonly plan: boolean;
   /** The protocol to serve. */
-  readonly frontend: string;
+  readonly protocol: string;
   /** For servers that listen; 0 takes any that is free. */
   readonly port: number;
   /** Web origins that may talk to servers that listen. */
@@ -37,9 +37,9 @@ export const usage = `Usage: parley-agent [options]
        parley-agent info [--json]
 
   --wire                     serve Wire on stdin and stdout (default)
-  --face NAME                serve another protocol: acp, or ai-sdk and a2a (HTTP on this machine)
+  --protocol NAME            serve another protocol: acp, or ai-sdk and a2a (HTTP on this machine); also --face
   --port, -p N               the port to listen on, for servers that listen (default: any that is free)
-  --allow-origin URL         a web page's origin that may talk to a frontend that listens; may be repeated
+  --allow-origin URL         a web page's origin that may talk to a server that listens; may be repeated
   --work-dir, -w DIR         the folder to work in (default: the current one)
   --add-dir DIR              one more folder of the workspace; may be repeated
   --session, --resume ID     open the session of that name, or begin it (-S, -r)
@@ -66,7 +66,7 @@ export const usage = `Usage: parley-agent [options]
 The model comes from PARLEY_MODEL_BASE_URL, PARLEY_MODEL_NAME, PARLEY_MODEL_API_KEY and PARLEY_MODEL_CONTEXT (tokens).
 Without a base URL and a name the offline guide answers. Servers that listen ask for PARLEY_AGENT_TOKEN as a
 bearer token; without one they make a token and print it.
-The a2a frontend uses the tools of the MCP server whose address is in PARLEY_MCP_URL, as an editor that starts it sets it.
+The a2a server uses the tools of the MCP server whose address is in PARLEY_MCP_URL, as an editor that starts it sets it.
 `;
 
 /** Reads the arguments. Throws an Error with one sentence for what it does not know. */
@@ -94,6 +94,8 @@ export function readOptions(args: readonly string[], cwd: string): AgentArgument
       'wire-version': { type: 'string' },
       'wire-silent': { type: 'boolean' },
       'live-output': { type: 'boolean' },
+      protocol: { type: 'string' },
+      // The name of earlier versions, which stands in profiles.
       face: { type: 'string' },
       port: { type: 'string', short: 'p' },
       'allow-origin': { type: 'string', multiple: true },
@@ -117,7 +119,7 @@ export function readOptions(args: readonly string[], cwd: string): AgentArgument
     model: values.model,
     allowAll: values.yolo === true || values['auto-approve'] === true,
     plan: values.plan ?? false,
-    frontend: values.face ?? 'kimi-wire',
+    protocol: values.protocol ?? values.face ?? 'kimi-wire',
     port: Number(port),
     origins: values['allow-origin'] ?? [],
   };

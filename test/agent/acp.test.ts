@@ -14,7 +14,7 @@ import { startService } from './fakeService.ts';
 /** The built agent behind the ACP client, offline: its guide answers. All frames of both sides must be good by the official schema. */
 function start(t: TestContext, cwd: string, resume?: Resume, files?: Files): Drive {
   const env = { PARLEY_MODEL_BASE_URL: undefined, PARLEY_MODEL_NAME: undefined, KIMI_SHARE_DIR: path.join(cwd, '.home') };
-  const args = [path.resolve('dist/parley-agent.js'), '--face', 'acp'];
+  const args = [path.resolve('dist/parley-agent.js'), '--protocol', 'acp'];
   const driven = drive({
     protocol: acp,
     launch: { kind: 'process', command: process.execPath, args, env, cwd },
@@ -141,7 +141,7 @@ test('a conversation is loaded with its history, and only an old one', async (t)
 
 test('a client that fails to ask the user, or answers with no option of the request, fails the call: nobody has rejected it', async (t) => {
   const cwd = temporaryFolder(t);
-  const agent = startAgent(t, { cwd, args: ['--face', 'acp'] });
+  const agent = startAgent(t, { cwd, args: ['--protocol', 'acp'] });
   await agent.ok('initialize', { protocolVersion: 1, clientCapabilities: {} });
   const { sessionId } = await agent.ok('session/new', { cwd, mcpServers: [] });
   const answers: readonly (readonly [object, RegExp])[] = [
@@ -172,7 +172,7 @@ test('a key that the model refuses is a sign-in that is wanted, in the words of 
   const cwd = temporaryFolder(t);
   const service = await startService(t, [{ status: 401, message: 'expired on 3 May' }]);
   const env = { PARLEY_MODEL_BASE_URL: service.url, PARLEY_MODEL_NAME: 'fake', KIMI_SHARE_DIR: path.join(cwd, '.home') };
-  const args = [path.resolve('dist/parley-agent.js'), '--face', 'acp'];
+  const args = [path.resolve('dist/parley-agent.js'), '--protocol', 'acp'];
   const launch = { kind: 'process', command: process.execPath, args, env, cwd } as const;
   const driven = drive({ protocol: acp, launch, ports: { tools: [] } });
   t.after(() => driven.stop());

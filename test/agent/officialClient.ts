@@ -45,7 +45,7 @@ export async function withAgent(
   talk: (agent: ClientContext, seen: Seen) => Promise<void>,
   { terminals, home = path.join(cwd, '.home'), env, args = [] }: Driven = {},
 ): Promise<void> {
-  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--face', 'acp', ...args], {
+  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--protocol', 'acp', ...args], {
     cwd,
     env: { ...process.env, PARLEY_MODEL_BASE_URL: '', PARLEY_MODEL_NAME: '', KIMI_SHARE_DIR: home, ...env },
     stdio: ['pipe', 'pipe', 'ignore'],

@@ -62,6 +62,7 @@ test('info, version and help are told; what is unknown is refused with the usage
     ['--work-dir'],
     ['--max-steps-per-turn', '0'],
     ['--port', 'x'],
+    ['--protocol', 'nonsense'],
     ['--face', 'nonsense'],
   ]) {
     const refused = run(args, cwd);

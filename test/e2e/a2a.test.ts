@@ -15,7 +15,7 @@ const inWindow = suite({
           name: 'Over A2A',
           protocol: 'a2a',
           command: process.execPath,
-          args: [path.resolve('dist/parley-agent.js'), '--face', 'a2a'],
+          args: [path.resolve('dist/parley-agent.js'), '--protocol', 'a2a'],
         },
       ],
       'parley.defaultAgent': 'over-a2a',

@@ -10,7 +10,7 @@ import { until, untilFile } from './until.ts';
 const script = path.resolve('dist/parley-agent.js');
 const peers = [
   { id: 'over-wire', name: 'Over Wire', protocol: 'kimi-wire', command: process.execPath, args: [script, '--wire'] },
-  { id: 'over-a2a', name: 'Over A2A', protocol: 'a2a', command: process.execPath, args: [script, '--face', 'a2a'] },
+  { id: 'over-a2a', name: 'Over A2A', protocol: 'a2a', command: process.execPath, args: [script, '--protocol', 'a2a'] },
 ] as const;
 const lines = numbered('row', 30);
 const names = ['one.txt', 'two.txt', 'three.txt'] as const;

@@ -13,7 +13,7 @@ const overA2a = {
   name: 'Over A2A',
   protocol: 'a2a',
   command: process.execPath,
-  args: [path.resolve('dist/parley-agent.js'), '--face', 'a2a'],
+  args: [path.resolve('dist/parley-agent.js'), '--protocol', 'a2a'],
 };
 const disk = await diskAgent({ name: 'changes-keys', beside: [overA2a] });
 const { fake: agent, inWindow, inFolder, read, write } = disk;

@@ -10,16 +10,16 @@ import { suite } from './suite.ts';
 // The included agent behind the other protocols, its turn cut short by a reload of the window.
 const script = path.resolve('dist/parley-agent.js');
 const started = [
-  { id: 'over-a2a', name: 'Over A2A', protocol: 'a2a', command: process.execPath, args: [script, '--face', 'a2a'] },
+  { id: 'over-a2a', name: 'Over A2A', protocol: 'a2a', command: process.execPath, args: [script, '--protocol', 'a2a'] },
   { id: 'over-lines', name: 'Over Lines', protocol: 'qwen', command: process.execPath, args: [script] },
-  { id: 'over-acp', name: 'Over ACP', protocol: 'acp', command: process.execPath, args: [script, '--face', 'acp'] },
+  { id: 'over-acp', name: 'Over ACP', protocol: 'acp', command: process.execPath, args: [script, '--protocol', 'acp'] },
 ] as const;
 const served = { id: 'over-http', name: 'Over HTTP', protocol: 'ai-sdk' } as const;
 
 const TOKEN = 'test-token';
 
 async function serve(folder: string): Promise<{ readonly url: string; readonly server: ChildProcess }> {
-  const server = spawn(process.execPath, [script, '--face', 'ai-sdk', '--work-dir', folder], {
+  const server = spawn(process.execPath, [script, '--protocol', 'ai-sdk', '--work-dir', folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, PARLEY_AGENT_TOKEN: TOKEN },
   });

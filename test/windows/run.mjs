@@ -154,7 +154,7 @@ function headless() {
   };
   const agent = ['--command', windowsPath(path.join(home, 'node.exe')), '--arg', windowsPath('dist/parley-agent.js')];
   const prompt = ['--prompt', 'replace "Hello" by "Welcome" in hello.txt', '--answer', 'allow'];
-  const faces = { 'kimi-wire': ['--wire'], acp: ['--face', 'acp'], qwen: [], a2a: ['--face', 'a2a'] };
+  const faces = { 'kimi-wire': ['--wire'], acp: ['--protocol', 'acp'], qwen: [], a2a: ['--protocol', 'a2a'] };
   for (const [protocol, args] of Object.entries(faces)) {
     const { status, text } = started(['--protocol', protocol, ...agent, ...args.flatMap((arg) => ['--arg', arg]), ...prompt]);
     const file = readFileSync(path.join(folder, 'hello.txt'), 'utf8');

@@ -11,7 +11,7 @@ import { option, type TalkOptions, talk } from '../../protocols/a2a/talk.ts';
 
 /** parley-agent as the extension starts it: a process of its own that serves A2A, with the offline guide as its model. */
 function started(t: TestContext, more: TalkOptions = {}) {
-  const args = ['--enable-source-maps', path.resolve('dist/parley-agent.js'), '--face', 'a2a'];
+  const args = ['--enable-source-maps', path.resolve('dist/parley-agent.js'), '--protocol', 'a2a'];
   return talk(t, '', { start: { command: process.execPath, args }, ...more });
 }
 
@@ -91,7 +91,7 @@ test('an agent whose editor is killed ends itself', { skip: process.platform ===
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-orphan-'));
   t.after(() => rmSync(cwd, { recursive: true, force: true }));
   const tells = `data:text/javascript,import fs from 'node:fs';fs.writeFileSync(${JSON.stringify(path.join(cwd, 'pid'))},String(process.pid))`;
-  const agent = ['--import', tells, path.resolve('dist/parley-agent.js'), '--face', 'a2a'].flatMap((arg) => ['--arg', arg]);
+  const agent = ['--import', tells, path.resolve('dist/parley-agent.js'), '--protocol', 'a2a'].flatMap((arg) => ['--arg', arg]);
   const host = spawn(
     process.execPath,
     [

@@ -276,7 +276,7 @@ test('a call that waits in an open response says so', async (t) => {
 });
 
 test('without a token one is made and printed; requests without it are refused', async (t) => {
-  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--face', 'ai-sdk'], {
+  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--protocol', 'ai-sdk'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.after(async () => {

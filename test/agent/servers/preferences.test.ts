@@ -21,7 +21,7 @@ interface Scene {
 
 /** A server that listens: posts one body to it and reads the answer to its end. */
 async function posted({ t, cwd, env, flags }: Scene, face: string, body: object): Promise<void> {
-  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--face', face, ...flags], {
+  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--protocol', face, ...flags], {
     cwd,
     env: { ...process.env, ...env, PARLEY_AGENT_TOKEN: 'tok', KIMI_SHARE_DIR: `${cwd}.home` },
     stdio: ['ignore', 'pipe', 'ignore'],

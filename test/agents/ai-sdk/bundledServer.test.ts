@@ -17,7 +17,7 @@ execSync('npm run -s build:agent', { stdio: ['ignore', 'ignore', 'inherit'] });
 async function agent(t: TestContext, replies: readonly Reply[]) {
   const service = await startService(t, replies);
   const cwd = mkdtempSync(path.join(tmpdir(), 'parley-ai-sdk-'));
-  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--face', 'ai-sdk', '--work-dir', cwd], {
+  const child = spawn(process.execPath, [path.resolve('dist/parley-agent.js'), '--protocol', 'ai-sdk', '--work-dir', cwd], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       PATH: process.env.PATH ?? '',
