@@ -205,7 +205,7 @@ export class AgentConversation implements CommandSubject {
       history: this.history,
       system: () =>
         systemPrompt(workspace, [skillsText(this.#skills()), this.planMode ? PLAN_RULES : '', this.#options.instructions?.() ?? '']),
-      offers: () => tools().filter((tool) => !this.planMode || tool.reads || tool.lent === true),
+      offers: () => tools().filter((tool) => !this.planMode || tool.reads || tool.runsInClient === true),
       findTool: (name) => tools().find((tool) => tool.name === name),
       toolNames: () => tools().map((tool) => tool.name),
       permit: (request, until) => this.permissions.ask(frontend, request, until),

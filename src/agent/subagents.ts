@@ -50,7 +50,7 @@ const MOST_STEPS = 50;
 /** Tools withheld from sub-agents: their own sub-agents, and the conversation's plan. */
 const WITHHELD = new Set(['Agent', 'EnterPlanMode', 'ExitPlanMode', 'SetTodoList', 'TaskList', 'TaskOutput', 'TaskStop']);
 /** True for tools that clients run only within a turn, which a background sub-agent outlives. */
-const WITH_A_TURN = (tool: AgentTool): boolean => tool.lent === true || tool.name === 'AskUserQuestion';
+const WITH_A_TURN = (tool: AgentTool): boolean => tool.runsInClient === true || tool.name === 'AskUserQuestion';
 
 const ROLE =
   'You are a sub-agent: nobody sees what you write but the agent that sent you. Do exactly the piece of work you are given. End with one complete report: what you found or did, with file paths and lines.';

@@ -33,7 +33,7 @@ export const takenNames: readonly string[] = [
   'TaskStop',
 ];
 
-/** Every tool of this moment: our own, those the client can show, those it lends. */
+/** Every tool of this moment: our own, those the client can show, those it offers. */
 export function toolbox(
   frontend: Frontend,
   planning: Planning,
@@ -55,7 +55,7 @@ function clientTool(offer: ModelTool, frontend: Frontend): AgentTool {
   return {
     ...offer,
     reads: false,
-    lent: true,
+    runsInClient: true,
     run: async (input, scene) => {
       const problem = (await checkerOf(offer.parameters))(input);
       if (problem !== undefined) throw new ToolFailure(`Invalid arguments: ${problem}`);

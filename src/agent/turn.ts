@@ -380,7 +380,7 @@ const PLANNING =
 export function hookedCalls(frontend: Frontend, planning: () => boolean): CallWatch {
   return {
     before: async (call, input, tool, signal) => {
-      if (planning() && !tool.reads && tool.lent !== true) return PLANNING;
+      if (planning() && !tool.reads && tool.runsInClient !== true) return PLANNING;
       const reason = await frontend.hook(
         'PreToolUse',
         call.name,

@@ -37,7 +37,7 @@ export class Agents {
 
   all(): readonly Profile[] {
     const { profiles, problems } = readProfiles(agentsSetting(), this.#deps.protocols());
-    this.#tell(problems);
+    this.#warnOnce(problems);
     return [this.#bundled(), ...profiles.filter((one) => one.id !== BUNDLED_AGENT)];
   }
 
@@ -154,7 +154,7 @@ export class Agents {
   }
 
   /** Reports each set of problems once, as the settings are read often. */
-  #tell(problems: readonly string[]): void {
+  #warnOnce(problems: readonly string[]): void {
     const text = problems.join('\n');
     if (text === this.#problems) return;
     this.#problems = text;

@@ -154,9 +154,9 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
 function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, agentHost, log, ...core }: Core) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const chat = life.own(new ChatView(context.extensionUri, log));
-  const wayBack = (requested = false) =>
+  const restoreFocus = (requested = false) =>
     chat.focused || (requested && chat.focusedBefore) ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined;
-  const inputs = life.own(new QuickInputs(wayBack));
+  const inputs = life.own(new QuickInputs(restoreFocus));
   const rules = life.own(new ApprovalRules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
   const changes = life.own(new ChangesReview(sessions, core.changeSets, inputs, log));
@@ -185,7 +185,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
       makeRule: (sessionId, ask, until) => rules.make(sessionId, ask, until),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
-      restoreFocus: wayBack,
+      restoreFocus: restoreFocus,
       shown: (ask) => {
         chat.showPick(ask);
         panels.showPick(ask);

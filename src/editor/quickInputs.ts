@@ -40,8 +40,8 @@ type StepInput = vscode.QuickInput & {
 };
 
 /** Returns the keyboard to where it was. */
-type WayBack = () => Promise<void>;
-const NOWHERE = (): WayBack | undefined => undefined;
+type RestoreFocus = () => Promise<void>;
+const NOWHERE = (): RestoreFocus | undefined => undefined;
 
 /** Parley's own quick inputs. The editor shows one at a time, so those that appear by themselves wait until `busy` is false. */
 export class QuickInputs implements Disposable {
@@ -49,11 +49,11 @@ export class QuickInputs implements Disposable {
   readonly #free = this.#life.own(new Emitter<void>());
   readonly onFree = this.#free.listen;
   /** Tells where the keyboard is. The editor returns it to its own parts only, never to a webview. */
-  readonly #origin: () => WayBack | undefined;
+  readonly #origin: () => RestoreFocus | undefined;
   /** Where the keyboard was before the first of the inputs that follow each other. */
-  #back: WayBack | undefined;
+  #back: RestoreFocus | undefined;
   /** The same for an input that was closed without an answer; only Esc leads back from there. */
-  #aside: WayBack | undefined;
+  #aside: RestoreFocus | undefined;
   #open = 0;
 
   constructor(origin = NOWHERE) {

@@ -58,9 +58,9 @@ export function workspacePathsAt(cwd: string): WorkspacePaths {
 
 /** Returns the calls of a turn whose outcome the agent has not reported and whose changes are all on disk. Never rejects. */
 export async function appliedOnDisk(turn: Turn, cwd: string): Promise<readonly CallId[]> {
-  const untold = callsOf(turn).filter((call) => call.status === 'ended' && call.output.some((one) => one.kind === 'diff'));
+  const unreported = callsOf(turn).filter((call) => call.status === 'ended' && call.output.some((one) => one.kind === 'diff'));
   const found = await Promise.all(
-    untold.map(async (call) => {
+    unreported.map(async (call) => {
       const files = byPath(diffsOf(call).filter(isChange));
       // The agent may not have asked about what it reports.
       if (files.some((file) => isForeign(file.path, [cwd]))) return [];

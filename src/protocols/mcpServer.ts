@@ -10,15 +10,15 @@ import type { JsonSchema, ToolAnswer } from './ports.ts';
 
 /** A bundle of its own, loaded with the first session whose agent takes tools over MCP: the SDK is heavy (acp.md §12). */
 
-export interface LentTool {
+export interface McpTool {
   readonly name: string;
   readonly description: string;
   readonly parameters: JsonSchema;
   /** It changes nothing: agents need not ask before they call it. */
   readonly readOnly: boolean;
 }
-export interface DoorOptions {
-  readonly tools: readonly LentTool[];
+export interface McpServerOptions {
+  readonly tools: readonly McpTool[];
   readonly run: (name: string, input: unknown, signal: AbortSignal) => Promise<ToolAnswer>;
   readonly client: { readonly name: string; readonly version: string };
   /** The token that a caller must send, as a bearer or as the last part of the address. */
@@ -27,7 +27,7 @@ export interface DoorOptions {
   /** An agent has asked for the list of tools. */
   readonly onListed?: () => void;
 }
-export interface Door extends Disposable {
+export interface McpEndpoint extends Disposable {
   readonly url: string;
 }
 
@@ -39,7 +39,7 @@ const PATH = '/mcp';
  * An MCP server over HTTP on a random loopback port. Every request stands for itself: nothing is kept between two of them, and a caller that
  * hangs up aborts the tool it called. Only callers with the token, and no web page, get in.
  */
-export async function openDoor(options: DoorOptions): Promise<Door> {
+export async function serveMcp(options: McpServerOptions): Promise<McpEndpoint> {
   const server = createServer((request, response) => {
     serve(options, server, request, response).catch((error: unknown) => {
       options.onError(error instanceof Error ? error.message : String(error));
@@ -59,7 +59,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   };
 }
 
-async function serve(options: DoorOptions, server: HttpServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(options: McpServerOptions, server: HttpServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const hosts = [`127.0.0.1:${portOf(server)}`, `localhost:${portOf(server)}`];
   const { host, origin, authorization } = request.headers;
   if (!host || !hosts.includes(host)) return refuse(response, 403, 'Wrong host');
@@ -88,7 +88,7 @@ async function serve(options: DoorOptions, server: HttpServer, request: Incoming
   await transport.handleRequest(request, response, message);
 }
 
-function mcpServer({ tools, run, client, onListed }: DoorOptions, gone: AbortSignal): Server {
+function mcpServer({ tools, run, client, onListed }: McpServerOptions, gone: AbortSignal): Server {
   const mcp = new Server({ name: client.name, version: client.version }, { capabilities: { tools: {} } });
   mcp.setRequestHandler(ListToolsRequestSchema, () => {
     onListed?.();

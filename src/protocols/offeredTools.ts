@@ -20,9 +20,9 @@ export interface OfferedTools extends Disposable {
 /** The folder of the running bundle; where the sources run unbundled or in a test, the folder the bundles are built into. */
 const bundles = typeof __dirname === 'string' ? __dirname : path.resolve('dist');
 
-type DoorModule = typeof import('./mcpServer.ts');
+type McpServerModule = typeof import('./mcpServer.ts');
 
-/** Opens the door of one session. undefined when there are no tools. Rejects when the bundle is missing or no port can be had. */
+/** Starts the MCP server of one session's tools. undefined when there are no tools. Rejects when the bundle is missing or no port can be had. */
 export async function offerTools(
   tools: readonly Tool[],
   scene: {
@@ -34,25 +34,25 @@ export async function offerTools(
 ): Promise<OfferedTools | undefined> {
   if (tools.length === 0) return undefined;
   const file = path.join(bundles, 'mcpServer.js');
-  const { openDoor } = createRequire(file)(file) as DoorModule;
+  const { serveMcp } = createRequire(file)(file) as McpServerModule;
   const token = randomBytes(32).toString('base64url');
-  const door = await openDoor({
+  const server = await serveMcp({
     tools: tools.map(({ name, description, parameters, confirm }) => ({ name, description, parameters, readOnly: confirm === undefined })),
     run: (name, input, signal) => runTool(tools, { name, input, signal, log: scene.log }),
     client: scene.client,
     token,
     ...(scene.onListed ? { onListed: scene.onListed } : {}),
-    onError: (message) => scene.log.warn(`The door for tools: ${message}`),
+    onError: (message) => scene.log.warn(`The MCP server of the editor tools: ${message}`),
   });
   return {
     name: 'editor',
-    address: `${door.url}/${token}`,
-    http: { url: door.url, headers: { Authorization: `Bearer ${token}` } },
+    address: `${server.url}/${token}`,
+    http: { url: server.url, headers: { Authorization: `Bearer ${token}` } },
     process: {
       command: process.execPath,
       args: [path.join(bundles, 'mcpBridge.js')],
-      env: { PARLEY_MCP_URL: door.url, PARLEY_MCP_TOKEN: token, ELECTRON_RUN_AS_NODE: '1' },
+      env: { PARLEY_MCP_URL: server.url, PARLEY_MCP_TOKEN: token, ELECTRON_RUN_AS_NODE: '1' },
     },
-    dispose: () => door.dispose(),
+    dispose: () => server.dispose(),
   };
 }

@@ -114,12 +114,12 @@ export class Changesets implements Disposable {
   #changed(id: SessionId): void {
     for (const [channel, held] of this.#held) {
       if (held.id !== id) continue;
-      const told = this.#queue.run(channel, () => this.#tell(channel));
+      const told = this.#queue.run(channel, () => this.#publish(channel));
       told.catch((error: unknown) => this.#log.error('A changeset could not be told', error));
     }
   }
 
-  async #tell(channel: string): Promise<void> {
+  async #publish(channel: string): Promise<void> {
     const held = this.#held.get(channel);
     if (!held) return;
     const state = await this.#stateOf(held);

@@ -104,28 +104,28 @@ export function agentHost(deps: HostDeps): AgentHost {
   const life = new Lifetime();
   const changesets = life.own(new Changesets(deps.changeSets, deps.effects, channels, deps.log));
   let timer: NodeJS.Timeout | undefined;
-  let toldAt = Number.NEGATIVE_INFINITY;
-  const tell = () => {
+  let flushedAt = Number.NEGATIVE_INFINITY;
+  const flush = () => {
     clearTimeout(timer);
     hosted.flush();
   };
-  const tellGathered = () => {
-    toldAt = performance.now();
-    tell();
+  const flushGathered = () => {
+    flushedAt = performance.now();
+    flush();
   };
-  const tellAtOnce = () => {
-    toldAt = Number.NEGATIVE_INFINITY;
-    tell();
+  const flushAtOnce = () => {
+    flushedAt = Number.NEGATIVE_INFINITY;
+    flush();
   };
   life.own(
     deps.sessions.onChange((id, { event }) => {
       const isFirst = hosted.changed(id);
       if (isUrgent(event)) {
         // A rule may answer the ask at once, so that no user is asked.
-        if (event.type !== 'ask.opened') return tellAtOnce();
+        if (event.type !== 'ask.opened') return flushAtOnce();
         clearTimeout(timer);
-        timer = setTimeout(tell, 0);
-      } else if (isFirst) timer = setTimeout(tellGathered, performance.now() - toldAt < GATHER ? GATHER : 0);
+        timer = setTimeout(flush, 0);
+      } else if (isFirst) timer = setTimeout(flushGathered, performance.now() - flushedAt < GATHER ? GATHER : 0);
     }),
   );
   life.own({ dispose: () => clearTimeout(timer) });

@@ -44,7 +44,7 @@ const LONGEST_TEXT = 64 * 1024;
 export function chatActions(chat: ChatState, session: Session): readonly ChatAction[] {
   const told = new Telling(chat, session);
   told.removedTurns();
-  for (const turn of told.untoldTurns()) told.turn(turn);
+  for (const turn of told.unsentTurns()) told.turn(turn);
   told.waiting();
   return told.actions;
 }
@@ -61,7 +61,7 @@ class Telling {
     this.#session = session;
   }
 
-  #tell(action: ChatAction): void {
+  #append(action: ChatAction): void {
     this.actions.push(action);
     this.#chat = reduceChat(this.#chat, action);
   }
@@ -72,11 +72,11 @@ class Telling {
     const at = this.#chat.turns.findIndex((turn) => !there.has(turn.id) && !isUnheard(turn));
     if (at < 0) return;
     const last = this.#chat.turns[at - 1];
-    this.#tell({ type: 'chat/truncated', ...(last ? { turnId: last.id } : {}) });
+    this.#append({ type: 'chat/truncated', ...(last ? { turnId: last.id } : {}) });
   }
 
   /** Returns all turns after the last one ended in the chat. A turn stopped in the chat may still run in the session. */
-  untoldTurns(): readonly Turn[] {
+  unsentTurns(): readonly Turn[] {
     const told = new Set(this.#chat.turns.map((turn) => turn.id));
     return this.#session.turns.slice(this.#session.turns.findLastIndex((turn) => told.has(turn.id)) + 1);
   }
@@ -85,11 +85,11 @@ class Telling {
     const { activeTurn } = this.#chat;
     if (activeTurn?.id !== turn.id) {
       // Another turn began while the client's own is open in the chat; that one waits in the queue.
-      if (activeTurn) this.#tell({ type: 'chat/turnCancelled', turnId: activeTurn.id, duration: 0 });
+      if (activeTurn) this.#append({ type: 'chat/turnCancelled', turnId: activeTurn.id, duration: 0 });
       const queued = this.#chat.queuedMessages?.find((one) => one.id === turn.id);
       const sender = turn.sender ?? (queued && senderOf(queued.message));
       const message = { ...messageOf(turn.prompt), ...toSenderMeta(sender) };
-      this.#tell({
+      this.#append({
         type: 'chat/turnStarted',
         turnId: turn.id,
         startedAt: iso(turn.startedAt),
@@ -129,10 +129,10 @@ class Telling {
     if (last?.content === text) return;
     if (last && text.startsWith(last.content)) {
       const type = kind === 'markdown' ? 'chat/delta' : 'chat/reasoning';
-      return this.#tell({ type, turnId, partId: last.id, content: text.slice(last.content.length) });
+      return this.#append({ type, turnId, partId: last.id, content: text.slice(last.content.length) });
     }
     const partId = last ? `${id}~${count}` : id;
-    this.#tell({ type: 'chat/responsePart', turnId, part: { kind, id: partId, content: text } });
+    this.#append({ type: 'chat/responsePart', turnId, part: { kind, id: partId, content: text } });
   }
 
   get #parts(): readonly ResponsePart[] {
@@ -141,7 +141,7 @@ class Telling {
 
   #systemText(turnId: string, id: string, content: string): void {
     if (!this.#places.isTold(this.#parts, id))
-      this.#tell({ type: 'chat/responsePart', turnId, part: { kind: 'systemNotification', content, _meta: { id } } });
+      this.#append({ type: 'chat/responsePart', turnId, part: { kind: 'systemNotification', content, _meta: { id } } });
   }
 
   #call(turnId: string, call: ToolCall): void {
@@ -150,7 +150,7 @@ class Telling {
     if (!known) {
       const displayName = call.title || call.name;
       const _meta = toMeta({ kind: call.kind });
-      this.#tell({ type: 'chat/toolCallStart', turnId, toolCallId, toolName: call.name, displayName, _meta });
+      this.#append({ type: 'chat/toolCallStart', turnId, toolCallId, toolName: call.name, displayName, _meta });
       known = this.#known(call.id);
     }
     if (!known || known.status === 'completed' || known.status === 'cancelled') return;
@@ -168,15 +168,15 @@ class Telling {
         return this.#running(turnId, call, known);
       case 'rejected':
         if (known.status !== 'pending-confirmation') this.#ready(turnId, call, { confirmationTitle: call.title || call.name });
-        return this.#tell({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: false, reason: 'denied' });
+        return this.#append({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: false, reason: 'denied' });
       case 'cancelled':
         if (known.status !== 'pending-confirmation') this.#ready(turnId, call, { confirmationTitle: call.title || call.name });
-        return this.#tell({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: false, reason: 'skipped' });
+        return this.#append({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: false, reason: 'skipped' });
       case 'done':
       case 'ended':
       case 'failed':
         if (known.status !== 'running') this.#running(turnId, call, known);
-        return this.#tell({ type: 'chat/toolCallComplete', turnId, toolCallId, result: this.#result(call) });
+        return this.#append({ type: 'chat/toolCallComplete', turnId, toolCallId, result: this.#result(call) });
     }
   }
 
@@ -187,7 +187,7 @@ class Telling {
   #input(turnId: string, call: ToolCall, told: string): void {
     const { inputText } = call;
     if (inputText.length > told.length && inputText.startsWith(told))
-      this.#tell({ type: 'chat/toolCallDelta', turnId, toolCallId: call.id, content: inputText.slice(told.length) });
+      this.#append({ type: 'chat/toolCallDelta', turnId, toolCallId: call.id, content: inputText.slice(told.length) });
   }
 
   #confirmation(turnId: string, call: ToolCall, known: ToolCallState, ask: Approval): void {
@@ -201,7 +201,7 @@ class Telling {
 
   #ready(turnId: string, call: ToolCall, confirmation: Confirmation, ask?: Approval): void {
     const toolInput = ask?.detail.type === 'command' ? ask.detail.command : (commandOf(call, this.#session) ?? inputOf(call));
-    this.#tell({
+    this.#append({
       type: 'chat/toolCallReady',
       turnId,
       toolCallId: call.id,
@@ -214,7 +214,7 @@ class Telling {
   #running(turnId: string, call: ToolCall, known: ToolCallState): void {
     const toolCallId = call.id;
     if (known.status === 'pending-confirmation')
-      this.#tell({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: true, confirmed: confirmedBy(call) });
+      this.#append({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: true, confirmed: confirmedBy(call) });
     const before = this.#known(call.id);
     const confirmed = before?.status === 'running' ? before.confirmed : confirmedBy(call);
     const command = commandOf(call, this.#session);
@@ -226,11 +226,12 @@ class Telling {
       _meta: { ...toMeta({ kind: call.kind }), ...(command === undefined ? {} : { toolKind: 'terminal' }) },
     };
     const told = before?.status === 'running' ? readyOf(before) : undefined;
-    if (JSON.stringify(told) !== JSON.stringify(ready)) this.#tell({ type: 'chat/toolCallReady', turnId, toolCallId, ...ready, confirmed });
+    if (JSON.stringify(told) !== JSON.stringify(ready))
+      this.#append({ type: 'chat/toolCallReady', turnId, toolCallId, ...ready, confirmed });
     const content = this.#content(call, false);
     const now = this.#known(call.id);
     if (now?.status === 'running' && JSON.stringify(content) !== JSON.stringify(now.content ?? []))
-      this.#tell({ type: 'chat/toolCallContentChanged', turnId, toolCallId, content });
+      this.#append({ type: 'chat/toolCallContentChanged', turnId, toolCallId, content });
   }
 
   #result(call: ToolCall): CallResult {
@@ -287,11 +288,11 @@ class Telling {
     for (const ask of asks) {
       const request = requestOf(ask, this.#session);
       const open = this.#openRequest(ask.id);
-      if (JSON.stringify(open) !== JSON.stringify(request)) this.#tell({ type: 'chat/inputRequested', turnId: turn.id, request });
+      if (JSON.stringify(open) !== JSON.stringify(request)) this.#append({ type: 'chat/inputRequested', turnId: turn.id, request });
     }
     for (const part of this.#chat.activeTurn?.responseParts ?? []) {
       if (part.kind !== 'inputRequest' || part.response !== undefined || asks.some((ask) => ask.id === part.request.id)) continue;
-      this.#tell({ type: 'chat/inputCompleted', requestId: part.request.id, response: 'cancel' });
+      this.#append({ type: 'chat/inputCompleted', requestId: part.request.id, response: 'cancel' });
     }
   }
 
@@ -320,15 +321,15 @@ class Telling {
       ...(model?.kind === 'choice' ? { model: model.current } : {}),
     };
     const told = this.#chat.activeTurn?.usage;
-    if (JSON.stringify(told) !== JSON.stringify(wanted)) this.#tell({ type: 'chat/usage', turnId: turn.id, usage: wanted });
+    if (JSON.stringify(told) !== JSON.stringify(wanted)) this.#append({ type: 'chat/usage', turnId: turn.id, usage: wanted });
   }
 
   #end(turn: Turn): void {
     const turnId = turn.id;
     const duration = Math.max(0, (turn.endedAt ?? turn.startedAt) - turn.startedAt);
-    if (turn.status === 'done') return this.#tell({ type: 'chat/turnComplete', turnId, duration });
-    if (turn.status === 'cancelled') return this.#tell({ type: 'chat/turnCancelled', turnId, duration });
-    this.#tell(failure(turnId, duration, turn.error?.message ?? turn.stop ?? 'The turn failed.', turn.error?.code));
+    if (turn.status === 'done') return this.#append({ type: 'chat/turnComplete', turnId, duration });
+    if (turn.status === 'cancelled') return this.#append({ type: 'chat/turnCancelled', turnId, duration });
+    this.#append(failure(turnId, duration, turn.error?.message ?? turn.stop ?? 'The turn failed.', turn.error?.code));
   }
 
   /** Syncs prompts that wait for the end of the turn, or for the agent to accept them. */
@@ -337,20 +338,21 @@ class Telling {
     const running = this.#session.turns.findLast((turn) => turn.status === 'running');
     const steering = running?.parts.findLast((part) => part.kind === 'prompt' && part.pending === true);
     const told = this.#chat.steeringMessage;
-    if (told && told.id !== steering?.id) this.#tell({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: told.id });
+    if (told && told.id !== steering?.id) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: told.id });
     if (steering?.kind === 'prompt' && told?.id !== steering.id)
-      this.#tell({ type: 'chat/pendingMessageSet', kind: 'steering', id: steering.id, message: messageOf(steering.content) });
+      this.#append({ type: 'chat/pendingMessageSet', kind: 'steering', id: steering.id, message: messageOf(steering.content) });
     // The prompt of the chat's open turn may still wait for its agent in the session's queue.
     const queue = this.#session.queue.filter((prompt) => prompt.turnId !== activeTurn?.id);
     for (const one of this.#chat.queuedMessages ?? [])
-      if (!queue.some((prompt) => prompt.turnId === one.id)) this.#tell({ type: 'chat/pendingMessageRemoved', kind: 'queued', id: one.id });
+      if (!queue.some((prompt) => prompt.turnId === one.id))
+        this.#append({ type: 'chat/pendingMessageRemoved', kind: 'queued', id: one.id });
     for (const prompt of queue)
       if (!this.#chat.queuedMessages?.some((one) => one.id === prompt.turnId))
-        this.#tell({ type: 'chat/pendingMessageSet', kind: 'queued', id: prompt.turnId, message: messageOf(prompt.content) });
+        this.#append({ type: 'chat/pendingMessageSet', kind: 'queued', id: prompt.turnId, message: messageOf(prompt.content) });
     // Ends a prompt that no agent has accepted and whose agent is gone.
     const { link } = this.#session;
     if (activeTurn && link.state === 'closed' && !this.#session.turns.some((turn) => turn.id === activeTurn.id))
-      this.#tell(failure(activeTurn.id, 0, link.detail ? `${link.reason}\n${link.detail}` : link.reason));
+      this.#append(failure(activeTurn.id, 0, link.detail ? `${link.reason}\n${link.detail}` : link.reason));
   }
 }
 

@@ -14,7 +14,7 @@ function listening(t: TestContext): { readonly lenses: LensChanges; readonly tol
 
 test('an editor that asks for its lenses is told once', (t) => {
   const { lenses, told } = listening(t);
-  lenses.tell(['file:///a', 'file:///b']);
+  lenses.refresh(['file:///a', 'file:///b']);
   lenses.asked('file:///a');
   lenses.asked('file:///b');
   t.mock.timers.tick(10_000);
@@ -23,7 +23,7 @@ test('an editor that asks for its lenses is told once', (t) => {
 
 test('one that has forgotten to ask is told again after a second, until it asks', (t) => {
   const { lenses, told } = listening(t);
-  lenses.tell(['file:///a', 'file:///b']);
+  lenses.refresh(['file:///a', 'file:///b']);
   lenses.asked('file:///a');
   t.mock.timers.tick(999);
   assert.equal(told(), 1);
@@ -36,20 +36,20 @@ test('one that has forgotten to ask is told again after a second, until it asks'
 
 test('one that never asks is told three times, and anew after the next change', (t) => {
   const { lenses, told } = listening(t);
-  lenses.tell(['file:///a']);
+  lenses.refresh(['file:///a']);
   for (let second = 0; second < 10; second += 1) t.mock.timers.tick(1000);
   assert.equal(told(), 3);
-  lenses.tell(['file:///a']);
+  lenses.refresh(['file:///a']);
   t.mock.timers.tick(1000);
   assert.equal(told(), 5);
 });
 
 test('nothing is told again without a document on the screen, or after the end', (t) => {
   const { lenses, told } = listening(t);
-  lenses.tell([]);
+  lenses.refresh([]);
   t.mock.timers.tick(10_000);
   assert.equal(told(), 1);
-  lenses.tell(['file:///a']);
+  lenses.refresh(['file:///a']);
   lenses.dispose();
   t.mock.timers.tick(10_000);
   assert.equal(told(), 2);
@@ -58,16 +58,16 @@ test('nothing is told again without a document on the screen, or after the end',
 test('where the text has changed the editor asks by itself: it is told only if it does not, or had asked before', (t) => {
   const { lenses, told } = listening(t);
   lenses.textChanged('file:///a');
-  lenses.tell(['file:///a']);
+  lenses.refresh(['file:///a']);
   assert.equal(told(), 0);
   t.mock.timers.tick(1000);
   assert.equal(told(), 1);
   lenses.asked('file:///a');
   lenses.textChanged('file:///a');
   lenses.asked('file:///a');
-  lenses.tell(['file:///a']);
+  lenses.refresh(['file:///a']);
   assert.equal(told(), 2);
   lenses.textChanged('file:///a');
-  lenses.tell(['file:///a', 'file:///b']);
+  lenses.refresh(['file:///a', 'file:///b']);
   assert.equal(told(), 3);
 });

@@ -67,7 +67,7 @@ export interface ToolRunContext {
     readonly description: string;
     readonly shown: readonly OutcomeDisplay[];
   }): Promise<string | undefined>;
-  /** Text files, with what is unsaved in the client's editor where it lends them. */
+  /** Text files, with what is unsaved in the client's editor where it serves them. */
   readonly files: TextFiles;
   /** Runs a command line, where the client shows it if it can. */
   runCommand(spec: CommandSpec, onText: (text: string, from?: Printed) => void): Promise<CommandEnd>;
@@ -79,7 +79,7 @@ export interface AgentTool extends ModelTool {
   /** Only reads; may run beside others, and is offered while planning. */
   readonly reads: boolean;
   /** The client runs it and checks its permissions. */
-  readonly lent?: true;
+  readonly runsInClient?: true;
   /** Throws ToolFailure with what is wrong with the input. */
   run(input: unknown, scene: ToolRunContext): Promise<ToolOutcome>;
 }

@@ -80,13 +80,13 @@ export class ClickGuard {
   }
 }
 
-type WayBack = () => Promise<void>;
+type RestoreFocus = () => Promise<void>;
 type FocusState =
   | { readonly at: 'home' }
   /** A pick has the keyboard, or an answer is being sent. */
-  | { readonly at: 'pick'; readonly back: WayBack | undefined }
+  | { readonly at: 'pick'; readonly back: RestoreFocus | undefined }
   /** The pick of that ask has left without an answer; only Esc and an answer to it lead back from there. */
-  | { readonly at: 'aside'; readonly ask: AskKey; readonly back: WayBack | undefined }
+  | { readonly at: 'aside'; readonly ask: AskKey; readonly back: RestoreFocus | undefined }
   /** The keyboard is returning: a pick or diff that came up now would lose it. */
   | { readonly at: 'returning' };
 
@@ -104,7 +104,7 @@ export class FocusReturn {
   }
 
   /** A pick comes up. `origin` tells where the keyboard is, unless an earlier pick has taken it from there. */
-  leave(origin: () => WayBack | undefined): void {
+  leave(origin: () => RestoreFocus | undefined): void {
     if (this.#state.at !== 'pick' || !this.#state.back) this.#state = { at: 'pick', back: origin() };
   }
 
@@ -135,11 +135,11 @@ export class FocusReturn {
   }
 
   /** Returns the keyboard from a diff that came up in place of a pick. A pick that was set aside before keeps its own way back. */
-  async goBackBy(back: WayBack | undefined): Promise<void> {
+  async goBackBy(back: RestoreFocus | undefined): Promise<void> {
     if (back) await this.#returning(back, this.#state.at === 'aside' ? this.#state : { at: 'home' });
   }
 
-  async #returning(back: WayBack, then: FocusState): Promise<void> {
+  async #returning(back: RestoreFocus, then: FocusState): Promise<void> {
     this.#state = { at: 'returning' };
     try {
       await back();

@@ -171,7 +171,7 @@ export class FileHunks implements Disposable {
     const editors = vscode.window.visibleTextEditors;
     for (const editor of editors) this.#decorate(editor);
     const addresses = editors.map(({ document }) => document.uri.toString());
-    this.#lenses.tell(addresses.filter((one) => shown.has(one) || known.has(one)));
+    this.#lenses.refresh(addresses.filter((one) => shown.has(one) || known.has(one)));
     this.#setKeys();
     this.#setQuickDiff([...shown.values()].some(({ hunks }) => hunks.length > 0));
   }

@@ -43,8 +43,8 @@ export class LensChanges implements Disposable {
   #again: NodeJS.Timeout | undefined;
 
   /** `shown`: addresses of the documents on the screen whose lenses may have changed. */
-  tell(shown: readonly string[]): void {
-    this.#tell(shown, MOST_TOLD);
+  refresh(shown: readonly string[]): void {
+    this.#refresh(shown, MOST_TOLD);
   }
 
   /** The text of that document has changed. */
@@ -63,12 +63,12 @@ export class LensChanges implements Disposable {
     this.#changes.dispose();
   }
 
-  #tell(shown: readonly string[], most: number): void {
+  #refresh(shown: readonly string[], most: number): void {
     clearTimeout(this.#again);
     this.#waiting = new Set(shown);
     const isAsking = shown.length > 0 && shown.every((one) => this.#asking.has(one));
     if (!isAsking || most < MOST_TOLD) this.#changes.fire();
     if (this.#waiting.size === 0 || most === 1) return;
-    this.#again = setTimeout(() => this.#waiting.size > 0 && this.#tell([...this.#waiting], most - 1), ASKED_BY);
+    this.#again = setTimeout(() => this.#waiting.size > 0 && this.#refresh([...this.#waiting], most - 1), ASKED_BY);
   }
 }

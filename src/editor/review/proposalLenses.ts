@@ -19,7 +19,7 @@ export function showProposalLenses(host: SessionHost, review: Review, scheme = R
   const lenses = life.own(new LensChanges());
   const changed = () => {
     const shown = vscode.window.visibleTextEditors.map(({ document }) => document.uri);
-    lenses.tell(shown.filter((uri) => uri.scheme === scheme).map(String));
+    lenses.refresh(shown.filter((uri) => uri.scheme === scheme).map(String));
   };
   life.own(host.onChange((_, { before, now }) => before.asks !== now.asks && changed()));
   life.own(review.onOpened(changed));

@@ -50,7 +50,7 @@ const NEWER: Readonly<Record<string, string>> = {
   'tasks/pushNotificationConfig/delete': 'DeleteTaskPushNotificationConfig',
 };
 const WAIT_AT_MOST = 60_000;
-const FAREWELL = 1_000;
+const CLOSE_WITHIN = 1_000;
 /** Milliseconds a message waits for a sign of life that is under way on its connection. */
 const SIGN_AT_MOST = 500;
 const HEAD = 500;
@@ -128,7 +128,7 @@ export class RpcClient {
 
   /** The same so that a server which waits for the end of a socket hears it; false when one had not closed its side within a second. */
   async hangUpGently(): Promise<boolean> {
-    const heard = await Promise.all(this.#renew().map((client) => client.hangUp(FAREWELL)));
+    const heard = await Promise.all(this.#renew().map((client) => client.hangUp(CLOSE_WITHIN)));
     return heard.every(Boolean);
   }
 
@@ -169,7 +169,7 @@ export class RpcClient {
   /** One call on the way out, when everything else is closed already. Settles within a moment and never rejects. */
   async sendLast(method: string, params: Readonly<Record<string, unknown>>): Promise<void> {
     const client = new HttpClient();
-    const signal = AbortSignal.timeout(FAREWELL);
+    const signal = AbortSignal.timeout(CLOSE_WITHIN);
     await this.#exchange(client, method, params, 'application/json', () => {}, { signal }).catch((error: unknown) =>
       this.#scene.log.trace(`${method} on the way out: ${messageOf(error)}`),
     );

@@ -10,7 +10,7 @@ import { Credentials } from './credentials.ts';
 import { codeOf, kindOf, RpcClient } from './http.ts';
 import { CallFiles, findCommands, noticesOf, postTo, type ReachedAgent, readPeer } from './reached.ts';
 import { isRecord } from './schema.ts';
-import { AgentProgram, harmlessTools } from './server.ts';
+import { AgentProgram, readOnlyTools } from './server.ts';
 import type { A2aAgent, A2aTiming } from './state.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
@@ -35,7 +35,7 @@ export class AgentLink implements Link {
   readonly #program: AgentProgram | undefined;
   #stage: Stage = { is: 'opening' };
   /** Messages that still go to the agent after everything else is closed. */
-  #farewell: Promise<void> = Promise.resolve();
+  #lastRequest: Promise<void> = Promise.resolve();
 
   constructor(setup: LinkSetup, events: LinkEvents) {
     const { launch, scene } = setup;
@@ -74,7 +74,7 @@ export class AgentLink implements Link {
     else if (method === 'freshen') credentials.freshen();
     else if (method === 'forgetPush' && webhook) {
       const taskId = String(isRecord(params) ? params.taskId : '');
-      this.#farewell = rpc.sendLast('tasks/pushNotificationConfig/delete', webhook.inDelete(peer.wire, taskId));
+      this.#lastRequest = rpc.sendLast('tasks/pushNotificationConfig/delete', webhook.inDelete(peer.wire, taskId));
     }
   }
 
@@ -156,7 +156,7 @@ export class AgentLink implements Link {
       commands: commands ?? null,
       notices: noticesOf(peer, this.#program),
       push: webhook !== undefined,
-      harmless: [...harmlessTools(scene, this.#program?.tools)],
+      harmless: [...readOnlyTools(scene, this.#program?.tools)],
       folder: folder ? { path: folder.path, on: folder.on } : null,
     };
   }
@@ -218,7 +218,7 @@ export class AgentLink implements Link {
     this.#stage = { is: 'closed' };
     this.#life.dispose();
     await this.#program?.end();
-    await this.#farewell;
+    await this.#lastRequest;
     this.#events.closed({ reason: '' });
   }
 }

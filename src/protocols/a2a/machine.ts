@@ -121,12 +121,12 @@ class A2aStep extends TaskStreams {
       setAside(state);
       state.task.id = left.kept.taskId;
     }
-    if (state.task.id !== null) return this.readTask('take up');
+    if (state.task.id !== null) return this.readTask('restore');
     if (state.setup.resumeKey !== '' && contextId === null) this.cannotTakeUp();
     this.becomeReady(null);
   }
   /** Goes on with the task of an earlier window, where the agent still knows it. */
-  takenUp(now: Incoming | null, problem: Problem | null): void {
+  taskRestored(now: Incoming | null, problem: Problem | null): void {
     const { state } = this;
     if (now && (leftTurn(state.past) || !isOver(now.state) || now.state === 'completed')) return this.becomeReady(now);
     // Only the agent itself can say that the task is gone: after any other failure it may well go on with the next message.
@@ -173,7 +173,7 @@ class A2aStep extends TaskStreams {
     state.turn = null;
     const { task, sent, refused } = state.push;
     const registered = task ?? (sent ? state.task.id : null);
-    if (registered !== null && !refused) this.tell('forgetPush', { taskId: registered });
+    if (registered !== null && !refused) this.notifyLink('forgetPush', { taskId: registered });
     if (opened) this.close(AGENT);
   }
   /** The driver gives no reply to a call that was dropped, so those of a turn find it. */
@@ -213,16 +213,16 @@ class A2aStep extends TaskStreams {
     const problem = error && !isGone ? problemOf(error) : null;
     if (problem) this.log('info', `Reading the task failed: ${problem.message}`);
     const now = error ? null : (toIncoming(result) ?? null);
-    if (call === 'take up') return this.takenUp(now, problem);
+    if (call === 'restore') return this.taskRestored(now, problem);
     if (call === 'news') return this.newsRead(now);
     if (!turn) return;
     switch (call) {
-      case 'look behind':
-        return this.lookedBehind(turn, now);
-      case 'doubt':
-        return this.doubted(turn, now);
-      case 'look':
-        return this.looked(turn, now);
+      case 'stale':
+        return this.staleStreamsChecked(turn, now);
+      case 'unconfirmed':
+        return this.decisionsVerified(turn, now);
+      case 'resting':
+        return this.restingRead(turn, now);
       case 'missed':
         return this.missedRead(turn, now, problem);
       case 'stopped':
@@ -273,7 +273,7 @@ class A2aStep extends TaskStreams {
     const { state } = this;
     const turn = this.startTurn(newA2aTurn(turnId, state.task.id, this.now), content, goesOn?.at);
     if (!goesOn) beginTurn(state.delivered);
-    this.tell('freshen');
+    this.notifyLink('freshen');
     this.timer('tick', state.setup.timing.ping);
     return turn;
   }
@@ -346,9 +346,9 @@ class A2aStep extends TaskStreams {
     const { timing } = this.state.setup;
     this.timer('tick', timing.ping);
     const since = sentSince(turn);
-    if (since !== null && this.now - since >= timing.doubt && !commandRuns(turn)) {
+    if (since !== null && this.now - since >= timing.verify && !commandRuns(turn)) {
       for (const stream of turn.streams) if (stream.sentAt !== null) stream.sentAt = this.now;
-      this.doubt(turn, null);
+      this.verifyDecisions(turn, null);
     }
     for (const call of Object.values(turn.calls)) {
       if (call.decision === 'changed' && this.now - call.changedAt >= RE_ASK_DELAY) this.askAbout(turn, call);
@@ -359,11 +359,11 @@ class A2aStep extends TaskStreams {
     }
     if (turn.newsAt !== null && this.now - turn.newsAt >= timing.news) {
       turn.newsAt = null;
-      this.lookBehind(turn);
+      this.checkStaleStreams(turn);
     }
     const waits = isWaiting(turn);
     // An open turn connection is the only way to stop a running command later; a decision may have gone beside it.
-    if (shippedHas(this.state, 'turnHangsOnConnection') && (waits || isStreaming(turn))) this.tell('keepAlive');
+    if (shippedHas(this.state, 'turnHangsOnConnection') && (waits || isStreaming(turn))) this.notifyLink('keepAlive');
     if (waits) turn.heardAt = this.now;
   }
 
@@ -407,13 +407,13 @@ class A2aStep extends TaskStreams {
     else if (again) this.readNews();
   }
   /** A stream that does not tell what the task holds is let go of; one that only had nothing to say is left alone. */
-  lookBehind(turn: A2aTurn): void {
+  checkStaleStreams(turn: A2aTurn): void {
     if (isOffline(turn)) return;
-    turn.lookedBehindAt = turn.heardAt;
-    this.readTask('look behind', 'fresh tasks/get');
+    turn.staleCheckedAt = turn.heardAt;
+    this.readTask('stale', 'fresh tasks/get');
   }
-  lookedBehind(turn: A2aTurn, now: Incoming | null): void {
-    if (!now || isOffline(turn) || turn.heardAt !== turn.lookedBehindAt) return;
+  staleStreamsChecked(turn: A2aTurn, now: Incoming | null): void {
+    if (!now || isOffline(turn) || turn.heardAt !== turn.staleCheckedAt) return;
     const { progress } = turn;
     this.catchUpWith(turn, now);
     if (turn.progress === progress && !isAtRest(now.state)) return;
@@ -421,7 +421,7 @@ class A2aStep extends TaskStreams {
     const wasStreaming = isStreaming(turn);
     for (const stream of turn.streams) if (stream.stage !== 'ended') this.cutStream(stream);
     // Connections that were held meanwhile may be as dead.
-    this.tell('hangUp');
+    this.notifyLink('hangUp');
     if (!wasStreaming) this.closed(turn, null);
   }
 
@@ -474,12 +474,12 @@ class A2aStep extends TaskStreams {
     const [first] = waiting;
     const refusal = first?.last.request?.options.find((one) => one.effect === 'reject_once');
     if (first && refusal && shippedHas(this.state, 'refusalStops')) {
-      this.timer('stop', this.state.setup.timing.patience);
+      this.timer('stop', this.state.setup.timing.cancelWithin);
       return this.sendDecision(turn, first, refusal);
     }
     const holdsConnection = turn.streams.some(({ link, isOnTurn }) => isOnTurn && find(this.state.links, link) !== undefined);
     turn.stop = { step: 'cancelling', commandRan: commandRuns(turn), wasStreaming: isStreaming(turn), holdsConnection, why: null };
-    this.timer('stop', this.state.setup.timing.patience);
+    this.timer('stop', this.state.setup.timing.cancelWithin);
     const { id } = this.state.task;
     if (id === null || shippedHas(this.state, 'cancelEndsConversation')) return this.afterCancel(turn, turn.stop);
     this.request('cancel', 'tasks/cancel', { id });
@@ -525,7 +525,7 @@ class A2aStep extends TaskStreams {
   }
   stopWaited(turn: A2aTurn, { why, wasStreaming }: Stop): void {
     const hangsUp = isStreaming(turn);
-    if (hangsUp) this.tell('hangUp');
+    if (hangsUp) this.notifyLink('hangUp');
     if (why !== null && (!wasStreaming || hangsUp)) {
       // The task may go on, and a message to it would be lost.
       this.leaveTask();

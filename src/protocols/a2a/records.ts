@@ -43,7 +43,7 @@ import {
   editsOf,
   hasBecomeAnother,
   isDecided,
-  isDoubtful,
+  isUnconfirmed,
   joinWords,
   mayBeFollowed,
   newCall,
@@ -91,7 +91,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     turn.stray = null;
     noteTime(turn, record);
     turn.records += 1;
-    turn.unlooked = record.kind !== 'task';
+    turn.isUnread = record.kind !== 'task';
     task.id = taskAfter(record, ours, isFirst, isNewest);
     if (record.contextId !== undefined) task.contextId = record.contextId;
     // Known from the first word on: a window that closes in the middle of the first turn finds the task again.
@@ -121,7 +121,7 @@ export abstract class TaskRecords extends Step<A2aState> {
   catchUpWith(turn: A2aTurn, record: Incoming): void {
     noteTime(turn, record);
     turn.taskState = record.state ?? null;
-    turn.unlooked = false;
+    turn.isUnread = false;
     const { failure } = turn;
     if (isFailed(record)) this.statusRecord(turn, record, false);
     this.readWhole(turn, record, false, failure === null && turn.failure !== null);
@@ -309,7 +309,7 @@ export abstract class TaskRecords extends Step<A2aState> {
         'warn',
         t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', call.last.title),
       );
-    if (isDoubtful(decisionAbout(turn, call.key))) this.addNotice(turn, 'warn', mayBeFollowed());
+    if (isUnconfirmed(decisionAbout(turn, call.key))) this.addNotice(turn, 'warn', mayBeFollowed());
     Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
   }
   /** Lets go of a decision that was not answered yet. Of one whose answer has begun the agent says what becomes of it. */

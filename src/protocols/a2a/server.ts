@@ -242,9 +242,9 @@ export async function offerEditorTools(scene: AdapterContext): Promise<OfferedTo
 }
 
 /** Tools that change nothing, as the agent names them when it asks. */
-export function harmlessTools(scene: AdapterContext, lent: OfferedTools | undefined): ReadonlySet<string> {
-  if (!lent) return new Set();
-  return new Set(scene.ports.tools.filter((tool) => tool.confirm === undefined).map((tool) => `${lent.name}/${tool.name}`));
+export function readOnlyTools(scene: AdapterContext, offered: OfferedTools | undefined): ReadonlySet<string> {
+  if (!offered) return new Set();
+  return new Set(scene.ports.tools.filter((tool) => tool.confirm === undefined).map((tool) => `${offered.name}/${tool.name}`));
 }
 
 /**
@@ -253,13 +253,13 @@ export function harmlessTools(scene: AdapterContext, lent: OfferedTools | undefi
  */
 export class ExtensionFolder {
   readonly #folder: string;
-  readonly #lent: OfferedTools;
+  readonly #offered: OfferedTools;
   #on = false;
 
-  constructor(launch: ProcessLaunch, lent: OfferedTools) {
+  constructor(launch: ProcessLaunch, offered: OfferedTools) {
     const home = launch.env.GEMINI_CLI_HOME ?? homeFolder(launch.env);
     this.#folder = path.join(home, '.gemini', 'extensions', FOLDER);
-    this.#lent = lent;
+    this.#offered = offered;
   }
 
   /** Looks whether it is there, and brings it up to date: the editor's own place changes with its version. */
@@ -289,8 +289,8 @@ export class ExtensionFolder {
   }
 
   get #content(): string {
-    const { command, args } = this.#lent.process;
+    const { command, args } = this.#offered.process;
     const server = { command, args, env: { ELECTRON_RUN_AS_NODE: '1' } };
-    return `${JSON.stringify({ name: FOLDER, version: '1.0.0', mcpServers: { [this.#lent.name]: server } }, null, 2)}\n`;
+    return `${JSON.stringify({ name: FOLDER, version: '1.0.0', mcpServers: { [this.#offered.name]: server } }, null, 2)}\n`;
   }
 }

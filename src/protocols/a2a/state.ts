@@ -29,15 +29,15 @@ export interface A2aTiming {
   /** `tick`: between looks at what waits: keeping the turn's connection, asking about changed calls. */
   readonly ping: number;
   /** `stop`: until an agent must answer a cancel and end its stream. */
-  readonly patience: number;
+  readonly cancelWithin: number;
   /** `rest N`: how long a stream may stay open after the agent said that it waits, without saying for what. */
-  readonly lastWords: number;
+  readonly restFor: number;
   /** Until an immediate answer must begin, and for each pause in it. */
   readonly answer: number;
   /** Until the agent must show its card; it may have to start first. */
   readonly card: number;
   /** Silence after a decision until the task is read. */
-  readonly doubt: number;
+  readonly verify: number;
   /** Until a stream must confirm a notification; later it counts as dead. */
   readonly news: number;
   /** `keep`: until a checkpoint with growing text is written; other news has one at once. */
@@ -49,11 +49,11 @@ export interface A2aTiming {
 }
 export const TIMING: A2aTiming = {
   ping: 2000,
-  patience: 5000,
-  lastWords: 1000,
+  cancelWithin: 5000,
+  restFor: 1000,
   answer: 15_000,
   card: 60_000,
-  doubt: 15_000,
+  verify: 15_000,
   news: 3000,
   keep: 1000,
   retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000],
@@ -134,7 +134,7 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   /** Grows with every new thing that has an id, and with every change of one: checkpoints are written at once. */
   landmarks: number;
   /** The task may hold more than was heard since it was last read whole. */
-  unlooked: boolean;
+  isUnread: boolean;
   /** The task that was read last. */
   covered: Incoming | null;
   /** The newest timestamp of the agent. */
@@ -156,11 +156,11 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   /** `rests`: a checkpoint was just written; the timer writes one `soon` after it, or `later` for growing text. */
   keeping: 'no' | 'rests' | 'soon' | 'later';
   /** `heardAt` when the task was looked at behind the streams. */
-  lookedBehindAt: number;
+  staleCheckedAt: number;
   /** Time of a notification that no stream has confirmed yet. */
   newsAt: number | null;
   /** The task is being read because nothing followed a decision. */
-  doubt: { readonly why: string | null } | null;
+  verifying: { readonly why: string | null } | null;
   /** The task is being read to learn what it waits for. `whole`: also what became of a call that makes no progress. */
   looking: { readonly whole: boolean } | null;
   recovery: Recovery | null;
@@ -192,7 +192,7 @@ export interface A2aCall extends CallState<DecisionState> {
   /** With `changed`: since when. */
   changedAt: number;
   /** The agent was looked at for what this call waits for. */
-  looked: boolean;
+  isRead: boolean;
 }
 /** The file of a call. `real`: where it lay, links followed. `isNew`: it was not there. */
 export interface FileOfCall {
@@ -331,7 +331,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     records: 0,
     progress: 0,
     landmarks: 0,
-    unlooked: false,
+    isUnread: false,
     covered: null,
     timestamp: '',
     earlierTask: task,
@@ -341,10 +341,10 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     lateEdits: [],
     files: {},
     heardAt: now,
-    lookedBehindAt: 0,
+    staleCheckedAt: 0,
     keeping: 'no',
     newsAt: null,
-    doubt: null,
+    verifying: null,
     looking: null,
     recovery: null,
     stop: null,
@@ -354,7 +354,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
 // --- new parts of it
 
 export function newCall(id: CallId, last: CallSnapshot, dialect: 'rfc' | 'gemini'): A2aCall {
-  const decided = { decision: 'none' as const, asked: null, edited: null, again: 0, hasChanged: false, changedAt: 0, looked: false };
+  const decided = { decision: 'none' as const, asked: null, edited: null, again: 0, hasChanged: false, changedAt: 0, isRead: false };
   return { id, key: last.id, dialect, ended: false, last, live: null, ...decided };
 }
 export function newStream(link: string, of: A2aStream['of'], callId: string | null): A2aStream {
@@ -418,7 +418,7 @@ export function isOpen(stream: A2aStream | undefined): boolean {
   return stream !== undefined && stream.stage !== 'stale' && stream.stage !== 'ended';
 }
 /** The decision left, and nothing says whether it was read. */
-export function isDoubtful(stream: A2aStream | undefined): boolean {
+export function isUnconfirmed(stream: A2aStream | undefined): boolean {
   return stream?.way === 'sent' || stream?.way === 'answered';
 }
 /** The newest decision about a call, by the agent's id; older ones are never sent. */

@@ -24,12 +24,12 @@ import {
   type FileOfCall,
   heldBecause,
   isDecided,
-  isDoubtful,
   isNotFound,
   isOffline,
   isOpen,
   isStreaming,
   isTerminal,
+  isUnconfirmed,
   isWaiting,
   mayBeFollowed,
   NOT_FOUND,
@@ -70,11 +70,11 @@ const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknow
 /** Codes by which agents say that they offer no subscription, or none to an ended task. */
 const NO_SUBSCRIPTION: readonly number[] = [UNSUPPORTED, UNKNOWN_METHOD, -32603];
 /**
- * Requests that read the task. `take up`: of an earlier window, before the link is ready. `news`: after a notification without a turn. `look behind`:
- * after one that no stream has confirmed. `doubt`: nothing came of a decision. `look`: the task rests without saying what it waits for. `missed`: what
+ * Requests that read the task. `restore`: of an earlier window, before the link is ready. `news`: after a notification without a turn. `stale`:
+ * after one that no stream has confirmed. `unconfirmed`: nothing came of a decision. `resting`: the task rests without saying what it waits for. `missed`: what
  * a broken stream did not tell. `stopped`: whether the agent still has the task after a stop or a lost connection.
  */
-export const TASK_READS = ['take up', 'news', 'look behind', 'doubt', 'look', 'missed', 'stopped'] as const;
+export const TASK_READS = ['restore', 'news', 'stale', 'unconfirmed', 'resting', 'missed', 'stopped'] as const;
 export type TaskRead = (typeof TASK_READS)[number];
 export const isTaskRead = (call: string): call is TaskRead => TASK_READS.some((one) => one === call);
 /** Requests that end with their turn. */
@@ -96,7 +96,7 @@ export abstract class TaskStreams extends TaskRecords {
   request(call: string, method: string, params?: unknown): void {
     this.do({ do: 'request', link: AGENT, call, method, params });
   }
-  tell(method: string, params?: unknown): void {
+  notifyLink(method: string, params?: unknown): void {
     this.do({ do: 'notify', link: AGENT, method, params });
   }
   readTask(call: TaskRead, method = 'tasks/get'): void {
@@ -199,7 +199,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (!this.mayAsk(turn)) return this.endStream(turn, stream);
     if (stream.stage !== 'open') return;
     stream.stage = 'resting';
-    this.timer(`rest ${stream.link}`, this.state.setup.timing.lastWords);
+    this.timer(`rest ${stream.link}`, this.state.setup.timing.restFor);
   }
   /** Notes that something came. An older stream tells nothing of a decision sent since. */
   alive(turn: A2aTurn, from: A2aStream): void {
@@ -213,8 +213,8 @@ export abstract class TaskStreams extends TaskRecords {
   restElapsed(turn: A2aTurn, stream: A2aStream): void {
     if (!this.mayAsk(turn) || stream.stage !== 'resting') return this.endStream(turn, stream);
     stream.stage = 'lingering';
-    this.timer(`rest ${stream.link}`, LINGER_FACTOR * this.state.setup.timing.lastWords);
-    this.look(turn, false);
+    this.timer(`rest ${stream.link}`, LINGER_FACTOR * this.state.setup.timing.restFor);
+    this.readResting(turn, false);
   }
   /** Ends a stream after its last record. */
   endStream(turn: A2aTurn, stream: A2aStream): void {
@@ -335,7 +335,7 @@ export abstract class TaskStreams extends TaskRecords {
       return this.finish('cancelled');
     }
     if (taskState === 'input-required' && failure === null && undelivered(turn).length > 0) {
-      if (!shippedHas(this.state, 'decisionsUnconfirmed')) return this.doubt(turn, null);
+      if (!shippedHas(this.state, 'decisionsUnconfirmed')) return this.verifyDecisions(turn, null);
       this.addNotice(turn, 'warn', t('The agent ended before it reported a result.'));
     }
     if (this.mayAsk(turn) && this.looksFirst(turn)) return;
@@ -437,18 +437,18 @@ export abstract class TaskStreams extends TaskRecords {
     const call = callOf(turn, callId);
     if (call && error?.kind === 'status') return this.askAgain(turn, [call], error.message);
     if (error?.kind === 'rpc' && (isNotFound(error) || isTerminal(error))) return this.refused(error);
-    if (error?.kind === 'rpc' || isWaiting(turn) || isStreaming(turn)) return this.doubt(turn, error?.message ?? null);
+    if (error?.kind === 'rpc' || isWaiting(turn) || isStreaming(turn)) return this.verifyDecisions(turn, error?.message ?? null);
     this.lost(turn, error, false);
   }
   /** Nothing came of a decision: the task is looked at, and the user is asked once more about what it still waits for. */
-  doubt(turn: A2aTurn, why: string | null): void {
-    if (turn.doubt || isOffline(turn)) return;
-    turn.doubt = { why };
-    this.readTask('doubt');
+  verifyDecisions(turn: A2aTurn, why: string | null): void {
+    if (turn.verifying || isOffline(turn)) return;
+    turn.verifying = { why };
+    this.readTask('unconfirmed');
   }
-  doubted(turn: A2aTurn, now: Incoming | null): void {
-    const why = turn.doubt?.why ?? null;
-    turn.doubt = null;
+  decisionsVerified(turn: A2aTurn, now: Incoming | null): void {
+    const why = turn.verifying?.why ?? null;
+    turn.verifying = null;
     if (now) this.catchUpWith(turn, now);
     const isSilent = sentSince(turn) !== null && why === null;
     // Decisions still queued cannot have been received.
@@ -466,7 +466,7 @@ export abstract class TaskStreams extends TaskRecords {
     else if (!isStreaming(turn)) this.lost(turn, null, false);
   }
   askAgain(turn: A2aTurn, calls: readonly A2aCall[], why: string | null): void {
-    const mayBeRead = calls.some(({ key }) => isDoubtful(decisionAbout(turn, key)));
+    const mayBeRead = calls.some(({ key }) => isUnconfirmed(decisionAbout(turn, key)));
     for (const stream of turn.streams) stream.sentAt = null;
     for (const call of calls) this.recall(turn, call);
     this.giveUpStreams(turn);
@@ -484,18 +484,18 @@ export abstract class TaskStreams extends TaskRecords {
   }
   /** Reads the task of an agent that rests without saying what it waits for; true when it does. */
   looksFirst(turn: A2aTurn): boolean {
-    const open = Object.values(turn.calls).filter((call) => call.last.status === 'pending' && !isDecided(call) && !call.looked);
-    for (const call of open) call.looked = true;
-    if (open.length === 0 && !turn.unlooked) return false;
-    turn.unlooked = false;
-    this.look(turn, open.length > 0);
+    const open = Object.values(turn.calls).filter((call) => call.last.status === 'pending' && !isDecided(call) && !call.isRead);
+    for (const call of open) call.isRead = true;
+    if (open.length === 0 && !turn.isUnread) return false;
+    turn.isUnread = false;
+    this.readResting(turn, open.length > 0);
     return true;
   }
-  look(turn: A2aTurn, whole: boolean): void {
+  readResting(turn: A2aTurn, whole: boolean): void {
     turn.looking = { whole };
-    this.readTask('look');
+    this.readTask('resting');
   }
-  looked(turn: A2aTurn, now: Incoming | null): void {
+  restingRead(turn: A2aTurn, now: Incoming | null): void {
     const whole = turn.looking?.whole === true;
     turn.looking = null;
     if (now && isAtRest(now.state) && (whole || recordAsks(this.state.delivered, now))) this.catchUpWith(turn, now);

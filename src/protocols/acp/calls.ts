@@ -259,7 +259,7 @@ export const itemsOf = (facts: CallFacts): string => JSON.stringify(Object.entri
 // --- what the session shows of it
 
 /** The change since the call was reported last, which counts as reported now; undefined when there is none. */
-export function untold(call: AcpCall): CallChange | undefined {
+export function takeChange(call: AcpCall): CallChange | undefined {
   const before: Partial<CallView> | null = call.told;
   const now = shown(call);
   call.told = now;

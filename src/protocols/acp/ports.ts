@@ -11,7 +11,7 @@ import type { AcpFileRequest, Created, LinkArgs, LinkReply, TerminalArgs } from 
 import { INTERNAL, NOT_FOUND } from './schema.ts';
 import { codecOf } from './state.ts';
 
-/* What the machine asks of this side beside its agent: files, terminals, secrets, links to open, and the tools that the agent is lent. */
+/* What the machine asks of this side beside its agent: files, terminals, secrets, links to open, and the tools that the agent is offered. */
 
 type Emit = AdapterContext['emit'];
 

@@ -38,7 +38,7 @@ import {
   noteWritten,
   ofChild,
   type Stopped,
-  untold,
+  takeChange,
 } from './calls.ts';
 import { badParams, readEditorRequest, type TerminalRequest } from './codec.ts';
 import { AcpConnection, LINK, variablesOf } from './connection.ts';
@@ -368,7 +368,7 @@ export abstract class AcpRequests extends AcpConnection {
 
   /** Shows what has changed of a call. */
   tell(turn: AcpTurn, call: AcpCall): void {
-    const change = untold(call);
+    const change = takeChange(call);
     if (change) this.changeCall(turn, call.id, change);
   }
 

@@ -30,7 +30,7 @@ import {
  * Links: `chat N`, one for each response. Its messages are `sent`, `opened`, `refused`, `failed`, `chunk`, `chunks` (that
  * arrived together), `tool-call`, `tooLong`, `done`.
  * Ports: `settings` (the profile is read again), `file ID` (the file of an edit that is asked about), `look ID` and `tool ID` (one of our tools),
- * `result ID` (a result of a held call), `stop`, `goodbye`, `learn`, `key`.
+ * `result ID` (a result of a held call), `stop`, `notifyClose`, `learn`, `key`.
  *
  * The step is written in five layers, each for itself. Here: what the user wants, and windows that open and close. Below it, `responses.ts`: requests
  * and their responses; `calls.ts`: calls and approvals that wait for us; `results.ts`: our answers on their way to the server; `shown.ts`: the
@@ -111,11 +111,11 @@ class AiSdk extends ChatResponses {
       return;
     }
     const bodies = calls.map((call) => resultBody(state, call.id, { ok: false, text: 'The editor was closed.' }));
-    this.port(null, 'goodbye', 'server', { do: 'goodbye', urls: resultUrls(state), bodies });
-    this.timer('farewell', state.setup.timing.farewell);
+    this.port(null, 'notifyClose', 'server', { do: 'notifyClose', urls: resultUrls(state), bodies });
+    this.timer('close', state.setup.timing.close);
   }
   takeAfterLeaving(input: Input): void {
-    if ((input.on === 'reply' && input.call === 'goodbye') || (input.on === 'timer' && input.timer === 'farewell'))
+    if ((input.on === 'reply' && input.call === 'notifyClose') || (input.on === 'timer' && input.timer === 'close'))
       this.state.phase = 'over';
   }
 
@@ -234,7 +234,7 @@ class AiSdk extends ChatResponses {
     const url = response && !response.isOver && settings.stopUrl !== null ? settings.stopUrl.replaceAll('{chatId}', chatId) : named;
     if (url === null) return this.cancelled(turn);
     this.port(null, 'stop', 'server', { do: 'stop', url });
-    this.timer('farewell', setup.timing.farewell);
+    this.timer('close', setup.timing.close);
   }
 
   answered(askId: string, answer: Answer): void {
@@ -354,12 +354,12 @@ class AiSdk extends ChatResponses {
     const [what, id] = splitName(name);
     if (what === 'resume') return this.resumeAgain();
     if (!turn) return;
-    if (what === 'farewell') return turn.phase === 'stopping' ? this.cancelled(turn) : undefined;
+    if (what === 'close') return turn.phase === 'stopping' ? this.cancelled(turn) : undefined;
     if (what === 'closing') return turn.link === null ? undefined : this.close(turn.link);
     if (what === 'grace') return this.graceOver(turn, id);
     const call = find(turn.own, id);
     if (!call) return;
-    if (what === 'quiet' || what === 'doubt') return this.silenceElapsed(turn, what, call);
+    if (what === 'quiet' || what === 'refused') return this.silenceElapsed(turn, what, call);
     if (what === 'deliver' && call.handing) {
       call.handing.tries += 1;
       call.handing.at = 0;

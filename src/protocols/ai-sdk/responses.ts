@@ -487,7 +487,7 @@ export abstract class ChatResponses extends ChatCalls {
     if (turn.stage === 'settings') this.drop('settings');
     if (turn.keyAsk && turn.keyAsk.askId === null) this.drop('key');
     if (turn.stage === 'resume') this.timer('resume', null);
-    if (turn.phase === 'stopping') this.timer('farewell', null);
+    if (turn.phase === 'stopping') this.timer('close', null);
     if (turn.link !== null) this.close(turn.link);
     const last = state.messages.at(-1);
     if (last?.role === 'assistant' && isEmpty(last)) state.messages.pop();

@@ -28,11 +28,11 @@ export abstract class ChatResults extends ShownMessage {
     if (settings.toolFlow === 'held' || call.isAwaited || learned.flow === 'held') return this.startHanding(turn, call, true);
     this.awaitSilence('quiet', call, response);
   }
-  awaitSilence(timer: 'quiet' | 'doubt', call: OwnCall, response: ChatResponse): void {
+  awaitSilence(timer: 'quiet' | 'refused', call: OwnCall, response: ChatResponse): void {
     call.silentSince = this.state.heard;
     this.timer(`${timer} ${call.id}`, Math.max(1, response.lastAt + this.state.setup.timing[timer] - this.now));
   }
-  silenceElapsed(turn: ChatTurn, timer: 'quiet' | 'doubt', call: OwnCall): void {
+  silenceElapsed(turn: ChatTurn, timer: 'quiet' | 'refused', call: OwnCall): void {
     const { response } = turn;
     if (!response || response.isOver) return;
     if (call.silentSince !== this.state.heard) return this.awaitSilence(timer, call, response);
@@ -93,7 +93,7 @@ export abstract class ChatResults extends ShownMessage {
   /** Where it is not known whether the server waits for it, only a long silence makes a refusal worth a notice. */
   refusedEverywhere(turn: ChatTurn, call: OwnCall, handing: Handing, refusal: { readonly why: string; readonly key: string | null }): void {
     if (isHeld(call, handing)) return this.tellRefusal(turn, call, refusal);
-    if (turn.response && !call.isStranger) this.awaitSilence('doubt', call, turn.response);
+    if (turn.response && !call.isStranger) this.awaitSilence('refused', call, turn.response);
   }
   tellRefusal(turn: ChatTurn, call: OwnCall, { why, key }: { readonly why: string; readonly key: string | null }): void {
     if (key !== null && this.state.mayHaveKey && !call.isStranger) return this.askKey(turn, key, call.id);
@@ -162,7 +162,7 @@ export abstract class ChatResults extends ShownMessage {
   }
   dropHandingOf(call: OwnCall): void {
     if (call.stage !== 'answered') return;
-    for (const timer of ['quiet', 'doubt', 'deliver']) this.timer(`${timer} ${call.id}`, null);
+    for (const timer of ['quiet', 'refused', 'deliver']) this.timer(`${timer} ${call.id}`, null);
     if (call.handing?.stage !== 'trying') return;
     call.handing.stage = 'over';
     this.drop(`result ${call.id}`);

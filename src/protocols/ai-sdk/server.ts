@@ -90,7 +90,7 @@ export class ChatServer {
         return void Object.assign(this.learned, args.change);
       case 'result':
         return postResult(this.#exchange, args.url, args.body, signal);
-      case 'goodbye':
+      case 'notifyClose':
         return this.#sayGoodbye(args.urls, args.bodies, signal);
       case 'stop': {
         const headers = { 'content-type': 'application/json', ...this.#exchange.headers };
@@ -166,7 +166,7 @@ type ServerCall =
   | { readonly do: 'settings' }
   | { readonly do: 'learn'; readonly change: Partial<Learned> }
   | { readonly do: 'result'; readonly url: string; readonly body: object }
-  | { readonly do: 'goodbye'; readonly urls: readonly string[]; readonly bodies: readonly object[] }
+  | { readonly do: 'notifyClose'; readonly urls: readonly string[]; readonly bodies: readonly object[] }
   | { readonly do: 'stop'; readonly url: string };
 
 /** How a call of one of our tools is shown: as what it is about to do, where the tool can tell that from its input. */

@@ -52,22 +52,22 @@ export interface AiSdkTiming {
   readonly grace: number;
   /** `quiet ID`: silence after which an open response is taken to wait for our result. */
   readonly quiet: number;
-  /** `doubt ID`: silence after which a refused result is worth a notice, where it is not known that the server waits for it. */
-  readonly doubt: number;
+  /** `refused ID`: silence after which a refused result is worth a notice, where it is not known that the server waits for it. */
+  readonly refused: number;
   /** `deliver ID`: between tries to hand in a result. The last one repeats. */
   readonly deliveries: readonly number[];
   /** `resume`: between tries to resume. */
   readonly resumes: readonly number[];
-  /** `farewell`: how long the server may take to hear that we stop or leave. */
-  readonly farewell: number;
+  /** `close`: how long the server may take to hear that we stop or leave. */
+  readonly close: number;
 }
 export const TIMING: AiSdkTiming = {
   grace: 50,
   quiet: 1_500,
-  doubt: 5_000,
+  refused: 5_000,
   deliveries: [50, 100, 200, 400, 800, 2_000],
   resumes: [500, 1_000, 2_000],
-  farewell: 1_000,
+  close: 1_000,
 };
 
 export interface ChatTurn extends TurnState {

@@ -247,8 +247,8 @@ test('a missing file brings near names', async (t) => {
 
 test('without the editor’s tools it says so and shows what it can', async (t) => {
   const { say } = talk(t, {});
-  assert.match((await say('open src/cart.ts at line 3')).text, /did not lend me `open_in_ide`[\s\S]*class Cart/);
-  assert.match((await say('show problems')).text, /did not lend me `get_diagnostics`/);
+  assert.match((await say('open src/cart.ts at line 3')).text, /did not offer me `open_in_ide`[\s\S]*class Cart/);
+  assert.match((await say('show problems')).text, /did not offer me `get_diagnostics`/);
 });
 
 test('results that came after their turn was forgotten are no request that it does not know', async (t) => {

@@ -52,7 +52,7 @@ const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const notices = (session: Talk) => session.now().turns[0]?.parts.flatMap((part) => (part.kind === 'notice' ? part.notice.text : [])) ?? [];
 
 for (const status of [503, 429]) {
-  test(`${status}: a decision that waits for a busy server is not doubted; what it waits for is told, and it goes out once`, async (t) => {
+  test(`${status}: a decision that waits for a busy server is not asked about again; what it waits for is told, and it goes out once`, async (t) => {
     const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(status, { 'retry-after': '1' }).end('busy')));
     const session = talk(t, agent.url, { timing: SOON });
     const { turnId } = await allow(session);
@@ -65,7 +65,7 @@ for (const status of [503, 429]) {
 
   test(`${status}: Stop while an allowed call waits for a busy server: it is never sent`, async (t) => {
     const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(status, { 'retry-after': '1' }).end('busy')));
-    const session = talk(t, agent.url, { timing: { ...SOON, patience: 5000 } });
+    const session = talk(t, agent.url, { timing: { ...SOON, cancelWithin: 5000 } });
     const { turnId } = await allow(session);
     await held(session);
     session.live.send({ type: 'cancel' });
@@ -77,7 +77,7 @@ for (const status of [503, 429]) {
 
 test('Stop does not wait for what a busy server asked to wait', async (t) => {
   const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(503, { 'retry-after': '30' }).end('busy')));
-  const session = talk(t, agent.url, { timing: { ...SOON, patience: 60_000 } });
+  const session = talk(t, agent.url, { timing: { ...SOON, cancelWithin: 60_000 } });
   const { turnId } = await allow(session);
   await held(session);
   session.live.send({ type: 'cancel' });
@@ -102,7 +102,7 @@ test('a decision that waits for a busy server is said to wait, and nothing else'
   await session.ended(turnId);
 });
 
-test('401: a decision that waits for credentials is not doubted, and goes out once with them', async (t) => {
+test('401: a decision that waits for credentials is not asked about again, and goes out once with them', async (t) => {
   const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(401).end('who?')));
   const session = talk(t, agent.url, { timing: SOON });
   const { turnId } = await allow(session);
@@ -117,7 +117,7 @@ test('401: a decision that waits for credentials is not doubted, and goes out on
 
 test('401: Stop while an allowed call waits for credentials: the question goes, and it is never sent', async (t) => {
   const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(401).end('who?')));
-  const session = talk(t, agent.url, { timing: { ...SOON, patience: 5000 } });
+  const session = talk(t, agent.url, { timing: { ...SOON, cancelWithin: 5000 } });
   const { turnId } = await allow(session);
   const { asks: open } = await held(session);
   session.live.send({ type: 'cancel' });

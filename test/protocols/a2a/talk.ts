@@ -14,11 +14,11 @@ import { newSession } from '../../../src/session/reduce.ts';
 
 export const FAST: A2aTiming = {
   ping: 50,
-  patience: 300,
-  lastWords: 100,
+  cancelWithin: 300,
+  restFor: 100,
   answer: 5000,
   card: 5000,
-  doubt: 60_000,
+  verify: 60_000,
   news: 60,
   keep: 20,
   retries: [0, 10, 10, 10],

@@ -24,7 +24,7 @@ test('an agent that never answers tasks/cancel: the turn ends when its time is o
       'tasks/cancel': () => {},
     },
   });
-  const session = talk(t, agent.url, { timing: { patience: 1500, answer: 60_000 } });
+  const session = talk(t, agent.url, { timing: { cancelWithin: 1500, answer: 60_000 } });
   const turnId = session.begin('go');
   await session.until('words', (now) => now.turns[0]?.parts.length === 1);
   session.live.send({ type: 'cancel' });
@@ -53,7 +53,7 @@ for (const later of [false, true])
         'tasks/get': () => {},
       },
     });
-    const session = talk(t, agent.url, { timing: { patience: 1500, answer: 60_000 } });
+    const session = talk(t, agent.url, { timing: { cancelWithin: 1500, answer: 60_000 } });
     const turnId = session.begin('go');
     await session.until('words', (now) => now.turns[0]?.parts.length === 1);
     session.live.send({ type: 'cancel' });
@@ -65,7 +65,7 @@ test('a second stop, before the agent’s time is over, ends the turn and begins
   const agent = await fakeAgent(t, {
     on: { ...commands, 'message/stream': (_, reply) => reply.record(says('Busy.')), 'tasks/cancel': () => {} },
   });
-  const session = talk(t, agent.url, { timing: { patience: 60_000, answer: 60_000 } });
+  const session = talk(t, agent.url, { timing: { cancelWithin: 60_000, answer: 60_000 } });
   const turnId = session.begin('go');
   await session.until('words', (now) => now.turns[0]?.parts.length === 1);
   session.live.send({ type: 'cancel' });
@@ -136,7 +136,7 @@ for (const known of [false, true])
         'tasks/cancel': (_, reply) => reply.json(task('canceled')),
       },
     });
-    const session = talk(t, agent.url, { timing: { patience: 60_000 } });
+    const session = talk(t, agent.url, { timing: { cancelWithin: 60_000 } });
     if (known) await session.prompt('first');
     const turnId = session.begin('go');
     await taken;
@@ -188,7 +188,7 @@ test('the limit is on what answers at once: a stream that is silent for longer g
       },
     },
   });
-  const session = talk(t, agent.url, { timing: { ...SOON, doubt: 60_000 } });
+  const session = talk(t, agent.url, { timing: { ...SOON, verify: 60_000 } });
   const turnId = session.begin('go');
   const ask = await session.approval();
   await new Promise((resolve) => setTimeout(resolve, 300));

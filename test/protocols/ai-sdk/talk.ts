@@ -16,7 +16,7 @@ import { callsOf } from '../../../src/session/select.ts';
 import { FakeChat, type Route } from '../../fakes/aiSdk.ts';
 
 /** The waits of real life, shortened. */
-export const FAST: AiSdkTiming = { grace: 5, quiet: 20, doubt: 40, deliveries: [2, 4, 8, 8], resumes: [2, 4, 8], farewell: 200 };
+export const FAST: AiSdkTiming = { grace: 5, quiet: 20, refused: 40, deliveries: [2, 4, 8, 8], resumes: [2, 4, 8], close: 200 };
 
 export interface TalkOptions {
   readonly routes: Readonly<Record<string, Route>>;

@@ -85,7 +85,7 @@ export class SessionClient implements SessionFacts {
   }
 }
 
-/** Which of its text files the client lends. */
+/** Which of its text files the client serves. */
 export interface FilesCan {
   readonly reads: boolean;
   readonly writes: boolean;
@@ -111,7 +111,7 @@ export const mcpServers = z.nullish(z.array(z.unknown()));
 type McpModule = typeof import('./mcpClient.ts');
 type ConnectedServer = Awaited<ReturnType<McpModule['connectServer']>>;
 
-interface Lent {
+interface ClientMcpTool {
   readonly server: ConnectedServer;
   readonly tool: ConnectedServer['tools'][number];
   readonly offer: ModelTool;
@@ -120,17 +120,17 @@ interface Lent {
 /** The tools of the servers a client names for a session. A server that fails has none, and standard error names it. */
 export class ToolServers {
   readonly #servers: ConnectedServer[] = [];
-  readonly #lent = new Map<string, Lent>();
+  readonly #tools = new Map<string, ClientMcpTool>();
   #closed = false;
 
   get offers(): readonly ModelTool[] {
-    return [...this.#lent.values()].map((one) => one.offer);
+    return [...this.#tools.values()].map((one) => one.offer);
   }
 
   /** False for a tool that says it changes nothing; undefined when there is no such tool. */
   changes(name: string): boolean | undefined {
-    const lent = this.#lent.get(name);
-    return lent && !lent.tool.readOnly;
+    const found = this.#tools.get(name);
+    return found && !found.tool.readOnly;
   }
 
   /** Connects to all of them at once. Never rejects. */
@@ -156,11 +156,11 @@ export class ToolServers {
   }
 
   async call(name: string, input: string, signal: AbortSignal): Promise<ToolOutcome> {
-    const lent = this.#lent.get(name);
-    if (!lent) return failed(`The client has no tool "${name}".`);
+    const found = this.#tools.get(name);
+    if (!found) return failed(`The client has no tool "${name}".`);
     try {
-      const { isError, text } = await lent.server.call(lent.tool.name, JSON.parse(input) as Record<string, unknown>, signal);
-      return isError ? failed(text) : done(text, `${lent.tool.name} ran.`);
+      const { isError, text } = await found.server.call(found.tool.name, JSON.parse(input) as Record<string, unknown>, signal);
+      return isError ? failed(text) : done(text, `${found.tool.name} ran.`);
     } catch (error) {
       signal.throwIfAborted();
       return failed(messageOf(error));
@@ -169,7 +169,7 @@ export class ToolServers {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#lent.clear();
+    this.#tools.clear();
     await Promise.allSettled(this.#servers.splice(0).map((server) => server.close()));
   }
 
@@ -177,9 +177,9 @@ export class ToolServers {
     this.#servers.push(server);
     for (const tool of server.tools) {
       // The model sees the plain name where it is free.
-      const called = takenNames.includes(tool.name) || this.#lent.has(tool.name) ? `mcp__${name}__${tool.name}` : tool.name;
+      const called = takenNames.includes(tool.name) || this.#tools.has(tool.name) ? `mcp__${name}__${tool.name}` : tool.name;
       const { description, parameters } = tool;
-      this.#lent.set(called, { server, tool, offer: { name: called, description, parameters } });
+      this.#tools.set(called, { server, tool, offer: { name: called, description, parameters } });
     }
   }
 }

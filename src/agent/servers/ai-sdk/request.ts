@@ -104,7 +104,7 @@ export const toolResult = z.object({
   is_error: z.nullish(z.boolean()),
 });
 
-/** The tools a client lends, in any of the forms clients declare them in, as `{name, description, parameters}`. */
+/** The tools a client offers, in any of the forms clients declare them in, as `{name, description, parameters}`. */
 export function declaredTools(request: AiSdkChatRequest): readonly unknown[] {
   const { tools, clientTools } = request;
   if (Array.isArray(tools)) return tools.map((one: unknown) => (isRecord(one) && isRecord(one.function) ? one.function : one));
@@ -115,7 +115,7 @@ export function declaredTools(request: AiSdkChatRequest): readonly unknown[] {
   });
 }
 
-/** The client's capabilities, from its last request: the chunks it knows, how it acts, the tools it lends. */
+/** The client's capabilities, from its last request: the chunks it knows, how it acts, the tools it offers. */
 export interface Terms {
   tools: readonly ModelTool[];
   /** Added to the agent's own system prompt. */
@@ -124,7 +124,7 @@ export interface Terms {
   holds: boolean;
   /** The client knows every chunk of version 7. */
   newest: boolean;
-  /** The client knows no approvals: it lends a tool for them. */
+  /** The client knows no approvals: it offers a tool for them. */
   oldest: boolean;
 }
 /** A client that offers a tool of this name is asked through it; clients of version 5 know no other way. */

@@ -387,14 +387,14 @@ function verdictIn(outcome: ToolOutcome): PermissionAnswer {
   return { allow: false, ...(reason ? { feedback: reason } : {}) };
 }
 
-const lent = z.object({
+const offeredTool = z.object({
   name: z.string().check(z.regex(/^[A-Za-z0-9_-]{1,64}$/)),
   description: z.string().check(z.maxLength(20_000)),
   parameters: z.record(z.string(), z.unknown()),
 });
 const MOST = 200;
 
-/** The tools a request lends us; one that cannot be used is named and the others stand. */
+/** The tools a request offers us; one that cannot be used is named and the others stand. */
 async function lentTools(
   request: AiSdkChatRequest,
   taken: readonly string[],
@@ -402,15 +402,15 @@ async function lentTools(
   const offers: ModelTool[] = [];
   const problems: string[] = [];
   for (const entry of declaredTools(request).slice(0, MOST)) {
-    const parsed = lent.safeParse(entry);
+    const parsed = offeredTool.safeParse(entry);
     if (!parsed.success) {
-      problems.push(`A lent tool cannot be used: ${parsed.error.issues[0]?.path.join('.')} ${parsed.error.issues[0]?.message}`);
+      problems.push(`An offered tool cannot be used: ${parsed.error.issues[0]?.path.join('.')} ${parsed.error.issues[0]?.message}`);
       continue;
     }
     const { name, parameters } = parsed.data;
     const problem = taken.includes(name) ? 'its name is taken' : await problemOfSchema(parameters);
     if (problem === undefined) offers.push(parsed.data);
-    else problems.push(`The lent tool ${name} cannot be used: ${problem}`);
+    else problems.push(`The offered tool ${name} cannot be used: ${problem}`);
   }
   return { offers, problems };
 }

@@ -29,7 +29,7 @@ interface ClientTool {
 
 /**
  * The client, as the agent asks it: requests on the control channel, each of which settles by the answer, by the signal, or at its time limit;
- * and the tools it lends, over `mcp_message`.
+ * and the tools it offers, over `mcp_message`.
  */
 export class QwenClient {
   readonly dialect: QwenDialect;

@@ -355,12 +355,12 @@ function fromMessages(line: Line): Line {
   return { session_id: '_new', ...rest, input: { origin: 'user', parts: content } };
 }
 
-/** Reads a chat request; `lent` are the client's own tools. */
-function readChat(request: ChatRequest, lent: readonly string[]): EnvelopeRequest {
+/** Reads a chat request; `offered` are the client's own tools. */
+function readChat(request: ChatRequest, offered: readonly string[]): EnvelopeRequest {
   const { input } = request;
   if (input.origin === 'tool_response') return toolResponse(request);
   const { command } = input;
-  const overrides = overridesOf(request, lent);
+  const overrides = overridesOf(request, offered);
   if (command?.kind === 'slash' && command.path) {
     const { path: words, args } = command;
     const text = asCommand(`/${[...words, args].filter(Boolean).join(' ')}`);
@@ -424,11 +424,11 @@ function withReferences(text: string, command: ChatRequest['input']['command']):
   }, text);
 }
 
-function overridesOf({ model, options }: ChatRequest, lent: readonly string[]): Overrides {
+function overridesOf({ model, options }: ChatRequest, offered: readonly string[]): Overrides {
   const { tool_overrides: listed, model: optionModel, hooks: wanted, ...rest } = options ?? {};
   const hooks = moments.filter((moment) => wanted?.includes(moment));
   const read = sampling.safeParse(rest);
-  const tools = listed?.map((word) => ({ word, tool: toolCalled(word, lent) }));
+  const tools = listed?.map((word) => ({ word, tool: toolCalled(word, offered) }));
   const known = read.success ? Object.keys(sampling.shape) : [];
   return {
     model: model || (typeof optionModel === 'string' ? optionModel : undefined) || undefined,

@@ -86,9 +86,9 @@ const ALIASES: Readonly<Record<string, string>> = { ls: 'ListDirectory', ripgrep
 const bare = (word: string): string => word.toLowerCase().replaceAll(/[_-]|tool$/g, '');
 
 /** Our tool of a name on a client's list: `EditTool`, `edit`, `run_shell_command`, or its own; a client's tool by either of its names. */
-export function toolCalled(word: string, lent: readonly string[]): string | undefined {
+export function toolCalled(word: string, offered: readonly string[]): string | undefined {
   const known = Object.keys(NAMES).find((name) => bare(name) === bare(word) || bare(nameOf(name)) === bare(word));
-  return known ?? ALIASES[bare(word)] ?? lent.find((name) => name === word || word.endsWith(`__${name}`));
+  return known ?? ALIASES[bare(word)] ?? offered.find((name) => name === word || word.endsWith(`__${name}`));
 }
 
 function parse(text: string): unknown {

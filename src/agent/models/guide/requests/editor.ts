@@ -81,7 +81,7 @@ export const editorsRequest: GuideRequest = {
 };
 
 function notOffered(scene: GuideContext, tool: string): string {
-  return scene.say(`The editor did not lend me \`${tool}\` in this session.`, `编辑器在这个会话里没有提供 \`${tool}\`。`);
+  return scene.say(`The editor did not offer me \`${tool}\` in this session.`, `编辑器在这个会话里没有提供 \`${tool}\`。`);
 }
 
 function* open(scene: GuideContext, name: string, line: number | undefined): Script {
@@ -184,7 +184,7 @@ function* askEditor(scene: GuideContext, tool: string): Script {
   return `${say('From the editor:', '来自编辑器：')}\n\n${fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
 }
 
-/** The client's tool of that name, when it lent it. */
+/** The client's tool of that name, when it offers it. */
 function offerOf(scene: GuideContext, name: string): ModelTool | undefined {
   return scene.offers.find((offer) => offer.name === name);
 }
