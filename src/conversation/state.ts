@@ -97,7 +97,7 @@ export interface OpenAsk {
   readonly callId: string | null;
   /** The agent's requests that its answer answers; none when the ask is ours, or when the protocol answers otherwise. */
   readonly requests: string[];
-  /** The subject of the ask, for the protocol that reads the answer. */
+  /** The subject of the ask, for the protocol that reads the answer; null where `requests` name it (ACP: the job of the request). */
   readonly about: unknown;
   readonly shown: Ask;
 }

@@ -11,7 +11,11 @@ export function notEncrypted(host: string): string {
   return t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', host);
 }
 
-/** Before anything goes readable over a network the user is asked, once for each origin; what they agreed to is kept by the editor (docs/agents.md). */
+/**
+ * Before anything goes readable over a network the user is asked, once for each origin; what they agreed to is kept by the editor (docs/agents.md).
+ * No machine asks this: it comes before there is a link, is the same for every protocol that has addresses, and is about the address, not about the
+ * conversation. The event and the answer are those of any other ask.
+ */
 export class PlainText {
   readonly #scene: AdapterContext;
   readonly #asks = new Map<AskId, (agreed: boolean) => void>();

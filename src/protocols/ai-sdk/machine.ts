@@ -29,8 +29,9 @@ import {
  *
  * Links: `chat N`, one for each response. Its messages are `sent`, `opened`, `refused`, `failed`, `chunk`, `chunks` (that
  * arrived together), `tool-call`, `tooLong`, `done`.
- * Ports: `settings` (the profile is read again), `file ID` (the file of an edit that is asked about), `look ID` and `tool ID` (one of our tools),
- * `result ID` (a result of a held call), `stop`, `notifyClose`, `learn`, `key`.
+ * Ports, and the names of the calls to them: `server` (`settings`: the profile is read again; `result ID`: a result of a held call; `stop`,
+ * `notifyClose`, `learn`), `tool` (`look ID` and `tool ID`: one of our tools), `file` (`file ID`: the file of an edit that is asked about),
+ * `secret` (`key`).
  *
  * The step is written in five layers, each for itself. Here: what the user wants, and windows that open and close. Below it, `responses.ts`: requests
  * and their responses; `calls.ts`: calls and approvals that wait for us; `results.ts`: our answers on their way to the server; `shown.ts`: the

@@ -17,8 +17,12 @@ import { AGENT } from './step.ts';
 /*
  * Qwen Code's structured input and output, and Claude Code, which speaks one of its two dialects. One process, newline-delimited JSON.
  *
- * ProcessStep (here) starts the process, finds out the dialect, starts it again when it dies and ends it. MessageStep and EnvelopeStep hold the
- * conversation in a dialect; QwenStep is what they share. Each input has one receiver.
+ * ProcessStep (here) starts the process, finds out the dialect, starts it again when it dies and ends it. A dialect has three layers, a file each:
+ * MessageStep and EnvelopeStep hold the conversation; below them MessageParts and EnvelopeParts show what the agent makes in a turn; below
+ * both QwenStep is what the dialects share. Each input has one receiver.
+ *
+ * The requests to use a tool are in `QwenAgent.approvals`, beside the core's `asks`: one is open longer than its ask is, while its file is read before
+ * the ask, and checked and written after it.
  */
 
 /** Milliseconds. */
