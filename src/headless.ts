@@ -11,7 +11,7 @@ import { type Log, messageOf } from './base/log.ts';
 import { Masks } from './headless/masks.ts';
 import { runSteps } from './headless/run.ts';
 import { LONGEST_WAIT, readScript, type ScriptSetup, type ScriptStep, scriptSchema } from './headless/script.ts';
-import { headlessTools, scriptedSecrets, scriptedTool } from './headless/tools.ts';
+import { headlessTools, scriptedSecrets } from './headless/tools.ts';
 import { type HeadlessOptions, readOptions, USAGE } from './headless/usage.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { jsonLine, stderrLog, writeError } from './live/console.ts';
@@ -124,7 +124,7 @@ async function run(options: HeadlessOptions, steps: readonly ScriptStep[], recor
     protocol,
     launch: async () => launchOf(profile, cwd),
     ports: {
-      tools: [...headlessTools(cwd), ...(setup.tools ?? []).map(scriptedTool)],
+      tools: headlessTools(cwd, setup.tools),
       files: diskFilesIn(cwd),
       terminals: childTerminals({ cwd }),
       secrets: scriptedSecrets(setup.secrets ?? {}),

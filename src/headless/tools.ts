@@ -7,8 +7,14 @@ import type { ScriptedTool } from './script.ts';
 
 const openInput = z.object({ path: z.string(), line: z.optional(z.number()) });
 
+/** The tools of a run. A script's stands in the place of the editor tool of its name: so it can be slow or fail with an agent that knows only that one. */
+export function headlessTools(cwd: string, scripted: readonly ScriptedTool[] = []): readonly Tool[] {
+  const names = new Set(scripted.map(({ name }) => name));
+  return [...editorTools(cwd).filter(({ name }) => !names.has(name)), ...scripted.map(scriptedTool)];
+}
+
 /** The editor tools that work without an editor: they record opened files and return them on request. */
-export function headlessTools(cwd: string): readonly Tool[] {
+function editorTools(cwd: string): readonly Tool[] {
   const opened: string[] = [];
   return [
     {
@@ -40,7 +46,7 @@ export function headlessTools(cwd: string): readonly Tool[] {
 }
 
 /** A tool that does what a script says: it answers, or fails, after a while. */
-export function scriptedTool({ name, description, parameters, result, error, afterMs = 0 }: ScriptedTool): Tool {
+function scriptedTool({ name, description, parameters, result, error, afterMs = 0 }: ScriptedTool): Tool {
   return {
     name,
     description: description ?? `The tool ${name}.`,

@@ -696,6 +696,22 @@ test('tools of a script answer late, and fail, as it says', async (t) => {
   assert.equal(code, 0, stderr);
 });
 
+test('a tool of a script stands in the place of the editor tool of its name', async (t) => {
+  const cwd = folder(t, { 'a.txt': 'one\n' });
+  const script = scriptOf(
+    t,
+    {
+      setup: {
+        tools: [{ name: 'open_in_ide', parameters: { type: 'object', properties: { path: { type: 'string' } } }, error: 'out of order' }],
+      },
+    },
+    { prompt: 'open a.txt' },
+    { expect: { calls: [{ tool: 'open_in_ide', status: 'failed' }] } },
+  );
+  const { code, stderr } = await headless('--protocol', 'kimi-wire', '--cwd', cwd, ...script);
+  assert.equal(code, 0, stderr);
+});
+
 test('a form that does not take its values is named and left, and the run ends', async (t) => {
   const agent = program(
     t,
