@@ -40,6 +40,13 @@ export function feedbackWay(ask: Approval, agentTakesFeedback: boolean): Feedbac
   return ask.ours || agentTakesFeedback ? 'answer' : 'next';
 }
 
+/** What the answers of an approval depend on beside it. */
+export interface AnswerSetting {
+  readonly cwd: string;
+  /** The agent takes feedback with a rejection. */
+  readonly feedback: boolean;
+}
+
 /** The answers of an approval as a surface shows them. */
 export interface ApprovalAnswers {
   readonly dangers: readonly Danger[];
@@ -59,7 +66,7 @@ export const MOST_ANSWERS = 5;
  * The answers in one order: once, wider, always, reject, feedback, then those without a standard meaning. Where the meaning is standard the label is
  * ours; the agent's words stand beside it when they say something else. Labels that contradict their effect count as unknown.
  */
-export function approvalAnswers(ask: Approval, { cwd, feedback }: { readonly cwd: string; readonly feedback: boolean }): ApprovalAnswers {
+export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting): ApprovalAnswers {
   const misleading = misleadingOptions(ask);
   const clear = ask.options.filter((option) => !misleading.has(option));
   const by = (effect: Option['effect']) => clear.filter((option) => option.effect === effect);
@@ -117,10 +124,12 @@ function isChange({ detail, beside = [], toolKind }: Approval): boolean {
 }
 const CHANGING: ReadonlySet<Approval['toolKind']> = new Set(['edit', 'delete', 'move']);
 
-/** The answers of an approval in a session, which knows whether its agent accepts feedback with a rejection. */
 export function answersIn(session: Pick<Session, 'cwd' | 'link'>, ask: Approval): ApprovalAnswers {
-  const offers = session.link.state === 'ready' ? session.link.offers : {};
-  return approvalAnswers(ask, { cwd: session.cwd, feedback: offers.feedback === true });
+  return approvalAnswers(ask, answerSetting(session));
+}
+
+export function answerSetting({ cwd, link }: Pick<Session, 'cwd' | 'link'>): AnswerSetting {
+  return { cwd, feedback: link.state === 'ready' && link.offers.feedback === true };
 }
 
 /** True when both ask the same with the same answers: only words changed, or a folder was named that is the session's own. */

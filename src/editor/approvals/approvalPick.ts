@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
-import { type ApprovalAnswer, approvalAnswers, firstAnswers, sameMeaning } from '../../session/approvalAnswers.ts';
+import { type AnswerSetting, type ApprovalAnswer, approvalAnswers, firstAnswers, sameMeaning } from '../../session/approvalAnswers.ts';
 import { dangersOf } from '../../session/dangers.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import { type DiffLine, hunksOf } from '../../session/hunks.ts';
@@ -31,10 +31,7 @@ export interface ApprovalPickPorts {
   openDiff(path?: string): void;
   manageRules(): void;
 }
-export interface ApprovalPickSetting {
-  readonly cwd: string;
-  /** The agent takes feedback with a rejection. */
-  readonly feedback: boolean;
+export interface ApprovalPickSetting extends AnswerSetting {
   /** The diff is open beside the pick. */
   readonly diffOpen: boolean;
   /** Pixels of a line in text editors. */

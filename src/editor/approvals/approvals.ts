@@ -1,7 +1,13 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { SessionHost } from '../../live/surface.ts';
-import { type ApprovalAnswer, type ApprovalAnswers, approvalAnswers } from '../../session/approvalAnswers.ts';
+import {
+  type AnswerSetting,
+  type ApprovalAnswer,
+  type ApprovalAnswers,
+  answerSetting,
+  approvalAnswers,
+} from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask, AskId, AskRef, SessionId } from '../../session/model.ts';
 import type { ApprovalRule } from '../../session/policy.ts';
@@ -283,8 +289,7 @@ export class Approvals implements Disposable {
       return new QuestionPick(ask, title, this.#progressOf(key), { openText, drawn, guard: new KeyGuard(quiet) });
     const diffOpen = this.#opensDiff(ask);
     if (diffOpen) openDiff(sessionId, ask.id);
-    const seen = { cwd: this.#cwdOf(sessionId), feedback: this.#offersFeedback(sessionId), diffOpen };
-    const setting = { ...seen, lineHeight: this.#deps.lineHeight(), guard: new KeyGuard(quiet) };
+    const setting = { ...this.#settingOf(sessionId), diffOpen, lineHeight: this.#deps.lineHeight(), guard: new KeyGuard(quiet) };
     const clicks = this.#clicks;
     const isNew = () => clicks.has(key);
     const open = (path?: string) => openDiff(sessionId, ask.id, path);
@@ -339,11 +344,12 @@ export class Approvals implements Disposable {
   }
 
   #answersTo(sessionId: SessionId, ask: Approval): ApprovalAnswers {
-    return approvalAnswers(ask, { cwd: this.#cwdOf(sessionId), feedback: this.#offersFeedback(sessionId) });
+    return approvalAnswers(ask, this.#settingOf(sessionId));
   }
 
-  #cwdOf(sessionId: SessionId): string {
-    return this.#deps.host.get(sessionId)?.store.now.cwd ?? '';
+  #settingOf(sessionId: SessionId): AnswerSetting {
+    const session = this.#deps.host.get(sessionId);
+    return session ? answerSetting(session.store.now) : { cwd: '', feedback: false };
   }
 
   async #choose(one: QueuedAsk, ask: Approval, { does }: ApprovalAnswer): Promise<void> {
@@ -442,11 +448,6 @@ export class Approvals implements Disposable {
     const fresh: QuestionProgress = { step: 0, values: new Map(), drafts: new Map() };
     this.#progress.set(key, fresh);
     return fresh;
-  }
-
-  #offersFeedback(sessionId: SessionId): boolean {
-    const link = this.#deps.host.get(sessionId)?.store.now.link;
-    return link?.state === 'ready' && link.offers.feedback === true;
   }
 
   #titleOf({ sessionId, ask }: QueuedAsk): string {
