@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import type { Platform } from '../../src/base/fileName.ts';
 import { guardReason } from '../../src/base/guardedFiles.ts';
 import { workspacePathsAt } from '../../src/live/diskFiles.ts';
+import { approvalAsk } from '../../src/protocols/ai-sdk/codec.ts';
 import { commandInput, withArguments } from '../../src/protocols/commandInput.ts';
 import type { Approval, ApprovalDetail } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer, type WorkspacePaths } from '../../src/session/policy.ts';
@@ -110,6 +111,42 @@ test('no rule with a wildcard and no rule without a pattern covers a file that r
     assert.equal(answered(edit(`C:\\w\\${name}`), wide, 'win32', 'c:\\w'), undefined, name);
   }
   assert.equal(answered(edit('/w/src/a.ts'), [allow('edit', '**')]), 'once');
+});
+
+test('a tool of an AI SDK server is not allowed for all its calls where they run or change something, and its name is a part of the command', () => {
+  const asked = (name: string, input: unknown, isLocal = true) =>
+    approvalAsk(
+      { type: `tool-${name}`, toolCallId: 'c', state: 'approval-requested', input, approval: { id: 'a' } },
+      { askId: 'a', turnId: 't', callId: 'c' },
+      isLocal,
+    );
+  const effects = (one: Approval) => one.options.map(({ effect }) => effect);
+  const acting: readonly (readonly [string, unknown])[] = [
+    ['bash', { command: 'ls' }],
+    ['terminal', { command: 'ls' }],
+    ['write_file', { path: 'a', content: 'b', create_dirs: true }],
+    ['save', { path: 'a', old_string: 'b', new_string: 'c' }],
+    ['delete_file', { path: 'a' }],
+    ['move_file', { from: 'a', to: 'b' }],
+  ];
+  for (const [name, input] of acting) assert.deepEqual(effects(asked(name, input)), ['allow_once', 'reject_once'], name);
+  assert.deepEqual(effects(asked('look_up', { word: 'a' })), ['allow_once', 'allow_always', 'reject_once']);
+  const rules = [allow('command'), allow('command', 'npm *'), allow('command', 'npm test')];
+  for (const name of ['Shell', 'bash', 'run_command', 'runInTerminal', 'execute_shell_command', 'run_terminal_cmd', 'exec', 'bash_tool'])
+    assert.equal(answered(asked(name, { command: 'npm test' }), rules), 'allow', name);
+  for (const name of [
+    'run_on_production',
+    'exec_as_root',
+    'bash_without_sandbox',
+    'shell_remote',
+    'run_sql',
+    'execPython',
+    'command_for_all',
+  ]) {
+    const one = asked(name, { command: 'npm test' });
+    assert.equal(answered(one, rules), undefined, name);
+    assert.ok(JSON.stringify(one.beside).includes(name), `${name} is not shown`);
+  }
 });
 
 test('no rule of any kind covers a file by a name that misleads, on any system', () => {

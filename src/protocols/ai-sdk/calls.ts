@@ -3,7 +3,17 @@ import { find, type OfferedTool, type OpenAsk, put, remove } from '../../convers
 import type { Answer } from '../../session/intents.ts';
 import type { Diff } from '../../session/model.ts';
 import type { FileRead } from '../replacements.ts';
-import { answeredApproval, approvalAsk, continueAsk, cutAt, QUESTION_TOOL, questionField, type Verdict, verdictOf } from './codec.ts';
+import {
+  answeredApproval,
+  approvalAsk,
+  continueAsk,
+  cutAt,
+  isAskedEachTime,
+  QUESTION_TOOL,
+  questionField,
+  type Verdict,
+  verdictOf,
+} from './codec.ts';
 import { diffOf } from './edits.ts';
 import { parsed } from './history.ts';
 import { findApproval, findTool, isTerminal, setInput, stepCalls, toolNameOf } from './message.ts';
@@ -283,7 +293,7 @@ export abstract class ChatCalls extends ChatResults {
     const { approval } = part;
     if (!approval || approval.isAutomatic || find(turn.approvals, approval.id)) return;
     const { toolCallId } = part;
-    if (find(this.state.allowed, toolNameOf(part))) {
+    if (this.isAllowed(part)) {
       put(turn.approvals, approval.id, { toolCallId, askId: null });
       return this.writeVerdict(turn, part, { approved: true, always: true });
     }
@@ -291,6 +301,10 @@ export abstract class ChatCalls extends ChatResults {
     const edit = this.isOurs(part) ? undefined : this.editOf(part);
     if (edit) this.port(null, `file ${approval.id}`, 'file', { path: edit.path });
     else this.askApproval(turn, approval.id, part);
+  }
+  /** The user allowed all calls of the tool. A call that turns out to change a file or to run something is asked about all the same. */
+  isAllowed(part: ToolPart): boolean {
+    return find(this.state.allowed, toolNameOf(part)) === true && !isAskedEachTime(part, this.state.settings.isLocal);
   }
   askApproval(turn: ChatTurn, approvalId: string, part: ToolPart, edit?: Diff): void {
     const askId = find(turn.approvals, approvalId)?.askId ?? this.newId();
@@ -367,7 +381,7 @@ export abstract class ChatCalls extends ChatResults {
     const part = findTool(this.last, toolCallId) ?? { type: `tool-${toolName}`, toolCallId, state: 'input-available', input: request.args };
     const name = toolNameOf(part);
     turn.stage = 'approval';
-    if (find(this.state.allowed, name)) return this.dataApprovalAnswered(turn, request, { approved: true, always: true });
+    if (this.isAllowed(part)) return this.dataApprovalAnswered(turn, request, { approved: true, always: true });
     const ask = approvalAsk(
       part,
       { askId: this.newId(), turnId: turn.id, callId: this.shownId(turn, toolCallId) },

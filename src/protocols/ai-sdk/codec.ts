@@ -4,10 +4,11 @@ import { agentError, t } from '../../base/l10n.ts';
 import type { OfferedTool } from '../../conversation/state.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Content, Diff, Field, Output, ToolCall, Usage } from '../../session/model.ts';
+import type { Approval, Content, Diff, Field, Output, ToolCall, ToolKind, Usage } from '../../session/model.ts';
 import { commandInput, withArguments } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
 import { kindOf } from '../toolKinds.ts';
+import { editOf } from './edits.ts';
 import { toolNameOf } from './message.ts';
 import {
   type AiSdkSettings,
@@ -299,8 +300,7 @@ export function questionField(input: unknown): Field | { readonly wrong: string 
 const ALLOW = 'allow';
 const ALWAYS = 'always';
 const REJECT = 'reject';
-/** The server may ask about as many calls as it wants; the user reads one at a time. */
-/** `edit`: what the call would do to its file, where that is known. `isLocal`: the server is on this computer, where its commands run. */
+/** The server may ask about as many calls as it wants; the user reads one at a time. `edit`: what the call would do to its file, where that is known. `isLocal`: the server is on this computer, where its commands run. */
 export function approvalAsk(
   part: ToolPart,
   at: { readonly askId: string; readonly turnId: string; readonly callId: string },
@@ -317,11 +317,24 @@ export function approvalAsk(
     ...(edit ? editShown(part, edit) : (isLocal && commandShown(part)) || { detail: { type: 'text', text: approvalText(part) } }),
     options: [
       { id: ALLOW, label: t('Allow'), effect: 'allow_once' },
-      { id: ALWAYS, label: t('Allow all "{0}" this session', name), effect: 'allow_always' },
+      ...(isAskedEachTime(part, isLocal)
+        ? []
+        : [{ id: ALWAYS, label: t('Allow all "{0}" this session', name), effect: 'allow_always' } as const]),
       { id: REJECT, label: t('Reject'), effect: 'reject_once' },
     ],
   };
 }
+
+/**
+ * True for a call that runs a command or changes a file of this computer: which of them, only the next call says. Rules of ours take the place of
+ * "all": they cover no guarded file and no command that cannot be taken back.
+ */
+export function isAskedEachTime(part: ToolPart, isLocal: boolean): boolean {
+  const name = toolNameOf(part);
+  if (!isLocal) return false;
+  return ASKED_EACH_TIME.has(kindOf(name)) || commandInput(part.input) !== undefined || editOf(name, part.input, '/') !== undefined;
+}
+const ASKED_EACH_TIME: ReadonlySet<ToolKind> = new Set(['execute', 'edit', 'delete', 'move']);
 
 /** The diff is of what will run. The server's words, and what the model wrote in its place, stand below. */
 function editShown(part: ToolPart, edit: Diff): Pick<Approval, 'toolKind' | 'detail' | 'beside' | 'paths'> {
@@ -337,11 +350,15 @@ function editShown(part: ToolPart, edit: Diff): Pick<Approval, 'toolKind' | 'det
 function commandShown(part: ToolPart): Pick<Approval, 'toolKind' | 'detail' | 'beside'> | undefined {
   const input = kindOf(toolNameOf(part)) === 'execute' ? commandInput(part.input) : undefined;
   if (!input || writtenByModel(part).length > 0) return undefined;
-  const { detail, beside = [] } = withArguments({ type: 'command', ...input }, part.input);
+  const name = toolNameOf(part);
+  // A tool of another name may run it elsewhere, or by another program.
+  const { detail, beside = [] } = withArguments({ type: 'command', ...input }, part.input, PLAIN_SHELL.test(name) ? {} : { tool: name });
   const reasons = reasonOf(part).filter((reason) => !saysOnly(reason, input.command));
   const all = [...beside, ...reasons.map((text) => ({ type: 'text', text }) as const)];
   return { toolKind: 'execute', detail, ...(all.length > 0 ? { beside: all } : {}) };
 }
+/** Names of tools that run a command in the shell of this computer, and say nothing more. */
+const PLAIN_SHELL = /^(?:(?:run|exec|execute)_?)?(?:in_?)?(?:shell|bash|terminal)?_?(?:command|cmd|tool)?$/i;
 /** True for words like "Run command `npm test`". */
 function saysOnly(words: string, command: string): boolean {
   return words.length < command.length + 30 && words.endsWith(`\`${command}\``) && /^[\p{L} ]*$/u.test(words.slice(0, -command.length - 2));
