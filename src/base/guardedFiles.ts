@@ -17,7 +17,9 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
   editor: `.vscode .vscode-test .vscode-server *.code-workspace *.code-profile .devcontainer .devcontainer.json .idea .run .vs .fleet .zed .nova
     .helix .nvim.lua .nvimrc .exrc .vimrc .gvimrc _vimrc .vim .vimspector.json .dir-locals.el .dir-locals-2.el .emacs .emacs.d .sublime
     *.sublime-project *.sublime-workspace .theia .lapce .ycm_extra_conf.py .gitpod.yml .gitpod.dockerfile .ensime .metals .clangd .ccls .lsp.json
-    pyrightconfig.json tsconfig*.json jsconfig*.json`,
+    pyrightconfig.json tsconfig*.json jsconfig*.json .idx .codesandbox devfile.y*ml .devfile.y*ml .bsp .project .classpath .factorypath .settings
+    .lvimrc .lazy.lua .tm_properties *.sublime-build hie.yaml rust-analyzer.toml .rust-analyzer.toml .markdownlint* .textlintrc* tslint.json
+    wallaby.*`,
   // Agents start servers and hooks named in these, or follow them as instructions in a later conversation.
   agent: `.mcp.json mcp.json .mcp .claude .claude.json .claude-plugin .claude.local.md .cursor .cursorrules .gemini .qwen .kimi .codex
     .opencode opencode.json opencode.jsonc .amazonq .windsurf .windsurfrules .continue .continuerc.json .aider* .roo .roomodes .roorules
@@ -33,7 +35,8 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     .octaverc .ghci .guile .erlang .iex.exs .jupyter .ipython .mise.toml mise.toml .mise mise.*.toml .mise.*.toml .tool-versions .asdfrc .autoenv
     .autoenv.zsh .rvmrc .ruby-version .nvmrc .sdkmanrc .direnv .direnvrc *_profile.ps1 profile.ps1 *.psd1 autorun.inf desktop.ini *.desktop *.lnk *.url
     *.scf *.library-ms *.searchconnector-ms *.command *.terminal .hushlogin .forward .procmailrc .crontab crontab .lessfilter .nanorc .ackrc
-    .ripgreprc authorized_keys `,
+    .ripgreprc authorized_keys .envrc.* .python-version .node-version .rdata startup.m .gnuplot .ocamlinit .byebugrc .rdbgrc .pdbrc.py .mongorc.js
+    .xonshrc .wezterm.lua .mailcap .p10k.zsh .fzf.bash .fzf.zsh .bashrc.d`,
   // Servers and services run these on the next push, on a schedule or when a package is deployed.
   automation: `.github .gitlab .gitlab-ci.yml .gitlab-ci .circleci .travis.yml azure-pipelines* .azure-pipelines .azuredevops jenkinsfile* .jenkins
     bitbucket-pipelines.yml .drone.* .woodpecker* .buildkite .teamcity .forgejo .gitea appveyor.yml .appveyor.yml cloudbuild.* .cirrus.* .semaphore
@@ -42,7 +45,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     bitrise.yml .bitrise.yml .readthedocs.y*ml readthedocs.yml netlify.toml vercel.json .vercel firebase.json fly.toml railway.*
     .platform .platform.app.yaml .ebextensions .elasticbeanstalk procfile* heroku.yml .releaserc* release.config.* .goreleaser.y*ml
     serverless.* samconfig.toml cdk.json pulumi.* skaffold.y*ml tiltfile .terraformrc terraform.rc ansible.cfg .ansible.cfg .htaccess
-    .user.ini php.ini .well-known crossplane.yaml`,
+    .user.ini php.ini .well-known crossplane.yaml .release-it.* .versionrc*`,
   // Package managers, compilers, test runners and linters run code named in these, often as soon as the editor looks at the folder.
   build: `package.json package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.* pnpmfile.* .npmrc     .yarnrc* .yarn .pnp.* bunfig.toml .bunfig.toml bun.lock* deno.json* deno.lock jsr.json* node_modules bower.json .bowerrc lerna.json nx.json turbo.json
     rush.json project.json angular.json .angular-cli.json workspace.json nodemon.json .nodemonrc* .mocharc* .nycrc* .c8rc*
@@ -66,15 +69,23 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     dist.ini .perltidyrc .perlcriticrc *.nimble nim.cfg *.nims config.nims project.toml renv.lock .lintr .luacheckrc .luarc.json
     *.rockspec .busted shard.yml shard.lock dub.json dub.sdl pubspec.yaml pubspec.lock analysis_options.yaml build.yaml melos.yaml elm.json
     spago.* bsconfig.json rescript.json foundry.toml hardhat.config* truffle-config* remappings.txt brownie-config* anchor.toml .tflint.hcl
-    terragrunt.hcl .terraform .terraform.lock.hcl .pre-build* .post-build* postinstall* preinstall* *.vsix .bin`,
+    terragrunt.hcl .terraform .terraform.lock.hcl .pre-build* .post-build* postinstall* preinstall* *.vsix .bin .latexmkrc latexmkrc .storybook
+    .eleventy.* .sequelizerc knexfile.* plopfile.* .umirc.* .size-limit.* .lighthouserc.* .dependency-cruiser.* .ncurc* .oxlintrc* conf.py mkdocs.y*ml
+    book.toml doxyfile conanfile.* xmake.lua premake*.lua tupfile snakefile .m2`,
 };
 
 const exact = new Map<string, GuardReason>();
-const wild: { readonly matches: (name: string) => boolean; readonly reason: GuardReason }[] = [];
+/**
+ * Names with wildcards by two signs that they begin or end with: only those are tried that may match, because a command of an agent may name ten
+ * thousand files.
+ */
+const wild = new Map<string, { readonly matches: (name: string) => boolean; readonly reason: GuardReason }[]>();
 for (const reason of ['versionControl', 'editor', 'agent', 'shell', 'automation', 'build'] as const) {
   for (const name of LIST[reason].split(/\s+/)) {
-    if (name.includes('*')) wild.push({ matches: globMatcher(name, 'path'), reason });
-    else if (!exact.has(name)) exact.set(name, reason);
+    if (name.includes('*')) {
+      const signs = name.startsWith('*') ? `*${name.slice(-2)}` : name.slice(0, 2);
+      wild.set(signs, [...(wild.get(signs) ?? []), { matches: globMatcher(name, 'path'), reason }]);
+    } else if (!exact.has(name)) exact.set(name, reason);
   }
 }
 
@@ -99,11 +110,16 @@ export function guardReason(below: string): GuardReason | undefined {
   if (names.some(isDeceptiveName)) return 'name';
   const folded = names.map(foldName);
   for (const name of folded) {
-    const reason = exact.get(name) ?? wild.find(({ matches }) => matches(name))?.reason;
+    const reason = exact.get(name) ?? wildReason(name);
     if (reason) return reason;
   }
   const path = folded.join('/');
   return byUser.some((matches) => matches(path)) ? 'user' : undefined;
+}
+
+function wildReason(name: string): GuardReason | undefined {
+  const [begins, ends] = [wild.get(name.slice(0, 2)), wild.get(`*${name.slice(-2)}`)];
+  return (begins?.find(({ matches }) => matches(name)) ?? ends?.find(({ matches }) => matches(name)))?.reason;
 }
 
 function foldPath(path: string): string {

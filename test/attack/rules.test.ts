@@ -113,6 +113,54 @@ test('no rule with a wildcard and no rule without a pattern covers a file that r
   assert.equal(answered(edit('/w/src/a.ts'), [allow('edit', '**')]), 'once');
 });
 
+test('no wide rule covers what servers of languages, checkers, builders of documents and other editors run', () => {
+  for (const name of [
+    ...[
+      'hie.yaml',
+      '.rust-analyzer.toml',
+      'rust-analyzer.toml',
+      '.bsp/sbt.json',
+      '.factorypath',
+      '.classpath',
+      '.project',
+      '.settings/a.prefs',
+    ],
+    ...[
+      '.markdownlint.cjs',
+      '.markdownlint-cli2.jsonc',
+      '.textlintrc.js',
+      'tslint.json',
+      'wallaby.js',
+      '.lvimrc',
+      '.lazy.lua',
+      'x.sublime-build',
+    ],
+    ...[
+      '.idx/dev.nix',
+      '.codesandbox/tasks.json',
+      'devfile.yaml',
+      '.devfile.yml',
+      '.latexmkrc',
+      'doc/latexmkrc',
+      'docs/conf.py',
+      'mkdocs.yml',
+    ],
+    ...['book.toml', 'Doxyfile', 'conanfile.py', 'xmake.lua', 'premake5.lua', 'Tupfile', 'Snakefile', '.storybook/main.ts', '.eleventy.js'],
+    ...[
+      '.sequelizerc',
+      'knexfile.ts',
+      'plopfile.js',
+      '.release-it.json',
+      '.versionrc.js',
+      '.envrc.local',
+      '.python-version',
+      '.node-version',
+    ],
+    ...['.RData', 'startup.m', '.gnuplot', '.ocamlinit', '.byebugrc', '.pdbrc.py', '.bashrc.d/a', '.p10k.zsh', '.m2/extensions.xml'],
+  ])
+    assert.equal(answered(edit(`/w/${name}`), [allow('edit'), allow('edit', '**')]), undefined, name);
+});
+
 test('a tool of an AI SDK server is not allowed for all its calls where they run or change something, and its name is a part of the command', () => {
   const asked = (name: string, input: unknown, isLocal = true) =>
     approvalAsk(
