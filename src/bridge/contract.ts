@@ -20,7 +20,7 @@ export type ToView =
       readonly from: number;
       readonly seq: number;
       readonly events: readonly SessionEvent[];
-      /** Absent: as before. */
+      /** Absent: as before. Those of approvals that take the host longer come with a later patch, which may have no events. */
       readonly answers?: OpenAnswers;
     }
   | {

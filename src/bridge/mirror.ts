@@ -80,7 +80,9 @@ export class Mirror {
   #patch(message: Extract<ToView, { type: 'patch' }>): void {
     const copy = this.#copy;
     // A patch of a session that is shown no more, or one that a snapshot has overtaken.
-    if (!copy || message.sessionId !== copy.id || message.seq <= copy.seq) return;
+    if (!copy || message.sessionId !== copy.id || message.seq < copy.seq) return;
+    // One with no number of its own brings the answers that took the host longer.
+    if (message.seq === copy.seq && message.from <= message.seq) return;
     if (message.from !== copy.seq + 1) {
       if (!copy.lagging) this.#send({ type: 'resync', sessionId: message.sessionId });
       this.#copy = { ...copy, lagging: true };

@@ -554,8 +554,12 @@ of('sudo doas su pkexec runas gsudo chroot nsenter', { kind: 'root', grave: true
 
 /** Calls in an interpreter's text that do more than compute: they delete, write, start programs, use the network or hide their effect. */
 const GRAVE_CODE =
-  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|File\.(?:write|delete|open)|FileUtils|IO\.popen|rename(?:Sync)?|os\.(?:remove|replace|putenv))\b|\bopen\s*\([^)]*,\s*(?:mode\s*=\s*)?['"][wax+]|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
+  /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|rm_rf|rm_r|truncate|shutil|subprocess|popen|child_process|spawn(?:Sync)?|exec(?:Sync|File|v\w*)?|fork|system|eval|compile|__import__|importlib|getattr|marshal|pickle|ctypes|b64decode|base64|atob|fromCharCode|codecs|socket|urllib|requests|httpx|https?|fetch|net|XMLHttpRequest|WebSocket|environ|kill|chmod|chown|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|File\.(?:write|delete|open)|FileUtils|IO\.popen|rename(?:Sync)?|os\.(?:remove|replace|putenv))\b|`[^`]*`|%x[({[]|:!|\bqx\b|\.rm\(|fs\.(?:rm|cp|promises)\b/i;
+
+/** A call that opens a file, and a mode to write it in: looked for one by one, since all between them may hold a thousand calls. */
+const OPENS = /\bopen\s*\(/i;
+const WRITING_MODE = /[,=]\s*['"](?:[wax+]|[rb]{1,2}\+)/i;
 
 export function codeIsGrave(code: string): boolean {
-  return GRAVE_CODE.test(code);
+  return GRAVE_CODE.test(code) || (OPENS.test(code) && WRITING_MODE.test(code));
 }

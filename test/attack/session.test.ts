@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
+import type { ToView } from '../../src/bridge/contract.ts';
+import { Mirror } from '../../src/bridge/mirror.ts';
+import { Outbox } from '../../src/bridge/outbox.ts';
 import { answerOf } from '../../src/headless/run.ts';
 import { workspacePathsAt } from '../../src/live/diskFiles.ts';
 import { AT_A_TIME, MOST_PARTS, surplusParts } from '../../src/live/eventSink.ts';
@@ -9,6 +12,7 @@ import { approvalAnswers } from '../../src/session/approvalAnswers.ts';
 import type { Approval, Option, Part, ToolCall, Turn } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../src/session/policy.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
+import { Store } from '../../src/session/store.ts';
 import { scriptedProtocol } from '../live/scriptedProtocol.ts';
 import { assertLinear } from './linear.ts';
 
@@ -203,4 +207,51 @@ test('no answer to an edit lets the agent change a guarded file later without as
     ['src/b.ts', once],
   ]);
   live.dispose();
+});
+
+test('a hundred approvals of the longest commands are judged over several frames, and the view gets the answers to each', () => {
+  const store = new Store(newSession('s', { protocol: 'p', name: 'A' }, '/w'));
+  const posted: ToView[] = [];
+  const frames: (() => void)[] = [];
+  const mirror = new Mirror(() => assert.fail('nothing is missing'));
+  mirror.take({ type: 'sessions', list: [], profiles: [], active: 's' });
+  const outbox = new Outbox(
+    {
+      post: (message) => {
+        posted.push(message);
+        mirror.take(message);
+      },
+    },
+    (flush) => frames.push(flush),
+  );
+  store.onChange(({ event }) => outbox.take('s', event));
+  outbox.show({ id: 's', store });
+  outbox.listen(true);
+  const options: readonly Option[] = [
+    { id: 'yes', label: 'Allow', effect: 'allow_once' },
+    { id: 'no', label: 'Reject', effect: 'reject_once' },
+  ];
+  const ids = Array.from({ length: 100 }, (_, at) => `a${at}`);
+  for (const id of ids) {
+    const detail = { type: 'command', command: `${'cp ../x y && '.repeat(1500)}${id}` } as const;
+    store.apply({ type: 'ask.opened', ask: { kind: 'approval', id, title: 'x', detail, options } });
+  }
+  const answered = () => ids.filter((id) => mirror.answersTo(id).answers.length > 0).length;
+  frames.shift()?.();
+  assert.ok(answered() >= 1 && answered() < 100, `${answered()} in the first frame`);
+  store.apply({ type: 'turn.started', turnId: 't', at: 1, prompt: [] });
+  let drawn = 1;
+  for (let frame = frames.shift(); frame; frame = frames.shift()) {
+    const before = answered();
+    frame();
+    drawn += 1;
+    assert.ok(answered() > before, 'a frame brings at least one more');
+  }
+  assert.equal(answered(), 100);
+  assert.equal(posted.length, drawn + 1);
+  assert.deepEqual(mirror.session, store.now);
+  // A view that starts over is told in parts as well.
+  outbox.snapshot();
+  for (let frame = frames.shift(); frame; frame = frames.shift()) frame();
+  assert.equal(answered(), 100);
 });

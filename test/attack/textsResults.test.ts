@@ -8,6 +8,7 @@ import { entryIn, resultEvents } from '../../src/protocols/qwen/messageCodec.ts'
 import { answersIn } from '../../src/session/approvalAnswers.ts';
 import { callWords } from '../../src/session/callWords.ts';
 import { commandDangers } from '../../src/session/commandDangers.ts';
+import { codeIsGrave } from '../../src/session/dangerousPrograms.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { assertLinear } from './linear.ts';
@@ -139,6 +140,17 @@ test('what an agent proposes is judged in time proportional to it', () => {
       });
     }
   }
+});
+
+test('the code of an interpreter is judged in time proportional to it, also where it opens files without end', () => {
+  for (const piece of ['open(a,', 'open(', 'open (,', ", '", "open('a', "])
+    assertLinear(`code of ${JSON.stringify(piece)}`, 12_000, (size) => {
+      const text = piece.repeat(size / piece.length);
+      return () => codeIsGrave(text);
+    });
+  for (const code of ["open('a', 'w')", "open(join('a', 'b'), 'w')", 'open("a",mode="rb+")', "open(p, 'a').write(x)"])
+    assert.ok(codeIsGrave(code), code);
+  for (const code of ["open('a')", "open('a', 'r').read()", "print(open('a', 'rb').read())"]) assert.ok(!codeIsGrave(code), code);
 });
 
 test('what is for the model alone is still left out of a result', () => {
