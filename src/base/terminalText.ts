@@ -73,7 +73,7 @@ export class TerminalFilter {
     this.#to('text');
     const last = String.fromCharCode(code);
     // Hidden text (8) is not a colour.
-    const colours = last === 'm' && /^[0-9;:]{0,64}$/.test(parameters) && !/(?:^|;)0*8(?:;|$)/.test(withoutPalette(parameters));
+    const colours = last === 'm' && /^[0-9;:]{0,64}$/.test(parameters) && !/(?:^|;)0*8(?:[;:]|$)/.test(withoutPalette(parameters));
     return colours || (last === 'K' && /^[0-2]?$/.test(parameters)) ? `\u001b[${parameters}${last}` : '';
   }
 
@@ -88,7 +88,7 @@ function isControl(code: number): boolean {
   return code < 0x20 || (code >= 0x7f && code <= 0x9f);
 }
 
-/** Without the numbers that choose from a palette or a mixture of colours. */
+/** Without the numbers that choose from a palette or a mixture of colours. Behind colons they end at the next semicolon: `38:5;8` hides. */
 function withoutPalette(parameters: string): string {
-  return parameters.replace(/[345]8[;:](?:5[;:]\d*|2[;:]\d*[;:]\d*[;:]\d*)/g, '0');
+  return parameters.replace(/(?<![\d:])[345]8(?::[\d:]*|;5;\d*(?!:)|;2;\d*;\d*;\d*(?!:))(?=;|$)/g, '0');
 }

@@ -172,6 +172,9 @@ test('nothing reaches the terminal panel but text, colours and the erasing of a 
     ['\u001bPq#0\u001b\\b', 'b'],
     ['\u001b[6n\u001b[c\u001b[?1049h\u001b[?1000hb', 'b'],
     ['\u001b[2Jb\u001b[1A\u001b[10Hc\u001b[8mhidden\u001b[0;8mx', 'bchiddenx'],
+    // What xterm.js takes for hidden: a part behind a colon, and a number behind one that is no colour yet.
+    ['\u001b[8:1ma\u001b[38:5;8mb\u001b[138;5;8mc\u001b[38;5:1;8md\u001b[38:2:1;8me', 'abcde'],
+    ['\u001b[38:5:8ma\u001b[48;2;1;2;8mb\u001b[4:3m', '\u001b[38:5:8ma\u001b[48;2;1;2;8mb\u001b[4:3m'],
     ['\u001b[38;5;8mgrey\u001b[0m', '\u001b[38;5;8mgrey\u001b[0m'],
     ['\u001b[31;1mred\u001b[0m\r\u001b[K\t\b\n', '\u001b[31;1mred\u001b[0m\r\u001b[K\t\b\n'],
     ['\u001bc\u001b7\u001b(0b', 'b'],
