@@ -270,11 +270,12 @@ function confirmed(action: Confirmed, { chat, session }: Held): ActionResult {
   const options = ask.options.filter((option) => sideOf(option, ask) === side);
   const misleading = misleadingOptions(ask);
   const clear = options.filter((option) => !misleading.has(option));
+  const [once, another] = clear.filter((option) => option.effect.endsWith('_once'));
   const chosen =
-    selectedOptionId === undefined
-      ? (clear.find((option) => option.effect.endsWith('_once')) ?? (approved ? undefined : clear[0]))
-      : options.find((option) => option.id === selectedOptionId);
+    selectedOptionId === undefined ? (once ?? (approved ? undefined : clear[0])) : options.find((option) => option.id === selectedOptionId);
   if (selectedOptionId !== undefined && !chosen) return refused('The agent does not offer this answer.');
+  // Several ways to allow it once are answers to choose from, not one permission.
+  if (selectedOptionId === undefined && approved && another) return refused('The agent offers several ways to allow this. Choose one.');
   if (approved && !chosen) return refused('The agent offers no way to allow this once. Answer in Parley.');
   if (approved && action.editedToolInput !== undefined && action.editedToolInput !== plainInput(part))
     return refused('The input of this call cannot be changed here.');

@@ -291,6 +291,33 @@ test('a client that allows without a choice is given nothing that lasts, and nob
   assert.ok(shown(), 'it is still asked');
 });
 
+test('a client that allows without a choice is given none of several ways to allow something once', async (t) => {
+  const { client, last, conversations } = await opened(t);
+  await client.dispatch(CHAT, { type: 'chat/turnStarted', turnId: 't1', startedAt: '2026-01-01T00:00:00Z', message: { text: 'go' } });
+  while (conversations.length === 0) await new Promise(setImmediate);
+  last().ready();
+  const options = [
+    { id: 'wild', label: 'Yes, with the network and without the sandbox', effect: 'allow_once' },
+    { id: 'plain', label: 'Yes', effect: 'allow_once' },
+    { id: 'no', label: 'No', effect: 'reject_once' },
+  ] as const;
+  last().say(
+    { type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call: call('c', 'waiting') } },
+    { type: 'ask.opened', ask: { ...edit, detail: { type: 'command', command: 'make' }, options } },
+  );
+  const isAsked = () =>
+    client.chats
+      .get(CHAT)
+      ?.activeTurn?.responseParts.some((one) => one.kind === 'toolCall' && one.toolCall.status === 'pending-confirmation');
+  while (!isAsked()) await new Promise(setImmediate);
+  const confirm = (more: object) => ({ type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, ...more });
+  const given = () => last().heard.flatMap((intent) => (intent.type === 'answer' ? [intent.answer] : []));
+  await client.dispatch(CHAT, confirm({}));
+  assert.deepEqual(given(), []);
+  await client.dispatch(CHAT, confirm({ selectedOptionId: 'plain' }));
+  assert.deepEqual(given(), [{ kind: 'option', optionId: 'plain' }]);
+});
+
 test('the patterns of an agent’s form hold nobody up, alone or together', (t) => {
   const ask = (properties: object) =>
     formRequest.parse({ mode: 'form', message: 'M', sessionId: 'S', requestedSchema: { type: 'object', properties } });
