@@ -17,15 +17,18 @@ import {
   LONGEST_ID,
   METHOD_NOT_FOUND,
   type PermissionRequest,
+  type Plain,
   permissionRequest,
   qwenRecord,
   readRequest,
   type SessionAnswer,
   type SessionUpdate,
   sessionAnswer,
+  type ToolContent,
   terminalName,
   terminalRequest,
   update,
+  type WirePlanEntry,
   writeRequest,
 } from './schema.ts';
 
@@ -319,6 +322,43 @@ export function terminalsIn(meta: Readonly<Record<string, unknown>>): readonly T
 function terminalPart(value: unknown) {
   if (typeof value !== 'object' || value === null || !('terminal_id' in value) || typeof value.terminal_id !== 'string') return undefined;
   return value as Readonly<Record<string, unknown>> & { readonly terminal_id: string };
+}
+
+// --- what an agent writes, in version 1: the other direction of what is read above
+
+/** An update as it is written. The types are those that the client's schemas read. */
+export type WrittenUpdate = Plain;
+/** The params of a `session/update`, as `frameOf` reads them. */
+export const updateParams = (sessionId: string, news: WrittenUpdate): object => ({ sessionId, update: news });
+type Speaker = 'user_message_chunk' | 'agent_message_chunk' | 'agent_thought_chunk';
+export const contentUpdate = (sessionUpdate: Speaker, content: ContentBlock): WrittenUpdate => ({ sessionUpdate, content });
+export const textUpdate = (speaker: Speaker, text: string): WrittenUpdate => contentUpdate(speaker, { type: 'text', text });
+export const planUpdate = (entries: readonly WirePlanEntry[]): WrittenUpdate => ({ sessionUpdate: 'plan', entries });
+
+/** A call, or what has changed of one. */
+export type WrittenCall = Omit<Extract<WrittenUpdate, { sessionUpdate: 'tool_call' }>, 'sessionUpdate'>;
+export const announcedCall = (call: WrittenCall): WrittenUpdate => ({ sessionUpdate: 'tool_call', ...call });
+export const changedCall = (call: WrittenCall): WrittenUpdate => ({ sessionUpdate: 'tool_call_update', ...call });
+export const textItem = (text: string): ToolContent => ({ type: 'content', content: { type: 'text', text } });
+export const terminalItemOf = (terminalId: string): ToolContent => ({ type: 'terminal', terminalId });
+/** The edit of one file, as whole texts; `before` is null when there was no file. */
+export const diffItemOf = (path: string, before: string | null, after: string): ToolContent => ({
+  type: 'diff',
+  path,
+  oldText: before,
+  newText: after,
+});
+
+/** The params of a `session/request_permission`, as the schema `permissionRequest` reads them, without the session. */
+export interface PermissionParams {
+  readonly toolCall: WrittenCall;
+  readonly options: readonly { readonly optionId: string; readonly name: string; readonly kind: string }[];
+}
+/** The answer to one, which `permissionReply` writes; undefined when it is none. */
+export function readPermissionReply(answer: unknown): { readonly optionId: string } | 'cancelled' | undefined {
+  const { outcome } = (answer ?? {}) as { readonly outcome?: { readonly outcome?: unknown; readonly optionId?: unknown } | null };
+  if (outcome?.outcome === 'cancelled') return 'cancelled';
+  return outcome?.outcome === 'selected' && typeof outcome.optionId === 'string' ? { optionId: outcome.optionId } : undefined;
 }
 
 // --- ends and errors

@@ -205,7 +205,8 @@ export const update = z.discriminatedUnion('sessionUpdate', [
   }),
   z.object({ sessionUpdate: z.literal('compaction_summary_chunk'), compactionId: id }),
 ]);
-type Plain = z.output<typeof update>;
+/** News of a session as version 1 has it on the wire. */
+export type Plain = z.output<typeof update>;
 /** News of a session in the form both versions of the protocol are brought into. */
 export type SessionUpdate =
   | Exclude<Plain, { sessionUpdate: 'tool_call' | 'tool_call_update' }>

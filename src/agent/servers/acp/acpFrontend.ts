@@ -1,5 +1,15 @@
 import { messageOf } from '../../../base/log.ts';
 import {
+  announcedCall,
+  changedCall,
+  type PermissionParams,
+  readPermissionReply,
+  terminalItemOf,
+  textItem,
+  textUpdate,
+  type WrittenUpdate,
+} from '../../../protocols/acp/codec.ts';
+import {
   type AgentEvent,
   type ApprovalRequest,
   type Frontend,
@@ -12,7 +22,7 @@ import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
 import { Rejected, ToolFailure, type ToolOutcome } from '../../tools/tool.ts';
 import type { TextFiles } from '../../workspace/textFiles.ts';
 import { clientFiles, runInClient, type SessionClient } from './client.ts';
-import { chunk, contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, textContent, titleOf } from './words.ts';
+import { contentOf, diffLocations, inputOf, kindOf, planOf, startedCall, titleOf } from './words.ts';
 
 /** The protocol, as the loop sees it. */
 export class AcpFrontend implements Frontend {
@@ -84,10 +94,10 @@ export class AcpFrontend implements Frontend {
       { optionId: 'reject', name: 'Reject', kind: 'reject_once' },
     ];
     try {
-      const answer = await this.#client.ask('session/request_permission', { toolCall, options }, signal);
+      const answer = await this.#permission({ toolCall, options }, signal);
       const chosen = optionOf(answer);
       if (chosen === 'once' || chosen === 'session') return { allow: true, forSession: chosen === 'session' };
-      if (chosen === 'reject' || isCancelled(answer)) return { allow: false };
+      if (chosen === 'reject' || answer === 'cancelled') return { allow: false };
       throw new Error('The answer selects none of the options.');
     } catch (error) {
       if (signal.reason instanceof Settled) return signal.reason.answer;
@@ -104,10 +114,14 @@ export class AcpFrontend implements Frontend {
     const options = only.options.map((option, at) => ({ optionId: `answer-${at}`, name: option.label, kind: 'allow_once' }));
     options.push({ optionId: 'skip', name: 'Skip', kind: 'reject_once' });
     const toolCall = { toolCallId: request.callId, title: only.question };
-    const chosen = optionOf(await this.#client.ask('session/request_permission', { toolCall, options }, signal).catch(() => undefined));
+    const chosen = optionOf(await this.#permission({ toolCall, options }, signal).catch(() => undefined));
     signal.throwIfAborted();
     const label = options.find((option) => option.optionId === chosen && chosen !== 'skip')?.name;
     return label === undefined ? undefined : { [only.question]: label };
+  }
+
+  async #permission(params: PermissionParams, signal: AbortSignal) {
+    return readPermissionReply(await this.#client.ask('session/request_permission', params, signal));
   }
 
   async #form({ callId, questions }: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined> {
@@ -143,28 +157,26 @@ export class AcpFrontend implements Frontend {
     const client = this.#client;
     const onTerminal = (terminalId: string): void => {
       this.#terminals.set(callId, terminalId);
-      client.update({ sessionUpdate: 'tool_call_update', toolCallId: callId, content: [{ type: 'terminal', terminalId }] });
+      client.update(changedCall({ toolCallId: callId, content: [terminalItemOf(terminalId)] }));
     };
     return runInClient((method, params) => client.ask(method, params), spec, onTerminal, onText);
   }
 
-  #updates(said: AgentEvent): readonly object[] {
+  #updates(said: AgentEvent): readonly WrittenUpdate[] {
     switch (said.type) {
       case 'text':
-        return [chunk('agent_message_chunk', said.text)];
+        return [textUpdate('agent_message_chunk', said.text)];
       case 'thought':
-        return [chunk('agent_thought_chunk', said.text)];
+        return [textUpdate('agent_thought_chunk', said.text)];
       case 'call.began':
         this.#open.set(said.id, 'began');
-        return [
-          { sessionUpdate: 'tool_call', toolCallId: said.id, title: titleOf(said.name, {}), kind: kindOf(said.name), status: 'pending' },
-        ];
+        return [announcedCall({ toolCallId: said.id, title: titleOf(said.name, {}), kind: kindOf(said.name), status: 'pending' })];
       case 'call.ready':
         return [this.#ready(said)];
       case 'call.runs':
         if (this.#open.get(said.id) !== 'ready') return [];
         this.#open.set(said.id, 'runs');
-        return [{ sessionUpdate: 'tool_call_update', toolCallId: said.id, status: 'in_progress' }];
+        return [changedCall({ toolCallId: said.id, status: 'in_progress' })];
       case 'call.ended':
         return this.#ended(said);
       case 'status':
@@ -172,7 +184,7 @@ export class AcpFrontend implements Frontend {
       case 'planMode':
         return [{ sessionUpdate: 'current_mode_update', currentModeId: said.on ? 'plan' : 'default' }];
       case 'plan.shown':
-        return [chunk('agent_message_chunk', said.text)];
+        return [textUpdate('agent_message_chunk', said.text)];
       case 'steered':
         return [];
       case 'compaction.began':
@@ -197,44 +209,41 @@ export class AcpFrontend implements Frontend {
     }
   }
 
-  #ready({ id, name, input }: Extract<AgentEvent, { type: 'call.ready' }>): object {
+  #ready({ id, name, input }: Extract<AgentEvent, { type: 'call.ready' }>): WrittenUpdate {
     const known = this.#open.has(id);
     this.#open.set(id, 'ready');
-    return {
-      sessionUpdate: known ? 'tool_call_update' : 'tool_call',
-      ...startedCall({ id, name, rawInput: inputOf(input) }, this.#client.cwd),
-    };
+    const call = startedCall({ id, name, rawInput: inputOf(input) }, this.#client.cwd);
+    return known ? changedCall(call) : announcedCall(call);
   }
 
   /** Closes calls left open: cut off with their turn, or begun by an abandoned attempt of the model. */
-  #cutOff(which: (state: 'began' | 'ready' | 'runs') => boolean): readonly object[] {
+  #cutOff(which: (state: 'began' | 'ready' | 'runs') => boolean): readonly WrittenUpdate[] {
     const ids = [...this.#open].flatMap(([id, state]) => (which(state) ? [id] : []));
     for (const id of ids) this.#open.delete(id);
-    return ids.map((toolCallId) => ({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' }));
+    return ids.map((toolCallId) => changedCall({ toolCallId, status: 'failed' }));
   }
 
-  #ended({ id, outcome }: Extract<AgentEvent, { type: 'call.ended' }>): readonly object[] {
+  #ended({ id, outcome }: Extract<AgentEvent, { type: 'call.ended' }>): readonly WrittenUpdate[] {
     this.#open.delete(id);
     const terminalId = this.#terminals.get(id);
     const shown = contentOf(outcome.shown);
     const text = [outcome.message, outcome.text].filter(Boolean).join('\n');
-    const content = [...(terminalId === undefined ? [] : [{ type: 'terminal', terminalId }]), ...shown];
-    if (content.length === 0 && text) content.push(textContent(text));
+    const content = [...(terminalId === undefined ? [] : [terminalItemOf(terminalId)]), ...shown];
+    if (content.length === 0 && text) content.push(textItem(text));
     const plan = planOf(outcome.shown);
     const locations = diffLocations(outcome.shown);
     return [
-      {
-        sessionUpdate: 'tool_call_update',
+      changedCall({
         toolCallId: id,
         status: outcome.isError ? 'failed' : 'completed',
         content,
         ...(locations.length > 0 ? { locations } : {}),
-      },
+      }),
       ...(plan ? [plan] : []),
     ];
   }
 
-  #compaction(ended: boolean): readonly object[] {
+  #compaction(ended: boolean): readonly WrittenUpdate[] {
     if (!this.#client.can.compactions) return [];
     if (!ended) this.#compactions += 1;
     const compactionId = `compaction-${this.#compactions}`;
@@ -247,10 +256,6 @@ interface FormAnswer {
   readonly content?: Readonly<Record<string, string | readonly string[]>>;
 }
 
-function isCancelled(answer: unknown): boolean {
-  return (answer as { readonly outcome?: { readonly outcome?: string } | null } | null)?.outcome?.outcome === 'cancelled';
-}
-function optionOf(answer: unknown): string | undefined {
-  const { outcome } = (answer ?? {}) as { readonly outcome?: { readonly outcome?: string; readonly optionId?: string } };
-  return outcome?.outcome === 'selected' ? outcome.optionId : undefined;
+function optionOf(answer: ReturnType<typeof readPermissionReply>): string | undefined {
+  return typeof answer === 'object' ? answer.optionId : undefined;
 }

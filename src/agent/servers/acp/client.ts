@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { MessageConnection } from 'vscode-jsonrpc/node';
 import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
+import { updateParams, type WrittenUpdate } from '../../../protocols/acp/codec.ts';
 import type { ModelTool } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import type { CommandEnd, CommandSpec } from '../../tools/runCommand.ts';
@@ -68,8 +69,8 @@ export class SessionClient implements SessionFacts {
     this.can = can;
   }
 
-  update(update: object): void {
-    this.#connection.sendNotification('session/update', { sessionId: this.id, update }).catch(() => undefined);
+  update(update: WrittenUpdate): void {
+    this.#connection.sendNotification('session/update', updateParams(this.id, update)).catch(() => undefined);
   }
 
   /** Rejects when the client refuses or the signal fires. */

@@ -2,13 +2,25 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod/mini';
 import { fenced, inOneLine } from '../../../base/promptText.ts';
+import {
+  announcedCall,
+  changedCall,
+  contentUpdate,
+  diffItemOf,
+  planUpdate,
+  textItem,
+  textUpdate,
+  type WrittenCall,
+  type WrittenUpdate,
+} from '../../../protocols/acp/codec.ts';
+import type { ToolContent } from '../../../protocols/acp/schema.ts';
 import { homeFolder } from '../../../transport/environment.ts';
 import { localize } from '../../locale.ts';
 import type { HistoryMessage, UserPart } from '../../models/model.ts';
 import type { OutcomeDisplay } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 
-/* What the agent says and is told, in the words of the protocol. */
+/* What of the agent's loop becomes which update of the protocol. How the updates look is the codec's, which client and server share. */
 
 /** The answer to the handshake. */
 export const introduction = {
@@ -78,16 +90,17 @@ export function titleOf(tool: string, input: unknown): string {
 }
 
 /** The file or folder a call works at, absolute whatever the model wrote, so that a client can follow; `style` is the paths of this machine. */
-export function locationsOf(input: unknown, cwd: string, style: Pick<typeof path, 'resolve'> = path): readonly object[] {
+export function locationsOf(input: unknown, cwd: string, style: Pick<typeof path, 'resolve'> = path): readonly WrittenLocation[] {
   const { path: given, directory, line_offset: line } = recordOf(input);
   const named = [given, directory].find((one) => typeof one === 'string' && one !== '' && !one.includes('\0')) as string | undefined;
   if (named === undefined) return [];
   const expanded = /^~(?=$|[\\/])/.test(named) ? homeFolder() + named.slice(1) : named;
-  return [{ path: style.resolve(cwd, expanded), ...(Number.isInteger(line) && Number(line) > 0 ? { line } : {}) }];
+  return [{ path: style.resolve(cwd, expanded), ...(Number.isInteger(line) && Number(line) > 0 ? { line: Number(line) } : {}) }];
 }
+type WrittenLocation = NonNullable<WrittenCall['locations']>[number];
 
 /** Where an edit changes its file: the first line that differs, from 1. */
-export function diffLocations(shown: readonly OutcomeDisplay[]): readonly object[] {
+export function diffLocations(shown: readonly OutcomeDisplay[]): readonly WrittenLocation[] {
   return shown.flatMap((one) => (one.type === 'diff' ? [{ path: one.path, line: firstChange(one.before ?? '', one.after) }] : []));
 }
 
@@ -97,13 +110,13 @@ function firstChange(before: string, after: string): number {
   return at < 0 ? Math.max(1, now.length) : at + 1;
 }
 
-export function contentOf(shown: readonly OutcomeDisplay[]): readonly object[] {
-  return shown.flatMap((one): readonly object[] => {
+export function contentOf(shown: readonly OutcomeDisplay[]): readonly ToolContent[] {
+  return shown.flatMap((one): readonly ToolContent[] => {
     switch (one.type) {
       case 'diff':
-        return [{ type: 'diff', path: one.path, oldText: one.before, newText: one.after }];
+        return [diffItemOf(one.path, one.before, one.after)];
       case 'brief':
-        return [textContent(one.text)];
+        return [textItem(one.text)];
       case 'command':
       case 'task':
       case 'todo':
@@ -113,7 +126,7 @@ export function contentOf(shown: readonly OutcomeDisplay[]): readonly object[] {
   });
 }
 
-export function planOf(shown: readonly OutcomeDisplay[]): object | undefined {
+export function planOf(shown: readonly OutcomeDisplay[]): WrittenUpdate | undefined {
   const todo = shown.find((one) => one.type === 'todo');
   if (todo?.type !== 'todo') return undefined;
   const entries = todo.items.map(({ title, status }) => ({
@@ -121,15 +134,7 @@ export function planOf(shown: readonly OutcomeDisplay[]): object | undefined {
     priority: 'medium',
     status: status === 'done' ? 'completed' : status,
   }));
-  return { sessionUpdate: 'plan', entries };
-}
-
-export function textContent(text: string): object {
-  return { type: 'content', content: { type: 'text', text } };
-}
-
-export function chunk(kind: string, text: string): object {
-  return { sessionUpdate: kind, content: { type: 'text', text } };
+  return planUpdate(entries);
 }
 
 export function linkText(uri: string, name: string): string {
@@ -140,7 +145,7 @@ export function linkText(uri: string, name: string): string {
 export function startedCall(
   { id, name, rawInput }: { readonly id: string; readonly name: string; readonly rawInput: unknown },
   cwd: string,
-): object {
+): WrittenCall {
   const locations = locationsOf(rawInput, cwd);
   return {
     toolCallId: id,
@@ -205,20 +210,20 @@ function resourcePart(resource: Resource): UserPart {
 }
 
 /** A conversation as the updates that told of it (acp.md §5): calls with their input and place, edits with their diff, the user's pictures. */
-export function replayed(messages: readonly HistoryMessage[], cwd: string): readonly object[] {
+export function replayed(messages: readonly HistoryMessage[], cwd: string): readonly WrittenUpdate[] {
   const inputs = new Map<string, unknown>();
-  return messages.flatMap((message): readonly object[] => {
+  return messages.flatMap((message): readonly WrittenUpdate[] => {
     switch (message.role) {
       case 'user':
         return message.parts.flatMap(userChunk);
       case 'assistant':
         return [
-          ...(message.thought ? [chunk('agent_thought_chunk', message.thought)] : []),
-          ...(message.text ? [chunk('agent_message_chunk', message.text)] : []),
+          ...(message.thought ? [textUpdate('agent_thought_chunk', message.thought)] : []),
+          ...(message.text ? [textUpdate('agent_message_chunk', message.text)] : []),
           ...message.calls.map(({ id, name, input }) => {
             const rawInput = inputOf(input);
             inputs.set(id, rawInput);
-            return { sessionUpdate: 'tool_call', ...startedCall({ id, name, rawInput }, cwd) };
+            return announcedCall(startedCall({ id, name, rawInput }, cwd));
           }),
         ];
       case 'tool': {
@@ -226,13 +231,12 @@ export function replayed(messages: readonly HistoryMessage[], cwd: string): read
         const text = [message.message, message.text].filter(Boolean).join('\n');
         const plan = message.isError ? undefined : planIn(message.name, inputs.get(message.callId));
         return [
-          {
-            sessionUpdate: 'tool_call_update',
+          changedCall({
             toolCallId: message.callId,
             status: message.isError ? 'failed' : 'completed',
-            content: diffs.length > 0 ? contentOf(diffs) : [textContent(text)],
+            content: diffs.length > 0 ? contentOf(diffs) : [textItem(text)],
             ...(diffs.length > 0 ? { locations: diffLocations(diffs) } : {}),
-          },
+          }),
           ...(plan ? [plan] : []),
         ];
       }
@@ -240,15 +244,15 @@ export function replayed(messages: readonly HistoryMessage[], cwd: string): read
   });
 }
 
-function userChunk(part: UserPart): readonly object[] {
-  if (part.type === 'text') return [chunk('user_message_chunk', part.text)];
+function userChunk(part: UserPart): readonly WrittenUpdate[] {
+  if (part.type === 'text') return [textUpdate('user_message_chunk', part.text)];
   const [, mimeType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(part.url) ?? [];
   if (part.type !== 'image' || mimeType === undefined || data === undefined) return [];
-  return [{ sessionUpdate: 'user_message_chunk', content: { type: 'image', mimeType, data } }];
+  return [contentUpdate('user_message_chunk', { type: 'image', mimeType, data })];
 }
 
 /** The plan a call has set: its input is the plan. */
-function planIn(tool: string, input: unknown): object | undefined {
+function planIn(tool: string, input: unknown): WrittenUpdate | undefined {
   const { todos } = (input ?? {}) as { readonly todos?: Extract<OutcomeDisplay, { type: 'todo' }>['items'] };
   return tool === 'SetTodoList' && Array.isArray(todos) ? planOf([{ type: 'todo', items: todos }]) : undefined;
 }
