@@ -185,6 +185,10 @@ export abstract class Step<S extends ConversationState> {
     if (turn && lane) this.addPart(turn, lane, { kind: 'notice', notice: { level, text } });
     else this.emit({ type: 'notice', notice: { level, text } });
   }
+  /** Whether the agent asks: it stands until the next word about that, however many prompts come in between. */
+  aboutApprovals(level: Notice['level'], text: string): void {
+    this.emit({ type: 'notice', notice: { level, text, about: 'approvals' } });
+  }
   addCall<L extends Lane, C extends CallState>(turn: TurnState<L, C>, lane: Lane, call: C, shown: Omit<ToolCall, 'id'>): C {
     put(turn.calls, call.id, call);
     const { id } = call;

@@ -412,7 +412,7 @@ export interface Notice {
   /** The turn it is about; it goes away with the turn's end. */
   readonly turnId?: TurnId;
   /** What goes on while the notice stands, so that no prompt removes it: the next notice about the same does. */
-  readonly about?: 'silence' | 'saving';
+  readonly about?: 'silence' | 'saving' | 'approvals';
 }
 export interface Fault {
   readonly message: string;

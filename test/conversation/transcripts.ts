@@ -296,7 +296,7 @@ export function describeEvent(event: SessionEvent): string {
     case 'ask.closed':
       return `ask ${event.askId} ${event.how}`;
     case 'notice':
-      return `notice ${event.notice.level} ${event.notice.text}${json(event.notice.next)}`;
+      return `notice ${event.notice.level} ${event.notice.text}${event.notice.about === 'approvals' ? ' (stays)' : ''}${json(event.notice.next)}`;
     case 'link.opening':
       return `link opening: ${event.note ?? ''}${event.stops ? ' (stops)' : ''}${json(event.next)}`;
     case 'link.ready':

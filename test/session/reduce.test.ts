@@ -207,6 +207,9 @@ test('a prompt that is sent removes the notices read before, not those of what s
   const lasting = [notice('Not saved.', { about: 'saving' }), notice('It does not answer.', { about: 'silence' })];
   assert.deepEqual(left(...lasting, send(queued('t'))), ['Not saved.', 'It does not answer.']);
   const saved = notice('Saved again.', { level: 'info', about: 'saving' });
+  const unasked = notice('Nothing is asked.', { about: 'approvals' });
+  assert.deepEqual(left(unasked, send(queued('t')), send(), started('t'), send(queued('u'))), ['Nothing is asked.']);
+  assert.deepEqual(left(unasked, notice('Asks again.', { level: 'info', about: 'approvals' }), send(queued('t'))), []);
   assert.deepEqual(left(...lasting, saved), ['It does not answer.', 'Saved again.']);
   assert.deepEqual(left(...lasting, saved, send(queued('t'))), ['It does not answer.']);
   assert.equal(left(...seen, started('t', [])).length, 3, 'a turn that nobody asked for');

@@ -17,7 +17,7 @@ const notice = z.looseObject({
   text,
   next: optional(list(remedy)),
   turnId: optional(text),
-  about: optional(z.enum(['silence', 'saving'])),
+  about: optional(z.enum(['silence', 'saving', 'approvals'])),
 });
 const agent = z.looseObject({ protocol: text, name: text, own: optional(text), version: optional(text) });
 const offers = z.looseObject({

@@ -298,7 +298,7 @@ export abstract class WireConnection extends Step<WireState> {
     }
     this.emit({ type: 'commands.set', commands: agent.commands });
     if (state.hasPlanMode) this.emit({ type: 'mode.set', mode: modeChoice(state.inPlanMode) });
-    if (setup.asksOff) this.notice('warn', t('The agent edits files and runs commands without asking you.'));
+    if (setup.asksOff) this.aboutApprovals('warn', t('The agent edits files and runs commands without asking you.'));
     if (agent.legacy && setup.tools.length > 0) {
       this.notice('info', t('The agent takes no tools from the editor.'));
     }

@@ -256,8 +256,8 @@ class WireStep extends WireConnection {
   /** `/yolo` and `/afk` are switches, and only the answer says in words which way. What it does not say is taken for the worse. */
   approvalsSwitched(answer: string): void {
     if (/will require approval|will ask|asks? (you )?again|disabled|\boff\b/i.test(answer))
-      this.notice('info', t('Asks before edits and commands'));
-    else this.notice('warn', t('The agent edits files and runs commands without asking you.'));
+      this.aboutApprovals('info', t('Asks before edits and commands'));
+    else this.aboutApprovals('warn', t('The agent edits files and runs commands without asking you.'));
   }
   promptEnded(
     result: { readonly status: string; readonly steps?: number | null | undefined } | undefined,
