@@ -22,6 +22,8 @@ export class Composer {
   /** Position in the history; 0 is the draft, which waits in #typed. */
   #back = 0;
   #typed = '';
+  /** The @ that the button put behind a text, until something is typed. */
+  #placed: { readonly before: string; readonly text: string } | undefined;
   /** False after an answer, until the user does something else in the page: Esc was meant for the question. */
   #escapeStops = true;
 
@@ -112,6 +114,7 @@ export class Composer {
   readonly #input = (event: Event): void => {
     const area = event.target as HTMLTextAreaElement;
     this.#back = 0;
+    this.#placed = undefined;
     this.#view?.act.remember({ draft: area.value });
     this.#look(area);
   };
@@ -128,8 +131,10 @@ export class Composer {
     if (!area) return;
     area.focus();
     const before = area.value.slice(0, area.selectionStart);
-    this.insert({ type: 'text', text: before === '' || /\s$/.test(before) ? '@' : ' @' });
+    const text = before === '' || /\s$/.test(before) ? '@' : ' @';
+    this.insert({ type: 'text', text });
     this.#look(area);
+    this.#placed = { before, text };
   };
 
   readonly #lookAgain = (event: Event): void => this.#look(event.target as HTMLTextAreaElement);
@@ -164,7 +169,7 @@ export class Composer {
     const completion = this.#completion;
     if (completion.menu?.items.length === 0 && event.key !== 'Escape') return false;
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') completion.move(event.key === 'ArrowDown' ? 1 : -1);
-    else if (event.key === 'Escape') completion.close();
+    else if (event.key === 'Escape') this.#leaveMenu(area);
     else if ((event.key === 'Enter' && !event.shiftKey) || (event.key === 'Tab' && !event.shiftKey)) {
       const item = completion.menu?.items[completion.at];
       // Sends a completely typed command instead of completing it.
@@ -182,6 +187,15 @@ export class Composer {
     event.preventDefault();
     event.stopPropagation();
     return true;
+  }
+
+  /** Closes the menu, and takes back the @ of the button: the user has typed none. */
+  #leaveMenu(area: HTMLTextAreaElement): void {
+    this.#completion.close();
+    const { before, text } = this.#placed ?? { before: '', text: '' };
+    const caret = before.length + text.length;
+    if (text === '' || area.selectionStart !== caret || !area.value.startsWith(before + text)) return;
+    this.#write(before + area.value.slice(caret), before.length);
   }
 
   #choose(index: number): void {

@@ -184,6 +184,19 @@ test('the button for context opens the menu that @ opens', async () => {
   assert.deepEqual(stage.calls('findMentions'), [{ query: '' }]);
 });
 
+test('Esc in the menu of the button for context takes its @ back, and leaves one that was typed', async () => {
+  const stage = await Stage.open(idle);
+  await stage.type('look');
+  await stage.press('Add context');
+  await answer(stage, 'findMentions', [{ kind: 'file', path: '/code/sample/start.ts', label: 'start.ts' }]);
+  await stage.key('Escape');
+  assert.deepEqual([stage.composer.value, stage.all('[role=option]').length], ['look', 0]);
+  await stage.type('look @');
+  await answer(stage, 'findMentions', [{ kind: 'file', path: '/code/sample/start.ts', label: 'start.ts' }]);
+  await stage.key('Escape');
+  assert.equal(stage.composer.value, 'look @');
+});
+
 test('what holds nothing just now is listed after an @ and cannot be chosen or sent by mistake', async () => {
   const stage = await Stage.open(session({}));
   await stage.type('@prob');
