@@ -624,7 +624,9 @@ export class MessageStep extends MessageParts {
   onAssistant(line: schema.AssistantLine): void {
     const { parent_tool_use_id: parent, message } = line;
     const turnId = this.turnFor(parent);
-    if (this.state.turn && !parent) this.state.turn.spoke = true;
+    const { turn } = this.state;
+    if (turn && !parent) turn.spoke = true;
+    if (turn && line.error === 'authentication_failed') turn.signedOut = true;
     this.wholeBlocks(line, turnId);
     for (const block of message.content) {
       const call = block.type === 'tool_use' ? this.call(block.id) : undefined;
@@ -677,7 +679,7 @@ export class MessageStep extends MessageParts {
     }
     this.tellRefused(line);
     this.emit({ type: 'usage.set', usage: usedSince(this.talk.counted, usageOf(line)) });
-    const { status, ...more } = turnEnd(line, turn.phase === 'stopping');
+    const { status, ...more } = turnEnd(line, { stopping: turn.phase === 'stopping', signedOut: turn.signedOut });
     const unreported = status === 'done' ? this.endWithoutResults(turn.id) : [];
     this.finish(status, unreported.length === 0 ? more : { ...more, unreported });
     if (this.talk.can.contextUsage) this.request({ subtype: 'get_context_usage' }, { for: 'context' });

@@ -4,7 +4,7 @@ import { agentError, t } from '../../base/l10n.ts';
 import { pathInside } from '../../base/paths.ts';
 import { fenced, inOneLine } from '../../base/promptText.ts';
 import type { SessionEvent } from '../../session/events.ts';
-import type { CallId, Command, Content, Diff, Fault, Output, ToolCall, TurnId, Usage } from '../../session/model.ts';
+import type { CallId, Command, Content, Diff, Fault, Output, Remedy, ToolCall, TurnId, Usage } from '../../session/model.ts';
 import { replaced } from '../replacements.ts';
 import { errorText, isRecord, type Line } from './codec.ts';
 import { limitReached } from './launch.ts';
@@ -479,7 +479,10 @@ export interface MessageTurnEnd {
 }
 
 /** How a turn ended, by its `result` line. */
-export function turnEnd(line: ResultLine, stopping: boolean): MessageTurnEnd {
+export function turnEnd(
+  line: ResultLine,
+  { stopping, signedOut }: { readonly stopping: boolean; readonly signedOut: boolean },
+): MessageTurnEnd {
   const reason = line.terminal_reason ?? line.subtype ?? '';
   const known = reasonWords(reason) ?? reasonWords(line.subtype ?? '');
   if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...(known ? { stop: known } : {}) };
@@ -490,7 +493,8 @@ export function turnEnd(line: ResultLine, stopping: boolean): MessageTurnEnd {
   if (LIMITS.some((limit) => limit === line.subtype)) {
     return { status: 'failed', error: { message: known ?? agentError(), next: ['continue'] } };
   }
-  return { status: 'failed', error: { message: told ?? known ?? agentError(), next: ['retry'] } };
+  const next: readonly Remedy[] = signedOut ? ['signIn', 'retry'] : ['retry'];
+  return { status: 'failed', error: { message: told ?? known ?? agentError(), next } };
 }
 
 const LIMITS = ['error_max_turns', 'error_max_budget_usd'];

@@ -108,6 +108,8 @@ export type SystemLine = z.infer<typeof systemLine>;
 export const assistantLine = z.object({
   ...lane,
   type: z.literal('assistant'),
+  /** Claude Code, where the message is its own and says what failed. */
+  error: z.optional(z.unknown()),
   message: z.object({ id: maybe(id), model: maybe(word), content: blocks, stop_reason: maybe(word), usage: maybe(usage) }),
 });
 export type AssistantLine = z.infer<typeof assistantLine>;

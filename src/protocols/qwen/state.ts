@@ -53,6 +53,8 @@ export interface QwenTurn extends TurnState {
   readonly prompted: string;
   /** The agent has written something in it. */
   spoke: boolean;
+  /** It said that nobody is signed in. */
+  signedOut: boolean;
   /** With its end the view is cleared. */
   clears: boolean;
   /** The text of `turn.activity`. */

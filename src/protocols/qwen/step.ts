@@ -171,7 +171,7 @@ export abstract class QwenStep extends Step<QwenState> {
 
   begin(id: TurnId, by: QwenTurn['by'], prompt: readonly Content[], prompted = ''): QwenTurn {
     this.state.firstTurn ??= id;
-    return this.startTurn({ ...newTurn(id, by), prompted, spoke: false, clears: false, activity: null }, prompt);
+    return this.startTurn({ ...newTurn(id, by), prompted, spoke: false, signedOut: false, clears: false, activity: null }, prompt);
   }
   end(status: TurnStatus, end: TurnEnd = {}): void {
     if (end.clears) this.state.firstTurn = null;
