@@ -47,7 +47,7 @@ export function versionOf(file: string, searched: string): Promise<string | unde
         if (printed.length < MOST_PRINTED) printed += chunk.toString('utf8');
       });
       child.once('error', () => resolve(undefined));
-      child.once('close', (code) => resolve(code === 0 ? /\d{1,9}\.\d{1,9}\.\d{1,9}[\w.-]{0,40}/.exec(printed)?.[0] : undefined));
+      child.once('close', (code) => resolve(code === 0 ? /\d{1,9}\.\d{1,9}\.\d{1,9}(?:[\w.-]{0,40}\w)?/.exec(printed)?.[0] : undefined));
     });
     versions.set(file, version);
   }

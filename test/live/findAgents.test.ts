@@ -45,6 +45,13 @@ test('one that does not say its version in time is found all the same, and says 
   assert.equal(later?.version, '2.0.0');
 });
 
+test('a version that ends a sentence is read without its full stop', { skip: process.platform === 'win32' }, async (t) => {
+  const here = folder(t);
+  program(path.join(here, 'gemini'), 'echo "Gemini CLI 1.0.102."; echo "Run \'gemini update\' to check for updates."');
+  const [at] = await findAgents(gemini, `${here}${path.delimiter}${process.env.PATH}`, 10_000);
+  assert.equal(at?.version, '1.0.102');
+});
+
 test('programs that share a name are offered with the protocol each speaks, and one program once', {
   skip: process.platform === 'win32',
 }, async (t) => {
