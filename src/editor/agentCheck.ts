@@ -12,6 +12,9 @@ import type { Agents } from './agents.ts';
 import { commandTitle } from './commandTitle.ts';
 import type { PickChoice, QuickInputs } from './quickInputs.ts';
 
+/** Milliseconds until a model that says nothing counts as one that does not answer. */
+const PATIENCE = 60_000;
+
 /** Starts a check of an agent. */
 export type StartCheck = (profile: Profile) => AgentCheck;
 
@@ -25,8 +28,14 @@ export function agentChecks(
     if (!protocol) throw new Error(`unknown protocol ${profile.protocol}`);
     const cwd = mkdtempSync(path.join(tmpdir(), 'parley-check-'));
     const launch = () => agents.launch(profile, { id: 'check', cwd });
-    const check = checkAgent(profile, cwd, { protocol, launch, ports: noPorts, client, log, now: Date.now, newId: randomUUID });
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const patience = () =>
+      new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, PATIENCE);
+      });
+    const check = checkAgent(profile, cwd, { protocol, launch, ports: noPorts, client, log, now: Date.now, newId: randomUUID, patience });
     const end = (): void => {
+      clearTimeout(timer);
       check.end();
       // The folder may still be the working directory of a program that is ending.
       rm(cwd, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
@@ -85,7 +94,8 @@ function words(found: Finding): string {
   const help = found.next.includes('signIn') ? vscode.l10n.t('Sign in') : commandTitle('showLog');
   // Escapes `$(`: the editor would draw codicons from an agent's words.
   const reason = found.reason.replaceAll('$(', '$ (').slice(0, 300);
-  return `$(error) ${reason === help ? '' : `${reason} · `}${help}`;
+  // The cure comes first: a long reason is cut at the edge of the list.
+  return `$(error) ${help}${reason === help ? '' : ` · ${reason}`}`;
 }
 
 /** Opens a terminal with the agent's own sign-in command, ready to run. */

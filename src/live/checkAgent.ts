@@ -1,3 +1,4 @@
+import { t } from '../base/l10n.ts';
 import type { Ports } from '../protocols/ports.ts';
 import type { Content, Remedy, Session } from '../session/model.ts';
 import { newSession } from '../session/reduce.ts';
@@ -12,7 +13,7 @@ export type Finding =
 export interface AgentCheck {
   /** The agent is started, has shaken hands, and wants no sign-in. */
   readonly connection: Promise<Finding>;
-  /** Its model has begun to answer. */
+  /** Its model answers. */
   readonly model: Promise<Finding>;
   /** Ends the agent. */
   end(): void;
@@ -24,13 +25,16 @@ export const noPorts: Ports = { tools: [], files: { read: refused, write: refuse
 
 const PROMPT: readonly Content[] = [{ type: 'text', text: 'Reply with the word OK.' }];
 
-/** Starts an agent apart from all sessions and asks its model for one word. It gets no tools, and nothing that it asks is allowed. */
+/**
+ * Starts an agent apart from all sessions and asks its model for one word. It gets no tools, and nothing that it asks is allowed. `patience` settles when
+ * the model has had its time.
+ */
 export function checkAgent(
   profile: Profile,
   cwd: string,
-  deps: Omit<LiveDeps, 'rules' | 'trace' | 'journal' | 'beforePrompt'>,
+  deps: Omit<LiveDeps, 'rules' | 'trace' | 'journal' | 'beforePrompt'> & { readonly patience: () => Promise<void> },
 ): AgentCheck {
-  const { newId, now } = deps;
+  const { newId, now, log, patience } = deps;
   const start = newSession(newId(), { protocol: profile.protocol, name: profile.name }, cwd);
   const session = new LiveSession(start, profile.id, { ...deps, rules: () => [], trace: () => {} });
   const until = (finding: (state: Session, began: number) => Finding | undefined): Promise<Finding> => {
@@ -50,7 +54,13 @@ export function checkAgent(
   const model = connection.then((found) => {
     if (!found.ok) return found;
     session.send({ type: 'prompt', turnId: newId(), content: PROMPT });
-    return until((state, began) => modelOf(state, now() - began));
+    const silent = patience().then((): Finding => ({ ok: false, reason: t('The agent does not answer.'), next: ['showLog'] }));
+    return Promise.race([until((state, began) => modelOf(state, now() - began)), silent]);
+  });
+  // The log, to which a failure leads, has what the program said at its end.
+  void connection.then((found) => {
+    const { link } = session.store.now;
+    if (!found.ok) log.warn([`${profile.name}: ${found.reason}`, link.state === 'closed' ? link.detail : ''].filter(Boolean).join('\n'));
   });
   void session.start();
   return { connection, model, end: () => session.dispose() };
@@ -63,7 +73,7 @@ function connectionOf({ link, asks }: Session, ms: number): Finding | undefined 
   return link.state === 'ready' ? { ok: true, ms } : undefined;
 }
 
-/** The finding about the model: any text, call or ask proves that it answers. */
+/** The finding about the model: a call or an ask proves that it answers. A text may be the program's own words about what failed, until its turn ends well. */
 function modelOf({ turns, asks, link }: Session, ms: number): Finding | undefined {
   const turn = turns.at(-1);
   if (turn?.error) return { ok: false, reason: turn.error.message, next: turn.error.next ?? [] };
@@ -71,7 +81,5 @@ function modelOf({ turns, asks, link }: Session, ms: number): Finding | undefine
   const [ask] = asks;
   if (ask?.kind === 'question') return { ok: false, reason: ask.title, next: ['signIn'] };
   if (!turn) return undefined;
-  return ask || turn.status === 'done' || turn.parts.some(({ kind }) => kind !== 'notice' && kind !== 'prompt')
-    ? { ok: true, ms }
-    : undefined;
+  return ask || turn.status === 'done' || turn.parts.some(({ kind }) => kind === 'call') ? { ok: true, ms } : undefined;
 }

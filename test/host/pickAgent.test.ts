@@ -40,7 +40,7 @@ describe('the check of an agent that was just installed', () => {
   it('has the cure beside what failed: a sign-in has a terminal with the agent’s own program', async () => {
     const before = vscode.window.terminals.length;
     const { started, rows } = await choose('Model', { ok: false, reason: 'Not logged in $(flame)', next: ['retry', 'signIn'] });
-    assert.equal(rows.at(-1), 'Model | $(error) Not logged in $ (flame) · Sign in');
+    assert.equal(rows.at(-1), 'Model | $(error) Sign in · Not logged in $ (flame)');
     assert.equal(started, undefined);
     assert.equal(vscode.window.terminals.length, before + 1);
     vscode.window.terminals.at(-1)?.dispose();
