@@ -1,3 +1,4 @@
+import { t } from '../base/l10n.ts';
 import { callWords } from './callWords.ts';
 import type { Content, Part, Session, Turn } from './model.ts';
 import { linesText, relativePath, titleOf } from './select.ts';
@@ -12,7 +13,8 @@ function turnMarkdown(turn: Turn, session: Session): string {
   const said = turn.prompt.map((content) => quoted(contentMarkdown(content, session.cwd))).join('\n>\n');
   const parts = turn.parts.flatMap((part) => partMarkdown(part, session));
   const failed = turn.error ? [`**${turn.error.message}**`] : [];
-  return [said, ...joinLists(parts), ...failed].filter(Boolean).join('\n\n');
+  const stopped = turn.status === 'cancelled' && !turn.error ? [`_${t('Stopped')}_`] : [];
+  return [said, ...joinLists(parts), ...failed, ...stopped].filter(Boolean).join('\n\n');
 }
 
 function partMarkdown(part: Part, session: Session): readonly string[] {

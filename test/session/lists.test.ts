@@ -57,3 +57,10 @@ test('an exported conversation holds what was said, each call on a line, and no 
     '# A fix\n\n_Parley Agent_\n\n> Fix\n>\n> it\n>\n> `a.ts:2-3`\n\nDone.\n\n```ts\nlet a;\n```\n\n- Ran `` echo `x` ``\n- Edited src/a.ts\n- Answered SQLite · Which?\n',
   );
 });
+
+test('an exported conversation says which turn was stopped', () => {
+  const text = sessionMarkdown(
+    session({ title: 'A fix', turns: [turn({ parts: [], status: 'cancelled' }), turn({ id: 't2', parts: [] })] }),
+  );
+  assert.equal(text.match(/_Stopped_/g)?.length, 1);
+});
