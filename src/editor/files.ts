@@ -8,8 +8,8 @@ import type { FileEffects } from '../live/review/changeSet.ts';
 import { isForeign, isSameFile, keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
-import { inMannerOf, plain } from '../session/diffs.ts';
-import { mergedInto } from '../session/merge.ts';
+import { hasMixedEnds, inMannerOf, plain } from '../session/lineEnds.ts';
+import { mergedInto, mergedWithEnds } from '../session/merge.ts';
 import { PlaceChanged } from '../transport/realFiles.ts';
 import { otherFolders } from './folder.ts';
 import { smallestChange } from './textChange.ts';
@@ -63,11 +63,15 @@ async function saveDocument(
   from: string | undefined,
   real: string | undefined,
 ): Promise<void> {
-  const key = keyOfFile(realPathNow(document.fileName));
   if (document.isDirty) typed.fire({ file: document.fileName, text: document.getText() });
+  await whileSaving(document.fileName, () => writeDocument(document, text, from, real));
+}
+
+async function whileSaving(file: string, write: () => Promise<void>): Promise<void> {
+  const key = keyOfFile(realPathNow(file));
   saving.add(key);
   try {
-    await writeDocument(document, text, from, real);
+    await write();
   } finally {
     saving.delete(key);
   }
@@ -145,9 +149,10 @@ async function writeDocument(document: vscode.TextDocument, text: string, from?:
     return wanted;
   };
   for (let tries = 1; ; tries += 1) {
-    // In a large folder, or during many writes, the editor learns late of changes on the disk, and saves over none of them.
-    if (!document.isDirty && (tries > 1 || !(await hasFollowed(document)))) {
-      if (await writtenBeneath(document, wantedOf, real)) return;
+    // In a large folder, or during many writes, the editor learns late of changes on the disk, and saves over none of them. Different line ends are
+    // made one kind by its save.
+    if (!document.isDirty && (tries > 1 || !(await hasFollowed(document)) || (await isMixedOnDisk(document.fileName)))) {
+      if (await writtenBeneath(document.fileName, (there) => inMannerOf(wantedOf(plain(there)), there), real)) return;
     }
     const clean = document.isDirty ? undefined : document.getText();
     try {
@@ -206,20 +211,32 @@ function oneLineEnd(text: string): string {
   return text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
 }
 
-/** Writes the file below a document that has not followed it; the editor picks up both changes at once. */
-async function writtenBeneath(
-  document: vscode.TextDocument,
-  wantedOf: (now: string) => string,
-  real: string | undefined,
-): Promise<boolean> {
-  const there = await readTextFile(document.fileName).catch(() => undefined);
-  if (there === undefined || document.isDirty) return false;
-  const wanted = wantedOf(plain(there));
-  if (wanted === plain(there)) return true;
-  const takenOver = nextChange(document, TAKE_OVER_MS);
-  await writeTextFile(document.fileName, inMannerOf(wanted, there), real);
+/** Writes a file below its document; the editor picks up the change, with others that it has not followed. False where the user has unsaved text. */
+async function writtenBeneath(file: string, wantedOf: (there: string) => string, real: string | undefined): Promise<boolean> {
+  const there = await readTextFile(file).catch(() => undefined);
+  const document = openDocument(file);
+  if (there === undefined || document?.isDirty) return false;
+  const wanted = wantedOf(there);
+  if (wanted === there) return true;
+  const takenOver = document && nextChange(document, TAKE_OVER_MS);
+  await writeTextFile(file, wanted, real);
   await takenOver;
   return true;
+}
+
+/** The editor makes different line ends one kind: it can neither show which they are nor save them. */
+async function isMixedOnDisk(file: string): Promise<boolean> {
+  return hasMixedEnds(await readTextFile(file).catch(() => ''));
+}
+
+/** Writes a text that has the line ends of its file, which are different ones. */
+async function writeWithEnds(file: string, text: string, from: string, real: string | undefined): Promise<void> {
+  const wantedOf = (there: string): string => {
+    const wanted = mergedWithEnds(there, from, text);
+    if (wanted === undefined) throw new Error(`${file} was changed meanwhile`);
+    return wanted;
+  };
+  if (!(await writtenBeneath(file, wantedOf, real))) throw new Error(unsavedIn(file));
 }
 
 /**
@@ -302,14 +319,19 @@ async function nextChange(document: vscode.TextDocument, most: number): Promise<
 export const fileEffects: FileEffects = {
   readText: presentText,
   async writeText(file, text, from, real) {
-    if (openNotebook(file)?.isDirty)
-      throw new Error(vscode.l10n.t('{0} has unsaved changes. Save or revert it first.', path.basename(file)));
-    await editorFiles.write(file, text, from, real);
+    const isUnsaved = openDocument(file)?.isDirty === true;
+    if (openNotebook(file)?.isDirty || (isUnsaved && (await isMixedOnDisk(file)))) throw new Error(unsavedIn(file));
+    if (!hasMixedEnds(from)) return editorFiles.write(file, text, from, real);
+    await inTurn.run(await keyOf(file), () => whileSaving(file, () => writeWithEnds(file, text, from, real)));
   },
   hasUnsaved: (file) => openDocument(file)?.isDirty === true || openNotebook(file)?.isDirty === true,
   encoding: (file) => openDocument(file)?.encoding ?? vscode.workspace.getConfiguration('files', vscode.Uri.file(file)).get('encoding'),
   folders: otherFolders,
 };
+
+function unsavedIn(file: string): string {
+  return vscode.l10n.t('{0} has unsaved changes. Save or revert it first.', path.basename(file));
+}
 
 /** The open notebook of a file; a notebook's cells are documents of their own, so its file is not among the open texts. */
 function openNotebook(file: string): vscode.NotebookDocument | undefined {

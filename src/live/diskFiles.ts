@@ -4,8 +4,8 @@ import { guardReason } from '../base/guardedFiles.ts';
 import { isForeign, pathBelow, platform, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
-import { doneSides, inMannerOf, pendingSides, plain } from '../session/diffs.ts';
-import { mergedInto } from '../session/merge.ts';
+import { doneSides, pendingSides } from '../session/diffs.ts';
+import { mergedWithEnds } from '../session/merge.ts';
 import type { CallId, Turn } from '../session/model.ts';
 import type { WorkspacePaths } from '../session/policy.ts';
 import { byPath, callsOf, diffsOf, type FileDiffs, isChange } from '../session/select.ts';
@@ -30,9 +30,9 @@ export const diskEffects: FileEffects = {
   },
   async writeText(file, text, from, real) {
     const now = await readTextFile(file);
-    const wanted = mergedInto(plain(now), plain(from), plain(text));
+    const wanted = mergedWithEnds(now, from, text);
     if (wanted === undefined) throw new Error(`${file} was changed meanwhile`);
-    await writeTextFile(file, inMannerOf(wanted, now), real);
+    await writeTextFile(file, wanted, real);
   },
   hasUnsaved: () => false,
   folders: () => [],

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { inMannerOf } from '../session/diffs.ts';
+import { inMannerOf } from '../session/lineEnds.ts';
 import { newFileEol } from '../transport/newFileEol.ts';
 import { overwriteReal, PlaceChanged } from '../transport/realFiles.ts';
 import { whileHeld } from '../transport/replaceFile.ts';

@@ -7,7 +7,7 @@ import { type ChangeSet, countLines, type FileEffects } from '../live/review/cha
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import { reduceChangeset } from '../protocols/ahp/reduce.ts';
 import type { ChangesetAction, ChangesetFile, ChangesetOperation, ChangesetState, FileEdit } from '../protocols/ahp/state.ts';
-import { plain } from '../session/diffs.ts';
+import { plain } from '../session/lineEnds.ts';
 import type { SessionId, TurnFile, TurnId } from '../session/model.ts';
 import { compareTexts } from '../session/segments.ts';
 import { type ChangedTextPlace, changedTextUri, fileUri, pathOfUri } from './addresses.ts';

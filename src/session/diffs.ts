@@ -1,3 +1,4 @@
+import { plain } from './lineEnds.ts';
 import { mergedInto } from './merge.ts';
 import type { Diff } from './model.ts';
 
@@ -66,19 +67,6 @@ export function excerptSides(diffs: readonly Diff[]): Sides {
   const side = (texts: readonly (string | null)[]) =>
     texts.every((text) => text === null) ? null : texts.map((text) => text ?? '').join('\n⋯\n');
   return { before: side(diffs.map((diff) => diff.before)), after: side(diffs.map((diff) => diff.after)) };
-}
-
-/** Text with \n line ends and without a byte order mark, as diffs have it. */
-export function plain(text: string): string {
-  return text.replace(/^\uFEFF/, '').replace(/\r\n/g, '\n');
-}
-
-/** `text` in the manner of `like`: its line ends, where most of them are \r\n, and its byte order mark. */
-export function inMannerOf(text: string, like: string): string {
-  const crlf = like.split('\r\n').length - 1;
-  const lf = like.split('\n').length - 1 - crlf;
-  const lines = crlf > lf ? plain(text).replace(/\n/g, '\r\n') : plain(text);
-  return like.startsWith('\uFEFF') ? `\uFEFF${lines}` : lines;
 }
 
 function sides(before: string | null, after: string | null): Located {

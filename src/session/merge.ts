@@ -1,3 +1,4 @@
+import { mannerOf } from './lineEnds.ts';
 import { isSame, type MergeChange, withChanges } from './mergeWords.ts';
 import { compareLines } from './segments.ts';
 
@@ -10,6 +11,13 @@ export function mergedInto(present: string, base: string, wanted: string): strin
   const fresh = changesOf(lines, linesOf(wanted)).filter((one) => !there.some((other) => isSame(one, other)));
   if (fresh.some((one) => there.some((other) => overlap(one, other)))) return undefined;
   return withChanges(lines, [...there, ...fresh]);
+}
+
+/** The same for texts as they are in a file: each line of `present` that stays keeps its own end. `base` has the ends of all lines, or \n alone. */
+export function mergedWithEnds(present: string, base: string, wanted: string): string | undefined {
+  const manner = mannerOf(base);
+  const merged = mergedInto(manner.read(present), manner.read(base), manner.read(wanted));
+  return merged === undefined ? undefined : manner.write(merged, present);
 }
 
 /** The lines with their line ends. */

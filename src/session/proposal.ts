@@ -1,4 +1,5 @@
-import { pendingSides, plain } from './diffs.ts';
+import { pendingSides } from './diffs.ts';
+import { plain } from './lineEnds.ts';
 import type { Approval } from './model.ts';
 import { compareTexts, type Hunk, hunksOfSegments, type Segments } from './segments.ts';
 

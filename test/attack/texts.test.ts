@@ -6,8 +6,9 @@ import { commandRows, plainLabel, plainMarkdown } from '../../src/editor/approva
 import { redacted, traceLine } from '../../src/editor/redact.ts';
 import { smallestChange } from '../../src/editor/textChange.ts';
 import { effectsOf, readGeminiCall, readRfcCall, tidy } from '../../src/protocols/a2a/calls.ts';
-import { excerptSides, inMannerOf, plain } from '../../src/session/diffs.ts';
+import { excerptSides } from '../../src/session/diffs.ts';
 import { hunksOf } from '../../src/session/hunks.ts';
+import { inMannerOf, plain } from '../../src/session/lineEnds.ts';
 import { mergedInto } from '../../src/session/merge.ts';
 import { compareTexts } from '../../src/session/segments.ts';
 import { changeAmount } from '../../src/session/shownApproval.ts';

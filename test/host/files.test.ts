@@ -44,6 +44,17 @@ describe('files as the user has them', () => {
     await document.save();
   });
 
+  it('an agent writes a file with different line ends: the lines that it leaves keep theirs, in front or closed', async () => {
+    writeFileSync(file, 'one\r\ntwo\nthree\r\n');
+    const document = await open();
+    await editorFiles.write(file, 'one\ntwo\nthree\nfour\n');
+    assert.equal(readFileSync(file, 'utf8'), 'one\r\ntwo\nthree\r\nfour\r\n');
+    await settled(() => document.lineCount === 5 && !document.isDirty);
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    await editorFiles.write(file, 'one\ntwo\nfour\n');
+    assert.equal(readFileSync(file, 'utf8'), 'one\r\ntwo\nfour\r\n');
+  });
+
   it('a missing file says ENOENT', async () => {
     await assert.rejects(editorFiles.read(file), { code: 'ENOENT' });
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { doneSides, excerptSides, inMannerOf, type Located, pendingSides, plain } from '../../src/session/diffs.ts';
+import { doneSides, excerptSides, type Located, pendingSides } from '../../src/session/diffs.ts';
+import { inMannerOf, plain } from '../../src/session/lineEnds.ts';
 import type { Diff } from '../../src/session/model.ts';
 
 const whole = (before: string | null, after: string | null): Diff => ({ path: 'f', before, after });

@@ -6,7 +6,7 @@ import type { ChangeSet, UnsavedBeside } from '../../live/review/changeSet.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import { isSameFile } from '../../protocols/paths.ts';
 import { readTextFile, writeTextFile } from '../../protocols/textFile.ts';
-import { inMannerOf, plain } from '../../session/diffs.ts';
+import { inMannerOf, plain } from '../../session/lineEnds.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { commandTitle } from '../commandTitle.ts';

@@ -3,7 +3,7 @@ import { t } from '../../base/l10n.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { type ApprovalAnswers, answersIn } from '../../session/approvalAnswers.ts';
-import { plain } from '../../session/diffs.ts';
+import { plain } from '../../session/lineEnds.ts';
 import type { Approval } from '../../session/model.ts';
 import { compareTexts, hunksOfSegments } from '../../session/segments.ts';
 import { byPath, findAsk } from '../../session/select.ts';

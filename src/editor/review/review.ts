@@ -5,7 +5,8 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
-import { doneSides, excerptSides, type Located, pendingSides, plain, type Sides } from '../../session/diffs.ts';
+import { doneSides, excerptSides, type Located, pendingSides, type Sides } from '../../session/diffs.ts';
+import { plain } from '../../session/lineEnds.ts';
 import type {
   Approval,
   Ask,

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { realPathNow } from '../../protocols/paths.ts';
 import type { Confirmation, Files, Terminals, Tool, ToolAnswer } from '../../protocols/ports.ts';
 import { readTextFileSync } from '../../protocols/textFile.ts';
-import { plain } from '../../session/diffs.ts';
+import { plain } from '../../session/lineEnds.ts';
 import type { Diff, ToolKind } from '../../session/model.ts';
 import { isOutOfReach, openDocument } from '../files.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';

@@ -4,7 +4,7 @@ import { Emitter } from '../../base/emitter.ts';
 import { KeyedQueue } from '../../base/keyedQueue.ts';
 import { t } from '../../base/l10n.ts';
 import { type Log, messageOf } from '../../base/log.ts';
-import { inMannerOf, plain } from '../../session/diffs.ts';
+import { hasMixedEnds, inMannerOf, type Manner, mannerOf, plain, withMarkOf } from '../../session/lineEnds.ts';
 import { mergedInto } from '../../session/merge.ts';
 import type { CallId, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
 import type { Correction } from '../../session/proposal.ts';
@@ -88,7 +88,8 @@ export interface FileEffects {
   /** The text as the user has it, unsaved text first; null when there is no file, undefined when it is not text. */
   readText(path: string): Promise<string | null | undefined>;
   /**
-   * `from` is the text that `text` was made of; rejects where the user has changed the same place since, or the path leads elsewhere than to `real`.
+   * `from` is the text that `text` was made of, both with the line ends of the file, or with \n; other lines keep theirs. Rejects where the user has
+   * changed the same place since, or the path leads elsewhere than to `real`.
    */
   writeText(path: string, text: string, from: string, real?: string): Promise<void>;
   hasUnsaved(path: string): boolean;
@@ -666,7 +667,8 @@ export class ChangeSet {
   async #counts(file: string, before: ContentKey, after: ContentKey): Promise<{ readonly added?: number; readonly removed?: number }> {
     const [from, to] = [await this.#readable(file, before), await this.#readable(file, after)];
     if (from === undefined || to === undefined || from.length + to.length > LONGEST_COUNTED) return {};
-    return countLines(compareTexts(plain(from), plain(to)));
+    const { read } = mannerOf(to);
+    return countLines(compareTexts(read(from), read(to)));
   }
 
   /** As the editor reads it; '' where there is no file, undefined for what is no text. */
@@ -690,11 +692,14 @@ export class ChangeSet {
       this.#state = withTracked(this.#state, name, { ...found, after: now });
       return;
     }
-    const segments = withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text));
-    await this.#rebase(name, found, segments, text, now);
+    const manner = mannerOf(text);
+    const segments = withUserText(compareTexts(manner.read(before ?? ''), manner.read(after ?? '')), manner.read(text));
+    // Who saves a text with other line ends wants them for all of it.
+    const like = hasMixedEnds(after ?? '') || inMannerOf(text, after ?? text) === text ? before : text;
+    await this.#rebase(name, found, { segments, manner, like }, text, now);
   }
 
-  async #rebase(name: string, found: Tracked, segments: Segments, present: string, after: ContentKey): Promise<void> {
+  async #rebase(name: string, found: Tracked, { segments, manner, like: one }: InManner, present: string, after: ContentKey): Promise<void> {
     const base = beforeText(segments);
     await this.#recount(name, present, hunksOfSegments(segments));
     // The move itself still needs review.
@@ -703,23 +708,24 @@ export class ChangeSet {
       return;
     }
     // The editor's text has no byte order mark.
-    const like = (await this.#textOf(found.before)) ?? present;
-    const before = found.before === null && base === '' ? null : await this.#deps.store.put(Buffer.from(inMannerOf(base, like)));
+    const like = one ?? (await this.#textOf(found.before)) ?? present;
+    const before = found.before === null && base === '' ? null : await this.#deps.store.put(Buffer.from(manner.write(base, like)));
     const agents = writtenText(segments);
-    const written = agents === afterText(segments) ? undefined : await this.#deps.store.put(Buffer.from(inMannerOf(agents, like)));
+    const written = agents === afterText(segments) ? undefined : await this.#deps.store.put(Buffer.from(manner.write(agents, like)));
     this.#state = withTracked(this.#state, name, { ...found, before, after, written, left: countLines(segments) });
   }
 
   /** Prompts say how much of what they did the file has now. One that has none of the `open` hunks, but others, was decided: these were kept. */
   async #recount(name: string, present: string, open?: readonly PlacedHunk[]): Promise<void> {
     const counted = new Map<TurnChange, CountedChange>();
+    const manner = mannerOf(present);
     for (const change of openChanges(this.#state, name)) {
       const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)].map((text) => shortText(text ?? ''));
       if (before === undefined || after === undefined || present.length > LONGEST_COUNTED) continue;
-      const compare = async () => compareTexts(plain(before), plain(after));
-      const segments = await this.#comparedOnce(`${name} ${change.before} ${change.after}`, [], compare);
+      const compare = async () => compareTexts(manner.read(before), manner.read(after));
+      const segments = await this.#comparedOnce(`${name} ${change.before} ${change.after} ${manner.name}`, [], compare);
       if (!segments) continue;
-      const left = withUserText(segments, plain(present));
+      const left = withUserText(segments, manner.read(present));
       const hunks = hunksOfSegments(left);
       const isKept = open && hunks.length > 0 && !hunks.some((one) => open.some((other) => touches(one, other)));
       counted.set(change, {
@@ -736,8 +742,9 @@ export class ChangeSet {
     if (found?.written === undefined || now === null) return undefined;
     const [written, after, text] = await Promise.all([found.written, found.after, now].map((one) => this.#textOf(one)));
     if (typeof written !== 'string' || typeof after !== 'string' || typeof text !== 'string') return undefined;
-    const agents = writtenSince(plain(written), plain(after), plain(text));
-    return agents === plain(text) ? undefined : this.#deps.store.put(Buffer.from(inMannerOf(agents, text)));
+    const manner = mannerOf(text);
+    const agents = writtenSince(manner.read(written), manner.read(after), manner.read(text));
+    return agents === manner.read(text) ? undefined : this.#deps.store.put(Buffer.from(manner.write(agents, text)));
   }
 
   async #settleHunks(name: string, found: Tracked, how: 'keep' | 'undo', which: readonly PlacedHunk[], withTyped: boolean): Promise<void> {
@@ -752,18 +759,34 @@ export class ChangeSet {
     if (chosen.size < which.length) throw new Error(changedSince(name));
     if (how === 'undo' && !withTyped && [...chosen].some((one) => !linesUndone(one))) throw new Error(changedByOthers(name));
     const next = settleHunks(segments, (hunk) => chosen.has(hunk), how);
-    const text = afterText(next);
-    if (found.before === null && text === '' && how === 'undo') return this.#undoAll([[name, () => this.#undoFile(name)]]);
+    const shown = await this.#withEnds(found, present, this.#deps.effects.hasUnsaved(file));
+    const manner = mannerOf(shown);
+    const left = manner.write(afterText(next), shown);
     const known = await this.#present(name);
     if (how === 'undo') {
-      await this.#write(name, text, present);
+      if (await this.#isAllUndone(found, known, next, left)) return this.#undoAll([[name, () => this.#undoFile(name)]]);
+      await this.#write(name, left, present);
       this.#state = withKnown(this.#state, [[name, known]], 'undone');
     }
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
-    const state = isTyped ? await this.#deps.store.put(Buffer.from(present)) : await this.#refresh(name);
-    const left = inMannerOf(text, present);
-    await this.#rebase(name, found, next, left, state ?? found.after);
-    this.#settledAs(file, name, next, left);
+    const state = isTyped ? await this.#deps.store.put(Buffer.from(shown)) : await this.#refresh(name);
+    await this.#rebase(name, found, { segments: next, manner }, left, state ?? found.after);
+    // Compared in another manner, the lines are others.
+    if (mannerOf(left) === manner) this.#settledAs(file, name, next, left);
+  }
+
+  /** Nothing but the file as a whole is left to undo: there was none before, or the agent has changed how all of its lines end. */
+  async #isAllUndone(found: Tracked, present: ContentKey, segments: Segments, left: string): Promise<boolean> {
+    if (hunksOfSegments(segments).length > 0) return false;
+    if (found.before === null) return left === '';
+    const [before, there] = [await this.#textOf(found.before), await this.#textOf(present)];
+    if (typeof before !== 'string' || typeof there !== 'string' || plain(before) !== plain(left)) return false;
+    return withMarkOf(left, there) !== before && present === found.after && found.written === undefined;
+  }
+
+  /** A text on the screen has line ends of one kind: each line that is also in the file gets its own again. */
+  async #withEnds(found: Tracked, present: string, isUnsaved: boolean): Promise<string> {
+    return isUnsaved ? inMannerOf(present, (await this.#textOf(found.after)) ?? present) : present;
   }
 
   /** Adds unsaved text to both sides, because the user typed it since the last scan. undefined when a side is not text. */
@@ -805,10 +828,12 @@ export class ChangeSet {
     const before = await this.#textOf(found.before);
     if (before === undefined) return undefined;
     const known = (await this.#textOf(found.after)) ?? '';
-    const after = plain((isUnsaved ? known : present) ?? '');
+    const shown = await this.#withEnds(found, present ?? '', isUnsaved);
+    const { read } = mannerOf(shown);
+    const after = read(isUnsaved ? known : shown);
     const written = found.written === undefined ? undefined : await this.#textOf(found.written);
-    const agents = typeof written === 'string' ? writtenSince(plain(written), plain(known), after) : after;
-    return withUserText(compareTexts(plain(before ?? ''), agents), plain(present ?? ''));
+    const agents = typeof written === 'string' ? writtenSince(read(written), read(known), after) : after;
+    return withUserText(compareTexts(read(before ?? ''), agents), read(shown));
   }
 
   async #decided(file: string, work: Promise<void>): Promise<void> {
@@ -921,10 +946,11 @@ export class ChangeSet {
     let before = change.after;
     if (found.before !== change.before) {
       const [base, from, to] = await Promise.all([found.before, change.before, change.after].map((one) => this.#textOf(one)));
+      const manner = mannerOf(to ?? '');
       const merged = typeof base === 'string' && typeof from === 'string' && typeof to === 'string';
-      const text = merged ? mergedInto(plain(base), plain(from), plain(to)) : undefined;
+      const text = merged ? mergedInto(manner.read(base), manner.read(from), manner.read(to)) : undefined;
       if (text === undefined || !merged) throw new Error(changedByOthers(change.name));
-      before = await this.#deps.store.put(Buffer.from(inMannerOf(text, base)));
+      before = await this.#deps.store.put(Buffer.from(manner.write(text, base)));
     }
     this.#state = withReview(this.#state, change.name, () => 'kept', turnId);
     const from = found.from !== undefined && found.from === change.from ? change.name : found.from;
@@ -945,12 +971,12 @@ export class ChangeSet {
     }
     const text = await this.#deps.effects.readText(file);
     const left = await this.#without(name, change, text);
-    if (change.before === null && left === '' && !this.#deps.effects.hasUnsaved(file)) await this.#put(name, null);
+    if (change.before === null && plain(left) === '' && !this.#deps.effects.hasUnsaved(file)) await this.#put(name, null);
     else await this.#write(name, left, text ?? '');
     return this.#refresh(name);
   }
 
-  /** The text without that change. Where somebody has written into the same lines since, it rejects, or drops these words. */
+  /** The text without that change, with its line ends. Where somebody has written into the same lines since, it rejects, or drops these words. */
   async #without(
     name: string,
     change: Pick<Tracked, 'before' | 'after' | 'written'>,
@@ -959,9 +985,10 @@ export class ChangeSet {
   ): Promise<string> {
     const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.written ?? change.after)];
     if (typeof text !== 'string' || before === undefined || after === undefined) throw new Error(notRestored(name));
-    const segments = withUserText(compareTexts(plain(before ?? ''), plain(after ?? '')), plain(text));
+    const manner = mannerOf(text);
+    const segments = withUserText(compareTexts(manner.read(before ?? ''), manner.read(after ?? '')), manner.read(text));
     if (mixed === 'refuse' && hunksOfSegments(segments).some(({ hunk }) => !linesUndone(hunk))) throw new Error(changedByOthers(name));
-    return afterText(settleHunks(segments, () => true, 'undo'));
+    return manner.write(afterText(settleHunks(segments, () => true, 'undo')), text);
   }
 
   async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after' | 'written'>): Promise<ContentKey> {
@@ -976,7 +1003,7 @@ export class ChangeSet {
     } else {
       const isAsLeft = present === null || (present === change.after && change.written === undefined);
       const text = isAsLeft ? undefined : await this.#textOf(present);
-      const left = text == null ? undefined : Buffer.from(inMannerOf(await this.#without(name, change, text), text));
+      const left = text == null ? undefined : Buffer.from(await this.#without(name, change, text));
       await this.#put(from, left ?? (await this.#bytesOf(change.before, from)));
       await this.#put(name, null);
     }
@@ -998,7 +1025,7 @@ export class ChangeSet {
     if (await this.unsavedBeside(file)) throw new Error(unsavedAndWritten(name));
     this.#underWay = { ...this.#underWay, writing: file };
     try {
-      await this.#deps.effects.writeText(file, text, plain(from), real);
+      await this.#deps.effects.writeText(file, text, from, real);
     } finally {
       this.#underWay = { ...this.#underWay, writing: undefined };
     }
@@ -1056,9 +1083,8 @@ export class ChangeSet {
     }
     const base = await this.#textOf(target);
     if (typeof text !== 'string' || base === undefined) return { ...step, users: 'lost' };
-    if (text === plain(base ?? '')) return isLost ? { ...step, users: 'lost' } : step;
-    const like = (await this.#textOf(present)) ?? '';
-    return { ...step, target: await this.#deps.store.put(Buffer.from(inMannerOf(text, like))), users: isLost ? 'lost' : 'kept' };
+    if (plain(text) === plain(base ?? '')) return isLost ? { ...step, users: 'lost' } : step;
+    return { ...step, target: await this.#deps.store.put(Buffer.from(text)), users: isLost ? 'lost' : 'kept' };
   }
 
   /**
@@ -1176,6 +1202,13 @@ function isText(content: ContentKey): boolean {
 /** undefined for what is too long to be compared. */
 function shortText(text: string | null | undefined): string | undefined {
   return typeof text === 'string' && text.length <= LONGEST_COUNTED ? text : undefined;
+}
+
+/** Segments, and the manner in which their texts were read. `like`: the text in whose manner the side before is kept, where that is not its own. */
+interface InManner {
+  readonly segments: Segments;
+  readonly manner: Manner;
+  readonly like?: string | null;
 }
 
 interface Compared {

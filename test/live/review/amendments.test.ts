@@ -5,7 +5,7 @@ import { silentLog } from '../../../src/base/log.ts';
 import { Amendments } from '../../../src/live/review/amendments.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
-import { plain } from '../../../src/session/diffs.ts';
+import { plain } from '../../../src/session/lineEnds.ts';
 import { mergedInto } from '../../../src/session/merge.ts';
 import type { Approval } from '../../../src/session/model.ts';
 import { Desk } from './desk.ts';

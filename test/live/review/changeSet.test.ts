@@ -24,8 +24,7 @@ import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.
 import { ContentStore } from '../../../src/live/review/contentStore.ts';
 import { usualLimits } from '../../../src/live/review/scan.ts';
 import { usedBy } from '../../../src/live/review/state.ts';
-import { plain } from '../../../src/session/diffs.ts';
-import { mergedInto } from '../../../src/session/merge.ts';
+import { mergedInto, mergedWithEnds } from '../../../src/session/merge.ts';
 import { hunksOfSegments, type PlacedHunk } from '../../../src/session/segments.ts';
 
 /** A folder, an agent that writes straight to the disk, and an editor that may hold unsaved text. */
@@ -42,7 +41,7 @@ class Scene {
       // The editor tells of it first, as for an agent's write.
       const typed = this.unsaved.get(file);
       if (typed !== undefined) void this.changes.userSaved(file, typed);
-      const merged = mergedInto(plain(typed ?? readFileSync(file, 'utf8')), from, text);
+      const merged = mergedWithEnds(typed ?? readFileSync(file, 'utf8'), from, text);
       if (merged === undefined) throw new Error('changed meanwhile');
       writeFileSync(file, merged);
       this.unsaved.delete(file);
@@ -156,6 +155,92 @@ test(
     assert.ok(scene.names.includes('deleted gone.txt'));
     for (const { path: file } of scene.changes.files) await scene.changes.settle(file, 'undo');
     for (const [name, text] of Object.entries(files)) assert.deepEqual(readFileSync(scene.path(name)), Buffer.from(text), name);
+    assert.deepEqual(scene.names, []);
+  }),
+);
+
+test(
+  'of a file with different line ends, each hunk is kept or undone byte for byte',
+  inScene(async (scene) => {
+    const before = ['one\r\n', 'two\n', 'three\r', 'four\f\u2028\u0085\n', 'five\r\n', 'six\n', 'seven\r\n', 'eight'];
+    const after = before.with(1, 'agent two\r\n').toSpliced(4, 0, 'agent\n').with(7, 'agent seven\n');
+    for (const kept of [[], [0], [1], [2], [0, 2], [0, 1, 2]]) {
+      scene.write({ a: before.join('') });
+      await scene.turn(`t ${kept}`, () => scene.write({ a: after.join('') }));
+      const all = await scene.hunks('a');
+      assert.deepEqual(
+        all.map(({ afterLine }) => afterLine),
+        [1, 4, 7],
+      );
+      for (const [at, hunk] of all.entries()) {
+        const placed = (await scene.hunks('a')).filter((one) => one.hunk.after.join() === hunk.hunk.after.join());
+        await scene.changes.settle(scene.path('a'), kept.includes(at) ? 'keep' : 'undo', placed);
+        await scene.reload().load();
+      }
+      let wanted = before;
+      if (kept.includes(2)) wanted = wanted.with(6, 'agent seven\n');
+      if (kept.includes(1)) wanted = wanted.toSpliced(4, 0, 'agent\n');
+      if (kept.includes(0)) wanted = wanted.with(1, 'agent two\r\n');
+      assert.deepEqual([scene.read('a'), scene.names], [wanted.join(''), []]);
+    }
+  }),
+);
+
+test(
+  'the file as a whole, and a prompt of two, are undone around what the user has saved: each line keeps its end',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\r\ntwo\nthree\r\nfour\nfive\r\n' });
+    await scene.turn('t', () => scene.write({ a: 'one\r\nfirst\ntwo\nthree\r\nfour\nfive\r\n' }));
+    await scene.turn('u', () => scene.write({ a: 'one\r\nfirst\ntwo\nthree\r\nfour\nsecond\nfive\r\n' }));
+    scene.write({ a: 'mine\rone\r\nfirst\ntwo\nthree\r\nfour\nsecond\nfive\r\n' });
+    await scene.changes.userSaved(scene.path('a'));
+    await scene.changes.settleTurn('t', 'undo', scene.path('a'));
+    assert.equal(scene.read('a'), 'mine\rone\r\ntwo\nthree\r\nfour\nsecond\nfive\r\n');
+    await scene.changes.settle(scene.path('a'), 'undo');
+    assert.deepEqual([scene.read('a'), scene.names], ['mine\rone\r\ntwo\nthree\r\nfour\nfive\r\n', []]);
+  }),
+);
+
+test(
+  'an agent that also changes how all lines end: its hunks are only what it wrote, and after the last is undone the file is as it was',
+  inScene(async (scene) => {
+    const before = '\uFEFFone\r\ntwo\nthree\r\nfour\r\nfive\r\nsix\r\n';
+    for (const was of [before, before.replace('two\n', 'two\r\n')]) {
+      scene.write({ a: was });
+      await scene.turn(`t ${was}`, () => scene.write({ a: 'ONE\ntwo\nthree\nfour\nfive\nSIX\n' }));
+      const [first] = await scene.hunks('a');
+      assert.ok(first);
+      await scene.changes.settle(scene.path('a'), 'undo', [first]);
+      assert.equal(scene.read('a'), 'one\ntwo\nthree\nfour\nfive\nSIX\n');
+      await scene.changes.settle(scene.path('a'), 'undo', await scene.hunks('a'));
+      assert.deepEqual([scene.read('a'), scene.names], [was, []]);
+    }
+  }),
+);
+
+test(
+  'line ends that the user has changed stay as they are when the hunks are undone',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(9) });
+    await scene.turn('t', () => scene.write({ a: numbered(9, (at) => (at === 4 ? 'agent' : undefined)) }));
+    scene.write({ a: scene.read('a').replaceAll('\n', '\r\n') });
+    await scene.changes.userSaved(scene.path('a'));
+    await scene.changes.settle(scene.path('a'), 'undo', await scene.hunks('a'));
+    assert.deepEqual([scene.read('a'), scene.names], [numbered(9).replaceAll('\n', '\r\n'), []]);
+  }),
+);
+
+test(
+  'unsaved text, whose line ends are of one kind, hides none of the hunks of a file with different ones',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\r\ntwo\nthree\r\nfour\n' });
+    await scene.turn('t', () => scene.write({ a: 'one\r\ntwo\nagent\nthree\r\nfour\n' }));
+    scene.unsaved.set(scene.path('a'), 'mine\r\none\r\ntwo\r\nagent\r\nthree\r\nfour\r\n');
+    assert.deepEqual(
+      (await scene.hunks('a')).map(({ hunk, afterLine }) => [hunk.after, afterLine]),
+      [[['agent'], 3]],
+    );
+    await scene.changes.settle(scene.path('a'), 'keep', await scene.hunks('a'));
     assert.deepEqual(scene.names, []);
   }),
 );

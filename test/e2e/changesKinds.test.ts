@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { diskAgent, numbered, text } from './diskAgent.ts';
+import { ReviewPage } from './pages/review.ts';
+import { until } from './until.ts';
+
+// Files of kinds that a disk has and an editor shows as if they were like all others. The agent writes straight to the disk.
+const disk = await diskAgent({ name: 'changes-kinds' });
+const { inWindow, inFolder, read, write } = disk;
+
+test(
+  'a file with different line ends: hunks stand at their lines, one is kept and two undone, and each other line keeps its end',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const review = new ReviewPage(window);
+    const before = 'one\r\ntwo\nthree\rfour\f\u0085\nfive\r\nsix\nseven\r\neight\nnine\r\nten';
+    const after = before.replace('two\n', 'agent two\r\n').replace('six\n', 'six\nagent seven\n').replace('nine\r\n', 'agent nine\n');
+    write('mixed.txt', before);
+    disk.act = () => write('mixed.txt', after);
+    await window.openChat();
+    await chat.frame.getByText('Disk').first().waitFor();
+    await chat.exchange('mix them');
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    await review.openFile('mixed.txt');
+    await review.lenses(3);
+    await window.pictures('review/kind-mixed');
+    await review.decide('Undo');
+    await until(() => read('mixed.txt') === after.replace('agent two\r\n', 'two\n'), 'the first hunk is undone beneath the editor');
+    await review.lenses(2);
+    await review.decide('Keep');
+    await review.lenses(1);
+    await review.decide('Undo');
+    await review.lenses(0);
+    assert.equal(read('mixed.txt'), before.replace('six\n', 'six\nagent seven\n'));
+    await window.command('View: Close All Editors');
+  }),
+);
+
+test(
+  'two folders in one window: a change in the other one is listed under its folder, decided about in its file, and undone',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const lines = numbered('row', 20);
+    mkdirSync(inFolder('../beside'));
+    write('../beside/other.txt', text(lines));
+    write('own.txt', text(lines));
+    writeFileSync(
+      inFolder('../both.code-workspace'),
+      JSON.stringify({ folders: [{ path: inFolder('.') }, { path: inFolder('../beside') }] }),
+    );
+    const address = new URL(page.url());
+    address.searchParams.delete('folder');
+    address.searchParams.set('workspace', inFolder('../both.code-workspace'));
+    await page.goto(address.href, { waitUntil: 'domcontentloaded' });
+    await window.ready();
+    disk.act = () => {
+      write('../beside/other.txt', text(lines.with(4, 'agent five').with(15, 'agent sixteen')));
+      write('own.txt', text(lines.with(2, 'agent three')));
+    };
+    await window.openChat();
+    await chat.frame.getByText('Disk').first().waitFor();
+    await chat.exchange('write in both');
+    await chat.lastTurn.getByText('2 files changed').waitFor();
+    await review.show();
+    await review.row('other.txt').getByText('beside').waitFor();
+    await window.pictures('review/kind-folders');
+    await review.openFile('other.txt');
+    await review.lenses(2);
+    await review.decide('Undo');
+    await until(() => read('../beside/other.txt') === text(lines.with(15, 'agent sixteen')), 'the hunk is undone');
+    await review.lenses(1);
+    await window.command('Parley: Undo All Changes');
+    await page.getByRole('button', { name: 'Undo all' }).last().click();
+    await review.rows.first().waitFor({ state: 'hidden' });
+    assert.deepEqual([readFileSync(inFolder('../beside/other.txt'), 'utf8'), read('own.txt')], [text(lines), text(lines)]);
+    await window.command('View: Close All Editors');
+  }),
+);
