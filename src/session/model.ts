@@ -130,6 +130,8 @@ export interface TurnFile {
   /** Lines of it that the file has now; absent where the file is not text. */
   readonly added?: number;
   readonly removed?: number;
+  /** What the system said, where a text of it could not be stored. */
+  readonly whyUnkept?: string;
   /** How many of its hunks the file has now, once some were decided by themselves. */
   readonly hunks?: { readonly kept: number; readonly all: number };
   /** `unkept`: too large to be taken back. `reported`: only the agent tells of it, because nothing watches the place of the file. */

@@ -199,7 +199,7 @@ test(
     await chat.exchange('one more');
     await chat.lastTurn.getByText('late.txt').waitFor();
     await review.show();
-    await page.getByText('Files cannot be kept for review').waitFor();
+    await page.getByText('Not kept for review').first().waitFor();
     await window.pictures('review/trouble-disk');
     assert.equal(await chat.lastTurn.getByRole('button', { name: 'Undo: late.txt' }).count(), 0);
     assert.equal(read('late.txt'), 'agent\n');

@@ -70,6 +70,7 @@ function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | ty
   if (review === 'undone' || isPureMove(file)) return nothing;
   if (added !== undefined && removed !== undefined) return lineCounts(added, removed);
   if (review === 'reported') return counts(reportedDiffs(view, turn, path));
+  if (file.whyUnkept !== undefined) return html`<span class="faint">${t('Not kept for review: {0}', visibleText(file.whyUnkept))}</span>`;
   return review === 'unkept' ? nothing : html`<span class="faint">${t('binary, large or not UTF-8')}</span>`;
 }
 

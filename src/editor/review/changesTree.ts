@@ -112,8 +112,9 @@ function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   const inLabel = folder === '.' || (file.from !== undefined && path.posix.dirname(file.from) !== folder);
   const lines = [counts?.added ? `+${counts.added}` : '', counts?.removed ? `−${counts.removed}` : ''].filter(Boolean).join(' ');
   const isUncounted = change !== undefined && change.added === undefined && !file.left;
-  const why = file.unkept ? vscode.l10n.t('cannot be undone') : isUncounted ? vscode.l10n.t('binary, large or not UTF-8') : '';
-  const facts = [inLabel ? '' : folder, lines, kinds[file.kind], why].filter(Boolean);
+  const refused = file.whyUnkept === undefined ? undefined : vscode.l10n.t('Not kept for review: {0}', file.whyUnkept);
+  const why = isUncounted ? (refused ?? (file.unkept ? '' : vscode.l10n.t('binary, large or not UTF-8'))) : '';
+  const facts = [inLabel ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('cannot be undone') : '', why].filter(Boolean);
   item.description = facts.join(' · ');
   item.contextValue = file.unkept ? 'unkeptFile' : 'changedFile';
   item.accessibilityInformation = { label: [file.from === undefined ? file.name : `${file.from} → ${file.name}`, ...facts].join(', ') };

@@ -257,8 +257,11 @@ export class FileHunks implements Disposable {
     if (!found) return [];
     const lens = (title: string, command: string) => new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), lensCommand(title, command, [uri]));
     const keep = lens(vscode.l10n.t('Keep'), 'parley.keepFile');
-    if (found.unkept) return [keep, lens(vscode.l10n.t('cannot be undone'), '')];
-    return [keep, lens(vscode.l10n.t('Undo'), 'parley.undoFile'), lens(vscode.l10n.t('binary, large or not UTF-8'), '')];
+    const { whyUnkept: why, unkept } = found;
+    const refused = why === undefined ? [] : [lens(vscode.l10n.t('Not kept for review: {0}', why), '')];
+    if (unkept) return [keep, lens(vscode.l10n.t('cannot be undone'), ''), ...refused];
+    const reason = refused.length > 0 ? refused : [lens(vscode.l10n.t('binary, large or not UTF-8'), '')];
+    return [keep, lens(vscode.l10n.t('Undo'), 'parley.undoFile'), ...reason];
   }
 }
 

@@ -197,6 +197,7 @@ const turnFile = z.looseObject({
   from: optional(text),
   added: optional(number),
   removed: optional(number),
+  whyUnkept: optional(text),
   hunks: optional(z.looseObject({ kept: number, all: number })),
   review: z.enum(['open', 'kept', 'undone', 'unkept', 'reported']),
   callId: optional(text),

@@ -23,8 +23,20 @@ import {
   writtenSince,
   writtenText,
 } from '../../session/segments.ts';
-import { type ContentStore, decoded, isKept, movedKey, utf8Text } from './contentStore.ts';
-import { checkPlace, type Folders, fileOf, foldersOf, moveFile, nameOf, placeOf, putFile, shownName } from './folders.ts';
+import { type ContentStore, decoded, isKept, movedKey, utf8Text, whyUnkept } from './contentStore.ts';
+import {
+  changedSince,
+  checkPlace,
+  type Folders,
+  fileOf,
+  foldersOf,
+  moveFile,
+  nameOf,
+  placeOf,
+  putFile,
+  readable,
+  shownName,
+} from './folders.ts';
 import {
   emptyScan,
   type FileState,
@@ -82,6 +94,8 @@ export interface UnreviewedFile {
   readonly reviewed: boolean;
   /** True when the file was too large to store before the change. */
   readonly unkept: boolean;
+  /** What the system said, where a text of it could not be stored. */
+  readonly whyUnkept?: string | undefined;
 }
 /** How a change set reads and writes files. Text goes through the editor, so that unsaved text stays. */
 export interface FileEffects {
@@ -192,6 +206,7 @@ export class ChangeSet {
         kind: kindOf(tracked),
         reviewed: tracked.reviewed === true,
         unkept: isLost(tracked),
+        whyUnkept: whyUnkept(tracked.after) ?? whyUnkept(tracked.before),
         left: tracked.left,
         ...(tracked.from === undefined ? {} : { from: shownName(this.#folders, tracked.from) }),
       }))
@@ -228,6 +243,7 @@ export class ChangeSet {
     const { changes, burst, folders } = checkpoint;
     const files = changes.map((change): TurnFile => {
       const { name, review, added, removed, hunks, callId, from } = change;
+      const why = whyUnkept(change.after) ?? whyUnkept(change.before);
       return {
         path: fileOf(this.#folders, name),
         change: kindOf(change),
@@ -235,6 +251,7 @@ export class ChangeSet {
         ...(added === undefined ? {} : { added }),
         ...(removed === undefined ? {} : { removed }),
         ...(hunks === undefined ? {} : { hunks }),
+        ...(why === undefined ? {} : { whyUnkept: why }),
         ...(callId === undefined ? {} : { callId }),
         ...(from === undefined ? {} : { from: fileOf(this.#folders, from) }),
       };
@@ -699,7 +716,13 @@ export class ChangeSet {
     await this.#rebase(name, found, { segments, manner, like }, text, now);
   }
 
-  async #rebase(name: string, found: Tracked, { segments, manner, like: one }: InManner, present: string, after: ContentKey): Promise<void> {
+  async #rebase(
+    name: string,
+    found: Tracked,
+    { segments, manner, like: one }: InManner,
+    present: string,
+    after: ContentKey,
+  ): Promise<void> {
     const base = beforeText(segments);
     await this.#recount(name, present, hunksOfSegments(segments));
     // The move itself still needs review.
@@ -756,7 +779,7 @@ export class ChangeSet {
     for (const { hunk, afterLine } of hunksOfSegments(segments)) {
       if (which.some((one) => one.afterLine === afterLine && sameHunk(one.hunk, hunk))) chosen.add(hunk);
     }
-    if (chosen.size < which.length) throw new Error(changedSince(name));
+    if (chosen.size < which.length) throw changedSince(name);
     if (how === 'undo' && !withTyped && [...chosen].some((one) => !linesUndone(one))) throw new Error(changedByOthers(name));
     const next = settleHunks(segments, (hunk) => chosen.has(hunk), how);
     const shown = await this.#withEnds(found, present, this.#deps.effects.hasUnsaved(file));
@@ -996,7 +1019,7 @@ export class ChangeSet {
     if (this.#deps.effects.hasUnsaved(file)) throw new Error(unsavedIn(name));
     const present = await this.#present(name);
     const isSame = present !== null && change.before !== null && movedKey(present) === movedKey(change.before);
-    if (!isSame && (await this.#present(from)) !== null) throw new Error(changedSince(from));
+    if (!isSame && (await this.#present(from)) !== null) throw changedSince(from);
     if (isSame) {
       await moveFile(placeOf(this.#folders, name), placeOf(this.#folders, from));
       for (const one of [file, place]) this.#writes.fire(one);
@@ -1026,6 +1049,8 @@ export class ChangeSet {
     this.#underWay = { ...this.#underWay, writing: file };
     try {
       await this.#deps.effects.writeText(file, text, from, real);
+    } catch (error) {
+      throw readable(name, error);
     } finally {
       this.#underWay = { ...this.#underWay, writing: undefined };
     }
@@ -1249,10 +1274,6 @@ function sameHunk(a: Hunk, b: Hunk): boolean {
 
 function nothingToReview(file: string): string {
   return `${path.basename(file)}: ${t('No changes.')}`;
-}
-
-function changedSince(name: string): string {
-  return t('{0} has changed in the meantime. Look at the change again.', name);
 }
 
 /** What the system says of a full disk names no file. */

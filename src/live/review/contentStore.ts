@@ -12,6 +12,8 @@ const expand = promisify(inflateRaw);
 const GRACE = 60 * 60 * 1000;
 /** Bytes read from a damaged or foreign object at most. */
 const LARGEST = 64 * 1024 * 1024;
+/** Characters of what the system says of a refused content. */
+const LONGEST_REASON = 100;
 
 /** Contents of files by the SHA-256 of their bytes, compressed, each once. */
 export class ContentStore {
@@ -85,8 +87,18 @@ export function isKept(content: string): boolean {
 
 /** Identity of a content that survives a move; for content that is not stored, inode, size and time of the file. */
 export function movedKey(content: string): string {
-  const [, written, place] = /^unkept (\S+) \S+ (\d+ \d+)$/.exec(content) ?? [];
+  const [, written, place] = /^unkept (\S+) \S+ (\d+ \d+)(?: .*)?$/.exec(content) ?? [];
   return place === undefined ? content : `${written} ${place}`;
+}
+
+/** A content that the disk did not take, and what the system says of that. */
+export function unkeptFor(why: string, stamp: string): string {
+  return `unkept ${stamp} ${(why.split(/[,\n]/)[0] ?? '').slice(0, LONGEST_REASON)}`;
+}
+
+/** Why the disk did not take the content; undefined where it did, or was not asked. */
+export function whyUnkept(content: string | null): string | undefined {
+  return /^unkept \S+ \S+ \d+ \d+ (.+)$/.exec(content ?? '')?.[1];
 }
 
 /** The text of bytes that are UTF-8 as they are, with its byte order mark; undefined for others. */

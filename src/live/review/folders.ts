@@ -76,7 +76,7 @@ export async function checkPlace(root: string, name: string): Promise<string> {
   const folder = realPathNow(path.dirname(file));
   if (pathBelow(realPathNow(root), folder) === undefined) throw leadsOutside(name);
   const there = await lstat(file).catch(() => undefined);
-  if (there && !there.isFile()) throw new Error(t('{0} has changed in the meantime. Look at the change again.', name));
+  if (there && !there.isFile()) throw changedSince(name);
   if (there) await access(file, constants.W_OK);
   return path.join(folder, path.basename(file));
 }
@@ -87,7 +87,7 @@ export async function putFile(root: string, name: string, bytes: Uint8Array | nu
   try {
     await (bytes === null ? removeReal(real) : writeReal(real, bytes, false));
   } catch (error) {
-    throw error instanceof PlaceChanged ? leadsOutside(name) : error;
+    throw readable(name, error);
   }
 }
 
@@ -97,8 +97,17 @@ export async function moveFile(place: FolderFile, to: FolderFile): Promise<void>
   try {
     await moveReal(real, target);
   } catch (error) {
-    throw error instanceof PlaceChanged ? leadsOutside(to.below) : error;
+    throw readable(to.below, error);
   }
+}
+
+/** A place that a link has taken since it was looked at has changed, for the user. */
+export function readable(name: string, error: unknown): unknown {
+  return error instanceof PlaceChanged ? changedSince(name) : error;
+}
+
+export function changedSince(name: string): Error {
+  return new Error(t('{0} has changed in the meantime. Look at the change again.', name));
 }
 
 function leadsOutside(name: string): Error {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { messageOf } from '../../base/log.ts';
 import { pathBelow } from '../../protocols/paths.ts';
-import { type ContentStore, movedKey } from './contentStore.ts';
+import { type ContentStore, movedKey, unkeptFor } from './contentStore.ts';
 import { type Folders, prefixOf } from './folders.ts';
 
 export interface FileState {
@@ -201,7 +201,7 @@ async function stateOfListed(
   return await store.put(read.bytes).then(
     (content) => ({ content, stamp: isAsListed && !isYoung ? stamp : '', size }),
     // The stamp is left out: the next scan tries again.
-    (error: unknown) => ({ content: `unkept ${stamp}`, stamp: '', size, trouble: messageOf(error) }),
+    (error: unknown) => ({ content: unkeptFor(messageOf(error), stamp), stamp: '', size, trouble: messageOf(error) }),
   );
 }
 

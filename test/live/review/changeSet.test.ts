@@ -739,6 +739,24 @@ test(
 );
 
 test(
+  'a text that the disk did not take after the change says so, and goes back as a whole',
+  inScene(async (scene) => {
+    scene.write({ a: 'one\n' });
+    const put = scene.store.put.bind(scene.store);
+    scene.store.put = (bytes) =>
+      Buffer.from(bytes).equals(Buffer.from('two\n')) ? Promise.reject(new Error('ENOSPC: no space left, write')) : put(bytes);
+    await scene.turn('t', () => scene.write({ a: 'two\n' }));
+    const [row] = scene.changes.turnFiles('t')?.files ?? [];
+    assert.deepEqual(
+      [row?.review, row?.added, row?.whyUnkept, scene.changes.files[0]?.unkept],
+      ['open', undefined, 'ENOSPC: no space left', false],
+    );
+    await scene.changes.settle(scene.path('a'), 'undo');
+    assert.deepEqual([scene.read('a'), scene.names], ['one\n', []]);
+  }),
+);
+
+test(
   'a disk that is full is said; what could not be kept is listed as cannot be undone',
   inScene(async (scene) => {
     scene.write({ a: 'one\n' });
@@ -747,6 +765,10 @@ test(
       Buffer.from(bytes).equals(Buffer.from('one\n')) ? Promise.reject(new Error('ENOSPC: no space left')) : put(bytes);
     await scene.turn('t', () => scene.write({ a: 'two\n' }));
     assert.deepEqual([scene.names, review(scene, 't')], [['changed a'], ['a changed unkept']]);
+    assert.deepEqual(
+      [scene.changes.files[0]?.whyUnkept, scene.changes.turnFiles('t')?.files[0]?.whyUnkept],
+      Array(2).fill('ENOSPC: no space left'),
+    );
     await assert.rejects(scene.changes.settle(scene.path('a'), 'undo'), /was not kept/);
     scene.write({ a: 'one\n' });
     await scene.changes.startTurn('t2');
