@@ -156,7 +156,8 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   const chat = life.own(new ChatView(context.extensionUri, log));
   const restoreFocus = (requested = false) =>
     chat.focused || (requested && chat.focusedBefore) ? () => chat.goBack().catch(failed('The chat could not be focused')) : undefined;
-  const inputs = life.own(new QuickInputs(restoreFocus));
+  // Most come up on a command from the palette, which has taken the keyboard from the page by then.
+  const inputs = life.own(new QuickInputs(() => restoreFocus(true)));
   const rules = life.own(new ApprovalRules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
   const changes = life.own(new ChangesReview(sessions, core.changeSets, inputs, log));

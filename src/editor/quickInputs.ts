@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Emitter } from '../base/emitter.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
+import { commandTitle } from './commandTitle.ts';
 
 export interface PickChoice<T> extends vscode.QuickPickItem {
   readonly value: T;
@@ -96,6 +97,25 @@ export class QuickInputs implements Disposable {
       box.validationMessage = problem;
       return undefined;
     });
+  }
+
+  /**
+   * Keeps the keyboard in an input with a command's title until what is `underWay` has ended. An editor that closes takes the keyboard along where it has it;
+   * from an input it returns to what is there then.
+   */
+  async holding(command: string, underWay: Promise<unknown>): Promise<void> {
+    const pick = vscode.window.createQuickPick();
+    pick.title = commandTitle(command);
+    pick.busy = true;
+    this.#open += 1;
+    pick.show();
+    try {
+      await underWay;
+    } finally {
+      pick.dispose();
+      this.#open -= 1;
+      if (!this.busy && !this.#life.ended) this.#free.fire();
+    }
   }
 
   /** The user has closed an input with Esc: the keyboard returns to where it was before. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { SESSION } from '../fakes/acp.ts';
-import { askingWindow, changeOf, chosen, options } from './approvalKinds.ts';
+import { askingWindow, changeOf, chosen, options, run } from './approvalKinds.ts';
 import type { Scene } from './suite.ts';
 
 // After an edit was answered, or taken back, the keyboard is where it was before the question came, although its diff came up and closed.
@@ -109,6 +109,46 @@ for (const place of [file, list])
       await place.focused(window).waitFor();
     }),
   );
+
+// Before the rule that is made below, which allows the same edit.
+for (const place of [composer, file, list, terminal])
+  for (const [title, option] of [
+    ['Parley: Accept All Pending Approvals', 'once'],
+    ['Parley: Reject All Pending Approvals', 'no'],
+  ] as const)
+    test(
+      `${title} leaves the keyboard in ${place.name}`,
+      inWindow(async (scene) => {
+        const { window } = scene;
+        await place.enter(window);
+        await place.focused(window).waitFor();
+        const first = await asks(scene, `${title} ${place.name}`);
+        const second = agent.ask('session/request_permission', {
+          sessionId: SESSION,
+          toolCall: run(`beside ${title} ${place.name}`, 'npm test'),
+          options,
+        });
+        await window.statusItem('2 waiting').waitFor();
+        await window.command(title);
+        assert.deepEqual((await first.answer).result, chosen(option));
+        assert.deepEqual((await second).result, chosen(option));
+        await window.diff.editor.waitFor({ state: 'detached' });
+        await window.pick.gone();
+        await place.focused(window).waitFor();
+      }),
+    );
+
+test(
+  'the list of rules, found in the palette and left by Esc, leaves the keyboard in the composer',
+  inWindow(async ({ window }) => {
+    await composer.enter(window);
+    await window.command('Parley: Manage Approval Rules');
+    await window.pick.row('Try a command').waitFor();
+    await press(window, 'Escape');
+    await window.pick.gone();
+    await composer.focused(window).waitFor();
+  }),
+);
 
 for (const [place, way] of [
   ...[list, terminal, composer].map((one) => [one, allowed] as const),

@@ -155,13 +155,11 @@ export class Approvals implements Disposable {
   /** Answers one approval as its Accept or Reject button does. False when it has no one-time option of that kind. */
   async decide(sessionId: SessionId, askId: AskId, how: 'accept' | 'reject'): Promise<boolean> {
     const found = this.#find(sessionId, askId);
-    if (found?.ask.kind !== 'approval' || !this.#counts(found)) return false;
-    const { once, reject } = this.#answersTo(sessionId, found.ask);
-    const answer = how === 'accept' ? once : reject;
-    if (answer?.does.kind !== 'option' && answer?.does.kind !== 'stop') return false;
+    const give = found && this.#decision(found, how);
+    if (!give) return false;
     const inDiff = this.#inDiff?.key === keyOfOpen(found) ? this.#inDiff : undefined;
     this.#takeOver(found);
-    await this.#choose(found, found.ask, answer);
+    await give();
     await this.#goBack();
     await this.#leaveDiff(inDiff);
     return true;
@@ -195,12 +193,29 @@ export class Approvals implements Disposable {
     if (answer) await this.#choose(found, found.ask, answer);
   }
 
-  /** Answers all approvals of a session and returns how many. Dangerous ones must be allowed one by one. */
+  /** Answers all approvals of a session, on a command, and returns how many. Dangerous ones must be allowed one by one. */
   async decideAll(sessionId: SessionId, how: 'accept' | 'reject'): Promise<number> {
-    const isMeant = ({ ask }: QueuedAsk) => ask.kind === 'approval' && (how === 'reject' || !this.#answersTo(sessionId, ask).grave);
-    const waiting = this.#openAsks().filter((one) => one.sessionId === sessionId && isMeant(one));
-    const done = await Promise.all(waiting.map((one) => this.decide(sessionId, one.ask.id, how)));
-    return done.filter(Boolean).length;
+    const isMeant = (ask: Approval) => how === 'reject' || !this.#answersTo(sessionId, ask).grave;
+    const waiting = this.#openAsks().flatMap((one) => {
+      const give = one.sessionId === sessionId && one.ask.kind === 'approval' && isMeant(one.ask) ? this.#decision(one, how) : undefined;
+      return give ? [{ one, give }] : [];
+    });
+    if (waiting.length === 0) return 0;
+    const inDiff = waiting.some(({ one }) => keyOfOpen(one) === this.#inDiff?.key) ? this.#inDiff : undefined;
+    for (const { one } of waiting) this.#takeOver(one);
+    this.#focus.leave(() => this.#deps.restoreFocus(true));
+    const closed = () => Promise.all(waiting.map(({ one }) => this.#diffsClosed(one)()));
+    const given = async () => {
+      const first = closed();
+      await Promise.all(waiting.map(({ give }) => give()));
+      await first;
+      await closed();
+    };
+    const hasDiff = waiting.some(({ one: { ask } }) => ask.kind === 'approval' && ask.detail.type === 'edit');
+    await (hasDiff ? this.#deps.inputs.holding(`${how}All`, given()) : given());
+    await this.#goBack();
+    await this.#leaveDiff(inDiff);
+    return waiting.length;
   }
 
   refresh(): void {
@@ -345,6 +360,15 @@ export class Approvals implements Disposable {
 
   #answersTo(sessionId: SessionId, ask: Approval): ApprovalAnswers {
     return approvalAnswers(ask, this.#settingOf(sessionId));
+  }
+
+  /** What gives the one-time answer of that kind; undefined where there is none, or where a press is not meant for this ask. */
+  #decision(one: QueuedAsk, how: 'accept' | 'reject'): (() => Promise<void>) | undefined {
+    const { ask, sessionId } = one;
+    if (ask.kind !== 'approval' || !this.#counts(one)) return undefined;
+    const { once, reject } = this.#answersTo(sessionId, ask);
+    const answer = how === 'accept' ? once : reject;
+    return answer?.does.kind === 'option' || answer?.does.kind === 'stop' ? () => this.#choose(one, ask, answer) : undefined;
   }
 
   #settingOf(sessionId: SessionId): AnswerSetting {
