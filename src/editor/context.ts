@@ -25,7 +25,7 @@ export async function availableContexts(terminal: RecentCommand | undefined): Pr
   add('problems', problems > 0, vscode.l10n.t('Problems'), String(problems));
   add('changes', await hasChanges(), vscode.l10n.t('Uncommitted changes'));
   add('terminal', terminal !== undefined, vscode.l10n.t('Terminal'), terminal?.command.slice(0, 100));
-  add('openEditors', files > 1, vscode.l10n.t('Open editors'), String(files));
+  add('openEditors', files > 0, vscode.l10n.t('Open editors'), String(files));
   add('browse', true, vscode.l10n.t('Browse…'));
   return [...found.filter(({ empty }) => !empty), ...found.filter(({ empty }) => empty)];
 }

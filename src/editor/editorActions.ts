@@ -3,7 +3,7 @@ import { Lifetime } from '../base/lifetime.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
 import { pathBelow } from '../protocols/paths.ts';
 import type { Content } from '../session/model.ts';
-import { isRecorded } from '../session/select.ts';
+import { isRecorded, linesText } from '../session/select.ts';
 import type { ChatView } from './chat.ts';
 import { commandTitle } from './commandTitle.ts';
 import { messageIn } from './commitMessage.ts';
@@ -94,11 +94,10 @@ async function placeOf(uri: unknown, range: unknown): Promise<EditorRange | unde
   const last = lines.end.character === 0 && lines.end.line > lines.start.line ? lines.end.line - 1 : lines.end.line;
   const shown = new vscode.Range(lines.start.line, 0, last, document.lineAt(last).text.length);
   const text = document.getText(shown).slice(0, LONGEST);
-  const label = `${vscode.workspace.asRelativePath(document.uri)}:${shown.start.line + 1}-${last + 1}`;
+  const numbers = [shown.start.line + 1, last + 1] as const;
+  const label = `${vscode.workspace.asRelativePath(document.uri)}${linesText(numbers)}`;
   const content: Content =
-    document.uri.scheme === 'file'
-      ? { type: 'file', path: document.uri.fsPath, text, lines: [shown.start.line + 1, last + 1] }
-      : { type: 'text', text };
+    document.uri.scheme === 'file' ? { type: 'file', path: document.uri.fsPath, text, lines: numbers } : { type: 'text', text };
   return { document, range: asked, label, content: [content] };
 }
 

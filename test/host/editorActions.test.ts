@@ -18,6 +18,7 @@ describe('Parley in the editor', () => {
   let uri: vscode.Uri;
   const sent: Intent[] = [];
   const inserted: Content[] = [];
+  let asked: string | undefined;
   const commands = () => {
     const desk = new FakeDesk(folder, 'a');
     const session = desk.get('a')!;
@@ -26,7 +27,12 @@ describe('Parley in the editor', () => {
       sessions: desk,
       starter: { start: async () => undefined },
       chat: { focus: async () => {}, insert: async (contents) => void inserted.push(...contents) },
-      inputs: { input: async () => 'Why so?' },
+      inputs: {
+        input: async ({ prompt }) => {
+          asked = prompt;
+          return 'Why so?';
+        },
+      },
       isGuide: () => false,
       newId: () => 'turn',
     });
@@ -105,6 +111,13 @@ describe('Parley in the editor', () => {
     assert.deepEqual(prompt, { type: 'text', text: 'Why so?' });
     assert.ok(code?.type === 'file');
     assert.deepEqual([code.lines, code.text], [[3, 4], 'export function add(a: number): number {\n  const b = a;']);
+  });
+
+  it('names the lines that a question is about as their chip does, a single one once', async () => {
+    await commands()['parley.askHere'](uri, new vscode.Range(2, 0, 4, 0));
+    assert.match(asked ?? '', /calc\.ts:3-4$/);
+    await commands()['parley.askHere'](uri, new vscode.Range(0, 2, 0, 2));
+    assert.match(asked ?? '', /calc\.ts:1$/);
   });
 
   it('puts a failed test into the composer with what was expected', async () => {

@@ -59,6 +59,17 @@ describe('what can be named after an @', () => {
     await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
   });
 
+  it('the open editors can be chosen with one file open, and not with none', async () => {
+    const kinds = async () => (await finder.find('')).filter((one) => !('empty' in one)).map(({ kind }) => kind);
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+    assert.ok(!(await kinds()).includes('openEditors'));
+    const file = path.join(root, 'src', 'main.ts');
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(file));
+    assert.ok((await kinds()).includes('openEditors'));
+    assert.deepEqual(await contextContent('openEditors', undefined), [{ type: 'file', path: file }]);
+    await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+  });
+
   it('the last command of a terminal is attached with its output and how it ended', async () => {
     const [content] = await contextContent('terminal', { command: 'npm test', output: 'one failed\n', exit: 1 });
     assert.deepEqual(content, { type: 'file', path: 'Terminal: npm test', text: '$ npm test\none failed\nexit 1' });
