@@ -327,8 +327,13 @@ class Judge {
       const hasTitle = program === 'start' && this.#dialect === 'cmd' && behind[0] && behind[0].plainFrom !== behind[0].from;
       return this.#judgeWords(hasTitle ? afterOptions(behind.slice(1), wrapped, program) : behind, inside);
     }
-    if (/^(?:npm|pnpm|yarn|bun)$/.test(program) && /^(?:exec|x|dlx)$/.test(args[0]?.text ?? ''))
-      this.#judgeWords(afterOptions(args.slice(1), '-p --package -c --call', 'npx'), { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
+    if (/^(?:npm|pnpm|yarn|bun)$/.test(program) && /^(?:exec|x|dlx|explore)$/.test(args[0]?.text ?? '')) {
+      const inside = afterOptions(args.slice(1), '-p --package -c --call', 'npx');
+      // A tool of a package is what these are for; a shell, or a text for one, runs anything.
+      const shell = inside.find(({ text }) => SHELL.test(nameOf(text))) ?? args.find(({ text }) => /^(?:-c.*|--call(?:=.*)?)$/.test(text));
+      if (shell) this.#at('code', shell, scope, true);
+      this.#judgeWords(inside, { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
+    }
     this.#judgeElsewhere(program, args, scope);
     const call: ProgramCall = { program, args, operands: operandsOf(args), piped: scope.piped };
     this.#judgeTexts(call, first, scope);

@@ -192,11 +192,12 @@ of(
     kind: 'code',
     grave: true,
     when: (call) =>
-      some(
-        call,
-        /^(?:--config-env=|--exec-path=|--upload-pack=|--receive-pack=)|^(?:alias\.[^=]+=!|core\.(?:sshcommand|pager|editor|hookspath|fsmonitor|gitproxy)=|credential\.helper=|(?:diff|merge|filter)\.[^=]+=)/i,
-      ) ?? false,
+      gitSetting(call) ??
+      some(call, /^--(?:config-env|exec-path)=|^-{1,2}(?:open-files-in-pager|extcmd|upload-pack|receive-pack|exec)(?:=|$)|^ext::/i) ??
+      gitRule(/^grep$/, (own) => option(own, 'O'))(call),
   },
+  { kind: 'code', grave: true, when: gitRule(/^clone$/, (call) => option(call, 'u', '--template')) },
+  { kind: 'code', grave: true, when: gitRule(/^init$/, (call) => option(call, '', '--template')) },
   {
     kind: 'steers',
     why: 'versionControl',
@@ -214,10 +215,32 @@ of(
     grave: true,
     when: gitRule(
       /^(?:bisect|rebase|submodule)$/,
-      (call) => call.operands.find(({ text }) => /^(?:run|foreach)$/.test(text)) ?? option(call, '', '--exec'),
+      (call) => call.operands.find(({ text }) => /^(?:run|foreach)$/.test(text)) ?? option(call, 'x', '--exec'),
     ),
   },
+  { kind: 'code', grave: true, when: gitRule(/^(?:difftool|mergetool)$/, (call) => option(call, 'x', '--extcmd')) },
+  { kind: 'code', grave: true, when: gitRule(/^(?:hook|send-email|daemon|instaweb|web--browse)$/, () => true) },
+  // What a patch changes is in its text.
+  {
+    kind: 'unsure',
+    grave: true,
+    when: gitRule(/^(?:apply|am)$/, (call) => !option(call, '', '--check', '--stat', '--numstat', '--summary', '--abort', '--quit')),
+  },
+  { kind: 'overwrites', grave: true, when: (call) => some(call, /^--output(?:-directory)?(?:=|$)/) ?? false },
 );
+/** Settings for one command that name no program. Each other one counts: programs stand in many places. */
+const PLAIN_GIT_SETTING =
+  /^(?:user|color|advice|log|pull|push|fetch|rerere|status|safe|grep|pack|gc|index|branch|tag|column|versionsort)\.[^=!]+(?:=|$)|^(?:core\.(?:quotepath|autocrlf|eol|abbrev|longpaths|filemode|ignorecase|safecrlf|untrackedcache|preloadindex|fscache|precomposeunicode)|core\.pager=cat$|pager\.\w+=(?:cat|false)$|init\.defaultbranch|commit\.gpgsign|commit\.cleanup|merge\.(?:conflictstyle|ff|renames)|diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context|colormoved)|http\.(?:version|postbuffer|lowspeedlimit|lowspeedtime))(?:=|$)/i;
+function gitSetting(call: ProgramCall): ShellWord | undefined {
+  const own = git(call);
+  const isClone = own.operands[0]?.text === 'clone';
+  const before = isClone ? call.args : call.args.slice(0, call.args.length - own.args.length);
+  return before.find(({ text }, at) => {
+    const glued = /^(?:-c|--config=)(.+)$/.exec(text)?.[1];
+    const value = glued ?? (/^(?:-c|--config)$/.test(before[at - 1]?.text ?? '') ? text : undefined);
+    return value !== undefined && !PLAIN_GIT_SETTING.test(value);
+  });
+}
 of('hg', {
   kind: 'discards',
   grave: true,
@@ -401,6 +424,15 @@ of(
   ),
   { kind: 'settings', grave: true, when: (call) => !/^u?mount$/.test(call.program) || call.args.length > 0 },
 );
+of('npm pnpm yarn bun', {
+  kind: 'code',
+  grave: true,
+  when: (call) =>
+    some(
+      call,
+      /^--(?:script-shell|shell|node-options|git|editor|viewer|browser|userconfig|globalconfig|onload-script|init-module)(?:=|$)/i,
+    ) ?? false,
+});
 of('npm pnpm yarn', {
   kind: 'settings',
   grave: true,
