@@ -19,7 +19,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     *.sublime-project *.sublime-workspace .theia .lapce .ycm_extra_conf.py .gitpod.yml .gitpod.dockerfile .ensime .metals .clangd .ccls .lsp.json
     pyrightconfig.json tsconfig*.json jsconfig*.json .idx .codesandbox devfile.y*ml .devfile.y*ml .bsp .project .classpath .factorypath .settings
     .lvimrc .lazy.lua .tm_properties *.sublime-build hie.yaml rust-analyzer.toml .rust-analyzer.toml .markdownlint* .textlintrc* tslint.json
-    wallaby.*`,
+    cspell.* .cspell* .solargraph.yml wallaby.*`,
   // Agents start servers and hooks named in these, or follow them as instructions in a later conversation.
   agent: `.mcp.json mcp.json .mcp .claude .claude.json .claude-plugin .claude.local.md .cursor .cursorrules .gemini .qwen .kimi .codex
     .opencode opencode.json opencode.jsonc .amazonq .windsurf .windsurfrules .continue .continuerc.json .aider* .roo .roomodes .roorules
@@ -69,7 +69,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     dist.ini .perltidyrc .perlcriticrc *.nimble nim.cfg *.nims config.nims project.toml renv.lock .lintr .luacheckrc .luarc.json
     *.rockspec .busted shard.yml shard.lock dub.json dub.sdl pubspec.yaml pubspec.lock analysis_options.yaml build.yaml melos.yaml elm.json
     spago.* bsconfig.json rescript.json foundry.toml hardhat.config* truffle-config* remappings.txt brownie-config* anchor.toml .tflint.hcl
-    terragrunt.hcl .terraform .terraform.lock.hcl .pre-build* .post-build* postinstall* preinstall* *.vsix .bin .latexmkrc latexmkrc .storybook
+    terragrunt.hcl .terraform .terraform.lock.hcl .pre-build* .post-build* postinstall* preinstall* *.vsix .bin .latexmkrc latexmkrc texmf.cnf pkgbuild .storybook
     .eleventy.* .sequelizerc knexfile.* plopfile.* .umirc.* .size-limit.* .lighthouserc.* .dependency-cruiser.* .ncurc* .oxlintrc* conf.py mkdocs.y*ml
     book.toml doxyfile conanfile.* xmake.lua premake*.lua tupfile snakefile .m2`,
 };

@@ -116,6 +116,10 @@ test('no rule with a wildcard and no rule without a pattern covers a file that r
 test('no wide rule covers what servers of languages, checkers, builders of documents and other editors run', () => {
   for (const name of [
     ...[
+      'cspell.json',
+      'PKGBUILD',
+      'texmf.cnf',
+      '.solargraph.yml',
       'hie.yaml',
       '.rust-analyzer.toml',
       'rust-analyzer.toml',
@@ -288,6 +292,7 @@ test('nothing about a command that is not its words is answered for', () => {
     'git log\r rm -rf /',
     'git log\u034f',
     'git log\u180b',
+    'git log\u{13430}',
     'git log\u180f',
     'git log\ufff0',
     'git\u3000log; x',
