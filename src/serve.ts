@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { randomBytes, randomUUID } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,7 +10,7 @@ import { messageOf } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { stderrLog, writeError } from './live/console.ts';
 import { diskEffects, diskFilesIn } from './live/diskFiles.ts';
-import { removeSecret, TAKEN, writeSecret } from './live/hostProcess.ts';
+import { announceHost, isOurs, makeOwnFolder, removeSecret, TAKEN, writeSecret } from './live/hostProcess.ts';
 import { Journal } from './live/journal/journal.ts';
 import { FileLock } from './live/journal/lock.ts';
 import { launchOf, type Profile, readProfiles } from './live/profiles.ts';
@@ -67,13 +67,21 @@ function readOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Options {
   const token = env.PARLEY_HOST_TOKEN ?? last?.token ?? randomBytes(32).toString('base64url');
   if (token.length < 16) throw new Error('PARLEY_HOST_TOKEN needs at least 16 characters');
   return {
-    place: socket === undefined ? { kind: 'port', host, port: Number(port ?? last?.port ?? 0) } : { kind: 'socket', path: socket },
+    place:
+      socket === undefined
+        ? { kind: 'port', host, port: Number(port ?? last?.port ?? 0) }
+        : { kind: 'socket', path: placeOfSocket(socket) },
     isPortFree: port === undefined,
     profiles: profile === undefined ? () => [bundled()] : fileReader(profile, profilesOf),
     rules: rules === undefined ? () => [] : fileReader(rules, rulesOf),
     data: folder,
     token,
   };
+}
+
+/** Programs that start elsewhere find it, too. A pipe of Windows is no file. */
+function placeOfSocket(place: string): string {
+  return place.startsWith('\\\\') ? place : path.resolve(place);
 }
 
 const lastRunShape = z.object({ token: z.string(), port: z.optional(z.number()) });
@@ -86,17 +94,6 @@ function lastRun(data: string): z.infer<typeof lastRunShape> | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** True of a file or folder that no other account of this computer may write to. Windows keeps that apart from the mode. */
-function isOurs(file: string): boolean {
-  const { mode, uid } = lstatSync(file);
-  return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
-}
-
-function makeOwnFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  chmodSync(folder, 0o700);
 }
 
 function bundled(): Profile {
@@ -153,9 +150,6 @@ function fileReader<T>(file: string, read: (file: string) => T): () => T {
     return last;
   };
 }
-
-/** How other programs of the same user find this host; only that user can read it. */
-export const hostFile = z.object({ pid: z.number(), address: z.string(), token: z.string() });
 
 async function main(): Promise<number> {
   let options: Options;
@@ -224,31 +218,55 @@ async function main(): Promise<number> {
     lock.dispose();
     return 1;
   }
-  const file = announce(listening.place, data, token);
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
-  });
+  // Whoever reads the address may end the host at once.
+  const told = toldToEnd();
+  const files = announce(listening.place, data, token);
+  await told;
   await listening.close();
   host.dispose();
   changeSets.dispose();
   sessions.dispose();
   await sessions.gone();
-  removeSecret(file);
+  for (const file of files) removeSecret(file);
   lock.dispose();
   return 0;
 }
 
-/** Prints the host's address and writes it where other programs of the user find it. The file goes with the host. */
-function announce(at: ListenAddress, data: string, token: string): string {
-  const address = at.kind === 'socket' ? at.path : `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
+function toldToEnd(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+  });
+}
+
+/** Prints the host's address and writes it where other programs of the user find it. The files go with the host. */
+function announce(at: ListenAddress, data: string, token: string): readonly string[] {
+  const address = addressOf(at);
   if (at.kind === 'port' && !isLoopback(at.host))
     log.warn(`Other computers reach ${address}. Without encryption, anybody on the way reads along.`);
   const access = { token, ...(at.kind === 'port' ? { port: at.port } : {}) };
   writeSecret(path.join(data, 'access.json'), access);
   const file = path.join(data, 'host.json');
-  writeSecret(file, { pid: process.pid, address, token });
+  const host = { pid: process.pid, address: addressOf(nearby(at)), token };
+  writeSecret(file, host);
+  const files = [file];
+  try {
+    files.push(announceHost(data, host));
+  } catch (error) {
+    log.warn(`Windows of the editor do not find this host by themselves: ${messageOf(error)}`);
+  }
   process.stdout.write(`${JSON.stringify({ address, token })}\n`);
-  return file;
+  return files;
+}
+
+function addressOf(at: ListenAddress): string {
+  if (at.kind === 'socket') return at.path;
+  return `ws://${at.host.includes(':') ? `[${at.host}]` : at.host}:${at.port}`;
+}
+
+/** How programs of this computer reach it: a host that listens everywhere listens here, too. */
+function nearby(at: ListenAddress): ListenAddress {
+  const here = at.kind === 'port' ? { '0.0.0.0': '127.0.0.1', '::': '::1' }[at.host] : undefined;
+  return at.kind === 'port' && here !== undefined ? { ...at, host: here } : at;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

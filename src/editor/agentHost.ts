@@ -3,8 +3,17 @@ import * as vscode from 'vscode';
 import type { Log } from '../base/log.ts';
 import type { SessionLine } from '../bridge/contract.ts';
 import { loginPath } from '../live/findAgents.ts';
-import { inHost, isHosted, settingsId } from '../live/hostedAgents.ts';
-import { type HostSettings, type RunningHost, runningHost, startHost, stopHost, writeHostSettings } from '../live/hostProcess.ts';
+import { inHost, isHosted, otherHostOf, settingsId } from '../live/hostedAgents.ts';
+import {
+  type HostSettings,
+  otherHost,
+  otherHosts,
+  type RunningHost,
+  runningHost,
+  startHost,
+  stopHost,
+  writeHostSettings,
+} from '../live/hostProcess.ts';
 import { launchOf, type Profile, providerOf } from '../live/profiles.ts';
 import type { HostOrder, Launch, Protocol, RunningSession } from '../protocols/adapter.ts';
 import { keyOfFile } from '../protocols/paths.ts';
@@ -33,7 +42,16 @@ export interface AgentHostDeps {
 /** A line of the list, with the agent's own name for the conversation. */
 export type KnownLine = SessionLine & { readonly resumeKey?: string };
 
-/** The agent host of this user: a process that runs sessions and outlives the window. */
+/** A session that goes on in a host. */
+export interface There extends RunningSession {
+  readonly profile: Profile;
+  readonly host: RunningHost;
+}
+
+/**
+ * The agent host of this window's Parley, a process that runs sessions and outlives the window; and the sessions of other hosts of this user,
+ * which were started by hand or by another editor.
+ */
 export class AgentHostProcess {
   readonly #deps: AgentHostDeps;
   #starting: Promise<RunningHost> | undefined;
@@ -49,7 +67,10 @@ export class AgentHostProcess {
 
   /** Like `Agents.find`, for agents in the host too. */
   find(id: string): Profile | undefined {
-    const profile = this.#deps.agents.find(settingsId(id));
+    const name = settingsId(id);
+    const profile = this.#deps.agents.find(name);
+    const key = otherHostOf(id);
+    if (key !== undefined) return inHost({ id: name, name: profile?.name ?? name }, key);
     return profile && isHosted(id) ? inHost(profile) : profile;
   }
 
@@ -58,10 +79,16 @@ export class AgentHostProcess {
     if (!isHosted(profile.id)) return this.#deps.agents.launch(profile, session);
     if (!vscode.workspace.isTrusted)
       throw new Error(vscode.l10n.t('Agents can run commands and change files, so they start only in a folder you trust.'));
-    return this.#launchIn(await this.#start(), profile, session.cwd);
+    return this.#launchIn(await this.#hostOf(profile), profile, session.cwd);
   }
 
-  /** Returns earlier sessions as the host has them now, and the host's sessions in this folder that were not opened here yet. */
+  /** Starts the window's own host unless it runs. Another one is for its user to start. */
+  async #hostOf({ id }: Profile): Promise<RunningHost> {
+    const key = otherHostOf(id);
+    return key === undefined ? this.#start() : otherHost(this.#deps.data, key);
+  }
+
+  /** Returns earlier sessions as the hosts have them now, and the hosts' sessions in this folder that were not opened here yet. */
   async withRunning(cwd: string | undefined, earlier: readonly KnownLine[], openKeys: readonly string[]): Promise<readonly SessionLine[]> {
     const running = cwd === undefined ? [] : await this.#sessions(cwd);
     const byKey = new Map(running.map((one) => [one.key, one]));
@@ -72,39 +99,28 @@ export class AgentHostProcess {
       byKey.delete(resumeKey);
       return { ...line, ...stateOf(there), title: there.title || line.title, at: Math.max(line.at, there.at ?? 0) };
     });
-    const others = [...byKey.values()].flatMap((one): readonly SessionLine[] => {
-      const profile = this.#profileOf(one);
-      if (!profile) return [];
-      const { key, title, at = 0 } = one;
-      return [
-        { id: HOSTED + key, title, agent: profile.name, profile: settingsId(profile.id), at, files: 0, hosted: true, ...stateOf(one) },
-      ];
+    const others = [...byKey.values()].map((one): SessionLine => {
+      const { key, title, at = 0, profile } = one;
+      return { id: HOSTED + key, title, agent: profile.name, profile: settingsId(profile.id), at, files: 0, hosted: true, ...stateOf(one) };
     });
     return [...known, ...others];
   }
 
-  /** The session of the host behind a line of `withRunning`; undefined for a line of another kind. */
-  async running(lineId: string): Promise<(RunningSession & { readonly profile: Profile }) | undefined> {
-    if (!lineId.startsWith(HOSTED)) return undefined;
-    for (const { uri } of vscode.workspace.workspaceFolders ?? []) {
-      const found = (await this.#sessions(uri.fsPath)).find(({ key }) => HOSTED + key === lineId);
-      const profile = found && this.#profileOf(found);
-      if (profile) return { ...found, profile };
-    }
-    return undefined;
+  /** The session behind a line of `withRunning`; undefined for a line of another kind. */
+  running(lineId: string): Promise<There | undefined> {
+    return this.withKey(lineId.startsWith(HOSTED) ? lineId.slice(HOSTED.length) : undefined);
   }
 
-  /** Returns the name when the running host has a session of it; undefined otherwise. */
-  async keyOf(resumeKey: string | undefined): Promise<string | undefined> {
-    if (resumeKey === undefined) return undefined;
+  /** The session of that name in a running host; undefined otherwise. */
+  async withKey(name: string | undefined): Promise<There | undefined> {
+    if (name === undefined) return undefined;
     const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => this.#sessions(uri.fsPath));
-    return (await Promise.all(folders)).flat().find(({ key }) => key === resumeKey)?.key;
+    return (await Promise.all(folders)).flat().find(({ key }) => key === name);
   }
 
-  /** Sends an order to the running host. Rejects with the host's message. */
-  async order(order: HostOrder, host = runningHost(this.#deps.data)): Promise<void> {
+  /** Sends an order to a host. Rejects with the host's message. */
+  async order(order: HostOrder, host: RunningHost): Promise<void> {
     const { client, log, protocols } = this.#deps;
-    if (!host) return;
     const launch = this.#launchIn(host, { options: {} }, '');
     await protocols().ahp?.order?.(launch, order, { client, log, signal: AbortSignal.timeout(LIST_LIMIT) });
   }
@@ -179,23 +195,35 @@ export class AgentHostProcess {
     return startHost({ data, script, settings, env: { ...env, ELECTRON_RUN_AS_NODE: '1' } });
   }
 
-  /** The sessions that the host runs in this folder, newest first; none when no host runs. */
-  async #sessions(cwd: string): Promise<readonly RunningSession[]> {
-    const host = runningHost(this.#deps.data);
+  /** The sessions that hosts of this user run in this folder, newest first in each. */
+  async #sessions(cwd: string): Promise<readonly There[]> {
+    const own = runningHost(this.#deps.data);
+    const others = otherHosts(this.#deps.data).map((host) =>
+      this.#sessionsOf(host, cwd, ({ agent, agentName }) => inHost({ id: agent, name: agentName }, host.key)),
+    );
+    const mine = own ? this.#sessionsOf(own, cwd, (one) => this.#profileOf(one)) : [];
+    return (await Promise.all([mine, ...others])).flat();
+  }
+
+  /** Leaves out the sessions of agents without a profile. */
+  async #sessionsOf(host: RunningHost, cwd: string, profileOf: (one: RunningSession) => Profile | undefined): Promise<readonly There[]> {
     const list = this.#deps.protocols().ahp?.running;
-    if (!host || !list) return [];
+    if (!list) return [];
     const { client, log } = this.#deps;
     try {
       const launch = this.#launchIn(host, { options: {} }, cwd);
       const all = await list(launch, { client, log, signal: AbortSignal.timeout(LIST_LIMIT) });
-      return all.filter((one) => keyOfFile(one.cwd) === keyOfFile(cwd));
+      return all.flatMap((one) => {
+        const profile = keyOfFile(one.cwd) === keyOfFile(cwd) ? profileOf(one) : undefined;
+        return profile ? [{ ...one, profile, host }] : [];
+      });
     } catch (error) {
       log.warn(`The agent host did not list its sessions: ${String(error)}`);
       return [];
     }
   }
 
-  /** The agent of a session in the host; undefined when the settings do not name it any more. */
+  /** The agent of a session in the window's own host; undefined when the settings do not name it any more. */
   #profileOf({ agent }: RunningSession): Profile | undefined {
     const profile = this.#deps.agents.all().find((one) => providerOf(one.id) === agent);
     return profile && inHost(profile);
@@ -217,7 +245,7 @@ export class AgentHostProcess {
   }
 
   #launchIn({ address, token }: RunningHost, { options }: Pick<Profile, 'options'>, cwd: string): Launch {
-    const url = address.replace(/^ws/, 'http');
+    const url = path.isAbsolute(address) ? `unix:${encodeURIComponent(address)}` : address.replace(/^ws/, 'http');
     const headers = { authorization: `Bearer ${token}` };
     return launchOf({ id: '', name: NAME, protocol: 'ahp', args: [], env: {}, url, headers, ...(options ? { options } : {}) }, cwd);
   }

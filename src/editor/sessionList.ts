@@ -9,7 +9,7 @@ import type { Sessions } from '../live/sessions.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { newSession } from '../session/reduce.ts';
 import { titleOf } from '../session/select.ts';
-import type { AgentHostProcess, KnownLine } from './agentHost.ts';
+import type { AgentHostProcess, KnownLine, There } from './agentHost.ts';
 import { commandTitle } from './commandTitle.ts';
 import { sessionLine } from './sessionLine.ts';
 
@@ -18,7 +18,7 @@ const PINS = 'parley.pinnedSessions';
 const MOST = 500;
 const LARGEST_RECORDING = 256 * 1024 * 1024;
 
-type Host = Pick<AgentHostProcess, 'withRunning' | 'running' | 'keyOf' | 'order'>;
+type Host = Pick<AgentHostProcess, 'withRunning' | 'running' | 'withKey' | 'order'>;
 
 /** The sessions of this window and the earlier ones of its folder: to list, search, rename, pin, export and delete. */
 export class SessionList {
@@ -62,8 +62,8 @@ export class SessionList {
   }
 
   async rename(id: SessionId, title: string): Promise<void> {
-    const { key, isOnlyThere } = await this.#inHost(id);
-    if (key !== undefined) await this.#host.order({ kind: 'rename', key, title });
+    const { there, isOnlyThere } = await this.#inHost(id);
+    if (there) await this.#host.order({ kind: 'rename', key: there.key, title }, there.host);
     if (!isOnlyThere && !(await this.#sessions.rename(id, title))) throw new Error(unavailable());
   }
 
@@ -74,22 +74,22 @@ export class SessionList {
 
   /** Deletes a session for good, after asking. */
   async remove(id: SessionId): Promise<void> {
-    const { key, isOnlyThere, title } = await this.#inHost(id);
+    const { there, isOnlyThere, title } = await this.#inHost(id);
     const remove = vscode.l10n.t('Delete');
     const text = vscode.l10n.t('Delete “{0}”? Files it changed stay as they are.', title || commandTitle('newSession'));
     if ((await vscode.window.showWarningMessage(text, { modal: true }, remove)) !== remove) return;
-    if (key !== undefined) await this.#host.order({ kind: 'delete', key });
+    if (there) await this.#host.order({ kind: 'delete', key: there.key }, there.host);
     if (!isOnlyThere) await this.#sessions.forget(id);
     await this.pin(id, false);
   }
 
-  /** Returns the agent host's key of the session, if it has one, and whether this window has not opened it yet. */
-  async #inHost(id: SessionId): Promise<{ readonly key: string | undefined; readonly isOnlyThere: boolean; readonly title: string }> {
+  /** Returns the session in its agent host, if one has it, and whether this window has not opened it yet. */
+  async #inHost(id: SessionId): Promise<{ readonly there: There | undefined; readonly isOnlyThere: boolean; readonly title: string }> {
     const there = await this.#host.running(id);
-    if (there) return { key: there.key, isOnlyThere: true, title: there.title };
+    if (there) return { there, isOnlyThere: true, title: there.title };
     const session = await this.#sessions.read(id);
-    const key = await this.#host.keyOf(session?.resumeKey);
-    return { key, isOnlyThere: false, title: session ? titleOf(session) : '' };
+    const known = await this.#host.withKey(session?.resumeKey);
+    return { there: known, isOnlyThere: false, title: session ? titleOf(session) : '' };
   }
 
   /** Opens the conversation as a Markdown document, to read and to save. */

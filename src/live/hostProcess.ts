@@ -1,12 +1,26 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import type { ApprovalRule } from '../session/policy.ts';
+import { unreachable } from '../transport/link.ts';
 import { killTreeNow } from '../transport/processTree.ts';
 import { discard, replaceFileSync } from '../transport/replaceFile.ts';
 import type { Profile } from './profiles.ts';
@@ -14,9 +28,13 @@ import type { Profile } from './profiles.ts';
 /** An agent host of this user (docs/servers.md). */
 export interface RunningHost {
   readonly pid: number;
-  /** `ws://…`, without the token. */
+  /** `ws://…`, without the token; or the path of a socket. */
   readonly address: string;
   readonly token: string;
+}
+/** A host as it announces itself to the programs of its user; `key` is the same each time it runs. */
+export interface AnnouncedHost extends RunningHost {
+  readonly key: string;
 }
 
 const entry = z.object({ pid: z.number(), address: z.string(), token: z.string() });
@@ -28,17 +46,96 @@ const LOOK_EVERY = 100;
 export const TAKEN = 'Another host uses';
 /** Bytes. */
 const LONGEST_LOG = 1024 * 1024;
+/** Announced hosts that are looked at. */
+const MOST_HOSTS = 50;
 
 /** The host that keeps its conversations in this folder; undefined when none runs. */
 export function runningHost(data: string): RunningHost | undefined {
   try {
     const found = entry.safeParse(JSON.parse(readFileSync(path.join(data, 'host.json'), 'utf8')));
     if (!found.success) return undefined;
-    process.kill(found.data.pid, 0);
-    return found.data;
+    return isRunning(found.data.pid) ? found.data : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Where hosts of this user announce themselves, whoever started them and wherever they keep their conversations. */
+function hostsFolder(): string {
+  return path.join(homedir(), '.parley', 'hosts');
+}
+
+/** The name under which the host of this folder announces itself. */
+export function hostKey(data: string): string {
+  return createHash('sha256').update(path.resolve(data)).digest('hex').slice(0, 16);
+}
+
+/** Announces a host to the programs of its user, who alone can read it, and returns the file. Drops what killed hosts have left. */
+export function announceHost(data: string, host: RunningHost): string {
+  const folder = hostsFolder();
+  makeOwnFolder(folder);
+  for (const { file, found } of announced(folder)) if (!found || !isRunning(found.pid)) discard(file);
+  const file = path.join(folder, `${hostKey(data)}.json`);
+  writeSecret(file, host);
+  return file;
+}
+
+/** The running hosts of this user, except the one of this folder. Entries that others may have written, or whose process is gone, do not count. */
+export function otherHosts(data: string): readonly AnnouncedHost[] {
+  const own = hostKey(data);
+  return announced(hostsFolder()).flatMap(({ key, found }) => (found && key !== own && isRunning(found.pid) ? [{ ...found, key }] : []));
+}
+
+/** Throws a sentence for the user when that host does not run. */
+export function otherHost(data: string, key: string): RunningHost {
+  const host = otherHosts(data).find((one) => one.key === key);
+  if (!host) throw new Error(unreachable('parley serve', 'ECONNREFUSED'));
+  return host;
+}
+
+interface Announced {
+  readonly key: string;
+  readonly file: string;
+  /** Undefined where it cannot be read, or is not of this user. */
+  readonly found: RunningHost | undefined;
+}
+
+function announced(folder: string): readonly Announced[] {
+  try {
+    if (!isOurs(folder)) return [];
+    const keys = readdirSync(folder).flatMap((name) => /^([0-9a-f]{16})\.json$/.exec(name)?.[1] ?? []);
+    return keys.slice(0, MOST_HOSTS).map((key) => ({ key, ...readAnnounced(path.join(folder, `${key}.json`)) }));
+  } catch {
+    return [];
+  }
+}
+
+function readAnnounced(file: string): Omit<Announced, 'key'> {
+  try {
+    const isRead = isOurs(file) && lstatSync(file).isFile();
+    return { file, found: isRead ? entry.safeParse(JSON.parse(readFileSync(file, 'utf8'))).data : undefined };
+  } catch {
+    return { file, found: undefined };
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** True of a file or folder that no other account of this computer may write to. Windows keeps that apart from the mode. */
+export function isOurs(file: string): boolean {
+  const { mode, uid } = lstatSync(file);
+  return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
+}
+
+export function makeOwnFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
 }
 
 /** Settings that a host reloads on every change. */
@@ -95,7 +192,7 @@ export async function startHost({ data, script, settings, env }: HostStart): Pro
     if (first !== undefined && child.pid !== undefined) return { pid: child.pid, ...line.parse(JSON.parse(first)) };
     await ended;
     const said = readFileSync(logFile).subarray(size).toString().slice(-2000).trim();
-    const other = said.includes(TAKEN) ? await announced(data) : undefined;
+    const other = said.includes(TAKEN) ? await justStarted(data) : undefined;
     if (other) return other;
     throw new Error(said || 'The host ended at once.');
   } catch (error) {
@@ -109,7 +206,7 @@ export async function startHost({ data, script, settings, env }: HostStart): Pro
 }
 
 /** Waits for the host that another window has just started in this folder. */
-async function announced(data: string): Promise<RunningHost | undefined> {
+async function justStarted(data: string): Promise<RunningHost | undefined> {
   for (let waited = 0; waited < START_WITHIN; waited += LOOK_EVERY) {
     const host = runningHost(data);
     if (host) return host;

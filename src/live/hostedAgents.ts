@@ -1,21 +1,29 @@
 import { type Profile, providerOf } from './profiles.ts';
 
-/* Agents that run in the agent host of this user instead of in the window: profiles of their own, so that a session comes back to where it ran. */
+/* Agents that run in an agent host of this user instead of in the window: profiles of their own, so that a session comes back to where it ran. */
 
 const MARK = '@host';
+/** The mark, and the key of a host that is not the window's own. */
+const MARKED = /@host(?::([0-9a-f]{16}))?$/;
 
 export function isHosted(profileId: string): boolean {
-  return profileId.endsWith(MARK);
+  return MARKED.test(profileId);
 }
 
-/** The id in the settings, wherever the agent runs. */
+/** The id in the settings, wherever the agent runs. For an agent of another host, the name that this host gives it. */
 export function settingsId(profileId: string): string {
-  return isHosted(profileId) ? profileId.slice(0, -MARK.length) : profileId;
+  return profileId.replace(MARKED, '');
+}
+
+/** The key of the host that runs it; undefined for the window's own host, and for what runs in the window. */
+export function otherHostOf(profileId: string): string | undefined {
+  return MARKED.exec(profileId)?.[1];
 }
 
 /** The same agent in the host. Uses the address and token of the host that runs at launch. */
-export function inHost({ id, name, cwd }: Profile): Profile {
+export function inHost({ id, name, cwd }: Pick<Profile, 'id' | 'name' | 'cwd'>, hostKey?: string): Profile {
   const agent = providerOf(id);
   const folder = cwd === undefined ? {} : { cwd };
-  return { id: id + MARK, name, protocol: 'ahp', args: [], env: {}, headers: {}, url: '', options: { agent }, ...folder };
+  const mark = hostKey === undefined ? MARK : `${MARK}:${hostKey}`;
+  return { id: id + mark, name, protocol: 'ahp', args: [], env: {}, headers: {}, url: '', options: { agent }, ...folder };
 }

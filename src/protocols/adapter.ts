@@ -31,6 +31,7 @@ export type HostOrder =
 export interface RunningSession extends Past {
   /** The host's name for the agent, as in the launch's options. */
   readonly agent: string;
+  readonly agentName: string;
   readonly cwd: string;
   readonly state: 'idle' | 'busy' | 'asking' | 'failed';
 }

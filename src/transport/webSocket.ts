@@ -1,4 +1,6 @@
-import { WebSocket } from 'ws';
+import net from 'node:net';
+import path from 'node:path';
+import { type ClientOptions, WebSocket } from 'ws';
 import { Once } from '../base/emitter.ts';
 import { t } from '../base/l10n.ts';
 import { type Disposable, toDisposable } from '../base/lifetime.ts';
@@ -18,8 +20,20 @@ const TOO_SLOW = 1013;
 
 /** Opens a WebSocket, one message a line. Failing is a channel that closes. `name` is what the user calls the other end. */
 export function connectWebSocket(url: string, headers: Readonly<Record<string, string>>, name: string): Channel {
-  const options = { headers: { ...headers }, maxPayload: LONGEST_MESSAGE, perMessageDeflate: false, handshakeTimeout: CONNECT_WITHIN };
-  return new SocketChannel(new WebSocket(url, options), name);
+  return new SocketChannel(new WebSocket(url, optionsOf(headers)), name);
+}
+
+/** The same over a socket of the file system, or a pipe of Windows. */
+export function connectLocalSocket(place: string, headers: Readonly<Record<string, string>>): Channel {
+  const connected = {
+    ...optionsOf(headers),
+    createConnection: (() => net.connect(place)) as NonNullable<ClientOptions['createConnection']>,
+  };
+  return new SocketChannel(new WebSocket('ws://localhost/', connected), place);
+}
+
+function optionsOf(headers: Readonly<Record<string, string>>): ClientOptions {
+  return { headers: { ...headers }, maxPayload: LONGEST_MESSAGE, perMessageDeflate: false, handshakeTimeout: CONNECT_WITHIN };
 }
 
 /** A connection that a client has opened. */
@@ -56,7 +70,8 @@ class SocketChannel implements Channel {
       socket.terminate();
     });
     socket.on('error', (error) => {
-      this.#why ??= /^wss?:/.test(socket.url) ? whyFailed(socket.url, error).message : unreachable(name, messageOf(error));
+      this.#why ??=
+        /^wss?:/.test(socket.url) && !path.isAbsolute(name) ? whyFailed(socket.url, error).message : unreachable(name, messageOf(error));
     });
     socket.on('close', (code, reason) => {
       pace.end();

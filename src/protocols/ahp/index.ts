@@ -9,9 +9,9 @@ import { keyOfFile } from '../paths.ts';
 import { notEncrypted } from '../plainText.ts';
 import { runTool } from '../runTool.ts';
 import { type AhpLimits, type AhpSetup, type AhpState, newAhp } from './clientState.ts';
-import { activityIn, ROOT } from './codec.ts';
+import { activityIn, isRoot, ROOT } from './codec.ts';
 import { ahpMachine, VERSIONS } from './machine.ts';
-import { answers, type ListedSession, readEnvelope } from './schema.ts';
+import { answers, type ListedSession, readAgents, readEnvelope } from './schema.ts';
 
 /** The Agent Host Protocol 0.9 and 1.x: sessions of `parley serve`, of VS Code's own host, or of another one (ahp.md §9). */
 export const ahp: Protocol = {
@@ -31,11 +31,14 @@ function hostLaunch(launch: Launch): HostLaunch {
 }
 
 function connect({ url, headers }: HostLaunch, name = url): Channel {
-  const place = socketUrl(new URL(url));
+  const place = placeOf(new URL(url));
   // Loaded when the first host is reached: no other protocol needs it.
-  if ('url' in place)
-    return lateChannel(import('../../transport/webSocket.ts').then(({ connectWebSocket }) => connectWebSocket(place.url, headers, name)));
-  return closedChannel({ failure: 'broken', reason: place.refusal, stderr: '' });
+  if ('refusal' in place) return closedChannel({ failure: 'broken', reason: place.refusal, stderr: '' });
+  return lateChannel(
+    import('../../transport/webSocket.ts').then(({ connectLocalSocket, connectWebSocket }) =>
+      'socket' in place ? connectLocalSocket(place.socket, headers) : connectWebSocket(place.url, headers, name),
+    ),
+  );
 }
 
 type HostLaunch = Extract<Launch, { kind: 'http' }>;
@@ -143,8 +146,9 @@ function setupOf(launch: HostLaunch, { client, resume, past = [], ports, newId }
   };
 }
 
-/** The address of the host's WebSocket, or why it is not used. */
-function socketUrl(url: URL): { readonly url: string } | { readonly refusal: string } {
+/** The address of the host's WebSocket, or why it is not used. `unix:`, then a path in percent-encoding: a socket of this computer. */
+function placeOf(url: URL): { readonly url: string } | { readonly socket: string } | { readonly refusal: string } {
+  if (url.protocol === 'unix:') return { socket: decodeURIComponent(url.pathname) };
   if (url.protocol === 'http:' && !isLoopback(url)) return { refusal: notEncrypted(url.host) };
   return { url: url.href.replace(/^http/, 'ws') };
 }
@@ -159,9 +163,11 @@ async function running(
   const link = rpcLink(channel, NOBODY, { log });
   const ask = (method: string, params: object) => link.request(method, { channel: ROOT, ...params }, signal);
   try {
-    await ask('initialize', { protocolVersions: VERSIONS, clientId: crypto.randomUUID(), clientInfo: client });
+    const hello = { protocolVersions: VERSIONS, clientId: crypto.randomUUID(), clientInfo: client, initialSubscriptions: [ROOT] };
+    const { snapshots } = answers.initialize.parse(await ask('initialize', hello));
+    const agents = readAgents(snapshots.find(({ resource }) => isRoot(resource))?.state);
     const found = await listed((params) => ask('listSessions', params));
-    return found.map(runningOf);
+    return found.map((one) => runningOf(one, agents));
   } finally {
     link.close();
   }
@@ -197,7 +203,12 @@ async function order(
   }
 }
 
-function runningOf({ resource, provider, title, status, modifiedAt, workingDirectories: [folder = ''] }: ListedSession): RunningSession {
+function runningOf(
+  { resource, provider, title, status, modifiedAt, workingDirectories: [folder = ''] }: ListedSession,
+  agents: ReturnType<typeof readAgents>,
+): RunningSession {
   const at = Date.parse(modifiedAt);
-  return { key: resource, title, agent: provider, cwd: pathOfUri(folder), state: activityIn(status), ...(Number.isNaN(at) ? {} : { at }) };
+  const agentName = agents.find((one) => one.provider === provider)?.displayName || provider;
+  const state = activityIn(status);
+  return { key: resource, title, agent: provider, agentName, cwd: pathOfUri(folder), state, ...(Number.isNaN(at) ? {} : { at }) };
 }
