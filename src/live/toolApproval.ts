@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { t } from '../base/l10n.ts';
 import type { Confirmation, Ports, Tool, ToolAnswer } from '../protocols/ports.ts';
 import type { Answer } from '../session/intents.ts';
-import type { Approval, AskId } from '../session/model.ts';
-import { findAsk, runningTurn } from '../session/select.ts';
+import type { Approval, AskId, CallId, ToolCall } from '../session/model.ts';
+import { callsOf, findAsk, runningTurn } from '../session/select.ts';
 import type { EventSink } from './eventSink.ts';
 
 const ALLOW = 'allow';
@@ -15,12 +16,15 @@ const TOOL_LIMIT = 60_000;
 export class ToolApproval {
   readonly #events: EventSink;
   readonly #newId: () => string;
+  /** Calls whose approval by the agent has counted for a tool of ours. */
+  readonly #used = new Set<CallId>();
   readonly #open = new Map<AskId, (answer: Answer | undefined) => void>();
 
   constructor(events: EventSink, newId: () => string) {
     this.#events = events;
     this.#newId = newId;
     events.onApplied(({ event }) => {
+      if (event.type === 'turn.ended') this.#used.clear();
       if (event.type === 'ask.closed' || event.type === 'turn.ended' || event.type === 'link.closed') this.#sweep();
     });
   }
@@ -39,6 +43,7 @@ export class ToolApproval {
       run: async (input, signal) => {
         const needed = confirm(input);
         if (!needed) return tool.run(input, signal);
+        if (this.#wasAllowed(tool.name, input)) return tool.run(input, limited(signal));
         const answer = await this.#ask(needed, signal);
         if (answer === undefined || signal.aborted) return ASK_ENDED;
         if (answer.kind !== 'option' || answer.optionId !== ALLOW) {
@@ -46,9 +51,22 @@ export class ToolApproval {
             ? { ok: false, text: `${REFUSED.text} They said: ${answer.feedback}` }
             : REFUSED;
         }
-        return tool.run(input, AbortSignal.any([signal, AbortSignal.timeout(TOOL_LIMIT)]));
+        return tool.run(input, limited(signal));
       },
     };
+  }
+
+  /**
+   * Whether the user has just allowed this very call, with this very input, because the agent asks before it uses a tool that it is lent: nothing is
+   * asked twice. Each such answer counts once.
+   */
+  #wasAllowed(name: string, input: unknown): boolean {
+    const calls = callsOf(runningTurn(this.#events.store.now) ?? { parts: [] });
+    const allowed = calls.findLast(
+      (call) => !this.#used.has(call.id) && isAllowed(call) && namesTool(call, name) && isDeepStrictEqual(call.input, input),
+    );
+    if (allowed) this.#used.add(allowed.id);
+    return allowed !== undefined;
   }
 
   /** Closes the ask and returns true when it is about one of Parley's tools. */
@@ -95,4 +113,21 @@ export class ToolApproval {
       if (!findAsk(this.#events.store.now, id)) settle(undefined);
     });
   }
+}
+
+function limited(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(TOOL_LIMIT)]);
+}
+
+function isAllowed({ status, decision }: ToolCall): boolean {
+  const isOpen = status === 'pending' || status === 'waiting' || status === 'running';
+  return isOpen && decision?.kind === 'approval' && decision.by === 'user' && decision.effect.startsWith('allow');
+}
+
+/** Agents name a tool of ours by its own name, or with that of the server that lends it; over ACP many have it in the title alone. */
+function namesTool({ name, title, kind }: ToolCall, tool: string): boolean {
+  const said = name === kind ? title : name;
+  return [/^(?:mcp__)?(?:editor|ide|parley)(?:__|\/)(.+)$/, /^(.+) \((?:editor|ide|parley) MCP Server\)$/, /^(.+)$/].some(
+    (form) => form.exec(said)?.[1] === tool,
+  );
 }

@@ -396,6 +396,53 @@ test('one of our own tools that changes something asks first, and runs only when
   }
 });
 
+test('what the user has allowed the agent is not asked again by the tool itself: once, for that tool and that input', async () => {
+  const ran: unknown[] = [];
+  const { live, script, now } = await opened(withTool(writer(ran)));
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('1') });
+  const [tool] = script.last().scene.ports.tools;
+  const run = (input: unknown) => tool?.run(input, new AbortController().signal);
+  const allows = (id: string, name: string, input: unknown, optionId: string, title = name) => {
+    const call = { id, name, title, kind: 'other', status: 'waiting', inputText: '', input, output: [], locations: [] } as const;
+    script.last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id, call } });
+    script.last().say({
+      type: 'ask.opened',
+      ask: { ...approval('t1'), id: `ask ${id}`, callId: id, detail: { type: 'mcp', server: 'editor', tool: name, input } },
+    });
+    live.send({ type: 'answer', askId: `ask ${id}`, answer: { kind: 'option', optionId } });
+    script.last().say({ type: 'call.changed', turnId: 't1', callId: id, change: { status: 'running' } });
+  };
+  /** The tool asks by itself, and the user says no. */
+  const asks = async (input: unknown) => {
+    const answer = run(input);
+    const [ask] = now().asks;
+    assert.ok(ask?.kind === 'approval' && ask.ours);
+    live.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: 'reject' } });
+    assert.equal((await answer)?.ok, false);
+  };
+  allows('c1', 'mcp__editor__apply_edit', { a: 1 }, 'y');
+  assert.equal((await run({ a: 1 }))?.ok, true);
+  await asks({ a: 1 });
+  allows('c2', 'apply_edit', { a: 2 }, 'y');
+  await asks({ a: 3 });
+  allows('c3', 'mcp__other__apply_edit', { a: 4 }, 'y');
+  await asks({ a: 4 });
+  allows('c6', 'other', { a: 7 }, 'y');
+  await asks({ a: 7 });
+  allows('c7', 'other', { a: 8 }, 'y', 'apply_edit (editor MCP Server)');
+  assert.equal((await run({ a: 8 }))?.ok, true);
+  allows('c4', 'apply_edit', { a: 5 }, 'n');
+  await asks({ a: 5 });
+  script.last().say({ type: 'call.changed', turnId: 't1', callId: 'c2', change: { status: 'done' } });
+  await asks({ a: 2 });
+  allows('c5', 'apply_edit', { a: 6 }, 'y');
+  script.last().endTurn();
+  live.send({ type: 'prompt', turnId: 't2', content: text('2') });
+  await asks({ a: 6 });
+  assert.deepEqual(ran, [{ a: 1 }, { a: 8 }]);
+});
+
 test('a tool that waits for a user ends unrun when its turn, its call or the session ends', async () => {
   const ways: ((live: LiveSession, script: ReturnType<typeof scriptedProtocol>, abort: AbortController) => void)[] = [
     (_live, script) => script.last().endTurn('cancelled'),
