@@ -103,9 +103,9 @@ export class Channels {
     client.peer.notify('action', params);
   }
 
-  /** Notifies all subscribers of the root; not numbered and not replayed. */
-  notify(method: string, params: object): void {
-    this.#send(ROOT, method, { channel: ROOT, ...params });
+  /** Notifies all subscribers of the root, or those `whom` names; not numbered and not replayed. */
+  notify(method: string, params: object, whom?: (clientId: string | undefined) => boolean): void {
+    this.#send(ROOT, method, { channel: ROOT, ...params }, whom);
   }
 
   /** Returns the actions on these channels after that number; undefined when some of them are no longer stored. */
@@ -116,9 +116,9 @@ export class Channels {
     return this.#kept.filter((one) => one.serverSeq > seq && wanted.has(one.channel)).map((one) => JSON.parse(one.text));
   }
 
-  #send(channel: string, method: string, params: object): void {
+  #send(channel: string, method: string, params: object, whom: (clientId: string | undefined) => boolean = () => true): void {
     const key = keyOf(channel);
-    for (const { peer, subscriptions } of this.#clients) if (subscriptions.has(key)) peer.notify(method, params);
+    for (const { peer, name, subscriptions } of this.#clients) if (subscriptions.has(key) && whom(name?.id)) peer.notify(method, params);
   }
 
   #keep(one: Kept): void {

@@ -338,7 +338,7 @@ class ClientRequests {
 
   #list({ limit = PAGE, cursor = '0' }: z.infer<typeof shapes.list>) {
     const from = Math.max(0, Math.trunc(Number(cursor)) || 0);
-    const all = this.#hosted.list();
+    const all = this.#hosted.list(this.#client.name?.id ?? '');
     const to = from + Math.min(PAGE, Math.max(1, Math.trunc(limit)));
     return { items: all.slice(from, to), ...(to < all.length ? { nextCursor: String(to) } : {}) };
   }
@@ -382,6 +382,10 @@ class ClientRequests {
     if (changesetPlace(channel) || terminalPlace(channel)) return this.#mark(channel, hosted, action, origin);
     const session = this.#hosted.session(hosted);
     const isChat = action.type.startsWith('chat/');
+    if (channel !== (isChat ? hosted.chat.resource : hosted.uri)) {
+      this.#channels.refuse(this.#client, channel, action, origin, 'This is not the channel for that.');
+      return null;
+    }
     const sender = this.#client.name?.shown;
     const { chat, takenBack } = hosted;
     const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }) };

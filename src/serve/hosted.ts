@@ -131,9 +131,10 @@ export class HostedSessions {
     return this.#deps.sessions.get(id)?.store.now;
   }
 
-  /** Newest first. */
-  list(): readonly SessionSummary[] {
-    return [...this.#byUri.values()].toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(summaryOf);
+  /** What that client sees, newest first. */
+  list(clientId: string): readonly SessionSummary[] {
+    const seen = [...this.#byUri.values()].filter((hosted) => !isDraft(hosted) || hosted.maker === clientId);
+    return seen.toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(summaryOf);
   }
 
   create(uri: string, profile: Profile, cwd: string, maker: string): Hosted {
@@ -142,7 +143,7 @@ export class HostedSessions {
     const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.byId(name);
     const id = isPlain ? name : crypto.randomUUID();
     const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' }, maker);
-    this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) });
+    this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) }, (id) => id === maker);
     // Ready at once: the agent starts with the first prompt.
     this.#tellSession(hosted, { type: 'session/ready' });
     return hosted;
@@ -152,9 +153,9 @@ export class HostedSessions {
   async left(clientId: string): Promise<void> {
     const { channels } = this.#deps;
     for (const hosted of this.#byUri.values()) {
-      const { uri, chat, agent, maker } = hosted;
-      const isEmpty = agent.kind === 'none' && agent.stored === undefined && chat.turns.length === 0 && !chat.activeTurn;
-      if (maker === clientId && isEmpty && !channels.isFollowed(uri) && !channels.isFollowed(chat.resource)) await this.remove(hosted);
+      const { uri, chat, maker } = hosted;
+      if (maker === clientId && isDraft(hosted) && !channels.isFollowed(uri) && !channels.isFollowed(chat.resource))
+        await this.remove(hosted);
     }
   }
 
@@ -190,9 +191,13 @@ export class HostedSessions {
 
   /** Carries out a decision. Starts the agent if needed. */
   take(hosted: Hosted, { apply, intents, starts, takesBack }: Extract<ActionResult, { kind: 'taken' }>, origin: Origin): void {
+    const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
     else this.#tellSession(hosted, apply as SessionAction, origin);
+    // The first prompt: from now on it is there for every client.
+    if (wasDraft && !isDraft(hosted))
+      this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) }, (id) => id !== hosted.maker);
     this.#summaryChanged(hosted);
     if (apply.type === 'session/titleChanged') this.#rename(hosted, apply.title);
     if (apply.type === 'session/activeClientSet' || apply.type === 'session/activeClientRemoved')
@@ -360,7 +365,8 @@ export class HostedSessions {
     const isNews = told?.title !== title || told.status !== status;
     this.#tellSession(hosted, { type: 'session/chatUpdated', chat: hosted.chat.resource, changes: { title, status, modifiedAt } });
     hosted.state = { ...hosted.state, status: statusOf(hosted) };
-    if (isNews) this.#deps.channels.notify('root/sessionSummaryChanged', { session: hosted.uri, changes });
+    const whom = isDraft(hosted) ? (id: string | undefined) => id === hosted.maker : undefined;
+    if (isNews) this.#deps.channels.notify('root/sessionSummaryChanged', { session: hosted.uri, changes }, whom);
   }
 
   #learn(profile: Profile, session: Session): void {
@@ -414,6 +420,12 @@ export class HostedSessions {
     this.#byUri.set(uri, hosted);
     return hosted;
   }
+}
+
+/** True for a session in which nothing was said: windows make one before the first prompt, which is nobody else's business. */
+function isDraft({ agent, chat }: Hosted): boolean {
+  const isUntouched = agent.kind === 'none' && agent.stored === undefined;
+  return isUntouched && chat.turns.length === 0 && !chat.activeTurn && !chat.queuedMessages?.length;
 }
 
 /** Drops turns that clients have removed but the agent still remembers. */
