@@ -5,7 +5,7 @@ import { feedbackWay, isTooWide } from '../session/approvalAnswers.ts';
 import { enclosed } from '../session/corrections.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { Ask, Command, Content, Decision, Notice, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
+import type { Ask, Command, Content, Decision, Notice, Part, QueuedPrompt, Session, SessionId, TurnId } from '../session/model.ts';
 import { type ApprovalRule, ruledAnswer } from '../session/policy.ts';
 import { findAsk, isBusy, isRecorded, readsHistory, runningTurn } from '../session/select.ts';
 import { appliedOnDisk, workspacePathsAt } from './diskFiles.ts';
@@ -53,6 +53,8 @@ export class LiveSession implements HostedSession {
   #stoppedAt = 0;
   /** With more parts than this the running turn is looked at for surplus ones. */
   #boundAt = MOST_PARTS;
+  /** Messages that clients of an agent host have added to the running turn: no protocol says whose they are when the agent has taken them up. */
+  readonly #steered = new Map<TurnId, { readonly content: readonly Content[]; readonly sender: string }>();
   /** The prompt that waits for `beforePrompt`, or is through with it. */
   #prepared: { readonly turnId: TurnId; done: boolean } | undefined;
 
@@ -158,13 +160,16 @@ export class LiveSession implements HostedSession {
           content: intent.content,
           ...(intent.replaces === undefined ? {} : { replaces: intent.replaces }),
           ...(intent.again === undefined ? {} : { again: intent.again }),
+          ...senderOf(intent),
         });
       case 'command':
         return this.#prompt({ turnId: intent.turnId, content: [{ type: 'text', text: commandText(intent.path, intent.args) }] });
       case 'steer':
         if (isEmpty(intent.content)) return;
-        if (this.#offers()?.steer && runningTurn(this.store.now)) return this.#adapter?.send(intent);
-        return this.#prompt({ turnId: intent.turnId, content: intent.content });
+        if (!this.#offers()?.steer || !runningTurn(this.store.now))
+          return this.#prompt({ turnId: intent.turnId, content: intent.content, ...senderOf(intent) });
+        if (intent.sender !== undefined) this.#steered.set(intent.turnId, { content: intent.content, sender: intent.sender });
+        return this.#adapter?.send(intent);
       case 'unqueue':
         return this.#setQueue(without(this.store.now.queue, intent.turnId));
       case 'cancel': {
@@ -314,6 +319,7 @@ export class LiveSession implements HostedSession {
       case 'ask.opened':
         return this.#askOpened(event.ask);
       case 'turn.ended':
+        this.#steered.clear();
         // A turn that was stopped in a replayed conversation must not affect prompts queued now.
         if (event.status !== 'done' && !this.store.now.partial) this.#hold(!isStopped(before, event));
         if (!this.store.now.partial) void this.#lookFor(event.turnId);
@@ -325,11 +331,23 @@ export class LiveSession implements HostedSession {
       case 'link.ready':
         return this.#drain();
       case 'part.added':
+        this.#nameSender(event.turnId, event.part);
+        return this.#boundTurn(event.turnId);
       case 'text.delta':
         return this.#boundTurn(event.turnId);
       default:
         return;
     }
+  }
+
+  /** Agents repeat a message under a name of their own. */
+  #nameSender(turnId: TurnId, part: Part): void {
+    if (part.kind !== 'prompt' || this.#steered.size === 0) return;
+    const said = JSON.stringify(part.content);
+    const [id, found] = [...this.#steered].find(([id, { content }]) => id === part.id || JSON.stringify(content) === said) ?? [];
+    if (id === undefined || !found) return;
+    if (!part.pending) this.#steered.delete(id);
+    this.#emit({ type: 'turn.sender', turnId, partId: part.id, sender: found.sender });
   }
 
   /** Drops the oldest parts of a turn that has grown too long. */
@@ -564,6 +582,10 @@ function commandText(path: readonly string[], args: string): string {
 
 export function without(queue: readonly QueuedPrompt[], turnId: TurnId): readonly QueuedPrompt[] {
   return queue.filter((prompt) => prompt.turnId !== turnId);
+}
+
+function senderOf({ sender }: { readonly sender?: string }): { readonly sender?: string } {
+  return sender === undefined ? {} : { sender };
 }
 
 /** True for a prompt without content, which is not sent. */

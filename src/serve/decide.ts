@@ -165,7 +165,9 @@ export function decideChat(said: unknown, held: Held): ActionResult {
       if (!chat.activeTurn && kind === 'steering') return refused('This turn is over.');
       const content = contentOf(action.message);
       const intent: Intent =
-        kind === 'steering' && isHeard(held) ? { type: 'steer', turnId: id, content } : { type: 'prompt', turnId: id, content };
+        kind === 'steering' && isHeard(held)
+          ? { type: 'steer', turnId: id, content, ...by(held) }
+          : { type: 'prompt', turnId: id, content, ...by(held) };
       const apply = { type: action.type, kind, id, message: plainMessage(action.message, held.sender) } as const;
       return { kind: 'taken', apply, intents: [intent], starts: true };
     }
@@ -228,7 +230,16 @@ function turnStarted(action: TurnStarted, held: Held): ActionResult {
   };
   const model = modelIntent(action.message.model?.id, session);
   const unqueued: readonly Intent[] = queuedMessageId === undefined ? [] : [{ type: 'unqueue', turnId: queuedMessageId }];
-  return { kind: 'taken', apply, intents: [...unqueued, ...model, { type: 'prompt', turnId, content, ...replaced(held) }], starts: true };
+  return {
+    kind: 'taken',
+    apply,
+    intents: [...unqueued, ...model, { type: 'prompt', turnId, content, ...replaced(held), ...by(held) }],
+    starts: true,
+  };
+}
+
+function by({ sender }: Held): { readonly sender?: string } {
+  return sender === undefined ? {} : { sender };
 }
 
 /** Removes the turns for clients at once, but for the agent only with the next prompt: until then nothing is lost. */
@@ -248,14 +259,20 @@ function replaced({ takenBack, session }: Held): { readonly replaces?: TurnId } 
   return takenBack !== undefined && session?.turns.some((turn) => turn.id === takenBack) ? { replaces: takenBack } : {};
 }
 
-function resumed(turnId: string | undefined, { chat, session, now, sender }: Held): ActionResult {
+function resumed(turnId: string | undefined, held: Held): ActionResult {
+  const { chat, session, now, sender } = held;
   const last = session?.turns.at(-1);
   if (!session || !last || last.status !== 'failed' || (turnId !== undefined && turnId !== last.id) || chat.activeTurn)
     return refused('Only a failed turn can be tried again.');
   const again = `${last.id}~${now.toString(36)}`;
   const message = { text: chat.turns.at(-1)?.message.text ?? '', origin: { kind: 'user' }, ...toSenderMeta(sender) };
   const apply: ChatAction = { type: 'chat/turnStarted', turnId: again, startedAt: new Date(now).toISOString(), message };
-  return { kind: 'taken', apply, intents: [{ type: 'prompt', turnId: again, content: last.prompt, again: last.id }], starts: true };
+  return {
+    kind: 'taken',
+    apply,
+    intents: [{ type: 'prompt', turnId: again, content: last.prompt, again: last.id, ...by(held) }],
+    starts: true,
+  };
 }
 
 /** Accepts an approval only for a call now pending, in a turn not being stopped, and uses the named option, or the narrowest whose name is clear. */

@@ -13,6 +13,7 @@ import {
   type FileEdit,
   type InputRequest,
   type Message,
+  type Meta,
   type Question,
   type ResponsePart,
   type ResultContent,
@@ -118,7 +119,9 @@ class Telling {
       case 'notice':
         return this.#systemText(turnId, part.id, part.notice.text);
       case 'prompt':
-        if (!part.pending) this.#systemText(turnId, part.id, messageOf(part.content).text);
+        // Of a kind of its own for clients that know it.
+        if (!part.pending)
+          this.#systemText(turnId, part.id, messageOf(part.content).text, { prompt: true, ...toSenderMeta(part.sender)._meta });
         return;
     }
   }
@@ -139,9 +142,9 @@ class Telling {
     return this.#chat.activeTurn?.responseParts ?? [];
   }
 
-  #systemText(turnId: string, id: string, content: string): void {
+  #systemText(turnId: string, id: string, content: string, meta: Meta = {}): void {
     if (!this.#places.isTold(this.#parts, id))
-      this.#append({ type: 'chat/responsePart', turnId, part: { kind: 'systemNotification', content, _meta: { id } } });
+      this.#append({ type: 'chat/responsePart', turnId, part: { kind: 'systemNotification', content, _meta: { ...meta, id } } });
   }
 
   #call(turnId: string, call: ToolCall): void {
@@ -337,10 +340,6 @@ class Telling {
     const { activeTurn } = this.#chat;
     const running = this.#session.turns.findLast((turn) => turn.status === 'running');
     const steering = running?.parts.findLast((part) => part.kind === 'prompt' && part.pending === true);
-    const told = this.#chat.steeringMessage;
-    if (told && told.id !== steering?.id) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: told.id });
-    if (steering?.kind === 'prompt' && told?.id !== steering.id)
-      this.#append({ type: 'chat/pendingMessageSet', kind: 'steering', id: steering.id, message: messageOf(steering.content) });
     // The prompt of the chat's open turn may still wait for its agent in the session's queue.
     const queue = this.#session.queue.filter((prompt) => prompt.turnId !== activeTurn?.id);
     for (const one of this.#chat.queuedMessages ?? [])
@@ -348,7 +347,12 @@ class Telling {
         this.#append({ type: 'chat/pendingMessageRemoved', kind: 'queued', id: one.id });
     for (const prompt of queue)
       if (!this.#chat.queuedMessages?.some((one) => one.id === prompt.turnId))
-        this.#append({ type: 'chat/pendingMessageSet', kind: 'queued', id: prompt.turnId, message: messageOf(prompt.content) });
+        this.#append({ type: 'chat/pendingMessageSet', kind: 'queued', id: prompt.turnId, message: sentMessage(prompt) });
+    // After the queue: a client sees that its message waits there, before it hears that it is none of the turn any more.
+    const told = this.#chat.steeringMessage;
+    if (told && told.id !== steering?.id) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: told.id });
+    if (steering?.kind === 'prompt' && told?.id !== steering.id)
+      this.#append({ type: 'chat/pendingMessageSet', kind: 'steering', id: steering.id, message: sentMessage(steering) });
     // Ends a prompt that no agent has accepted and whose agent is gone.
     const { link } = this.#session;
     if (activeTurn && link.state === 'closed' && !this.#session.turns.some((turn) => turn.id === activeTurn.id))
@@ -636,6 +640,10 @@ export function messageOf(content: readonly Content[]): Message {
     .filter(Boolean)
     .join('\n\n');
   return { text, origin: { kind: 'user' } };
+}
+
+function sentMessage({ content, sender }: { readonly content: readonly Content[]; readonly sender?: string }): Message {
+  return { ...messageOf(content), ...toSenderMeta(sender) };
 }
 
 function contentText(content: Content): string {

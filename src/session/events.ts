@@ -56,7 +56,7 @@ export type SessionEvent =
     }
   /** Removes that turn and all after it. */
   | { readonly type: 'turns.removed'; readonly from: TurnId }
-  | { readonly type: 'turn.sender'; readonly turnId: TurnId; readonly sender: string }
+  | { readonly type: 'turn.sender'; readonly turnId: TurnId; readonly partId?: PartId; readonly sender: string }
   | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
   | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
   | { readonly type: 'turn.adapterState'; readonly turnId: TurnId; readonly value: unknown }

@@ -4,7 +4,7 @@ import type { AskId, CallId, Content, Diff, TurnId } from './model.ts';
 export type Intent =
   /**
    * `replaces`: the prompt replaces that turn's, and the turn is removed with everything after it. `again`: that turn failed, and the user
-   * retries it; an adapter that can resumes where the turn broke off, in its place.
+   * retries it; an adapter that can resumes where the turn broke off, in its place. `sender`: the client of an agent host that wants it.
    */
   | {
       readonly type: 'prompt';
@@ -12,10 +12,11 @@ export type Intent =
       readonly content: readonly Content[];
       readonly replaces?: TurnId;
       readonly again?: TurnId;
+      readonly sender?: string;
     }
   | { readonly type: 'command'; readonly turnId: TurnId; readonly path: readonly string[]; readonly args: string }
   /** Adds a message to the running turn; queued where the agent cannot accept it. */
-  | { readonly type: 'steer'; readonly turnId: TurnId; readonly content: readonly Content[] }
+  | { readonly type: 'steer'; readonly turnId: TurnId; readonly content: readonly Content[]; readonly sender?: string }
   | { readonly type: 'unqueue'; readonly turnId: TurnId }
   | { readonly type: 'cancel' }
   /** Stops one stoppable call, or the command of one terminal; the turn continues. */

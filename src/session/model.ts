@@ -87,6 +87,8 @@ export interface QueuedPrompt {
   readonly again?: TurnId;
   /** Words with a rejection, for an agent whose answers carry none. */
   readonly feedback?: true;
+  /** The client of an agent host that sent it. */
+  readonly sender?: string;
 }
 
 export interface Turn {
@@ -165,6 +167,8 @@ export type Part =
       readonly parent?: CallId;
       readonly content: readonly Content[];
       readonly pending?: true;
+      /** The client of an agent host that sent it, where it is not this one. */
+      readonly sender?: string;
     }
   | { readonly kind: 'notice'; readonly id: PartId; readonly parent?: CallId; readonly notice: Notice }
   | { readonly kind: 'call'; readonly id: CallId; readonly parent?: CallId; readonly call: ToolCall };

@@ -79,7 +79,7 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'turns.removed':
       return removeTurns(session, event.from);
     case 'turn.sender':
-      return inTurn(session, event.turnId, (turn) => (turn.sender === event.sender ? turn : { ...turn, sender: event.sender }));
+      return inTurn(session, event.turnId, (turn) => withSender(turn, event));
     case 'turn.activity':
       return inRunningTurn(session, event.turnId, (turn) => withActivity(turn, event.text));
     case 'turn.stopping':
@@ -228,6 +228,13 @@ function withActivity(turn: Turn, text: string | null): Turn {
   return text === null ? rest : { ...rest, activity: text };
 }
 
+/** Who sent the prompt of a turn, or a message that was added to it. */
+function withSender(turn: Turn, { partId, sender }: Extract<SessionEvent, { type: 'turn.sender' }>): Turn {
+  if (partId === undefined) return turn.sender === sender ? turn : { ...turn, sender };
+  const isNews = (part: Part) => part.kind === 'prompt' && part.id === partId && part.sender !== sender;
+  return turn.parts.some(isNews) ? { ...turn, parts: turn.parts.map((part) => (isNews(part) ? { ...part, sender } : part)) } : turn;
+}
+
 type TurnEnded = Extract<SessionEvent, { type: 'turn.ended' }>;
 
 function ended(turn: Turn, how: Omit<TurnEnded, 'type' | 'turnId'>): Turn {
@@ -277,7 +284,7 @@ function notTakenUp({ turns, queue }: Session, turnId: TurnId): readonly QueuedP
   return (turn?.parts ?? [])
     .filter(isPending)
     .filter(({ id }) => !queue.some((one) => one.turnId === id) && !turns.some((one) => one.id === id))
-    .map(({ id, content }) => ({ turnId: id, content, held: true }));
+    .map(({ id, content, sender }) => ({ turnId: id, content, held: true, ...(sender === undefined ? {} : { sender }) }));
 }
 
 /** A prompt that the user has just sent removes the notices read before; those that come while it waits stay for its whole turn. */

@@ -233,6 +233,23 @@ test('attack: answers that were not offered, for calls that do not wait, with ot
   assert.equal(client.refusals.length, 10);
 });
 
+test('attack: an action for another session, or another of its channels, changes neither', async (t) => {
+  const { client, answers, ...served } = await asked(t);
+  const other = SESSION.replace('0f1d2c3b', '1f1d2c3b');
+  const otherChat = CHAT.replace('0f1d2c3b', '1f1d2c3b');
+  await client.ask('createSession', { channel: other, provider: 'fake', workingDirectories: [pathToFileURL(served.folder).href] });
+  const confirmed = { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, confirmed: 'user-action' };
+  for (const channel of [otherChat, other, SESSION, TERMINAL, `${SESSION}/changeset/session`, 'ahp-chat:/none'])
+    await client.dispatch(channel, confirmed);
+  for (const channel of [otherChat, SESSION]) await client.dispatch(channel, { type: 'chat/turnCancelled', turnId: 't1' });
+  await client.dispatch(CHAT, { type: 'session/titleChanged', title: 'Other' });
+  await client.dispatch('ahp-root://', confirmed);
+  assert.deepEqual(answers(), []);
+  assert.equal(served.chat().activeTurn?.id, 't1');
+  assert.equal(served.conversations.length, 1);
+  assert.notEqual(client.sessions.get(SESSION)?.title, 'Other');
+});
+
 test('of two clients the first answer counts, and the other sees it with its sender', async (t) => {
   const { client, host, answers } = await asked(t);
   const other = new AhpClient(host);
@@ -420,6 +437,63 @@ test('each prompt says who sent it, also one that waited, to other clients and a
   assert.deepEqual(senders(back.chats.get(CHAT) as ChatState), expected);
 });
 
+test('what is said into a turn says who sent it, while it waits, when the agent has it, and after a restart', async (t) => {
+  const first = await opened(t);
+  const phone = new AhpClient(first.host);
+  await phone.open('window-2', 'Phone');
+  await phone.subscribe(CHAT);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  const agent = first.last();
+  agent.say({ type: 'link.ready', agent: { protocol: 'scripted', name: 'Fake' }, offers: { steer: true } });
+  await until(() => first.sessions.all.some((id) => first.sessions.get(id)?.store.now.turns[0]?.status === 'running'));
+  const content = [{ type: 'text', text: 'Faster' }] as const;
+  const message = { text: 'Faster', origin: { kind: 'user' } };
+  await phone.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'steering', id: 's', message });
+  assert.deepEqual(
+    agent.heard.filter(({ type }) => type === 'steer'),
+    [{ type: 'steer', turnId: 's', content, sender: 'Phone' }],
+  );
+  agent.say({ type: 'part.added', turnId: 't1', part: { kind: 'prompt', id: 's', content, pending: true } });
+  assert.deepEqual(first.chat().steeringMessage?.message._meta, { client: 'Phone' });
+  // The agent repeats it under a name of its own.
+  agent.say(
+    { type: 'parts.removed', turnId: 't1', partIds: ['s'] },
+    { type: 'part.added', turnId: 't1', part: { kind: 'prompt', id: 'p9', content } },
+  );
+  const said = (chat: ChatState) =>
+    (chat.activeTurn ?? chat.turns.at(-1))?.responseParts.flatMap((part) =>
+      part.kind === 'systemNotification' ? [[part.content, part._meta]] : [],
+    );
+  const expected = [['Faster', { prompt: true, client: 'Phone', id: 'p9' }]];
+  await until(() => first.chat().steeringMessage === undefined);
+  assert.deepEqual(said(first.chat()), expected);
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const back = new AhpClient(second.host);
+  await back.open();
+  await back.subscribe(CHAT);
+  assert.deepEqual(said(back.chats.get(CHAT) as ChatState), expected);
+});
+
+test('a prompt that waited for the end of a turn says after a restart who sent it', async (t) => {
+  const first = await opened(t);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  const message = { text: 'Then', origin: { kind: 'user' } };
+  await first.client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'queued', id: 't2', message });
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const back = new AhpClient(second.host);
+  await back.open();
+  await back.subscribe(CHAT);
+  const [waiting] = back.chats.get(CHAT)?.queuedMessages ?? [];
+  assert.deepEqual([waiting?.id, waiting?.message.text, waiting?.message._meta], ['t2', 'Then', { client: 'Test' }]);
+});
+
 test('turns that a client takes back are gone for all, and for the agent with the next prompt', async (t) => {
   const { client, host, last, chat, ...served } = await opened(t);
   const other = new AhpClient(host);
@@ -589,11 +663,38 @@ test('an empty session goes a while after the window that made it; one that some
   await other.open('window-2');
   await other.subscribe(session(2));
   client.disconnect();
-  const listed = async () =>
-    ((await other.ask('listSessions')) as { items: readonly { resource: string }[] }).items.map(({ resource }) => resource);
-  assert.equal((await listed()).length, 2, 'it may come back');
-  t.mock.timers.tick(60_000);
-  assert.deepEqual(await listed(), [session(2)]);
+  const isThere = (at: number) =>
+    other.ask('subscribe', { channel: session(at) }).then(
+      () => true,
+      () => false,
+    );
+  t.mock.timers.tick(59_000);
+  await other.notify('unsubscribe', { channel: session(1) });
+  t.mock.timers.tick(1_000);
+  assert.deepEqual([await isThere(1), await isThere(2)], [false, true]);
+});
+
+test('an empty session is listed for the window that made it alone; with its first prompt it is there for all', async (t) => {
+  const { client, host } = await opened(t);
+  const other = new AhpClient(host);
+  await other.open('window-2');
+  const listed = async (one: AhpClient) =>
+    ((await one.ask('listSessions')) as { items: readonly { resource: string }[] }).items.map(({ resource }) => resource);
+  const told = (one: AhpClient) =>
+    one.notified.flatMap(({ method, params }) => (method === 'root/sessionRemoved' ? [] : [[method, params.session]]));
+  await client.dispatch(SESSION, { type: 'session/titleChanged', title: 'Draft' });
+  assert.deepEqual([await listed(client), await listed(other)], [[SESSION], []]);
+  assert.deepEqual(told(other), []);
+  await client.dispatch(CHAT, prompt('t1'));
+  assert.deepEqual([await listed(client), await listed(other)], [[SESSION], [SESSION]]);
+  const added = other.notified
+    .filter(({ method }) => method === 'root/sessionAdded')
+    .map(({ params }) => params.summary as { resource: string });
+  assert.deepEqual(
+    added.map(({ resource }) => resource),
+    [SESSION],
+  );
+  assert.equal(client.notified.filter(({ method }) => method === 'root/sessionAdded').length, 1, 'it has heard of it before');
 });
 
 test('a window of Parley tells which model the included agent is to use, and nothing else of its environment', async (t) => {

@@ -108,7 +108,7 @@ export function promptView(view: View, key: string, content: readonly Content[],
 export function pendingView(view: View, turn: Turn, part: Part): TemplateResult | typeof nothing {
   if (part.kind !== 'prompt' || !part.pending) return nothing;
   return html`<div class="pending">
-    ${promptView(view, `${turn.id}/${part.id}`, part.content)}
+    ${promptView(view, `${turn.id}/${part.id}`, part.content, undefined, part.sender)}
     <p class="faint">${iconOf('clock')}${t('Sent. The agent takes it up after the step it is at.')}</p>
   </div>`;
 }

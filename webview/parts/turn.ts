@@ -132,7 +132,7 @@ function partView(view: View, turn: Turn, family: Family, part: Part, growing: b
     case 'content':
       return contentView(view, key, part.content, done);
     case 'prompt':
-      return part.parent === undefined ? promptView(view, key, part.content) : taskView(view, key, part.content);
+      return part.parent === undefined ? promptView(view, key, part.content, undefined, part.sender) : taskView(view, key, part.content);
     case 'notice':
       return noticeView(view, key, part.notice);
     case 'call':

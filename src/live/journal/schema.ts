@@ -94,7 +94,7 @@ const part = z.discriminatedUnion('kind', [
   z.looseObject({ kind: z.literal('text'), id: text, parent, text }),
   z.looseObject({ kind: z.literal('thought'), id: text, parent, text, startedAt: optional(number), endedAt: optional(number) }),
   z.looseObject({ kind: z.literal('content'), id: text, parent, content }),
-  z.looseObject({ kind: z.literal('prompt'), id: text, parent, content: list(content), pending: optional(yes) }),
+  z.looseObject({ kind: z.literal('prompt'), id: text, parent, content: list(content), pending: optional(yes), sender: optional(text) }),
   z.looseObject({ kind: z.literal('notice'), id: text, parent, notice }),
   z.looseObject({ kind: z.literal('call'), id: text, parent, call }),
 ]);
@@ -142,6 +142,7 @@ const queued = z.looseObject({
   held: optional(yes),
   again: optional(text),
   feedback: optional(yes),
+  sender: optional(text),
 });
 const plan = z.looseObject({
   entries: list(
@@ -223,7 +224,7 @@ const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
     clears: optional(yes),
   }),
   'turns.removed': z.looseObject({ from: text }),
-  'turn.sender': z.looseObject({ turnId, sender: text }),
+  'turn.sender': z.looseObject({ turnId, partId: optional(text), sender: text }),
   'turn.activity': z.looseObject({ turnId, text: z.nullable(text) }),
   'turn.stopping': z.looseObject({ turnId }),
   'turn.adapterState': z.looseObject({ turnId, value: z.unknown() }),

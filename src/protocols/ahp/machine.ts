@@ -62,6 +62,7 @@ import {
   type ChatState,
   type EndedTurn,
   type InputRequest,
+  type Message,
   type ResponsePart,
   senderOf,
   type TerminalContent,
@@ -418,8 +419,8 @@ class AhpStep extends Step<AhpState> {
     }
     const ours = state.turn;
     if (!ours) return;
-    const sender = before.activeTurn?.id === turn.id ? undefined : senderOf(turn.message);
-    if (sender !== undefined && sender !== state.setup.client.name) this.emit({ type: 'turn.sender', turnId: turn.id, sender });
+    const { sender } = before.activeTurn?.id === turn.id ? {} : this.senderIn(turn.message);
+    if (sender !== undefined) this.emit({ type: 'turn.sender', turnId: turn.id, sender });
     const known = before.activeTurn?.id === turn.id ? before.activeTurn.responseParts : [];
     turn.responseParts.forEach((part, at) => {
       if (part !== known[at]) this.partIs(ours, part);
@@ -436,6 +437,9 @@ class AhpStep extends Step<AhpState> {
     const error = responseParts.findLast((part) => part.kind === 'error');
     clear(this.state.contents);
     this.unfollowAll();
+    // They wait in the host, and begin turns of their own.
+    const waiting = this.state.chat?.queuedMessages?.map(({ id }) => id) ?? [];
+    if (waiting.length > 0) this.emit({ type: 'parts.removed', turnId: turn.id, partIds: waiting });
     if (how === 'complete') this.endTurn('done', at);
     else if (how === 'cancelled' || turn.phase === 'stopping') this.endTurn('cancelled', at);
     else this.endTurn('failed', { ...at, error: { message: error?.error.message || agentError(), next: ['retry'] } });
@@ -454,7 +458,12 @@ class AhpStep extends Step<AhpState> {
         return this.requestIs(turn, part.request, part.response !== undefined);
       case 'systemNotification': {
         const text = plain(part.content);
-        if (text !== '') this.notice('info', text, laneOf(turn));
+        if (text === '') return;
+        // A name that no text of the host has.
+        const id = typeof part._meta?.id === 'string' ? `${turn.id}/+${part._meta.id}` : undefined;
+        const lane = laneOf(turn);
+        if (part._meta?.prompt !== true) this.addPart(turn, lane, { kind: 'notice', notice: { level: 'info', text } }, id);
+        else this.addPart(turn, lane, { kind: 'prompt', content: [{ type: 'text', text }], ...this.senderIn(part) }, id);
         return;
       }
       case 'error':
@@ -583,10 +592,19 @@ class AhpStep extends Step<AhpState> {
     else if (JSON.stringify(requestOf(ask.about)) !== JSON.stringify(asked))
       this.replaceAsk(ask, { ...questionOf(asked, turn.id), id: this.newId() }, about);
   }
-  /** Messages sent into the turn wait until the agent has taken them up. */
-  steeringIs({ steeringMessage: before }: ChatState, { steeringMessage: after }: ChatState): void {
+  /** Who sent it, if it was another client. */
+  senderIn(said: Pick<Message, '_meta'>): { readonly sender?: string } {
+    const sender = senderOf(said);
+    return sender === undefined || sender === this.state.setup.client.name ? {} : { sender };
+  }
+  /** Messages sent into the turn wait until the agent has taken them up, or for its end. */
+  steeringIs({ steeringMessage: before }: ChatState, { steeringMessage: after, queuedMessages, activeTurn }: ChatState): void {
     const { turn } = this.state;
-    if (!before || before.id === after?.id || !turn) return;
+    if (!before || before.id === after?.id || !turn || queuedMessages?.some(({ id }) => id === before.id)) return;
+    const isTold = activeTurn?.responseParts.some(
+      (part) => part.kind === 'systemNotification' && part._meta?.prompt === true && plain(part.content) === before.message.text,
+    );
+    if (isTold) return this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [before.id] });
     this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [before.id] });
     this.addPart(turn, laneOf(turn), { kind: 'prompt', content: fromMessage(before.message) });
   }

@@ -24,7 +24,7 @@ export interface Message {
 export function toSenderMeta(sender: string | undefined): Pick<Message, '_meta'> {
   return sender === undefined ? {} : { _meta: { client: sender } };
 }
-export function senderOf({ _meta }: Message): string | undefined {
+export function senderOf({ _meta }: Pick<Message, '_meta'>): string | undefined {
   const client = _meta?.client;
   return typeof client === 'string' && client !== '' ? client.slice(0, 100) : undefined;
 }

@@ -244,6 +244,77 @@ test('a prompt of another client says who sent it; those of the window and of ot
   assert.deepEqual(senders(await other.until(({ turns }) => turns.length === 2)), expected);
 });
 
+test('what another client says into the turn is shown as its message; what is said here is shown once', async (t) => {
+  const all = await opened(t);
+  const agent = await begun(all, 't');
+  agent.say({ type: 'link.ready', agent: { protocol: 'scripted', name: 'Fake' }, offers: { steer: true } });
+  const { resumeKey = '' } = all.window.now();
+  const phone = new AhpClient(all.host.host);
+  await phone.open('phone', 'Phone');
+  const chat = `ahp-chat:/${resumeKey.split('/')[1]}`;
+  const takesUp = (id: string, text: string) => {
+    const content = [{ type: 'text', text }] as const;
+    agent.say({ type: 'part.added', turnId: 't', part: { kind: 'prompt', id, content, pending: true } });
+    agent.say(
+      { type: 'parts.removed', turnId: 't', partIds: [id] },
+      { type: 'part.added', turnId: 't', part: { kind: 'prompt', id: `${id}2`, content } },
+    );
+  };
+  await phone.dispatch(chat, {
+    type: 'chat/pendingMessageSet',
+    kind: 'steering',
+    id: 's',
+    message: { text: 'Faster', origin: { kind: 'user' } },
+  });
+  takesUp('s', 'Faster');
+  const shown = ({ turns: [turn] }: Session) =>
+    turn?.parts.map((part) =>
+      part.kind === 'prompt' ? [part.content.map((one) => one.type === 'text' && one.text).join(), part.sender, part.pending] : [part.kind],
+    );
+  const theirs = ['Faster', 'Phone', undefined];
+  await all.window.until((now) => JSON.stringify(shown(now)) === JSON.stringify([theirs]));
+  all.window.adapter.send({ type: 'steer', turnId: 'u', content: [{ type: 'text', text: 'Slower' }] });
+  while (!agent.heard.some((intent) => intent.type === 'steer' && intent.turnId === 'u'))
+    await new Promise((resolve) => setImmediate(resolve));
+  takesUp('u', 'Slower');
+  agent.say({ type: 'text.delta', turnId: 't', kind: 'text', partId: 't.1', text: 'Well' });
+  const now = await all.window.until(({ turns: [turn] }) => turn?.parts.at(-1)?.kind === 'text');
+  assert.deepEqual(shown(now), [theirs, ['Slower', undefined, undefined], ['text']]);
+});
+
+test('what is said into a turn waits in the host for its end where the agent takes nothing up, and begins the next', async (t) => {
+  const all = await opened(t);
+  const agent = await begun(all, 't');
+  all.window.adapter.send({ type: 'steer', turnId: 'u', content: [{ type: 'text', text: 'Then' }] });
+  const waiting = ({ turns }: Session) =>
+    turns.flatMap(({ id, parts }) => parts.map((part) => [id, part.id, part.kind === 'prompt' && part.pending]));
+  await all.window.until((now) => waiting(now).length > 0);
+  const { host } = all.host;
+  const other = new AhpClient(host);
+  await other.open('other');
+  const chat = `ahp-chat:/${all.window.now().resumeKey?.split('/')[1]}`;
+  await other.subscribe(chat);
+  while (other.chats.get(chat)?.queuedMessages === undefined) await new Promise((resolve) => setImmediate(resolve));
+  agent.say({ type: 'text.delta', turnId: 't', kind: 'text', partId: 't.1', text: 'Done' });
+  assert.deepEqual(waiting(await all.window.until(({ turns: [turn] }) => turn?.parts.some(({ kind }) => kind === 'text') === true))[0], [
+    't',
+    'u',
+    true,
+  ]);
+  agent.endTurn();
+  const { turns, queue } = await all.window.until(({ turns }) => turns.at(-1)?.id === 'u');
+  assert.deepEqual(
+    [turns.map(({ id, parts }) => [id, parts.map(({ kind }) => kind)]), queue],
+    [
+      [
+        ['t', ['text']],
+        ['u', []],
+      ],
+      [],
+    ],
+  );
+});
+
 test('stop ends the turn, withdraws what is asked and lets nothing run', async (t) => {
   const all = await opened(t);
   const agent = await begun(all, 't');
@@ -378,7 +449,7 @@ test('what a host runs is listed without opening it, with what it waits for', as
     return found.map(({ at: _at, key: _key, ...rest }) => rest);
   };
   await all.window.until(({ title }) => title === 'Go');
-  assert.deepEqual(await list(), [{ title: 'Go', agent: 'fake', cwd: all.folder, state: 'busy' }]);
+  assert.deepEqual(await list(), [{ title: 'Go', agent: 'fake', agentName: 'Fake', cwd: all.folder, state: 'busy' }]);
   agent.say({ type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call } }, { type: 'ask.opened', ask: approval });
   await all.window.until((now) => now.asks.length > 0);
   assert.equal((await list())[0]?.state, 'asking');
