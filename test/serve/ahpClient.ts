@@ -33,12 +33,12 @@ export class AhpClient {
   readonly refusals: string[] = [];
   readonly notified: { readonly method: string; readonly params: Record<string, unknown> }[] = [];
   readonly envelopes: Envelope[] = [];
-  readonly #host: AgentHost;
+  readonly #host: Pick<AgentHost, 'connect'>;
   #connection: Connection | undefined;
   #clientSeq = 0;
   seen = 0;
 
-  constructor(host: AgentHost) {
+  constructor(host: Pick<AgentHost, 'connect'>) {
     this.#host = host;
   }
 
@@ -47,7 +47,7 @@ export class AhpClient {
   }
 
   /** The same client, with all it holds, before another host. */
-  elsewhere(host: AgentHost): AhpClient {
+  elsewhere(host: Pick<AgentHost, 'connect'>): AhpClient {
     const other = new AhpClient(host);
     other.seen = this.seen;
     for (const held of ['chats', 'sessions'] as const) for (const [name, state] of this[held]) other[held].set(name, state as never);
