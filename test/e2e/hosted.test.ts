@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
-import { runningHost } from '../../src/live/hostProcess.ts';
+import { type RunningHost, runningHost } from '../../src/live/hostProcess.ts';
 import { suite } from './suite.ts';
 import { until } from './until.ts';
 
@@ -53,11 +54,21 @@ test(
 async function otherClient(data: string) {
   const host = runningHost(data);
   assert.ok(host);
+  return clientOf(host);
+}
+
+async function clientOf(host: Pick<RunningHost, 'address' | 'token'>) {
   const socket = new WebSocket(`${host.address}/?tkn=${host.token}`);
   await once(socket, 'open');
   const actions: { readonly type: string; readonly turnId?: string; readonly [other: string]: unknown }[] = [];
   const answers = new Map<number, { readonly result?: unknown }>();
-  let wake = () => {};
+  let heard = 0;
+  const wakers = new Set<() => void>();
+  const wake = () => {
+    heard += 1;
+    for (const one of wakers) one();
+    wakers.clear();
+  };
   socket.on('message', (data) => {
     const said = JSON.parse(String(data)) as {
       readonly id?: number;
@@ -74,7 +85,7 @@ async function otherClient(data: string) {
     id += 1;
     const mine = id;
     send({ id: mine, method, params: { channel: 'ahp-root://', ...params } });
-    while (!answers.has(mine)) await new Promise<void>((resolve) => (wake = resolve));
+    while (!answers.has(mine)) await new Promise<void>((resolve) => wakers.add(resolve));
     return answers.get(mine)?.result;
   };
   interface Listed {
@@ -87,12 +98,15 @@ async function otherClient(data: string) {
     const chat = `ahp-chat:/${listed?.resource.split('/')[1]}`;
     return { chat, shown: (await ask('subscribe', { channel: chat })) as { readonly snapshot: { readonly state: unknown } } };
   };
-  const done = (type: string, turnId: string) => until(() => actions.some((one) => one.type === type && one.turnId === turnId), type);
-  /** Waits until the host lists a session of that title, or none. */
+  const done = async (type: string, turnId: string) => {
+    while (!actions.some((one) => one.type === type && one.turnId === turnId)) await new Promise<void>((resolve) => wakers.add(resolve));
+  };
+  /** Waits until the host lists a session of that title, or none: asks again whenever the host has told of its sessions. */
   const lists = async (title: string, isThere = true) => {
-    for (let wait = 0; (await titles()).includes(title) !== isThere; wait += 1) {
-      assert.ok(wait < 600, `the host lists ${JSON.stringify(await titles())}`);
-      await pause(100);
+    for (;;) {
+      const before = heard + 1;
+      if ((await titles()).includes(title) === isThere) return;
+      if (heard === before) await new Promise<void>((resolve) => wakers.add(resolve));
     }
   };
   return { ask, lists, follow, done, tell: (params: object) => send({ method: 'dispatchAction', params }), end: () => socket.terminate() };
@@ -222,5 +236,39 @@ test(
     await window.notification('The entry is on the clipboard').waitFor();
     await window.command('Parley: Stop Agent Host');
     await until(() => running('parley.js').length === 0, 'the host is gone');
+  }),
+);
+
+test(
+  'a host that was started by hand is found: its session is in the list, asks here, and is answered here',
+  inWindow(async ({ window, folder, home, running }) => {
+    const { chat, pick } = window;
+    const child = spawn(process.execPath, [path.resolve('dist/parley.js'), 'serve', '--data', path.join(home, 'by-hand')], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...process.env, HOME: home, USERPROFILE: home },
+    });
+    try {
+      const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+      const other = await clientOf(JSON.parse(line) as RunningHost);
+      await other.ask('initialize', { protocolVersions: ['1.0.0'], clientId: 'other', initialSubscriptions: ['ahp-root://'] });
+      const name = '2f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
+      const session = { channel: `parley-agent:/${name}`, provider: 'parley-agent', workingDirectories: [pathToFileURL(folder).href] };
+      await other.ask('createSession', session);
+      const message = { text: 'run echo started-by-hand', origin: { kind: 'user' } };
+      const action = { type: 'chat/turnStarted', turnId: 't1', startedAt: new Date().toISOString(), message };
+      other.tell({ channel: `ahp-chat:/${name}`, clientSeq: 1, action });
+      await other.lists('run echo started-by-hand');
+      assert.equal(running('parley.js').length, 0, 'the window has no host of its own');
+      await chat.frame.locator('.title-button').click();
+      await chat.frame.locator('.session-title', { hasText: 'run echo started-by-hand' }).click();
+      await pick.row('Allow once').waitFor();
+      await window.pictures('hosted-by-hand');
+      await pick.answer('A');
+      await chat.settled(chat.lastTurn);
+      assert.match((await chat.lastTurn.textContent()) ?? '', /started-by-hand/);
+      other.end();
+    } finally {
+      child.kill('SIGKILL');
+    }
   }),
 );

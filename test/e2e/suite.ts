@@ -44,6 +44,8 @@ export interface Scene {
   readonly folder: string;
   /** What Parley keeps on the disk. */
   readonly storage: string;
+  /** The home of the user whose window it is. */
+  readonly home: string;
   /** Processes of the server whose command line holds a text. */
   running(text: string): readonly number[];
 }
@@ -79,7 +81,7 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     const page = await context.newPage();
     const window = new Window(page);
     const storage = path.join(started.storage, 'parley.parley');
-    scene = { window, folder, storage, running: (text) => descendants(started.pid, text) };
+    scene = { window, folder, storage, home: started.home, running: (text) => descendants(started.pid, text) };
     await page.goto(addressOf(started, { folder, ...(spec.packaged ? {} : { extension: spec.extension ?? '.' }) }), {
       waitUntil: 'domcontentloaded',
     });

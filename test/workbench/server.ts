@@ -35,6 +35,8 @@ export interface Server {
   readonly develops: boolean;
   /** The folder that extensions get for what they keep, one below it for each. */
   readonly storage: string;
+  /** The home of its user. */
+  readonly home: string;
   log(): string;
   /** Settles when the server is gone, whoever ended it. */
   readonly ended: Promise<void>;
@@ -118,6 +120,7 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
     pid: child.pid ?? 0,
     develops,
     storage: path.join(folder('data'), 'User', 'globalStorage'),
+    home: folder('home'),
     log: () => log,
     ended,
     async stop() {
