@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { Emitter } from '../base/emitter.ts';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { Log } from '../base/log.ts';
 import type { AskRef, Content, SessionId, TurnId } from '../session/model.ts';
@@ -16,6 +17,9 @@ export class ChatView implements Disposable {
   readonly #extensionUri: vscode.Uri;
   readonly #log: Log;
   readonly #life = new Lifetime();
+  readonly #arrived = this.#life.own(new Emitter<void>());
+  /** The page has the keyboard focus from now on. */
+  readonly onFocused = this.#arrived.listen;
   #deps: ChatLinkDeps | undefined;
   #open: { readonly view: vscode.WebviewView; readonly link: ChatLink } | undefined;
   #waiting = 0;
@@ -46,6 +50,7 @@ export class ChatView implements Disposable {
     const link = this.#life.own(new ChatLink(pageOf(view, this.#log), deps));
     const open = { view, link };
     this.#open = open;
+    link.onFocused(() => this.#arrived.fire());
     for (const content of this.#early.contents) link.insert(content);
     if (this.#early.focus) link.focus();
     this.#early = { contents: [], focus: false };

@@ -33,8 +33,6 @@ export interface ChatLinkDeps {
   /** The text of a file with unsaved changes; undefined for any other. */
   readonly unsaved: (path: string) => string | undefined;
   readonly typing: Pick<Typing, 'noted' | 'over'>;
-  /** The page has the keyboard focus from now on. */
-  readonly focused: () => void;
   readonly log: Log;
 }
 
@@ -56,6 +54,8 @@ export class ChatLink implements Disposable {
   readonly #life = new Lifetime();
   readonly #outbox: Outbox;
   readonly #arrived = this.#life.own(new Emitter<void>());
+  /** The page has the keyboard focus from now on. */
+  readonly onFocused = this.#arrived.listen;
   #greeting: Greeting = UNGREETED;
   #focused = false;
   /** When the page lost the keyboard last. */
@@ -163,8 +163,7 @@ export class ChatLink implements Disposable {
         if (this.#focused && !message.on) this.#leftAt = performance.now();
         this.#focused = message.on;
         if (!message.on) return;
-        this.#arrived.fire();
-        return this.#deps.focused();
+        return this.#arrived.fire();
       case 'resync':
         if (message.sessionId === this.#outbox.shown) this.#outbox.snapshot();
         return;

@@ -38,8 +38,8 @@ export class ChatPanels implements Disposable {
   }
 
   /** Sets what answers the pages; call it before a tab is opened. */
-  serve(deps: Omit<ChatLinkDeps, 'hello' | 'log' | 'focused'>): void {
-    this.#deps = { ...deps, hello: helloMessage, log: this.#log, focused: () => {} };
+  serve(deps: Omit<ChatLinkDeps, 'hello' | 'log'>): void {
+    this.#deps = { ...deps, hello: helloMessage, log: this.#log };
   }
 
   /** Fills a tab that the editor restores with the window. */
@@ -111,11 +111,11 @@ export class ChatPanels implements Disposable {
         ...deps,
         desk,
         answers: answersIn(desk, deps.answers, this.#sessions),
-        focused: () => this.#comeTo(open),
       }),
     );
     const open = { panel, desk, link };
     this.#open.add(open);
+    life.own(link.onFocused(() => this.#comeTo(open)));
     if (panel.active) this.#comeTo(open);
     life.own(panel.onDidChangeViewState(() => !panel.visible && this.#goneFrom(open)));
     life.own(desk.onSessions(() => this.#front === open && this.#moves.fire()));

@@ -254,10 +254,11 @@ export class LiveSession implements HostedSession {
   #open(launch: Launch, resume: Resume | undefined): void {
     const launching = this.#agent;
     const stop = new AbortController();
+    const events = this.#events;
     const adapter = this.#deps.protocol.open(launch, {
       // Ignores events of a conversation that has ended.
       emit: (event) => {
-        if (!stop.signal.aborted) this.#emit(event);
+        if (!stop.signal.aborted) events.emit(event);
       },
       ports: this.#toolApproval.guard(this.#deps.ports),
       name: this.store.now.agent.name,

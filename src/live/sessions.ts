@@ -46,13 +46,26 @@ export interface SessionsDeps {
 /** Work that an agent's next prompt waits for. Never rejects. */
 export type BeforePrompt = (id: SessionId, turnId: TurnId) => Promise<void>;
 
+/** What the prompts of every session wait for. */
+class PromptHold {
+  #work: BeforePrompt | undefined;
+
+  set(work: BeforePrompt): void {
+    this.#work = work;
+  }
+
+  before(id: SessionId, turnId: TurnId): Promise<void> | undefined {
+    return this.#work?.(id, turnId);
+  }
+}
+
 /** All live sessions, and which one is active. */
 export class Sessions implements SessionHost, Disposable {
   readonly #deps: SessionsDeps;
   readonly #open = new Map<SessionId, { readonly session: LiveSession; readonly life: Lifetime }>();
   readonly #changes = new Emitter<{ readonly id: SessionId; readonly change: StoreChange }>();
   readonly #lists = new Emitter<void>();
-  #beforePrompt: BeforePrompt | undefined;
+  readonly #hold = new PromptHold();
   readonly #life = new Lifetime();
   #active: SessionId | undefined;
   /** Sessions not restored yet (unread, open elsewhere, or of an unconfigured agent), and which one was active. */
@@ -86,7 +99,7 @@ export class Sessions implements SessionHost, Disposable {
 
   /** Makes all further prompts wait for this. */
   holdPrompts(beforePrompt: BeforePrompt): void {
-    this.#beforePrompt = beforePrompt;
+    this.#hold.set(beforePrompt);
   }
 
   /** Starts a conversation, new or one the agent remembers, and makes it the active one. */
@@ -258,20 +271,22 @@ export class Sessions implements SessionHost, Disposable {
 
   #add(start: Session, profile: Profile, journal: JournalWriter): LiveSession {
     const { id, cwd } = start;
+    const { launch, profile: configured, rules, trace } = this.#deps;
+    const hold = this.#hold;
     const protocol = this.#deps.protocols()[profile.protocol];
     if (!protocol) throw new Error(`No protocol is called "${profile.protocol}"`);
     const session = new LiveSession(start, profile.id, {
       protocol,
-      launch: () => this.#deps.launch(this.#deps.profile(profile.id) ?? profile, { id, cwd }),
+      launch: () => launch(configured(profile.id) ?? profile, { id, cwd }),
       ports: this.#deps.ports({ id, cwd, profile: profile.id }),
-      rules: () => this.#deps.rules(id, profile.id),
+      rules: () => rules(id, profile.id),
       client: this.#deps.client,
       log: this.#deps.log,
-      trace: (way, message) => this.#deps.trace(id, way, message),
+      trace: (way, message) => trace(id, way, message),
       now: this.#deps.now,
       newId: this.#deps.newId,
       journal,
-      beforePrompt: (turnId) => this.#beforePrompt?.(id, turnId),
+      beforePrompt: (turnId) => hold.before(id, turnId),
     });
     const life = new Lifetime();
     life.own(session);

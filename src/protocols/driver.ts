@@ -1,3 +1,4 @@
+import { Emitter } from '../base/emitter.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Failure, LinkEnd } from '../base/outcomes.ts';
 import type { Effect, Input, Machine, Port } from '../conversation/machine.ts';
@@ -169,26 +170,23 @@ class MachineDriver<S extends ConversationState> implements Driver<S> {
     const factory = this.#options.links[name.split(' ', 1)[0] ?? ''];
     const isTaken = this.#links.has(name);
     if (!factory || isTaken) throw new Error(isTaken ? `The link ${name} is open already` : `There is no way to open ${name}`);
-    // A closed link gives no more input after its one `closed`; its name may be used again.
+    const said = new Emitter<Input>();
     let isOpen = true;
-    const told = (input: Input) => {
-      if (isOpen) this.feed(input);
-    };
-    const events: LinkEvents = {
-      message: (method, params) => told({ on: 'message', link: name, method, params }),
-      asked: (id, method, params) => told({ on: 'asked', link: name, id, method, params }),
-      withdrawn: (id) => told({ on: 'withdrawn', link: name, id }),
-      junk: (text) => told({ on: 'junk', link: name, text }),
-      closed: (why: LinkEnd) => {
-        if (!isOpen) return;
+    said.listen((input) => {
+      if (input.on === 'closed') {
         isOpen = false;
-        this.#links.delete(name);
-        for (const [id, pending] of this.#calls) if (pending.link === name) this.#calls.delete(id);
-        this.feed({ on: 'closed', link: name, why });
-      },
-    };
-    const link = factory(params, events, name);
+        this.#forget(name);
+      }
+      this.feed(input);
+    });
+    const link = factory(params, inputsOf(name, said), name);
     if (isOpen) this.#links.set(name, link);
+  }
+
+  /** The name of a closed link may be used again. */
+  #forget(link: string): void {
+    this.#links.delete(link);
+    for (const [id, pending] of this.#calls) if (pending.link === link) this.#calls.delete(id);
   }
 
   #call(name: string, link: string | undefined, start: (signal: AbortSignal) => Promise<unknown>): void {
@@ -229,6 +227,25 @@ class MachineDriver<S extends ConversationState> implements Driver<S> {
     this.#text.flush();
     this.#settleEnded();
   }
+}
+
+/** What a link says, as inputs. A closed link gives no more of them after its one `closed`. */
+function inputsOf(link: string, said: Emitter<Input>): LinkEvents {
+  let isOpen = true;
+  const say = (input: Input) => {
+    if (isOpen) said.fire(input);
+  };
+  return {
+    message: (method, params) => say({ on: 'message', link, method, params }),
+    asked: (id, method, params) => say({ on: 'asked', link, id, method, params }),
+    withdrawn: (id) => say({ on: 'withdrawn', link, id }),
+    junk: (text) => say({ on: 'junk', link, text }),
+    closed: (why: LinkEnd) => {
+      if (!isOpen) return;
+      isOpen = false;
+      said.fire({ on: 'closed', link, why });
+    },
+  };
 }
 
 interface PendingCall {

@@ -40,7 +40,7 @@ export class HttpClient implements Disposable {
   readonly #options: HttpClientOptions;
   readonly #sockets: Sockets;
   readonly #open = new Set<ClientRequest>();
-  #disposed = false;
+  readonly #over = new AbortController();
 
   constructor(options: HttpClientOptions = {}) {
     this.#options = options;
@@ -78,7 +78,7 @@ export class HttpClient implements Disposable {
 
   /** Destroys every socket; requests that are under way reject. */
   dispose(): void {
-    this.#disposed = true;
+    this.#over.abort();
     for (const one of [...this.#open]) one.destroy();
     this.#sockets.dispose();
   }
@@ -88,7 +88,7 @@ export class HttpClient implements Disposable {
    * milliseconds. True when all had closed their side by then.
    */
   hangUp(within: number): Promise<boolean> {
-    this.#disposed = true;
+    this.#over.abort();
     for (const one of [...this.#open]) if (!one.socket) one.destroy();
     return this.#sockets.hangUp(within);
   }
@@ -98,7 +98,7 @@ export class HttpClient implements Disposable {
     if (!URL.canParse(request.url) || !/^https?:$/.test(new URL(request.url).protocol)) {
       return Promise.reject(new HttpFailure('address', t('"{0}" is not an http or https address.', request.url)));
     }
-    if (this.#disposed || signal?.aborted) return Promise.reject(new HttpFailure('aborted', t('Stopped')));
+    if (this.#over.signal.aborted || signal?.aborted) return Promise.reject(new HttpFailure('aborted', t('Stopped')));
     const unsendable = unsendableOf(request);
     if (unsendable !== undefined) {
       const told = t(
@@ -143,15 +143,17 @@ export class HttpClient implements Disposable {
       });
       sent.on('response', (response: IncomingMessage) => {
         timers.clear();
-        resolve(new HttpAnswer(response, request.url, () => signal?.aborted === true || this.#disposed));
+        resolve(new HttpAnswer(response, request.url, [signal, this.#over.signal]));
       });
       sent.on('error', (error: NodeJS.ErrnoException) => {
-        reject(late ?? (signal?.aborted || this.#disposed ? new HttpFailure('aborted', t('Stopped')) : whyFailed(request.url, error)));
+        reject(
+          late ?? (signal?.aborted || this.#over.signal.aborted ? new HttpFailure('aborted', t('Stopped')) : whyFailed(request.url, error)),
+        );
       });
       sent.on('close', () => {
         gone();
         // After an answer this changes nothing.
-        reject(late ?? new HttpFailure(signal?.aborted || this.#disposed ? 'aborted' : 'cut', t('The connection was lost.')));
+        reject(late ?? new HttpFailure(signal?.aborted || this.#over.signal.aborted ? 'aborted' : 'cut', t('The connection was lost.')));
       });
       sent.end(request.body);
     });

@@ -15,16 +15,20 @@ export class HttpAnswer implements Disposable {
   readonly headers: IncomingHttpHeaders;
   readonly #response: IncomingMessage;
   readonly #url: string;
-  readonly #stopped: () => boolean;
+  readonly #stops: readonly (AbortSignal | undefined)[];
 
-  constructor(response: IncomingMessage, url: string, stopped: () => boolean) {
+  constructor(response: IncomingMessage, url: string, stops: readonly (AbortSignal | undefined)[]) {
     this.status = response.statusCode ?? 0;
     this.headers = response.headers;
     this.#response = response;
     this.#url = url;
-    this.#stopped = stopped;
+    this.#stops = stops;
     // A body may break before anybody reads it.
     response.on('error', () => {});
+  }
+
+  get #stopped(): boolean {
+    return this.#stops.some((stop) => stop?.aborted);
   }
 
   get ok(): boolean {
@@ -46,7 +50,7 @@ export class HttpAnswer implements Disposable {
       const broken = () => {
         const { origin } = new URL(this.#url);
         reject(
-          this.#stopped()
+          this.#stopped
             ? new HttpFailure('aborted', t('Stopped'))
             : new HttpFailure('cut', t('The connection to {0} was lost ({1}).', origin, 'closed early')),
         );
@@ -66,7 +70,7 @@ export class HttpAnswer implements Disposable {
       });
       body.on('data', (chunk: Buffer) => {
         timer?.refresh();
-        if (this.#stopped()) return;
+        if (this.#stopped) return;
         try {
           pace.read(() => take(chunk));
         } catch (error) {

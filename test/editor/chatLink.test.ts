@@ -72,9 +72,9 @@ function open(answers: Partial<Answers> = {}) {
     answer: (id, askId, answer) => sent.push({ id, intent: { type: 'answer', askId, answer } }),
     unsaved: (path) => (path === '/code/dirty.ts' ? 'not saved' : undefined),
     typing: { noted: () => typed.push('noted'), over: () => typed.push('over') },
-    focused: () => typed.push('focused'),
     log,
   });
+  link.onFocused(() => typed.push('focused'));
   return { page, link, desk, lists, a, b, sent, problems, typed, readies: () => ready };
 }
 const frame = () => new Promise((resolve) => setTimeout(resolve, 40));

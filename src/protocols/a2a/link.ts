@@ -198,11 +198,12 @@ export class AgentLink implements Link {
 
   async #openWebhook(): Promise<Webhook | undefined> {
     const { scene, taskId } = this.#setup;
+    const events = this.#events;
     try {
       return this.#life.own(
         await openWebhook(
           (id) => taskId() === id,
-          (body) => this.#events.message('news', body),
+          (body) => events.message('news', body),
         ),
       );
     } catch (error) {

@@ -10,7 +10,7 @@ import { isSameFile } from '../paths.ts';
 import { type Codec, faultOf, textPath } from './codec.ts';
 import { variablesIn } from './connection.ts';
 import { acpMachine } from './machine.ts';
-import { AgentSecrets, portsOf } from './ports.ts';
+import { AgentSecrets, type Announced, announcing, portsOf } from './ports.ts';
 import { NOT_FOUND, sessionAnswer, sessionList } from './schema.ts';
 import { type AcpSetup, type AcpState, codecOf, foldersOf, LIMITS, newAcp } from './state.ts';
 
@@ -34,14 +34,11 @@ class AcpAdapter implements Adapter {
   readonly ended: Promise<void>;
   readonly #driver: Driver<AcpState>;
   readonly #secrets: AgentSecrets;
-  readonly #waiting = new Set<() => void>();
+  readonly #announced: Announced['listen'];
 
   constructor(launch: ProcessLaunch, context: AdapterContext) {
-    const emit: AdapterContext['emit'] = (event) => {
-      context.emit(event);
-      if (event.type !== 'link.ready' && event.type !== 'link.closed') return;
-      for (const wake of this.#waiting) wake();
-    };
+    const { emit, listen } = announcing(context);
+    this.#announced = listen;
     const secrets = new AgentSecrets(launch, context);
     this.#secrets = secrets;
     this.#driver = drive(acpMachine, newAcp(`${context.newId()}.`, setupOf(launch, context)), {
@@ -122,11 +119,10 @@ class AcpAdapter implements Adapter {
     if (!keyed) return;
     await this.#secrets.forget(variablesIn(agent.authMethods));
     const announced = new Promise<void>((resolve) => {
-      const wake = () => {
-        this.#waiting.delete(wake);
+      const heard = this.#announced(() => {
+        heard.dispose();
         resolve();
-      };
-      this.#waiting.add(wake);
+      });
     });
     this.#driver.feed({ on: 'reply', call: 'forgotten' });
     await announced;

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { Emitter, type Listen, Once } from '../../base/emitter.ts';
 import { t } from '../../base/l10n.ts';
 import { messageOf } from '../../base/log.ts';
 import type { AdapterContext, ProcessLaunch } from '../adapter.ts';
@@ -14,6 +15,22 @@ import { codecOf } from './state.ts';
 /* What the machine asks of this side beside its agent: files, terminals, secrets, links to open, and the tools that the agent is offered. */
 
 type Emit = AdapterContext['emit'];
+
+export interface Announced {
+  readonly emit: Emit;
+  /** Listens for the link to be ready, or closed. */
+  readonly listen: Listen<void>;
+}
+
+/** Passes the events on, and says when the link is ready or closed. */
+export function announcing(context: AdapterContext): Announced {
+  const announced = new Emitter<void>();
+  const emit: Emit = (event) => {
+    context.emit(event);
+    if (event.type === 'link.ready' || event.type === 'link.closed') announced.fire();
+  };
+  return { emit, listen: announced.listen };
+}
 
 export function portsOf(
   launch: ProcessLaunch,
@@ -255,10 +272,7 @@ class EditorToolServer {
   readonly #context: AdapterContext;
   #offered: OfferedTools | undefined;
   #isOver = false;
-  #onListed = (): void => {};
-  readonly #listed = new Promise<void>((resolve) => {
-    this.#onListed = resolve;
-  });
+  readonly #listed = new Once<true>();
 
   constructor(context: AdapterContext) {
     this.#context = context;
@@ -266,7 +280,7 @@ class EditorToolServer {
 
   async run(args: ServerArgs): Promise<readonly object[]> {
     if (args.do === 'listed') {
-      await this.#listed;
+      await new Promise<true>((resolve) => this.#listed.listen(resolve));
       return [];
     }
     if (args.do === 'end') {
@@ -274,8 +288,9 @@ class EditorToolServer {
       this.#offered?.dispose();
       return [];
     }
+    const listed = this.#listed;
     try {
-      const offered = await offerTools(this.#context.ports.tools, { ...this.#context, onListed: this.#onListed });
+      const offered = await offerTools(this.#context.ports.tools, { ...this.#context, onListed: () => listed.fire(true) });
       if (this.#isOver) offered?.dispose();
       if (!offered || this.#isOver) return [];
       this.#offered = offered;
