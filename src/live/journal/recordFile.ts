@@ -41,8 +41,7 @@ export class RecordFile {
   #lock: FileLock | undefined;
   #open: { readonly fd: number; position: number } | undefined;
   #seq: number;
-  /** What is not confirmed yet, and its bytes. */
-  #tail: { readonly frames: Buffer[]; bytes: number } = { frames: [], bytes: 0 };
+  readonly #tail = new UnwrittenFrames();
   #closed = false;
 
   constructor(file: string, disk: Disk, seq: number, lock: FileLock | undefined) {
@@ -78,8 +77,7 @@ export class RecordFile {
     for (const record of records) {
       try {
         const frame = frameOf(this.#seq + 1, record);
-        this.#tail.frames.push(frame);
-        this.#tail.bytes += frame.length;
+        this.#tail.push(frame);
         this.#seq += 1;
       } catch (error) {
         failed.push({ record, error });
@@ -89,19 +87,19 @@ export class RecordFile {
   }
 
   dropUnwritten(): void {
-    this.#tail = { frames: [], bytes: 0 };
+    this.#tail.clear();
   }
 
   /** Writes all of it before it returns. Throws when the disk refuses. */
   writeSync(): void {
     const file = this.#opened();
-    while (this.#tail.bytes > 0) this.#confirm(file.position + this.#disk.writeSync(file.fd, this.#piece(), file.position));
+    while (this.#tail.bytes > 0) this.#confirm(file.position + this.#disk.writeSync(file.fd, this.#tail.piece(), file.position));
   }
 
   /** Writes what there is now, or a part of it. Rejects when the disk refuses. */
   async write(): Promise<void> {
     const { fd, position } = this.#opened();
-    this.#confirm(position + (await this.#tracked(this.#disk.write(fd, this.#piece(), position))));
+    this.#confirm(position + (await this.#tracked(this.#disk.write(fd, this.#tail.piece(), position))));
   }
 
   /** Flushes written data to disk. Ignores failures (not every file system supports it): the data already survive the end of this process. */
@@ -171,33 +169,58 @@ export class RecordFile {
   /** The file is written up to that position. */
   #confirm(to: number): void {
     if (!this.#open || to <= this.#open.position) return;
-    let bytes = to - this.#open.position;
+    this.#tail.drop(to - this.#open.position);
     this.#open.position = to;
-    this.#tail.bytes -= bytes;
-    let whole = 0;
-    for (; whole < this.#tail.frames.length; whole++) {
-      const frame = this.#tail.frames[whole] as Buffer;
-      if (frame.length > bytes) {
-        this.#tail.frames[whole] = frame.subarray(bytes);
-        break;
-      }
-      bytes -= frame.length;
-    }
-    this.#tail.frames.splice(0, whole);
-  }
-
-  /** Returns the first unwritten bytes. */
-  #piece(): Buffer {
-    let bytes = 0;
-    let count = 0;
-    do bytes += this.#tail.frames[count++]?.length ?? 0;
-    while (count < this.#tail.frames.length && bytes + (this.#tail.frames[count]?.length ?? 0) <= PIECE);
-    return count === 1 ? (this.#tail.frames[0] as Buffer) : Buffer.concat(this.#tail.frames.slice(0, count));
   }
 
   #close(): void {
     if (this.#open) closeSync(this.#open.fd);
     this.#open = undefined;
+  }
+}
+
+/** The frames that are not confirmed yet. */
+class UnwrittenFrames {
+  #frames: Buffer[] = [];
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  push(frame: Buffer): void {
+    this.#frames.push(frame);
+    this.#bytes += frame.length;
+  }
+
+  clear(): void {
+    this.#frames = [];
+    this.#bytes = 0;
+  }
+
+  /** So many of the first bytes are confirmed. */
+  drop(confirmed: number): void {
+    this.#bytes -= confirmed;
+    let bytes = confirmed;
+    let whole = 0;
+    for (; whole < this.#frames.length; whole++) {
+      const frame = this.#frames[whole] as Buffer;
+      if (frame.length > bytes) {
+        this.#frames[whole] = frame.subarray(bytes);
+        break;
+      }
+      bytes -= frame.length;
+    }
+    this.#frames.splice(0, whole);
+  }
+
+  /** Returns the first bytes, to be written in one go. */
+  piece(): Buffer {
+    let bytes = 0;
+    let count = 0;
+    do bytes += this.#frames[count++]?.length ?? 0;
+    while (count < this.#frames.length && bytes + (this.#frames[count]?.length ?? 0) <= PIECE);
+    return count === 1 ? (this.#frames[0] as Buffer) : Buffer.concat(this.#frames.slice(0, count));
   }
 }
 

@@ -62,9 +62,8 @@ export class Replay {
   /** Events that stand before any readable head. */
   readonly #early: SessionEvent[] = [];
   /** A snapshot whose end was not read yet. */
-  #snapshot: { readonly rest: Omit<Session, 'turns'>; readonly turns: Turn[] } | undefined;
+  #snapshot: PartialSnapshot | undefined;
   #lost = 0;
-  #lostInSnapshot = 0;
 
   get head(): HeadRecord | undefined {
     return this.#head;
@@ -79,7 +78,7 @@ export class Replay {
     const record = recordOf(value);
     const lost = gap + (record ? 0 : 1);
     this.#lost += lost;
-    this.#lostInSnapshot += lost;
+    this.#snapshot?.lose(lost);
     if (record) this.#take(record);
   }
 
@@ -94,14 +93,12 @@ export class Replay {
       case 'journal.head':
         return this.#begin(record);
       case 'journal.state':
-        this.#snapshot = { rest: record.session, turns: [] };
-        this.#lostInSnapshot = 0;
+        this.#snapshot = new PartialSnapshot(record.session);
         return;
       case 'journal.turn':
-        this.#snapshot?.turns.push({ ...record.turn, parts: [] });
-        return;
+        return this.#snapshot?.addTurn({ ...record.turn, parts: [] });
       case 'journal.parts':
-        return this.#addParts(record.turnId, record.parts);
+        return this.#snapshot?.addParts(record.turnId, record.parts);
       case 'journal.complete':
         return this.#closeSnapshot(true);
       default:
@@ -118,20 +115,51 @@ export class Replay {
     this.#early.length = 0;
   }
 
-  /** Adds parts to a turn. Does not rebuild a damaged turn from its parts. */
-  #addParts(turnId: string, parts: readonly Part[]): void {
-    const turns = this.#snapshot?.turns;
-    const last = turns?.at(-1);
-    if (turns && last?.id === turnId) turns[turns.length - 1] = { ...last, parts: last.parts.concat(parts) };
-  }
-
   /** Accepts a truncated snapshot only when it holds no less than the state it replaces. */
   #closeSnapshot(whole: boolean): void {
     const snapshot = this.#snapshot;
     this.#snapshot = undefined;
-    if (!snapshot || (!whole && snapshot.turns.length < (this.#session?.turnCount ?? 0))) return;
-    if (whole) this.#lost = this.#lostInSnapshot;
-    this.#session = new GrowingSession({ ...snapshot.rest, turns: snapshot.turns });
+    if (!snapshot || (!whole && snapshot.turnCount < (this.#session?.turnCount ?? 0))) return;
+    if (whole) this.#lost = snapshot.lost;
+    this.#session = new GrowingSession(snapshot.session);
+  }
+}
+
+/** A snapshot as far as it was read. */
+class PartialSnapshot {
+  readonly #rest: Omit<Session, 'turns'>;
+  readonly #turns: Turn[] = [];
+  #lost = 0;
+
+  constructor(rest: Omit<Session, 'turns'>) {
+    this.#rest = rest;
+  }
+
+  get session(): Session {
+    return { ...this.#rest, turns: this.#turns };
+  }
+
+  get turnCount(): number {
+    return this.#turns.length;
+  }
+
+  /** Records that were lost since it began. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  lose(records: number): void {
+    this.#lost += records;
+  }
+
+  addTurn(turn: Turn): void {
+    this.#turns.push(turn);
+  }
+
+  /** Does not rebuild a damaged turn from its parts. */
+  addParts(turnId: string, parts: readonly Part[]): void {
+    const last = this.#turns.at(-1);
+    if (last?.id === turnId) this.#turns[this.#turns.length - 1] = { ...last, parts: last.parts.concat(parts) };
   }
 }
 

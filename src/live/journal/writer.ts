@@ -87,8 +87,8 @@ export class JournalWriter implements Disposable {
   readonly onTrouble = this.#troubles.listen;
   #target: Target;
   #recorded: Recorded;
-  /** The compaction under way, and the records since it began. */
-  #compaction: { readonly since: KnownRecord[] } | undefined;
+  /** The records since the compaction under way began; undefined while there is none. */
+  #sinceCompaction: KnownRecord[] | undefined;
   #failures = 0;
   #work: Work = NO_WORK;
   #closed = false;
@@ -138,13 +138,13 @@ export class JournalWriter implements Disposable {
 
   /** Replaces the file with a snapshot of the session when that saves much. Never rejects. */
   async compact(force = false): Promise<void> {
-    if (this.#compaction || this.#closed || this.#failures > 0) return;
+    if (this.#sinceCompaction || this.#closed || this.#failures > 0) return;
     const { file, snapshotBytes = 0 } = this.#target;
     if (!force && file.size - snapshotBytes < Math.max(COMPACT_AFTER, 3 * snapshotBytes)) return;
     const fresh = `${file.path}.new`;
     try {
       this.#encode();
-      this.#compaction = { since: [] };
+      this.#sinceCompaction = [];
       const written = await writeSnapshot(fresh, this.#headRecord(), { ...this.#recorded.session, id: this.#target.head.id });
       await replaceFile(fresh, file.path, async () => {
         await this.#idle();
@@ -159,7 +159,7 @@ export class JournalWriter implements Disposable {
       // The next compaction overwrites it.
       this.#log.warn(messageOf(error));
     }
-    this.#compaction = undefined;
+    this.#sinceCompaction = undefined;
   }
 
   /** Writes the rest and closes the file. */
@@ -255,7 +255,7 @@ export class JournalWriter implements Disposable {
   }
 
   #append(records: readonly KnownRecord[]): void {
-    this.#compaction?.since.push(...records);
+    this.#sinceCompaction?.push(...records);
     for (const { record, error } of this.#target.file.append(records)) {
       this.#log.error(`A record (${record.type}) could not be written to the journal and is left out`, error);
     }
@@ -308,7 +308,7 @@ export class JournalWriter implements Disposable {
   /** Replaces the file with the snapshot and the records since. On failure throws and keeps the old file in use. */
   #replaceWith(fresh: string, written: SnapshotSize): void {
     this.#encode();
-    this.#target.file.replaceWith(fresh, written, [...(this.#compaction?.since ?? []), this.#headRecord(written.size)]);
+    this.#target.file.replaceWith(fresh, written, [...(this.#sinceCompaction ?? []), this.#headRecord(written.size)]);
     this.#target = { ...this.#target, snapshotBytes: written.size };
   }
 }

@@ -10,6 +10,29 @@ import { isRecord } from './schema.ts';
 const ASKS = 2;
 const BEARER: readonly Wanted[] = [{ scheme: '', way: { how: 'bearer' } }];
 
+/** The user is asked, and requests wait for it. */
+class Renewal {
+  readonly done: Promise<boolean>;
+  #waiting = 0;
+
+  constructor(done: Promise<boolean>) {
+    this.done = done;
+  }
+
+  /** No request waits for the user any more. */
+  get isAbandoned(): boolean {
+    return this.#waiting === 0;
+  }
+
+  join(): void {
+    this.#waiting += 1;
+  }
+
+  leave(): void {
+    this.#waiting -= 1;
+  }
+}
+
 /**
  * Secrets for one origin (docs/protocols/a2a.md §15): none are sent until the server refuses, and none ever leave the origin. What the user enters is kept by
  * the editor's secret storage once the server took it; what the server refuses later is asked for anew.
@@ -25,8 +48,7 @@ export class Credentials {
   readonly #refused = new Set<string>();
   #asksLeft = ASKS;
   readonly #asks = new Map<AskId, (values: readonly string[] | undefined) => void>();
-  /** The user is asked. `waiting`: requests that wait for it. */
-  #renewal: { readonly done: Promise<boolean>; waiting: number } | undefined;
+  #renewal: Renewal | undefined;
 
   constructor(scene: AdapterContext, origin: string, headers: Readonly<Record<string, string>>) {
     this.#scene = scene;
@@ -66,12 +88,12 @@ export class Credentials {
     if (!this.#renewal && edition !== this.#secrets.edition) return true;
     this.#renewal ??= this.#begin(words);
     const renewal = this.#renewal;
-    renewal.waiting += 1;
+    renewal.join();
     try {
       return await unless(signal, renewal.done);
     } finally {
-      renewal.waiting -= 1;
-      if (renewal.waiting === 0) for (const settle of [...this.#asks.values()]) settle(undefined);
+      renewal.leave();
+      if (renewal.isAbandoned) for (const settle of [...this.#asks.values()]) settle(undefined);
     }
   }
 
@@ -95,16 +117,16 @@ export class Credentials {
     return true;
   }
 
-  #begin(words: string): { readonly done: Promise<boolean>; waiting: number } {
+  #begin(words: string): Renewal {
     const done = this.#renew(words).finally(() => {
       this.#renewal = undefined;
     });
-    return { done, waiting: 0 };
+    return new Renewal(done);
   }
 
   /** No request waits for the user any more. */
   get #isAbandoned(): boolean {
-    return this.#renewal?.waiting === 0;
+    return this.#renewal?.isAbandoned ?? false;
   }
 
   async #renew(words: string): Promise<boolean> {

@@ -102,7 +102,7 @@ export interface RpcTarget {
 export class RpcClient {
   readonly #scene: AdapterContext;
   readonly #credentials: Credentials;
-  #turn = turnPool();
+  #turn = new TurnPool();
   #side = new HttpClient({ holdIdle: true });
   #id = 0;
   #ended = false;
@@ -135,7 +135,7 @@ export class RpcClient {
   #renew(): readonly HttpClient[] {
     const before = [this.#turn.client, this.#side];
     if (!this.#ended) {
-      this.#turn = turnPool();
+      this.#turn = new TurnPool();
       this.#side = new HttpClient({ holdIdle: true });
     }
     return before;
@@ -186,16 +186,11 @@ export class RpcClient {
     more: StreamOptions = {},
   ): Promise<void> {
     const pool = this.#turn;
-    if (pool.sign) await Promise.race([pool.sign, pause(SIGN_AT_MOST, more.signal ?? this.#scene.signal)]);
+    if (pool.signOfLife) await Promise.race([pool.signOfLife, pause(SIGN_AT_MOST, more.signal ?? this.#scene.signal)]);
     const accept = method === 'command/execute' ? 'text/event-stream, application/json' : 'text/event-stream';
     const own = more.signal ? { ...more, signal: AbortSignal.any([more.signal, this.#scene.signal]) } : more;
-    if (pool.uses > 0 || pool.sign) return this.#exchange(this.#side, method, params, accept, take, own);
-    pool.uses += 1;
-    try {
-      await this.#exchange(pool.client, method, params, accept, take, own);
-    } finally {
-      pool.uses -= 1;
-    }
+    if (!pool.isFree) return this.#exchange(this.#side, method, params, accept, take, own);
+    return pool.use(() => this.#exchange(pool.client, method, params, accept, take, own));
   }
 
   /**
@@ -204,17 +199,15 @@ export class RpcClient {
    */
   keepAlive(url: string): void {
     const pool = this.#turn;
-    if (pool.uses > 0 || pool.sign) return;
+    if (!pool.isFree) return;
     const request: HttpRequest = { method: 'GET', url, headers: { accept: 'application/json' }, headersWithin: null };
-    pool.sign = this.#send(pool.client, request)
+    const sent = this.#send(pool.client, request)
       .then((answer) => answer.text())
       .then(
         () => {},
         (error: unknown) => this.#scene.log.trace(`The sign of life failed: ${messageOf(error)}`),
-      )
-      .finally(() => {
-        pool.sign = undefined;
-      });
+      );
+    pool.signs(sent);
   }
 
   /** A plain request beside JSON-RPC; the answer's body is yours to read. */
@@ -268,23 +261,24 @@ export class RpcClient {
   }
 
   async #read(answer: HttpAnswer, take: (result: unknown) => void, silence?: number): Promise<void> {
+    const scene = this.#scene;
     let error: AgentError | undefined;
     const one = (text: string) => {
       const value = parseOrUndefined(text);
-      this.#scene.trace('in', value ?? text.slice(0, HEAD));
+      scene.trace('in', value ?? text.slice(0, HEAD));
       // Every record of a stream passes here; what is not plainly a success is left to the schema.
       if (isRecord(value) && typeof value.id === 'number' && value.error === undefined) {
         if (error === undefined) take(value.result);
         return;
       }
       const parsed = rpcAnswer.safeParse(value);
-      if (!parsed.success) return this.#scene.log.warn('A record that is no JSON-RPC answer was left out.');
+      if (!parsed.success) return scene.log.warn('A record that is no JSON-RPC answer was left out.');
       if (parsed.data.error) error ??= new AgentError(parsed.data.error.code, parsed.data.error.message);
       else if (error === undefined) take(parsed.data.result);
     };
     if (answer.type === 'text/event-stream') {
       const reader = new SseReader((event) => one(event.data), {
-        onTooLong: (limit) => this.#scene.log.warn(`A record of more than ${limit} characters was left out.`),
+        onTooLong: (limit) => scene.log.warn(`A record of more than ${limit} characters was left out.`),
       });
       await answer.read((chunk) => reader.push(chunk), silence);
       reader.end();
@@ -338,8 +332,36 @@ export class RpcClient {
   }
 }
 
-function turnPool(): { readonly client: HttpClient; uses: number; sign: Promise<void> | undefined } {
-  return { client: new HttpClient({ maxSockets: 1, holdIdle: true }), uses: 0, sign: undefined };
+/** The turn connection, and who has it. */
+class TurnPool {
+  readonly client = new HttpClient({ maxSockets: 1, holdIdle: true });
+  #isUsed = false;
+  #sign: Promise<void> | undefined;
+
+  get isFree(): boolean {
+    return !this.#isUsed && this.#sign === undefined;
+  }
+
+  /** Settles when the sign of life under way is over. */
+  get signOfLife(): Promise<void> | undefined {
+    return this.#sign;
+  }
+
+  async use(exchange: () => Promise<void>): Promise<void> {
+    this.#isUsed = true;
+    try {
+      await exchange();
+    } finally {
+      this.#isUsed = false;
+    }
+  }
+
+  /** `sent` never rejects. */
+  signs(sent: Promise<void>): void {
+    this.#sign = sent.finally(() => {
+      this.#sign = undefined;
+    });
+  }
 }
 
 function whyRefused(url: string, status: number, words: string): string {
