@@ -41,35 +41,150 @@ export async function runSteps(live: LiveSession, run: ScriptRun): Promise<boole
   }
 }
 
+/** The steps that prepare for later ones, and those that do something themselves. */
+type PreparingStep = Extract<
+  ScriptStep,
+  { answers: unknown } | { rules: unknown } | { cancelOn: unknown } | { during: unknown } | { steer: unknown }
+>;
+type ActiveStep = Exclude<ScriptStep, PreparingStep | { setup: unknown } | { expect: unknown }>;
 interface Planned {
   readonly on: ScriptMoment;
   readonly afterMs: number;
   readonly do: Action;
 }
 
-interface Prepared {
-  answers: ScriptedAnswer[];
-  rules: readonly AnswerRule[];
-  planned: Planned[];
+/** Answers and actions that earlier steps have prepared. */
+class Plan {
+  #answers: readonly ScriptedAnswer[] = [];
+  #rules: readonly AnswerRule[] = [];
+  #actions: readonly Planned[] = [];
+
+  /** False for a step that prepares nothing. */
+  take(step: ScriptStep): step is PreparingStep {
+    if ('answers' in step) this.#answers = step.answers;
+    else if ('rules' in step) this.#rules = step.rules;
+    else if ('cancelOn' in step) this.#add({ on: step.cancelOn, afterMs: step.afterMs ?? 0, do: { cancel: true } });
+    else if ('during' in step) this.#add(...step.during.map((one) => ({ ...one, afterMs: one.afterMs ?? 0 })));
+    else if ('steer' in step) this.#add(...(['text', 'call'] as const).map((on) => ({ on, afterMs: 0, do: step })));
+    else return false;
+    return true;
+  }
+
+  #add(...actions: readonly Planned[]): void {
+    this.#actions = [...this.#actions, ...actions];
+  }
+
+  /** A turn is over; rules stay. */
+  endTurn(): void {
+    this.#answers = [];
+    this.#actions = [];
+  }
+
+  /** The answer to an ask: by a rule, else the next of those in a row. */
+  answerTo(ask: Ask, session: Session): ScriptedAnswer | undefined {
+    const rule = this.#rules.find((one) => matches(one, ask, session));
+    if (rule) return rule.answer;
+    const [next, ...rest] = this.#answers;
+    this.#answers = rest;
+    return next;
+  }
+
+  /** An action given for several moments runs at the first of them. */
+  takeDue(moment: ScriptMoment): readonly Planned[] {
+    const due = this.#actions.filter((one) => one.on === moment);
+    this.#actions = this.#actions.filter((one) => !due.some((other) => other.do === one.do));
+    return due;
+  }
 }
-interface Past {
-  readonly started: Set<TurnId>;
-  readonly ended: Set<TurnId>;
+
+/** What became of the prompts that were sent. */
+class PromptLog {
+  readonly #started = new Set<TurnId>();
+  readonly #ended = new Set<TurnId>();
   /** Prompts that left the queue to be sent and have not begun their turn. */
-  readonly leaving: Set<TurnId>;
+  readonly #leaving = new Set<TurnId>();
   /** Turns that start from the feedback of a rejection. */
-  readonly feedback: Set<TurnId>;
-  /** Number of asks in the last turn. */
-  asks: number;
-  last: Turn | undefined;
-  isAsExpected: boolean;
+  readonly #feedback = new Set<TurnId>();
+
+  take({ event, before }: StoreChange): void {
+    if (event.type === 'turn.started') {
+      this.#started.add(event.turnId);
+      this.#leaving.delete(event.turnId);
+    }
+    if (event.type === 'turn.ended') this.#ended.add(event.turnId);
+    if (event.type === 'queue.set') {
+      for (const turnId of goneFrom(before.queue, event.queue)) this.#leaving.add(turnId);
+      for (const { turnId, feedback } of event.queue) if (feedback) this.#feedback.add(turnId);
+    }
+    if (event.type === 'link.closed') this.#leaving.clear();
+  }
+
+  /** Number of queued prompts that will be sent without further action. */
+  waiting(session: Session): number {
+    return session.queue.filter((prompt) => !prompt.held).length + this.#leaving.size;
+  }
+
+  isFeedback(turnId: TurnId): boolean {
+    return this.#feedback.has(turnId);
+  }
+
+  /** True when the turn is over, and so are those that began from feedback. */
+  areOver(session: Session, turnId: TurnId): boolean {
+    return [turnId, ...this.#feedback].every((one) => this.#isOver(session, one));
+  }
+
+  /** Counts a removed turn as over, because some commands clear the conversation. */
+  #isOver(session: Session, turnId: TurnId): boolean {
+    if (session.link.state === 'closed' || this.#ended.has(turnId)) return true;
+    const turn = session.turns.find((one) => one.id === turnId);
+    if (turn) return turn.status !== 'running';
+    // A prompt held after a turn that failed counts as over until the user releases it.
+    if (session.queue.some((prompt) => prompt.turnId === turnId && prompt.held)) return true;
+    return this.#started.has(turnId) && !session.queue.some((prompt) => prompt.turnId === turnId);
+  }
+}
+
+/** The last turn, for what is expected of it, and whether everything went as expected so far. */
+class Verdict {
+  #last: Turn | undefined;
+  #asks = 0;
+  #isAsExpected = true;
   /** Turns that failed as expected. */
-  readonly failedAsExpected: Set<TurnId>;
-  /** The script has closed the conversation. */
-  isClosed: boolean;
-  closing: Promise<void>;
-  /** The key of the copy made last. */
-  fork: string | undefined;
+  readonly #failedAsExpected = new Set<TurnId>();
+
+  get last(): Turn | undefined {
+    return this.#last;
+  }
+  /** Number of asks in the last turn. */
+  get asks(): number {
+    return this.#asks;
+  }
+
+  beginTurn(): void {
+    this.#asks = 0;
+  }
+  countAsk(): void {
+    this.#asks += 1;
+  }
+  endTurn(turn: Turn | undefined, asks: number): void {
+    this.#last = turn ?? this.#last;
+    this.#asks = asks;
+  }
+
+  fail(): void {
+    this.#isAsExpected = false;
+  }
+  expectFailure(turnId: TurnId): void {
+    this.#failedAsExpected.add(turnId);
+  }
+
+  /** The turns that ended otherwise than they should. */
+  failedIn({ turns }: Session): readonly Turn[] {
+    return turns.filter((turn) => turn.status !== 'done' && turn.status !== 'cancelled' && !this.#failedAsExpected.has(turn.id));
+  }
+  isFine(session: Session): boolean {
+    return this.#isAsExpected && this.failedIn(session).length === 0;
+  }
 }
 
 /** Plays the user: runs the steps, answers asks from the start, and performs actions at their moments. */
@@ -78,22 +193,13 @@ class Player implements Disposable {
   readonly #run: ScriptRun;
   readonly #listener: Disposable;
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Answers and actions that earlier steps have prepared. */
-  readonly #prepared: Prepared = { answers: [], rules: [], planned: [] };
-  /** The record of the run. */
-  readonly #past: Past = {
-    started: new Set(),
-    ended: new Set(),
-    leaving: new Set(),
-    feedback: new Set(),
-    asks: 0,
-    last: undefined,
-    isAsExpected: true,
-    failedAsExpected: new Set(),
-    isClosed: false,
-    closing: Promise.resolve(),
-    fork: undefined,
-  };
+  readonly #plan = new Plan();
+  readonly #prompts = new PromptLog();
+  readonly #verdict = new Verdict();
+  /** `byScript`: the script has closed the conversation. `done` settles when the agent is gone. */
+  #closing: { readonly byScript: boolean; readonly done: Promise<void> } = { byScript: false, done: Promise.resolve() };
+  /** The key of the copy made last. */
+  #forkKey: string | undefined;
 
   constructor(live: LiveSession, run: ScriptRun) {
     this.#live = live;
@@ -103,13 +209,11 @@ class Player implements Disposable {
 
   /** True when the run went as it should; logs the turns that failed otherwise. */
   isFine(): boolean {
-    const { isAsExpected, failedAsExpected } = this.#past;
-    const { turns } = this.#live.store.now;
-    if (this.#isClosed && !this.#past.isClosed) return false;
-    const failed = turns.filter((turn) => turn.status !== 'done' && turn.status !== 'cancelled' && !failedAsExpected.has(turn.id));
-    for (const { prompt, error } of failed)
+    const { now } = this.#live.store;
+    if (this.#isClosed && !this.#closing.byScript) return false;
+    for (const { prompt, error } of this.#verdict.failedIn(now))
       this.#run.log.error(`The turn of ${briefly(prompt)} failed: ${error?.message ?? 'no reason given'}`);
-    return isAsExpected && failed.length === 0;
+    return this.#verdict.isFine(now);
   }
 
   dispose(): void {
@@ -119,7 +223,7 @@ class Player implements Disposable {
 
   /** Settles when the agent is ready, or gone and disposed. */
   async opened(): Promise<void> {
-    await this.#past.closing;
+    await this.#closing.done;
     await this.#until((session) => session.link.state !== 'opening');
   }
 
@@ -133,45 +237,25 @@ class Player implements Disposable {
 
   /** Settles when no turn runs and no queued prompt will start one. */
   #idle(): Promise<void> {
-    return this.#until((session) => session.link.state === 'closed' || (!runningTurn(session) && this.#waiting(session) === 0));
-  }
-
-  /** Number of queued prompts that will be sent without further action. */
-  #waiting(session: Session): number {
-    return session.queue.filter((prompt) => !prompt.held).length + this.#past.leaving.size;
+    return this.#until((session) => session.link.state === 'closed' || (!runningTurn(session) && this.#prompts.waiting(session) === 0));
   }
 
   /** Runs a step. Returns false when the script cannot continue. */
   async play(step: ScriptStep): Promise<boolean> {
-    if ('setup' in step) return true;
-    if ('answers' in step) this.#prepared.answers = [...step.answers];
-    else if ('rules' in step) this.#prepared.rules = step.rules;
-    else if ('cancelOn' in step) this.#prepared.planned.push({ on: step.cancelOn, afterMs: step.afterMs ?? 0, do: { cancel: true } });
-    else if ('during' in step) this.#prepared.planned.push(...step.during.map((one) => ({ ...one, afterMs: one.afterMs ?? 0 })));
-    else if ('steer' in step) for (const on of ['text', 'call'] as const) this.#prepared.planned.push({ on, afterMs: 0, do: step });
-    else if ('expect' in step) this.#past.isAsExpected = this.#holds(step.expect) && this.#past.isAsExpected;
-    else {
-      await this.opened();
-      const mayAct = !this.#isClosed || (this.#past.isClosed && ('resume' in step || 'close' in step || 'waitMs' in step));
-      if (!mayAct) this.#run.log.error(`The conversation is closed, so this is not done: ${JSON.stringify(step).slice(0, 200)}`);
-      if (!mayAct) return false;
-      await this.#act(step);
+    if ('setup' in step || this.#plan.take(step)) return true;
+    if ('expect' in step) {
+      if (!this.#holds(step.expect)) this.#verdict.fail();
+      return true;
     }
+    await this.opened();
+    const mayAct = !this.#isClosed || (this.#closing.byScript && ('resume' in step || 'close' in step || 'waitMs' in step));
+    if (!mayAct) this.#run.log.error(`The conversation is closed, so this is not done: ${JSON.stringify(step).slice(0, 200)}`);
+    if (!mayAct) return false;
+    await this.#act(step);
     return true;
   }
 
-  async #act(
-    step: Exclude<
-      ScriptStep,
-      | { setup: unknown }
-      | { answers: unknown }
-      | { rules: unknown }
-      | { cancelOn: unknown }
-      | { during: unknown }
-      | { steer: unknown }
-      | { expect: unknown }
-    >,
-  ): Promise<void> {
+  async #act(step: ActiveStep): Promise<void> {
     if ('waitMs' in step) await new Promise((resolve) => setTimeout(resolve, step.waitMs));
     else if ('now' in step) this.#do(step.now);
     else if ('mode' in step || 'option' in step) this.#do(step);
@@ -183,7 +267,7 @@ class Player implements Disposable {
     else if ('resume' in step) {
       const key = this.#keyOf(step.resume);
       await this.#live.stop();
-      this.#past.isClosed = false;
+      this.#closing = { ...this.#closing, byScript: false };
       await this.#live.open(key);
       await this.opened();
     } else await this.#turn(step);
@@ -193,7 +277,7 @@ class Player implements Disposable {
     const { link } = this.#live.store.now;
     if (link.state !== 'ready' || !link.offers.fork) throw new Error('This agent cannot copy conversations.');
     const copy = await this.#live.fork();
-    this.#past.fork = copy;
+    this.#forkKey = copy;
     return copy;
   }
 
@@ -204,42 +288,33 @@ class Player implements Disposable {
 
   /** Ends the agent's input, and its process if that does not exit by itself. */
   #close(): Promise<void> {
-    this.#past.isClosed = true;
-    this.#past.closing = this.#live.stop().then(() => this.#run.print({ closed: this.#live.store.now.link }));
-    return this.#past.closing;
+    // The link is closed before `stop` returns.
+    this.#closing = { ...this.#closing, byScript: true };
+    const done = this.#live.stop().then(() => this.#run.print({ closed: this.#live.store.now.link }));
+    this.#closing = { byScript: true, done };
+    return done;
   }
 
   #keyOf(name: string): string {
-    const known = name === '$this' ? this.#live.store.now.resumeKey : name === '$fork' ? this.#past.fork : name;
+    const known = name === '$this' ? this.#live.store.now.resumeKey : name === '$fork' ? this.#forkKey : name;
     if (known === undefined) throw new Error(`There is no conversation ${name}`);
     return known;
   }
 
   async #turn(step: Extract<ScriptStep, { prompt: unknown } | { command: unknown }>): Promise<void> {
     const turnId = this.#run.newId();
-    this.#past.asks = 0;
+    this.#verdict.beginTurn();
     if ('prompt' in step) this.#send({ type: 'prompt', turnId, content: this.#content(step.prompt, step.files ?? []) });
     else this.#send({ type: 'command', turnId, path: step.command, args: step.args ?? '' });
-    await this.#until((session) => [turnId, ...this.#past.feedback].every((one) => this.#isOver(session, one)));
+    await this.#until((session) => this.#prompts.areOver(session, turnId));
     if (this.#live.store.now.queue.some((prompt) => prompt.turnId === turnId))
       this.#fail(`Not sent, for the turn before was stopped or failed: ${JSON.stringify(step).slice(0, 200)}`);
-    const { asks } = this.#past;
+    const { asks } = this.#verdict;
     const ended = this.#live.store.now.turns.find((turn) => turn.id === turnId);
-    [this.#prepared.answers, this.#prepared.planned] = [[], []];
+    this.#plan.endTurn();
     // What `during` has sent runs before the next step, and is no part of what `expect` checks.
     await this.#idle();
-    this.#past.last = ended ?? this.#past.last;
-    this.#past.asks = asks;
-  }
-
-  /** Counts a removed turn as over, because some commands clear the conversation. */
-  #isOver(session: Session, turnId: TurnId): boolean {
-    if (session.link.state === 'closed' || this.#past.ended.has(turnId)) return true;
-    const turn = session.turns.find((one) => one.id === turnId);
-    if (turn) return turn.status !== 'running';
-    // A prompt held after a turn that failed counts as over until the user releases it.
-    if (session.queue.some((prompt) => prompt.turnId === turnId && prompt.held)) return true;
-    return this.#past.started.has(turnId) && !session.queue.some((prompt) => prompt.turnId === turnId);
+    this.#verdict.endTurn(ended, asks);
   }
 
   /** Files are attached with their text, images as images. */
@@ -265,7 +340,7 @@ class Player implements Disposable {
   /** Records a mismatch of script and agent; the script continues, and the run ends with 1. */
   #fail(why: string): void {
     this.#run.log.error(why);
-    this.#past.isAsExpected = false;
+    this.#verdict.fail();
   }
 
   get #isClosed(): boolean {
@@ -309,31 +384,19 @@ class Player implements Disposable {
     this.#fail(`The option ${id} takes ${listed(values)}, not ${value}`);
   }
 
-  #changed({ event, before }: StoreChange): void {
-    if (event.type === 'turn.started') {
-      this.#past.started.add(event.turnId);
-      this.#past.leaving.delete(event.turnId);
-    }
-    if (event.type === 'turn.ended') this.#past.ended.add(event.turnId);
-    if (event.type === 'queue.set') {
-      for (const turnId of goneFrom(before.queue, event.queue)) this.#past.leaving.add(turnId);
-      for (const { turnId, feedback } of event.queue) if (feedback) this.#past.feedback.add(turnId);
-    }
-    if (event.type === 'link.closed') this.#past.leaving.clear();
+  #changed(change: StoreChange): void {
+    const { event } = change;
+    this.#prompts.take(change);
     if (event.type === 'ask.opened') this.#asked(event.ask);
     const moment = momentOf(event);
     const turn = runningTurn(this.#live.store.now);
     if (moment === undefined || !turn) return;
-    const due = this.#prepared.planned.filter((one) => one.on === moment);
-    // An action given once runs at the first of its moments.
-    this.#prepared.planned = this.#prepared.planned.filter((one) => !due.some((other) => other.do === one.do));
-    for (const one of due) this.#later(one.afterMs, () => this.#inTurn(turn.id, one.do));
+    for (const one of this.#plan.takeDue(moment)) this.#later(one.afterMs, () => this.#inTurn(turn.id, one.do));
   }
 
   #asked(ask: Ask): void {
-    this.#past.asks += 1;
-    const scripted =
-      this.#prepared.rules.find((rule) => this.#matches(rule, ask))?.answer ?? this.#prepared.answers.shift() ?? this.#run.answer;
+    this.#verdict.countAsk();
+    const scripted = this.#plan.answerTo(ask, this.#live.store.now) ?? this.#run.answer;
     const isLate = typeof scripted === 'object' && 'afterMs' in scripted;
     const given = isLate ? scripted.answer : scripted;
     const misfit = misfitOf(ask, given);
@@ -356,17 +419,9 @@ class Player implements Disposable {
 
   /** Rejects without feedback in a turn that feedback itself began; otherwise the run would never end. */
   #saidOnce({ turnId }: Ask, answer: Answer): Answer {
-    if (answer.kind !== 'option' || turnId === undefined || !this.#past.feedback.has(turnId)) return answer;
+    if (answer.kind !== 'option' || turnId === undefined || !this.#prompts.isFeedback(turnId)) return answer;
     const { feedback: _, ...rest } = answer;
     return rest;
-  }
-
-  #matches(rule: AnswerRule, ask: Ask): boolean {
-    const call = this.#live.store.now.turns.flatMap(callsOf).find((one) => one.id === ask.callId);
-    if (rule.call !== undefined && rule.call !== ask.callId) return false;
-    if (rule.tool !== undefined && rule.tool !== call?.name) return false;
-    if (rule.about !== undefined && !wordsOf(ask).some((words) => words.includes(rule.about ?? ''))) return false;
-    return rule.title === undefined || ask.title.includes(rule.title);
   }
 
   #later(ms: number, act: () => void): void {
@@ -379,7 +434,7 @@ class Player implements Disposable {
 
   /** Compares the last turn with the expectation and logs the differences. */
   #holds(expected: Expectation): boolean {
-    const turn = this.#past.last;
+    const turn = this.#verdict.last;
     const problems: string[] = [];
     const text = (turn?.parts ?? []).flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('');
     const notices = [
@@ -393,7 +448,7 @@ class Player implements Disposable {
       problems.push(`notices are ${JSON.stringify(notices)}`);
     if (expected.error !== undefined && !(turn?.error?.message ?? '').includes(expected.error))
       problems.push(`error is ${turn?.error?.message ?? 'none'}`);
-    if (expected.asks !== undefined && expected.asks !== this.#past.asks) problems.push(`asks are ${this.#past.asks}`);
+    if (expected.asks !== undefined && expected.asks !== this.#verdict.asks) problems.push(`asks are ${this.#verdict.asks}`);
     for (const wanted of expected.calls ?? []) {
       const found = calls.some(
         (call) =>
@@ -408,8 +463,8 @@ class Player implements Disposable {
     }
     const { state } = this.#live.store.now.link;
     if (expected.link !== undefined && state !== expected.link) problems.push(`link is ${state}`);
-    if (expected.link === 'closed' && state === 'closed') this.#past.isClosed = true;
-    if (expected.status === 'failed' && turn?.status === 'failed') this.#past.failedAsExpected.add(turn.id);
+    if (expected.link === 'closed' && state === 'closed') this.#closing = { ...this.#closing, byScript: true };
+    if (expected.status === 'failed' && turn?.status === 'failed') this.#verdict.expectFailure(turn.id);
     for (const problem of problems) this.#run.log.error(`Expected otherwise: ${problem}`);
     return problems.length === 0;
   }
@@ -427,6 +482,14 @@ class Player implements Disposable {
       check();
     });
   }
+}
+
+function matches(rule: AnswerRule, ask: Ask, session: Session): boolean {
+  const call = session.turns.flatMap(callsOf).find((one) => one.id === ask.callId);
+  if (rule.call !== undefined && rule.call !== ask.callId) return false;
+  if (rule.tool !== undefined && rule.tool !== call?.name) return false;
+  if (rule.about !== undefined && !wordsOf(ask).some((words) => words.includes(rule.about ?? ''))) return false;
+  return rule.title === undefined || ask.title.includes(rule.title);
 }
 
 /** Texts that an ask shows: its title, command, files and other text. */
