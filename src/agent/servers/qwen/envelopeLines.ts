@@ -99,37 +99,115 @@ interface OpenCall {
   readonly held: { stdout: string; stderr: string };
 }
 type TaskCall = NonNullable<NonNullable<Display['toolCalls']>>[number];
-/** Output of the model in this step that is not written yet. */
-interface Round {
-  text: string;
-  thought: string;
-  calls: { readonly id: string; readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }[];
-  /** True once the role was sent. */
-  spoke: boolean;
+interface RoundCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
 }
-/** A command that may yet turn out to be answered by itself, with what it said. */
+/** Output of the model in this step that is not written yet. */
+class EnvelopeRound {
+  #text = '';
+  #thought = '';
+  #calls: readonly RoundCall[] = [];
+  #spoke = false;
+
+  get calls(): readonly RoundCall[] {
+    return this.#calls;
+  }
+
+  say(text: string): void {
+    this.#text += text;
+  }
+  think(text: string): void {
+    this.#thought += text;
+  }
+
+  /** Returns the place of the call. */
+  call(call: RoundCall): number {
+    this.#calls = [...this.#calls, call];
+    return this.#calls.length - 1;
+  }
+
+  takeText(): string {
+    const text = this.#text;
+    this.#text = '';
+    return text;
+  }
+  takeThought(): string {
+    const thought = this.#thought;
+    this.#thought = '';
+    return thought;
+  }
+  takeCalls(): readonly RoundCall[] {
+    const calls = this.#calls;
+    this.#calls = [];
+    return calls;
+  }
+
+  /** The role goes with the first piece only. */
+  takeRole(): { readonly role?: 'assistant' } {
+    const role = this.#spoke ? {} : ({ role: 'assistant' } as const);
+    this.#spoke = true;
+    return role;
+  }
+}
+/** A command that may yet turn out to be answered by itself. */
 interface Command {
   readonly path: readonly string[];
   readonly args: string;
-  text: string;
 }
+/** The command, and what it said. */
+interface RunningCommand extends Command {
+  readonly text: string;
+}
+type Usage = { readonly input: number; readonly output: number };
 /** Members that the next line carries besides its own. */
-interface Luggage {
-  usage?: { readonly input: number; readonly output: number };
-  metadata?: Line;
+class Luggage {
+  #usage: Usage | undefined;
+  #metadata: Line | undefined;
+
+  addUsage(usage: Usage): void {
+    this.#usage = usage;
+  }
+  addMetadata(metadata: Line): void {
+    this.#metadata = { ...this.#metadata, ...metadata };
+  }
+
+  /** For a line that carries usage, or one that leaves it to a later one. */
+  take(withUsage: boolean): { readonly usage: Usage | undefined; readonly metadata: Line | undefined } {
+    const taken = { usage: withUsage ? this.#usage : undefined, metadata: this.#metadata };
+    if (withUsage) this.#usage = undefined;
+    this.#metadata = undefined;
+    return taken;
+  }
 }
-const noRound = (): Round => ({ text: '', thought: '', calls: [], spoke: false });
+/** Tokens of the conversation, and what they were before it is shortened. */
+class TokenCount {
+  #now = 0;
+  #before: number | undefined;
+
+  beginToShorten(): void {
+    this.#before = this.#now;
+  }
+
+  /** Returns what they were before, when it was being shortened. */
+  count(now: number): number | undefined {
+    const before = this.#before;
+    this.#now = now;
+    this.#before = undefined;
+    return before;
+  }
+}
 const HELD = /\u001b(?:\[[0-9;]*)?$/;
 
 /** Writes a turn as `chat.completion` lines or chunks with their annotations (docs/protocols/qwen.md §4.2, §4.3). */
 export class EnvelopeLines implements DialectLines {
   readonly #options: EnvelopeLinesOptions;
   readonly #calls = new Map<string, OpenCall>();
-  #round = noRound();
-  #luggage: Luggage = {};
-  #command: Command | undefined;
-  /** Tokens of the conversation, and what they were before it is shortened. */
-  #tokens: { now: number; before: number | undefined } = { now: 0, before: undefined };
+  #round = new EnvelopeRound();
+  #luggage = new Luggage();
+  #command: RunningCommand | undefined;
+  readonly #tokens = new TokenCount();
   #model: string;
 
   constructor(options: EnvelopeLinesOptions, model: string) {
@@ -140,7 +218,7 @@ export class EnvelopeLines implements DialectLines {
   // --- a turn
 
   /** A turn of this model; of a command, when it begins with one. */
-  begin(model: string, command: Omit<Command, 'text'> | undefined): void {
+  begin(model: string, command: Command | undefined): void {
     this.#model = model;
     this.#command = command && { ...command, text: '' };
   }
@@ -163,7 +241,7 @@ export class EnvelopeLines implements DialectLines {
     this.#flushThought();
     const annotations = [sessionEvent('Finished')];
     if (this.#options.chunks) this.#line({ annotations }, reason);
-    else this.#line({ content: this.#takeText(), annotations }, reason);
+    else this.#line({ content: this.#round.takeText(), annotations }, reason);
     this.#calls.clear();
   }
 
@@ -173,7 +251,7 @@ export class EnvelopeLines implements DialectLines {
    */
   drop(): void {
     this.#command = undefined;
-    this.#round = noRound();
+    this.#round = new EnvelopeRound();
     for (const id of this.#calls.keys()) this.#display(id, 'Canceled', null);
     this.#calls.clear();
     const annotations = [sessionEvent('USER_CANCELLED', 'The request was cancelled.')];
@@ -190,7 +268,7 @@ export class EnvelopeLines implements DialectLines {
 
   /** Goes out with the next line: the handshake, or a fault. */
   metadata(metadata: Line): void {
-    this.#luggage.metadata = { ...this.#luggage.metadata, ...metadata };
+    this.#luggage.addMetadata(metadata);
   }
 
   /** A line without content: it carries the metadata. */
@@ -200,17 +278,20 @@ export class EnvelopeLines implements DialectLines {
 
   /** A prompt that is not taken, which ends with this line; what waits for the next line of the running one stays. */
   refuse(metadata: Line): void {
-    const waiting = this.#luggage;
-    this.#luggage = { metadata };
-    this.#line(this.#options.chunks ? {} : { content: null }, 'stop');
-    this.#luggage = waiting;
+    this.#beside(metadata, () => this.#line(this.#options.chunks ? {} : { content: null }, 'stop'));
   }
 
   /** Reports an answer on the control channel to no pending request. */
   controlError(error: Line): void {
+    this.#beside({ control_errors: [error] }, () => this.receipt());
+  }
+
+  /** Writes a line with this metadata alone; what waits for the next line goes on waiting. */
+  #beside(metadata: Line, write: () => void): void {
     const waiting = this.#luggage;
-    this.#luggage = { metadata: { control_errors: [error] } };
-    this.receipt();
+    this.#luggage = new Luggage();
+    this.#luggage.addMetadata(metadata);
+    write();
     this.#luggage = waiting;
   }
 
@@ -234,7 +315,7 @@ export class EnvelopeLines implements DialectLines {
         this.#becomesPrompt();
         this.#flushThought();
         this.#flushText();
-        this.#round = noRound();
+        this.#round = new EnvelopeRound();
         return;
       case 'step.retry':
         this.#takeBack();
@@ -242,8 +323,7 @@ export class EnvelopeLines implements DialectLines {
       case 'text':
         return this.#text(said.text);
       case 'thought':
-        this.#round.thought += said.text;
-        return;
+        return this.#round.think(said.text);
       case 'cut':
         return this.annotate(sessionEvent('MAX_TOKENS', said.text));
       case 'call.ready':
@@ -259,8 +339,7 @@ export class EnvelopeLines implements DialectLines {
       case 'sub':
         return this.#sub(said);
       case 'compaction.began':
-        this.#tokens.before = this.#tokens.now;
-        return;
+        return this.#tokens.beginToShorten();
       default:
         return;
     }
@@ -281,18 +360,18 @@ export class EnvelopeLines implements DialectLines {
 
   #text(text: string): void {
     if (this.#command) {
-      this.#command.text += text;
+      this.#command = { ...this.#command, text: this.#command.text + text };
       return;
     }
     this.#flushThought();
     if (this.#options.chunks) this.#piece({ content: text });
-    else this.#round.text += text;
+    else this.#round.say(text);
   }
 
   /** The step is tried again: its calls never run. */
   #takeBack(): void {
     const { calls } = this.#round;
-    this.#round = noRound();
+    this.#round = new EnvelopeRound();
     for (const { id } of calls) {
       if (this.#options.chunks) this.#display(id, 'Canceled', null);
       this.#calls.delete(id);
@@ -311,15 +390,14 @@ export class EnvelopeLines implements DialectLines {
     const input = inputOf(name, text);
     const told = this.#options.client.fullName(name) ?? nameOf(name);
     const call = { id, type: 'function' as const, function: { name: told, arguments: JSON.stringify(input) } };
-    const index = this.#round.calls.push(call) - 1;
+    const index = this.#round.call(call);
     this.#calls.set(id, { name, input, state: 'waiting', task: new Map(), held: { stdout: '', stderr: '' } });
     if (this.#options.chunks) this.#piece({ tool_calls: [{ index, ...call }] });
   }
 
   #status({ contextTokens, usage }: Extract<AgentEvent, { type: 'status' }>): void {
-    const { before } = this.#tokens;
-    this.#tokens = { now: contextTokens, before: undefined };
-    if (usage) this.#luggage.usage = usage;
+    const before = this.#tokens.count(contextTokens);
+    if (usage) this.#luggage.addUsage(usage);
     if (before !== undefined)
       this.annotate(sessionEvent('ChatCompressed', 'The conversation was compressed.', { from: before, to: contextTokens }));
     this.#endRound();
@@ -327,11 +405,10 @@ export class EnvelopeLines implements DialectLines {
 
   #endRound(): void {
     this.#flushThought();
-    const { calls } = this.#round;
+    const calls = this.#round.takeCalls();
     if (calls.length === 0) return;
     if (this.#options.chunks) this.#line({}, 'tool_calls');
-    else this.#line({ content: this.#takeText(), tool_calls: calls }, 'tool_calls');
-    this.#round.calls = [];
+    else this.#line({ content: this.#round.takeText(), tool_calls: calls }, 'tool_calls');
     for (const call of calls) this.#display(call.id, 'Pending', null);
   }
 
@@ -388,7 +465,7 @@ export class EnvelopeLines implements DialectLines {
   }
 
   /** Warns in every command when calls run without approval. */
-  #commandResult({ path: words, args, text }: Command, result: Line): void {
+  #commandResult({ path: words, args, text }: RunningCommand, result: Line): void {
     const { write, names, policy } = this.#options;
     const message = `Approvals are off (${policy.mode}): the client cannot look at calls before they run.`;
     const audit = policy.mode === 'yolo' || policy.mode === 'auto-edit' ? { audit: { enabled: false, message } } : undefined;
@@ -403,36 +480,26 @@ export class EnvelopeLines implements DialectLines {
   }
 
   #flushThought(): void {
-    const text = this.#round.thought.trim();
-    this.#round.thought = '';
+    const text = this.#round.takeThought().trim();
     if (text !== '') this.annotate(thoughtNote(text));
   }
 
   #flushText(): void {
-    if (this.#round.text !== '') this.#line({ content: this.#takeText() }, 'stop');
-  }
-
-  #takeText(): string {
-    const { text } = this.#round;
-    this.#round.text = '';
-    return text;
+    const text = this.#round.takeText();
+    if (text !== '') this.#line({ content: text }, 'stop');
   }
 
   #piece(said: Line): void {
-    const role = this.#options.chunks && !this.#round.spoke ? { role: 'assistant' } : {};
-    this.#round.spoke = true;
-    this.#line({ ...role, ...said }, null);
+    const role = this.#round.takeRole();
+    this.#line({ ...(this.#options.chunks ? role : {}), ...said }, null);
   }
 
   #line(said: Line, finish: string | null): void {
     const { write, chunks, names } = this.#options;
-    const { usage, metadata } = this.#luggage;
     // The role alone tells nothing that usage could be about.
-    const carriesUsage = finish !== null;
-    this.#luggage = carriesUsage || !usage ? {} : { usage };
+    const luggage = this.#luggage.take(finish !== null);
     const created = Math.floor(Date.now() / 1000);
-    const told = carriesUsage ? usage : undefined;
-    write(completionLine({ chunks, id: `chatcmpl-${names.session}`, created, model: this.#model, said, finish, usage: told, metadata }));
+    write(completionLine({ chunks, id: `chatcmpl-${names.session}`, created, model: this.#model, said, finish, ...luggage }));
   }
 }
 

@@ -121,9 +121,26 @@ const TOOLS_LIMIT = 2_000;
 const TOOL_SERVER = 'ide';
 
 /** A turn that was cancelled may still be winding up when the next one is asked for. */
-interface Turn {
-  ended: Promise<void>;
-  cancelled: boolean;
+class PromptRun {
+  #cancelled = false;
+  #ended = Promise.resolve();
+
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** Settles when it is over. */
+  get ended(): Promise<void> {
+    return this.#ended;
+  }
+
+  cancel(): void {
+    this.#cancelled = true;
+  }
+
+  endsWith(work: Promise<void>): void {
+    this.#ended = work;
+  }
 }
 type PromptRequest = Extract<EnvelopeRequest, { does: 'prompt' }>;
 
@@ -141,7 +158,7 @@ class EnvelopeChat {
   #greeted = false;
   /** Options that were last reported as not followed. */
   #toldLeft = '';
-  #turn: { ended: Promise<void>; cancelled: boolean } | undefined;
+  #turn: PromptRun | undefined;
 
   constructor(options: QwenServerOptions, names: ConversationNames, client: QwenClient) {
     const { write, workspace, format, model, mode } = options;
@@ -190,7 +207,7 @@ class EnvelopeChat {
     if (this.#names.isForeign(session)) return this.#lines.nothingToCancel(name, id, `There is no session "${String(session)}" here.`);
     if (!turn) return this.#lines.nothingToCancel(name, id, 'Nothing was running.');
     if (!this.#names.isNewest(prompt)) return this.#lines.nothingToCancel(name, id, 'That prompt is not running.');
-    turn.cancelled = true;
+    turn.cancel();
     this.#conversation.cancel();
     void turn.ended.then(() => this.#lines.cancelled(name, id));
   }
@@ -225,21 +242,22 @@ class EnvelopeChat {
     // A cancelled turn writes its last lines into its own conversation.
     const waits = before !== undefined && anew;
     if (!waits) take();
-    const turn: Turn = { cancelled: false, ended: Promise.resolve() };
-    turn.ended = this.#after(before, turn, () => {
+    const turn = new PromptRun();
+    const run = () => {
       if (waits) take();
       return this.#run(chat, turn);
-    });
+    };
+    turn.endsWith(this.#after(before, turn, run));
     this.#turn = turn;
   }
 
-  async #after(before: Promise<void> | undefined, turn: Turn, run: () => Promise<void>): Promise<void> {
+  async #after(before: Promise<void> | undefined, turn: PromptRun, run: () => Promise<void>): Promise<void> {
     await before;
     await run();
     if (this.#turn === turn) this.#turn = undefined;
   }
 
-  async #run({ text, command, overrides }: PromptRequest, turn: Turn): Promise<void> {
+  async #run({ text, command, overrides }: PromptRequest, turn: PromptRun): Promise<void> {
     await this.#greet();
     if (turn.cancelled) return this.#lines.drop();
     const override = this.#overrideOf(overrides);

@@ -181,23 +181,78 @@ interface MessageLinesOptions {
   readonly client: QwenClient;
 }
 type Block = { readonly type: string } & Line;
+/** A block whose end was not written yet. */
+interface OpenBlock {
+  readonly kind: 'text' | 'thinking';
+  readonly text: string;
+}
 /** Output of the model in this round that no whole message holds yet. */
-interface Round {
-  open: 'text' | 'thinking' | undefined;
-  text: string;
-  calls: Block[];
+class MessageRound {
+  #open: OpenBlock | undefined;
+  #calls: readonly Block[] = [];
+
+  get calls(): readonly Block[] {
+    return this.#calls;
+  }
+
+  isIn(kind: OpenBlock['kind']): boolean {
+    return this.#open?.kind === kind;
+  }
+
+  grow(kind: OpenBlock['kind'], text: string): void {
+    this.#open = { kind, text: this.isIn(kind) ? `${this.#open?.text}${text}` : text };
+  }
+
+  call(call: Block): void {
+    this.#calls = [...this.#calls, call];
+  }
+
+  takeOpen(): OpenBlock | undefined {
+    const open = this.#open;
+    this.#open = undefined;
+    return open;
+  }
+  takeCalls(): readonly Block[] {
+    const calls = this.#calls;
+    this.#calls = [];
+    return calls;
+  }
 }
 /** The figures of a turn's result. */
-interface Tally {
-  steps: number;
-  /** The last text. */
-  text: string;
-  denials: Line[];
+class Tally {
+  #steps = 0;
+  #lastText = '';
+  readonly #denials: Line[] = [];
   /** Calls that were told of and have no result, with their blocks. */
-  readonly unanswered: Map<string, Block>;
+  readonly #unanswered = new Map<string, Block>();
+
+  get figures(): { readonly steps: number; readonly text: string; readonly denials: readonly Line[] } {
+    return { steps: this.#steps, text: this.#lastText, denials: this.#denials };
+  }
+
+  step(): void {
+    this.#steps += 1;
+  }
+  said(text: string): void {
+    this.#lastText = text;
+  }
+  called(id: string, block: Block): void {
+    this.#unanswered.set(id, block);
+  }
+  answered(id: string): void {
+    this.#unanswered.delete(id);
+  }
+  denied(id: string): void {
+    const call = this.#unanswered.get(id);
+    if (call) this.#denials.push({ tool_name: call.name, tool_use_id: id, tool_input: call.input });
+  }
+
+  takeUnanswered(): readonly string[] {
+    const ids = [...this.#unanswered.keys()];
+    this.#unanswered.clear();
+    return ids;
+  }
 }
-const noRound = (): Round => ({ open: undefined, text: '', calls: [] });
-const noTally = (): Tally => ({ steps: 0, text: '', denials: [], unanswered: new Map() });
 
 /** Writes a turn as lines of the message dialect: one assistant message for each kind of block, results as user lines (docs/protocols/qwen.md §3.7). */
 class MessageLines implements DialectLines {
@@ -206,8 +261,8 @@ class MessageLines implements DialectLines {
   readonly #parent: string | null;
   readonly #subs = new Map<string, MessageLines>();
   readonly #total = { input_tokens: 0, output_tokens: 0 };
-  #round = noRound();
-  #tally = noTally();
+  #round = new MessageRound();
+  #tally = new Tally();
 
   constructor(options: MessageLinesOptions, session: string, parent: string | null = null) {
     this.#options = options;
@@ -218,13 +273,13 @@ class MessageLines implements DialectLines {
   // --- a turn
 
   begin(about: Line): void {
-    this.#tally = noTally();
+    this.#tally = new Tally();
     const { session, model } = { session: this.session, model: this.#options.model };
     this.#options.write({ type: 'system', subtype: 'init', uuid: session, session_id: session, model, ...about });
   }
 
   result(duration: number, problem: string | undefined): void {
-    const { steps, text, denials } = this.#tally;
+    const { steps, text, denials } = this.#tally.figures;
     this.#options.write({
       type: 'result',
       subtype: problem === undefined ? 'success' : 'error_during_execution',
@@ -245,15 +300,15 @@ class MessageLines implements DialectLines {
   emit(said: AgentEvent): void {
     switch (said.type) {
       case 'step.began':
-        this.#tally.steps += 1;
+        this.#tally.step();
         return this.#stream({
           type: 'message_start',
           message: { id: randomUUID(), role: 'assistant', model: this.#options.model, content: [] },
         });
       case 'step.retry': {
         const { calls } = this.#round;
-        this.#round = noRound();
-        for (const call of calls) this.#tally.unanswered.delete(String(call.id));
+        this.#round = new MessageRound();
+        for (const call of calls) this.#tally.answered(String(call.id));
         return this.#line({ type: 'system', subtype: 'retry', data: { message: said.reason, attempt: said.nextAttempt, wait: said.wait } });
       }
       case 'text':
@@ -273,7 +328,7 @@ class MessageLines implements DialectLines {
       case 'call.ended': {
         const { message, text, isError } = said.outcome;
         const content = [message, text].filter((part) => part !== '').join('\n\n');
-        this.#tally.unanswered.delete(said.id);
+        this.#tally.answered(said.id);
         return this.#results([{ type: 'tool_result', tool_use_id: said.id, is_error: isError, content }]);
       }
       case 'sub': {
@@ -306,29 +361,25 @@ class MessageLines implements DialectLines {
   }
 
   decided(callId: string, allowed: boolean): void {
-    const call = this.#tally.unanswered.get(callId);
-    if (call && !allowed) this.#tally.denials.push({ tool_name: call.name, tool_use_id: callId, tool_input: call.input });
+    if (!allowed) this.#tally.denied(callId);
   }
 
   #grow(kind: 'text' | 'thinking', text: string): void {
-    if (this.#round.open !== kind) {
+    if (!this.#round.isIn(kind)) {
       this.#cut();
-      this.#round.open = kind;
       this.#stream({ type: 'content_block_start', index: 0, content_block: { type: kind, [kind]: '' } });
     }
-    this.#round.text += text;
+    this.#round.grow(kind, text);
     this.#stream({ type: 'content_block_delta', index: 0, delta: { type: `${kind}_delta`, [kind]: text } });
   }
 
   /** The open block becomes a message of its own. */
   #cut(usage?: TokenUsage): void {
-    if (!this.#round.open) return;
+    const open = this.#round.takeOpen();
+    if (!open) return;
     this.#stream({ type: 'content_block_stop', index: 0 });
-    const block = { type: this.#round.open, [this.#round.open]: this.#round.text };
-    if (this.#round.open === 'text') this.#tally.text = this.#round.text;
-    this.#round.open = undefined;
-    this.#round.text = '';
-    this.#assistant([block], null, usage);
+    if (open.kind === 'text') this.#tally.said(open.text);
+    this.#assistant([{ type: open.kind, [open.kind]: open.text }], null, usage);
   }
 
   #call(id: string, name: string, input: string): void {
@@ -341,14 +392,14 @@ class MessageLines implements DialectLines {
       delta: { type: 'input_json_delta', partial_json: JSON.stringify(block.input) },
     });
     this.#stream({ type: 'content_block_stop', index: this.#round.calls.length });
-    this.#round.calls.push(block);
-    this.#tally.unanswered.set(id, block);
+    this.#round.call(block);
+    this.#tally.called(id, block);
   }
 
   #endRound(usage: TokenUsage | undefined): void {
     this.#cut(usage);
-    if (this.#round.calls.length > 0) this.#assistant(this.#round.calls, 'tool_use', usage);
-    this.#round.calls = [];
+    const calls = this.#round.takeCalls();
+    if (calls.length > 0) this.#assistant(calls, 'tool_use', usage);
     this.#stream({ type: 'message_stop' });
   }
 
@@ -361,11 +412,10 @@ class MessageLines implements DialectLines {
 
   /** A turn that was stopped leaves no call without a result (docs/protocols/qwen.md §7). */
   #cutOff(): void {
-    for (const id of this.#tally.unanswered.keys()) {
+    for (const id of this.#tally.takeUnanswered()) {
       const content = '[Operation Cancelled] Reason: Request aborted';
       this.#results([{ type: 'tool_result', tool_use_id: id, is_error: true, content }]);
     }
-    this.#tally.unanswered.clear();
   }
 
   #results(content: readonly Block[]): void {
