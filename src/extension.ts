@@ -13,12 +13,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const documents = life.own(new ReviewDocuments());
   const here: typeof running = { life };
   running = here;
-  // The editor requests rows only for a list on the screen; the program then registers its own provider.
-  const early = vscode.window.registerTreeDataProvider('parley.changes', {
-    getChildren: () => withProgram((program) => program.showChanges()).then(() => []),
-    getTreeItem: (row: vscode.TreeItem) => row,
-  });
-  life.own(early);
+  /** What stands in for the program until it is loaded. */
+  const early = life.own(new Lifetime());
   const withProgram = async (use: (program: Program) => unknown): Promise<void> => {
     here.program ??= import('./editor/program.ts').then(({ startProgram }) => {
       early.dispose();
@@ -33,6 +29,13 @@ export function activate(context: vscode.ExtensionContext): void {
     }
     await use(program);
   };
+  // The editor requests rows only for a list on the screen; the program then registers its own provider.
+  early.own(
+    vscode.window.registerTreeDataProvider('parley.changes', {
+      getChildren: () => withProgram((program) => program.showChanges()).then(() => []),
+      getTreeItem: (row: vscode.TreeItem) => row,
+    }),
+  );
   life.own(
     vscode.window.registerWebviewViewProvider('parley.chat', {
       resolveWebviewView: (view) => withProgram((program) => program.showChat(view)),

@@ -172,7 +172,7 @@ async function main(): Promise<number> {
   const journal = new Journal(path.join(data, 'sessions'), log);
   const find = (id: string) => profiles().find((one) => one.id === id);
   const windowTools = new WindowTools();
-  const environments = new Environments((id) => sessions.all.flatMap((one) => sessions.get(one) ?? []).filter((one) => one.profile === id));
+  const environments = new Environments();
   const sessions = new Sessions({
     protocols: () => protocols,
     profile: find,
@@ -205,7 +205,10 @@ async function main(): Promise<number> {
     log,
     now: Date.now,
     version,
-    environment: (id, env) => environments.set(id, env),
+    environment: (profile, env) => {
+      if (!environments.set(profile, env)) return;
+      for (const one of sessions.all.flatMap((id) => sessions.get(id) ?? [])) if (one.profile === profile) one.restartAtRest();
+    },
   });
   await host.restore();
   const listening = await listen(host, place, token, log)
@@ -274,16 +277,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The environment of agents as windows set it; it overrides that of this process. */
 class Environments {
   readonly #told = new Map<string, Environment>();
-  readonly #running: (profile: string) => readonly { restartAtRest(): void }[];
 
-  constructor(running: (profile: string) => readonly { restartAtRest(): void }[]) {
-    this.#running = running;
-  }
-
-  set(profile: string, env: Environment): void {
+  /** True when agents of that profile get another environment from now on. */
+  set(profile: string, env: Environment): boolean {
     const before = this.#told.get(profile) ?? Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
     this.#told.set(profile, env);
-    if (JSON.stringify(before) !== JSON.stringify(env)) for (const one of this.#running(profile)) one.restartAtRest();
+    return JSON.stringify(before) !== JSON.stringify(env);
   }
 
   with(launch: Launch, profile: string): Launch {

@@ -7,7 +7,7 @@ import { localize } from './locale.ts';
 import { isModelError, type Model, textOf, type UserPart } from './models/model.ts';
 import { Permissions } from './permissions.ts';
 import type { SessionStore } from './sessionStore.ts';
-import { subagentsOf } from './subagents.ts';
+import { type SharedContext, subagentsOf } from './subagents.ts';
 import { toolbox } from './toolbox.ts';
 import type { AgentTool } from './tools/tool.ts';
 import type { Planning } from './tools/user.ts';
@@ -195,21 +195,27 @@ export class AgentConversation implements CommandSubject {
   #scene(signal: AbortSignal, { model = this.model, mayUse = () => true }: TurnOverride): TurnContext {
     const { frontend, workspace, maxSteps = 100, maxAttempts = 4 } = this.#options;
     let asked = false;
-    const scene: TurnContext = {
+    const common: SharedContext = {
       frontend,
       model,
       workspace,
       signal,
       maxSteps,
       maxAttempts,
-      history: this.history,
       system: () =>
         systemPrompt(workspace, [skillsText(this.#skills()), this.planMode ? PLAN_RULES : '', this.#options.instructions?.() ?? '']),
+      permit: (request, until) => this.permissions.ask(frontend, request, until),
+      watch: hookedCalls(frontend, () => this.planMode),
+    };
+    const allowed = (all: readonly AgentTool[]) => all.filter(({ name }) => mayUse(name));
+    const tools = (): readonly AgentTool[] =>
+      allowed(toolbox(frontend, this.#planning, (all) => subagentsOf(common, allowed(all)), this.#background));
+    return {
+      ...common,
+      history: this.history,
       offers: () => tools().filter((tool) => !this.planMode || tool.reads || tool.runsInClient === true),
       findTool: (name) => tools().find((tool) => tool.name === name),
       toolNames: () => tools().map((tool) => tool.name),
-      permit: (request, until) => this.permissions.ask(frontend, request, until),
-      watch: hookedCalls(frontend, () => this.planMode),
       takeSteers: () => this.#steers.splice(0),
       takeNews: () => this.#background?.takeNews() ?? [],
       mayStop: async () => {
@@ -219,18 +225,6 @@ export class AgentConversation implements CommandSubject {
         return frontend.hook('Stop', '', {}, signal);
       },
     };
-    const tools = (): readonly AgentTool[] =>
-      toolbox(
-        frontend,
-        this.#planning,
-        (all) =>
-          subagentsOf(
-            scene,
-            all.filter(({ name }) => mayUse(name)),
-          ),
-        this.#background,
-      ).filter(({ name }) => mayUse(name));
-    return scene;
   }
 }
 

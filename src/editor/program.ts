@@ -3,7 +3,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { setGuardedFiles } from '../base/guardedFiles.ts';
 import { filled, setTranslator } from '../base/l10n.ts';
-import type { Lifetime } from '../base/lifetime.ts';
+import { Lifetime } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import { childTerminals } from '../live/childTerminals.ts';
 import { settingsId } from '../live/hostedAgents.ts';
@@ -262,22 +262,24 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
     answer: (sessionId, askId, answer) => approvals.answer(sessionId, askId, answer),
     ready: () => void starter.chatShown().catch((error: unknown) => log.error('A session could not be started', error)),
   };
-  chat.serve({ ...link, focused: () => panels.leave() });
+  chat.serve(link);
   panels.serve(link);
+  life.own(chat.onFocused(() => panels.leave()));
   surfaces.changes.restoreWhenShown(() => starter.restore());
   return commandsLoaded;
 }
 
 /** Loads what follows the agent once the user turns it on. */
 function followWhenOn(life: Lifetime, sessions: Core['sessions'], log: Core['log']): void {
-  const on = life.own(onSettings('parley.follow', () => void start()));
+  const off = life.own(new Lifetime());
   const start = async (): Promise<void> => {
     if (!followOn()) return;
-    on.dispose();
+    off.dispose();
     const { follow } = await import('./follow.ts');
     const deps = { on: followOn, onSetting: (changed: () => void) => onSettings('parley.follow', changed), now: Date.now, log };
     if (!life.ended) life.own(follow(deps)(sessions));
   };
+  off.own(onSettings('parley.follow', () => void start()));
   void start();
 }
 
