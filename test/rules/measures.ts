@@ -9,12 +9,8 @@ export interface FunctionSize {
 }
 export interface ClassMeasure {
   readonly name: string;
-  /** Fields that are assigned, and collections that are filled. */
-  readonly mutable: number;
   /** Fields that hold objects of other classes. */
   readonly collaborators: number;
-  /** Functions that use `this` and are handed to an object the class makes for itself. */
-  readonly closures: number;
 }
 
 const PLAIN =
@@ -76,47 +72,25 @@ export function classesOf(source: Source): readonly ClassMeasure[] {
   return [...code.matchAll(/^(?:export\s+)?(?:abstract\s+)?class\s+(\w+)[^{]*\{/gm)].map((match) => {
     const open = match.index + match[0].length - 1;
     const body = code.slice(open + 1, closeOf(code, open));
-    return { name: match[1] ?? '', ...fieldsOf(body), closures: closuresOf(body) };
+    return { name: match[1] ?? '', collaborators: collaboratorsOf(body) };
   });
 }
-function fieldsOf(body: string): { readonly mutable: number; readonly collaborators: number } {
-  let mutable = 0;
-  let collaborators = 0;
+function collaboratorsOf(body: string): number {
+  let count = 0;
   const field =
     /^ {2}((?:(?:private|protected|public|readonly|static|override|declare)\s+)*)#?\w+\??(?:!?\s*:\s*([^=;]+?))?\s*(?:=(?!>)\s*([^\n]*))?;?\s*$/gm;
   for (const [whole, modifiers = '', type = '', start = ''] of flat(body).matchAll(field)) {
     if (/\bstatic\b/.test(modifiers) || /^\s+(?:return|get|set)\b/.test(whole)) continue;
-    const isCollection = /^(?:new (?:Map|Set|WeakMap)\b|\[\])/.test(start);
-    if (!/\breadonly\b/.test(modifiers) || isCollection) mutable += 1;
     const of = type || (/^new (\w+)/.exec(start)?.[1] ?? '');
-    if (/^[A-Z]/.test(of) && !PLAIN.test(of)) collaborators += 1;
+    if (/^[A-Z]/.test(of) && !PLAIN.test(of)) count += 1;
   }
-  return { mutable, collaborators };
+  return count;
 }
 /** The body with the ends of members blanked in object types and object literals that stand in one line. */
 function flat(body: string): string {
   const inner = body.replace(/\{[^{}\n]*\}/g, (found) => ` ${found.slice(1, -1).replaceAll(/[;=]/g, ' ')} `);
   return inner === body ? body : flat(inner);
 }
-function closuresOf(body: string): number {
-  let count = 0;
-  const made = /\bnew\s+[A-Z]\w*\s*(?:<[^>()]*>)?\(/g;
-  const constructed = /^ {2}constructor\s*\(/m.exec(body);
-  const inConstructor = constructed
-    ? [constructed.index, closeOf(body, body.indexOf('{', closeOf(body, body.indexOf('(', constructed.index))))]
-    : [0, 0];
-  for (const match of body.matchAll(made)) {
-    const line = body.slice(body.lastIndexOf('\n', match.index) + 1, match.index);
-    const isField = /^ {2}(?:(?:private|readonly)\s+)*#?\w+[^(]*=\s*$/.test(line);
-    if (!isField && (match.index < (inConstructor[0] ?? 0) || match.index > (inConstructor[1] ?? 0))) continue;
-    if (/^(?:Promise|Map|Set|Proxy)\b/.test(match[0].replace(/^new\s+/, ''))) continue;
-    const open = match.index + match[0].length - 1;
-    const given = body.slice(open, closeOf(body, open));
-    count += [...given.matchAll(/=>\s*([^,\n]*)/g)].filter((arrow) => /\bthis\b/.test(arrow[1] ?? '')).length;
-  }
-  return count;
-}
-
 /** The value below which this share of the numbers lies. */
 export function quantile(numbers: readonly number[], share: number): number {
   const sorted = [...numbers].sort((a, b) => a - b);

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changingIn, closuresOf } from './classes.ts';
+import { belowIn } from './order.ts';
+import { classesIn, measureFiles, measurePlanted, type OwnClass } from './program.ts';
+
+/* Bars of classes, measured with the compiler's own syntax tree and types (classes.ts). Each is shown to catch what it is there for by planted code. */
+
+interface Measured {
+  readonly where: string;
+  readonly file: string;
+  readonly closures: readonly string[];
+  readonly changing: readonly string[];
+}
+const measure = (own: OwnClass): Measured => ({
+  where: `${own.file} ${own.node.name?.text}`,
+  file: own.file,
+  closures: closuresOf(own),
+  changing: changingIn(own),
+});
+const files = measureFiles(['tsconfig.json', 'webview/tsconfig.json'], ['src', 'webview'], (own) => [
+  { file: own.file, below: belowIn(own), classes: classesIn(own).map(measure) },
+]);
+const all = files.flatMap(({ classes }) => classes);
+
+test('no class hands closures over itself to its own parts', () => {
+  assert.deepEqual(
+    all.flatMap(({ where, closures }) => closures.map((closure) => `${where} ${closure}`)),
+    [],
+  );
+});
+
+/** The closures of a class with these members, without their lines. */
+function found(members: string): readonly string[] {
+  const code = `
+class Part { constructor(given: unknown) {} run(): void {} dispose(): void {} }
+function makePart(given: unknown): Part { return new Part(undefined); }
+async function makeLater(given: unknown): Promise<Part> { return new Part(undefined); }
+function listenTo(given: unknown): { dispose(): void } { return { dispose() {} }; }
+function countOf(given: unknown): number { return 1; }
+class Lifetime { own<T>(one: T): T { return one; } }
+class Whole {
+  readonly #life = new Lifetime();
+  readonly #parts = new Map<string, Part>();
+  #part: Part | undefined;
+  #count = 0;
+  #c(): void {}
+${members}
+}
+export { Whole };
+`;
+  return measurePlanted(code, (own) => classesIn(own).flatMap(closuresOf)).map((closure) => closure.replace(/^\d+: /, ''));
+}
+
+test('closures: in the constructor, a field and a method, on one line and on several', () => {
+  assert.deepEqual(found('  readonly #b = new Part(() => this.#c());'), ['() => this.#c()']);
+  assert.deepEqual(found('  constructor() {\n    this.#part = new Part({ say: (x: number) => this.#c() });\n  }'), [
+    '(x: number) => this.#c()',
+  ]);
+  assert.deepEqual(
+    found('  a(): void {\n    const part = new Part({\n      say: () => {\n        this.#c();\n      },\n    });\n    part.run();\n  }'),
+    ['() => { this.#c(); }'],
+  );
+});
+
+test('closures: bound methods, method references, and the object itself', () => {
+  assert.deepEqual(found('  readonly #b = new Part(this.#c.bind(this));'), ['this.#c.bind(this)']);
+  assert.deepEqual(found('  readonly #b = new Part({ c: this.#c });'), ['this.#c']);
+  assert.deepEqual(found('  readonly #b = new Part(this);'), ['this']);
+});
+
+test('closures: through a factory whose part is kept, at once or later', () => {
+  assert.deepEqual(found('  readonly #b = makePart(() => this.#c());'), ['() => this.#c()']);
+  assert.deepEqual(found('  a(): void {\n    const one = makePart(this.#c);\n    this.#parts.set("a", one);\n  }'), ['this.#c']);
+  assert.deepEqual(found('  async a(): Promise<void> {\n    this.#part = await makeLater(() => this.#c());\n  }'), ['() => this.#c()']);
+  assert.deepEqual(found('  a(): void {\n    this.#life.own(makePart(() => this.#c()));\n  }'), ['() => this.#c()']);
+});
+
+test('closures: by way of a variable, another function, a method that collects them', () => {
+  assert.deepEqual(found('  a(): void {\n    const self = this;\n    new Part(() => self.#c());\n  }'), ['() => self.#c()']);
+  assert.deepEqual(found('  a(): void {\n    const run = () => this.#c();\n    const deps = { run };\n    new Part(deps);\n  }'), [
+    '() => this.#c()',
+  ]);
+  assert.deepEqual(found('  a(): void {\n    const run = () => this.#c();\n    new Part({ go: () => run() });\n  }'), ['() => run()']);
+  assert.deepEqual(found('  #deps() {\n    return { run: () => this.#c() };\n  }\n  readonly #b = new Part(this.#deps());'), [
+    '() => this.#c()',
+  ]);
+});
+
+test('closures: not the platform, a subscription, a function that keeps nothing, or data', () => {
+  assert.deepEqual(found('  readonly #b = setTimeout(() => this.#c(), 1);'), []);
+  assert.deepEqual(found('  a(): void {\n    this.#life.own(listenTo(() => this.#c()));\n  }'), []);
+  assert.deepEqual(found('  a(): void {\n    this.#count = countOf(() => this.#c());\n  }'), []);
+  assert.deepEqual(found('  a(): void {\n    makePart(() => this.#c()).run();\n  }'), []);
+  assert.deepEqual(
+    found('  a(): void {\n    const life = this.#life;\n    new Part({ count: this.#count, end: () => life.own(1) });\n  }'),
+    [],
+  );
+});
+
+/** A widget of the view also holds what is on the screen. */
+const mostChanging = (file: string): number => (file.startsWith('webview/') ? 10 : 6);
+
+test('a class has at most six fields that change, with what changes in the objects they hold', () => {
+  assert.deepEqual(
+    all.flatMap(({ where, file, changing }) => (changing.length > mostChanging(file) ? [`${where}: ${changing.join(' ')}`] : [])),
+    [],
+  );
+});
+
+const changing = (code: string): readonly string[] => measurePlanted(code, (own) => classesIn(own).flatMap(changingIn));
+
+test('fields that change: assigned ones and collections, not fixed ones', () => {
+  const code =
+    'class A {\n  #a = 0;\n  b?: string;\n  readonly #seen = new Set<string>();\n  readonly #list: string[] = [];\n  readonly #fixed = 1;\n}\n';
+  assert.deepEqual(changing(code), ['#a', 'b', '#seen', '#list']);
+});
+
+test('fields that change: the members of what a field holds, changed directly or by a variable', () => {
+  const bag =
+    'interface Bag {\n  count: number;\n  text: string;\n  readonly seen: Set<string>;\n  readonly fixed: number;\n}\ndeclare const bag: Bag;\n';
+  const members = ['#bag.count', '#bag.text', '#bag.seen'];
+  assert.deepEqual(changing(`${bag}class A {\n  readonly #bag: Bag = bag;\n  a(): void {\n    this.#bag.count += 1;\n  }\n}\n`), members);
+  assert.deepEqual(
+    changing(`${bag}class A {\n  readonly #bag = bag;\n  a(): void {\n    const b = this.#bag;\n    b.count++;\n  }\n}\n`),
+    members,
+  );
+  assert.deepEqual(changing(`${bag}class A {\n  readonly #bag = bag;\n  a(): void {\n    this.#bag.seen.add('');\n  }\n}\n`), members);
+  assert.deepEqual(
+    changing(`${bag}class A {\n  #bag: Bag | undefined;\n  a(): void {\n    if (this.#bag) this.#bag.text = '';\n  }\n}\n`),
+    ['#bag', ...members],
+  );
+  assert.deepEqual(changing('class A {\n  readonly #total = { in: 0, out: 0 };\n  a(): void {\n    this.#total.in += 1;\n  }\n}\n'), [
+    '#total.in',
+  ]);
+});
+
+test('fields that change: public fields of a part that are assigned, not what is only read or what a part does itself', () => {
+  const part = 'class Part {\n  open = 0;\n  #own = 0;\n  act(): void {\n    this.#own = this.open;\n  }\n}\n';
+  const whole = (body: string) =>
+    changing(`${part}class A {\n  readonly #part = new Part();\n  a(): void {\n    ${body}\n  }\n}\n`).slice(2);
+  assert.deepEqual(whole('this.#part.open = 1;'), ['#part.open']);
+  assert.deepEqual(whole('this.#part.act();'), []);
+  const bag = 'interface Terms {\n  count: number;\n}\ndeclare const terms: Terms;\n';
+  assert.deepEqual(
+    changing(`${bag}class A {\n  readonly #terms: Terms = terms;\n  a(): boolean {\n    return !this.#terms.count;\n  }\n}\n`),
+    [],
+  );
+});
+
+test('fields that change: not the state of a machine, in any of its layers', () => {
+  const code = `
+interface State { phase: string; count: number }
+abstract class Step<S> { readonly state: S; constructor(state: S) { this.state = state; } }
+abstract class Layer extends Step<State> {}
+class Machine extends Layer { take(): void { this.state.count += 1; } }
+class Other { readonly state: State; constructor(state: State) { this.state = state; } take(): void { this.state.count += 1; } }
+export { Machine, Other };
+`;
+  assert.deepEqual(changing(code), ['state.phase', 'state.count']);
+});
+
+/** Files that put the parts of a program together, and the ones that run a conversation. */
+const IN_ORDER = [
+  'src/extension.ts',
+  'src/headless.ts',
+  'src/serve.ts',
+  'src/agent/main.ts',
+  'src/agent/conversation.ts',
+  'src/editor/program.ts',
+  'src/protocols/driver.ts',
+];
+
+test('where a program is put together, no function runs later than a line below it that it needs', () => {
+  assert.deepEqual(
+    IN_ORDER.filter((file) => !files.some((one) => one.file === file)),
+    [],
+  );
+  assert.deepEqual(
+    files.flatMap(({ file, below }) => (IN_ORDER.includes(file) ? below.map((one) => `${file} ${one}`) : [])),
+    [],
+  );
+  const below = (body: string) =>
+    measurePlanted(`declare function use(f: unknown): number;\nfunction start() {\n${body}\n}\nexport { start };\n`, belowIn);
+  assert.deepEqual(below('  const a = use(() => b);\n  const b = use(a);'), ['3: b']);
+  assert.deepEqual(below('  const a = use({ of: () => b });\n  const b = use(a);'), ['3: b']);
+  assert.deepEqual(below('  if (a) {\n    use(function () {\n      return later;\n    });\n  }\n  const { later } = { later: 1 };'), [
+    '5: later',
+  ]);
+  assert.deepEqual(below('  const b = 1;\n  use(() => b);\n  use((c: number) => c);\n  const c = 1;\n  use(c);'), []);
+});

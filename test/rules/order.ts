@@ -1,0 +1,62 @@
+import {
+  isArrowFunction,
+  isBindingElement,
+  isBlock,
+  isFunctionDeclaration,
+  isFunctionExpression,
+  isIdentifier,
+  isVariableStatement,
+  type Node,
+} from 'typescript/unstable/ast';
+import type { OwnFile } from './program.ts';
+
+/*
+ * Functions that use a variable of a line below them: they work only because something else runs first. The platform's own idiom, where a listener or
+ * timer is ended by itself (`const timer = setTimeout(…timer…)`), uses no line below.
+ */
+
+/** Each with its line. */
+export function belowIn({ source, types }: OwnFile): readonly string[] {
+  const found: string[] = [];
+  const visit = (node: Node): void => {
+    if (isBlock(node)) {
+      for (const statement of node.statements) {
+        if (!isVariableStatement(statement)) continue;
+        for (const name of namesIn(statement.declarationList)) found.push(...usesAbove(name, statement, node));
+      }
+    }
+    node.forEachChild(visit);
+  };
+  const usesAbove = (name: Node & { readonly text: string }, statement: Node, block: Node): readonly string[] => {
+    const uses: string[] = [];
+    const look = (node: Node, isLater: boolean): void => {
+      if (node.pos >= statement.pos) return;
+      const later = isLater || isArrowFunction(node) || isFunctionExpression(node) || isFunctionDeclaration(node);
+      if (later && isIdentifier(node) && node.text === name.text && isSame(node, name)) {
+        uses.push(`${source.getLineAndCharacterOfPosition(node.getStart()).line + 1}: ${name.text}`);
+      }
+      node.forEachChild((child) => look(child, later));
+    };
+    block.forEachChild((child) => look(child, false));
+    return uses;
+  };
+  const isSame = (use: Node, name: Node): boolean => {
+    const [of, declared] = [types.checker.getSymbolAtLocation(use), types.checker.getSymbolAtLocation(name)];
+    return of !== undefined && of.id === declared?.id;
+  };
+  visit(source);
+  return found;
+}
+
+/** The names that a list of declarations declares, also by a pattern. */
+function namesIn(list: Node): readonly (Node & { readonly text: string })[] {
+  const found: (Node & { readonly text: string })[] = [];
+  const name = (node: Node): void => {
+    if (isIdentifier(node)) found.push(node);
+    else node.forEachChild((child) => void (isBindingElement(child) && child.name && name(child.name)));
+  };
+  list.forEachChild((declaration) => {
+    if ('name' in declaration) name(declaration.name as Node);
+  });
+  return found;
+}
