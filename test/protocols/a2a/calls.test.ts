@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { effectsOf, readGeminiCall, readRfcCall, tidy } from '../../../src/protocols/a2a/calls.ts';
 import { eventOf, toIncoming } from '../../../src/protocols/a2a/codec.ts';
-import { callsOf } from '../../../src/session/select.ts';
-import { call, fakeAgent, over, status, text, URI } from '../../fakes/a2a.ts';
-import { talk, textOf } from './talk.ts';
+import { URI } from '../../fakes/a2a.ts';
 
 test('RFC objects in either style of names, enums by name, number or prefix, wrapped or not', () => {
   const snake = {
@@ -150,34 +148,4 @@ test('what each option does, by all of them: the first that is not for longer is
   ]);
   assert.deepEqual(effects(['1', "Yes, and don't ask again"], ['2', 'Never ask']), ['allow_always', 'allow_always']);
   assert.deepEqual(effects(['1', 'Always reject'], ['2', 'Go'], ['ok', 'OK']), ['reject_always', 'allow_always', 'allow_once']);
-});
-
-test('a call that runs does not go back to waiting when an earlier word about it comes late', async (t) => {
-  let late = () => {};
-  const agent = await fakeAgent(t, {
-    on: {
-      'message/stream': (_, reply) => {
-        reply.record(call('EXECUTING', { live_content: 'half' }));
-        reply.record(call('PENDING', { live_content: 'late' }));
-        reply.record(status('working', 'TEXT_CONTENT', [text('Words.')]));
-        late = () => {
-          reply.record(call('SUCCEEDED', { output: { text: 'all' } }));
-          reply.record(over());
-          reply.end();
-        };
-      },
-    },
-  });
-  const session = talk(t, agent.url);
-  const turnId = session.begin('go');
-  const now = await session.until('words', ({ turns }) => turns.some((turn) => textOf(turn) === 'Words.'));
-  assert.deepEqual(
-    now.turns.flatMap(callsOf).map(({ status, output }) => [status, JSON.stringify(output).includes('half')]),
-    [['running', true]],
-  );
-  late();
-  assert.deepEqual(
-    callsOf(await session.ended(turnId)).map((one) => one.status),
-    ['done'],
-  );
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fits, readCard, versionIn } from '../../../src/protocols/a2a/card.ts';
-import { URI } from '../../fakes/a2a.ts';
+import { fakeAgent, URI } from '../../fakes/a2a.ts';
+import { talk } from './talk.ts';
 
 const base = 'http://127.0.0.1:4000';
 const card = (more: object) => ({ name: 'X', url: `${base}/a2a`, protocolVersion: '0.3.0', capabilities: { streaming: true }, ...more });
@@ -69,4 +70,10 @@ test('a card may name a local host it is not reached at; one that leads elsewher
   assert.equal(readCard(card({ url: 'http://localhost:9/rpc' }), 'https://far.example').endpoint, 'https://far.example/rpc');
   assert.throws(() => readCard(card({ url: 'https://evil.example/rpc' }), base), /evil\.example/);
   assert.throws(() => readCard({ nothing: 1 }, base), /card/);
+});
+
+test('a card that is too long is said to be', async (t) => {
+  const agent = await fakeAgent(t, { card: { description: 'x'.repeat(5 * 1024 * 1024) } });
+  const { link } = await talk(t, agent.url).opened();
+  assert.match(link.state === 'closed' ? link.reason : '', /card > 4194304 bytes/);
 });

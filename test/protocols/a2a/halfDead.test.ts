@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callsOf } from '../../../src/session/select.ts';
-import { type Asked, asks, call, data, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
+import { type Asked, asks, call, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
 
 const pushing = { capabilities: { streaming: true, pushNotifications: true, extensions: [] } };
@@ -105,53 +105,4 @@ test('a notification of what the stream has told, or a task that holds nothing m
   assert.deepEqual([turn.status, textOf(turn)], ['done', 'One. Two.']);
   assert.equal(agent.requests('tasks/resubscribe').length, 0);
   assert.equal(agent.requests('tasks/get').length, 1);
-});
-
-test('that the connection was lost is said until the new subscription stands, not until something comes of it', async (t) => {
-  let open = () => {};
-  const agent = await fakeAgent(t, {
-    on: {
-      'message/stream': (_, reply) => {
-        reply.record(task('working'));
-        reply.record(says('a', 'One. '));
-        setTimeout(() => reply.cut(), 20);
-      },
-      'tasks/get': (_, reply) => reply.json(task('working', { history: [user('go'), said('a', 'One. ')] })),
-      'tasks/resubscribe': (_, reply, at) => {
-        if (at === 0) return reply.cut();
-        open = () => reply.raw(': here\n\n');
-      },
-    },
-  });
-  const session = talk(t, agent.url);
-  session.begin('go');
-  await session.until('the loss', (now) => /lost/.test(now.turns[0]?.activity ?? ''));
-  await agent.until('tasks/resubscribe', 2);
-  assert.match(session.now().turns[0]?.activity ?? '', /lost/);
-  open();
-  await session.until('quiet', (now) => now.turns[0]?.status === 'running' && now.turns[0].activity === undefined);
-});
-
-test('a confirmation for another task on our stream is not asked, and that is said', async (t) => {
-  const agent = await fakeAgent(t, {
-    on: {
-      'message/stream': (_, reply) => {
-        reply.record(task('working'));
-        const foreign = data({ tool_call_id: 'f1', status: 'PENDING', tool_name: 'write_file', description: 'Write over there', ...asks });
-        reply.record({ ...status('working', 'TOOL_CALL_CONFIRMATION', [foreign]), taskId: 'other' });
-        reply.record({ ...status('working', 'TOOL_CALL_CONFIRMATION', [foreign]), taskId: 'other' });
-        reply.record(says('a', 'Mine.'));
-        reply.record(over());
-        reply.end();
-      },
-    },
-  });
-  const session = talk(t, agent.url);
-  const turn = await session.prompt('go');
-  assert.deepEqual([turn.status, textOf(turn), callsOf(turn).length], ['done', 'Mine.', 0]);
-  const told = turn.parts.flatMap((part) => (part.kind === 'notice' ? part.notice.text : []));
-  assert.equal(told.length, 1);
-  assert.match(told[0] ?? '', /another task.*Write over there/);
-  assert.equal(session.logged.filter((line) => /stream of another/.test(line)).length, 1);
-  assert.equal(agent.requests('message/stream').length, 1, 'nothing was answered');
 });

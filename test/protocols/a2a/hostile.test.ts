@@ -108,32 +108,6 @@ test('a card that promises streams and answers in one piece; one that names anot
   assert.deepEqual(sent.parts[0]?.data, { callId: 'g1', outcome: 'proceed_once' }, 'answered as it was asked');
 });
 
-test('records in the wrong order: a call keeps the state it ended with, words after the last one are left out', async (t) => {
-  const agent = await fakeAgent(t, {
-    on: {
-      'message/stream': (_, reply) => {
-        reply.record(call('SUCCEEDED', { output: { text: 'made' } }));
-        reply.record(call('EXECUTING', { live_content: 'still at it' }));
-        reply.record(call('PENDING', asks));
-        reply.record(task('submitted'));
-        reply.record(status('working', 'TEXT_CONTENT', [text('Done.')]));
-        reply.record(over());
-        reply.record(status('working', 'TEXT_CONTENT', [text(' And a ghost.')]));
-        reply.record(call('PENDING', { ...asks, tool_call_id: 'k2' }));
-        reply.end();
-      },
-    },
-  });
-  const session = talk(t, agent.url);
-  const turn = await session.prompt('go');
-  assert.deepEqual([turn.status, textOf(turn), session.now().asks.length], ['done', 'Done.', 0]);
-  assert.deepEqual(
-    callsOf(turn).map((one) => one.status),
-    ['done'],
-  );
-  assert.equal(agent.requests('message/stream').length, 1, 'nothing was approved');
-});
-
 test('prompts typed while a turn runs wait their turn: each is sent once, in order, none while an approval waits', async (t) => {
   const agent = await fakeAgent(t, {
     on: {

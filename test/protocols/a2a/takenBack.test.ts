@@ -75,16 +75,6 @@ for (const status of [503, 429]) {
   });
 }
 
-test('Stop does not wait for what a busy server asked to wait', async (t) => {
-  const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(503, { 'retry-after': '30' }).end('busy')));
-  const session = talk(t, agent.url, { timing: { ...SOON, cancelWithin: 60_000 } });
-  const { turnId } = await allow(session);
-  await held(session);
-  session.live.send({ type: 'cancel' });
-  const { status, parts } = await session.ended(turnId);
-  assert.deepEqual([status, parts.filter((part) => part.kind === 'notice'), agent.heard], ['cancelled', [], []]);
-});
-
 test('a decision that waits for a busy server is said to wait, and nothing else', async (t) => {
   const agent = await asking(t, (at, response) => at === 0 && Boolean(response.writeHead(503, { 'retry-after': '2' }).end('busy')));
   const session = talk(t, agent.url, { timing: SOON });
@@ -153,41 +143,4 @@ for (const status of [503, 429, 401])
     await after(100);
     assert.deepEqual([agent.heard, closed], [['cancel'], [0]]);
     assert.deepEqual([turn.status, callsOf(turn)[0]?.status], ['done', 'rejected']);
-  });
-
-for (const [then, words, said] of [
-  ['allows', undefined, undefined],
-  ['allows with other words', 'Only this once', 'Only this once'],
-  ['rejects again', undefined, undefined],
-  ['rejects again with other words', 'Not that one', 'Not that one'],
-] as const)
-  test(`a rejection with words does not arrive, and asked again the user ${then}: only what still holds is said`, async (t) => {
-    let at = 0;
-    const heard: unknown[] = [];
-    const agent = await fakeAgent(t, {
-      before: (_, response, body) =>
-        body.includes('selected_option_id') && at++ === 0 ? Boolean(response.writeHead(500).end('boom')) : false,
-      on: {
-        'message/stream': ({ params }, reply) => {
-          const [part] = (params.message as { readonly parts: readonly { readonly data?: Json; readonly text?: string }[] }).parts;
-          heard.push(part?.data?.selected_option_id ?? part?.text);
-          const now = heard.length === 1 ? [task('submitted'), call('PENDING', asks), over('input-required')] : [call('SUCCEEDED'), over()];
-          for (const one of now) reply.record(one);
-          reply.end();
-        },
-        'tasks/get': (_, reply) => reply.json(waits),
-      },
-    });
-    const session = talk(t, agent.url);
-    await session.opened();
-    const turnId = session.begin('go');
-    const ask = await session.approval();
-    session.answer(ask, { ...option(ask, 'reject_once'), feedback: 'Never touch that file' } as Parameters<Talk['answer']>[1]);
-    const { asks: open } = await session.until('the question once more', (now) => now.asks.some((one) => one.id !== ask.id));
-    const [again] = open;
-    assert.ok(again?.kind === 'approval');
-    const effect = then.startsWith('rejects') ? 'reject_once' : 'allow_once';
-    session.answer(again, { ...option(again, effect), ...(words ? { feedback: words } : {}) } as Parameters<Talk['answer']>[1]);
-    await session.ended(turnId);
-    assert.deepEqual(heard, ['go', effect === 'allow_once' ? 'proceed_once' : 'cancel', ...(said ? [said] : [])]);
   });

@@ -8,58 +8,6 @@ import { option, talk, textOf } from './talk.ts';
 const SOON = { answer: 150, patience: 150 };
 const says = (words: string) => status('working', 'TEXT_CONTENT', [text(words)]);
 const commands = { 'commands/get': (_: unknown, reply: { json(result: unknown): void }) => reply.json({ commands: [] }) };
-const notices = (parts: readonly { readonly kind: string }[]) =>
-  parts.flatMap((part) => ('notice' in part ? (part.notice as { readonly text: string }).text : []));
-
-test('an agent that never answers tasks/cancel: the turn ends when its time is over, and what comes next is a new task', async (t) => {
-  const agent = await fakeAgent(t, {
-    on: {
-      ...commands,
-      'message/stream': (_, reply, at) => {
-        if (at === 0) return reply.record(says('Busy.'));
-        reply.record({ ...says('Here.'), taskId: 't2' });
-        reply.record({ ...over(), taskId: 't2' });
-        reply.end();
-      },
-      'tasks/cancel': () => {},
-    },
-  });
-  const session = talk(t, agent.url, { timing: { cancelWithin: 1500, answer: 60_000 } });
-  const turnId = session.begin('go');
-  await session.until('words', (now) => now.turns[0]?.parts.length === 1);
-  session.live.send({ type: 'cancel' });
-  const turn = await session.ended(turnId);
-  assert.equal(turn.status, 'cancelled');
-  assert.match(notices(turn.parts).join(), /may still be at work\.$/);
-  assert.equal(agent.requests('tasks/cancel').length, 1);
-  const next = await session.prompt('next');
-  assert.deepEqual([next.status, textOf(next)], ['done', 'Here.']);
-  const sent = agent.requests('message/stream')[1]?.params.message as { readonly taskId?: string };
-  assert.equal(sent.taskId, undefined);
-});
-
-for (const later of [false, true])
-  test(`the shipped server, ${later ? 'later' : 'early'} generation, says nothing any more: Stop ends the turn all the same`, async (t) => {
-    const agent = await fakeAgent(t, {
-      card: {
-        name: 'Gemini SDLC Agent',
-        capabilities: { streaming: true },
-        ...(later ? { securitySchemes: { b: { type: 'http', scheme: 'bearer' } } } : {}),
-      },
-      on: {
-        'message/stream': (_, reply) =>
-          reply.record(status('working', '', [text('Busy.')], { meta: { coderAgent: { kind: 'text-content' } } })),
-        'tasks/cancel': () => {},
-        'tasks/get': () => {},
-      },
-    });
-    const session = talk(t, agent.url, { timing: { cancelWithin: 1500, answer: 60_000 } });
-    const turnId = session.begin('go');
-    await session.until('words', (now) => now.turns[0]?.parts.length === 1);
-    session.live.send({ type: 'cancel' });
-    assert.equal((await session.ended(turnId)).status, 'cancelled');
-    assert.equal(agent.requests(later ? 'tasks/cancel' : 'tasks/get').length, 1);
-  });
 
 test('a second stop, before the agent’s time is over, ends the turn and begins the connection anew', async (t) => {
   const agent = await fakeAgent(t, {
@@ -116,33 +64,6 @@ for (const [what, script, told] of silent)
     assert.deepEqual([turn.status, textOf(turn)], ['done', 'Here.']);
     const sent = agent.requests('message/stream')[0]?.params.message as { readonly taskId?: string };
     assert.equal(sent.taskId, told ? 't1' : undefined, 'a task that could not be looked at is gone on with');
-  });
-
-for (const known of [false, true])
-  test(`a prompt${known ? ' to a task that stands' : ''} that is never answered: Stop ends it at once`, async (t) => {
-    let take = (): void => {};
-    const taken = new Promise<void>((resolve) => {
-      take = resolve;
-    });
-    const agent = await fakeAgent(t, {
-      on: {
-        ...commands,
-        'message/stream': (_, reply, at) => {
-          if (!known || at > 0) return take();
-          reply.record(says('Here.'));
-          reply.record(over());
-          reply.end();
-        },
-        'tasks/cancel': (_, reply) => reply.json(task('canceled')),
-      },
-    });
-    const session = talk(t, agent.url, { timing: { cancelWithin: 60_000 } });
-    if (known) await session.prompt('first');
-    const turnId = session.begin('go');
-    await taken;
-    session.live.send({ type: 'cancel' });
-    assert.equal((await session.ended(turnId)).status, 'cancelled');
-    assert.equal(agent.requests('tasks/cancel').length, known ? 1 : 0);
   });
 
 test('a card that never comes is told', async (t) => {

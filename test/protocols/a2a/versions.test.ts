@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { AgentCard } from 'a2a-sdk-0.3';
 import { type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from 'a2a-sdk-0.3/server';
 import { callsOf } from '../../../src/session/select.ts';
-import { type Asked, asks, fakeAgent, type Json, over, status, task, text, URI } from '../../fakes/a2a.ts';
+import { type Asked, asks, fakeAgent, type Json, over, status, text, URI } from '../../fakes/a2a.ts';
 import { option, talk, textOf } from './talk.ts';
 
 test('A2A 1.0: its methods, headers, roles, parts and wrappers, and the tenant in every request', async (t) => {
@@ -46,42 +46,6 @@ test('A2A 1.0: its methods, headers, roles, parts and wrappers, and the tenant i
   assert.deepEqual([first?.headers['a2a-version'], first?.headers['a2a-extensions'], first?.params.tenant], ['1.0', URI, 'me']);
   const { parts } = (second?.params.message ?? {}) as { parts?: unknown };
   assert.deepEqual(parts, [{ data: { toolCallId: 'k1', selectedOptionId: 'proceed_once' } }], 'in the names the agent uses');
-});
-
-test('a slash command that needs an argument asks for it, and runs as a turn', async (t) => {
-  const agent = await fakeAgent(t, {
-    on: {
-      'commands/get': (_, reply) =>
-        reply.json({
-          commands: [
-            {
-              name: 'memory',
-              description: 'Memory',
-              sub_commands: [{ name: 'add', description: 'Adds', arguments: [{ name: 'text', description: 'What', is_required: true }] }],
-            },
-          ],
-        }),
-      'command/execute': (_, reply, at) =>
-        at === 0
-          ? reply.json({ execution_id: 't1', status: 'STARTED' })
-          : reply.json({ execution_id: '', status: 2, message: 'No such thing.' }),
-      'tasks/resubscribe': (_, reply) => {
-        reply.record(task('working'));
-        reply.record(status('working', 'TEXT_CONTENT', [text('Kept.')]));
-        reply.record(over());
-        reply.end();
-      },
-    },
-  });
-  const session = talk(t, agent.url);
-  await session.opened();
-  const turnId = session.begin('/memory add');
-  const ask = await session.asked();
-  session.answer(ask, { kind: 'fields', values: { text: ['milk'] } });
-  assert.equal(textOf(await session.ended(turnId)), 'Kept.');
-  assert.deepEqual(agent.requests('command/execute')[0]?.params, { command_path: ['memory', 'add'], args: 'milk' });
-  const failed = await session.prompt('/memory add eggs');
-  assert.deepEqual([failed.status, failed.error?.message], ['failed', 'No such thing.']);
 });
 
 test("an agent on the project's own server library, without the extension, can be chatted with", async (t) => {
@@ -163,11 +127,3 @@ for (const [said, spoken] of [
     assert.ok(metadata, 'the settings are said again');
     assert.equal(headers['a2a-version'], spoken === 'message/stream' ? undefined : '1.0');
   });
-
-test('an agent that knows the method in neither version: the turn fails with its words, after two tries', async (t) => {
-  const agent = await fakeAgent(t, {});
-  const session = talk(t, agent.url);
-  const turn = await session.prompt('go');
-  assert.deepEqual([turn.status, turn.error?.code], ['failed', '-32601']);
-  assert.equal(agent.asked.filter(({ method }) => /message/i.test(method)).length, 2);
-});
