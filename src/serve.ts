@@ -205,10 +205,7 @@ async function main(): Promise<number> {
     log,
     now: Date.now,
     version,
-    environment: (profile, env) => {
-      if (!environments.set(profile, env)) return;
-      for (const one of sessions.all.flatMap((id) => sessions.get(id) ?? [])) if (one.profile === profile) one.restartAtRest();
-    },
+    environment: (profile, env) => environments.set(profile, env) && restartAtRest(sessions, profile),
   });
   await host.restore();
   const listening = await listen(host, place, token, log)
@@ -270,6 +267,11 @@ function addressOf(at: ListenAddress): string {
 function nearby(at: ListenAddress): ListenAddress {
   const here = at.kind === 'port' ? { '0.0.0.0': '127.0.0.1', '::': '::1' }[at.host] : undefined;
   return at.kind === 'port' && here !== undefined ? { ...at, host: here } : at;
+}
+
+/** The agents of that profile get what changed of their launch, as soon as they rest. */
+function restartAtRest(sessions: Sessions, profile: string): void {
+  for (const one of sessions.all.flatMap((id) => sessions.get(id) ?? [])) if (one.profile === profile) one.restartAtRest();
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -54,7 +54,7 @@ interface Planned {
 }
 
 /** Answers and actions that earlier steps have prepared. */
-class Plan {
+class ScriptPlan {
   #answers: readonly ScriptedAnswer[] = [];
   #rules: readonly AnswerRule[] = [];
   #actions: readonly Planned[] = [];
@@ -145,7 +145,7 @@ class PromptLog {
 }
 
 /** The last turn, for what is expected of it, and whether everything went as expected so far. */
-class Verdict {
+class ScriptVerdict {
   #last: Turn | undefined;
   #asks = 0;
   #isAsExpected = true;
@@ -193,9 +193,9 @@ class Player implements Disposable {
   readonly #run: ScriptRun;
   readonly #listener: Disposable;
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #plan = new Plan();
+  readonly #plan = new ScriptPlan();
   readonly #prompts = new PromptLog();
-  readonly #verdict = new Verdict();
+  readonly #verdict = new ScriptVerdict();
   /** `byScript`: the script has closed the conversation. `done` settles when the agent is gone. */
   #closing: { readonly byScript: boolean; readonly done: Promise<void> } = { byScript: false, done: Promise.resolve() };
   /** The key of the copy made last. */

@@ -88,7 +88,7 @@ export class JournalWriter implements Disposable {
   #target: Target;
   #recorded: Recorded;
   /** The records since the compaction under way began; undefined while there is none. */
-  #sinceCompaction: KnownRecord[] | undefined;
+  #sinceCompaction: readonly KnownRecord[] | undefined;
   #failures = 0;
   #work: Work = NO_WORK;
   #closed = false;
@@ -255,7 +255,7 @@ export class JournalWriter implements Disposable {
   }
 
   #append(records: readonly KnownRecord[]): void {
-    this.#sinceCompaction?.push(...records);
+    this.#sinceCompaction = this.#sinceCompaction?.concat(records);
     for (const { record, error } of this.#target.file.append(records)) {
       this.#log.error(`A record (${record.type}) could not be written to the journal and is left out`, error);
     }

@@ -174,14 +174,15 @@ export class ChangeSet {
   readonly #compared = new Map<string, Compared>();
   /**
    * `writing`: the file that a decision is being written into. `deciding`: the file whose hunks are being decided about; between its text and what is
-   * known of that, nothing can be said of it.
+   * known of that, nothing can be said of it. `inTurn`: changes of the folder may be the agent's; it may work on in the background. `starting`: the scan
+   * before a prompt is running.
    */
   #underWay: {
+    readonly inTurn: boolean;
+    readonly starting?: { readonly turnId: TurnId; readonly done: Promise<void> } | undefined;
     readonly writing?: string | undefined;
     readonly deciding?: { readonly file: string; readonly done: Promise<void> } | undefined;
-  } = {};
-  /** Within a turn, changes of the folder may be the agent's; it may work on in the background. `starting`: the scan before a prompt is running. */
-  #turn: { readonly inTurn: boolean; readonly starting?: { readonly turnId: TurnId; readonly done: Promise<void> } } = { inTurn: false };
+  } = { inTurn: false };
 
   /** `file` is where the state is kept between windows. */
   constructor(root: string, file: string, deps: Omit<ReviewDeps, 'limits'> & Partial<Pick<ReviewDeps, 'limits'>>) {
@@ -195,7 +196,7 @@ export class ChangeSet {
   }
 
   get inTurn(): boolean {
-    return this.#turn.inTurn || this.#turn.starting !== undefined;
+    return this.#underWay.inTurn || this.#underWay.starting !== undefined;
   }
 
   get files(): readonly UnreviewedFile[] {
@@ -276,7 +277,7 @@ export class ChangeSet {
   /** Reads the folder in advance, so that the scan at the start of a turn is quick. Leaves the rest to that scan once it is due. */
   prime(): Promise<void> {
     return this.#run(async () => {
-      if (this.#scan.files.size === 0) await this.#rescan(this.#folders, { isEnough: () => this.#turn.starting !== undefined });
+      if (this.#scan.files.size === 0) await this.#rescan(this.#folders, { isEnough: () => this.#underWay.starting !== undefined });
     });
   }
 
@@ -298,22 +299,22 @@ export class ChangeSet {
    * the files are listed; they are read until this settles, and `pace` tells since when the agent may write.
    */
   startTurn(turnId: TurnId, explain?: Explain, pace: ScanPace = {}): Promise<void> {
-    const { starting } = this.#turn;
+    const { starting } = this.#underWay;
     if (starting?.turnId === turnId) return starting.done;
     const done = this.#startTurn(turnId, explain, pace).finally(() => {
-      if (this.#turn.starting?.done === done) this.#turn = { inTurn: this.#turn.inTurn };
+      if (this.#underWay.starting?.done === done) this.#underWay = { ...this.#underWay, starting: undefined };
     });
-    this.#turn = { ...this.#turn, starting: { turnId, done } };
+    this.#underWay = { ...this.#underWay, starting: { turnId, done } };
     return done;
   }
 
   async #startTurn(turnId: TurnId, explain: Explain | undefined, pace: ScanPace): Promise<void> {
     await this.load();
     // An agent in the background may have written since.
-    if (this.#turn.inTurn) await this.look(explain);
+    if (this.#underWay.inTurn) await this.look(explain);
     await this.#run(async () => {
       const { files } = await this.#rescan(foldersOf(this.root, this.#deps.effects.folders(this.root)), pace);
-      this.#turn = { ...this.#turn, inTurn: true };
+      this.#underWay = { ...this.#underWay, inTurn: true };
       for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
       const checkpoint = { turnId, files: await this.#keptList(files), changes: [], burst: [], folders: [] };
       this.#state = { ...this.#state, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
@@ -325,10 +326,10 @@ export class ChangeSet {
   /** Scans for the agent's changes since the last scan; `last`: the turn ends with this scan. */
   look(explain?: Explain, last = false): Promise<void> {
     return this.#run(async () => {
-      if (!this.#turn.inTurn || this.#state.checkpoints.length === 0) return;
+      if (!this.#underWay.inTurn || this.#state.checkpoints.length === 0) return;
       const before = this.#scan;
       const { files, leftOut } = await this.#rescan();
-      this.#turn = { ...this.#turn, inTurn: !last };
+      this.#underWay = { ...this.#underWay, inTurn: !last };
       const names = new Set([...before.files.keys(), ...files.keys()]);
       const changed = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
       const folders = [...leftOut].flatMap(([name, at]) => (before.leftOut.get(name) === at ? [] : [name]));

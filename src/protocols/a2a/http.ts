@@ -102,8 +102,7 @@ export interface RpcTarget {
 export class RpcClient {
   readonly #scene: AdapterContext;
   readonly #credentials: Credentials;
-  #turn = new TurnPool();
-  #side = new HttpClient({ holdIdle: true });
+  readonly #pools = new Pools();
   #id = 0;
   #ended = false;
   readonly #life = new Lifetime();
@@ -116,8 +115,7 @@ export class RpcClient {
     this.#credentials = credentials;
     this.#life.onEnd(() => {
       this.#ended = true;
-      this.#turn.client.dispose();
-      this.#side.dispose();
+      for (const client of this.#pools.clients) client.dispose();
     });
   }
 
@@ -133,11 +131,8 @@ export class RpcClient {
   }
 
   #renew(): readonly HttpClient[] {
-    const before = [this.#turn.client, this.#side];
-    if (!this.#ended) {
-      this.#turn = new TurnPool();
-      this.#side = new HttpClient({ holdIdle: true });
-    }
+    const before = this.#pools.clients;
+    if (!this.#ended) this.#pools.renew();
     return before;
   }
 
@@ -148,7 +143,7 @@ export class RpcClient {
   /** One call with one answer, which is there at once: the agent has `timing.answer` to begin it. Rejects with AgentError, StatusError or HttpFailure. */
   async call(method: string, params: Readonly<Record<string, unknown>>, { over, signal }: CallOptions = {}): Promise<unknown> {
     let result: unknown;
-    const client = over === 'fresh' ? new HttpClient() : this.#side;
+    const client = over === 'fresh' ? new HttpClient() : this.#pools.side;
     const take = (one: unknown) => {
       result = one;
     };
@@ -185,11 +180,11 @@ export class RpcClient {
     take: (result: unknown) => void,
     more: StreamOptions = {},
   ): Promise<void> {
-    const pool = this.#turn;
+    const pool = this.#pools.turn;
     if (pool.signOfLife) await Promise.race([pool.signOfLife, pause(SIGN_AT_MOST, more.signal ?? this.#scene.signal)]);
     const accept = method === 'command/execute' ? 'text/event-stream, application/json' : 'text/event-stream';
     const own = more.signal ? { ...more, signal: AbortSignal.any([more.signal, this.#scene.signal]) } : more;
-    if (!pool.isFree) return this.#exchange(this.#side, method, params, accept, take, own);
+    if (!pool.isFree) return this.#exchange(this.#pools.side, method, params, accept, take, own);
     return pool.use(() => this.#exchange(pool.client, method, params, accept, take, own));
   }
 
@@ -198,7 +193,7 @@ export class RpcClient {
    * would close the connection.
    */
   keepAlive(url: string): void {
-    const pool = this.#turn;
+    const pool = this.#pools.turn;
     if (!pool.isFree) return;
     const request: HttpRequest = { method: 'GET', url, headers: { accept: 'application/json' }, headersWithin: null };
     const sent = this.#send(pool.client, request)
@@ -220,7 +215,7 @@ export class RpcClient {
       ...(within === undefined ? {} : { headersWithin: within }),
       ...(signal ? { signal: AbortSignal.any([signal, this.#scene.signal]) } : {}),
     };
-    return this.#send(on === 'turn' ? this.#turn.client : this.#side, request, way ? { way } : {});
+    return this.#send(on === 'turn' ? this.#pools.turn.client : this.#pools.side, request, way ? { way } : {});
   }
 
   async #exchange(
@@ -301,7 +296,7 @@ export class RpcClient {
       // While it waited, what it says may have been taken back.
       if (stopped.aborted) throw new HttpFailure('aborted', t('Stopped'));
       const signed = this.#credentials.sign(request);
-      way?.(client === this.#turn.client ? 'sent' : 'sentBeside');
+      way?.(client === this.#pools.turn.client ? 'sent' : 'sentBeside');
       const answer = await client.request({ signal: stopped, ...signed.request });
       if (answer.ok) {
         way?.('answered');
@@ -329,6 +324,27 @@ export class RpcClient {
       if (wait !== undefined && wait > WAIT_AT_MOST) throw new StatusError(answer.status, tooBusy(request.url, wait));
       throw new StatusError(answer.status, whyRefused(request.url, answer.status, head(text)));
     }
+  }
+}
+
+/** The turn connection, and the sockets for what is said meanwhile. */
+class Pools {
+  #turn = new TurnPool();
+  #side = new HttpClient({ holdIdle: true });
+
+  get turn(): TurnPool {
+    return this.#turn;
+  }
+  get side(): HttpClient {
+    return this.#side;
+  }
+  get clients(): readonly HttpClient[] {
+    return [this.#turn.client, this.#side];
+  }
+
+  renew(): void {
+    this.#turn = new TurnPool();
+    this.#side = new HttpClient({ holdIdle: true });
   }
 }
 

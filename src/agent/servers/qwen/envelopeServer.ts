@@ -120,28 +120,6 @@ const APPROVAL_LIMIT = 600_000;
 const TOOLS_LIMIT = 2_000;
 const TOOL_SERVER = 'ide';
 
-/** A turn that was cancelled may still be winding up when the next one is asked for. */
-class PromptRun {
-  #cancelled = false;
-  #ended = Promise.resolve();
-
-  get cancelled(): boolean {
-    return this.#cancelled;
-  }
-
-  /** Settles when it is over. */
-  get ended(): Promise<void> {
-    return this.#ended;
-  }
-
-  cancel(): void {
-    this.#cancelled = true;
-  }
-
-  endsWith(work: Promise<void>): void {
-    this.#ended = work;
-  }
-}
 type PromptRequest = Extract<EnvelopeRequest, { does: 'prompt' }>;
 
 /** The conversation of the envelope dialect: prompts one at a time, their cancelling, and what they override (docs/protocols/qwen.md §4). */
@@ -158,7 +136,8 @@ class EnvelopeChat {
   #greeted = false;
   /** Options that were last reported as not followed. */
   #toldLeft = '';
-  #turn: PromptRun | undefined;
+  /** One that was cancelled (`stop`) may still be winding up when the next one is asked for. */
+  #turn: { readonly ended: Promise<void>; readonly stop: AbortController } | undefined;
 
   constructor(options: QwenServerOptions, names: ConversationNames, client: QwenClient) {
     const { write, workspace, format, model, mode } = options;
@@ -189,7 +168,7 @@ class EnvelopeChat {
       if (this.#client.toolResponse(chat.callId, chat.response)) return;
       return refuse(`No tool call "${chat.callId}" waits for a response here.`, 'QWEN_UNKNOWN_TOOL_CALL', false);
     }
-    if (this.#turn && !this.#turn.cancelled) return refuse('A turn is in progress.', 'QWEN_BUSY', true);
+    if (this.#turn && !this.#turn.stop.signal.aborted) return refuse('A turn is in progress.', 'QWEN_BUSY', true);
     const { session_id: session } = request;
     if (this.#greeted && this.#names.isForeign(session)) {
       const known = `This process serves "${this.#names.session}"; "_new" begins another conversation.`;
@@ -207,7 +186,7 @@ class EnvelopeChat {
     if (this.#names.isForeign(session)) return this.#lines.nothingToCancel(name, id, `There is no session "${String(session)}" here.`);
     if (!turn) return this.#lines.nothingToCancel(name, id, 'Nothing was running.');
     if (!this.#names.isNewest(prompt)) return this.#lines.nothingToCancel(name, id, 'That prompt is not running.');
-    turn.cancel();
+    turn.stop.abort();
     this.#conversation.cancel();
     void turn.ended.then(() => this.#lines.cancelled(name, id));
   }
@@ -242,24 +221,23 @@ class EnvelopeChat {
     // A cancelled turn writes its last lines into its own conversation.
     const waits = before !== undefined && anew;
     if (!waits) take();
-    const turn = new PromptRun();
+    const stop = new AbortController();
     const run = () => {
       if (waits) take();
-      return this.#run(chat, turn);
+      return this.#run(chat, stop.signal);
     };
-    turn.endsWith(this.#after(before, turn, run));
-    this.#turn = turn;
+    this.#turn = { stop, ended: this.#after(before, stop, run) };
   }
 
-  async #after(before: Promise<void> | undefined, turn: PromptRun, run: () => Promise<void>): Promise<void> {
+  async #after(before: Promise<void> | undefined, stop: AbortController, run: () => Promise<void>): Promise<void> {
     await before;
     await run();
-    if (this.#turn === turn) this.#turn = undefined;
+    if (this.#turn?.stop === stop) this.#turn = undefined;
   }
 
-  async #run({ text, command, overrides }: PromptRequest, turn: PromptRun): Promise<void> {
+  async #run({ text, command, overrides }: PromptRequest, stop: AbortSignal): Promise<void> {
     await this.#greet();
-    if (turn.cancelled) return this.#lines.drop();
+    if (stop.aborted) return this.#lines.drop();
     const override = this.#overrideOf(overrides);
     this.#frontend.hooks = overrides.hooks;
     const called = commandIn(text);
