@@ -9,8 +9,8 @@ const waits = task('input-required', {
   status: { state: 'input-required', message: { kind: 'message', role: 'agent', messageId: 'q', parts: [data(told)] } },
 });
 /** Sooner than any wait here is over, and later than an answer on a busy machine. */
-const SOON = { ping: 20, doubt: 600 };
-const HASTY = { ping: 10, doubt: 50 };
+const SOON = { ping: 20, verify: 600 };
+const HASTY = { ping: 10, verify: 50 };
 
 /** An agent that asks once and does what it is told. Decisions go through `door` first, which gives true where it kept one for itself. */
 async function asking(

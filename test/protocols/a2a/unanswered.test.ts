@@ -5,7 +5,7 @@ import { asks, call, fakeAgent, over, type Script, status, task, text } from '..
 import { option, talk, textOf } from './talk.ts';
 
 /** Short only where nothing comes: what does come has the time that a busy machine needs. */
-const SOON = { answer: 150, patience: 150 };
+const SOON = { answer: 150, cancelWithin: 150 };
 const says = (words: string) => status('working', 'TEXT_CONTENT', [text(words)]);
 const commands = { 'commands/get': (_: unknown, reply: { json(result: unknown): void }) => reply.json({ commands: [] }) };
 
