@@ -10,8 +10,8 @@ import { filesUnder } from '../stages/files.ts';
  * process, a limit or random input.
  */
 const FOLDER = 'test/protocols';
-/** In percent. What all protocols have together may only rise; the aim is 80. Each has at least the second number. */
-const LEAST = { together: 79, each: 66 };
+/** In percent. What all protocols have together, and what each has at least. */
+const LEAST = { together: 80, each: 66 };
 
 interface Counted {
   readonly protocol: string;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callsOf } from '../../../src/session/select.ts';
-import { type Asked, asks, call, fakeAgent, type Json, over, status, task, text } from '../../fakes/a2a.ts';
-import { option, talk, textOf } from './talk.ts';
+import { type Asked, fakeAgent, type Json, status, task, text } from '../../fakes/a2a.ts';
+import { talk, textOf } from './talk.ts';
 
 const pushing = { capabilities: { streaming: true, pushNotifications: true, extensions: [] } };
 const user = (words: string): Json => ({ role: 'user', messageId: 'u', parts: [text(words)] });
@@ -41,68 +40,4 @@ test('a stream that stays open and says nothing while notifications come is let 
   const turn = await session.ended(turnId);
   assert.deepEqual([turn.status, textOf(turn)], ['done', 'Before. Done meanwhile.']);
   assert.equal(agent.requests('tasks/get').length, 1, 'the wrong token had no effect');
-});
-
-test('a task that still works behind a dead stream is subscribed to again, and asks there', async (t) => {
-  const history: Json[] = [user('go'), said('a', 'Before. ')];
-  const agent = await fakeAgent(t, {
-    card: pushing,
-    on: {
-      'message/stream': (_, reply, at) => {
-        if (at === 0) return void [task('working'), says('a', 'Before. ')].forEach((one) => reply.record(one));
-        reply.record(call('SUCCEEDED'));
-        reply.record(over());
-        reply.end();
-      },
-      'tasks/get': (_, reply) => reply.json({ ...later('working'), history }),
-      'tasks/resubscribe': (_, reply) => {
-        reply.record({ ...later('working'), history });
-        reply.record(says('c', 'Live. '));
-        reply.record(call('PENDING', asks));
-        reply.record(over('input-required'));
-        reply.end();
-      },
-    },
-  });
-  const session = talk(t, agent.url);
-  const turnId = session.begin('go');
-  await session.until('words', (now) => now.turns[0]?.parts.length === 1);
-  history.push(said('b', 'Behind. '));
-  await placeIn(agent.requests('message/stream')[0] as Asked)(later('working'));
-  const ask = await session.approval();
-  session.answer(ask, option(ask, 'allow_once'));
-  const turn = await session.ended(turnId);
-  assert.deepEqual([turn.status, textOf(turn), callsOf(turn).length], ['done', 'Before. Behind. Live. ', 1]);
-});
-
-test('a notification of what the stream has told, or a task that holds nothing more, leaves the stream alone', async (t) => {
-  let goOn = () => {};
-  const stamp = new Date(Date.now() - 5000).toISOString();
-  const agent = await fakeAgent(t, {
-    card: pushing,
-    on: {
-      'message/stream': (_, reply) => {
-        reply.record(task('working'));
-        reply.record(says('a', 'One. '));
-        goOn = () => {
-          reply.record(says('b', 'Two.'));
-          reply.record(over());
-          reply.end();
-        };
-      },
-      'tasks/get': (_, reply) => reply.json({ ...later('working'), history: [user('go'), said('a', 'One. ')] }),
-    },
-  });
-  const session = talk(t, agent.url);
-  const turnId = session.begin('go');
-  await session.until('words', (now) => now.turns[0]?.parts.length === 1);
-  const notify = placeIn(agent.requests('message/stream')[0] as Asked);
-  await notify(task('working', { status: { state: 'working', timestamp: stamp } }));
-  await notify(later('working'));
-  await agent.until('tasks/get');
-  goOn();
-  const turn = await session.ended(turnId);
-  assert.deepEqual([turn.status, textOf(turn)], ['done', 'One. Two.']);
-  assert.equal(agent.requests('tasks/resubscribe').length, 0);
-  assert.equal(agent.requests('tasks/get').length, 1);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Credentials } from '../../../src/protocols/a2a/credentials.ts';
 import type { AdapterContext } from '../../../src/protocols/adapter.ts';
-import { fakeAgent, over, status, task, text } from '../../fakes/a2a.ts';
+import { fakeAgent, over, status, text } from '../../fakes/a2a.ts';
 import { talk, textOf } from './talk.ts';
 
 const says = (words: string) => status('working', 'TEXT_CONTENT', [text(words)]);
@@ -21,25 +21,6 @@ for (const code of [429, 503])
     const turn = await talk(t, agent.url).prompt('hi');
     assert.deepEqual([turn.status, /still busy/.test(turn.error?.message ?? ''), refused], ['failed', true, 2]);
   });
-
-test('a lost task is not asked for again before its time', async (t) => {
-  const agent = await fakeAgent(t, {
-    on: {
-      'message/stream': (_, reply) => {
-        reply.record(task('working'));
-        setTimeout(() => reply.cut(), 10);
-      },
-      'tasks/resubscribe': (_, reply) => reply.cut(),
-      'commands/get': (_, reply) => reply.json({ commands: [] }),
-    },
-  });
-  const session = talk(t, agent.url, { timing: { retries: [0, 3_600_000] } });
-  session.begin('go');
-  await agent.until('tasks/resubscribe');
-  // More than enough for a try that is not held back.
-  for (let at = 0; at < 50; at += 1) await fetch(`${agent.url}/.well-known/agent-card.json`).then((card) => card.text());
-  assert.equal(agent.requests('tasks/resubscribe').length, 1);
-});
 
 test('a last record that no blank line follows is heard', async (t) => {
   const agent = await fakeAgent(t, {
