@@ -77,7 +77,10 @@ export async function checkPlace(root: string, name: string): Promise<string> {
   if (pathBelow(realPathNow(root), folder) === undefined) throw leadsOutside(name);
   const there = await lstat(file).catch(() => undefined);
   if (there && !there.isFile()) throw changedSince(name);
-  if (there) await access(file, constants.W_OK);
+  if (there)
+    await access(file, constants.W_OK).catch((error: unknown) => {
+      throw readable(name, error);
+    });
   return path.join(folder, path.basename(file));
 }
 
@@ -101,9 +104,11 @@ export async function moveFile(place: FolderFile, to: FolderFile): Promise<void>
   }
 }
 
-/** A place that a link has taken since it was looked at has changed, for the user. */
+/** For the user: a place that a link has taken since it was looked at has changed, and the system's reason stands without its call and path. */
 export function readable(name: string, error: unknown): unknown {
-  return error instanceof PlaceChanged ? changedSince(name) : error;
+  if (error instanceof PlaceChanged) return changedSince(name);
+  const [, reason] = (error instanceof Error && /^(E[A-Z0-9]+: [^,']+), \w+(?: '|$)/.exec(error.message)) || [];
+  return reason === undefined ? error : new Error(t('{0} could not be written: {1}', name, reason));
 }
 
 export function changedSince(name: string): Error {

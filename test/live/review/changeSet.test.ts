@@ -1297,7 +1297,8 @@ test(
     await handle.close();
     const full = mock.method(prototype, 'writeFile', () => Promise.reject(new Error('ENOSPC: no space left on device, write')));
     await assert.rejects(scene.changes.settleAll('undo'), {
-      message: 'lib/notes.txt: ENOSPC: no space left on device, write\nplans.txt: ENOSPC: no space left on device, write',
+      message:
+        'lib/notes.txt could not be written: ENOSPC: no space left on device\nplans.txt could not be written: ENOSPC: no space left on device',
     });
     full.mock.restore();
     assert.deepEqual(
