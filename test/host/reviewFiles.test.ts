@@ -55,6 +55,30 @@ describe('review of files of all kinds, as the editor has them', () => {
     for (const one of [folder, state]) rmSync(one, { recursive: true, force: true });
   });
 
+  it('different line ends: each hunk goes back byte for byte, in front or not; unsaved text, whose save makes them one kind, is saved first', async () => {
+    const before = 'one\r\ntwo\nthree\r\nfour\rfive\u0085\f\nsix\r\nseven\n';
+    const after = before.replace('two\n', 'agent two\r\n').replace('six\r\n', 'six\r\nagent seven\n');
+    writeFileSync(place('mixed.txt'), before);
+    await turn(() => writeFileSync(place('mixed.txt'), after));
+    const document = await shown('mixed.txt');
+    const [first] = await hunks('mixed.txt');
+    assert.ok(first);
+    assert.equal(document.lineAt(first.afterLine).text, 'agent two');
+    await set.settle(place('mixed.txt'), 'undo', [first]);
+    assert.equal(bytes('mixed.txt').toString(), after.replace('agent two\r\n', 'two\n'));
+    await settled(() => document.lineAt(1).text === 'two' && !document.isDirty);
+    await edited(document, new vscode.Position(0, 0), 'mine ');
+    const [second] = await hunks('mixed.txt');
+    assert.ok(second);
+    assert.equal(document.lineAt(second.afterLine).text, 'agent seven');
+    await assert.rejects(set.settle(place('mixed.txt'), 'undo', [second]), /mixed\.txt has unsaved changes\. Save or revert it first\./);
+    assert.equal(bytes('mixed.txt').toString(), after.replace('agent two\r\n', 'two\n'));
+    await vscode.commands.executeCommand('workbench.action.files.revert');
+    await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+    await set.settle(place('mixed.txt'), 'undo', await hunks('mixed.txt'));
+    assert.equal(bytes('mixed.txt').toString(), before);
+  });
+
   it('a notebook: what an agent wrote into its file is undone on the disk and on the screen; with unsaved cells it is refused', async () => {
     const cell = (source: string) => ({ cell_type: 'code', execution_count: null, id: 'c1', metadata: {}, outputs: [], source: [source] });
     const text = (source: string) =>
