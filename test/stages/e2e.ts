@@ -18,7 +18,7 @@ export async function runE2e(tally: Tally, options: Options): Promise<void> {
       process.env.PARLEY_E2E_SERVER = await installWorkbench(channel);
     });
     if (!ready) return;
-    const limits = { concurrency: 1, limitMs: 900_000, totalMs: 1_800_000 };
+    const limits = { concurrency: 1, limitMs: 900_000, totalMs: 2_400_000 };
     await runNodeTests(tally, { stage: 'e2e', files, name: options.name, ...limits, secondAttempt: true });
   }
 }
