@@ -37,6 +37,16 @@ async function opened(t: TestContext) {
   return { ...served, client, chat: () => client.chats.get(CHAT) as ChatState };
 }
 
+/** The chat as a client finds it at a new host of that folder. */
+async function chatAfterRestart(t: TestContext, folder: string): Promise<ChatState> {
+  const { host } = hosting(t, folder);
+  await host.restore();
+  const client = new AhpClient(host);
+  await client.open();
+  await client.subscribe(CHAT);
+  return client.chats.get(CHAT) as ChatState;
+}
+
 const prompt = (turnId: string, text = 'Do it') => ({
   type: 'chat/turnStarted',
   turnId,
@@ -429,12 +439,7 @@ test('each prompt says who sent it, also one that waited, to other clients and a
   const expected = [{ client: 'Test' }, { client: 'Phone' }];
   for (const one of [first.client, other]) assert.deepEqual(senders(one.chats.get(CHAT) as ChatState), expected);
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
-  const back = new AhpClient(second.host);
-  await back.open();
-  await back.subscribe(CHAT);
-  assert.deepEqual(senders(back.chats.get(CHAT) as ChatState), expected);
+  assert.deepEqual(senders(await chatAfterRestart(t, first.folder)), expected);
 });
 
 test('what is said into a turn says who sent it, while it waits, when the agent has it, and after a restart', async (t) => {
@@ -469,12 +474,7 @@ test('what is said into a turn says who sent it, while it waits, when the agent 
   await until(() => first.chat().steeringMessage === undefined);
   assert.deepEqual(said(first.chat()), expected);
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
-  const back = new AhpClient(second.host);
-  await back.open();
-  await back.subscribe(CHAT);
-  assert.deepEqual(said(back.chats.get(CHAT) as ChatState), expected);
+  assert.deepEqual(said(await chatAfterRestart(t, first.folder)), expected);
 });
 
 test('a prompt that waited for the end of a turn says after a restart who sent it', async (t) => {
@@ -485,12 +485,7 @@ test('a prompt that waited for the end of a turn says after a restart who sent i
   const message = { text: 'Then', origin: { kind: 'user' } };
   await first.client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'queued', id: 't2', message });
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
-  const back = new AhpClient(second.host);
-  await back.open();
-  await back.subscribe(CHAT);
-  const [waiting] = back.chats.get(CHAT)?.queuedMessages ?? [];
+  const [waiting] = (await chatAfterRestart(t, first.folder)).queuedMessages ?? [];
   assert.deepEqual([waiting?.id, waiting?.message.text, waiting?.message._meta], ['t2', 'Then', { client: 'Test' }]);
 });
 
