@@ -3,18 +3,9 @@ import { test } from 'node:test';
 import { hasMixedEnds, inMannerOf, mannerOf, plain } from '../../src/session/lineEnds.ts';
 import { mergedWithEnds } from '../../src/session/merge.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
+import { type Random, randomFrom } from './random.ts';
 
 const CASES = 4000;
-
-/** Deterministic numbers from a seed. */
-function randomFrom(seed: number) {
-  let state = Math.imul(seed + 1, 2654435761);
-  return (below: number): number => {
-    state = (Math.imul(state ^ (state >>> 15), 1 | state) + 0x6d2b79f5) | 0;
-    return below === 0 ? 0 : ((state ^ (state >>> 14)) >>> 0) % below;
-  };
-}
-type Random = ReturnType<typeof randomFrom>;
 
 /** Few words, so that lines repeat with other ends; form feeds and the like are words of a line. */
 const line = (random: Random): string =>

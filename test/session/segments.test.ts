@@ -18,16 +18,7 @@ import {
   writtenSince,
   writtenText,
 } from '../../src/session/segments.ts';
-
-/** Deterministic numbers from a seed. */
-function randomFrom(seed: number) {
-  let state = Math.imul(seed + 1, 2654435761);
-  return (below: number): number => {
-    state = (Math.imul(state ^ (state >>> 15), 1 | state) + 0x6d2b79f5) | 0;
-    return below === 0 ? 0 : ((state ^ (state >>> 14)) >>> 0) % below;
-  };
-}
-type Random = ReturnType<typeof randomFrom>;
+import { type Random, randomFrom } from './random.ts';
 
 /** Few different lines, so that they repeat and diffs are ambiguous; sometimes no text at all, sometimes no final line end. */
 function randomText(random: Random): string {
