@@ -49,6 +49,18 @@ export function newPlace(name: string, within?: Within): Place {
   };
 }
 
+export type Undo = (undo: () => unknown) => void;
+/** Undoes what a test set up, newest first: the hooks of a test run oldest first, and would remove a folder that an agent still writes to. */
+export function undoAtEnd(t: { after(run: () => Promise<void>): void }): Undo {
+  const undos: (() => unknown)[] = [];
+  t.after(async () => {
+    for (const undo of undos.reverse()) await undo();
+  });
+  return (undo) => {
+    undos.push(undo);
+  };
+}
+
 /** An environment that holds next to nothing of ours; an undefined value takes a variable of ours away. */
 export function bareEnvironment(place: Place, added: Readonly<Record<string, string>>): Readonly<Record<string, string | undefined>> {
   const kept = ['PATH', 'LANG', 'TMPDIR', 'TERM', 'SHELL', 'SystemRoot', 'ComSpec', 'PATHEXT'];

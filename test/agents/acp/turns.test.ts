@@ -7,6 +7,7 @@ import type { Ask, Turn } from '../../../src/session/model.ts';
 import { callsOf, diffsOf } from '../../../src/session/select.ts';
 import { problemOfAnswer, problemOfRequest } from '../../protocols/acp/oracle.ts';
 import { callLines, choose, type Drive, drive, textOf } from '../drive.ts';
+import { type Undo, undoAtEnd } from '../lab.ts';
 import { type Peer, type PeerName, startPeer } from './peers.ts';
 
 /** What the seven do differently where the protocol leaves it open. */
@@ -36,11 +37,12 @@ for (const [name, expected] of runs) {
   const what = expected.version === undefined ? name : `${name}, version ${expected.version}`;
   test(`${what}: plan, read, edit, new file, shell, allow, reject, cancel, tools, load`, { timeout: 400_000 }, async (t) => {
     const started = await startPeer(name);
-    t.after(() => started.remove());
+    const undo = undoAtEnd(t);
+    undo(() => started.remove());
     const { version } = expected;
     const peer: Peer = version === undefined ? started : { ...started, launch: { ...started.launch, options: { version } } };
     const driven = drive({ protocol: acp, launch: peer.launch });
-    t.after(() => driven.stop());
+    undo(() => driven.stop());
     await driven.ready();
     const hello = driven.frames.find(({ way, message }) => way === 'in' && 'result' in (message as object))?.message;
     const { protocolVersion } = (hello as { readonly result: { readonly protocolVersion: number } }).result;
@@ -57,7 +59,7 @@ for (const [name, expected] of runs) {
     assert.deepEqual(problemsOf(driven, expected.version === '2' ? 2 : 1), [], 'every frame we sent is good by the official schema');
     const { resumeKey = '' } = driven.now();
     await driven.stop();
-    await loaded(t, peer, resumeKey);
+    await loaded(t, undo, peer, resumeKey);
   });
 }
 
@@ -146,9 +148,9 @@ async function tools(t: TestContext, { place }: Peer, driven: Drive): Promise<vo
   assert.ok(answered, 'our open_in_ide was called and its answer came back');
 }
 
-async function loaded(t: TestContext, peer: Peer, key: string): Promise<void> {
+async function loaded(t: TestContext, undo: Undo, peer: Peer, key: string): Promise<void> {
   const driven = drive({ protocol: acp, launch: peer.launch, resume: { key, history: true } });
-  t.after(() => driven.stop());
+  undo(() => driven.stop());
   await driven.ready();
   // Gemini answers first and streams its record afterwards, on a busy machine much later.
   const session = await driven.until(

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { startService } from '../../agent/fakeService.ts';
-import { bareEnvironment, newPlace, type Place, peerFolder } from '../lab.ts';
+import { bareEnvironment, newPlace, type Place, peerFolder, type Undo, undoAtEnd } from '../lab.ts';
 
 /** The part of the SDK's interface that is used here. */
 interface SdkEvent {
@@ -36,11 +36,13 @@ interface Staged {
   readonly place: Place;
   /** A program that starts parley-agent. */
   readonly executable: string;
+  readonly undo: Undo;
 }
 
 async function stage(t: TestContext): Promise<Staged> {
   const place = newPlace('sdk');
-  t.after(place.remove);
+  const undo = undoAtEnd(t);
+  undo(place.remove);
   const folder = peerFolder('kimi-agent-sdk');
   const load = (file: string): Promise<unknown> => import(pathToFileURL(path.join(folder, file)).href);
   const sdk = (await load('@moonshot-ai/kimi-agent-sdk/dist/index.mjs')) as Sdk;
@@ -48,7 +50,7 @@ async function stage(t: TestContext): Promise<Staged> {
   const executable = path.join(place.home, 'parley-agent');
   writeFileSync(executable, `#!/bin/sh\nexec '${process.execPath}' '${path.resolve('dist/parley-agent.js')}' "$@"\n`);
   chmodSync(executable, 0o755);
-  return { sdk, z, place, executable };
+  return { sdk, z, place, executable, undo };
 }
 
 /** What comes of one prompt; `answer` decides about approvals, `seen` hears of every event. */
@@ -66,7 +68,7 @@ async function ask(session: SdkSession, text: string, answer = 'approve', seen: 
 }
 
 test('the official SDK holds a whole conversation with parley-agent', { timeout: 120_000 }, async (t) => {
-  const { sdk, z, place, executable } = await stage(t);
+  const { sdk, z, place, executable, undo } = await stage(t);
   const opened: unknown[] = [];
   const openInIde = sdk.createExternalTool({
     name: 'open_in_ide',
@@ -84,7 +86,7 @@ test('the official SDK holds a whole conversation with parley-agent', { timeout:
     env: { ...bareEnvironment(place, {}), KIMI_SHARE_DIR: path.join(place.home, 'share') },
     externalTools: [openInIde],
   });
-  t.after(() => session.close());
+  undo(() => session.close());
 
   const listed = await ask(session, 'list files');
   assert.equal(listed.status, 'finished');
@@ -114,7 +116,7 @@ test('the official SDK holds a whole conversation with parley-agent', { timeout:
 test('the official SDK: questions, plan mode, a word into the turn, sub-agents, and the same session again', {
   timeout: 120_000,
 }, async (t) => {
-  const { sdk, place, executable } = await stage(t);
+  const { sdk, place, executable, undo } = await stage(t);
   const call = (name: string, input: object) => ({ calls: [{ name, input: JSON.stringify(input) }] });
   const service = await startService(t, [{ text: 'Fine.' }]);
   const env = {
@@ -125,7 +127,7 @@ test('the official SDK: questions, plan mode, a word into the turn, sub-agents, 
   };
   const open = () => sdk.createSession({ workDir: place.cwd, sessionId: 'again', executable, env });
   const session = open();
-  t.after(() => session.close());
+  undo(() => session.close());
   const last = (): string => JSON.stringify(service.bodies.at(-1)?.messages.at(-1));
 
   const questions = [{ question: 'Which?', options: [{ label: 'A' }, { label: 'B' }] }];
@@ -161,7 +163,7 @@ test('the official SDK: questions, plan mode, a word into the turn, sub-agents, 
   await session.close();
 
   const resumed = open();
-  t.after(() => resumed.close());
+  undo(() => resumed.close());
   assert.equal((await ask(resumed, 'and now?')).status, 'finished');
   assert.match(JSON.stringify(service.bodies.at(-1)?.messages), /ask me.*delegate.*and now\?/);
   assert.match(last(), /and now/);
