@@ -122,6 +122,9 @@ class A2aStep extends TaskStreams {
       state.task.id = left.kept.taskId;
     }
     if (state.task.id !== null) return this.readTask('restore');
+    // A server that was just started has no contexts of earlier ones.
+    const isForgotten = contextId !== null && (state.setup.starts || shippedHas(state, 'forgetsContext'));
+    if (isForgotten && state.summary.length > 0) return this.becomeReady(null, this.leaveTask());
     if (state.setup.resumeKey !== '' && contextId === null) this.cannotTakeUp();
     this.becomeReady(null);
   }
@@ -132,10 +135,9 @@ class A2aStep extends TaskStreams {
     // Only the agent itself can say that the task is gone: after any other failure it may well go on with the next message.
     const isGone = problem === null && state.aside === null;
     comeBack(state);
-    const told = isGone ? this.leaveTask() : '';
-    const isEmpty = state.summary.length === 0;
-    if (isGone && isEmpty && !now) this.cannotTakeUp();
-    this.becomeReady(null, isEmpty ? '' : told);
+    const told = isGone ? this.leaveTask(now === null) : '';
+    if (isGone && state.summary.length === 0 && !now) this.cannotTakeUp();
+    this.becomeReady(null, told);
   }
   becomeReady(now: Incoming | null, note = ''): void {
     const { state } = this;

@@ -400,11 +400,11 @@ export abstract class TaskStreams extends TaskRecords {
   }
   /**
    * The task takes nothing more, or is lost (`isLost`): the next prompt begins another. A server that still has the context of the
-   * conversation is not told of it again. Gives what to tell the user.
+   * conversation is not told of it again. Gives what to tell the user, empty where nothing changes for them.
    */
   leaveTask(isLost = true): string {
     dropTask(this.state, !isLost && !shippedHas(this.state, 'forgetsContext'));
-    return t('Your next message begins a new task and repeats what was said so far.');
+    return this.state.task.tellPast ? t('Your next message begins a new task and repeats what was said so far.') : '';
   }
 
   // --- Decisions: each is sent once, never again by itself, and asked about anew where it did not arrive

@@ -32,18 +32,19 @@ export function newTasks(past: readonly Turn[]): ConversationTasks {
 
 /** Goes on in the task of an earlier window. Gives the names that its key holds. */
 export function takeKey(
-  { task }: ConversationTasks,
+  { task, summary }: ConversationTasks,
   resumeKey: string,
 ): { readonly taskId: string | null; readonly contextId: string | null } {
   const key = parseOrUndefined(resumeKey);
-  const { contextId, taskId } = isRecord(key) ? key : {};
+  const { contextId, taskId, tellPast } = isRecord(key) ? key : {};
+  task.tellPast = tellPast === true && summary.length > 0;
   if (typeof contextId === 'string') task.contextId = contextId;
   if (typeof taskId === 'string') Object.assign(task, { id: taskId, settled: true });
   return { taskId: typeof taskId === 'string' ? taskId : null, contextId: typeof contextId === 'string' ? contextId : null };
 }
 /** The key by which a later window finds the task. */
-export function keyOf({ id, contextId }: TaskRef): string {
-  return JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined });
+export function keyOf({ id, contextId, tellPast }: TaskRef): string {
+  return JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined, tellPast: tellPast || undefined });
 }
 
 /** The next prompt begins another task. `keepsContext`: the server goes on with what was said, so that it is not told again. */

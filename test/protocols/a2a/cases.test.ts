@@ -8,7 +8,7 @@ import { testNames, testTranscripts, transcriptTitles } from '../../conversation
 import { URI } from '../../fakes/a2a.ts';
 
 /*
- * Cases of A2A. The setup of a case is what its agent says of itself, where that is not the usual one: {"peer":{…},"push":true,"past":[…],"timing":{…}}.
+ * Cases of A2A. The setup of a case is what its agent says of itself, where that is not the usual one: {"peer":{…},"push":true,"starts":true,"past":[…],"timing":{…}}.
  *
  * Inputs of its own, each for `stream N`: record N {…} · text N "words" · task N {…} · state N "completed" (the last word, a state) ·
  * call N {…} (a call of the RFC) · gemini N {…} (a call of the shipped server) · bodyOf N {…} (an answer that is no stream) · file N {…} (what the file of a call is) · sent N (over the turn's connection) · sentBeside N · held N "why" · answered N · opened N · ended N ·
@@ -19,6 +19,7 @@ type Setup = {
   readonly peer?: object;
   readonly past?: [];
   readonly resume?: string;
+  readonly starts?: boolean;
   readonly timing?: Partial<A2aTiming>;
 } & Partial<A2aAgent>;
 
@@ -50,7 +51,7 @@ const transcripts = testTranscripts<A2aState>({
   machine: a2aMachine,
   link: 'agent',
   start: (given) => {
-    const { peer, past = [], resume = '', timing = {}, ...more } = given as Setup;
+    const { peer, past = [], resume = '', starts = false, timing = {}, ...more } = given as Setup;
     const agent: A2aAgent = {
       peer: {
         ...{ name: 'Agent', endpoint: 'http://agent/', wire: '0.3', streaming: true, push: false, extension: URI, commandContext: false },
@@ -60,7 +61,7 @@ const transcripts = testTranscripts<A2aState>({
       ...{ commands: null, notices: [], push: false, harmless: [], folder: null },
       ...more,
     };
-    const state = newA2a('i', { cwd: '/w', resumeKey: resume, starts: false, timing: { ...TIMING, ...timing } }, past);
+    const state = newA2a('i', { cwd: '/w', resumeKey: resume, starts, timing: { ...TIMING, ...timing } }, past);
     return { state, inputs: ['start', { on: 'reply', call: 'connect', result: agent }] };
   },
   inputs: {
