@@ -72,6 +72,7 @@ export function newEnvelopeState(resumed: string | null, now: number): EnvelopeS
     byIndex: {},
     lastCall: null,
     dead: [],
+    stopped: [],
     unknown: [],
     submitted: null,
     heart: { silence: 0, asked: 0, open: false, answered: false, otherLines: false, said: false, lastBeat: now },
@@ -651,7 +652,12 @@ export class EnvelopeStep extends EnvelopeParts {
     talk.text = null;
     talk.thought = null;
     this.closeTerminal();
-    if (turn && status === 'cancelled' && !held) talk.cancelledAt = this.now;
+    if (turn && status === 'cancelled' && !held) {
+      talk.cancelledAt = this.now;
+      talk.stopped = Object.values(this.agent.calls)
+        .filter(isOpen)
+        .map(({ id }) => id);
+    }
     const unreported: CallId[] = [];
     for (const call of Object.values(this.agent.calls)) {
       if (call.status === 'waiting') this.timer(`confirm ${call.id}`, null);

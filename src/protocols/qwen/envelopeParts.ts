@@ -102,6 +102,9 @@ export abstract class EnvelopeParts extends QwenStep {
   onDisplay(display: schema.ToolDisplay | undefined): void {
     if (!display) return;
     const id = display.tool_call_id;
+    // A model may give the same id to a call of a later turn, but that one does not begin with its end.
+    const ends = !['pending', 'running', 'waiting', undefined].includes(statusIn(display.status));
+    if (ends && !this.call(id) && this.talk.stopped.includes(id)) return this.log('info', 'The end of a call that was stopped came late');
     const turnId = this.turnId();
     this.ensureCall(id, undefined, undefined, turnId);
     const call = this.call(id);

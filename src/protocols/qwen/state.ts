@@ -238,6 +238,8 @@ export interface EnvelopeState {
   lastCall: CallId | null;
   /** Requests that were open when their turn ended. The last 200. */
   readonly dead: string[];
+  /** Calls that were open when the user stopped the last turn that was stopped. Their ends may come at any time later. */
+  stopped: readonly CallId[];
   readonly unknown: string[];
   /** A prompt that a command submitted, sent on unless the agent begins with it by itself. */
   submitted: { readonly turnId: TurnId; readonly parts: number; readonly promptId: string; readonly content: readonly unknown[] } | null;
