@@ -73,7 +73,7 @@ export function writtenPlatform(path: string): Platform {
  * as permissions do, which end at the folder.
  */
 export function pathBelowFolder(folder: string, file: string, platform: Platform): string | undefined {
-  const root = permitKey(folder, platform);
+  const root = rootKey(folder, platform);
   const key = permitKey(file, platform);
   const prefix = root.endsWith('/') ? root : `${root}/`;
   if (key === root) return '';
@@ -81,6 +81,13 @@ export function pathBelowFolder(folder: string, file: string, platform: Platform
   const depth = key.slice(prefix.length).split('/').length;
   const names = resolved(platform === 'win32' ? withoutDevicePrefix(file).split('/') : file.split('/'));
   return names.slice(-depth).join('/');
+}
+
+/** The key of the folder that was asked about last: thousands of files are compared with one. */
+let lastRoot: { readonly folder: string; readonly platform: Platform; readonly key: string } | undefined;
+function rootKey(folder: string, platform: Platform): string {
+  if (lastRoot?.folder !== folder || lastRoot.platform !== platform) lastRoot = { folder, platform, key: permitKey(folder, platform) };
+  return lastRoot.key;
 }
 
 /** True for a path in a network folder, or of a device, that none of these folders is in: it is not looked at before somebody has allowed that. */
@@ -156,10 +163,14 @@ function resolved(names: readonly string[], kept = 0): readonly string[] {
 
 /** Character by character, as file systems do it. */
 function folded(text: string, foldOf: (character: string) => string): string {
+  // Of these letters every system folds the same; most names have no others.
+  if (ONLY_ASCII.test(text)) return text.toLowerCase();
   let all = '';
   for (const character of text) all += foldOf(character);
   return all;
 }
+
+const ONLY_ASCII = /^[\0-\x7f]*$/;
 
 /** By the full case folding of Unicode, and `ı` with `i`. Small letters come first: only `ß` has the capital SS, `ẞ` is its own. */
 function foldFully(character: string): string {

@@ -62,11 +62,12 @@ export function commandDangers(whole: string, cwd: string, folder = cwd): readon
   // On Windows many agents run their commands in Git Bash.
   const dialects: readonly ShellDialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell', 'posix'] : ['posix'];
   const start = isOutside(folder, cwd) ? cwd : folder;
-  for (const dialect of dialects) new Judge(command, cwd, start, dialect, found).judgeText(command, 0, 0);
+  const work: Work = { words: MOST_JUDGED, units: MOST_READ };
+  for (const dialect of dialects) new Judge(command, cwd, start, dialect, found, work).judgeText(command, 0, 0);
   const joined = withLinesJoined(command);
   if (joined !== command) {
     const more: Danger[] = [];
-    for (const dialect of dialects) new Judge(joined, cwd, start, dialect, more).judgeText(joined, undefined, 0);
+    for (const dialect of dialects) new Judge(joined, cwd, start, dialect, more, work).judgeText(joined, undefined, 0);
     found.push(...more.filter(({ kind, grave }) => !found.some((one) => one.kind === kind && (one.grave || !grave))));
   }
   // The pattern is global: search() keeps no place in it.
@@ -78,9 +79,20 @@ export function commandDangers(whole: string, cwd: string, folder = cwd): readon
 /** Without one of these nothing is hidden: a quick look at a long text. */
 const NOT_PLAIN = /[^\n\t -~]/;
 
-/** A rule with a wildcard allows no such command. */
-export function isGraveCommand(command: string, cwd: string, folder?: string): boolean {
-  return isGrave(commandDangers(command, cwd, folder));
+/** A command as it is asked about: it does not change. */
+interface AskedCommand {
+  readonly command: string;
+  readonly cwd?: string | undefined;
+}
+const known = new WeakMap<AskedCommand, { readonly cwd: string; readonly dangers: readonly Danger[] }>();
+
+/** The same, judged once for all rules and surfaces. */
+export function dangersOfCommand(asked: AskedCommand, cwd: string): readonly Danger[] {
+  const before = known.get(asked);
+  if (before?.cwd === cwd) return before.dangers;
+  const dangers = commandDangers(asked.command, cwd, asked.cwd);
+  known.set(asked, { cwd, dangers });
+  return dangers;
 }
 
 /** Programs that run the rest of their line, and their options that take a value. */
@@ -223,9 +235,20 @@ const MOST_WRITES = 60;
 /** Pieces of a word with substitutions that are looked at. */
 const MOST_PIECES = 50;
 /** UTF-16 units of a folder that `cd` leads to. */
-const LONGEST_FOLDER = 1000;
+const LONGEST_FOLDER = 500;
 /** Programs around a program: `sudo env nice …`. */
 const MOST_WRAPPERS = 12;
+/**
+ * Words that are judged in all dialects, each again behind every program around it, and UTF-16 units that are read, those of a text within a text again.
+ * No line that people read needs as many, and a command must not stop the editor.
+ */
+const MOST_JUDGED = 6000;
+const MOST_READ = 120_000;
+/** What is left of them; below zero the rest is not judged. */
+interface Work {
+  words: number;
+  units: number;
+}
 
 /** Reads commands and adds what it finds in them. */
 class Judge {
@@ -235,29 +258,42 @@ class Judge {
   readonly #start: string;
   readonly #dialect: ShellDialect;
   readonly #found: Danger[];
+  readonly #work: Work;
   /** Files fetched in the same line: running one runs unseen code. */
   readonly #fetched = new Set<string>();
   /** Where paths begin: another folder than the first only where `cd` must have succeeded. */
   #folder: string;
   #goesTo: string | undefined;
   #writes = 0;
+  #isOutsideKnown = false;
 
-  constructor(text: string, cwd: string, folder: string, dialect: ShellDialect, found: Danger[]) {
+  constructor(text: string, cwd: string, folder: string, dialect: ShellDialect, found: Danger[], work: Work) {
     this.#text = text;
     this.#cwd = cwd;
     this.#start = folder;
     this.#folder = folder;
     this.#dialect = dialect;
     this.#found = found;
+    this.#work = work;
   }
 
   /** `base`: where the text stands in what was asked; undefined where it was put together. */
   judgeText(text: string, base: number | undefined, depth: number, dialect = this.#dialect): void {
     if (depth > DEEPEST) return this.#add('unsure', undefined, true);
+    if (!this.#has('units', text.length)) return;
     const { commands, complete } = shellCommands(text, dialect, MOST_COMMANDS);
     if (!complete) this.#add('unsure', undefined, true);
     if (dialect === 'powershell') this.#judgeExpressions(text, base);
     for (const command of commands) this.#judgeCommand(base === undefined ? command : movedBy(command, base), base === undefined, depth);
+  }
+
+  /** Takes a part of the work that is left; where there is not enough, nothing more is judged, and the user is told. */
+  #has(what: keyof Work, amount: number): boolean {
+    const before = this.#work[what];
+    this.#work[what] -= amount;
+    if (before >= 0 && before < amount) this.#add('unsure', undefined, true);
+    if (before < amount) Object.assign(this.#work, { words: -1, units: -1 });
+    return before >= amount;
   }
 
   /** Judges what PowerShell runs without naming a program: the methods of .NET, and programs whose names are put together. */
@@ -289,6 +325,7 @@ class Judge {
   }
 
   #judgeWords(all: readonly ShellWord[], scope: Scope): void {
+    if (!this.#has('words', Math.min(all.length, MOST_WORDS))) return;
     if (all.length > MOST_WORDS) this.#add('unsure', undefined, true);
     const words = this.#afterAssignments(all.slice(0, MOST_WORDS), scope);
     const [first, ...args] = words;
@@ -360,11 +397,13 @@ class Judge {
   /** Judges a remote command. Its paths are not on this computer, so only deleting, stopping and the like counts. */
   #judgeRemote(words: readonly ShellWord[], scope: Scope): void {
     const before = this.#found.length;
+    const isKnown = this.#isOutsideKnown;
     const [first] = words;
     if (words.length === 1 && first && /\s/.test(first.text)) this.#judgeInner(first, first.text, scope);
     else this.#judgeWords(words, scope);
     const kept = this.#found.splice(before).filter(({ kind }) => kind !== 'outside' && kind !== 'steers');
     this.#found.push(...kept);
+    this.#isOutsideKnown = isKnown;
   }
 
   /** Words behind `NAME=value`. */
@@ -425,7 +464,7 @@ class Judge {
   #judgeProgramPath(word: ShellWord, scope: Scope): void {
     if (this.#fetched.has(baseName(word.text)) && /[\\/]/.test(word.text)) this.#at('unsure', word, scope, true);
     const isElsewhere = /^(?:[/~]|\.\.|[A-Za-z]:[\\/]|\\\\)/.test(word.text) || this.#isOnDrive(word.text);
-    if (isElsewhere && !isPublic(word.text) && this.#isOutside(word.text)) this.#at('outside', word, scope, true);
+    if (isElsewhere && !isPublic(word.text) && this.#isFirstOutside(word.text)) this.#at('outside', word, scope, true);
   }
 
   /** Judges texts that shells, `eval` and interpreters run. */
@@ -534,7 +573,7 @@ class Judge {
     for (const text of texts) {
       if (text.substitutes) this.#at('pipe', text, scope, true);
       this.#at('code', text, scope, text.expands || codeIsGrave(text.text));
-      for (const path of quotedPaths(text.text)) if (!isPublic(path) && this.#isOutside(path)) this.#at('outside', text, scope, true);
+      for (const path of quotedPaths(text.text)) if (!isPublic(path) && this.#isFirstOutside(path)) this.#at('outside', text, scope, true);
     }
     const [file] = operands;
     const readsText = operands.length === 0 || file?.text === '-' || (call.program === 'deno' && operands[1]?.text === '-');
@@ -584,7 +623,7 @@ class Judge {
       const value = glued ?? (/^(?:-v|--volume|--mount)$/.test(args[at - 1]?.text ?? '') ? word.text : undefined);
       if (value === undefined) continue;
       const source = /(?:source|src)=([^,]+)/.exec(value)?.[1] ?? value.replace(/^([A-Za-z]:[^:]*|[^:]*):.*$/, '$1');
-      if (looksOutside(source) && this.#isOutside(source)) this.#at('outside', word, scope, true);
+      if (looksOutside(source) && this.#isFirstOutside(source)) this.#at('outside', word, scope, true);
     }
   }
 
@@ -632,7 +671,7 @@ class Judge {
 
   #judgeWrite(word: ShellWord, scope: Scope, path = word.text): void {
     if (isHarmless(path) || /^\w+:\/\//.test(path)) return;
-    if (this.#looksOutside(path) && this.#isOutside(path)) this.#at('outside', word, scope, true);
+    if (this.#looksOutside(path) && this.#isFirstOutside(path)) this.#at('outside', word, scope, true);
     this.#writes += 1;
     if (this.#writes > MOST_WRITES) {
       if (this.#writes === MOST_WRITES + 1) this.#add('unsure', undefined, true);
@@ -650,7 +689,7 @@ class Judge {
     if (path === word.text && /(?<!\$)\{|`|\$\(/.test(path))
       for (const piece of path.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES)) if (piece !== '') this.#judgeRead(word, scope, piece);
     if (path.length > 400 || /\s\S*\s|\n/.test(path) || isHarmless(path) || isPublic(path)) return;
-    if (this.#looksOutside(path) && this.#isOutside(path)) this.#at('outside', word, scope, true);
+    if (this.#looksOutside(path) && this.#isFirstOutside(path)) this.#at('outside', word, scope, true);
   }
 
   #looksOutside(path: string): boolean {
@@ -673,11 +712,17 @@ class Judge {
     return isOutside(path, this.#cwd, this.#folder);
   }
 
+  /** The first path outside says it: those behind it need no look, and a line may name thousands. */
+  #isFirstOutside(path: string): boolean {
+    return !this.#isOutsideKnown && this.#isOutside(path);
+  }
+
   #at(kind: DangerKind, word: ShellWord, { placeless }: Scope, grave: boolean): void {
     this.#add(kind, placeless ? undefined : { from: word.from, to: word.to }, grave);
   }
 
   #add(kind: DangerKind, at: Danger['at'], grave: boolean | undefined, why?: GuardReason): void {
+    if (kind === 'outside') this.#isOutsideKnown = true;
     this.#found.push({ kind, ...(at ? { at } : {}), ...(why ? { why } : {}), ...(grave ? { grave: true } : {}) });
   }
 }

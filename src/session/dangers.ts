@@ -1,5 +1,5 @@
 import { guardReason } from '../base/guardedFiles.ts';
-import { commandDangers, DANGER_KINDS, type Danger, type DangerKind, isGrave, isOutside } from './commandDangers.ts';
+import { DANGER_KINDS, type Danger, type DangerKind, dangersOfCommand, isGrave, isOutside } from './commandDangers.ts';
 import type { Approval, ApprovalDetail, Option } from './model.ts';
 import { relativePath } from './select.ts';
 import { HIDDEN } from './visible.ts';
@@ -44,7 +44,7 @@ function inDetail(detail: ApprovalDetail, cwd: string): readonly Danger[] {
   switch (detail.type) {
     case 'command': {
       const place: readonly Danger[] = detail.cwd !== undefined && isOutside(detail.cwd, cwd) ? [{ kind: 'outside' }] : [];
-      return [...(detail.unsure ? [{ kind: 'unsure' } as const] : []), ...place, ...commandDangers(detail.command, cwd, detail.cwd)];
+      return [...(detail.unsure ? [{ kind: 'unsure' } as const] : []), ...place, ...dangersOfCommand(detail, cwd)];
     }
     case 'edit':
       return [

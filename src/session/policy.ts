@@ -1,7 +1,7 @@
 import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { type GlobWord, globMatcher, wordsGuesser, wordsMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
-import { commandInVariable, isGraveCommand, runsFrom, takesValue } from './commandDangers.ts';
+import { commandInVariable, dangersOfCommand, isGrave, runsFrom, takesValue } from './commandDangers.ts';
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
@@ -190,10 +190,10 @@ function allowsCommand(
   if (detail.cwd !== undefined && (folder === undefined || folder.guarded)) return false;
   const text = withoutBlanksAround(detail.command);
   if (rule.pattern === text) return true;
-  if (rule.pattern === undefined) return !isGraveCommand(detail.command, cwd, detail.cwd);
+  if (rule.pattern === undefined) return !isGrave(dangersOfCommand(detail, cwd));
   if (text.length > LONGEST_COMMAND || MORE_THAN_WORDS.test(text)) return false;
   if (platform === 'win32' && WINDOWS_EXPANSION.test(text)) return false;
-  return globMatcher(rule.pattern, 'text')(text) && !isGraveCommand(detail.command, cwd, detail.cwd);
+  return globMatcher(rule.pattern, 'text')(text) && !isGrave(dangersOfCommand(detail, cwd));
 }
 /** Operators, substitutions and groups of the usual shells, characters that do not show, and blanks that no shell takes for one. */
 const MORE_THAN_WORDS = /[;&|<>`$(){}]|\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}|(?! )\p{Zs}|\u2800/u;

@@ -358,5 +358,7 @@ export function guessAt(word: string, expands: boolean): string | undefined {
 }
 
 function asGlob(word: string): string {
-  return word.replace(/\[[^\]]+\]/g, '?');
+  // Behind the last end no class begins: each beginning there would be looked for to the end of the word.
+  const end = word.lastIndexOf(']') + 1;
+  return word.slice(0, end).replace(/\[[^\]]+\]/g, '?') + word.slice(end);
 }

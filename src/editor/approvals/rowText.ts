@@ -28,7 +28,7 @@ export function commandRows(command: string, most = 8, width = ROW_WIDTH): { rea
 }
 
 /** UTF-16 units that are laid out: many times the visible amount. */
-const LAID_OUT = 20_000;
+const LAID_OUT = 8000;
 
 /** Small letters of the editor's font that fit a row of a 600-pixel quick-pick before its end is cut. */
 export const ROW_WIDTH = 64;
