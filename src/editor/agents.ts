@@ -109,6 +109,12 @@ export class Agents {
       : launch;
   }
 
+  /** For a conversation apart from all sessions, in an empty folder. The bundled agent keeps nothing of it; another keeps it under that folder. */
+  async launchAside(profile: Profile, cwd: string): Promise<Launch> {
+    const launch = await this.launch(profile, { id: 'aside', cwd });
+    return launch.kind === 'process' && profile.id === BUNDLED_AGENT ? { ...launch, env: { ...launch.env, KIMI_SHARE_DIR: cwd } } : launch;
+  }
+
   #bundled(): Profile {
     return { id: BUNDLED_AGENT, name: vscode.l10n.t('Parley Agent'), protocol: 'kimi-wire', args: [], env: {}, headers: {} };
   }

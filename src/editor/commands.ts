@@ -1,16 +1,17 @@
 import * as vscode from 'vscode';
+import { settingsId } from '../live/hostedAgents.ts';
 import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Content, SessionId, TurnId } from '../session/model.ts';
 import { answerText, isRecorded, promptText, turnFiles } from '../session/select.ts';
-import { agentChecks } from './agentCheck.ts';
 import type { AgentHostDeps, AgentHostProcess } from './agentHost.ts';
 import { branchFrom, copySession, deleteEarlier, signOut } from './agentSessions.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { ApprovalRules } from './approvals/rules.ts';
+import { AsideAgents } from './asideAgents.ts';
 import type { ChatView } from './chat.ts';
 import type { ChatPanels, FrontDesk } from './chatPanels.ts';
 import { commandTitle } from './commandTitle.ts';
@@ -66,9 +67,17 @@ type Commands = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 
 /** Every command of the manifest with its implementation. */
 export function commandTable(deps: CommandDeps) {
+  const aside = new AsideAgents(deps.agents, deps);
   return {
-    ...editorCommands({ ...deps, sessions: deps.front, chat: chatInFront(deps), isGuide: (id) => hasNoModel(deps.agents, id) }),
-    ...sessionCommands(deps),
+    ...editorCommands({
+      ...deps,
+      sessions: deps.front,
+      chat: chatInFront(deps),
+      isGuide: (id) => hasNoModel(deps.agents, id),
+      profileInFront: () => deps.agents.find(settingsId(activeOf(deps)?.profile ?? '')) ?? deps.agents.default(),
+      askAside: (...asked) => aside.ask(...asked),
+    }),
+    ...sessionCommands(deps, aside),
     ...copyCommands(deps),
     ...approvalCommands(deps),
     ...changeCommands(deps),
@@ -99,7 +108,7 @@ function chatInFront(deps: CommandDeps) {
   };
 }
 
-function sessionCommands(deps: CommandDeps) {
+function sessionCommands(deps: CommandDeps, aside: AsideAgents) {
   const { sessions, agents, agentHost, chat, inputs, starter } = deps;
   const active = () => activeOf(deps);
   const othersOf = (session: LiveSession): readonly LiveSession[] =>
@@ -111,7 +120,7 @@ function sessionCommands(deps: CommandDeps) {
     'parley.focusChat': () => chat.focus(),
     'parley.newSession': () => start(),
     'parley.pickAgent': async () => {
-      const profile = await pickAgent(agents, inputs, agentChecks(agents, deps));
+      const profile = await pickAgent(agents, inputs, (chosen) => aside.check(chosen));
       if (profile) await start(profile);
     },
     'parley.switchSession': async () => {

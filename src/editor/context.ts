@@ -133,3 +133,11 @@ async function isFile(uri: vscode.Uri): Promise<boolean> {
 export function folderLabel(folder: string): string {
   return `${vscode.workspace.asRelativePath(folder).split(path.sep).join('/')}/`;
 }
+
+/** Most of a text that travels with a prompt, in UTF-16 units. */
+export const LONGEST_ATTACHED = 256 * 1024;
+
+/** A text as an attachment with a name; nothing for a blank one. */
+export function attached(name: string, text: string): readonly Content[] {
+  return text.trim() === '' ? [] : [{ type: 'file', path: name, text: text.slice(0, LONGEST_ATTACHED) }];
+}

@@ -1,28 +1,23 @@
 import * as vscode from 'vscode';
-import { Lifetime } from '../base/lifetime.ts';
 import type { HostedSession, SessionHost } from '../live/surface.ts';
-import { pathBelow } from '../protocols/paths.ts';
 import type { Content } from '../session/model.ts';
 import { isRecorded, linesText } from '../session/select.ts';
 import type { ChatView } from './chat.ts';
 import { commandTitle } from './commandTitle.ts';
-import { messageIn } from './commitMessage.ts';
-import { type GitRepository, repositories } from './git.ts';
+import { attached, LONGEST_ATTACHED } from './context.ts';
+import { repositories, repositoryOf } from './git.ts';
 import type { QuickInputs } from './quickInputs.ts';
 import type { Starter } from './starter.ts';
+import { type CommitMessageDeps, commitMessageCommands } from './writeCommitMessage.ts';
 
-export interface EditorActionDeps {
+export interface EditorActionDeps extends CommitMessageDeps {
   readonly sessions: SessionHost;
   readonly starter: Pick<Starter, 'start'>;
   readonly chat: Pick<ChatView, 'focus' | 'insert'>;
   readonly inputs: Pick<QuickInputs, 'input'>;
-  /** Whether the agent of this profile has no model and only follows fixed rules. */
-  readonly isGuide: (profile: string) => boolean;
   readonly newId: () => string;
 }
 
-/** Most of a text that travels with a prompt, in UTF-16 units. */
-const LONGEST = 256 * 1024;
 const MOST_PROBLEMS = 50;
 
 /** The commands of editor menus and lightbulbs: each sends one prompt with its subject attached, or puts that into the composer. */
@@ -54,7 +49,7 @@ export function editorCommands(deps: EditorActionDeps) {
     'parley.addTerminal': async () => chat.insert(attached(vscode.l10n.t('Terminal'), await terminalSelection())),
     'parley.addTestFailure': async (failure?: unknown) => chat.insert(failureContent(failure)),
     'parley.addChange': async (...resources: unknown[]) => chat.insert(await changeContents(resources)),
-    'parley.commitMessage': (source?: unknown) => writeCommitMessage(deps, source),
+    ...commitMessageCommands(deps),
   } satisfies Readonly<Record<string, (...args: unknown[]) => unknown>>;
 }
 
@@ -93,7 +88,7 @@ async function placeOf(uri: unknown, range: unknown): Promise<EditorRange | unde
   const lines = whole ?? asked;
   const last = lines.end.character === 0 && lines.end.line > lines.start.line ? lines.end.line - 1 : lines.end.line;
   const shown = new vscode.Range(lines.start.line, 0, last, document.lineAt(last).text.length);
-  const text = document.getText(shown).slice(0, LONGEST);
+  const text = document.getText(shown).slice(0, LONGEST_ATTACHED);
   const numbers = [shown.start.line + 1, last + 1] as const;
   const label = `${vscode.workspace.asRelativePath(document.uri)}${linesText(numbers)}`;
   const content: Content =
@@ -130,10 +125,6 @@ function problemContents({ document, range }: EditorRange): readonly Content[] {
       return `${vscode.workspace.asRelativePath(document.uri)}:${start.line + 1}:${start.character + 1}: ${from}${message}`;
     });
   return attached(vscode.l10n.t('Problems'), problems.join('\n'));
-}
-
-function attached(name: string, text: string): readonly Content[] {
-  return text.trim() === '' ? [] : [{ type: 'file', path: name, text: text.slice(0, LONGEST) }];
 }
 
 /** Reads the terminal's selection through the clipboard, the only way there is, and restores the clipboard. */
@@ -178,60 +169,4 @@ async function changeContents(resources: readonly unknown[]): Promise<readonly C
     }),
   );
   return diffs.flat();
-}
-
-function repositoryOf(all: readonly GitRepository[], uri: vscode.Uri): GitRepository | undefined {
-  return all
-    .filter(({ rootUri }) => pathBelow(rootUri.fsPath, uri.fsPath) !== undefined)
-    .sort((a, b) => b.rootUri.fsPath.length - a.rootUri.fsPath.length)[0];
-}
-
-/**
- * Asks for a message for the staged changes, or else all changes, and writes it into Source Control's box, unless the user wrote there meanwhile. The
- * user stays where they are; Source Control shows the progress.
- */
-async function writeCommitMessage(deps: EditorActionDeps, source: unknown): Promise<void> {
-  const { rootUri } = (source ?? {}) as { readonly rootUri?: unknown };
-  const all = await repositories();
-  const repository = rootUri instanceof vscode.Uri ? repositoryOf(all, rootUri) : all[0];
-  const diff = repository ? (await repository.diff(true)) || (await repository.diff(false)) : '';
-  if (!repository || diff === '') return void vscode.window.showInformationMessage(vscode.l10n.t('No changes.'));
-  const session = await sessionInFront(deps);
-  if (!session) return;
-  if (deps.isGuide(session.profile)) return void (await vscode.commands.executeCommand('parley.configureModel'));
-  const before = repository.inputBox.value;
-  const text = vscode.l10n.t('Write a commit message for these changes. Change nothing and answer with the message alone.');
-  const turnId = deps.newId();
-  const answer = answerOf(deps.sessions, session.id, turnId);
-  session.send({
-    type: 'prompt',
-    turnId,
-    content: [{ type: 'text', text }, ...attached(`${vscode.l10n.t('Uncommitted changes')}.diff`, diff)],
-  });
-  const message = await vscode.window.withProgress({ location: vscode.ProgressLocation.SourceControl }, () => answer);
-  if (message === undefined) return deps.chat.focus();
-  if (repository.inputBox.value === before) repository.inputBox.value = message;
-}
-
-/** The text of a turn once it is done; undefined when it fails, is cancelled or disappears. */
-function answerOf(sessions: SessionHost, sessionId: string, turnId: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const wait = new Lifetime();
-    const settle = (text: string | undefined) => {
-      wait.dispose();
-      resolve(text);
-    };
-    wait.own(
-      sessions.onChange((id, { now, event }) => {
-        if (id !== sessionId || event.type !== 'turn.ended' || event.turnId !== turnId) return;
-        const turn = now.turns.find((one) => one.id === turnId);
-        settle(
-          turn?.status === 'done'
-            ? messageIn(turn.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).at(-1) ?? '')
-            : undefined,
-        );
-      }),
-    );
-    wait.own(sessions.onSessions(() => sessions.get(sessionId) ?? settle(undefined)));
-  });
 }

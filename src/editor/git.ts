@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { pathBelow } from '../protocols/paths.ts';
 
 /** The part of the git extension's API that Parley uses. */
 export interface GitRepository {
@@ -19,4 +20,11 @@ export async function repositories(): Promise<readonly GitRepository[]> {
   } catch {
     return [];
   }
+}
+
+/** The innermost repository that a file is in. */
+export function repositoryOf(all: readonly GitRepository[], uri: vscode.Uri): GitRepository | undefined {
+  return all
+    .filter(({ rootUri }) => pathBelow(rootUri.fsPath, uri.fsPath) !== undefined)
+    .sort((a, b) => b.rootUri.fsPath.length - a.rootUri.fsPath.length)[0];
 }

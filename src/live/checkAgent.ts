@@ -1,14 +1,10 @@
 import { t } from '../base/l10n.ts';
-import type { Ports } from '../protocols/ports.ts';
-import type { Content, Remedy, Session } from '../session/model.ts';
-import { newSession } from '../session/reduce.ts';
-import { type LiveDeps, LiveSession } from './liveSession.ts';
+import type { Content, Session } from '../session/model.ts';
+import { type AsideDeps, type AsideFailure, converseAside, whenFound } from './asideRequest.ts';
 import type { Profile } from './profiles.ts';
 
 /** The outcome of one step of a check: a few words, and the remedy where it failed. */
-export type Finding =
-  | { readonly ok: true; readonly ms: number }
-  | { readonly ok: false; readonly reason: string; readonly next: readonly Remedy[] };
+export type Finding = { readonly ok: true; readonly ms: number } | AsideFailure;
 
 export interface AgentCheck {
   /** The agent is started, has shaken hands, and wants no sign-in. */
@@ -19,36 +15,18 @@ export interface AgentCheck {
   end(): void;
 }
 
-const refused = (): Promise<never> => Promise.reject(new Error('Nothing is read, written or run in a check.'));
-/** Refuses all actions of an agent under check. */
-export const noPorts: Ports = { tools: [], files: { read: refused, write: refused }, terminals: { create: refused } };
-
 const PROMPT: readonly Content[] = [{ type: 'text', text: 'Reply with the word OK.' }];
 
 /**
  * Starts an agent apart from all sessions and asks its model for one word. It gets no tools, and nothing that it asks is allowed. `patience` settles when
  * the model has had its time.
  */
-export function checkAgent(
-  profile: Profile,
-  cwd: string,
-  deps: Omit<LiveDeps, 'rules' | 'trace' | 'journal' | 'beforePrompt'> & { readonly patience: () => Promise<void> },
-): AgentCheck {
+export function checkAgent(profile: Profile, cwd: string, deps: AsideDeps & { readonly patience: () => Promise<void> }): AgentCheck {
   const { newId, now, log, patience } = deps;
-  const start = newSession(newId(), { protocol: profile.protocol, name: profile.name }, cwd);
-  const session = new LiveSession(start, profile.id, { ...deps, rules: () => [], trace: () => {} });
+  const session = converseAside(profile, cwd, deps);
   const until = (finding: (state: Session, began: number) => Finding | undefined): Promise<Finding> => {
     const began = now();
-    return new Promise((resolve) => {
-      const listening = session.store.onChange(() => look());
-      const look = (): void => {
-        const found = finding(session.store.now, began);
-        if (!found) return;
-        listening.dispose();
-        resolve(found);
-      };
-      look();
-    });
+    return whenFound(session, (state) => finding(state, began));
   };
   const connection = until((state, began) => connectionOf(state, now() - began));
   const model = connection.then((found) => {

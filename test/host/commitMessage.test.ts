@@ -6,16 +6,14 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { editorCommands } from '../../src/editor/editorActions.ts';
 import { type GitRepository, repositories } from '../../src/editor/git.ts';
+import type { AsideAnswer } from '../../src/live/asideRequest.ts';
 import type { Content } from '../../src/session/model.ts';
 import { FakeDesk } from './desk.ts';
 
 describe('a commit message from the agent', () => {
   let folder: string;
   let repository: GitRepository;
-  let shown = 0;
-  const focused = () => {
-    shown += 1;
-  };
+  let commands: ReturnType<typeof editorCommands> | undefined;
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder, stdio: 'pipe' });
 
   // The repositories are beside the folder of the window.
@@ -26,7 +24,6 @@ describe('a commit message from the agent', () => {
 
   // A box of its own for each: the editor tells of a text that was set a moment later, and an older one would come back.
   beforeEach(async () => {
-    shown = 0;
     folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'parley-commit-')));
     git('init', '--quiet');
     await repositories();
@@ -46,33 +43,26 @@ describe('a commit message from the agent', () => {
     writeFileSync(path.join(folder, 'a.txt'), 'staged\nnot staged\n');
   }
 
-  /** Asks for a message; `answer` gets what was sent, and ends the turn as it says. */
+  /** Asks for a message; `answer` gets what was sent, and says what comes back. */
   async function asked(
-    answer: (prompt: readonly Content[]) => { readonly text: string; readonly status?: 'done' | 'failed' | 'cancelled' },
+    answer: (prompt: readonly Content[], stop: AbortSignal) => AsideAnswer | undefined | Promise<undefined>,
   ): Promise<number> {
     const desk = new FakeDesk(folder, 'a');
     const session = desk.get('a') ?? assert.fail();
+    Object.assign(session, { send: () => assert.fail('the conversation of the user is left alone') });
     let prompts = 0;
-    const send: typeof session.send = (intent) => {
-      if (intent.type !== 'prompt') return;
-      prompts += 1;
-      const { turnId } = intent;
-      const { text, status = 'done' } = answer(intent.content);
-      queueMicrotask(() => {
-        desk.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
-        desk.say('a', { type: 'turn.started', turnId, at: 3, prompt: intent.content });
-        desk.say('a', { type: 'part.added', turnId, part: { kind: 'text', id: 'before', text: 'I look at the changes first.' } });
-        desk.say('a', { type: 'part.added', turnId, part: { kind: 'text', id: 'x', text } });
-        desk.say('a', { type: 'turn.ended', turnId, at: 4, status });
-      });
-    };
-    Object.assign(session, { send });
-    const commands = editorCommands({
+    commands = editorCommands({
       sessions: desk,
-      starter: { start: async () => undefined },
-      chat: { focus: async () => focused(), insert: async () => {} },
+      starter: { start: async () => assert.fail('no session is started') },
+      chat: { focus: async () => assert.fail('the user stays in Source Control'), insert: async () => {} },
       inputs: { input: async () => undefined },
       isGuide: () => false,
+      profileInFront: () => ({ id: 'mine', name: 'Mine', protocol: 'none', args: [], env: {}, headers: {} }),
+      askAside: async ({ id }, content, stop) => {
+        assert.equal(id, 'mine');
+        prompts += 1;
+        return answer(content, stop);
+      },
       newId: () => 'turn',
     });
     await commands['parley.commitMessage'](repository);
@@ -80,42 +70,47 @@ describe('a commit message from the agent', () => {
   }
 
   it('asks nothing where nothing has changed', async () => {
-    assert.equal(await asked(() => ({ text: 'never' })), 0);
+    assert.equal(await asked(() => ({ ok: true, text: 'never' })), 0);
     assert.equal(repository.inputBox.value, '');
   });
 
-  it('writes the last text of the answer to what is staged into the box, and leaves the user where they are', async () => {
+  it('writes the answer to what is staged into the box, and leaves the conversations of the user and their place alone', async () => {
     stage();
     const prompts = await asked(([text, file]) => {
       assert.ok(text?.type === 'text' && /commit message/.test(text.text));
       assert.ok(file?.type === 'file' && /^\+staged$/m.test(file.text ?? '') && !/not staged/.test(file.text ?? ''));
-      return { text: '```\nAdd a\n\nBecause.\n```' };
+      return { ok: true, text: '```\nAdd a\n\nBecause.\n```' };
     });
-    assert.deepEqual([prompts, repository.inputBox.value, shown], [1, 'Add a\n\nBecause.', 0]);
+    assert.deepEqual([prompts, repository.inputBox.value], [1, 'Add a\n\nBecause.']);
   });
 
   it('keeps what the user writes meanwhile', async () => {
     stage();
     await asked(() => {
       repository.inputBox.value = 'by hand';
-      return { text: 'by the agent' };
+      return { ok: true, text: 'by the agent' };
     });
     assert.equal(repository.inputBox.value, 'by hand');
   });
 
-  for (const status of ['failed', 'cancelled'] as const)
-    it(`writes nothing and shows the chat when the turn is ${status}`, async () => {
-      stage();
-      await asked(() => ({ text: 'half a mess', status }));
-      assert.deepEqual([repository.inputBox.value, shown], ['', 1]);
+  it('writes nothing when the agent fails, and nothing when it is stopped', async () => {
+    stage();
+    await asked(() => ({ ok: false, reason: 'Not signed in.', next: ['signIn'] }));
+    assert.equal(repository.inputBox.value, '');
+    await asked((_, stop) => {
+      const stopped = new Promise<undefined>((resolve) => stop.addEventListener('abort', () => resolve(undefined)));
+      commands?.['parley.stopCommitMessage']();
+      return stopped;
     });
+    assert.equal(repository.inputBox.value, '');
+  });
 
   it('takes all changes where none are staged', async () => {
     stage();
     git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '-m', 'first');
     await asked(([, file]) => {
       assert.ok(file?.type === 'file' && /^\+not staged$/m.test(file.text ?? ''));
-      return { text: 'Add more' };
+      return { ok: true, text: 'Add more' };
     });
     assert.equal(repository.inputBox.value, 'Add more');
   });

@@ -34,6 +34,8 @@ describe('Parley in the editor', () => {
         },
       },
       isGuide: () => false,
+      profileInFront: () => assert.fail('no agent is asked apart'),
+      askAside: () => assert.fail('no agent is asked apart'),
       newId: () => 'turn',
     });
   };

@@ -11,6 +11,7 @@ const nothingChecked = (): never => assert.fail('nothing was installed');
 
 describe('the check of an agent that was just installed', () => {
   const profile: Profile = { id: 'mine', name: 'Mine', protocol: 'acp', command: 'mine', args: [], env: {}, headers: {} };
+  const AGAIN = '$(refresh) Try again';
   const works: Finding = { ok: true, ms: 1200 };
 
   /** Shows the check and chooses the row with this word. */
@@ -28,28 +29,51 @@ describe('the check of an agent that was just installed', () => {
       for (const one of choices) rows.push([one.label, (await one.late) ?? one.description].filter(Boolean).join(' | '));
       return choices.find((one) => one.label.includes(word))?.value;
     };
-    return { started: await showCheck(profile, agents, { pick }, start), rows, ended };
+    return { started: await showCheck(profile, agents, { pick }, start, async () => false), rows, ended };
   };
 
   it('says version, connection and model, and starts a session', async () => {
     const { started, rows, ended } = await choose('New Session', works);
-    assert.deepEqual(rows, ['$(add) New Session', 'Version | 1.2.3', 'Connection | $(check) 1.2 s', 'Model | $(check) 1.2 s']);
+    assert.deepEqual(rows, ['$(add) New Session', 'Version | 1.2.3', 'Connection | $(check) 1.2 s', 'Model | $(check) 1.2 s', AGAIN]);
     assert.deepEqual([started?.id, ended], ['mine', 1]);
   });
 
   it('has the cure beside what failed: a sign-in has a terminal with the agent’s own program', async () => {
     const before = vscode.window.terminals.length;
     const { started, rows } = await choose('Model', { ok: false, reason: 'Not logged in $(flame)', next: ['retry', 'signIn'] });
-    assert.equal(rows.at(-1), 'Model | $(error) Sign in · Not logged in $ (flame)');
+    assert.equal(rows.at(-2), 'Model | $(error) Sign in · Not logged in $ (flame)');
     assert.equal(started, undefined);
     assert.equal(vscode.window.terminals.length, before + 1);
     vscode.window.terminals.at(-1)?.dispose();
   });
 
+  it('runs again when the user wants it, with the earlier one ended', async () => {
+    const found: Finding[] = [{ ok: false, reason: 'No model', next: [] }, works];
+    let running = 0;
+    const start = () => {
+      running += 1;
+      const model = found.shift() ?? assert.fail('checked too often');
+      let ended = false;
+      const end = () => {
+        if (!ended) running -= 1;
+        ended = true;
+      };
+      return { connection: Promise.resolve(works), model: Promise.resolve(model), end };
+    };
+    const models: (string | undefined)[] = [];
+    const pick = async <T>(choices: readonly PickChoice<T>[]): Promise<T | undefined> => {
+      assert.equal(running, 1);
+      models.push(await choices.find(({ label }) => label === 'Model')?.late);
+      return choices.find(({ label }) => label.includes(models.length === 1 ? 'Try again' : 'New Session'))?.value;
+    };
+    const started = await showCheck(profile, { version: async () => undefined }, { pick }, start);
+    assert.deepEqual([started?.id, models, running], ['mine', ['$(error) Show Log · No model', '$(check) 1.2 s'], 0]);
+  });
+
   it('names a missing sign-in once', async () => {
     const missing: Finding = { ok: false, reason: 'Sign in', next: ['signIn'] };
     const { rows } = await choose('nothing', missing, missing);
-    assert.deepEqual(rows.slice(2), ['Connection | $(error) Sign in', 'Model | $(dash)']);
+    assert.deepEqual(rows.slice(2), ['Connection | $(error) Sign in', 'Model | $(dash)', AGAIN]);
   });
 });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { checkAgent, noPorts } from '../../src/live/checkAgent.ts';
+import { noPorts } from '../../src/live/asideRequest.ts';
+import { checkAgent } from '../../src/live/checkAgent.ts';
 import { scriptedProtocol } from './scriptedProtocol.ts';
 
 /** A check of a scripted agent that has been started. */
