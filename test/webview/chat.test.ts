@@ -628,6 +628,19 @@ test('a running command is no silence: its row has a clock of its own', async (t
   assert.equal(stage.text('.strip-line'), 'Working 0:40');
 });
 
+test('a text that only says what the error below it says is shown once', async () => {
+  const error = { message: 'Not logged in · Please run /login' };
+  const texts = async (said: string, more: readonly ReturnType<typeof textPart>[] = []) => {
+    const parts = [textPart(said), ...more];
+    const stage = await Stage.open(session({ turns: [turn({ status: 'failed', parts, error })] }));
+    assert.match(stage.text('.fault'), /Not logged in/);
+    return stage.all('.answer > .markdown').map((one) => one.textContent?.trim());
+  };
+  assert.deepEqual(await texts(' Not logged in ·\nPlease run /login.\n'), []);
+  assert.deepEqual(await texts('Not logged in'), ['Not logged in'], 'another text stays');
+  assert.equal((await texts(error.message, [textPart('And then', 'p2')])).length, 2, 'what others follow stays');
+});
+
 test('a failed command whose only error is its exit code says it once', async () => {
   const failed = callPart({ kind: 'execute', status: 'failed', input: { command: 'npm test' }, error: { message: 'exit 1' } });
   const stage = await Stage.open(session({ turns: [turn({ parts: [failed] })] }));

@@ -66,7 +66,9 @@ function familyOf(turn: Turn): Family {
 function partsView(view: View, turn: Turn, family: Family, parent: string | undefined): unknown {
   const all = family.get(parent) ?? [];
   const lastPlan = all.findLast((part) => part.kind === 'call' && isPlan(part.call));
-  const parts = all.filter((part) => !asksAbout(view.session, part, family) && !(part !== lastPlan && isEarlierPlan(part)));
+  const parts = all.filter(
+    (part) => !asksAbout(view.session, part, family) && !(part !== lastPlan && isEarlierPlan(part)) && !repeatsError(turn, part),
+  );
   const last = parts.at(-1);
   const running = turn.status === 'running';
   const draw = (part: Part) => {
@@ -91,6 +93,13 @@ function partsView(view: View, turn: Turn, family: Family, parent: string | unde
 /** True while a card asks about the call: its row would repeat the card. */
 function asksAbout(session: Session, part: Part, family: Family): boolean {
   return part.kind === 'call' && !family.has(part.id) && session.asks.some((ask) => ask.callId === part.id);
+}
+
+/** True for a text that says no more than the error below it, as programs do whose sign-in is missing. */
+function repeatsError({ error, parts }: Turn, part: Part): boolean {
+  if (error === undefined || part.kind !== 'text' || part !== parts.at(-1)) return false;
+  const [text, message] = [part.text, error.message].map((one) => one.replace(/\s+/g, ' ').trim().replace(/[.!]$/, ''));
+  return text === message;
 }
 
 /** True for a plan that a later one of the turn has replaced. */
