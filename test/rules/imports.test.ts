@@ -22,7 +22,15 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'src/headless.ts': ['src/base/', 'src/session/', 'src/live/', 'src/protocols/', 'src/headless/', 'node'],
   'src/serve/': ['src/base/', 'src/session/', 'src/transport/', 'src/live/', 'src/protocols/ports.ts', 'src/protocols/ahp/', 'node', 'npm'],
   'src/serve.ts': ['src/base/', 'src/live/', 'src/protocols/', 'src/serve/', 'node'],
-  'src/agent/': ['src/base/', 'src/transport/', 'src/protocols/*/schema.ts', 'src/protocols/*/codec.ts', 'node', 'npm'],
+  'src/agent/': [
+    'src/base/',
+    'src/transport/',
+    'src/protocols/*/schema.ts',
+    'src/protocols/*/codec.ts',
+    'src/protocols/*/*Codec.ts',
+    'node',
+    'npm',
+  ],
   'webview/': ['src/base/l10n.ts', 'src/base/paths.ts', 'src/bridge/', 'src/session/', 'npm'],
 };
 /** Packages that only one file or room may touch. */
@@ -65,7 +73,7 @@ function offence(file: string, target: string): string | undefined {
     // The agent host is the server of that protocol.
     if (room === 'src/serve/' && protocol === 'src/protocols/ahp/') return undefined;
     if (room === 'src/agent/' && protocol !== undefined)
-      return [`${protocol}schema.ts`, `${protocol}codec.ts`].includes(target) ? undefined : refused;
+      return /^(?:schema|codec|\w+Codec)\.ts$/.test(target.slice(protocol.length)) ? undefined : refused;
     if (protocol !== undefined && protocol !== protocolOf(file)) return file === 'src/protocols/registry.ts' ? undefined : refused;
     return target.startsWith(room) || allowed.some((other) => target.startsWith(other)) ? undefined : refused;
   }

@@ -1,6 +1,6 @@
 import { t } from '../../base/l10n.ts';
 import { isLoopback } from '../../transport/link.ts';
-import { type Card, COMMAND_CONTEXT, card, isOurExtension } from './schema.ts';
+import { type A2aVersion, type Card, COMMAND_CONTEXT, card, isOurExtension } from './schema.ts';
 
 /** An agent, as its card describes it (docs/protocols/a2a.md §4, §5). */
 export interface A2aPeer {
@@ -8,7 +8,7 @@ export interface A2aPeer {
   readonly version?: string;
   /** Where JSON-RPC is spoken. */
   readonly endpoint: string;
-  readonly wire: '0.3' | '1.0';
+  readonly wire: A2aVersion;
   readonly tenant?: string;
   readonly streaming: boolean;
   readonly push: boolean;

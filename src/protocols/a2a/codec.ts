@@ -5,7 +5,10 @@ import { type CallSnapshot, isConfirmation, readGeminiCall, readRfcCall } from '
 import type { A2aPeer } from './card.ts';
 import {
   artifactUpdate,
+  type CallState,
+  type CommandState,
   commandAnswer,
+  commandRequest,
   commandStates,
   EXTENSION,
   eventKinds,
@@ -18,6 +21,7 @@ import {
   member,
   message,
   type Part,
+  type RfcToolCall,
   type StatusUpdate,
   slashCommand,
   statusUpdate,
@@ -26,35 +30,15 @@ import {
   writesCamel,
   written,
 } from './schema.ts';
+import { messageOn, stateOf, type TaskState } from './versionCodec.ts';
 
 /*
  * A2A 0.3 and 1.0, both dialects of the development-tool extension, and what the shipped server says, in both directions: records of a stream
- * become `Incoming`, their parts `PartContent`; outgoing messages are written as the agent spells them. Pure.
+ * become `Incoming`, their parts `PartContent`; what a client and an agent write is spelled as the version and the dialect of the other side
+ * want it. Pure.
  */
 
 // --- records
-
-export type TaskState =
-  | 'submitted'
-  | 'working'
-  | 'input-required'
-  | 'auth-required'
-  | 'completed'
-  | 'canceled'
-  | 'failed'
-  | 'rejected'
-  | 'unknown';
-const states: readonly string[] = [
-  'submitted',
-  'working',
-  'input-required',
-  'auth-required',
-  'completed',
-  'canceled',
-  'failed',
-  'rejected',
-  'unknown',
-];
 
 /** One record of a stream, the same for both versions of A2A (docs/protocols/a2a.md §4). */
 export interface Incoming {
@@ -111,16 +95,6 @@ function shapeOf(result: Fields): (typeof wrapping)[number] | undefined {
       if ('artifact' in result) return 'artifactUpdate';
       return 'parts' in result && 'messageId' in result ? 'message' : undefined;
   }
-}
-
-export function stateOf(value: string | null | undefined): TaskState {
-  if (value && states.includes(value)) return value as TaskState;
-  const plain = (value ?? '')
-    .toLowerCase()
-    .replace(/^task_state_/, '')
-    .replaceAll('_', '-');
-  if (plain === 'cancelled') return 'canceled';
-  return states.includes(plain) ? (plain as TaskState) : 'unknown';
 }
 
 /** The task takes no more messages, or says so. */
@@ -391,27 +365,31 @@ function textOfContent(content: Content): string {
 
 /** The params of `message/stream`. */
 export function messageParams(to: Spelling, { messageId, says, taskId, contextId, workspace, reference }: OutgoingMessage): Fields {
-  const newer = to.wire === '1.0';
-  const [kind, content] = typeof says === 'string' ? ['text', says] : ['data', confirmationOf(says)];
   const metadata = workspace === null ? undefined : settingsOf(to, workspace);
   return {
-    message: {
-      ...(newer ? {} : { kind: 'message' }),
-      role: newer ? 'ROLE_USER' : 'user',
+    message: messageOn(to.wire, {
+      role: 'user',
       messageId,
-      parts: [{ ...(newer ? {} : { kind }), [kind]: content }],
+      parts: [typeof says === 'string' ? { text: says } : { data: confirmationOf(says) }],
       ...(taskId === null ? {} : { taskId }),
       ...(contextId === null ? {} : { contextId }),
       ...(metadata ? { metadata } : {}),
       ...(to.extension ? { extensions: [to.extension] } : {}),
       ...(reference === null ? {} : { referenceTaskIds: [reference] }),
-    },
+    }),
   };
 }
 
 function settingsOf({ extension, dialect }: Spelling, workspace: string): Fields | undefined {
   if (extension) return { [extension]: { workspace_path: workspace } };
   return dialect === 'gemini' ? { coderAgent: { kind: 'agent-settings', workspacePath: workspace } } : undefined;
+}
+
+/** The settings of the extension in the metadata of a message, as their client wrote them: unchecked. */
+export function readSettings(metadata: Fields | undefined): { readonly workspacePath?: unknown; readonly mcpServers?: unknown } {
+  const given = metadata?.[EXTENSION];
+  const { workspace_path, workspacePath = workspace_path, mcp_servers, mcpServers = mcp_servers } = isRecord(given) ? given : {};
+  return { workspacePath, mcpServers };
 }
 
 /** The params of `command/execute`. The RFC has no place for the conversation: only agents that offer one get it. */
@@ -433,6 +411,88 @@ function confirmationOf({ callId, dialect, sends, edited, camel }: CallDecision)
   if (dialect === 'gemini') return { callId, outcome: sends, ...(edited === null ? {} : { newContent: edited }) };
   const answer = { tool_call_id: callId, selected_option_id: sends, ...(edited === null ? {} : { file_details: { new_content: edited } }) };
   return written(answer, camel);
+}
+
+/** A decision as its client wrote it; a member is undefined when it is missing or given twice with different values. */
+export interface ReadDecision {
+  readonly callId: unknown;
+  readonly option: unknown;
+  /** The proposal as the user changed it. */
+  readonly edited: 'none' | 'unreadable' | { readonly text: string };
+}
+/** The other direction of a decision in the RFC's own shape, in either style of names; undefined for data that is none. */
+export function readDecision(data: Fields): ReadDecision | undefined {
+  const options = [data.selected_option_id, data.selectedOptionId].filter((option) => option != null);
+  const ids = [data.tool_call_id, data.toolCallId].filter((id) => id != null);
+  if (options.length === 0 && ids.length === 0) return undefined;
+  return { callId: agreed(ids), option: agreed(options), edited: editedIn(data) };
+}
+
+/** The one value that is there, in whatever style of names; undefined when there are two. */
+function agreed(values: readonly unknown[]): unknown {
+  const given = new Set(values.filter((value) => value !== undefined && value !== null));
+  return given.size === 1 ? [...given][0] : undefined;
+}
+
+/** Reads the user's text of the file: the oneof has no name in ProtoJSON, but some writers wrap it in its name. */
+function editedIn(data: Fields): ReadDecision['edited'] {
+  const wrapper = data.modified_details ?? data.modifiedDetails ?? undefined;
+  const inside = isRecord(wrapper) && Object.keys(wrapper).length > 0 ? wrapper : undefined;
+  const files = [data.file_details, data.fileDetails, inside?.file_details, inside?.fileDetails].filter(
+    (file) => file !== undefined && file !== null,
+  );
+  if (inside && (files.length === 0 || 'new_content' in inside || 'newContent' in inside)) files.push(inside);
+  if (files.length === 0) return wrapper === undefined || isRecord(wrapper) ? 'none' : 'unreadable';
+  const text = agreed(files.flatMap((file) => (isRecord(file) ? [file.new_content, file.newContent] : [])));
+  return typeof text === 'string' ? { text } : 'unreadable';
+}
+
+// --- what an agent writes in the extension's own shapes: the other direction of what is read above (docs/protocols/a2a.md §6)
+
+export interface UpdateEvent {
+  readonly kind: (typeof eventKinds)[number];
+  readonly model?: string;
+  readonly error?: string;
+}
+/** The metadata of an update, which `eventOf` reads. */
+export function eventMetadata({ kind, ...facts }: UpdateEvent): Fields {
+  return { [EXTENSION]: { kind: kind.toUpperCase(), ...facts } };
+}
+
+/** A call as every update tells it: the whole of it. The types are those that the client's schema reads. */
+export interface CallUpdate {
+  readonly id: string;
+  readonly status: CallState;
+  readonly tool: string;
+  readonly description?: string;
+  readonly input: Fields;
+  /** What a running call has put out so far. */
+  readonly live?: string;
+  readonly output?: RfcToolCall['output'];
+  readonly error?: RfcToolCall['error'];
+  readonly request?: RfcToolCall['confirmation_request'];
+}
+/** The data of a call's update, which `readRfcCall` reads. */
+export function callData({ id, status, tool, description, input, live, output, error, request }: CallUpdate): Fields {
+  return {
+    tool_call_id: id,
+    status: status.toUpperCase(),
+    tool_name: tool,
+    ...(description === undefined ? {} : { description }),
+    input_parameters: input,
+    ...(live === undefined ? {} : { live_content: live }),
+    ...(output ? { output } : {}),
+    ...(error ? { error } : {}),
+    ...(request ? { confirmation_request: request } : {}),
+  };
+}
+/** The id of the call, where this is what `callData` writes of one that runs. */
+export function runningCallIn(data: Fields): unknown {
+  return data.status === 'EXECUTING' ? data.tool_call_id : undefined;
+}
+/** The data of a thought. */
+export function thoughtData(subject: string, description: string): Fields {
+  return { subject, description };
 }
 
 // --- slash commands
@@ -515,6 +575,15 @@ export function readCommandAnswer(result: unknown): CommandAnswer | undefined {
   const { execution_id: id, status, message } = parsed.data;
   if (id == null && status == null && !message) return undefined;
   return { id: id || null, status: member(status, commandStates), message: message ?? '' };
+}
+
+/** The other direction of `readCommandAnswer`. */
+export function commandAnswerOn({ id, status, message: words }: CommandAnswer & { readonly status: CommandState }): Fields {
+  return { execution_id: id ?? '', status: status.toUpperCase(), message: words };
+}
+/** The params of `command/execute`, in either style of names; undefined when they are none. */
+export function readCommandRequest({ commandPath, ...rest }: Fields) {
+  return commandRequest.safeParse({ command_path: commandPath, ...rest }).data;
 }
 
 /** With so many records behind its answer, the command has not begun. */

@@ -8,7 +8,8 @@ import { SseReader } from '../../transport/sse.ts';
 import type { AdapterContext } from '../adapter.ts';
 import { parseOrUndefined } from './codec.ts';
 import type { Credentials } from './credentials.ts';
-import { isRecord, answer as rpcAnswer } from './schema.ts';
+import { type A2aVersion, isRecord, answer as rpcAnswer } from './schema.ts';
+import { methodOn } from './versionCodec.ts';
 
 /** The agent answered with an error of JSON-RPC. */
 export class AgentError extends Error {
@@ -39,16 +40,6 @@ export function codeOf(error: unknown): { readonly code?: number } {
   return error instanceof AgentError ? { code: error.code } : error instanceof StatusError ? { code: error.status } : {};
 }
 
-/** Methods by their names in 0.3; the names of 1.0 stand beside. */
-const NEWER: Readonly<Record<string, string>> = {
-  'message/send': 'SendMessage',
-  'message/stream': 'SendStreamingMessage',
-  'tasks/get': 'GetTask',
-  'tasks/cancel': 'CancelTask',
-  'tasks/resubscribe': 'SubscribeToTask',
-  'tasks/pushNotificationConfig/set': 'CreateTaskPushNotificationConfig',
-  'tasks/pushNotificationConfig/delete': 'DeleteTaskPushNotificationConfig',
-};
 const WAIT_AT_MOST = 60_000;
 const CLOSE_WITHIN = 1_000;
 /** Milliseconds a message waits for a sign of life that is under way on its connection. */
@@ -90,7 +81,7 @@ export interface HttpLimits {
 }
 export interface RpcTarget {
   readonly endpoint: string;
-  readonly wire: '0.3' | '1.0';
+  readonly wire: A2aVersion;
   readonly tenant?: string;
   readonly extension?: string;
 }
@@ -233,7 +224,7 @@ export class RpcClient {
     const message = {
       jsonrpc: '2.0',
       id: this.#id,
-      method: newer ? (NEWER[method] ?? method) : method,
+      method: methodOn(target.wire, method),
       params: { ...(target.tenant ? { tenant: target.tenant } : {}), ...params },
     };
     this.#scene.trace('out', message);

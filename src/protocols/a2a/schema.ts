@@ -13,6 +13,9 @@ const record = z.record(z.string(), z.unknown());
 
 const extension = z.object({ uri: z.string().check(z.maxLength(4096)), required: flag, params: z.nullish(record) });
 const scheme = record;
+/** The versions of A2A that are spoken. */
+export type A2aVersion = '0.3' | '1.0';
+
 export const card = z.object({
   name: z.string().check(z.maxLength(1024)),
   version: short,
@@ -109,7 +112,8 @@ export type RfcFileDiff = z.infer<typeof fileDiff>;
 
 export const thought = z.object({ subject: long, description: long });
 
-interface CommandShape {
+/** A slash command of the extension, with its sub-commands. */
+export interface CommandShape {
   readonly name: string;
   readonly description?: string | null | undefined;
   readonly arguments?: readonly ArgumentShape[] | null | undefined;
@@ -127,6 +131,12 @@ export const slashCommand: z.ZodMiniType<CommandShape> = z.object({
     z.array(z.object({ name: z.string().check(z.maxLength(200)), description: short, is_required: flag })).check(z.maxLength(50)),
   ),
   sub_commands: z.nullish(z.array(z.unknown()).check(z.maxLength(500))),
+});
+export const commandRequest = z.object({
+  command_path: z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
+  args: z.nullish(z.string()),
+  contextId: z.nullish(id),
+  metadata: z.nullish(record),
 });
 export const commandAnswer = z.object({
   execution_id: z.nullish(id),
@@ -199,6 +209,7 @@ export const wordsIn = z.array(
 export const eventKinds = ['unspecified', 'tool_call_confirmation', 'tool_call_update', 'text_content', 'state_change', 'thought'] as const;
 /** States of the RFC's tool calls, by their number. */
 export const callStates = ['unspecified', 'pending', 'executing', 'succeeded', 'failed', 'cancelled'] as const;
+export type CallState = (typeof callStates)[number];
 export const commandStates = [
   'unspecified',
   'started',
@@ -206,6 +217,7 @@ export const commandStates = [
   'awaiting_shell_confirmation',
   'awaiting_action_confirmation',
 ] as const;
+export type CommandState = (typeof commandStates)[number];
 /** The extension this build implements, as parley-agent's card names it. */
 export const EXTENSION = 'https://github.com/google-gemini/gemini-cli/blob/main/docs/a2a/developer-profile/v0/spec.md';
 /** A parameter of the extension in the card: `command/execute` takes a `contextId`, and settings in its `metadata`, as messages do. */

@@ -15,11 +15,12 @@ import {
 import type { CallId, Notice, Part, SessionOption, ToolCall, Turn } from '../../session/model.ts';
 import { type CallSnapshot, isAnotherCall, likeProposal } from './calls.ts';
 import type { A2aPeer } from './card.ts';
-import type { CommandAnswer, CommandTree, Incoming, TaskState } from './codec.ts';
+import type { CommandAnswer, CommandTree, Incoming } from './codec.ts';
 import { beginTurn, checkpointOf, type Delivered, newDelivered, restore } from './delivered.ts';
 import { hasQuirk } from './quirks.ts';
 import { checkpoint, type TurnCheckpoint } from './schema.ts';
 import { type ConversationTasks, newTasks } from './task.ts';
+import type { TaskState } from './versionCodec.ts';
 
 /* All that a conversation with an A2A agent remembers. It is JSON; members that may be missing hold null. */
 

@@ -3,7 +3,8 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Disposable } from '../../base/lifetime.ts';
 import { parseOrUndefined, toIncoming } from './codec.ts';
-import type { Fields } from './schema.ts';
+import type { A2aVersion, Fields } from './schema.ts';
+import { type PushConfig, pushInMessage, pushName, pushOfTask } from './versionCodec.ts';
 
 const BODY_LIMIT = 16 * 1024 * 1024;
 const BODY_WITHIN = 10_000;
@@ -14,9 +15,9 @@ export interface Webhook extends Disposable {
   /** Our name for it at the agent. */
   readonly id: string;
   /** The address as the agent receives it, in the spelling of its version: the `configuration` of a message, and the params of `set` and `delete`. */
-  inMessage(wire: '0.3' | '1.0'): Fields;
-  inSet(wire: '0.3' | '1.0', taskId: string): Fields;
-  inDelete(wire: '0.3' | '1.0', taskId: string): Fields;
+  inMessage(wire: A2aVersion): Fields;
+  inSet(wire: A2aVersion, taskId: string): Fields;
+  inDelete(wire: A2aVersion, taskId: string): Fields;
 }
 
 /**
@@ -56,18 +57,13 @@ export async function openWebhook(isOurs: (taskId: string) => boolean, onNews: (
   });
   server.unref();
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
-  const place = (wire: '0.3' | '1.0') => ({
-    id,
-    url,
-    token,
-    authentication: { ...(wire === '1.0' ? { scheme: 'Bearer' } : { schemes: ['Bearer'] }), credentials },
-  });
+  const config: PushConfig = { id, url, token, authentication: { scheme: 'Bearer', credentials } };
   return {
     url,
     id,
-    inMessage: (wire) => (wire === '1.0' ? { taskPushNotificationConfig: place(wire) } : { pushNotificationConfig: place(wire) }),
-    inSet: (wire, taskId) => (wire === '1.0' ? { taskId, ...place(wire) } : { taskId, pushNotificationConfig: place(wire) }),
-    inDelete: (wire, taskId) => (wire === '1.0' ? { taskId, id } : { id: taskId, pushNotificationConfigId: id }),
+    inMessage: (wire) => pushInMessage(wire, config),
+    inSet: (wire, taskId) => pushOfTask(wire, taskId, config),
+    inDelete: (wire, taskId) => pushName(wire, taskId, id),
     dispose() {
       server.close();
       server.closeAllConnections();

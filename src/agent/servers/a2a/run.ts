@@ -1,18 +1,17 @@
-import path from 'node:path';
 import { messageOf } from '../../../base/log.ts';
-import { EXTENSION } from '../../../protocols/a2a/schema.ts';
+import { type CallUpdate, callData, eventMetadata, thoughtData, type UpdateEvent } from '../../../protocols/a2a/codec.ts';
+import type { Fields } from '../../../protocols/a2a/schema.ts';
+import type { A2aPart, KnownTaskState } from '../../../protocols/a2a/versionCodec.ts';
 import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
 import type { AgentEvent, ApprovalRequest, Frontend, PermissionAnswer } from '../../frontend.ts';
-import { localize } from '../../locale.ts';
 import { type Model, ModelError, type ModelTool } from '../../models/model.ts';
 import { Permissions } from '../../permissions.ts';
-import { failed, type OutcomeDisplay, type ToolOutcome } from '../../tools/tool.ts';
+import { failed, type ToolOutcome } from '../../tools/tool.ts';
 import type { Workspace } from '../../workspace/paths.ts';
-import { filePatch } from '../filePatch.ts';
+import type { DecisionMessage } from './requests.ts';
 import type { ServedTask } from './tasks.ts';
 import { type McpToolServer, offersOf, type ServedTool } from './toolServer.ts';
-import type { DecisionMessage } from './wire.ts';
-import { type A2aPart, isRecord, type Json, type State } from './wire.ts';
+import { type ClientTool, errorOf, inputOf, outputOf, requestOf } from './words.ts';
 
 interface RunningTurn {
   readonly stop: AbortController;
@@ -84,7 +83,7 @@ export class TaskRunner {
 
   async #toEnd(turn: RunningTurn, text: string): Promise<void> {
     const { signal } = turn.stop;
-    let state: State = 'completed';
+    let state: KnownTaskState = 'completed';
     let error: string | undefined;
     try {
       await this.#frontend.prepare();
@@ -105,7 +104,7 @@ const MOST_LIVE = 64 * 1024;
 
 interface OpenCall {
   readonly tool: string;
-  readonly input: Json;
+  readonly input: Fields;
   description?: string;
   live: string;
   rejected: boolean;
@@ -159,13 +158,13 @@ class TaskFrontend implements Frontend {
         return this.#outlet.text(said.text);
       case 'call.ready':
         this.#calls.set(said.id, { tool: said.name, input: inputOf(said.input), live: '', rejected: false, ran: false });
-        return this.#show(said.id, 'PENDING');
+        return this.#show(said.id, 'pending');
       case 'call.runs':
         return this.#runs(said.id);
       case 'call.output': {
         const call = this.#calls.get(said.id);
         if (call) call.live = (call.live + said.text).slice(-MOST_LIVE);
-        return this.#show(said.id, 'EXECUTING');
+        return this.#show(said.id, 'executing');
       }
       case 'call.ended':
         return this.#ended(said.id, said.outcome);
@@ -200,7 +199,7 @@ class TaskFrontend implements Frontend {
       const request = { callId: call.id, tool: call.name, action: `use ${server.name}/${tool}`, description, shown: [] };
       await this.#permissions.ask(this, request, signal);
     }
-    this.#show(call.id, 'EXECUTING');
+    this.#show(call.id, 'executing');
     return served.server.call(served.tool, call.input, signal);
   }
 
@@ -220,13 +219,13 @@ class TaskFrontend implements Frontend {
         this.#asked.delete(callId);
         signal.removeEventListener('abort', stopped);
         call.rejected = !given.allow;
-        if (given.allow) this.#show(callId, 'EXECUTING');
+        if (given.allow) this.#show(callId, 'executing');
         resolve(given);
       };
       const about = request.shown.some((one) => one.type === 'command') ? 'shell' : 'action';
       this.#asked.set(callId, { about, answer });
       signal.addEventListener('abort', stopped, { once: true });
-      this.#show(callId, 'PENDING', { confirmation_request: requestOf(request, this.#cwd, this.#mcpTool(request.tool)) });
+      this.#show(callId, 'pending', { request: requestOf(request, this.#cwd, this.#mcpTool(request.tool)) });
       this.#outlet.suspend();
     });
   }
@@ -243,7 +242,7 @@ class TaskFrontend implements Frontend {
   end(): void {
     this.#endThought();
     for (const id of [...this.#calls.keys()]) {
-      this.#show(id, 'CANCELLED');
+      this.#show(id, 'cancelled');
       this.#calls.delete(id);
     }
   }
@@ -252,44 +251,46 @@ class TaskFrontend implements Frontend {
     return this.#tools.find(({ offer }) => offer.name === name);
   }
 
-  #mcpTool(name: string): McpTool | undefined {
+  #mcpTool(name: string): ClientTool | undefined {
     const served = this.#served(name);
     return served && { server: served.server.name, tool: served.tool };
   }
 
   /** Told once: after the call was allowed, when it begins without being asked about, or before its end. */
   #runs(id: string): void {
-    if (!this.#calls.get(id)?.ran) this.#show(id, 'EXECUTING');
+    if (!this.#calls.get(id)?.ran) this.#show(id, 'executing');
   }
 
   #ended(id: string, outcome: ToolOutcome): void {
     const call = this.#calls.get(id);
     if (!call) return;
-    const status = call.rejected ? 'CANCELLED' : outcome.isError ? 'FAILED' : 'SUCCEEDED';
-    if (status !== 'CANCELLED') this.#runs(id);
+    const status = call.rejected ? 'cancelled' : outcome.isError ? 'failed' : 'succeeded';
+    if (status !== 'cancelled') this.#runs(id);
     const result =
-      status === 'SUCCEEDED'
+      status === 'succeeded'
         ? { output: outputOf(outcome) }
-        : status === 'FAILED'
+        : status === 'failed'
           ? { error: errorOf(call.tool, outcome, this.#served(call.tool) !== undefined) }
           : {};
     this.#show(id, status, result);
     this.#calls.delete(id);
   }
 
-  #show(id: string, status: string, more: Json = {}): void {
+  #show(id: string, status: CallUpdate['status'], more: Pick<CallUpdate, 'output' | 'error' | 'request'> = {}): void {
     const call = this.#calls.get(id);
     if (!call) return;
-    if (status === 'EXECUTING') call.ran = true;
-    this.#outlet.data('confirmation_request' in more ? 'TOOL_CALL_CONFIRMATION' : 'TOOL_CALL_UPDATE', {
-      tool_call_id: id,
+    if (status === 'executing') call.ran = true;
+    const { tool, description, input, live } = call;
+    const data = callData({
+      id,
       status,
-      tool_name: call.tool,
-      ...(call.description === undefined ? {} : { description: call.description }),
-      input_parameters: call.input,
-      ...(call.live === '' || 'output' in more ? {} : { live_content: call.live }),
+      tool,
+      ...(description === undefined ? {} : { description }),
+      input,
+      ...(live === '' || more.output ? {} : { live }),
       ...more,
     });
+    this.#outlet.data(more.request ? 'tool_call_confirmation' : 'tool_call_update', data);
   }
 
   #endThought(): void {
@@ -298,93 +299,9 @@ class TaskFrontend implements Frontend {
     this.#thought = '';
     // Models that give a thought a heading write it in bold.
     const [, subject = '', description = thought] = /^\s*\*\*([^*\n]+)\*\*\s*([\s\S]*)$/.exec(thought) ?? [];
-    this.#outlet.data('THOUGHT', { subject, description });
+    this.#outlet.data('thought', thoughtData(subject, description));
   }
 }
-
-/** The RFC's objects as this frontend writes them (docs/protocols/a2a.md §6). */
-
-/** A tool of a server that the client named. */
-interface McpTool {
-  readonly server: string;
-  readonly tool: string;
-}
-
-function diffOf(shown: readonly OutcomeDisplay[]): Json | undefined {
-  const diff = shown.find((one) => one.type === 'diff');
-  if (!diff) return undefined;
-  return {
-    file_name: path.basename(diff.path),
-    file_path: diff.path,
-    ...(diff.before === null ? {} : { old_content: diff.before }),
-    new_content: diff.after,
-    formatted_diff: filePatch(diff.path, diff.before ?? '', diff.after, { context: 4 }).text,
-  };
-}
-
-/** ToolOutput: an edit, anything that has members, or text. */
-function outputOf(outcome: ToolOutcome): Json {
-  const diff = diffOf(outcome.shown);
-  if (diff) return { diff };
-  for (const one of outcome.shown) {
-    if (one.type === 'todo') return { structured_data: { items: one.items } };
-    if (one.type === 'task') return { structured_data: { task: one.task } };
-    if (one.type === 'other' && isRecord(one.value)) return { structured_data: one.value };
-  }
-  return { text: [outcome.text, outcome.message].filter(Boolean).join('\n') };
-}
-
-/** Classes of failures, by the tool; named like those of Gemini CLI where it has the same tool. */
-const FAILURES: Readonly<Record<string, string>> = {
-  ReadFile: 'read_content_failure',
-  ListDirectory: 'ls_execution_error',
-  Glob: 'glob_execution_error',
-  Grep: 'grep_execution_error',
-  WriteFile: 'file_write_failure',
-  StrReplaceFile: 'edit_no_occurrence_found',
-  Shell: 'shell_execute_error',
-};
-
-/** ErrorDetails. */
-export function errorOf(tool: string, outcome: ToolOutcome, mcp: boolean): Json {
-  // An edit that fits fails as any writing does.
-  const as = tool === 'StrReplaceFile' && outcome.isBroken ? 'WriteFile' : tool;
-  const type = mcp ? 'mcp_tool_error' : (FAILURES[as] ?? 'execution_failed');
-  const message = [outcome.message, outcome.text].filter(Boolean).join('\n');
-  return { message, type, ...(outcome.exitCode === undefined ? {} : { status_code: outcome.exitCode }) };
-}
-
-/** ConfirmationRequest. `cwd`: where a command would run. */
-function requestOf(request: ApprovalRequest, cwd: string, mcp?: McpTool): Json {
-  const command = request.shown.find((one) => one.type === 'command');
-  const diff = diffOf(request.shown);
-  return {
-    options: [
-      { id: 'proceed_once', name: localize('Allow once', '允许一次') },
-      { id: 'proceed_always', name: localize('Allow for this session', '在本次会话中允许'), description: request.action },
-      { id: 'cancel', name: localize('Reject', '拒绝') },
-    ],
-    ...(mcp
-      ? { mcp_details: { server_name: mcp.server, tool_name: mcp.tool } }
-      : diff
-        ? { file_edit_details: diff }
-        : command
-          ? { execute_details: { command: command.command, working_directory: cwd } }
-          : { generic_details: { description: request.description } }),
-  };
-}
-
-function inputOf(text: string): Json {
-  try {
-    const value: unknown = JSON.parse(text || '{}');
-    return isRecord(value) ? value : { value };
-  } catch {
-    return { text };
-  }
-}
-
-/** Kinds of DevelopmentToolEvent (docs/protocols/a2a.md §6). */
-type Kind = 'TOOL_CALL_CONFIRMATION' | 'TOOL_CALL_UPDATE' | 'TEXT_CONTENT' | 'STATE_CHANGE' | 'THOUGHT';
 
 /** Sends the output of a turn to its task, as events of the extension. */
 class TaskOutput {
@@ -408,28 +325,28 @@ class TaskOutput {
   begin(task: ServedTask): void {
     this.#task = task;
     this.#isSuspended = false;
-    this.#tell('STATE_CHANGE', 'working', []);
+    this.#tell('state_change', 'working', []);
   }
   text(text: string): void {
-    this.#tell('TEXT_CONTENT', 'working', [{ text }]);
+    this.#tell('text_content', 'working', [{ text }]);
   }
-  data(kind: Kind, data: Json): void {
+  data(kind: UpdateEvent['kind'], data: Fields): void {
     this.#tell(kind, 'working', [{ data }]);
   }
   suspend(): void {
     this.#isSuspended = true;
-    this.#tell('STATE_CHANGE', 'input-required', [], true);
+    this.#tell('state_change', 'input-required', [], true);
   }
   resume(): void {
     this.#isSuspended = false;
   }
-  end(state: State, error?: string): void {
+  end(state: KnownTaskState, error?: string): void {
     this.#isSuspended = false;
-    this.#tell('STATE_CHANGE', state, error === undefined ? [] : [{ text: error }], true, error);
+    this.#tell('state_change', state, error === undefined ? [] : [{ text: error }], true, error);
   }
 
-  #tell(kind: Kind, state: State, parts: readonly A2aPart[], final = false, error?: string): void {
+  #tell(kind: UpdateEvent['kind'], state: KnownTaskState, parts: readonly A2aPart[], final = false, error?: string): void {
     const event = { kind, model: this.#model, ...(error === undefined ? {} : { error }) };
-    this.#task?.tell(state, parts, { [EXTENSION]: event }, final);
+    this.#task?.tell(state, parts, eventMetadata(event), final);
   }
 }

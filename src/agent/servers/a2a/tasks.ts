@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { runningCallIn } from '../../../protocols/a2a/codec.ts';
+import type { A2aVersion, Fields } from '../../../protocols/a2a/schema.ts';
 import {
   type A2aMessage,
   type A2aPart,
-  type A2aVersion,
-  agentMessage,
-  isRecord,
-  type Json,
+  type KnownTaskState,
   type PushConfig,
-  type State,
-  type Status,
   type TaskRecord,
+  type TaskStatus,
   type TaskStatusUpdate,
-  updateOn,
-  wrappedTaskOn,
-} from './wire.ts';
+  taskRecord,
+  updateRecord,
+} from '../../../protocols/a2a/versionCodec.ts';
 
 /** Messages of a task; clients take no longer lists. The oldest go first. */
 const MOST_MESSAGES = 10_000;
@@ -30,7 +28,7 @@ export class ServedTask {
   readonly #listeners = new Set<Listener>();
   /** Observers that receive everything but do not count as listeners. */
   readonly #observers = new Set<Listener>();
-  #status: Status = { state: 'submitted', timestamp: new Date().toISOString() };
+  #status: TaskStatus = { state: 'submitted', timestamp: new Date().toISOString() };
   /** Updates without a listener since the last final update. */
   #unheard: TaskStatusUpdate[] = [];
 
@@ -38,7 +36,7 @@ export class ServedTask {
     this.contextId = contextId;
   }
 
-  get state(): State {
+  get state(): KnownTaskState {
     return this.#status.state;
   }
   /** True when it accepts no more messages. A completed task continues with another message, as the extension defines. */
@@ -61,8 +59,8 @@ export class ServedTask {
   }
 
   /** The agent says something, or the state changes. */
-  tell(state: State, parts: readonly A2aPart[], metadata: Json, final = false): void {
-    const message = parts.length > 0 ? agentMessage(this.id, this.contextId, parts) : undefined;
+  tell(state: KnownTaskState, parts: readonly A2aPart[], metadata: Fields, final = false): void {
+    const message = parts.length > 0 ? this.#message(parts) : undefined;
     this.#status = { state, timestamp: new Date().toISOString(), ...(message ? { message } : {}) };
     if (message) this.#keep(message);
     const update = { taskId: this.id, contextId: this.contextId, status: this.#status, final, metadata };
@@ -81,6 +79,10 @@ export class ServedTask {
     this.#observers.add(listener);
   }
 
+  #message(parts: readonly A2aPart[]): A2aMessage {
+    return { messageId: randomUUID(), role: 'agent', parts, taskId: this.id, contextId: this.contextId };
+  }
+
   #keep(message: A2aMessage): void {
     const last = this.#history.at(-1);
     // Each update of a running call repeats its whole output, so only the newest is kept.
@@ -92,8 +94,7 @@ export class ServedTask {
 
 /** The id of the call that a message tells of as running. */
 function runningCall({ parts: [part] }: A2aMessage): unknown {
-  const data = part && 'data' in part && isRecord(part.data) ? part.data : {};
-  return data.status === 'EXECUTING' ? data.tool_call_id : undefined;
+  return part && 'data' in part ? runningCallIn(part.data) : undefined;
 }
 
 /** All tasks since this agent was started, the newest last. */
@@ -206,7 +207,7 @@ function wait(waiting: Update[], one: Update): void {
 
 /** 0.3 sends the task as it stands for whatever happens, 1.0 what happened. */
 function bodyOf(version: A2aVersion, task: ServedTask, update: TaskStatusUpdate | undefined): object {
-  return version === '0.3' || !update ? wrappedTaskOn(version, task.record(0)) : updateOn(version, update);
+  return version === '0.3' || !update ? taskRecord(version, task.record(0)) : updateRecord(version, update);
 }
 
 async function post({ config, version }: PushTarget, body: string): Promise<void> {

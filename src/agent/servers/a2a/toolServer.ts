@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
+import { isRecord } from '../../../protocols/a2a/schema.ts';
 import { HttpClient } from '../../../transport/http.ts';
 import { SseReader } from '../../../transport/sse.ts';
 import type { ModelTool } from '../../models/model.ts';
 import { takenNames } from '../../toolbox.ts';
 import { done, failed, problemOfSchema, type ToolOutcome } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
-import { isRecord } from './wire.ts';
 
 /** An MCP server: the editor that started this agent, or one that a client named. */
 export interface McpToolServer {
