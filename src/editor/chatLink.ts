@@ -266,7 +266,10 @@ function lineOf(id: SessionId, session: Session): string {
 function frames(life: Lifetime): Schedule {
   let ranAt = Number.NEGATIVE_INFINITY;
   return (run) => {
-    const timer = setTimeout(
+    if (life.ended) return;
+    let timer: NodeJS.Timeout | undefined;
+    const stop = life.own({ dispose: () => clearTimeout(timer) });
+    timer = setTimeout(
       () => {
         life.release(stop);
         ranAt = performance.now();
@@ -274,7 +277,6 @@ function frames(life: Lifetime): Schedule {
       },
       Math.max(0, ranAt + FRAME - performance.now()),
     );
-    const stop = life.own({ dispose: () => clearTimeout(timer) });
   };
 }
 

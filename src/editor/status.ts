@@ -94,6 +94,19 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
     known.set(key, value);
     void vscode.commands.executeCommand('setContext', `parley.${key}`, value);
   };
+  const updateDiff = () => {
+    const subject = review.active;
+    const asked = subject && subject.kind !== 'turn' ? subject : undefined;
+    const session = asked && desk.get(asked.sessionId)?.store.now;
+    const ask = session?.asks.find((one) => one.id === asked?.askId);
+    set('diffAwaits', asked !== undefined);
+    set(
+      'diffTakesFeedback',
+      session && ask?.kind === 'approval' ? answersIn(session, ask).answers.some((one) => one.means === 'feedback') : false,
+    );
+    set('diffEditable', subject?.kind === 'ask' && subject.editable !== false);
+    set('diffReverts', subject?.kind === 'turn');
+  };
   const update = () => {
     const session = desk.active === undefined ? undefined : desk.get(desk.active)?.store.now;
     const all = desk.all.flatMap((id) => desk.get(id)?.store.now ?? []);
@@ -113,19 +126,6 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
     );
     set('approvals', session ? openApprovals(session).length : 0);
     updateDiff();
-  };
-  const updateDiff = () => {
-    const subject = review.active;
-    const asked = subject && subject.kind !== 'turn' ? subject : undefined;
-    const session = asked && desk.get(asked.sessionId)?.store.now;
-    const ask = session?.asks.find((one) => one.id === asked?.askId);
-    set('diffAwaits', asked !== undefined);
-    set(
-      'diffTakesFeedback',
-      session && ask?.kind === 'approval' ? answersIn(session, ask).answers.some((one) => one.means === 'feedback') : false,
-    );
-    set('diffEditable', subject?.kind === 'ask' && subject.editable !== false);
-    set('diffReverts', subject?.kind === 'turn');
   };
   life.own(desk.onChange((_, { event }) => matters(event) && update()));
   life.own(desk.onSessions(update));

@@ -145,16 +145,17 @@ class ChildCommand implements ChildTerminal {
 
   /** Normally the pipes close with it (acp.md §10.4). A process it left running, such as a server, may hold them forever. */
   #drain(exit: Exit, resolve: (exit: Exit) => void): void {
+    const timers: NodeJS.Timeout[] = [];
     const finish = (holdsPipes: boolean) => {
       if (this.#exit) return;
-      for (const timer of [this.#quiet, latest]) clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
       this.#finish(exit, holdsPipes);
       resolve(exit);
       for (const listener of this.#listeners) listener(undefined);
     };
     const afterReading = () => setImmediate(finish, true);
     this.#quiet = setTimeout(afterReading, QUIET);
-    const latest = setTimeout(afterReading, DRAIN);
+    timers.push(this.#quiet, setTimeout(afterReading, DRAIN));
     this.#child.once('close', () => finish(false));
   }
 

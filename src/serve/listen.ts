@@ -3,10 +3,12 @@ import http, { type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Log } from '../base/log.ts';
+import type { LinkAnswer } from '../base/outcomes.ts';
 import { isLocalHostHeader, isSameSecret } from '../transport/httpAccess.ts';
-import type { LinkEvents } from '../transport/link.ts';
+import type { Link, LinkEvents } from '../transport/link.ts';
 import { rpcLink } from '../transport/rpcLink.ts';
 import { acceptedWebSocket, LONGEST_MESSAGE } from '../transport/webSocket.ts';
+import type { ClientConnection } from './channels.ts';
 import { type AgentHost, RequestError } from './host.ts';
 
 const MOST_CONNECTIONS = 64;
@@ -80,6 +82,8 @@ export function isLoopback(host: string): boolean {
 
 /** Serves one client; handles its messages one after the other. */
 function serve(host: AgentHost, socket: WebSocket, log: Log): void {
+  const client = new SocketClient();
+  const connection = host.connect(client);
   let last: Promise<unknown> = Promise.resolve();
   const events: LinkEvents = {
     message: (method, params) => {
@@ -89,16 +93,30 @@ function serve(host: AgentHost, socket: WebSocket, log: Log): void {
       last = last
         .then(() => connection.asked(method, params))
         .then(
-          (result) => link.answer(id, { result }),
-          (error: unknown) => link.answer(id, { error: refusalOf(error, log) }),
+          (result) => client.answer(id, { result }),
+          (error: unknown) => client.answer(id, { error: refusalOf(error, log) }),
         );
     },
     withdrawn: () => {},
     junk: (text) => log.warn(`A client sent something that is no message: ${text.slice(0, 200)}`),
     closed: () => connection.closed(),
   };
-  const link = rpcLink(acceptedWebSocket(socket), events, { log });
-  const connection = host.connect(link);
+  client.open(rpcLink(acceptedWebSocket(socket), events, { log }));
+}
+
+/** A client behind its link. The host knows the client before the link is open, because a link delivers what has arrived as soon as it is made. */
+class SocketClient implements ClientConnection {
+  #link: Link | undefined;
+
+  open(link: Link): void {
+    this.#link = link;
+  }
+  notify(method: string, params: object): void {
+    this.#link?.notify(method, params);
+  }
+  answer(id: string, answer: LinkAnswer): void {
+    this.#link?.answer(id, answer);
+  }
 }
 
 function refusalOf(error: unknown, log: Log): { readonly code: number; readonly message: string; readonly data?: unknown } {

@@ -29,16 +29,6 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
   let asked = '';
   let disposed = false as boolean;
   let closed: Closed | undefined;
-  const finish = () => {
-    if (!disposed || !closed) return;
-    rpc.dispose();
-    events.closed(closed);
-    closed = undefined;
-  };
-  channel.onClosed((why) => {
-    closed = why;
-    finish();
-  });
   const rpc: RpcConnection = openRpc(channel, {
     log: options.log,
     ...(options.textPath ? { textPath: options.textPath } : {}),
@@ -76,6 +66,16 @@ export function rpcLink(channel: Channel, events: LinkEvents, options: RpcLinkOp
       }),
     onJunk: (text) => events.junk(text),
     onStray: ({ code, message }) => options.log.warn(`The agent sent an error without saying what for: ${message} (${code})`),
+  });
+  const finish = () => {
+    if (!disposed || !closed) return;
+    rpc.dispose();
+    events.closed(closed);
+    closed = undefined;
+  };
+  channel.onClosed((why) => {
+    closed = why;
+    finish();
   });
   rpc.connection.onDispose(() => {
     disposed = true;

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { Emitter, Once } from '../base/emitter.ts';
 import { t, unreadable } from '../base/l10n.ts';
+import { Lifetime } from '../base/lifetime.ts';
 import { messageOf } from '../base/log.ts';
 import type { Channel, Closed } from './channel.ts';
 import { type LineBounds, Lines } from './lines.ts';
@@ -17,10 +18,11 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
   const messages = new Emitter<string>();
   const closed = new Once<Closed>();
   const pace = new Pace(input);
+  const reading = new Lifetime();
 
   const close = (reason: string, failure: Closed['failure']): void => {
     if (closed.value) return;
-    input.off('data', take);
+    reading.dispose();
     pace.end();
     input.pause();
     output.end();
@@ -38,6 +40,7 @@ export function stdioChannel(input: Readable, output: Writable, bounds: LineBoun
     }
   };
   input.on('data', take);
+  reading.onEnd(() => input.off('data', take));
   input.once('end', () => {
     if (!closed.value) lines.end();
     close(t('The connection was lost.'), 'ended');

@@ -5,20 +5,23 @@ import {
   isFunctionDeclaration,
   isFunctionExpression,
   isIdentifier,
+  isNewExpression,
   isVariableStatement,
   type Node,
 } from 'typescript/unstable/ast';
 import type { OwnFile } from './program.ts';
 
 /*
- * Functions that use a variable of a line below them: they work only because something else runs first. The platform's own idiom, where a listener or
- * timer is ended by itself (`const timer = setTimeout(…timer…)`), uses no line below.
+ * Functions that use a variable of a line below them: they work only because something else runs first. Two idioms of the platform are none of that:
+ * a listener or timer that ends itself (`const timer = setTimeout(…timer…)`) uses no line below, and what settles a promise must end the listeners
+ * and timers that settle it, and they must name it, so that one of the two is always below (`new Promise((resolve) => { … })`).
  */
 
 /** Each with its line. */
 export function belowIn({ source, types }: OwnFile): readonly string[] {
   const found: string[] = [];
   const visit = (node: Node): void => {
+    if (isNewExpression(node) && isIdentifier(node.expression) && node.expression.text === 'Promise') return;
     if (isBlock(node)) {
       for (const statement of node.statements) {
         if (!isVariableStatement(statement)) continue;

@@ -48,14 +48,6 @@ export async function listenHttp(
   options: HttpServerOptions,
   handle: (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void> | void,
 ): Promise<HttpServer> {
-  const server = http.createServer({ headersTimeout: HEAD_WITHIN, requestTimeout: REQUEST_WITHIN }, (request, response) => {
-    Promise.resolve()
-      .then(() => admit(request, response))
-      .then((path) => (path === undefined ? undefined : handle(request, response, path)))
-      .catch((error: unknown) => sendError(response, error));
-  });
-  server.maxConnections = MOST_CONNECTIONS;
-
   /** The path of a request that may go on; undefined when it is answered already. */
   const admit = (request: IncomingMessage, response: ServerResponse): string | undefined => {
     const { host = '', origin, authorization = '' } = request.headers;
@@ -77,6 +69,13 @@ export async function listenHttp(
     return path;
   };
 
+  const server = http.createServer({ headersTimeout: HEAD_WITHIN, requestTimeout: REQUEST_WITHIN }, (request, response) => {
+    Promise.resolve()
+      .then(() => admit(request, response))
+      .then((path) => (path === undefined ? undefined : handle(request, response, path)))
+      .catch((error: unknown) => sendError(response, error));
+  });
+  server.maxConnections = MOST_CONNECTIONS;
   server.listen(options.port, '127.0.0.1');
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);

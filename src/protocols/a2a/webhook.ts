@@ -27,9 +27,6 @@ export interface Webhook extends Disposable {
 export async function openWebhook(isOurs: (taskId: string) => boolean, onNews: (record: unknown) => void): Promise<Webhook> {
   const path = `/a2a/${secret()}`;
   const [id, token, credentials] = [randomUUID(), secret(), secret()];
-  const server = http.createServer({ requestTimeout: BODY_WITHIN, headersTimeout: BODY_WITHIN }, (request, response) => {
-    receive(request, response).catch(() => response.destroy());
-  });
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const respond = (status: number) => void response.writeHead(status, { connection: 'close' }).end();
     if (request.url !== path) return respond(404);
@@ -50,6 +47,9 @@ export async function openWebhook(isOurs: (taskId: string) => boolean, onNews: (
     respond(200);
     onNews(body);
   };
+  const server = http.createServer({ requestTimeout: BODY_WITHIN, headersTimeout: BODY_WITHIN }, (request, response) => {
+    receive(request, response).catch(() => response.destroy());
+  });
   server.listen(0, '127.0.0.1');
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);

@@ -427,10 +427,6 @@ export interface HistoryScene {
 export function historyEvents(items: readonly unknown[], scene: HistoryScene): readonly SessionEvent[] {
   const events: SessionEvent[] = [];
   let turnId: TurnId | undefined;
-  const note = (level: Notice['level'], text: string) => {
-    const notice = { level, text };
-    events.push({ type: 'part.added', turnId: turnId ?? begin(''), part: { kind: 'notice', id: scene.newId(), notice } });
-  };
   const end = () => {
     if (turnId !== undefined) events.push({ type: 'turn.ended', turnId, at: scene.at, status: 'done' });
   };
@@ -439,6 +435,10 @@ export function historyEvents(items: readonly unknown[], scene: HistoryScene): r
     turnId = scene.newId();
     events.push({ type: 'turn.started', turnId, at: scene.at, prompt: text === '' ? [] : [{ type: 'text', text }] });
     return turnId;
+  };
+  const note = (level: Notice['level'], text: string) => {
+    const notice = { level, text };
+    events.push({ type: 'part.added', turnId: turnId ?? begin(''), part: { kind: 'notice', id: scene.newId(), notice } });
   };
   for (const item of items.slice(0, ITEMS)) {
     if (!isRecord(item)) continue;

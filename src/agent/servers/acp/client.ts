@@ -277,12 +277,12 @@ async function run(
 ): Promise<CommandEnd> {
   const { terminalId } = (await ask('terminal/create', { ...commandOf(command), cwd })) as { terminalId: string };
   const kill = () => ask('terminal/kill', { terminalId }).catch(() => undefined);
+  const release = () => ask('terminal/release', { terminalId }).catch(() => undefined);
   // Behind the kill, but not for ever: a client may answer it only when the command has ended.
   const killAndRelease = async () => {
     await Promise.race([kill(), pause(PATIENCE_MS, undefined, { ref: false })]);
     await release();
   };
-  const release = () => ask('terminal/release', { terminalId }).catch(() => undefined);
   const limit = new AbortController();
   const stop = () => {
     limit.abort();
