@@ -126,7 +126,7 @@ class PendingRequests {
   /** Ours that a failure without an id is not about, because the other side was seen working at them. */
   readonly #working = new Set<string>();
   /** Outgoing requests that such a failure need not be about: it may be about an answer that was sent since. */
-  readonly #doubtful = new Set<string>();
+  readonly #answeredSince = new Set<string>();
 
   get size(): number {
     return this.#ids.size;
@@ -138,19 +138,19 @@ class PendingRequests {
     const id = this.#ids.get(String(wireId));
     this.#ids.delete(String(wireId));
     this.#working.delete(String(wireId));
-    this.#doubtful.delete(String(wireId));
+    this.#answeredSince.delete(String(wireId));
     return id;
   }
   working(): void {
     for (const id of this.#ids.keys()) this.#working.add(id);
   }
   answered(): void {
-    for (const id of this.#ids.keys()) this.#doubtful.add(id);
+    for (const id of this.#ids.keys()) this.#answeredSince.add(id);
   }
   /** The one request a failure without an id must be about, if there is just one that it can be about. */
   takeOnly(): number | string | undefined {
     const [only, ...others] = [...this.#ids.keys()].filter((id) => !this.#working.has(id));
-    return only !== undefined && others.length === 0 && !this.#doubtful.has(only) ? this.take(only) : undefined;
+    return only !== undefined && others.length === 0 && !this.#answeredSince.has(only) ? this.take(only) : undefined;
   }
 }
 

@@ -5,7 +5,7 @@ import { questionRows, withoutMarks } from '../../src/editor/approvals/questionT
 import { commandRows, plainLabel, plainMarkdown } from '../../src/editor/approvals/rowText.ts';
 import { redacted, traceLine } from '../../src/editor/redact.ts';
 import { smallestChange } from '../../src/editor/textChange.ts';
-import { effectsOf, readGeminiCall, readRfcCall, tidy } from '../../src/protocols/a2a/calls.ts';
+import { effectsOf, readGeminiCall, readRfcCall, screenText } from '../../src/protocols/a2a/calls.ts';
 import { excerptSides } from '../../src/session/diffs.ts';
 import { hunksOf } from '../../src/session/hunks.ts';
 import { inMannerOf, plain } from '../../src/session/lineEnds.ts';
@@ -47,7 +47,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'link target': targetOf,
   'path in code': pathInCode,
   'absolute path': (text) => absolute(text, '/w'),
-  'screen of an A2A command': tidy,
+  'screen of an A2A command': screenText,
   'option of an A2A agent': (text) => effectsOf([{ id: text, name: text }]),
   'call of an A2A agent': (text) =>
     readRfcCall({

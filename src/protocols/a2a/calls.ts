@@ -77,7 +77,7 @@ export function lines(text: string): string {
 }
 
 /** The user's text with the line ends of the proposal. */
-export function likeProposal(edited: string, proposed: string): string {
+export function withLineEndsOf(edited: string, proposed: string): string {
   return proposed.includes('\r\n') ? lines(edited).replaceAll('\n', '\r\n') : edited;
 }
 
@@ -381,11 +381,11 @@ function resultText(call: GeminiCall): string | undefined {
   const said = words.success ? words.data[0]?.functionResponse?.response : undefined;
   const exit = exitLine(said?.output);
   const withExit = (text: string) => (exit === '' || saysExit(text) ? text : [text, exit].filter(Boolean).join('\n'));
-  if (typeof response.resultDisplay === 'string' && response.resultDisplay !== '') return withExit(tidy(response.resultDisplay));
+  if (typeof response.resultDisplay === 'string' && response.resultDisplay !== '') return withExit(screenText(response.resultDisplay));
   const shown = textChange.safeParse(response.display?.result);
-  if (shown.success && typeof shown.data.text === 'string') return withExit(tidy(shown.data.text));
+  if (shown.success && typeof shown.data.text === 'string') return withExit(screenText(shown.data.text));
   const text = said?.error ?? said?.output;
-  return typeof text === 'string' ? tidy(text) : undefined;
+  return typeof text === 'string' ? screenText(text) : undefined;
 }
 
 /** A command that fails counts as a success here; its exit code stands in the text for the model. '' for 0. */
@@ -405,7 +405,7 @@ const [ESC, BEL] = [String.fromCharCode(27), String.fromCharCode(7)];
 const ESCAPES = new RegExp(`${ESC}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${BEL}${ESC}]*(?:${BEL}|${ESC}\\\\))`, 'g');
 
 /** A screen as it was padded for a terminal, without the padding, colours and overwritten lines. */
-export function tidy(text: string): string {
+export function screenText(text: string): string {
   const all = lines(text)
     .replace(ESCAPES, '')
     .split('\n')
@@ -509,17 +509,17 @@ export function fileOf(call: CallSnapshot): string | undefined {
 }
 
 /** The call with no text at all before its edit, where the server said an empty one. */
-export function asNew(call: CallSnapshot): CallSnapshot {
+export function asCreation(call: CallSnapshot): CallSnapshot {
   const { diff, request } = call;
-  const detail = request?.detail.type === 'edit' ? { ...request.detail, diffs: request.detail.diffs.map(fromNothing) } : request?.detail;
+  const detail = request?.detail.type === 'edit' ? { ...request.detail, diffs: request.detail.diffs.map(creationOf) } : request?.detail;
   return {
     ...call,
-    ...(diff ? { diff: fromNothing(diff) } : {}),
+    ...(diff ? { diff: creationOf(diff) } : {}),
     ...(request && detail ? { request: { ...request, detail } } : {}),
   };
 }
 
-function fromNothing(diff: Diff): Diff {
+function creationOf(diff: Diff): Diff {
   return diff.before === '' && !diff.summary ? { ...diff, before: null } : diff;
 }
 

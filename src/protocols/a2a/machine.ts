@@ -54,7 +54,7 @@ import {
   sentSince,
 } from './state.ts';
 import { AGENT, isTaskRead, TASK_READS, type TaskRead, TaskStreams, UNKNOWN_METHOD } from './streams.ts';
-import { addLine, comeBack, setAside, takeKey, tellPast, wasSaid } from './task.ts';
+import { addLine, resumeTask, suspendTask, takeKey, tellPast, wasSaid } from './task.ts';
 
 /*
  * A conversation with an A2A agent (docs/protocols/a2a.md). One turn lasts from a prompt to the moment the task rests with nothing left to
@@ -118,7 +118,7 @@ class A2aStep extends TaskStreams {
     // A turn that was left is looked for in its own task, which for a command is another than the conversation's.
     const left = leftTurn(state.past);
     if (left?.kept.taskId !== undefined && left.kept.taskId !== taskId) {
-      setAside(state);
+      suspendTask(state);
       state.task.id = left.kept.taskId;
     }
     if (state.task.id !== null) return this.readTask('restore');
@@ -133,8 +133,8 @@ class A2aStep extends TaskStreams {
     const { state } = this;
     if (now && (leftTurn(state.past) || !isOver(now.state) || now.state === 'completed')) return this.becomeReady(now);
     // Only the agent itself can say that the task is gone: after any other failure it may well go on with the next message.
-    const isGone = problem === null && state.aside === null;
-    comeBack(state);
+    const isGone = problem === null && state.suspended === null;
+    resumeTask(state);
     const told = isGone ? this.leaveTask(now === null) : '';
     if (isGone && state.summary.length === 0 && !now) this.cannotTakeUp();
     this.becomeReady(null, told);
@@ -432,7 +432,7 @@ class A2aStep extends TaskStreams {
   /** Continues a turn that the end of a window broke off: shows what was missed, and subscribes while the agent still works. */
   reopen(left: LeftTurn, now: Incoming): void {
     const { state } = this;
-    if (!isInRecord(state.delivered, now)) return comeBack(state);
+    if (!isInRecord(state.delivered, now)) return resumeTask(state);
     this.emit({ type: 'turns.removed', from: left.turn.id });
     const turn = this.newTurn(this.newId(), left.turn.prompt, { at: left.turn.startedAt });
     const { parts, kept } = renamed(left, () => this.newId());
@@ -583,7 +583,7 @@ class A2aStep extends TaskStreams {
   command({ turnId, path, args }: Extract<Intent, { type: 'command' }>): void {
     const line = `/${path.join(' ')}`;
     const turn = this.newTurn(turnId, [{ type: 'text', text: [line, args].filter(Boolean).join(' ') }]);
-    setAside(this.state);
+    suspendTask(this.state);
     const by = this.agent.commands?.by ?? 'rpc';
     const given = args.trim();
     const command: CommandRun = { path, args: given, by, answer: null };
@@ -633,7 +633,7 @@ class A2aStep extends TaskStreams {
     command.answer = answer;
     if (answer.status === 'failed_to_start' || answer.id === null) return true;
     state.task.id = answer.id;
-    if (answer.id !== state.aside?.id) state.delivered.ownTask = true;
+    if (answer.id !== state.suspended?.id) state.delivered.ownTask = true;
     return true;
   }
   /** The shipped server has answered with one body. */

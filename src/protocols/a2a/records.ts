@@ -3,8 +3,8 @@ import { find, laneOf, type OpenAsk, put } from '../../conversation/state.ts';
 import { Step } from '../../conversation/step.ts';
 import type { Notice } from '../../session/model.ts';
 import {
+  asCreation,
   askOf,
-  asNew,
   type CallSnapshot,
   completed,
   type DecisionOption,
@@ -12,9 +12,9 @@ import {
   isSame,
   outputOf,
   rememberedChoice,
+  screenText,
   shownOf,
   stillAsAsked,
-  tidy,
 } from './calls.ts';
 import type { A2aPeer } from './card.ts';
 import {
@@ -169,7 +169,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     if (call) {
       const text = parts.at(-1)?.text;
       if (typeof text !== 'string' || isEnded(call.last)) return true;
-      call.live = tidy(text);
+      call.live = screenText(text);
       this.changeCall(turn, call.id, { output: outputOf(call.last, call.live) });
       return true;
     }
@@ -280,7 +280,7 @@ export abstract class TaskRecords extends Step<A2aState> {
   }
   showCall(turn: A2aTurn, call: A2aCall): void {
     // The shipped server says an empty text before for a file that is not there.
-    if (find(turn.files, call.key)?.isNew) call.last = asNew(call.last);
+    if (find(turn.files, call.key)?.isNew) call.last = asCreation(call.last);
     const { last } = call;
     if (hasBecomeAnother(call, this.state.setup.cwd)) this.callChanged(turn, call);
     const status = statusOf(call);

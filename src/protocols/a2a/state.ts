@@ -13,7 +13,7 @@ import {
   type TurnState,
 } from '../../conversation/state.ts';
 import type { CallId, Notice, Part, SessionOption, ToolCall, Turn } from '../../session/model.ts';
-import { type CallSnapshot, isAnotherCall, likeProposal } from './calls.ts';
+import { type CallSnapshot, isAnotherCall, withLineEndsOf } from './calls.ts';
 import type { A2aPeer } from './card.ts';
 import type { CommandAnswer, CommandTree, Incoming } from './codec.ts';
 import { beginTurn, checkpointOf, type Delivered, newDelivered, restore } from './delivered.ts';
@@ -391,7 +391,7 @@ export function statusOf(call: A2aCall): ToolCall['status'] {
 /** What becomes of the proposal that the user changed: it is sent with the decision, or written late, when the call is done. */
 export function editsOf({ edited, last, dialect }: A2aCall, newer: boolean): Readonly<Record<'edited' | 'late', string | null>> {
   const proposed = last.request?.proposed;
-  const text = edited === null || proposed === undefined ? proposed : likeProposal(edited, proposed);
+  const text = edited === null || proposed === undefined ? proposed : withLineEndsOf(edited, proposed);
   if (text === undefined || text === proposed) return { edited: null, late: null };
   const isSent = dialect === 'rfc' || !hasQuirk('takesNoEdits', newer);
   return isSent ? { edited: text, late: null } : { edited: null, late: text };

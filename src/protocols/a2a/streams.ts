@@ -47,7 +47,7 @@ import {
   UNSUPPORTED,
   undelivered,
 } from './state.ts';
-import { addLine, comeBack, dropTask, tellPast } from './task.ts';
+import { addLine, dropTask, resumeTask, tellPast } from './task.ts';
 
 /*
  * The streams of a turn. Each message to the agent has one, and so has each subscription: what is sent, what becomes of it, and whether the turn is
@@ -383,7 +383,7 @@ export abstract class TaskStreams extends TaskRecords {
     for (const call of CALLS_OF_TURN) this.drop(call);
     this.closeUnsent(turn);
     addLine(state.summary, 'Agent', turn.said.join(''));
-    comeBack(state);
+    resumeTask(state);
     this.registerPush();
     if (state.task.id !== null || state.task.contextId !== null) this.tellKey();
     this.endTurn(status, end);
@@ -394,9 +394,9 @@ export abstract class TaskStreams extends TaskRecords {
   }
   taskGone(): void {
     // A conversation that has its own task beside this one keeps it.
-    const { aside } = this.state;
-    const message = t('The agent does not know this conversation any more. {0}', aside ? '' : this.leaveTask()).trim();
-    this.fail(message, aside ? ['retry'] : ['retry', 'continue']);
+    const { suspended } = this.state;
+    const message = t('The agent does not know this conversation any more. {0}', suspended ? '' : this.leaveTask()).trim();
+    this.fail(message, suspended ? ['retry'] : ['retry', 'continue']);
   }
   /**
    * The task takes nothing more, or is lost (`isLost`): the next prompt begins another. A server that still has the context of the

@@ -16,7 +16,7 @@ export interface ConversationTasks {
   /** The conversation's current task. */
   task: TaskRef;
   /** The conversation's own task, while a command runs in another. */
-  aside: TaskRef | null;
+  suspended: TaskRef | null;
   /** The conversation in short, for a task that has to be told. */
   readonly summary: string[];
 }
@@ -27,7 +27,7 @@ const SUMMARY_LENGTH = 8000;
 export function newTasks(past: readonly Turn[]): ConversationTasks {
   const summary: string[] = [];
   for (const turn of past) summarise(summary, turn);
-  return { task: { id: null, contextId: null, settled: false, tellPast: false }, aside: null, summary };
+  return { task: { id: null, contextId: null, settled: false, tellPast: false }, suspended: null, summary };
 }
 
 /** Goes on in the task of an earlier window. Gives the names that its key holds. */
@@ -52,14 +52,14 @@ export function dropTask({ task, summary }: ConversationTasks, keepsContext: boo
   Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !(keepsContext && task.contextId !== null) });
 }
 /** Keeps the conversation's task while a command runs in one of its own. */
-export function setAside(tasks: ConversationTasks): void {
-  tasks.aside = { ...tasks.task };
+export function suspendTask(tasks: ConversationTasks): void {
+  tasks.suspended = { ...tasks.task };
 }
 /** Returns to the conversation's task. A context that the command named first becomes the conversation's. */
-export function comeBack(tasks: ConversationTasks): void {
-  const { aside, task } = tasks;
-  if (aside) tasks.task = { ...aside, contextId: aside.contextId ?? task.contextId };
-  tasks.aside = null;
+export function resumeTask(tasks: ConversationTasks): void {
+  const { suspended, task } = tasks;
+  if (suspended) tasks.task = { ...suspended, contextId: suspended.contextId ?? task.contextId };
+  tasks.suspended = null;
 }
 
 // --- what was said so far

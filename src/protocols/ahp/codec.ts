@@ -54,7 +54,7 @@ export function isRoot(channel: string): boolean {
 
 // --- what one Parley tells another beside the protocol's own words
 
-export interface Told {
+export interface ParleyMeta {
   readonly kind?: ToolKind;
   readonly cwd?: string;
   readonly unsure?: true;
@@ -66,12 +66,12 @@ export interface Told {
   /** Of a terminal: UTF-16 units that were printed before what is told. */
   readonly dropped?: number;
 }
-export function toMeta(told: Told): Meta {
-  return { parley: told };
+export function toMeta(facts: ParleyMeta): Meta {
+  return { parley: facts };
 }
 const KINDS: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other'];
-export function fromMeta(meta: Meta | undefined): Told {
-  const { kind, cwd, unsure, paths, title, asks, dropped } = (meta?.parley ?? {}) as Readonly<Record<keyof Told, unknown>>;
+export function fromMeta(meta: Meta | undefined): ParleyMeta {
+  const { kind, cwd, unsure, paths, title, asks, dropped } = (meta?.parley ?? {}) as Readonly<Record<keyof ParleyMeta, unknown>>;
   const known = KINDS.find((one) => one === kind) ?? (meta?.toolKind === 'terminal' ? 'execute' : undefined);
   return {
     ...(known === undefined ? {} : { kind: known }),

@@ -67,7 +67,7 @@ export abstract class ChatCalls extends ChatResults {
       case 'tool-output-error':
       case 'tool-output-denied': {
         const own = find(turn.own, chunk.toolCallId);
-        turn.tookResult ||= own?.handing != null;
+        turn.tookResult ||= own?.delivery != null;
         if (own) this.withdraw(own);
         if (part?.approval) this.approvalDecided(turn, part.approval.id);
         return;
@@ -164,7 +164,7 @@ export abstract class ChatCalls extends ChatResults {
       ...(ok ? {} : { error: { message: call.answer.text } }),
     });
     this.runQueued(turn);
-    this.handIn(turn, call);
+    this.deliverResult(turn, call);
     this.gathered(turn);
   }
   /** The server wants an approval first: what has begun is stopped, and begins again when it is given. */
@@ -192,7 +192,7 @@ export abstract class ChatCalls extends ChatResults {
       const about = ask.about as AiSdkAskSubject;
       if (about.what === 'question' && about.toolCallId === call.id) this.closeAsk(ask, 'withdrawn');
     }
-    this.dropHandingOf(call);
+    this.dropDelivery(call);
   }
   forgetRemoved(turn: ChatTurn): void {
     for (const call of Object.values(turn.own)) {
@@ -235,14 +235,14 @@ export abstract class ChatCalls extends ChatResults {
     const own = find(turn.own, id);
     if (own) {
       own.isAwaited = true;
-      return this.handIn(turn, own);
+      return this.deliverResult(turn, own);
     }
     if (part.state !== 'input-available') return;
     this.nextRound(turn);
     const stranger = put(turn.own, id, newOwnCall(id, turn.isRoundAsked ? 'round' : 'answered', true));
     stranger.isAwaited = true;
     stranger.answer = { ok: false, text: notAvailable(part) };
-    this.handIn(turn, stranger);
+    this.deliverResult(turn, stranger);
   }
   /** A call that is neither ours nor answered: the server expects a client that knows the tool, and the model should hear that there is none. */
   refuseStrangers(turn: ChatTurn, response: ChatResponse): void {
@@ -280,7 +280,7 @@ export abstract class ChatCalls extends ChatResults {
     for (const call of Object.values(turn.own)) {
       if (call.stage !== 'round') continue;
       call.stage = call.answer ? 'answered' : 'queued';
-      this.handIn(turn, call);
+      this.deliverResult(turn, call);
     }
     this.runQueued(turn);
     this.gathered(turn);

@@ -348,7 +348,7 @@ class AiSdk extends ChatResponses {
     if (!call) return;
     if (what === 'look') return this.looked(turn, call, isError ? {} : result);
     if (what === 'tool') return this.callAnswered(turn, call, isError ? { ok: false, text: 'The tool failed.' } : (result as ToolResult));
-    if (what === 'result') return this.handed(turn, call, isError ? undefined : result);
+    if (what === 'result') return this.deliveryAnswered(turn, call, isError ? undefined : result);
   }
   elapsed(name: string): void {
     const { turn } = this.state;
@@ -361,10 +361,10 @@ class AiSdk extends ChatResponses {
     const call = find(turn.own, id);
     if (!call) return;
     if (what === 'quiet' || what === 'refused') return this.silenceElapsed(turn, what, call);
-    if (what === 'deliver' && call.handing) {
-      call.handing.tries += 1;
-      call.handing.at = 0;
-      this.tryAddress(turn, call, call.handing);
+    if (what === 'deliver' && call.delivery) {
+      call.delivery.tries += 1;
+      call.delivery.at = 0;
+      this.tryAddress(turn, call, call.delivery);
     }
   }
   resumeAgain(): void {

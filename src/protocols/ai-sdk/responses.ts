@@ -374,7 +374,7 @@ export abstract class ChatResponses extends ChatCalls {
   conclude(turn: ChatTurn, response: ChatResponse): void {
     response.isOver = true;
     this.settleUntaken(turn, this.outcomeOf(response).kind === 'failed');
-    this.dropHanding(turn);
+    this.dropDeliveries(turn);
     endAssembly(this.last, response.assembly);
     const outcome = this.outcomeOf(response);
     switch (outcome.kind) {

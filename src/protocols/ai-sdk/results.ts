@@ -3,7 +3,7 @@ import { resultValue } from './codec.ts';
 import { findTool, isTerminal, setError, setOutput } from './message.ts';
 import type { Learned, ToolPart, UiMessage } from './schema.ts';
 import { notAccepted, ShownMessage } from './shown.ts';
-import type { AiSdkState, ChatResponse, ChatTurn, Handing, OwnCall } from './state.ts';
+import type { AiSdkState, ChatResponse, ChatTurn, OwnCall, ResultDelivery } from './state.ts';
 
 /*
  * The results of our calls, on their way to the server. One that holds its response open for a result gets it by a request of its own: at once where
@@ -14,18 +14,18 @@ export abstract class ChatResults extends ShownMessage {
   /** The server wants a key before it takes the result: the user may enter one. */
   abstract askKey(turn: ChatTurn, why: string, toolCallId: string | null): void;
 
-  // --- Handing in
+  // --- Delivery
 
   /**
    * Gives an answer to a server that holds its response open for it. Where it is not known whether it does, silence is taken for a sign. What then
    * fails, fails quietly, and the answer goes with the next request.
    */
-  handIn(turn: ChatTurn, call: OwnCall): void {
+  deliverResult(turn: ChatTurn, call: OwnCall): void {
     const { settings, learned } = this.state;
     const { response } = turn;
-    if (!response || response.isOver || call.stage !== 'answered' || call.handing) return;
+    if (!response || response.isOver || call.stage !== 'answered' || call.delivery) return;
     if (settings.toolFlow === 'repost' || settings.toolFlow === 'user-message') return;
-    if (settings.toolFlow === 'held' || call.isAwaited || learned.flow === 'held') return this.startHanding(turn, call, true);
+    if (settings.toolFlow === 'held' || call.isAwaited || learned.flow === 'held') return this.startDelivery(turn, call, true);
     this.awaitSilence('quiet', call, response);
   }
   awaitSilence(timer: 'quiet' | 'refused', call: OwnCall, response: ChatResponse): void {
@@ -36,52 +36,52 @@ export abstract class ChatResults extends ShownMessage {
     const { response } = turn;
     if (!response || response.isOver) return;
     if (call.silentSince !== this.state.heard) return this.awaitSilence(timer, call, response);
-    if (timer === 'quiet') return call.handing ? undefined : this.startHanding(turn, call, false);
-    const [refusal] = Object.values(call.handing?.refusals ?? {});
+    if (timer === 'quiet') return call.delivery ? undefined : this.startDelivery(turn, call, false);
+    const [refusal] = Object.values(call.delivery?.refusals ?? {});
     if (refusal) this.tellRefusal(turn, call, refusal);
   }
-  startHanding(turn: ChatTurn, call: OwnCall, isSure: boolean): void {
+  startDelivery(turn: ChatTurn, call: OwnCall, isSure: boolean): void {
     this.timer(`quiet ${call.id}`, null);
-    call.handing = { stage: 'trying', isSure, tries: 0, at: 0, url: '', refusals: {}, said: null, isTold: false };
-    this.tryAddress(turn, call, call.handing);
+    call.delivery = { stage: 'trying', isSure, tries: 0, at: 0, url: '', refusals: {}, said: null, isTold: false };
+    this.tryAddress(turn, call, call.delivery);
   }
   /** A server may announce a call before it waits for the result, so what looks like a wrong address is tried again. One that refuses is not. */
-  tryAddress(turn: ChatTurn, call: OwnCall, handing: Handing): void {
+  tryAddress(turn: ChatTurn, call: OwnCall, delivery: ResultDelivery): void {
     const urls = resultUrls(this.state);
-    while (handing.at < urls.length && find(handing.refusals, urls[handing.at] ?? '')) handing.at += 1;
-    const url = urls[handing.at];
+    while (delivery.at < urls.length && find(delivery.refusals, urls[delivery.at] ?? '')) delivery.at += 1;
+    const url = urls[delivery.at];
     if (url !== undefined && call.answer) {
-      handing.url = url;
+      delivery.url = url;
       return this.port(null, `result ${call.id}`, 'server', { do: 'result', url, body: resultBody(this.state, call.id, call.answer) });
     }
-    const [refusal] = Object.values(handing.refusals);
-    if (refusal && urls.every((one) => find(handing.refusals, one))) {
-      handing.stage = 'refused';
-      return this.refusedEverywhere(turn, call, handing, refusal);
+    const [refusal] = Object.values(delivery.refusals);
+    if (refusal && urls.every((one) => find(delivery.refusals, one))) {
+      delivery.stage = 'refused';
+      return this.refusedEverywhere(turn, call, delivery, refusal);
     }
-    if (refusal && handing.tries === this.state.setup.timing.deliveries.length) this.refusedEverywhere(turn, call, handing, refusal);
-    this.pauseHanding(call, handing);
+    if (refusal && delivery.tries === this.state.setup.timing.deliveries.length) this.refusedEverywhere(turn, call, delivery, refusal);
+    this.pauseDelivery(call, delivery);
   }
-  pauseHanding(call: OwnCall, handing: Handing): void {
+  pauseDelivery(call: OwnCall, delivery: ResultDelivery): void {
     const { deliveries } = this.state.setup.timing;
-    this.timer(`deliver ${call.id}`, deliveries[Math.min(handing.tries, deliveries.length - 1)] ?? 0);
+    this.timer(`deliver ${call.id}`, deliveries[Math.min(delivery.tries, deliveries.length - 1)] ?? 0);
   }
-  handed(turn: ChatTurn, call: OwnCall, result: unknown): void {
-    const { handing } = call;
+  deliveryAnswered(turn: ChatTurn, call: OwnCall, result: unknown): void {
+    const { delivery } = call;
     const { response } = turn;
-    if (!handing || !response) return;
-    const { url } = handing;
+    if (!delivery || !response) return;
+    const { url } = delivery;
     const { how, why = '', key = null } = (result ?? { how: 'notYet' }) as { how: string; why?: string; key?: string | null };
     if (how === 'accepted') {
-      handing.stage = 'over';
+      delivery.stage = 'over';
       call.acceptedAt = response.substance;
       turn.tookResult ||= call.stage !== 'withdrawn';
       return this.learn({ flow: 'held', resultUrl: url });
     }
-    if (why !== '') handing.said = why;
-    if (how === 'refused') put(handing.refusals, url, { why, key });
-    handing.at += 1;
-    this.tryAddress(turn, call, handing);
+    if (why !== '') delivery.said = why;
+    if (how === 'refused') put(delivery.refusals, url, { why, key });
+    delivery.at += 1;
+    this.tryAddress(turn, call, delivery);
   }
   learn(change: Partial<Learned>): void {
     Object.assign(this.state.learned, change);
@@ -91,8 +91,13 @@ export abstract class ChatResults extends ShownMessage {
   // --- Refusals
 
   /** Where it is not known whether the server waits for it, only a long silence makes a refusal worth a notice. */
-  refusedEverywhere(turn: ChatTurn, call: OwnCall, handing: Handing, refusal: { readonly why: string; readonly key: string | null }): void {
-    if (isHeld(call, handing)) return this.tellRefusal(turn, call, refusal);
+  refusedEverywhere(
+    turn: ChatTurn,
+    call: OwnCall,
+    delivery: ResultDelivery,
+    refusal: { readonly why: string; readonly key: string | null },
+  ): void {
+    if (isHeld(call, delivery)) return this.tellRefusal(turn, call, refusal);
     if (turn.response && !call.isStranger) this.awaitSilence('refused', call, turn.response);
   }
   tellRefusal(turn: ChatTurn, call: OwnCall, { why, key }: { readonly why: string; readonly key: string | null }): void {
@@ -101,21 +106,21 @@ export abstract class ChatResults extends ShownMessage {
   }
   /** Another address may still take the result, and where nothing says that the server awaits it, the next request may tell it. */
   refusalStands(turn: ChatTurn, call: OwnCall, why: string): void {
-    const { handing } = call;
-    if (handing?.stage === 'refused' && isHeld(call, handing)) return this.notTaken(turn, call, why);
-    if (handing) handing.isTold = true;
+    const { delivery } = call;
+    if (delivery?.stage === 'refused' && isHeld(call, delivery)) return this.notTaken(turn, call, why);
+    if (delivery) delivery.isTold = true;
     if (!call.isStranger) this.noticeRefusal(notAccepted(why));
   }
   /** A key for a refused result was given, or not. */
   refusalSettled(turn: ChatTurn, call: OwnCall, isGiven: boolean): void {
-    const { handing } = call;
-    if (!handing) return;
-    const [refusal] = Object.values(handing.refusals);
+    const { delivery } = call;
+    if (!delivery) return;
+    const [refusal] = Object.values(delivery.refusals);
     if (isGiven) {
-      clear(handing.refusals);
-      if (handing.stage !== 'refused') return;
-      handing.stage = 'trying';
-      return this.pauseHanding(call, handing);
+      clear(delivery.refusals);
+      if (delivery.stage !== 'refused') return;
+      delivery.stage = 'trying';
+      return this.pauseDelivery(call, delivery);
     }
     this.refusalStands(turn, call, refusal?.why ?? '–');
   }
@@ -126,7 +131,7 @@ export abstract class ChatResults extends ShownMessage {
     call.untaken = why;
     if (call.isStranger) return;
     const message = notAccepted(why);
-    if (!isTold && !call.handing?.isTold) this.noticeRefusal(message);
+    if (!isTold && !call.delivery?.isTold) this.noticeRefusal(message);
     // A failed tool keeps its own words.
     if (call.answer?.ok) this.changeCall(turn, this.shownId(turn, call.id), { status: 'failed', error: { message } });
   }
@@ -139,9 +144,9 @@ export abstract class ChatResults extends ShownMessage {
   /** The response ends. A server that was told a result and went on without it awaits it no more: the model would answer twice. */
   settleUntaken(turn: ChatTurn, isFailed: boolean): void {
     for (const call of undelivered(this.state, turn)) {
-      const { handing } = call;
-      if (handing?.stage !== 'trying' || call.acceptedAt !== null || !isHeld(call, handing)) continue;
-      if (isFailed || this.wentOn(call)) this.notTaken(turn, call, handing.said ?? '–');
+      const { delivery } = call;
+      if (delivery?.stage !== 'trying' || call.acceptedAt !== null || !isHeld(call, delivery)) continue;
+      if (isFailed || this.wentOn(call)) this.notTaken(turn, call, delivery.said ?? '–');
     }
   }
   /** The model has spoken or begun a step since the call. */
@@ -152,19 +157,19 @@ export abstract class ChatResults extends ShownMessage {
     return parts.slice(parts.lastIndexOf(part) + 1).some(({ type }) => type === 'text' || type === 'reasoning' || type === 'step-start');
   }
   /** The response no longer waits for results. */
-  dropHanding(turn: ChatTurn): void {
-    for (const call of Object.values(turn.own)) this.dropHandingOf(call);
+  dropDeliveries(turn: ChatTurn): void {
+    for (const call of Object.values(turn.own)) this.dropDelivery(call);
     const { keyAsk } = turn;
     if (!keyAsk || keyAsk.isForRequest) return;
     turn.keyAsk = null;
     const ask = keyAsk.askId === null ? undefined : find(this.state.asks, keyAsk.askId);
     if (ask) this.closeAsk(ask, 'withdrawn');
   }
-  dropHandingOf(call: OwnCall): void {
+  dropDelivery(call: OwnCall): void {
     if (call.stage !== 'answered') return;
     for (const timer of ['quiet', 'refused', 'deliver']) this.timer(`${timer} ${call.id}`, null);
-    if (call.handing?.stage !== 'trying') return;
-    call.handing.stage = 'over';
+    if (call.delivery?.stage !== 'trying') return;
+    call.delivery.stage = 'over';
     this.drop(`result ${call.id}`);
   }
   /** Into the message, for the next request. */
@@ -181,8 +186,8 @@ export abstract class ChatResults extends ShownMessage {
 }
 
 /** The server awaits the answer while its response is open. Otherwise that was only tried. */
-function isHeld(call: OwnCall, handing: Handing): boolean {
-  return handing.isSure || call.isAwaited;
+function isHeld(call: OwnCall, delivery: ResultDelivery): boolean {
+  return delivery.isSure || call.isAwaited;
 }
 
 // --- What the state says of them

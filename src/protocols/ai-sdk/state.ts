@@ -126,7 +126,7 @@ export interface OwnCall {
   readonly isStranger: boolean;
   /** The server said that its open response waits for it. */
   isAwaited: boolean;
-  handing: Handing | null;
+  delivery: ResultDelivery | null;
   /** Why the server, which awaited the answer, did not take it. The card says so, and no request repeats it. */
   untaken: string | null;
   /** Chunks received when the server took the answer. */
@@ -135,7 +135,7 @@ export interface OwnCall {
   silentSince: number;
 }
 /** A result on its way to a server that holds its response open. */
-export interface Handing {
+export interface ResultDelivery {
   /** `refused`: every address has refused. `over`: taken, or given up. */
   stage: 'trying' | 'refused' | 'over';
   readonly isSure: boolean;
@@ -267,7 +267,7 @@ export function newOwnCall(id: string, stage: OwnCall['stage'], isStranger: bool
     answer: null,
     isStranger,
     isAwaited: false,
-    handing: null,
+    delivery: null,
     untaken: null,
     acceptedAt: null,
     silentSince: 0,

@@ -10,7 +10,7 @@ import { copyIn, copyKey, readTalkOptions } from './launch.ts';
 import { qwenMachine, TOO_LONG } from './machine.ts';
 import { refusalOf } from './messageCodec.ts';
 import { PEERS, productOf } from './quirks.ts';
-import { directly, fileAnswer, pastConversations, type QwenFileRequest, recordFolder } from './record.ts';
+import { fileAnswer, pastConversations, type QwenFileRequest, recordFolder, withoutWrapper } from './record.ts';
 import { resultHint } from './schema.ts';
 import { newQwenState, type QwenState } from './state.ts';
 
@@ -68,7 +68,7 @@ export class QwenAdapter implements Adapter {
     };
     const open = (params: unknown, events: LinkEvents): Link => {
       const { args } = params as { readonly args: readonly string[] };
-      const program = options.direct ? directly({ ...launch, args }) : { command: launch.command, args };
+      const program = options.direct ? withoutWrapper({ ...launch, args }) : { command: launch.command, args };
       const spec = { name: called, ...program, env: { ...PEERS[product].env, ...launch.env }, cwd: launch.cwd };
       const onTooLong = (limit: number) => events.message(TOO_LONG, limit);
       const channel = connect(spec, { log, patience: PATIENCE, limit: LINE_LIMIT, onTooLong });

@@ -21,7 +21,7 @@ import { type Entry, entryIn } from './messageCodec.ts';
  * The installed `qwen` is a wrapper that starts itself again; the script beside it does the same work in one process (docs/protocols/qwen.md §1.1). What is
  * not laid out like that is run as it stands.
  */
-export function directly(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[] } {
+export function withoutWrapper(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[] } {
   const plain = { command: launch.command, args: launch.args };
   const [first, ...rest] = launch.args;
   if (/^node(\.exe)?$/i.test(path.basename(launch.command)) && first !== undefined && path.basename(first) === 'cli-entry.js') {

@@ -26,7 +26,7 @@ import type { QwenAgent, QwenApproval, QwenAskSubject, QwenCall, QwenPrompt, Qwe
 import {
   ALLOW_EDITS,
   answeredInput,
-  besideOf,
+  argumentDetails,
   changesFile,
   detailOf,
   fieldsOf,
@@ -431,7 +431,7 @@ export abstract class QwenStep extends Step<QwenState> {
       const [only] = diffs;
       const editable = diffs.length === 1 && only?.excerpt === undefined && use.work !== 'notebook';
       const known = [...use.locations, ...diffs].map((one) => one.path);
-      const beside = besideOf(use);
+      const beside = argumentDetails(use);
       const shown = {
         toolKind: use.kind,
         detail: detailOf(use, diffs),

@@ -424,7 +424,7 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
 }
 
 /** Details below a command: everything else that is sent with it. */
-export function besideOf(use: ToolUse): readonly ApprovalDetail[] {
+export function argumentDetails(use: ToolUse): readonly ApprovalDetail[] {
   const unknown = use.work === 'shell' ? Object.entries(otherArguments(use.input) ?? {}) : [];
   if (unknown.length === 0) return [];
   return [

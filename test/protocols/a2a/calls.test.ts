@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { effectsOf, readGeminiCall, readRfcCall, tidy } from '../../../src/protocols/a2a/calls.ts';
+import { effectsOf, readGeminiCall, readRfcCall, screenText } from '../../../src/protocols/a2a/calls.ts';
 import { eventOf, toIncoming } from '../../../src/protocols/a2a/codec.ts';
 import { URI } from '../../fakes/a2a.ts';
 
@@ -83,7 +83,7 @@ test("the shipped server's calls: an approval that was answered is none, errors 
 });
 
 test('a screen without its padding, colours and overwritten lines', () => {
-  assert.equal(tidy('a   \r\n\u001b[1mb\u001b[0m  \n10%\r100%\n\n\n'), 'a\nb\n100%');
+  assert.equal(screenText('a   \r\n\u001b[1mb\u001b[0m  \n10%\r100%\n\n\n'), 'a\nb\n100%');
 });
 
 test('records of both versions come to the same', () => {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { ProcessLaunch } from '../../../src/protocols/adapter.ts';
 import { qwen } from '../../../src/protocols/qwen/index.ts';
 import { detailOf, explain, readTalkOptions, sentenceOf } from '../../../src/protocols/qwen/launch.ts';
-import { directly } from '../../../src/protocols/qwen/record.ts';
+import { withoutWrapper } from '../../../src/protocols/qwen/record.ts';
 import { drive, textOf } from '../../agents/drive.ts';
 
 // Real programs, pipes and files: how an agent is found, started, read and ended.
@@ -19,7 +19,7 @@ test('the wrapper that npm installs on Windows is passed by: the script in the f
     for (const name of ['cli-entry.js', 'cli.js']) writeFileSync(path.join(pack, name), '');
     writeFileSync(path.join(base, 'npm', 'qwen.cmd'), '');
     const launch: ProcessLaunch = { kind: 'process', command: 'qwen.cmd', args: ['-x'], env: { PATH: path.join(base, 'npm') }, cwd: base };
-    assert.deepEqual(directly(launch), { command: 'node', args: [path.join(pack, 'cli.js'), '-x'] });
+    assert.deepEqual(withoutWrapper(launch), { command: 'node', args: [path.join(pack, 'cli.js'), '-x'] });
   } finally {
     rmSync(base, { recursive: true, force: true });
   }
@@ -42,14 +42,14 @@ test('the installed wrapper is passed by: the script beside it is run', () => {
       ...over,
     });
     const script = path.join(pack, 'cli.js');
-    assert.deepEqual(directly(launch({ env: { PATH: path.join(base, 'bin') } })), { command: 'node', args: [script, '-x'] });
-    assert.deepEqual(directly(launch({ command: path.join(base, 'bin', 'qwen') })), { command: 'node', args: [script, '-x'] });
-    assert.deepEqual(directly(launch({ command: 'node', args: [path.join(pack, 'cli-entry.js'), 'y'] })), {
+    assert.deepEqual(withoutWrapper(launch({ env: { PATH: path.join(base, 'bin') } })), { command: 'node', args: [script, '-x'] });
+    assert.deepEqual(withoutWrapper(launch({ command: path.join(base, 'bin', 'qwen') })), { command: 'node', args: [script, '-x'] });
+    assert.deepEqual(withoutWrapper(launch({ command: 'node', args: [path.join(pack, 'cli-entry.js'), 'y'] })), {
       command: 'node',
       args: [script, 'y'],
     });
-    assert.deepEqual(directly(launch({ env: { PATH: base } })), { command: 'qwen', args: ['-x'] });
-    assert.deepEqual(directly(launch({ command: 'other' })), { command: 'other', args: ['-x'] });
+    assert.deepEqual(withoutWrapper(launch({ env: { PATH: base } })), { command: 'qwen', args: ['-x'] });
+    assert.deepEqual(withoutWrapper(launch({ command: 'other' })), { command: 'other', args: ['-x'] });
   } finally {
     rmSync(base, { recursive: true, force: true });
   }
