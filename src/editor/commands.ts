@@ -233,8 +233,8 @@ function approvalCommands(deps: CommandDeps) {
   return {
     'parley.setAside': async () => {
       // A pick that has come up meanwhile keeps the keyboard.
-      if (!approvals.asking) await inputs.setAside();
-      await approvals.setAside();
+      if (!approvals.asking) await inputs.dismissed();
+      await approvals.dismissed();
     },
     // Run by the links of notifications.
     'parley.decide': async (sessionId?: unknown, askId?: unknown, how?: unknown) => {

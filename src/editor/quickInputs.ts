@@ -54,7 +54,7 @@ export class QuickInputs implements Disposable {
   /** Where the keyboard was before the first of the inputs that follow each other. */
   #back: RestoreFocus | undefined;
   /** The same for an input that was closed without an answer; only Esc leads back from there. */
-  #aside: RestoreFocus | undefined;
+  #afterDismissal: RestoreFocus | undefined;
   #open = 0;
 
   constructor(origin = NOWHERE) {
@@ -119,9 +119,9 @@ export class QuickInputs implements Disposable {
   }
 
   /** The user has closed an input with Esc: the keyboard returns to where it was before. */
-  async setAside(): Promise<void> {
-    const back = this.#aside;
-    this.#aside = undefined;
+  async dismissed(): Promise<void> {
+    const back = this.#afterDismissal;
+    this.#afterDismissal = undefined;
     if (!this.busy) await back?.();
   }
 
@@ -132,7 +132,7 @@ export class QuickInputs implements Disposable {
   /** An input comes up. The editor receives this before the input, so that Esc in it is known to lead back. */
   #leave(): void {
     this.#back = this.#origin() ?? this.#back;
-    this.#aside = undefined;
+    this.#afterDismissal = undefined;
     void vscode.commands.executeCommand('setContext', 'parley.inputLeadsBack', this.#back !== undefined);
   }
 
@@ -176,7 +176,7 @@ export class QuickInputs implements Disposable {
       });
       input.onDidHide(() => {
         this.#open -= 1;
-        if (answer === undefined) this.#aside = this.#back;
+        if (answer === undefined) this.#afterDismissal = this.#back;
         signal?.removeEventListener('abort', hide);
         input.dispose();
         resolve(answer);

@@ -597,9 +597,9 @@ describe('approvals as quick-picks', () => {
     inChat = false;
     await press('escape');
     assert.equal(shown, false, 'the next Esc is not for a pick of ours');
-    await approvals.setAside();
+    await approvals.dismissed();
     assert.equal(back, 1);
-    await approvals.setAside();
+    await approvals.dismissed();
     assert.equal(back, 1, 'once');
     inChat = true;
     approvals.showPending();

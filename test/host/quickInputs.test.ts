@@ -46,11 +46,11 @@ describe('quick inputs that follow one another', () => {
       const pick = inputs.pick([{ label: 'two', value: 2 }], { title: 'another', ...(step ? { step } : {}) });
       await vscode.commands.executeCommand('workbench.action.closeQuickOpen');
       assert.equal(await pick, undefined);
-      await inputs.setAside();
+      await inputs.dismissed();
     };
     await leave(2);
     assert.equal(returned, 1);
-    await inputs.setAside();
+    await inputs.dismissed();
     await leave();
     assert.equal(returned, 1);
     inputs.dispose();

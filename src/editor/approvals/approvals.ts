@@ -49,7 +49,7 @@ export interface ApprovalsDeps {
    * returns to a webview. Settles on arrival.
    */
   readonly restoreFocus: (requested: boolean) => (() => Promise<void>) | undefined;
-  /** Reports the ask that a pick shows and Esc therefore sets aside; undefined when the pick has left. */
+  /** Reports the ask that a pick shows and Esc therefore dismisses; undefined when the pick has left. */
   readonly shown: (ask: AskRef | undefined) => void;
   /** Settles when the editor has drawn all earlier changes. */
   readonly drawn: () => Promise<void>;
@@ -119,7 +119,7 @@ export class Approvals implements Disposable {
     if (letter !== undefined && this.#view?.key === key) this.#view.pick.focus?.(letter);
   }
 
-  /** Handles the user closing the diff of an open ask: one that came up in place of a pick is set aside, as Esc does with a pick. */
+  /** Handles the user closing the diff of an open ask: one that came up in place of a pick is dismissed, as Esc does with a pick. */
   async diffClosed({ sessionId, askId }: AskRef): Promise<void> {
     const left = this.#inDiff;
     if (left?.key !== keyOf(sessionId, askId)) return;
@@ -144,11 +144,11 @@ export class Approvals implements Disposable {
   }
 
   /** Handles Esc closing the pick: the user continues where they were, not in the text that was opened beside it. */
-  async setAside(): Promise<void> {
+  async dismissed(): Promise<void> {
     // The pick hides with this command; its outcome settles a moment later.
     await new Promise((resolve) => setImmediate(resolve));
     if (this.#view || this.#life.ended) return;
-    await this.#focus.goBack('aside');
+    await this.#focus.goBack('dismissed');
     this.refresh();
   }
 
@@ -323,8 +323,8 @@ export class Approvals implements Disposable {
       await closed;
       pick.dispose();
     } else {
-      this.#focus.setAside(keyOfOpen(one));
-      this.#queue.dismissed();
+      this.#focus.dismissed(keyOfOpen(one));
+      this.#queue.dismissShown();
       if (outcome.how === 'dismissed') return;
       return this.#deps.look(one.sessionId, one.ask.id, outcome.at);
     }
@@ -346,7 +346,7 @@ export class Approvals implements Disposable {
     const rest = this.#deps.idleIn();
     if (rest > 0) return this.#later(rest);
     const key = keyOfOpen(next);
-    this.#queue.putAside(key);
+    this.#queue.dismiss(key);
     this.#inDiff = { key, back: back ?? this.#deps.restoreFocus(false) };
     this.#deps.enterDiff(next.sessionId, next.ask.id);
   }
@@ -401,7 +401,7 @@ export class Approvals implements Disposable {
 
   /** Lets the user make a rule for later asks; the rule answers this one too. */
   async #makeRule(one: QueuedAsk, ask: Approval): Promise<void> {
-    this.#queue.putAside(keyOfOpen(one));
+    this.#queue.dismiss(keyOfOpen(one));
     if (await this.#deps.makeRule(one.sessionId, ask, this.#diffsClosed(one))) await this.decide(one.sessionId, ask.id, 'accept');
     else this.show(one.sessionId, ask.id);
   }

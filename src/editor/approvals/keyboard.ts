@@ -86,7 +86,7 @@ type FocusState =
   /** A pick has the keyboard, or an answer is being sent. */
   | { readonly at: 'pick'; readonly back: RestoreFocus | undefined }
   /** The pick of that ask has left without an answer; only Esc and an answer to it lead back from there. */
-  | { readonly at: 'aside'; readonly ask: AskKey; readonly back: RestoreFocus | undefined }
+  | { readonly at: 'dismissed'; readonly ask: AskKey; readonly back: RestoreFocus | undefined }
   /** The keyboard is returning: a pick or diff that came up now would lose it. */
   | { readonly at: 'returning' };
 
@@ -109,13 +109,13 @@ export class FocusReturn {
   }
 
   /** The pick has left without an answer; a user who opened something else over it is there by now. */
-  setAside(ask: AskKey): void {
-    if (this.#state.at === 'pick') this.#state = { at: 'aside', ask, back: this.#state.back };
+  dismissed(ask: AskKey): void {
+    if (this.#state.at === 'pick') this.#state = { at: 'dismissed', ask, back: this.#state.back };
   }
 
   /** The answers come back from what they were left to look at: the way back is still the one from before. */
   resume(ask: AskKey): void {
-    if (this.#state.at === 'aside' && this.#state.ask === ask) this.#state = { at: 'pick', back: this.#state.back };
+    if (this.#state.at === 'dismissed' && this.#state.ask === ask) this.#state = { at: 'pick', back: this.#state.back };
   }
 
   /** The pick was removed: the keyboard stays where it is. */
@@ -124,7 +124,7 @@ export class FocusReturn {
   }
 
   /** Returns the keyboard after an answer, or after Esc. Settles when it has arrived. */
-  async goBack(from: 'pick' | 'aside'): Promise<void> {
+  async goBack(from: 'pick' | 'dismissed'): Promise<void> {
     if (this.#state.at !== from) return;
     const { back } = this.#state;
     if (!back) {
@@ -134,9 +134,9 @@ export class FocusReturn {
     await this.#returning(back, { at: 'home' });
   }
 
-  /** Returns the keyboard from a diff that came up in place of a pick. A pick that was set aside before keeps its own way back. */
+  /** Returns the keyboard from a diff that came up in place of a pick. A pick that was dismissed before keeps its own way back. */
   async goBackBy(back: RestoreFocus | undefined): Promise<void> {
-    if (back) await this.#returning(back, this.#state.at === 'aside' ? this.#state : { at: 'home' });
+    if (back) await this.#returning(back, this.#state.at === 'dismissed' ? this.#state : { at: 'home' });
   }
 
   async #returning(back: RestoreFocus, then: FocusState): Promise<void> {

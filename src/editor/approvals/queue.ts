@@ -12,12 +12,12 @@ export function keyOf(sessionId: SessionId, askId: AskId): AskKey {
 }
 
 /**
- * Picks which open ask is shown, one after another, oldest first. It stores no facts about asks: `update` passes the open ones. Setting an ask aside
- * is not an answer; an ask that was set aside or answered comes back only when the user requests it.
+ * Picks which open ask is shown, one after another, oldest first. It stores no facts about asks: `update` passes the open ones. Dismissing an ask
+ * is not an answer; an ask that was dismissed or answered comes back only when the user requests it.
  */
 export class AskQueue {
   #open: readonly QueuedAsk[] = [];
-  #aside = new Set<AskKey>();
+  #dismissed = new Set<AskKey>();
   #shown: AskKey | undefined;
   #wanted: AskKey | undefined;
 
@@ -25,15 +25,15 @@ export class AskQueue {
     return this.#open;
   }
 
-  /** The open asks that were not set aside, oldest first. */
+  /** The open asks that were not dismissed, oldest first. */
   get waiting(): readonly QueuedAsk[] {
-    return this.#open.filter((one) => !this.#aside.has(keyOfOpen(one)));
+    return this.#open.filter((one) => !this.#dismissed.has(keyOfOpen(one)));
   }
 
   /** Keeps this ask from coming up by itself; the others still do. */
-  putAside(key: AskKey): void {
+  dismiss(key: AskKey): void {
     if (this.#shown === key) this.#shown = undefined;
-    this.#aside.add(key);
+    this.#dismissed.add(key);
   }
 
   get shown(): AskKey | undefined {
@@ -46,7 +46,7 @@ export class AskQueue {
     const known = new Map(this.#open.map((one, at) => [keyOfOpen(one), at]));
     const placeIn = (one: QueuedAsk) => known.get(keyOfOpen(one)) ?? known.size;
     this.#open = [...open].sort((a, b) => placeIn(a) - placeIn(b));
-    this.#aside = new Set([...this.#aside].filter((key) => keys.has(key)));
+    this.#dismissed = new Set([...this.#dismissed].filter((key) => keys.has(key)));
     if (this.#shown !== undefined && !keys.has(this.#shown)) this.#shown = undefined;
     if (this.#wanted !== undefined && !keys.has(this.#wanted)) this.#wanted = undefined;
   }
@@ -70,17 +70,17 @@ export class AskQueue {
   }
 
   /**
-   * The shown ask left the screen without an answer. Sets all waiting asks aside with it: showing the next one at once would close whatever the user
+   * The shown ask left the screen without an answer. Dismisses all waiting asks with it: showing the next one at once would close whatever the user
    * has just opened instead.
    */
-  dismissed(): void {
+  dismissShown(): void {
     this.#shown = undefined;
-    this.#aside = new Set(this.#open.map(keyOfOpen));
+    this.#dismissed = new Set(this.#open.map(keyOfOpen));
   }
 
   /** An answer was sent; the ask is open until the agent has taken it. */
   answered(key: AskKey): void {
-    this.putAside(key);
+    this.dismiss(key);
   }
 
   /** Requests this ask now. False when it is not open any more. */
@@ -92,7 +92,7 @@ export class AskQueue {
 
   /** Requests all pending asks, oldest first. False when there are none. */
   wantAll(): boolean {
-    this.#aside.clear();
+    this.#dismissed.clear();
     const first = this.#open[0];
     if (first && this.#shown === undefined) this.#wanted = keyOfOpen(first);
     return first !== undefined;

@@ -10,7 +10,7 @@ function lookedAway() {
   focus.leave(() => async () => {
     back += 1;
   });
-  focus.setAside(keyOf('s', 'a'));
+  focus.dismissed(keyOf('s', 'a'));
   return { focus, timesBack: () => back };
 }
 
@@ -37,7 +37,7 @@ test('an answer to something else leaves the keyboard where the user looks', asy
   assert.equal(timesBack(), 0);
 });
 
-test('while the keyboard returns from a diff nothing comes up, and a pick set aside before still leads back', async () => {
+test('while the keyboard returns from a diff nothing comes up, and a pick dismissed before still leads back', async () => {
   const { focus, timesBack } = lookedAway();
   let arrive = () => {};
   const leaving = focus.goBackBy(() => new Promise((resolve) => (arrive = resolve)));
@@ -45,6 +45,6 @@ test('while the keyboard returns from a diff nothing comes up, and a pick set as
   arrive();
   await leaving;
   assert.equal(focus.returning, false);
-  await focus.goBack('aside');
+  await focus.goBack('dismissed');
   assert.equal(timesBack(), 1);
 });

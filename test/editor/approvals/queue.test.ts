@@ -40,7 +40,7 @@ test('a dismissed ask stays open and does not come back by itself', () => {
   const queue = new AskQueue();
   queue.update([a]);
   showNext(queue);
-  queue.dismissed();
+  queue.dismissShown();
   assert.equal(
     queue.next(() => true),
     undefined,
@@ -48,11 +48,11 @@ test('a dismissed ask stays open and does not come back by itself', () => {
   assert.deepEqual(queue.open.map(idOf), ['a']);
 });
 
-test('a dismissal sets aside all that wait, and a later ask still shows', () => {
+test('a dismissal dismisses all that wait, and a later ask still shows', () => {
   const queue = new AskQueue();
   queue.update([a, b]);
   showNext(queue);
-  queue.dismissed();
+  queue.dismissShown();
   assert.equal(
     queue.next(() => true),
     undefined,
@@ -62,11 +62,11 @@ test('a dismissal sets aside all that wait, and a later ask still shows', () => 
   assert.equal(showNext(queue), 'c');
 });
 
-test('what was set aside comes back when it is asked for', () => {
+test('what was dismissed comes back when it is asked for', () => {
   const queue = new AskQueue();
   queue.update([a, b]);
   showNext(queue);
-  queue.dismissed();
+  queue.dismissShown();
   assert.equal(queue.want(keyOfOpen(b)), true);
   assert.equal(showNext(queue), 'b');
   queue.answered(keyOfOpen(b));
@@ -137,7 +137,7 @@ test('an ask that is closed and opened again under its id is new', () => {
   const queue = new AskQueue();
   queue.update([a]);
   showNext(queue);
-  queue.dismissed();
+  queue.dismissShown();
   queue.update([]);
   queue.update([a]);
   assert.equal(showNext(queue), 'a');
