@@ -5,14 +5,14 @@ import type { Ask, Content } from '../session/model.ts';
 
 /** A map that survives JSON. Keys are prefixed, so that `__proto__` is a key like any other and numbers keep their order. */
 export type Table<T> = Record<string, T>;
-/** For many keys that are seldom the same: an object without a prototype is a hash table from the start, and no shape is made for each key. */
+/** A table for many keys: an object without a prototype is a hash table from the start, and the engine makes no shape for each key. */
 export const newTable = <T>(): Table<T> => Object.create(null) as Table<T>;
 export const find = <T>(table: Table<T>, key: string): T | undefined => table[`:${key}`];
 export function put<T>(table: Table<T>, key: string, value: T): T {
   table[`:${key}`] = value;
   return value;
 }
-/** Adds one under the key; gives how many there were before. */
+/** Increments the number under the key; returns the number before. */
 export function count(table: Table<number>, key: string): number {
   const name = `:${key}`;
   const before = table[name] ?? 0;
@@ -26,14 +26,14 @@ export function clear(table: Table<unknown>): void {
   for (const key of Object.keys(table)) delete table[key];
 }
 
-/** The first word of a name of a call or timer, and the rest, which may hold spaces: `tool x y` is `tool` and `x y`. */
+/** Splits the name of a call or timer into its first word and the rest: `tool x y` is `tool` and `x y`. */
 export function splitName(name: string): readonly [what: string, rest: string] {
   const at = name.indexOf(' ');
   return at < 0 ? [name, ''] : [name.slice(0, at), name.slice(at + 1)];
 }
 
 export interface ConversationState {
-  /** `left`: the user is gone, and the agent is still being stopped. `over`: nothing happens any more, and the driver releases everything. */
+  /** `left`: the user has closed the conversation, and the agent is still being stopped. `over`: nothing happens any more; the driver releases everything. */
   phase: 'new' | 'opening' | 'ready' | 'left' | 'over';
   /** Prefix of the ids made here, drawn once by the driver's caller, so that ids of two windows differ. */
   readonly seed: string;

@@ -10,7 +10,7 @@ export interface CommandInput {
   readonly unsure?: true;
 }
 
-/** Members that say how a command is spoken of, counted or waited for, not what runs. Anything else may change what runs. */
+/** Members that describe, number or time a command. Any other member may change what runs. */
 const HARMLESS = new Set([
   'description',
   'explanation',
@@ -53,7 +53,7 @@ export function otherArguments(rawInput: unknown): Readonly<Record<string, unkno
   return unknownMembers(rawInput, []);
 }
 
-/** `said`: values that are shown already, whatever their member is called. */
+/** The members of a command's arguments that are not known to be harmless; undefined when there are none. `said`: values that are shown already. */
 function unknownMembers(input: Readonly<Record<string, unknown>>, said: readonly unknown[]): Readonly<Record<string, unknown>> | undefined {
   const unknown = Object.entries(input).filter(([name, value]) => {
     if (isNothing(value) || said.includes(value)) return false;
@@ -101,7 +101,7 @@ const POWERSHELL =
   /^(?:[a-z]:\\windows\\(?:system32|syswow64)\\windowspowershell\\v1\.0\\|[a-z]:\\program files\\powershell\\7\\)?(?:powershell|pwsh)(?:\.exe)?$/i;
 const POWERSHELL_FLAG = /^-(?:noprofile|nop|noninteractive|nologo|sta|mta)$/i;
 const CMD = /^(?:[a-z]:\\windows\\(?:system32|syswow64)\\)?cmd(?:\.exe)?$/i;
-/** The arguments of a command without the folder it runs in, where that is this one anyway. */
+/** The arguments of a command without members that name `cwd`, where it runs anyway. */
 export function withoutFolder(rawInput: unknown, cwd: string): unknown {
   if (!isRecord(rawInput)) return rawInput;
   return Object.fromEntries(Object.entries(rawInput).filter(([name, value]) => !(FOLDERS.includes(name) && value === cwd)));
@@ -109,7 +109,7 @@ export function withoutFolder(rawInput: unknown, cwd: string): unknown {
 
 const FOLDERS = ['cwd', 'workdir', 'working_directory', 'working_dir', 'workingDirectory', 'directory', 'dir_path'];
 
-/** The command line as text, or as a list of arguments that is shown as one line; undefined when there is none. */
+/** The command in the arguments of a call, written as one line; undefined when there is none. */
 export function commandInput(rawInput: unknown): CommandInput | undefined {
   if (!isRecord(rawInput)) return undefined;
   const lines = [lineOf(rawInput.command), lineOf(rawInput.cmd)].filter((one) => one !== undefined);
@@ -208,7 +208,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Members by name: the same arguments in another order read the same. */
+/** The value with its members sorted by name, so that the same arguments in another order read the same. */
 function sorted(value: unknown, levels: number): unknown {
   if (levels === 0 || !isRecord(value)) return value;
   if (Array.isArray(value)) return value.map((one: unknown) => sorted(one, levels - 1));

@@ -1,17 +1,18 @@
-/** text: with \n line ends; null when there is no file, absent when it cannot be read. real: where the path leads, links followed. */
 export interface FileRead {
+  /** Where the path leads, with links followed. */
   readonly real?: string;
+  /** With \n line ends; null when there is no file, absent when it cannot be read. */
   readonly text?: string | null;
 }
 
-/** A text to find in a file and the one that takes its place; once, or everywhere. */
+/** Replaces the text `from`, which must be in the file once unless `all` is true. */
 export interface Replacement {
   readonly from: string;
   readonly to: string;
   readonly all: boolean;
 }
 
-/** The longest text that is put together, in UTF-16 units: a short text may stand in many places and a long one come in place of each. */
+/** The longest result, in UTF-16 units: replacing a short text with a long one everywhere may make it very large. */
 const LONGEST = 64 * 1024 * 1024;
 
 /**

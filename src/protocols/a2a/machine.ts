@@ -284,7 +284,7 @@ class A2aStep extends TaskStreams {
     if (typeof id === 'string' && id !== '') {
       Object.assign(this.state.task, { id, settled: true });
       // A later window finds it from now on: the server may end before it has said a word.
-      this.tellKey();
+      this.emitResumeKey();
     }
     if (turn.phase === 'stopping') return this.finish('cancelled');
     if (turn.prompt) this.sendPrompt(turn, turn.prompt);
@@ -417,7 +417,7 @@ class A2aStep extends TaskStreams {
   staleStreamsChecked(turn: A2aTurn, now: Incoming | null): void {
     if (!now || isOffline(turn) || turn.heardAt !== turn.staleCheckedAt) return;
     const { progress } = turn;
-    this.catchUpWith(turn, now);
+    this.syncWith(turn, now);
     if (turn.progress === progress && !isAtRest(now.state)) return;
     turn.heardAt = this.now;
     const wasStreaming = isStreaming(turn);
@@ -450,8 +450,8 @@ class A2aStep extends TaskStreams {
   /** Shows what happened, and subscribes to a task that still runs. */
   goOn(turn: A2aTurn, now: Incoming): void {
     turn.records += 1;
-    this.catchUpWith(turn, now);
-    this.keep(turn);
+    this.syncWith(turn, now);
+    this.saveCheckpoint(turn);
     if (isAtRest(turn.taskState)) this.settleTurn(turn);
     else this.lost(turn, null, true);
   }
@@ -656,11 +656,11 @@ class A2aStep extends TaskStreams {
     }
     // Only the answer came: a subscription tells the rest.
     if (answer.message) {
-      turn.anything = true;
+      turn.hasOtherContent = true;
       this.addNotice(turn, 'info', answer.message);
     }
     turn.records += 1;
-    this.keep(turn);
+    this.saveCheckpoint(turn);
     this.lost(turn, null, true);
   }
 }

@@ -53,8 +53,8 @@ import {
 import { addLine, keyOf, wasSaid } from './task.ts';
 
 /*
- * What the records of a task say: words and files are shown, calls are shown and asked about. Several streams tell of one task, and of tasks of
- * others: which task a record is about, and whether it says something new, is decided at the end.
+ * Shows what the records of a task say: text, files and calls, and asks about the calls that need it. Several streams may carry the records of one
+ * task, and records of other tasks: the functions at the end decide which task a record is about and whether it says something new.
  */
 
 export abstract class TaskRecords extends Step<A2aState> {
@@ -69,16 +69,16 @@ export abstract class TaskRecords extends Step<A2aState> {
   showOptions(): void {
     this.emit({ type: 'options.set', options: optionsOf(this.state) });
   }
-  tellKey(): void {
+  emitResumeKey(): void {
     this.emit({ type: 'resume.set', key: keyOf(this.state.task) });
   }
   addNotice(turn: A2aTurn, level: Notice['level'], text: string): void {
     this.notice(level, text, laneOf(turn));
   }
 
-  // --- Records: what a stream says, and what a task that is read holds. Several streams of one task say the same; words count once.
+  // --- Records, from a stream or from a read of the whole task. Several streams of one task say the same; text is shown once.
 
-  /** False when the record is of another task: its words and states mean nothing here. */
+  /** Shows what a record of a stream says. Returns false for a record of another task, which is left out. */
   readRecord(turn: A2aTurn, record: Incoming, stream: A2aStream, isFirst: boolean): boolean {
     const { task } = this.state;
     const ours = task.id;
@@ -95,30 +95,30 @@ export abstract class TaskRecords extends Step<A2aState> {
     task.id = taskAfter(record, ours, isFirst, isNewest);
     if (record.contextId !== undefined) task.contextId = record.contextId;
     // Known from the first word on: a window that closes in the middle of the first turn finds the task again.
-    if (task.id !== ours) this.tellKey();
+    if (task.id !== ours) this.emitResumeKey();
     if (isNewest && record.state !== undefined) turn.taskState = record.state;
     const isNew = isNewRecord(turn, record, stream, this.agent.peer.dialect) ?? isNewest;
-    const words = isNew && (record.kind === 'task' || !isCovered(turn.covered, record));
+    const showsText = isNew && (record.kind === 'task' || !isInLastRead(turn.lastRead, record));
     switch (record.kind) {
       case 'task':
-        if (isFailed(record)) this.statusRecord(turn, record, words);
+        if (isFailed(record)) this.statusRecord(turn, record, showsText);
         // Agents that do not stream answer with the whole task.
-        else if (words) this.readWhole(turn, record, true);
+        else if (showsText) this.readWhole(turn, record, true);
         break;
       case 'artifact':
-        this.artifactRecord(turn, record, words);
+        this.artifactRecord(turn, record, showsText);
         break;
       case 'message':
-        this.saidIn(turn, record, words);
+        this.showParts(turn, record, showsText);
         break;
       case 'status':
-        this.statusRecord(turn, record, words);
+        this.statusRecord(turn, record, showsText);
         break;
     }
     return true;
   }
-  /** A task that was read: the last state of every call, and words that were not shown. */
-  catchUpWith(turn: A2aTurn, record: Incoming): void {
+  /** Shows what a read of the whole task adds: the last state of every call, and text that was not shown yet. */
+  syncWith(turn: A2aTurn, record: Incoming): void {
     noteTime(turn, record);
     turn.taskState = record.state ?? null;
     turn.isUnread = false;
@@ -126,18 +126,21 @@ export abstract class TaskRecords extends Step<A2aState> {
     if (isFailed(record)) this.statusRecord(turn, record, false);
     this.readWhole(turn, record, false, failure === null && turn.failure !== null);
   }
-  /** Shows what the agent's record of the task holds beyond the parts already shown. */
+  /**
+   * Shows what a record of the whole task holds beyond the parts already shown. `passing`: a stream sent it, so that it counts only where it holds
+   * this turn. `isBlamed`: its last text is the failure that the end of the turn shows.
+   */
   readWhole(turn: A2aTurn, record: Incoming, passing: boolean, isBlamed = false): void {
     const isPlain = this.agent.peer.dialect === 'plain';
     for (const { said, messageId } of unseen(this.state.delivered, record, (text) => this.isOld(turn, text), passing)) {
-      // The end of the turn shows the failure.
       if (isBlamed && said.type === 'text' && messageId === record.messageId) continue;
-      this.show(turn, said, true, messageId, isPlain ? messageId : undefined);
+      this.showPart(turn, said, true, messageId, isPlain ? messageId : undefined);
     }
-    for (const { id, parts } of record.artifacts ?? []) this.screen(turn, id, parts);
-    turn.covered = record;
+    for (const { id, parts } of record.artifacts ?? []) this.showScreen(turn, id, parts);
+    turn.lastRead = record;
   }
-  statusRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
+  /** `showsText`: its text is new; calls are compared with what is known of them in any case. */
+  statusRecord(turn: A2aTurn, record: Incoming, showsText: boolean): void {
     const event = eventOf(record.metadata);
     const { error, retry, model, tier } = event;
     if (model !== undefined) this.nameModel(tier === undefined ? model : `${model} · ${tier}`);
@@ -148,21 +151,21 @@ export abstract class TaskRecords extends Step<A2aState> {
       turn.failure ??= joinWords(error ?? '', text) || null;
       if (error || text) return;
     }
-    if (record.state !== 'canceled' || !text) this.saidIn(turn, record, words, undefined, event);
-    // Not glued to the answer.
-    else if (words) this.addNotice(turn, 'info', text);
+    if (record.state !== 'canceled' || !text) this.showParts(turn, record, showsText, undefined, event);
+    // The reason of a cancellation is no part of the answer.
+    else if (showsText) this.addNotice(turn, 'info', text);
   }
-  artifactRecord(turn: A2aTurn, record: Incoming, words: boolean): void {
+  artifactRecord(turn: A2aTurn, record: Incoming, showsText: boolean): void {
     const { id = '', append = false } = record.artifact ?? {};
-    if ((OUTPUT.test(id) && this.screen(turn, id, record.parts)) || !words) return;
+    if ((OUTPUT.test(id) && this.showScreen(turn, id, record.parts)) || !showsText) return;
     turn.landmarks += 1;
     workShown(this.state.delivered, id, textOf(record.parts), append);
     // A new artifact begins a part of its own.
     if (!append) laneOf(turn).open = null;
-    this.saidIn(turn, record, words, id);
+    this.showParts(turn, record, showsText, id);
   }
-  /** The whole screen of a call so far, in spite of what the record says about appending. True when the call is known. */
-  screen(turn: A2aTurn, id: string, parts: readonly WirePart[]): boolean {
+  /** Shows the output of a call, which each record repeats whole, whatever it says about appending. Returns true when the call is known. */
+  showScreen(turn: A2aTurn, id: string, parts: readonly WirePart[]): boolean {
     const { delivered } = this.state;
     const key = OUTPUT.exec(id)?.[1];
     const call = key === undefined ? undefined : callOf(turn, key);
@@ -182,17 +185,17 @@ export abstract class TaskRecords extends Step<A2aState> {
     this.showText(turn, 'text', rest, undefined, id);
     return false;
   }
-  saidIn(turn: A2aTurn, record: Incoming, words: boolean, artifact?: string, event?: EventFacts): void {
+  showParts(turn: A2aTurn, record: Incoming, showsText: boolean, artifact?: string, event?: EventFacts): void {
     // A plain agent's messages stand for themselves; the extension's are pieces of one text.
     const apart = artifact ?? (this.agent.peer.dialect === 'plain' ? record.messageId : undefined);
-    for (const said of meaningOf(record, event)) this.show(turn, said, words, record.messageId, apart);
+    for (const said of meaningOf(record, event)) this.showPart(turn, said, showsText, record.messageId, apart);
   }
-  show(turn: A2aTurn, said: PartContent, words: boolean, messageId: string | undefined, of: string | undefined): void {
-    if (said.type === 'call') return this.callTold(turn, said);
-    if (!words) return;
+  showPart(turn: A2aTurn, said: PartContent, showsText: boolean, messageId: string | undefined, of: string | undefined): void {
+    if (said.type === 'call') return this.callReceived(turn, said);
+    if (!showsText) return;
     turn.progress += 1;
     if (said.type === 'text' || said.type === 'thought') return this.showText(turn, said.type, said.text, messageId, of);
-    turn.anything = true;
+    turn.hasOtherContent = true;
     turn.landmarks += 1;
     if (messageId !== undefined) put(this.state.delivered.attached, messageId, true);
     this.addPart(turn, laneOf(turn), { kind: 'content', content: contentOf(said) });
@@ -222,15 +225,15 @@ export abstract class TaskRecords extends Step<A2aState> {
 
   // --- Records of other tasks
 
-  /** All streams have ended: a failure of an unknown task that nothing followed means ours. */
-  streamsSpoke(turn: A2aTurn): void {
+  /** All streams of the turn have ended: a failure of an unknown task that nothing followed is the failure of our task. */
+  allStreamsEnded(turn: A2aTurn): void {
     const { stray } = turn;
     turn.stray = null;
     if (!stray || isAtRest(turn.taskState)) return;
     turn.taskState = stray.state ?? null;
     this.statusRecord(turn, stray, false);
   }
-  /** An answer would go to a task that the user has not seen; nothing is approved there. */
+  /** Names a call that asks for approval in another task, and asks nothing: the answer would go to a task that the user has not seen. */
   foreignRecord(turn: A2aTurn, record: Incoming): void {
     const { taskId = '' } = record;
     put(turn.foreign, taskId, true);
@@ -243,14 +246,14 @@ export abstract class TaskRecords extends Step<A2aState> {
     }
   }
 
-  // --- Calls. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, one that was answered is not asked about
-  // again unless it has become another: users decide about what they see.
+  // --- Calls. Snapshots may repeat and overtake each other: a call that has ended stays as it ended, and the user is asked again about a call that
+  // was answered only when it has become another: an answer counts for what the user saw.
 
-  callTold(turn: A2aTurn, { call: snapshot, dialect, newer, camel }: Extract<PartContent, { type: 'call' }>): void {
+  callReceived(turn: A2aTurn, { call: snapshot, dialect, newer, camel }: Extract<PartContent, { type: 'call' }>): void {
     const { state } = this;
     if (newer) state.newer = true;
     if (dialect === 'rfc') state.camel = camel;
-    turn.anything = true;
+    turn.hasOtherContent = true;
     const known = callOf(turn, snapshot.id);
     if (known?.last.status !== snapshot.status) {
       turn.progress += 1;
@@ -302,7 +305,7 @@ export abstract class TaskRecords extends Step<A2aState> {
   /** Withdraws the question, and an answer that was not sent yet. */
   callChanged(turn: A2aTurn, call: A2aCall): void {
     this.withdrawAsk(call);
-    this.recall(turn, call);
+    this.cancelDecision(turn, call);
     if (call.edited !== null)
       this.addNotice(
         turn,
@@ -312,11 +315,11 @@ export abstract class TaskRecords extends Step<A2aState> {
     if (isUnconfirmed(decisionAbout(turn, call.key))) this.addNotice(turn, 'warn', mayBeFollowed());
     Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
   }
-  /** Lets go of a decision that was not answered yet. Of one whose answer has begun the agent says what becomes of it. */
-  recall(turn: A2aTurn, call: A2aCall): void {
+  /** Cancels the message with a decision while it is not answered. Once the answer has begun, the agent's records say what became of it. */
+  cancelDecision(turn: A2aTurn, call: A2aCall): void {
     const stream = decisionAbout(turn, call.key);
     if (!stream || stream.way === 'answered' || stream.way === 'told') return;
-    stream.isRecalled = true;
+    stream.isCancelled = true;
     this.close(stream.link);
   }
   askAbout(turn: A2aTurn, call: A2aCall): void {
@@ -343,8 +346,8 @@ export abstract class TaskRecords extends Step<A2aState> {
 // --- Which task
 
 /**
- * The record is of another task: its words and states mean nothing here. An early failure names a task that the agent does not keep; the last record
- * of a cancelled task comes after we left it.
+ * True for a record of another task, whose text and state do not count. An early failure may name a task that the agent does not keep; the last
+ * record of a cancelled task comes after we left it.
  */
 function isForeign(turn: A2aTurn, stream: A2aStream, record: Incoming, ours: string | null, isFirst: boolean): boolean {
   const { taskId = null } = record;
@@ -362,7 +365,7 @@ function taskAfter(record: Incoming, ours: string | null, isFirst: boolean, isNe
   const begins = ours === null ? !isLost(record) : record.kind === 'task' || (isFirst && !isLost(record) && isNewest);
   return begins ? taskId : ours;
 }
-/** Its task has ended, and not well. */
+/** True when the task of the record has ended without being completed. */
 function isLost({ state }: Incoming): boolean {
   return isOver(state) && state !== 'completed';
 }
@@ -382,11 +385,11 @@ function mayBeOurEnd(turn: A2aTurn, record: Incoming, contextId: string | null, 
 const REMEMBERED = { alone: 8, beside: 10_000 };
 /** How many ended streams are compared with one that runs. */
 const ENDED_BESIDE = 4;
-/** A time that tells two records apart. */
+/** Timestamps with milliseconds, which two records of one message do not share. */
 const PRECISE = /\.\d{3,}/;
 type Key = readonly [messageId: string, timestamp: string, words: string];
 
-/** Several streams may carry the same record: only the first is new. undefined when a record cannot be recognised. */
+/** Several streams may carry the same record: only the first copy is new. undefined for a record without an id or a time to recognise it by. */
 function isNewRecord(turn: A2aTurn, record: Incoming, stream: A2aStream, dialect: A2aPeer['dialect']): boolean | undefined {
   const { messageId, timestamp, parts } = record;
   if (messageId === undefined || timestamp === undefined) return undefined;
@@ -417,10 +420,10 @@ function streamsBeside({ streams }: A2aTurn, stream: A2aStream): readonly A2aStr
   if (streams.length === 1) return [];
   return streams.filter((one, at) => one !== stream && (one.stage !== 'ended' || at >= streams.length - ENDED_BESIDE));
 }
-/** The record came while the task was being read, and is part of what was read. */
-function isCovered(covered: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
-  if (!covered || messageId === undefined) return false;
-  const { messageId: last, parts: lastParts, timestamp: at, history = [] } = covered;
+/** True for a record that came while the task was being read, and is part of what was read. */
+function isInLastRead(lastRead: Incoming | null, { messageId, timestamp, parts }: Incoming): boolean {
+  if (!lastRead || messageId === undefined) return false;
+  const { messageId: last, parts: lastParts, timestamp: at, history = [] } = lastRead;
   const read = messageId === last ? lastParts : history.find((one) => one.messageId === messageId)?.parts;
   if (!read) return false;
   if (timestamp !== undefined && at !== undefined) return Date.parse(timestamp) <= Date.parse(at);

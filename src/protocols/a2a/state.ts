@@ -120,8 +120,8 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   command: CommandRun | null;
   /** The text shown in this turn, in pieces: joined one by one, every piece would be kept twice. */
   readonly said: string[];
-  /** Something beside words was shown. */
-  anything: boolean;
+  /** True when something other than text was shown. */
+  hasOtherContent: boolean;
 
   /** The state that the newest stream told. */
   taskState: TaskState | null;
@@ -134,15 +134,15 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   progress: number;
   /** Grows with every new thing that has an id, and with every change of one: checkpoints are written at once. */
   landmarks: number;
-  /** The task may hold more than was heard since it was last read whole. */
+  /** True when the task may hold more than its streams have told since it was last read whole. */
   isUnread: boolean;
   /** The task that was read last. */
-  covered: Incoming | null;
+  lastRead: Incoming | null;
   /** The newest timestamp of the agent. */
   timestamp: string;
   /** The task that continues in this turn; its earlier content has been shown. */
   readonly earlierTask: string | null;
-  /** Tasks of others that were heard of, and as `call ID` calls in them that were not asked about. */
+  /** Other tasks with records on our streams, by their ids, and their calls that wanted approval, as `call ID`. */
   readonly foreign: Table<true>;
   /** The last record, if it may be the end of our task under another id. */
   stray: Incoming | null;
@@ -156,7 +156,7 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   heardAt: number;
   /** `rests`: a checkpoint was just written; the timer writes one `soon` after it, or `later` for growing text. */
   keeping: 'no' | 'rests' | 'soon' | 'later';
-  /** `heardAt` when the task was looked at behind the streams. */
+  /** The value of `heardAt` when the task was last read because its streams were silent. */
   staleCheckedAt: number;
   /** Time of a notification that no stream has confirmed yet. */
   newsAt: number | null;
@@ -186,13 +186,13 @@ export interface A2aCall extends CallState<DecisionState> {
   asked: CallSnapshot | null;
   /** The proposal as the user edited it. */
   edited: string | null;
-  /** How often the user was asked again. */
-  again: number;
-  /** It became another at some time: from then on questions come after a moment. */
+  /** How often the user was asked again because a decision was not accepted. */
+  timesReasked: number;
+  /** True once the call has become another: from then on its questions come after a moment. */
   hasChanged: boolean;
-  /** With `changed`: since when. */
+  /** The time of the decision state `changed`. */
   changedAt: number;
-  /** The agent was looked at for what this call waits for. */
+  /** True when the task was read to learn what this call waits for. */
   isRead: boolean;
 }
 /** The file of a call. `real`: where it lay, links followed. `isNew`: it was not there. */
@@ -211,13 +211,13 @@ export interface A2aStream {
    * and nothing is expected. `ended`: it has said its last word, or has closed.
    */
   stage: 'open' | 'resting' | 'lingering' | 'stale' | 'ended';
-  /** How far the message is. `answered`: the response has begun; `told`: something came on it; `refused`: it was not read. */
+  /** How far the message has come. `answered`: the response has begun; `told`: it brought a record; `refused`: the agent did not read the message. */
   way: 'new' | 'held' | 'sent' | 'answered' | 'told' | 'refused';
-  /** Why it has not left, for the user. */
+  /** Why the message was not sent yet, for the user. */
   held: string | null;
   /** Time a decision was sent; null after the next record. */
   sentAt: number | null;
-  isRecalled: boolean;
+  isCancelled: boolean;
   /** It took the turn's connection. */
   isOnTurn: boolean;
   records: number;
@@ -254,7 +254,7 @@ export interface Recovery {
   isQuiet: boolean;
   /** `ended`: the subscription ended without the last word, and the task is read. The shipped server, which stops without its connection, is only read. */
   step: 'waiting' | 'subscribed' | 'ended' | 'asking';
-  /** Number of the try; each subscription that was open moves `until`. */
+  /** `at`: the number of this try. `until`: the number of the last one; each subscription that opens moves it. */
   at: number;
   until: number;
   /** News brought the try forward; it does not take the place of the one that was due, once for each. */
@@ -263,8 +263,8 @@ export interface Recovery {
   hasNews: boolean;
   /** `progress` of the turn when the try began. */
   progress: number;
-  /** Since when a subscription is open. */
-  stoodAt: number | null;
+  /** The time at which the subscription opened. */
+  openedAt: number | null;
   link: string | null;
   /** Once the subscription is open, the task is read for the missed content; meanwhile its records, and the task it sent first, wait. */
   read: 'no' | 'reading' | 'done';
@@ -325,7 +325,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     prompt: null,
     command: null,
     said: [],
-    anything: false,
+    hasOtherContent: false,
     taskState: null,
     failure: null,
     lastWords: '',
@@ -333,7 +333,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     progress: 0,
     landmarks: 0,
     isUnread: false,
-    covered: null,
+    lastRead: null,
     timestamp: '',
     earlierTask: task,
     foreign: {},
@@ -355,17 +355,17 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
 // --- new parts of it
 
 export function newCall(id: CallId, last: CallSnapshot, dialect: 'rfc' | 'gemini'): A2aCall {
-  const decided = { decision: 'none' as const, asked: null, edited: null, again: 0, hasChanged: false, changedAt: 0, isRead: false };
+  const decided = { decision: 'none' as const, asked: null, edited: null, timesReasked: 0, hasChanged: false, changedAt: 0, isRead: false };
   return { id, key: last.id, dialect, ended: false, last, live: null, ...decided };
 }
 export function newStream(link: string, of: A2aStream['of'], callId: string | null): A2aStream {
   return {
-    ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isRecalled: false, isOnTurn: false },
+    ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isCancelled: false, isOnTurn: false },
     ...{ records: 0, began: null, told: [] },
   };
 }
 export function newRecovery(why: string, isQuiet: boolean): Recovery {
-  const tries = { at: 0, until: 0, isEarly: false, hasNews: false, progress: 0, stoodAt: null } as const;
+  const tries = { at: 0, until: 0, isEarly: false, hasNews: false, progress: 0, openedAt: null } as const;
   return { why, isQuiet, step: 'ended', ...tries, link: null, read: 'no', held: null, task: null };
 }
 
@@ -450,7 +450,7 @@ export function isStreaming(turn: A2aTurn): boolean {
 }
 /** No stream of the task is open, and one is wanted. */
 export function isOffline({ recovery }: A2aTurn): boolean {
-  return recovery !== null && recovery.stoodAt === null;
+  return recovery !== null && recovery.openedAt === null;
 }
 /** Remembers what earlier windows showed. */
 export function restorePast(known: Delivered, past: readonly Turn[]): void {
@@ -494,7 +494,7 @@ export function restoreTurn(turn: A2aTurn, parts: readonly Part[], { calls, know
     put(turn.callIds, key, partId);
     put(turn.calls, partId, call);
   }
-  turn.anything = parts.length > 0;
+  turn.hasOtherContent = parts.length > 0;
   const last = parts.at(-1);
   if (last?.kind !== 'text') return;
   // An artifact that grows is known by its own id.

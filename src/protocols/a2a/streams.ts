@@ -50,13 +50,13 @@ import {
 import { addLine, dropTask, resumeTask, tellPast } from './task.ts';
 
 /*
- * The streams of a turn. Each message to the agent has one, and so has each subscription: what is sent, what becomes of it, and whether the turn is
- * over then; decisions that did not arrive, and streams that broke.
+ * The streams of a turn: each message to the agent has one, and so has each subscription. Sends messages, follows their streams to the end, decides
+ * whether the turn is over then, asks again about decisions that did not arrive, and recovers streams that broke.
  */
 
 /** How long to keep reading a body that stays open after its last record, in multiples of `lastWords`. */
 const LINGER_FACTOR = 3;
-/** Milliseconds between two checkpoints of a turn that tells much at once. */
+/** Least milliseconds between two checkpoints of a turn. */
 const KEEP_REST = 100;
 /** A rule may answer by itself again and again, so an agent that accepts no answer is not asked for ever. */
 const ASKED_AGAIN_AT_MOST = 5;
@@ -127,7 +127,7 @@ export abstract class TaskStreams extends TaskRecords {
     const withPush = isFirst && push;
     if (withPush) state.push.sent = true;
     promptSent(state.delivered, messageId, typeof says === 'string' ? says : '');
-    this.keep(turn);
+    this.saveCheckpoint(turn);
     const method = peer.streaming ? 'message/stream' : 'message/send';
     this.openStream(turn, of, typeof says === 'string' ? null : says.callId, { method, params, ...(withPush ? { push: true } : {}) });
   }
@@ -166,7 +166,7 @@ export abstract class TaskStreams extends TaskRecords {
         stream.way = 'answered';
         return this.changeHeld(turn, stream, null);
       case 'opened':
-        return turn.recovery?.link === link ? this.subscriptionStands(turn, turn.recovery) : undefined;
+        return turn.recovery?.link === link ? this.subscriptionOpened(turn, turn.recovery) : undefined;
       case 'file': {
         const { call, ...file } = params as FileOfCall;
         put(turn.files, call, file);
@@ -186,14 +186,14 @@ export abstract class TaskStreams extends TaskRecords {
     stream.way = 'told';
     // Ignores records after the last one.
     if (stream.stage === 'ended') return;
-    this.alive(turn, stream);
+    this.noteActivity(turn, stream);
     const record = toIncoming(result);
     if (!record) return this.log('trace', 'A record of a kind that is not known was left out.');
     const isFirst = stream.records === 0;
     stream.records += 1;
     const { landmarks } = turn;
     if (!this.readRecord(turn, record, stream, isFirst) || this.state.turn !== turn) return;
-    this.keepSoon(turn, turn.landmarks > landmarks);
+    this.checkpointSoon(turn, turn.landmarks > landmarks);
     this.writeEdits(turn);
     if (!record.final || stream !== turn.streams.at(-1)) return;
     if (!this.mayAsk(turn)) return this.endStream(turn, stream);
@@ -201,8 +201,8 @@ export abstract class TaskStreams extends TaskRecords {
     stream.stage = 'resting';
     this.timer(`rest ${stream.link}`, this.state.setup.timing.restFor);
   }
-  /** Notes that something came. An older stream tells nothing of a decision sent since. */
-  alive(turn: A2aTurn, from: A2aStream): void {
+  /** Notes that a record came. An older stream says nothing about a decision that was sent later. */
+  noteActivity(turn: A2aTurn, from: A2aStream): void {
     turn.heardAt = this.now;
     turn.newsAt = null;
     for (const stream of turn.streams) {
@@ -242,13 +242,13 @@ export abstract class TaskStreams extends TaskRecords {
     if (recovery?.link === link) return this.subscriptionClosed(turn, stream, recovery, problem);
     this.streamEnded(turn, stream, problem);
   }
-  /** The body has ended. After the last record it does not matter how. */
+  /** Handles the end of a stream's body. After the last record it does not matter how it ended. Returns the failure, if it counts. */
   streamEnded(turn: A2aTurn, stream: A2aStream, problem: Problem | null): Problem | null {
     const isDone = stream.stage !== 'open' && stream.stage !== 'stale';
     this.markEnded(stream);
     const empty = { kind: 'nothing', code: 0, message: t('The agent returned nothing.') };
     const error = isDone ? null : (problem ?? (stream.records === 0 ? empty : null));
-    if (error === null && !isStreaming(turn) && !isWaiting(turn)) this.streamsSpoke(turn);
+    if (error === null && !isStreaming(turn) && !isWaiting(turn)) this.allStreamsEnded(turn);
     if (stream.of === 'prompt') this.promptClosed(turn, error);
     else if (stream.of === 'decision') this.decisionClosed(turn, stream, error);
     else if (stream.of === 'command') this.commandClosed(turn, stream, problem, error);
@@ -286,7 +286,7 @@ export abstract class TaskStreams extends TaskRecords {
     state.task.settled = turn.prompt.settled;
     this.sendMessage(turn, 'prompt', turn.prompt.text);
   }
-  /** A stream has ended, and nothing that it was for remains to be done: does the turn go on? */
+  /** Ends the turn, or recovers it, after a stream whose purpose is served or has failed. */
   closed(turn: A2aTurn, error: Problem | null): void {
     if (turn.phase === 'stopping') return;
     if (error?.kind === 'rpc' || error?.kind === 'status') return this.refused(error);
@@ -301,10 +301,10 @@ export abstract class TaskStreams extends TaskRecords {
     if (isNotFound(error) && this.state.task.id !== null) return this.taskGone();
     this.fail(error.message, error.kind === 'status' ? ['retry', 'openSettings'] : ['retry', 'showLog'], String(error.code));
   }
-  /** Expects nothing more of the open streams. */
+  /** Marks the open streams as stale: no last record is expected of them any more. */
   giveUpStreams(turn: A2aTurn): void {
     for (const stream of turn.streams) {
-      // One that rests has said its last word.
+      // A stream that rests has sent its last record.
       if (stream.stage === 'open') stream.stage = 'stale';
       else if (isOpen(stream)) this.markEnded(stream);
     }
@@ -312,7 +312,7 @@ export abstract class TaskStreams extends TaskRecords {
 
   // --- The end of a turn
 
-  /** The newest stream has ended: is the turn over? */
+  /** Ends the turn if nothing is left to wait for after its newest stream has ended. */
   settleTurn(turn: A2aTurn): void {
     if (this.state.turn !== turn || this.ourAsks(turn).length > 0 || isOffline(turn) || turn.looking) return;
     if (isOpen(turn.streams.at(-1))) return;
@@ -350,7 +350,7 @@ export abstract class TaskStreams extends TaskRecords {
     const followUp = Object.values(turn.followUps).join('\n');
     clear(turn.followUps);
     if (followUp) return this.sendMessage(turn, 'text', followUp);
-    if (turn.said.length === 0 && !turn.anything) this.addNotice(turn, 'info', t('The agent returned nothing.'));
+    if (turn.said.length === 0 && !turn.hasOtherContent) this.addNotice(turn, 'info', t('The agent returned nothing.'));
     this.finish('done');
   }
   /** The task rests for the user, and has not said what it waits for. */
@@ -378,14 +378,14 @@ export abstract class TaskStreams extends TaskRecords {
     const { state } = this;
     const { turn } = state;
     if (!turn) return;
-    this.keep(turn, false);
+    this.saveCheckpoint(turn, false);
     for (const timer of ['tick', 'keep', 'retry', 'stop', ...turn.streams.map(({ link }) => `rest ${link}`)]) this.timer(timer, null);
     for (const call of CALLS_OF_TURN) this.drop(call);
     this.closeUnsent(turn);
     addLine(state.summary, 'Agent', turn.said.join(''));
     resumeTask(state);
     this.registerPush();
-    if (state.task.id !== null || state.task.contextId !== null) this.tellKey();
+    if (state.task.id !== null || state.task.contextId !== null) this.emitResumeKey();
     this.endTurn(status, end);
   }
   /** A message that was not sent by now never is. */
@@ -416,7 +416,7 @@ export abstract class TaskStreams extends TaskRecords {
     const { diff } = call.last;
     const { edited, late } = editsOf(call, state.newer);
     if (late !== null && diff) turn.lateEdits.push({ callId: call.key, path: diff.path, text: late, isWriting: false });
-    this.recall(turn, call);
+    this.cancelDecision(turn, call);
     this.sendMessage(turn, 'decision', { callId: call.key, dialect: call.dialect, sends: choice.sends, edited, camel: state.camel });
   }
   changeHeld(turn: A2aTurn, stream: A2aStream, held: string | null): void {
@@ -432,7 +432,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (stream.way === 'told') return this.closed(turn, error);
     if (error && UNREAD.has(error.kind)) stream.way = 'refused';
     // The turn does not depend on a decision that was replaced or recalled.
-    if (callId === null || stream.isRecalled || decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
+    if (callId === null || stream.isCancelled || decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
     if (turn.phase === 'stopping') return;
     const call = callOf(turn, callId);
     if (call && error?.kind === 'status') return this.askAgain(turn, [call], error.message);
@@ -449,7 +449,7 @@ export abstract class TaskStreams extends TaskRecords {
   decisionsVerified(turn: A2aTurn, now: Incoming | null): void {
     const why = turn.verifying?.why ?? null;
     turn.verifying = null;
-    if (now) this.catchUpWith(turn, now);
+    if (now) this.syncWith(turn, now);
     const isSilent = sentSince(turn) !== null && why === null;
     // Decisions still queued cannot have been received.
     const open = undelivered(turn).filter(({ key }) => decisionAbout(turn, key)?.held == null);
@@ -458,7 +458,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (heldBecause(turn) !== undefined) {
       if (!isOver(now.state)) return;
       // An ended task accepts no answer.
-      for (const call of Object.values(turn.calls)) this.recall(turn, call);
+      for (const call of Object.values(turn.calls)) this.cancelDecision(turn, call);
     }
     if (isSilent && !isAtRest(now.state)) return;
     this.giveUpStreams(turn);
@@ -468,14 +468,14 @@ export abstract class TaskStreams extends TaskRecords {
   askAgain(turn: A2aTurn, calls: readonly A2aCall[], why: string | null): void {
     const mayBeRead = calls.some(({ key }) => isUnconfirmed(decisionAbout(turn, key)));
     for (const stream of turn.streams) stream.sentAt = null;
-    for (const call of calls) this.recall(turn, call);
+    for (const call of calls) this.cancelDecision(turn, call);
     this.giveUpStreams(turn);
     const told = t('Your answer did not reach the agent. {0}', why ?? '').trim();
     this.addNotice(turn, 'warn', mayBeRead ? inSentences(told, mayBeFollowed()) : told);
     for (const call of calls) {
       if (call.decision === 'asking' || call.last.status !== 'waiting') continue;
-      call.again += 1;
-      if (call.again > ASKED_AGAIN_AT_MOST) {
+      call.timesReasked += 1;
+      if (call.timesReasked > ASKED_AGAIN_AT_MOST) {
         return this.fail(t('The agent refused: {0}', why ?? '–'), ['retry', 'showLog']);
       }
       this.changeCall(turn, call.id, { status: 'waiting' });
@@ -498,7 +498,7 @@ export abstract class TaskStreams extends TaskRecords {
   restingRead(turn: A2aTurn, now: Incoming | null): void {
     const whole = turn.looking?.whole === true;
     turn.looking = null;
-    if (now && isAtRest(now.state) && (whole || recordAsks(this.state.delivered, now))) this.catchUpWith(turn, now);
+    if (now && isAtRest(now.state) && (whole || recordAsks(this.state.delivered, now))) this.syncWith(turn, now);
     this.settleTurn(turn);
   }
 
@@ -544,7 +544,7 @@ export abstract class TaskStreams extends TaskRecords {
   nextTry(turn: A2aTurn, recovery: Recovery): void {
     const { retries } = this.state.setup.timing;
     if (recovery.at >= retries.length || this.now >= recovery.until) return this.giveUp(turn, recovery);
-    Object.assign(recovery, { step: 'waiting', link: null, stoodAt: null });
+    Object.assign(recovery, { step: 'waiting', link: null, openedAt: null });
     if (recovery.isQuiet) recovery.isQuiet = false;
     else this.showActivity(turn, t('The connection was lost.'));
     if (!recovery.isEarly && recovery.hasNews) return this.subscribe(turn, recovery, true);
@@ -555,8 +555,8 @@ export abstract class TaskStreams extends TaskRecords {
     const params = { method: 'tasks/resubscribe', params: { id: this.state.task.id }, isQuick: true };
     recovery.link = this.openStream(turn, 'subscription', null, params);
   }
-  subscriptionStands(turn: A2aTurn, recovery: Recovery): void {
-    recovery.stoodAt = this.now;
+  subscriptionOpened(turn: A2aTurn, recovery: Recovery): void {
+    recovery.openedAt = this.now;
     this.clearActivity(turn);
     this.readMissed(recovery);
   }
@@ -586,7 +586,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (!problem && !now && !task && records.length === 0) return this.recovered(turn, recovery, true);
     // Falls back to the task record that the subscription sent.
     const whole = now ?? task;
-    if (whole) this.catchUpWith(turn, whole);
+    if (whole) this.syncWith(turn, whole);
     recovery.held = null;
     const stream = streamOf(turn, recovery.link ?? '');
     for (const one of records) if (stream && this.state.turn === turn) this.receive(turn, stream, one);
@@ -596,7 +596,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (recovery.step === 'ended') this.afterTry(turn, recovery);
   }
   subscriptionClosed(turn: A2aTurn, stream: A2aStream, recovery: Recovery, problem: Problem | null): void {
-    if (recovery.stoodAt !== null) recovery.until += this.now - recovery.stoodAt;
+    if (recovery.openedAt !== null) recovery.until += this.now - recovery.openedAt;
     const isRead = problem !== null || recovery.read === 'done';
     if (isRead) this.streamEnded(turn, stream, problem);
     if (this.state.turn !== turn || turn.recovery !== recovery) return;
@@ -630,27 +630,27 @@ export abstract class TaskStreams extends TaskRecords {
     this.clearActivity(turn);
     // A notification during the last try counts as an answer.
     if (recovery.hasNews) return this.retry(turn, recovery);
-    Object.assign(recovery, { step: 'asking', link: null, stoodAt: null });
+    Object.assign(recovery, { step: 'asking', link: null, openedAt: null });
     this.confirm(turn, 'reconnect', t('The connection was lost.'), notReached(recovery.why), t('Try again'), t('Stop'));
   }
 
   // --- Checkpoints, for a later window
 
-  /** A landmark is kept at once, unless another was a moment ago: each checkpoint holds all of them. */
-  keepSoon(turn: A2aTurn, isLandmark: boolean): void {
+  /** Writes a checkpoint: at once for a landmark unless one was written a moment ago, else after a while. Each checkpoint holds all landmarks. */
+  checkpointSoon(turn: A2aTurn, isLandmark: boolean): void {
     if (turn.keeping === 'rests') turn.keeping = 'soon';
     if (turn.keeping === 'soon' || (turn.keeping === 'later' && !isLandmark)) return;
     turn.keeping = isLandmark ? 'rests' : 'later';
     this.timer('keep', isLandmark ? KEEP_REST : this.state.setup.timing.keep);
-    if (isLandmark) this.keep(turn);
+    if (isLandmark) this.saveCheckpoint(turn);
   }
   keepElapsed(turn: A2aTurn): void {
     const isDue = turn.keeping !== 'rests';
     turn.keeping = 'no';
-    if (isDue) this.keep(turn);
+    if (isDue) this.saveCheckpoint(turn);
   }
   /** Writes a checkpoint, for a later window. */
-  keep(turn: A2aTurn, running = true): void {
+  saveCheckpoint(turn: A2aTurn, running = true): void {
     this.emit({ type: 'turn.adapterState', turnId: turn.id, value: checkpointIn(this.state, turn, running) });
   }
 }

@@ -5,7 +5,7 @@ import type { Approval, Field, Question } from '../../session/model.ts';
 import { badParams } from './codec.ts';
 import { elicitationRequest, soft, softText, text } from './schema.ts';
 
-/* elicitation/create to an ask, and the user's answer back (docs/protocols/acp.md, "Forms and links"). */
+/* Makes an ask of an `elicitation/create`, and its reply of the user's answer (docs/protocols/acp.md, "Forms and links"). */
 
 const named = z.object({ const: z.string(), title: z.nullish(z.string()), description: z.nullish(z.string()) });
 const property = z.looseObject({
@@ -58,7 +58,7 @@ type Elicitation =
   | { readonly form: FormRequest; readonly link?: never; readonly fault?: never }
   | { readonly link: LinkRequest; readonly form?: never; readonly fault?: never }
   | { readonly fault: string; readonly form?: never; readonly link?: never };
-/** Which of them is asked for, or why it is refused: the protocol refuses an unknown mode in its own way. */
+/** The form or link that is asked for, or the `fault` to refuse it with. `opensLinks`: links may be opened. */
 export function readElicitation(params: unknown, opensLinks: boolean): Elicitation {
   const head = elicitationRequest.safeParse(params);
   if (!head.success) return { fault: badParams('elicitation/create', head.error) };
@@ -80,8 +80,8 @@ export const LINK_OPENED: FormReply = { action: 'accept' };
 /** A form as a question; a text property that only takes "something else" for a choice is joined with that choice. */
 export function formAsk(id: string, request: FormRequest, turnId: string | undefined): Question {
   const { properties, required } = request.requestedSchema;
-  const twins = twinsOf(properties);
-  const joined = new Set(twins.values());
+  const otherFields = otherFieldsOf(properties);
+  const joined = new Set(otherFields.values());
   return {
     kind: 'question',
     id,
@@ -91,17 +91,17 @@ export function formAsk(id: string, request: FormRequest, turnId: string | undef
     refusal: 'decline',
     fields: Object.entries(properties)
       .filter(([name]) => !joined.has(name))
-      .map(([name, one]) => toField(name, one, required?.includes(name) ?? false, twins.has(name))),
+      .map(([name, one]) => toField(name, one, required?.includes(name) ?? false, otherFields.has(name))),
   };
 }
 
-/** undefined when a value does not fit its property. */
+/** The reply to the agent; undefined when a value does not fit its property. `steps`: how many steps each pattern may take. */
 export function formReply(request: FormRequest, answer: Answer, steps = stepsEach(request)): FormReply | undefined {
   if (answer.kind === 'option') return { action: 'decline' };
   if (answer.kind !== 'fields') return FORM_CANCELLED;
   const { properties, required } = request.requestedSchema;
-  const twins = twinsOf(properties);
-  const joined = new Set(twins.values());
+  const otherFields = otherFieldsOf(properties);
+  const joined = new Set(otherFields.values());
   const content: Record<string, string | number | boolean | readonly string[]> = {};
   for (const [name, one] of Object.entries(properties)) {
     const given = valuesOf(answer, name).filter((value) => value !== '');
@@ -111,29 +111,29 @@ export function formReply(request: FormRequest, answer: Answer, steps = stepsEac
     }
     const choices = choicesOf(one);
     const free = choices ? given.filter((value) => !choices.some((choice) => choice.label === value)) : [];
-    const twin = twins.get(name);
-    if (twin !== undefined && free[0] !== undefined) content[twin] = free[0];
+    const other = otherFields.get(name);
+    if (other !== undefined && free[0] !== undefined) content[other] = free[0];
     const kept = choices ? given.flatMap((value) => choices.find((choice) => choice.label === value)?.value ?? []) : given;
-    if (choices && twin === undefined && free.length > 0) return undefined;
+    if (choices && other === undefined && free.length > 0) return undefined;
     if (kept.length === 0) continue;
-    const value = typed(one, kept, steps);
+    const value = typedValue(one, kept, steps);
     if (value === undefined) return undefined;
     content[name] = value;
   }
   return { action: 'accept', content };
 }
 
-/** Which property the first value that does not fit was given for, in words; undefined when all of them fit. */
+/** A sentence about the first value that does not fit its property; undefined when all of them fit. */
 export function formMisfit(request: FormRequest, answer: Answer): string | undefined {
   const { properties, required } = request.requestedSchema;
-  const twins = twinsOf(properties);
-  const joined = new Set(twins.values());
+  const otherFields = otherFieldsOf(properties);
+  const joined = new Set(otherFields.values());
   const steps = stepsEach(request);
   for (const [name, one] of Object.entries(properties)) {
     if (joined.has(name)) continue;
-    const twin = twins.get(name);
+    const other = otherFields.get(name);
     const alone = Object.fromEntries(
-      [name, ...(twin === undefined ? [] : [twin])].flatMap((key) => (properties[key] ? [[key, properties[key]]] : [])),
+      [name, ...(other === undefined ? [] : [other])].flatMap((key) => (properties[key] ? [[key, properties[key]]] : [])),
     );
     const part = {
       ...request,
@@ -211,7 +211,7 @@ interface Choice {
   readonly description?: string | null | undefined;
 }
 
-/** The answer holds labels, so the value distinguishes two choices of one title. */
+/** The choices of a property; undefined when it has none. Labels are unique, because the answer holds labels. */
 function choicesOf(one: Property): readonly Choice[] | undefined {
   const titled = one.oneOf ?? one.items?.anyOf ?? one.items?.oneOf;
   if (titled) {
@@ -231,7 +231,8 @@ function initialOf(one: Property, choices: readonly Choice[] | undefined): reado
   return choices ? texts.flatMap((text) => choices.find((choice) => choice.value === text)?.label ?? []) : texts;
 }
 
-function typed(one: Property, given: readonly string[], steps: number): string | number | boolean | readonly string[] | undefined {
+/** The value for the reply, in the property's type; undefined when it does not fit. */
+function typedValue(one: Property, given: readonly string[], steps: number): string | number | boolean | readonly string[] | undefined {
   const [first = ''] = given;
   switch (one.type) {
     case 'array':
@@ -249,7 +250,7 @@ function typed(one: Property, given: readonly string[], steps: number): string |
   }
 }
 
-/** Names are the agent's: one of them may be that of a member every object has. */
+/** The values given for a property. Its name is the agent's, and may be that of a member every object has. */
 function valuesOf({ values }: Extract<Answer, { kind: 'fields' }>, name: string): readonly string[] {
   return Object.hasOwn(values, name) ? (values[name] ?? []) : [];
 }
@@ -289,12 +290,12 @@ function longestFor(pattern: string, steps: number): number {
   return Math.floor((steps / 2 ** choices) ** (1 / (repeats + 1)));
 }
 
-/** A choice and the text property that is its "Other…": Claude names them question_0 and question_0_custom. */
-function twinsOf(properties: Readonly<Record<string, Property>>): ReadonlyMap<string, string> {
-  const twins = new Map<string, string>();
+/** The text property that is the "Other…" of a choice, by the name of the choice: Claude names them question_0 and question_0_custom. */
+function otherFieldsOf(properties: Readonly<Record<string, Property>>): ReadonlyMap<string, string> {
+  const otherFields = new Map<string, string>();
   for (const [name, one] of Object.entries(properties)) {
-    const twin = `${name}_custom`;
-    if (choicesOf(one) && properties[twin] && !choicesOf(properties[twin])) twins.set(name, twin);
+    const other = `${name}_custom`;
+    if (choicesOf(one) && properties[other] && !choicesOf(properties[other])) otherFields.set(name, other);
   }
-  return twins;
+  return otherFields;
 }

@@ -12,14 +12,14 @@ import type { MessageBefore } from './message.ts';
 import { type Entry, entryIn } from './messageCodec.ts';
 
 /*
- * What is read from this machine: the program to run, the conversations that the agent keeps in its own files, and the files of the workspace.
+ * Reads from this machine: the program to run, the conversations that the agent keeps in its own files, and the files of the workspace.
  */
 
 // --- the program
 
 /**
- * The installed `qwen` is a wrapper that starts itself again; the script beside it does the same work in one process (docs/protocols/qwen.md §1.1). What is
- * not laid out like that is run as it stands.
+ * The command that runs the agent in one process: the installed `qwen` is a wrapper that starts itself again, and the script beside it does the same
+ * work (docs/protocols/qwen.md §1.1). Any other command is returned unchanged.
  */
 export function withoutWrapper(launch: ProcessLaunch): { readonly command: string; readonly args: readonly string[] } {
   const plain = { command: launch.command, args: launch.args };
@@ -74,7 +74,7 @@ export function recordFolder({ command, args, env, cwd }: Pick<ProcessLaunch, 'c
   return undefined;
 }
 
-/** The agent sees its working folder with links followed. */
+/** The folder with links followed, as the agent names it; the folder itself when it cannot be read. */
 function real(folder: string): string {
   try {
     return realpathSync(folder);
@@ -113,7 +113,7 @@ export async function pastConversations(folder: string): Promise<readonly Past[]
   return found.filter((past) => past !== undefined);
 }
 
-/** A kept conversation as it last stood: from the last thing said back to its beginning. Empty when it cannot be read. */
+/** The entries of a stored conversation, from its first to the last message: the branch that was continued last. Empty when it cannot be read. */
 export async function conversationIn(folder: string, key: string): Promise<readonly Entry[]> {
   const file = fileOf(folder, key);
   if (file === undefined) return [];
@@ -126,31 +126,31 @@ export async function conversationIn(folder: string, key: string): Promise<reado
     if (entry.said) last = entry;
     return false;
   });
-  const path: Entry[] = [];
+  const branch: Entry[] = [];
   for (let one = last; one; one = one.after === undefined ? undefined : all.get(one.after)) {
     all.delete(one.id);
-    path.push(one);
+    branch.push(one);
   }
-  path.reverse();
-  const beside = saidBeside(path, all.values());
-  return path.flatMap((one) => [...(one.said ? [one] : []), ...(beside.get(one.id) ?? [])]);
+  branch.reverse();
+  const beside = parallelEntries(branch, all.values());
+  return branch.flatMap((one) => [...(one.said ? [one] : []), ...(beside.get(one.id) ?? [])]);
 }
 
-/** A line of the agent on the path, as what it is for lines that are not: of which message, and what is shown after it. */
+/** An entry of the agent on the branch, to which parallel entries belong: its message, and the entries to show after it. */
 interface Anchor {
   readonly message: string | undefined;
   readonly shown: Entry[];
 }
 
 /**
- * Calls and results that hang on the path without being on it. Parallel calls are a line each, one after the other, and each result follows its own call; the
- * path goes on from the result that came last, so it leaves out the calls behind that one (qwen.md §7).
+ * Calls and results that are not on the branch, by the id of the entry to show them after. The agent writes parallel calls as a line each, one after the
+ * other, and each result follows its own call; the branch continues from the result that came last and leaves out the calls behind it (qwen.md §7).
  */
-function saidBeside(path: readonly Entry[], others: Iterable<Entry>): ReadonlyMap<string, readonly Entry[]> {
-  const answered = new Set(path.flatMap(callsAnswered));
+function parallelEntries(branch: readonly Entry[], others: Iterable<Entry>): ReadonlyMap<string, readonly Entry[]> {
+  const answered = new Set(branch.flatMap(callsAnswered));
   const found = new Map<string, Entry[]>();
   const anchors = new Map<string, Anchor>();
-  for (const { id, said } of path) {
+  for (const { id, said } of branch) {
     if (said?.who !== 'agent') continue;
     const anchor = { message: said.line.message.id ?? undefined, shown: [] };
     anchors.set(id, anchor);
@@ -175,11 +175,13 @@ function saidBeside(path: readonly Entry[], others: Iterable<Entry>): ReadonlyMa
   return found;
 }
 
+/** The ids of the calls whose results an entry holds. */
 function callsAnswered({ said }: Entry): readonly string[] {
   const content = said?.who === 'tool' ? said.line.message.content : '';
   return typeof content === 'string' ? [] : content.flatMap(({ tool_use_id: call }) => (typeof call === 'string' ? [call] : []));
 }
 
+/** The first line of the first prompt, shortened; undefined when the beginning of the file holds none. */
 async function firstPrompt(file: string): Promise<string | undefined> {
   let found: string | undefined;
   await eachLine(file, HEAD, (text) => {
@@ -190,7 +192,7 @@ async function firstPrompt(file: string): Promise<string | undefined> {
   return found;
 }
 
-/** Gives lines until one is enough. */
+/** Passes the lines of a file on until `enough` returns true. A file that cannot be read has none. `bytes`: how much of it is read. */
 async function eachLine(file: string, bytes: number, enough: (line: string) => boolean): Promise<void> {
   let done = false;
   const take = (line: string) => {
@@ -208,12 +210,12 @@ async function eachLine(file: string, bytes: number, enough: (line: string) => b
   }
 }
 
-/** A key is the name of a file, never a way to one. */
+/** The file of a conversation; undefined for a key that would lead out of the folder. */
 function fileOf(folder: string, key: string): string | undefined {
   return /^[\w-]{1,100}$/.test(key) ? path.join(folder, `${key}.jsonl`) : undefined;
 }
 
-/** The message before that turn: null inside when there is none; null when the turn is not in it. */
+/** The id of the message before a turn, null in `upTo` for the first turn; null when the conversation does not hold the turn. */
 export async function messageBefore(folder: string, key: string, turnId: string): Promise<{ readonly upTo: string | null } | null> {
   const entries = await conversationIn(folder, key);
   const at = entries.findIndex((entry) => entry.id === turnId);
@@ -248,7 +250,7 @@ export async function fileAnswer(
   }
 }
 
-/** The conversation to read: a copy that is yet to be made is that of its original. */
+/** The key of the conversation to read: that of the original for a copy that is yet to be made. */
 function recordOf(key: string): string {
   return copyIn(key) ?? key;
 }
