@@ -120,7 +120,7 @@ class WireStep extends WireConnection {
   sendPrompt(prompt: NextPrompt): void {
     this.call('prompt', { user_input: toUserInput(prompt.content) });
   }
-  /** Every open request is answered before the cancel: older agents never end a turn that is cancelled while they wait (wire.md §9.1). */
+  /** Stops the turn. Answers every open request before the cancel: older agents never end a turn that is cancelled while they wait (wire.md §9.1). */
   override cancel(): void {
     const { state } = this;
     const { turn, setup } = state;
@@ -166,7 +166,7 @@ class WireStep extends WireConnection {
     if (!steer) return;
     const { prompt } = steer;
     const isPending = steer.at !== 'gone';
-    // Agents before 1.5 do not say when they take it up: with them the reply counts for that.
+    // Agents before 1.5 do not report when they take a message up: their reply counts as that report.
     if (!failed && isPending && this.has('steerInput')) {
       steer.at = 'accepted';
       return;
@@ -178,12 +178,12 @@ class WireStep extends WireConnection {
       return;
     }
     if (failed.kind !== 'refused') return;
-    // The turn was over already, or the agent cannot be steered: then it is the next prompt.
+    // The turn has ended, or the agent cannot be steered: the message becomes the next prompt.
     if (failed.code === codes.wrongState || failed.code === codes.unknownMethod) return this.prompt(prompt);
     const text = prompt.content.map((one) => (one.type === 'text' ? one.text : `[${one.type}]`)).join(' ');
     if (isPending) this.notice('error', t('The agent refused: {0}', `${text}: ${failed.message}`));
   }
-  /** The agent has taken up the oldest one; its event says what it was. */
+  /** Removes the oldest message that waits: the agent has taken it up, and its own event shows it. */
   steerTakenUp(): void {
     const { steers } = this.state;
     const oldest = steers.find(({ at }) => at !== 'gone');
@@ -253,7 +253,7 @@ class WireStep extends WireConnection {
     this.notice('info', t('The conversation starts over; what was said before is forgotten.'));
     return { clears: true };
   }
-  /** `/yolo` and `/afk` are switches, and only the answer says in words which way. What it does not say is taken for the worse. */
+  /** Shows whether `/yolo` or `/afk` has switched approvals on or off, which only the words of the answer tell. An unclear answer counts as off. */
   approvalsSwitched(answer: string): void {
     if (/will require approval|will ask|asks? (you )?again|disabled|\boff\b/i.test(answer))
       this.aboutApprovals('info', t('Asks before edits and commands'));
@@ -279,7 +279,7 @@ class WireStep extends WireConnection {
     const parsed = events.TurnBegin.safeParse(payload);
     this.beginTurn(this.newId(), this.state.replaying ? 'record' : 'agent', parsed.success ? fromUserInput(parsed.data.user_input) : []);
   }
-  /** Ends a turn of the agent that something else has taken the place of. */
+  /** Ends a turn of the agent because another turn or a prompt has begun. */
   override cutOff(): void {
     if (this.state.turn && this.state.turn.by !== 'user') this.endTurn(this.state.recordsEnds ? 'cancelled' : 'done');
   }
@@ -357,7 +357,7 @@ class WireStep extends WireConnection {
     const event = this.parse(type, payload);
     if (event) IN_TURN[event.type](this, event.payload as never, { turn, lane, depth });
   }
-  /** Only a few events mean something without a turn. */
+  /** Handles the few events that may come without a turn. */
   eventOutside(type: string, payload: object): void {
     const event = this.parse(type, payload);
     switch (event?.type) {
@@ -517,14 +517,14 @@ class WireStep extends WireConnection {
     call.inputText += text;
     this.emit({ type: 'call.inputDelta', turnId: turn.id, callId: call.id, text });
   }
-  /** Something else came, so the arguments of the last call are whole. */
+  /** Marks the arguments of the last call as complete, because another event came. */
   closeInput(turn: WireTurn, lane: WireLane): void {
     if (lane.call === null) return;
     const call = find(turn.calls, lane.call);
     lane.call = null;
     if (call && !call.inputIsWhole && !call.ended) this.inputWhole(turn, call, parseInput(call.inputText));
   }
-  /** It is asked about, so no more of its arguments will come: what is shown is compared with them. */
+  /** Marks a call's arguments as complete, because an approval came for it, whose details are compared with them. */
   argumentsWhole(turn: WireTurn, call: WireCall): void {
     for (const lane of [turn.main, ...Object.values(turn.lanes)]) if (lane.call === call.id) this.closeInput(turn, lane);
   }
@@ -535,7 +535,7 @@ class WireStep extends WireConnection {
       input === undefined ? {} : { input, title: titleOf(call.name, input), locations: locationsOf(input, this.state.setup.cwd) };
     this.changeCall(turn, call.id, { status: 'running', ...known });
   }
-  /** parley-agent tells what a command prints while it runs; it stands in a terminal, which outlives a stop. */
+  /** Shows the output of a running command, which parley-agent reports, in a terminal that outlives a stop. */
   toolOutput({ tool_call_id, text }: EventPayload['ToolOutput'], turn: WireTurn): void {
     const call = this.callOfResult(turn, tool_call_id);
     if (!call || call.ended) return;
@@ -548,7 +548,7 @@ class WireStep extends WireConnection {
     }
     this.emit({ type: 'terminal.changed', terminal: { id }, delta: text });
   }
-  /** The command is over: its terminal shows how, and what the result has of its output. */
+  /** Ends the terminal of a command with its exit status and the output in its result. */
   printed(payload: EventPayload['ToolResult'], turn: WireTurn, call: WireCall): void {
     const { is_error: isError, message, output, display, extras } = payload.return_value;
     const id = terminalOf(turn, call);
@@ -681,14 +681,14 @@ class WireStep extends WireConnection {
   confirmed(ask: OpenAsk, prompt: NextPrompt, answer: Answer): void {
     this.state.unconfirmed = null;
     this.closeAsk(ask, 'answered');
-    // Nothing but the plain yes is one.
+    // Any other answer is a no.
     if (answer.kind === 'fields' && answer.values.sure?.[0] === CONFIRM()) this.sendPrompt(prompt);
     else this.endTurn('cancelled');
   }
   decided(ask: OpenAsk, request: RequestPayload['ApprovalRequest'], answer: Answer): void {
     const given = approvalAnswer(request.id, answer, this.has('feedback'));
     const turn = ask.turnId === null ? null : this.state.turn;
-    // It holds for more than what was asked, and nothing else says so afterwards (wire.md §13).
+    // The answer allows more than this call, and nothing else shows that later (wire.md §13).
     if (given.response === 'approve_for_session') {
       this.notice('info', t('Allow all "{0}" this session', request.action), turn ? turn.main : undefined);
     }
@@ -696,7 +696,7 @@ class WireStep extends WireConnection {
     if (call && turn) this.showDecision(turn, call, given.response === 'reject');
     this.answerAsk(ask, answer, given);
   }
-  /** Somebody else has decided. The ask goes away, and the card goes on or says that it was refused. */
+  /** Closes an ask that another client has answered, and shows the decision on the call's card. */
   approvalSettled(payload: EventPayload['ApprovalResponse']): void {
     const { asks, turn } = this.state;
     const ask = find(asks, payload.request_id);
@@ -738,7 +738,7 @@ class WireStep extends WireConnection {
     const usage = {
       ...(isMain && isCount(used) ? { used } : {}),
       ...(isMain && isCount(size) ? { size } : {}),
-      // Old agents say only how full it is.
+      // Old agents report only how full the context is.
       ...(isMain && isCount(share) && !isCount(used) ? { share: Math.min(share, 1) } : {}),
       ...(tokens && turn ? { ...turn.tokens } : {}),
     };
@@ -759,7 +759,7 @@ class WireStep extends WireConnection {
       this.notice('warn', t('{0} could not start: {1}', `MCP ${name}`, status === 'failed' ? t('failed') : t('Sign in')));
     }
   }
-  /** News of background work, once each. It may be the end of a task: `task.completed`, with the task's id as its source. */
+  /** Shows each notification about background work once. One may report the end of a task: `task.completed`, with the task's id as its source. */
   notification(payload: EventPayload['Notification'], lane?: WireLane): void {
     const { notified, background } = this.state;
     if (!find(notified, payload.id)) {

@@ -99,14 +99,14 @@ export class EnvelopeStep extends EnvelopeParts {
     const { talk } = this;
     if (talk.ready) return;
     talk.ready = true;
-    this.sayReady();
+    this.emitReady();
     this.ready();
     talk.commandNames = promptName(talk.session, 'preview-0');
     this.timer('names', LIMITS.names);
     const of = { session_id: talk.session, prompt_id: talk.commandNames };
     this.write(hintRequest({ ...of, trigger: 'slash', text: '/', cursor: 1, context: { cwd: this.cwd, selected_text: '' } }));
   }
-  sayReady(): void {
+  emitReady(): void {
     const { tools } = this.state.setup;
     this.emit({
       type: 'link.ready',
@@ -195,7 +195,7 @@ export class EnvelopeStep extends EnvelopeParts {
   cancel(): void {
     // The agent knows nothing of this prompt yet.
     if (this.talk.held) return this.finish('cancelled');
-    if (!this.pressStop()) return;
+    if (!this.requestStop()) return;
     this.writeCancel();
     this.forgetRequests();
     this.refuseAll('The user stopped the turn.');
@@ -521,7 +521,7 @@ export class EnvelopeStep extends EnvelopeParts {
     const first = events.find((event) => event.type === 'turn.started');
     this.state.firstTurn = first?.turnId ?? null;
     this.emitAll(events);
-    this.sayReady();
+    this.emitReady();
   }
 
   // --- requests of the agent

@@ -112,8 +112,8 @@ export class MessageStep extends MessageParts {
     talk.ready = true;
     talk.version = known.claude_code_version ?? null;
     if (known.commands) this.addCommands(describedCommands(known.commands));
-    this.sayReady();
-    if (known.current_permission_mode) this.modeIs(known.current_permission_mode);
+    this.emitReady();
+    if (known.current_permission_mode) this.modeChanged(known.current_permission_mode);
     const [first] = known.models ?? [];
     if (known.models && first) {
       talk.choices.models = known.models.map(({ value, displayName, description }) => ({
@@ -122,7 +122,7 @@ export class MessageStep extends MessageParts {
         ...(description ? { description } : {}),
       }));
       this.showOptions();
-      this.modelIs(first.value);
+      this.modelChanged(first.value);
     }
     const can = schema.capabilities.safeParse(payload).data?.capabilities;
     if (!can) return;
@@ -130,14 +130,14 @@ export class MessageStep extends MessageParts {
     talk.can.usageReport = can.can_get_usage_info === true;
     // Its own word about its mode comes with the first turn; the mode of that turn can be chosen before it.
     const mode = modeIn(this.agent.args);
-    if (can.can_set_permission_mode && mode !== undefined && talk.choices.mode === null) this.modeIs(mode);
+    if (can.can_set_permission_mode && mode !== undefined && talk.choices.mode === null) this.modeChanged(mode);
     talk.choices.hasEffort = can.can_set_effort === true;
     if (talk.choices.hasEffort) this.showOptions();
     if (can.can_get_available_models) this.request({ subtype: 'get_available_models' }, { for: 'models' });
     this.request({ subtype: 'supported_commands' }, { for: 'commands' });
   }
   /** The link is ready; said again when the version becomes known. */
-  sayReady(): void {
+  emitReady(): void {
     const { talk, peer } = this;
     const { tools, keeps } = this.state.setup;
     this.emit({
@@ -164,7 +164,7 @@ export class MessageStep extends MessageParts {
     const name = commandIn(text);
     return name === undefined || find(this.talk.commands, name) !== undefined;
   }
-  commandsAre(reply: ControlReply): void {
+  commandsReceived(reply: ControlReply): void {
     const names = schema.commandNames.safeParse(reply.ok ? reply.payload : undefined).data?.commands ?? [];
     const { can, commands } = this.talk;
     const ours = { name: USAGE, description: '', aliases: [], hint: '[today|week|month|all]' };
@@ -172,7 +172,7 @@ export class MessageStep extends MessageParts {
     can.usageReport &&= find(commands, USAGE) === undefined && !names.includes(USAGE);
     this.addCommands([...namedCommands(names), ...(can.usageReport ? [ours] : [])]);
   }
-  /** The agent's name for the conversation, which may change. */
+  /** Notes the agent's name for the conversation, which may change. */
   moveTo(session: string): void {
     const moved = this.talk.session !== '';
     this.talk.session = session;
@@ -228,17 +228,17 @@ export class MessageStep extends MessageParts {
       case 'initialize':
         return this.initialized(reply);
       case 'commands':
-        return this.commandsAre(reply);
+        return this.commandsReceived(reply);
       case 'models':
-        return this.modelsAre(reply);
+        return this.modelsReceived(reply);
       case 'mode':
       case 'model':
       case 'effort':
-        return this.chose(about.for, about.value, reply);
+        return this.choiceAnswered(about.for, about.value, reply);
       case 'context':
-        return this.contextIs(reply);
+        return this.contextReceived(reply);
       case 'usage':
-        return this.usageIs(about.turnId, reply);
+        return this.usageReceived(about.turnId, reply);
       case 'interrupt':
         // An agent that thinks it has no turn has nothing to end, so it says nothing more.
         if (reply.ok && this.state.turn?.by === 'agent') this.timer('own stop', LIMITS.ownStop);
@@ -252,7 +252,7 @@ export class MessageStep extends MessageParts {
         this.talk.silence.missed = 0;
         return;
       case 'rewind':
-        return about.dry ? this.filesBefore(about, reply) : this.filesWerePutBack(about, reply);
+        return about.dry ? this.filesBefore(about, reply) : this.filesRestored(about, reply);
     }
   }
 
@@ -313,7 +313,7 @@ export class MessageStep extends MessageParts {
     this.write({ type: 'user', ...named, session_id: talk.session, parent_tool_use_id: null, message });
   }
   cancel(): void {
-    if (!this.pressStop()) return;
+    if (!this.requestStop()) return;
     this.request({ subtype: 'interrupt' }, { for: 'interrupt' });
     this.refuseOfTurn('The user stopped the turn.');
     this.cancelTools();
@@ -336,8 +336,8 @@ export class MessageStep extends MessageParts {
       this.request({ subtype: 'rewind_files', user_message_id: turnId }, { for: 'rewind', dry: false, turnId, prompt });
     }
   }
-  /** A report that is asked of the agent, in place of a prompt. */
-  usageIs(turnId: TurnId, reply: ControlReply): void {
+  /** Shows a report that the agent was asked for in place of a prompt, and ends its turn. */
+  usageReceived(turnId: TurnId, reply: ControlReply): void {
     if (this.state.turn?.id !== turnId) return;
     const text = reply.ok ? usageText(reply.payload) : undefined;
     if (text === undefined) return this.finish('failed', { error: { message: reply.ok ? refusalOf(undefined) : reply.message } });
@@ -370,7 +370,7 @@ export class MessageStep extends MessageParts {
       { about: 'rewind', turnId, prompt },
     );
   }
-  filesWerePutBack({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: ControlReply): void {
+  filesRestored({ turnId, prompt }: Extract<PendingRequest, { for: 'rewind' }>, reply: ControlReply): void {
     const done = rewound.safeParse(reply.ok ? reply.payload : undefined);
     if (done.success && done.data.canRewind) return this.goBack(turnId, prompt);
     const why = (done.success ? done.data.error : undefined) ?? refusalOf(undefined);
@@ -378,11 +378,11 @@ export class MessageStep extends MessageParts {
   }
   /** Looks up the message to resume at. */
   goBack(turnId: TurnId, prompt: QwenPrompt): void {
-    if (this.state.key === null) return this.wentBack({ turnId, prompt, found: null });
+    if (this.state.key === null) return this.messageFound({ turnId, prompt, found: null });
     this.do({ do: 'port', call: 'before', port: 'file', args: { do: 'before', key: this.state.key, turnId, prompt } });
   }
   /** `found`: the message before that turn, with null inside when it was the first. */
-  wentBack({ turnId, prompt, found }: MessageBefore): void {
+  messageFound({ turnId, prompt, found }: MessageBefore): void {
     const { agent } = this;
     if (agent.ending) return;
     if (!found) {
@@ -400,7 +400,7 @@ export class MessageStep extends MessageParts {
 
   // --- what can be chosen: mode, model, effort. The agent's reply decides what is shown
 
-  modeIs(mode: string): void {
+  modeChanged(mode: string): void {
     const { choices } = this.talk;
     if (mode === choices.mode) return;
     choices.mode = mode;
@@ -431,23 +431,23 @@ export class MessageStep extends MessageParts {
   setMode(mode: string): void {
     this.request({ subtype: 'set_permission_mode', mode }, { for: 'mode', value: mode });
   }
-  modelIs(model: string): void {
+  modelChanged(model: string): void {
     if (model === this.talk.choices.model) return;
     this.talk.choices.model = model;
     this.showOptions();
   }
-  modelsAre(reply: ControlReply): void {
+  modelsReceived(reply: ControlReply): void {
     const parsed = schema.modelList.safeParse(reply.ok ? reply.payload : undefined);
     if (!parsed.success) return;
     this.talk.choices.models = parsed.data.models.map(({ id, label }) => ({ value: id, name: label ?? id }));
     this.showOptions();
   }
-  chose(what: 'mode' | 'model' | 'effort', value: string, reply: ControlReply): void {
+  choiceAnswered(what: 'mode' | 'model' | 'effort', value: string, reply: ControlReply): void {
     if (!reply.ok) {
       return this.note('warn', t('The agent refused: {0}', reply.message));
     }
-    if (what === 'mode') return this.modeIs(schema.modeReply.safeParse(reply.payload).data?.mode ?? value);
-    if (what === 'model') return this.modelIs(value);
+    if (what === 'mode') return this.modeChanged(schema.modeReply.safeParse(reply.payload).data?.mode ?? value);
+    if (what === 'model') return this.modelChanged(value);
     this.talk.choices.effort = value;
     this.showOptions();
   }
@@ -478,10 +478,10 @@ export class MessageStep extends MessageParts {
     return this.state.turn?.id ?? '';
   }
   /**
-   * A turn that the agent began without announcing it has no end of its own: it is over when nothing follows. `whole`: what was said is whole,
-   * and so are its calls.
+   * Waits for the end of a turn that the agent began without announcing it: it has no end of its own and counts as ended when nothing follows.
+   * `whole`: the last message and its calls are complete.
    */
-  heardOfOwnTurn(whole: boolean): void {
+  agentTurnContinued(whole: boolean): void {
     if (this.state.turn?.by !== 'agent') return;
     this.timer('quiet', whole && !this.talk.announced && this.openCalls().length === 0 ? LIMITS.quiet : null);
   }
@@ -493,7 +493,7 @@ export class MessageStep extends MessageParts {
     if (clears) this.emit({ type: 'notice', notice: { level: 'info', text: startedOver() } });
     this.end(status, { ...more, ...(clears ? { clears } : {}) });
   }
-  /** Nothing of the turn is waited for any more. */
+  /** Stops waiting for anything of the turn. */
   settleTurn(): void {
     const { talk } = this;
     if (this.state.turn?.by === 'agent') for (const timer of ['quiet', 'own stop']) this.timer(timer, null);
@@ -509,7 +509,7 @@ export class MessageStep extends MessageParts {
 
   onLine(line: Line): void {
     const { type, session_id: session } = line;
-    if (type === 'control_response') this.isAlive();
+    if (type === 'control_response') this.probeAnswered();
     else this.heard();
     if (typeof session === 'string' && session !== '' && session !== this.talk.session && type !== 'conversation_reset')
       this.moveTo(session);
@@ -590,7 +590,7 @@ export class MessageStep extends MessageParts {
     const effects = systemEffects(line);
     if (line.subtype === 'init') talk.announced = true;
     this.learn(effects);
-    if (effects.fails && effects.activity != null) this.sayWaiting(effects.activity);
+    if (effects.fails && effects.activity != null) this.showWaiting(effects.activity);
     else if (effects.activity !== undefined) this.activity(effects.activity);
     const call = this.call(line.tool_use_id);
     if (line.subtype === 'task_started' && call) this.runs(call.id);
@@ -605,12 +605,12 @@ export class MessageStep extends MessageParts {
     const { talk } = this;
     if (version !== undefined && version !== talk.version) {
       talk.version = version;
-      if (talk.ready) this.sayReady();
+      if (talk.ready) this.emitReady();
     }
     if (commands) this.addCommands(namedCommands(commands));
-    if (mode !== undefined) this.modeIs(mode);
+    if (mode !== undefined) this.modeChanged(mode);
     // Claude Code names its choices otherwise than the model behind them.
-    if (model !== undefined && !this.peer.onlyMessages) this.modelIs(model);
+    if (model !== undefined && !this.peer.onlyMessages) this.modelChanged(model);
   }
   onStream(line: schema.StreamLine): void {
     const { event, parent_tool_use_id: parent } = line;
@@ -619,7 +619,7 @@ export class MessageStep extends MessageParts {
     const turnId = this.turnFor(parent);
     if (this.state.turn && !parent) this.state.turn.spoke = true;
     this.stream(line, turnId);
-    this.heardOfOwnTurn(false);
+    this.agentTurnContinued(false);
   }
   onAssistant(line: schema.AssistantLine): void {
     const { parent_tool_use_id: parent, message } = line;
@@ -634,7 +634,7 @@ export class MessageStep extends MessageParts {
       this.watchFile(call);
       if (!MAY_ASK.has(call.use.kind) && call.use.work !== 'ask') this.runs(call.id);
     }
-    this.heardOfOwnTurn(true);
+    this.agentTurnContinued(true);
     const used = parent ? undefined : contextTokens(message.usage);
     if (used !== undefined) this.emit({ type: 'usage.set', usage: { used } });
   }
@@ -653,12 +653,12 @@ export class MessageStep extends MessageParts {
       if (block.type === 'text') this.remark(block.text ?? '');
       if (block.type !== 'tool_result' || !block.tool_use_id) continue;
       this.callEnded(block.tool_use_id, block, line);
-      this.heardOfOwnTurn(true);
+      this.agentTurnContinued(true);
     }
   }
-  /** A line the agent wrote to itself in the user's name. */
+  /** Shows a line that the agent wrote in the user's name as a notice. */
   remark(text: string): void {
-    // The card of the task says it already.
+    // The card of the task shows it already.
     if (text.trimStart().startsWith('<task-notification')) return;
     const plain = text.replaceAll(/<\/?[a-z-]+>/g, '').trim();
     if (plain !== '' && !isInterruption(plain)) this.note('info', plain.slice(0, 4000));
@@ -666,12 +666,12 @@ export class MessageStep extends MessageParts {
   onResult(line: schema.ResultLine): void {
     const { turn } = this.state;
     if (!turn) {
-      if (!this.talk.ready) return this.didNotStart(line.error?.message ?? line.errors?.[0] ?? line.result ?? undefined);
+      if (!this.talk.ready) return this.startFailed(line.error?.message ?? line.errors?.[0] ?? line.result ?? undefined);
       return this.log('info', 'A result came while no turn was running');
     }
     const subAgent = this.openCalls().find((call) => call.use.work === 'agent' && call.parent === null);
     if (subAgent && line.is_error && line.duration_ms === 0 && line.num_turns === 0) {
-      // A sub-agent that failed says so as if the turn were over.
+      // The failure of a sub-agent comes in the shape of a turn's end.
       return this.note('warn', refusalOf(line.error), subAgent.id);
     }
     if (!turn.spoke && line.result) {
@@ -684,8 +684,8 @@ export class MessageStep extends MessageParts {
     this.finish(status, unreported.length === 0 ? more : { ...more, unreported });
     if (this.talk.can.contextUsage) this.request({ subtype: 'get_context_usage' }, { for: 'context' });
   }
-  /** Instead of the reply to `initialize` came the end of a turn, which says why. */
-  didNotStart(why: string | undefined): void {
+  /** Handles the end of a turn in place of the reply to `initialize`: the agent did not start. `why` is its reason. */
+  startFailed(why: string | undefined): void {
     const { agent } = this;
     if (why !== undefined && knowsNoSuch(why) && agent.args.includes('--resume') && !agent.ending) {
       agent.ending = { kind: 'anew', reason: why };
@@ -693,7 +693,7 @@ export class MessageStep extends MessageParts {
     }
     this.giveUp(why ?? refusalOf(undefined), { again: false, next: ['openSettings', 'showLog', 'restart'] });
   }
-  contextIs(reply: ControlReply): void {
+  contextReceived(reply: ControlReply): void {
     const usage = schema.contextUsage.safeParse(reply.ok ? reply.payload : undefined).data;
     const size = usage?.contextWindowSize ?? usage?.maxTokens;
     if (size) this.emit({ type: 'usage.set', usage: { size } });
@@ -705,9 +705,9 @@ export class MessageStep extends MessageParts {
     const { silence } = this.talk;
     Object.assign(silence, { since: this.now, probedAt: null });
     if (silence.said === 'waiting') silence.said = 'nothing';
-    this.lookAfter(LIMITS.silence);
+    this.checkSilenceIn(LIMITS.silence);
   }
-  lookAfter(ms: number): void {
+  checkSilenceIn(ms: number): void {
     this.talk.silence.lookAt = this.now + ms;
     this.timer('silence', ms);
   }
@@ -716,46 +716,46 @@ export class MessageStep extends MessageParts {
     if (this.state.turn) this.timer('silence', null);
     if (silence.said === 'waiting') silence.said = 'nothing';
   }
-  /** A line came. */
+  /** Notes that the agent wrote a line: it is not silent. */
   heard(): void {
     const { silence } = this.talk;
     silence.since = this.now;
     silence.missed = 0;
     silence.probedAt = null;
     if (silence.said === 'nothing') return;
-    if (silence.said === 'dead') return this.isAlive();
+    if (silence.said === 'dead') return this.probeAnswered();
     silence.said = 'nothing';
     this.activity(null);
   }
-  /** It answered one of Parley's requests, which says nothing of its work. */
-  isAlive(): void {
+  /** Notes that the agent answered a request. It is alive, but that says nothing about its work. */
+  probeAnswered(): void {
     if (this.talk.silence.said !== 'dead') return;
     this.talk.silence.said = 'nothing';
     this.emit({ type: 'notice', notice: { level: 'info', text: t('The agent answers again.'), about: 'silence' } });
     this.activity(null);
     if (this.state.turn) this.startSilence();
   }
-  /** Nothing has come for a while: finds out whether the agent is still there. */
-  lookAtSilence(): void {
+  /** Asks the agent whether it is alive after a silence, and shows that nothing comes. */
+  checkSilence(): void {
     const { silence } = this.talk;
     if (!this.state.turn) return;
     // Waiting for the user or one of our tools does not count as silence of the agent.
     if (this.now - silence.lookAt > LIMITS.slept || this.waitsForUser || this.toolsBusy)
       Object.assign(silence, { since: this.now, probedAt: null });
     const quiet = this.now - silence.since;
-    if (quiet < LIMITS.silence) return this.lookAfter(LIMITS.silence - quiet);
+    if (quiet < LIMITS.silence) return this.checkSilenceIn(LIMITS.silence - quiet);
     const inSubAgent = this.openCalls().some((call) => call.parent !== null);
     if (inSubAgent && quiet >= LIMITS.silenceInSubAgent) {
-      this.sayWaiting(t('May be waiting for an approval that the agent cannot ask for: {0}. Stop ends it.', t('Sub-agent')));
+      this.showWaiting(t('May be waiting for an approval that the agent cannot ask for: {0}. Stop ends it.', t('Sub-agent')));
     }
     const probing = Object.values(this.agent.pending).some((one) => one.for === 'probe');
     if (!probing && this.now - (silence.probedAt ?? silence.since) >= LIMITS.probeAfter) {
       silence.probedAt = this.now;
       this.request({ subtype: 'supported_commands' }, { for: 'probe' }, LIMITS.probe);
     }
-    this.lookAfter(LIMITS.silenceAgain);
+    this.checkSilenceIn(LIMITS.silenceAgain);
   }
-  sayWaiting(text: string): void {
+  showWaiting(text: string): void {
     this.talk.silence.said = 'waiting';
     this.activity(text);
   }
@@ -774,7 +774,7 @@ export class MessageStep extends MessageParts {
   override elapsed(timer: string): void {
     switch (timer) {
       case 'silence':
-        return this.lookAtSilence();
+        return this.checkSilence();
       case 'quiet':
         return this.finish('done');
       case 'own stop':
@@ -785,7 +785,7 @@ export class MessageStep extends MessageParts {
     }
   }
   override portReplied(call: string, result: unknown): void {
-    if (call === 'before') this.wentBack(result as MessageBefore);
+    if (call === 'before') this.messageFound(result as MessageBefore);
     else super.portReplied(call, result);
   }
 

@@ -48,7 +48,7 @@ import {
 export const AGENT = 'agent';
 /** Milliseconds a cancelled turn may take to end before a restart is offered. */
 const STOP_LIMIT = 5_000;
-/** Milliseconds kept for the way back when the agent gives a call of our tools only so long. */
+/** Milliseconds reserved for sending the answer, where the agent limits the time of a call of our tools. */
 const MARGIN = 5_000;
 const ANSWERS_KEPT = 200;
 /** Depth of nested sub-agents to search for the one that works in the background. */
@@ -94,7 +94,7 @@ export abstract class QwenStep extends Step<QwenState> {
         return;
     }
   }
-  /** A line of the other dialect is a fault; a few of them end it. */
+  /** Counts lines of the other dialect, which are faults; a few of them end the process. */
   receive(line: Line): void {
     const { agent } = this;
     // The turn is lost; output of the old process is no longer read.
@@ -122,13 +122,13 @@ export abstract class QwenStep extends Step<QwenState> {
   abstract onRequest(id: string, line: Line): void;
   /** Asks the agent to stop what it does, before its input ends. */
   abstract stopAgent(): void;
-  /** The process is gone or about to be: every ask, call and turn is settled, every timer stopped. */
+  /** Settles every ask, call and turn and stops every timer, because the process has ended or is about to. */
   abstract endAgent(why: string): void;
   /** Changes the mode; one without approvals needs a confirmation first. */
   abstract chooseMode(mode: string): void;
   /** Sends a prompt as a turn. */
   abstract prompt(prompt: QwenPrompt): void;
-  /** Something that the turn waited for is settled. */
+  /** Called when a call, an ask or a tool that the turn waited for is settled. */
   abstract settled(): void;
 
   // --- the process
@@ -197,7 +197,7 @@ export abstract class QwenStep extends Step<QwenState> {
     this.emit({ type: 'part.added', turnId: turn.id, part: { kind: 'notice', id, ...(parent == null ? {} : { parent }), notice } });
   }
   /** True when the agent is to be asked to stop now. A second stop never comes here: it ends the agent. */
-  pressStop(): boolean {
+  requestStop(): boolean {
     const { turn } = this.state;
     if (!turn || turn.phase === 'stopping') return false;
     turn.phase = 'stopping';
@@ -469,7 +469,7 @@ export abstract class QwenStep extends Step<QwenState> {
     if (unattended !== undefined) this.chooseMode(unattended);
     if (optionId === ALLOW_EDITS && this.peer.editsMode !== undefined) this.chooseMode(this.peer.editsMode);
   }
-  /** Either the agent makes the user's version, or we do and tell it. */
+  /** Allows an edit that the user changed: the agent writes the user's version, or Parley writes it and tells the agent. */
   allowEdited(approval: QwenApproval, diff: Diff): void {
     const updatedInput = this.peer.takesUpdatedInput ? inputFor(approval.use, diff.before, diff.after ?? '') : undefined;
     if (updatedInput) return this.allowed(approval, { allow: true, input: updatedInput, permissions: [] });
@@ -492,7 +492,7 @@ export abstract class QwenStep extends Step<QwenState> {
     this.note('error', t('{0} could not be written: {1}', diff.path, failure));
     this.refuseApproval(approval, REFUSED, 'answered');
   }
-  /** The file has changed since the user looked: the new change is another question. */
+  /** Asks again about an edit whose file has changed since the user looked at it. */
   askAgain(approval: QwenApproval, read: FileRead): void {
     const ask = approval.askId === null ? undefined : find(this.state.asks, approval.askId);
     if (ask) this.closeAsk(ask, 'withdrawn');
@@ -531,7 +531,7 @@ export abstract class QwenStep extends Step<QwenState> {
     this.note('warn', t('Nobody answered in time: "{0}" was refused.', approval.use.title));
     this.refuseApproval(approval, 'Nobody answered in time.', 'withdrawn');
   }
-  /** The agent took a request back: nothing is sent. */
+  /** Closes the ask of a request that the agent withdrew; sends no answer. */
   withdrawApproval(id: string): void {
     const approval = find(this.agent.approvals, id);
     if (!approval || !find(this.state.requests, id)) return;
