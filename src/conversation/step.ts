@@ -199,7 +199,7 @@ export abstract class Step<S extends ConversationState> {
     this.emit({ type: 'part.added', turnId: turn.id, part });
     return call;
   }
-  changeCall(turn: TurnState, callId: string, change: Partial<Omit<ToolCall, 'id' | 'carriedOut'>>): void {
+  changeCall(turn: TurnState, callId: string, change: Partial<Omit<ToolCall, 'id' | 'appliedOnDisk'>>): void {
     this.emit({ type: 'call.changed', turnId: turn.id, callId, change });
   }
 

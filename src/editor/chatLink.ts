@@ -20,7 +20,7 @@ export interface ChatPage {
 }
 
 export interface ChatLinkDeps {
-  readonly desk: SessionHost;
+  readonly host: SessionHost;
   readonly answers: Answers;
   readonly profiles: () => readonly ProfileLine[];
   readonly hello: () => Extract<ToView, { type: 'hello' }>;
@@ -69,12 +69,12 @@ export class ChatLink implements Disposable {
     this.#life.own(page.onMessage((message) => this.#receive(message)));
     this.#life.own(page.onVisible(() => this.#visibility()));
     this.#life.own(
-      deps.desk.onChange((id, { event, before, now }) => {
+      deps.host.onChange((id, { event, before, now }) => {
         this.#outbox.take(id, event);
         if (event.type !== 'text.delta' && lineOf(id, before) !== lineOf(id, now)) this.#sendList();
       }),
     );
-    this.#life.own(deps.desk.onSessions(() => this.#sessionsChanged()));
+    this.#life.own(deps.host.onSessions(() => this.#sessionsChanged()));
   }
 
   /** Puts content into the composer, as soon as there is one. */
@@ -197,7 +197,7 @@ export class ChatLink implements Disposable {
   }
 
   #intent(sessionId: SessionId, intent: Parameters<HostedSession['send']>[0]): void {
-    const session = this.#deps.desk.get(sessionId);
+    const session = this.#deps.host.get(sessionId);
     if (!session) return this.#deps.log.warn('The chat view meant a session that is gone');
     this.#deps.typing.over();
     if (intent.type !== 'answer') return session.send(withUnsaved(intent, this.#deps.unsaved));
@@ -219,8 +219,8 @@ export class ChatLink implements Disposable {
   }
 
   #active(): HostedSession | undefined {
-    const { active } = this.#deps.desk;
-    return active === undefined ? undefined : this.#deps.desk.get(active);
+    const { active } = this.#deps.host;
+    return active === undefined ? undefined : this.#deps.host.get(active);
   }
 
   /** A hidden page is gone; its successor sends `ready`. */
@@ -239,16 +239,16 @@ export class ChatLink implements Disposable {
 
   #sendList(): void {
     if (!this.#greeting.done) return;
-    const { desk } = this.#deps;
-    const list = desk.all.flatMap((id) => {
-      const session = desk.get(id);
+    const { host } = this.#deps;
+    const list = host.all.flatMap((id) => {
+      const session = host.get(id);
       return session ? [sessionLine(session)] : [];
     });
     const message: ToView = {
       type: 'sessions',
       list,
       profiles: this.#deps.profiles(),
-      ...(desk.active === undefined ? {} : { active: desk.active }),
+      ...(host.active === undefined ? {} : { active: host.active }),
     };
     const text = JSON.stringify(message);
     if (text === this.#greeting.list) return;

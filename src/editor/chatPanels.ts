@@ -15,7 +15,7 @@ const PANEL_TYPE = 'parley.session';
 
 interface OpenPanel {
   readonly panel: vscode.WebviewPanel;
-  readonly desk: PanelDesk;
+  readonly host: PanelSessions;
   readonly link: ChatLink;
 }
 
@@ -51,7 +51,7 @@ export class ChatPanels implements Disposable {
 
   /** Shows a session in its existing tab, or in a new one beside the others. */
   async open(id: SessionId): Promise<void> {
-    const there = [...this.#open].find(({ desk }) => desk.active === id);
+    const there = [...this.#open].find(({ host }) => host.active === id);
     if (there) return there.panel.reveal();
     const outcome = await this.#sessions.bringBack(id);
     if (outcome !== 'open') throw new Error(vscode.l10n.t('That session is open in another window, or cannot be read any more.'));
@@ -62,7 +62,7 @@ export class ChatPanels implements Disposable {
 
   /** The session of the tab the user was in last; undefined when they are, or were last, in the side bar. */
   get front(): SessionId | undefined {
-    return this.#front?.desk.active;
+    return this.#front?.host.active;
   }
 
   /** Gives the focus to the tab in front. False when there is none. */
@@ -105,23 +105,23 @@ export class ChatPanels implements Disposable {
     const deps = this.#deps;
     if (!deps) return panel.dispose();
     const life = this.#life.own(new Lifetime());
-    const desk = new PanelDesk(this.#sessions, id);
+    const host = new PanelSessions(this.#sessions, id);
     const link = life.own(
       new ChatLink(pageOf(panel, this.#log), {
         ...deps,
-        desk,
-        answers: answersIn(desk, deps.answers, this.#sessions),
+        host,
+        answers: answersIn(host, deps.answers, this.#sessions),
       }),
     );
-    const open = { panel, desk, link };
+    const open = { panel, host, link };
     this.#open.add(open);
     life.own(link.onFocused(() => this.#comeTo(open)));
     if (panel.active) this.#comeTo(open);
     life.own(panel.onDidChangeViewState(() => !panel.visible && this.#goneFrom(open)));
-    life.own(desk.onSessions(() => this.#front === open && this.#moves.fire()));
-    life.own(desk.onSessions(() => nameTab(panel, desk)));
-    life.own(desk.onChange((changed, { event }) => changed === desk.active && namesIt(event.type) && nameTab(panel, desk)));
-    nameTab(panel, desk);
+    life.own(host.onSessions(() => this.#front === open && this.#moves.fire()));
+    life.own(host.onSessions(() => nameTab(panel, host)));
+    life.own(host.onChange((changed, { event }) => changed === host.active && namesIt(event.type) && nameTab(panel, host)));
+    nameTab(panel, host);
     panel.onDidDispose(() => {
       this.#open.delete(open);
       this.#goneFrom(open);
@@ -143,7 +143,7 @@ export class ChatPanels implements Disposable {
 }
 
 /** The sessions of the window with an active one of its own. */
-abstract class Desk implements SessionHost {
+abstract class ActiveSessions implements SessionHost {
   readonly sessions: SessionHost;
   abstract readonly active: SessionId | undefined;
   /** Listens for a change of the active session. */
@@ -171,7 +171,7 @@ abstract class Desk implements SessionHost {
 }
 
 /** The sessions as commands and menus see them: active is the one the user was in last, in a tab or in the side bar. */
-export class FrontDesk extends Desk {
+export class FrontSessions extends ActiveSessions {
   readonly #panels: ChatPanels;
 
   constructor(sessions: SessionHost, panels: ChatPanels) {
@@ -188,7 +188,7 @@ export class FrontDesk extends Desk {
 }
 
 /** The sessions as one tab sees them: active is the one it shows. */
-class PanelDesk extends Desk {
+class PanelSessions extends ActiveSessions {
   readonly #changes = new Emitter<void>();
   #shown: SessionId | undefined;
 
@@ -211,24 +211,24 @@ class PanelDesk extends Desk {
 }
 
 /** The answers for the page of a tab: like the view's, but another session opens in this tab. */
-function answersIn(desk: PanelDesk, answers: ChatLinkDeps['answers'], sessions: Sessions): ChatLinkDeps['answers'] {
+function answersIn(host: PanelSessions, answers: ChatLinkDeps['answers'], sessions: Sessions): ChatLinkDeps['answers'] {
   return {
     ...answers,
     switchSession: async ({ sessionId }) => {
-      if ((await sessions.bringBack(sessionId)) === 'open') desk.show(sessionId);
+      if ((await sessions.bringBack(sessionId)) === 'open') host.show(sessionId);
       return null;
     },
     newSession: async (how) => {
       const before = sessions.active;
       await answers.newSession(how);
-      if (sessions.active !== undefined && sessions.active !== before) desk.show(sessions.active);
+      if (sessions.active !== undefined && sessions.active !== before) host.show(sessions.active);
       return null;
     },
   };
 }
 
-function nameTab(panel: vscode.WebviewPanel, desk: PanelDesk): void {
-  const session = desk.active === undefined ? undefined : desk.get(desk.active);
+function nameTab(panel: vscode.WebviewPanel, host: PanelSessions): void {
+  const session = host.active === undefined ? undefined : host.get(host.active);
   panel.title = (session && titleOf(session.store.now, 40)) || commandTitle('newSession');
 }
 

@@ -13,7 +13,7 @@ import type { Approvals } from './approvals/approvals.ts';
 import type { ApprovalRules } from './approvals/rules.ts';
 import { AsideAgents } from './asideAgents.ts';
 import type { ChatView } from './chat.ts';
-import type { ChatPanels, FrontDesk } from './chatPanels.ts';
+import type { ChatPanels, FrontSessions } from './chatPanels.ts';
 import { commandTitle } from './commandTitle.ts';
 import { configureModel } from './configureModel.ts';
 import { fileContents, selectionContent } from './context.ts';
@@ -51,7 +51,7 @@ export interface CommandDeps {
   readonly list: SessionList;
   readonly inspector: Inspector;
   readonly panels: ChatPanels;
-  readonly front: FrontDesk;
+  readonly front: FrontSessions;
   readonly extensionId: string;
   readonly agentHost: AgentHostProcess;
   readonly newId: () => string;

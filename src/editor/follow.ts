@@ -24,11 +24,11 @@ const DWELL = 400;
 
 /** Shows the file and the line where the agent of the active session works, when that is on. The focus and the cursor stay where they are. */
 export function follow(deps: FollowDeps): Surface {
-  return (desk) => new Follower(desk, deps);
+  return (host) => new Follower(host, deps);
 }
 
 class Follower implements Disposable {
-  readonly #desk: SessionHost;
+  readonly #host: SessionHost;
   readonly #deps: FollowDeps;
   readonly #life = new Lifetime();
   readonly #mark = this.#life.own(
@@ -48,12 +48,12 @@ class Follower implements Disposable {
   #missing: Wanted | undefined;
   #column: number | undefined;
 
-  constructor(desk: SessionHost, deps: FollowDeps) {
-    this.#desk = desk;
+  constructor(host: SessionHost, deps: FollowDeps) {
+    this.#host = host;
     this.#deps = deps;
     this.#watchEditors();
-    this.#life.own(desk.onChange((id, { event }) => id === desk.active && matters(event) && this.#look()));
-    this.#life.own(desk.onSessions(() => this.#look()));
+    this.#life.own(host.onChange((id, { event }) => id === host.active && matters(event) && this.#look()));
+    this.#life.own(host.onSessions(() => this.#look()));
     this.#life.own(
       deps.onSetting(() => {
         this.#activity = afterEvent(this.#activity, { type: 'jumpForgotten' });
@@ -123,8 +123,8 @@ class Follower implements Disposable {
   /** Undefined while following is off, or while the agent waits for the user, so that the subject of the decision stays in front. */
   #wanted(): Wanted | undefined {
     if (!this.#deps.on()) return undefined;
-    const { active } = this.#desk;
-    const session = active === undefined ? undefined : this.#desk.get(active)?.store.now;
+    const { active } = this.#host;
+    const session = active === undefined ? undefined : this.#host.get(active)?.store.now;
     if (!session || session.asks.length > 0) return undefined;
     const location = locationToFollow(session);
     const since = runningTurn(session)?.startedAt;
@@ -148,7 +148,7 @@ class Follower implements Disposable {
   }
 
   #fits({ key, since }: Wanted): boolean {
-    const session = this.#desk.active === undefined ? undefined : this.#desk.get(this.#desk.active)?.store.now;
+    const session = this.#host.active === undefined ? undefined : this.#host.get(this.#host.active)?.store.now;
     if (!this.#deps.on() || session?.asks.length !== 0 || !key.startsWith(`${session.id}\n`)) return false;
     return runningTurn(session)?.startedAt === since && (this.#activity.jumpedAt ?? Number.NEGATIVE_INFINITY) <= since;
   }

@@ -106,11 +106,11 @@ export type FollowTarget = { readonly column: number } | { readonly waitMs: numb
 export function placeFor(uri: string, scene: Scene): FollowTarget {
   const { visible, columns, active, own, activity, since, now } = scene;
   const touchedAt = (file: string) => Math.max(activity.moved.get(file) ?? LONG_AGO, activity.worked.get(file) ?? LONG_AGO);
-  const restsIn = (one: OnScreen | undefined) => (one ? Math.max(0, touchedAt(one.uri) + REST - now) : 0);
+  const idleIn = (one: OnScreen | undefined) => (one ? Math.max(0, touchedAt(one.uri) + REST - now) : 0);
   const inFront = (column: number) => visible.find((one) => one.column === column);
   const shown = visible.filter((one) => one.uri === uri);
   const there = shown.find((one) => one.column === own) ?? shown[0];
-  if (there) return restsIn(there) > 0 ? { waitMs: restsIn(there) } : { column: there.column };
+  if (there) return idleIn(there) > 0 ? { waitMs: idleIn(there) } : { column: there.column };
   // The active column receives the keys: it is used only while the user has done nothing there since they started the agent.
   const worksIn = (column: number) => {
     const one = column === active ? inFront(column) : undefined;
@@ -119,7 +119,7 @@ export function placeFor(uri: string, scene: Scene): FollowTarget {
   const known = own !== undefined && columns.includes(own) ? [own] : [];
   const all = [...known, active, ...columns].filter((column) => !worksIn(column));
   if (all.length === 0) return { column: BESIDE };
-  const free = all.find((column) => restsIn(inFront(column)) === 0);
+  const free = all.find((column) => idleIn(inFront(column)) === 0);
   if (free !== undefined) return { column: free };
-  return { waitMs: Math.min(...all.map((column) => restsIn(inFront(column)))) };
+  return { waitMs: Math.min(...all.map((column) => idleIn(inFront(column)))) };
 }

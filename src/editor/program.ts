@@ -19,7 +19,7 @@ import { Attention } from './attention.ts';
 import { bundlesIn, outsidePorts } from './bundles.ts';
 import { ChatView } from './chat.ts';
 import { chatAnswers } from './chatAnswers.ts';
-import { ChatPanels, FrontDesk } from './chatPanels.ts';
+import { ChatPanels, FrontSessions } from './chatPanels.ts';
 import { CodeColouring } from './codeColouring.ts';
 import type { CommandTable } from './commands.ts';
 import { editorFiles, fileEffects, unsavedText } from './files.ts';
@@ -167,7 +167,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
     vscode.window.onDidChangeTextEditorSelection(({ kind }) => kind === vscode.TextEditorSelectionChangeKind.Keyboard && typing.noted()),
   );
   const panels = life.own(new ChatPanels(context.extensionUri, sessions, log));
-  const front = new FrontDesk(sessions, panels);
+  const front = new FrontSessions(sessions, panels);
   const list = new SessionList(sessions, agentHost, context.globalState, Date.now);
   const approvals = life.own(
     new Approvals({
@@ -239,7 +239,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
   };
   const terminals = life.own(new TerminalPanel(sessions));
   const link: Parameters<typeof panels.serve>[0] = {
-    desk: sessions,
+    host: sessions,
     answers: chatAnswers({
       ...core,
       ...surfaces,

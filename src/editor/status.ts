@@ -12,15 +12,15 @@ import type { Review } from './review/review.ts';
 const LONGEST = 60;
 
 /** Status bar: agent, state, number of pending asks. A click opens the asks, or the chat. Calls `waiting` with the number of open asks. */
-export function showStatus(desk: SessionHost, waiting: (count: number) => void): Disposable {
+export function showStatus(host: SessionHost, waiting: (count: number) => void): Disposable {
   const life = new Lifetime();
   const item = life.own(vscode.window.createStatusBarItem('parley.status', vscode.StatusBarAlignment.Right, 100));
   item.name = 'Parley';
   let shown = '';
   let count = -1;
   const update = () => {
-    const session = desk.active === undefined ? undefined : desk.get(desk.active)?.store.now;
-    const waitingIn = desk.all.flatMap((id) => desk.get(id)?.store.now ?? []).filter((one) => one.asks.length > 0);
+    const session = host.active === undefined ? undefined : host.get(host.active)?.store.now;
+    const waitingIn = host.all.flatMap((id) => host.get(id)?.store.now ?? []).filter((one) => one.asks.length > 0);
     const asks = waitingIn.reduce((sum, one) => sum + one.asks.length, 0);
     if (asks !== count) {
       count = asks;
@@ -39,8 +39,8 @@ export function showStatus(desk: SessionHost, waiting: (count: number) => void):
     item.backgroundColor = asks > 0 ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
     item.show();
   };
-  life.own(desk.onChange((_, { before, now }) => markOf(before) !== markOf(now) && update()));
-  life.own(desk.onSessions(update));
+  life.own(host.onChange((_, { before, now }) => markOf(before) !== markOf(now) && update()));
+  life.own(host.onSessions(update));
   update();
   return life;
 }
@@ -86,7 +86,7 @@ function markOf(session: Session): string {
 }
 
 /** Updates the context keys of menus, keybindings and enablements. */
-export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
+export function keepContextKeys(host: SessionHost, review: Review): Disposable {
   const life = new Lifetime();
   const known = new Map<string, unknown>();
   const set = (key: string, value: boolean | number) => {
@@ -97,7 +97,7 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
   const updateDiff = () => {
     const subject = review.active;
     const asked = subject && subject.kind !== 'turn' ? subject : undefined;
-    const session = asked && desk.get(asked.sessionId)?.store.now;
+    const session = asked && host.get(asked.sessionId)?.store.now;
     const ask = session?.asks.find((one) => one.id === asked?.askId);
     set('diffAwaits', asked !== undefined);
     set(
@@ -108,8 +108,8 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
     set('diffReverts', subject?.kind === 'turn');
   };
   const update = () => {
-    const session = desk.active === undefined ? undefined : desk.get(desk.active)?.store.now;
-    const all = desk.all.flatMap((id) => desk.get(id)?.store.now ?? []);
+    const session = host.active === undefined ? undefined : host.get(host.active)?.store.now;
+    const all = host.all.flatMap((id) => host.get(id)?.store.now ?? []);
     set('hasSession', session !== undefined);
     set('busy', session !== undefined && canStop(session));
     set('hasModes', (session?.mode?.all.length ?? 0) > 1);
@@ -127,8 +127,8 @@ export function keepContextKeys(desk: SessionHost, review: Review): Disposable {
     set('approvals', session ? openApprovals(session).length : 0);
     updateDiff();
   };
-  life.own(desk.onChange((_, { event }) => matters(event) && update()));
-  life.own(desk.onSessions(update));
+  life.own(host.onChange((_, { event }) => matters(event) && update()));
+  life.own(host.onSessions(update));
   life.own(vscode.window.tabGroups.onDidChangeTabs(updateDiff));
   life.own(vscode.window.tabGroups.onDidChangeTabGroups(updateDiff));
   life.own(review.onOpened(updateDiff));

@@ -12,12 +12,12 @@ const RESET = '\u001b[0m';
 
 /** Agents' terminals in the editor's terminal panel: past and coming output. Read-only; closing one ends nothing. */
 export class TerminalPanel implements Disposable {
-  readonly #desk: SessionHost;
+  readonly #host: SessionHost;
   readonly #life = new Lifetime();
   readonly #open = new Map<string, vscode.Terminal>();
 
-  constructor(desk: SessionHost) {
-    this.#desk = desk;
+  constructor(host: SessionHost) {
+    this.#host = host;
     this.#life.own(
       vscode.window.onDidCloseTerminal((closed) => {
         for (const [key, one] of this.#open) if (one === closed) this.#open.delete(key);
@@ -52,7 +52,7 @@ export class TerminalPanel implements Disposable {
   }
 
   #find(sessionId: SessionId, terminalId: string): Terminal | undefined {
-    const session = this.#desk.get(sessionId)?.store.now;
+    const session = this.#host.get(sessionId)?.store.now;
     return session && findTerminal(session, terminalId);
   }
 
@@ -79,13 +79,13 @@ export class TerminalPanel implements Disposable {
         if (terminal) writeOutput(terminal.tail);
         end(terminal);
         life.own(
-          this.#desk.onChange((id, { event, now }) => {
+          this.#host.onChange((id, { event, now }) => {
             if (id !== sessionId || event.type !== 'terminal.changed' || event.terminal.id !== terminalId) return;
             if (event.delta) writeOutput(event.delta);
             end(findTerminal(now, terminalId));
           }),
         );
-        life.own(this.#desk.onSessions(() => this.#desk.get(sessionId) ?? end(undefined)));
+        life.own(this.#host.onSessions(() => this.#host.get(sessionId) ?? end(undefined)));
       },
       close: () => life.dispose(),
     };

@@ -11,8 +11,8 @@ const warn: Warn = (text, action) => vscode.window.showWarningMessage(text, acti
  * Warns when an agent wants to change a file with unsaved text in the editor: most agents change the file on disk, and the two would silently
  * diverge. One button saves; the ask stays open in any case.
  */
-export function warnOfUnsaved(desk: SessionHost, ask = warn): Disposable {
-  return desk.onChange((_, { event, now }) => {
+export function warnOfUnsaved(host: SessionHost, ask = warn): Disposable {
+  return host.onChange((_, { event, now }) => {
     if (event.type !== 'ask.opened' || event.ask.kind !== 'approval' || event.ask.detail.type !== 'edit') return;
     const keyOf = (file: string) => keyOfFile(realPathNow(file));
     const named = event.ask.detail.diffs.map((diff) => path.resolve(now.cwd, diff.path));

@@ -22,4 +22,4 @@ export interface HostedSession {
   hints(text: string, cursor: number): Promise<readonly Hint[]>;
 }
 /** A surface listens, shows, and sends intents. It holds no session facts. */
-export type Surface = (desk: SessionHost) => Disposable;
+export type Surface = (host: SessionHost) => Disposable;

@@ -61,7 +61,7 @@ function open(answers: Partial<Answers> = {}) {
   const page = new FakePage();
   let ready = 0;
   const link = new ChatLink(page, {
-    desk,
+    host: desk,
     answers: answers as Answers,
     profiles: () => [{ id: 'p', name: 'P', isDefault: true }],
     hello: () => ({ type: 'hello', strings: {}, language: 'en', trusted: true }),

@@ -69,7 +69,7 @@ const MOST_TURN_DIFFS = 500;
 
 /** Opens the native diff of a proposal or a finished change, and knows the subject of each diff. */
 export class Review implements Disposable {
-  readonly #desk: SessionHost;
+  readonly #host: SessionHost;
   readonly #sets: Pick<ChangeSets, 'of'> | undefined;
   readonly #documents: ReviewDocuments;
   readonly #log: Log;
@@ -100,13 +100,13 @@ export class Review implements Disposable {
   /** Diffs of settled asks are being closed. */
   #closing = 0;
 
-  constructor(desk: SessionHost, documents: ReviewDocuments, log: Log, sets?: Pick<ChangeSets, 'of'>) {
-    this.#desk = desk;
+  constructor(host: SessionHost, documents: ReviewDocuments, log: Log, sets?: Pick<ChangeSets, 'of'>) {
+    this.#host = host;
     this.#sets = sets;
     this.#documents = documents;
     this.#log = log;
     this.#life.own(
-      desk.onChange((sessionId, { event, before, now }) => {
+      host.onChange((sessionId, { event, before, now }) => {
         if (event.type === 'ask.closed' && event.how === 'answered') this.#noteAllowed(sessionId, findAsk(before, event.askId));
         if (before.asks !== now.asks) this.#settle(event.type === 'ask.closed' && event.how === 'answered' ? event.askId : undefined);
         if (event.type === 'call.changed' && event.change.status !== undefined)
@@ -115,7 +115,7 @@ export class Review implements Disposable {
       }),
     );
     this.#life.own(vscode.window.tabGroups.onDidChangeTabs((change) => this.#tabsChanged(change)));
-    this.#life.own(desk.onSessions(() => this.#settle()));
+    this.#life.own(host.onSessions(() => this.#settle()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#changed(document.uri)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#changed(uri)));
     this.#life.onEnd(() => clearTimeout(this.#typing));
@@ -143,7 +143,7 @@ export class Review implements Disposable {
    * would replace the user's own.
    */
   async openAsk(sessionId: SessionId, askId: AskId, file?: string, focus = false): Promise<void> {
-    const session = this.#desk.get(sessionId)?.store.now;
+    const session = this.#host.get(sessionId)?.store.now;
     const ask = session && findAsk(session, askId);
     if (!session || ask?.kind !== 'approval' || ask.detail.type !== 'edit') return;
     const files = byFile(session, ask.detail.diffs);
@@ -204,7 +204,7 @@ export class Review implements Disposable {
 
   /** Opens the changes of a turn: one file, or all of them in one editor. */
   async openTurn(sessionId: SessionId, turnId: TurnId, file?: string): Promise<void> {
-    const session = this.#desk.get(sessionId)?.store.now;
+    const session = this.#host.get(sessionId)?.store.now;
     const turn = session?.turns.find((one) => one.id === turnId);
     if (!session || !turn) return;
     const all = turnFiles(turn).map((one) => ({ ...one, path: path.resolve(session.cwd, one.path) }));
@@ -303,7 +303,7 @@ export class Review implements Disposable {
       [...this.#shown.values()].flatMap(({ subject }) => (isEditable(subject) ? [[subject.askId, subject.sessionId]] : [])),
     );
     for (const [askId, sessionId] of asks) {
-      const session = this.#desk.get(sessionId ?? '');
+      const session = this.#host.get(sessionId ?? '');
       const ask = session && findAsk(session.store.now, askId ?? '');
       if (!session || ask?.kind !== 'approval') continue;
       const changed = [...this.#shown.values()].flatMap((shown) => this.#revisedDiff(shown, ask.id));
@@ -384,7 +384,7 @@ export class Review implements Disposable {
   }
 
   #stillOpen(sessionId: SessionId, askId: AskId): boolean {
-    const session = this.#desk.get(sessionId)?.store.now;
+    const session = this.#host.get(sessionId)?.store.now;
     return session !== undefined && findAsk(session, askId) !== undefined;
   }
 
@@ -413,7 +413,7 @@ export class Review implements Disposable {
     const allowed = this.#allowed;
     if (allowed?.callId !== callId || allowed.sessionId !== sessionId || status === 'running' || status === 'pending') return;
     this.#allowed = undefined;
-    const isNext = (this.#desk.get(sessionId)?.store.now.asks.length ?? 0) > 0;
+    const isNext = (this.#host.get(sessionId)?.store.now.asks.length ?? 0) > 0;
     if (status !== 'done' || isNext) return;
     const selection = allowed.at && new vscode.Range(allowed.at, allowed.at);
     const options = { preview: true, preserveFocus: true, ...(selection ? { selection } : {}) };

@@ -42,8 +42,8 @@ export function codeOf(error: unknown): { readonly code?: number } {
 
 const WAIT_AT_MOST = 60_000;
 const CLOSE_WITHIN = 1_000;
-/** Milliseconds a message waits for a sign of life that is under way on its connection. */
-const SIGN_AT_MOST = 500;
+/** Milliseconds a message waits for a keep-alive request under way on its connection. */
+const KEEP_ALIVE_WAIT = 500;
 const HEAD = 500;
 
 /** Where a request stands: on its way, over the turn's connection or beside it; held back before it is sent (again), for a reason a user may read; taken. */
@@ -172,7 +172,7 @@ export class RpcClient {
     more: StreamOptions = {},
   ): Promise<void> {
     const pool = this.#pools.turn;
-    if (pool.signOfLife) await Promise.race([pool.signOfLife, pause(SIGN_AT_MOST, more.signal ?? this.#scene.signal)]);
+    if (pool.pendingKeepAlive) await Promise.race([pool.pendingKeepAlive, pause(KEEP_ALIVE_WAIT, more.signal ?? this.#scene.signal)]);
     const accept = method === 'command/execute' ? 'text/event-stream, application/json' : 'text/event-stream';
     const own = more.signal ? { ...more, signal: AbortSignal.any([more.signal, this.#scene.signal]) } : more;
     if (!pool.isFree) return this.#exchange(this.#pools.side, method, params, accept, take, own);
@@ -191,9 +191,9 @@ export class RpcClient {
       .then((answer) => answer.text())
       .then(
         () => {},
-        (error: unknown) => this.#scene.log.trace(`The sign of life failed: ${messageOf(error)}`),
+        (error: unknown) => this.#scene.log.trace(`The keep-alive request failed: ${messageOf(error)}`),
       );
-    pool.signs(sent);
+    pool.keepAlive(sent);
   }
 
   /** A plain request beside JSON-RPC; the answer's body is yours to read. */
@@ -343,15 +343,15 @@ class Pools {
 class TurnPool {
   readonly client = new HttpClient({ maxSockets: 1, holdIdle: true });
   #isUsed = false;
-  #sign: Promise<void> | undefined;
+  #keepAlive: Promise<void> | undefined;
 
   get isFree(): boolean {
-    return !this.#isUsed && this.#sign === undefined;
+    return !this.#isUsed && this.#keepAlive === undefined;
   }
 
-  /** Settles when the sign of life under way is over. */
-  get signOfLife(): Promise<void> | undefined {
-    return this.#sign;
+  /** Settles when the keep-alive request under way has ended. */
+  get pendingKeepAlive(): Promise<void> | undefined {
+    return this.#keepAlive;
   }
 
   async use(exchange: () => Promise<void>): Promise<void> {
@@ -364,9 +364,9 @@ class TurnPool {
   }
 
   /** `sent` never rejects. */
-  signs(sent: Promise<void>): void {
-    this.#sign = sent.finally(() => {
-      this.#sign = undefined;
+  keepAlive(sent: Promise<void>): void {
+    this.#keepAlive = sent.finally(() => {
+      this.#keepAlive = undefined;
     });
   }
 }

@@ -91,7 +91,7 @@ export class ChatServer {
       case 'result':
         return postResult(this.#exchange, args.url, args.body, signal);
       case 'notifyClose':
-        return this.#sayGoodbye(args.urls, args.bodies, signal);
+        return this.#notifyClose(args.urls, args.bodies, signal);
       case 'stop': {
         const headers = { 'content-type': 'application/json', ...this.#exchange.headers };
         const answer = await this.#client.request({ method: 'POST', url: args.url, headers, body: '{}', signal });
@@ -153,7 +153,7 @@ export class ChatServer {
     return { settings: this.settings, problems, mayHaveKey: this.mayHaveKey, learned: { ...this.learned } };
   }
 
-  async #sayGoodbye(urls: readonly string[], bodies: readonly object[], signal: AbortSignal): Promise<void> {
+  async #notifyClose(urls: readonly string[], bodies: readonly object[], signal: AbortSignal): Promise<void> {
     await Promise.all(
       bodies.map(async (body) => {
         for (const url of urls) if ((await postResult(this.#exchange, url, body, signal)).how === 'accepted') return;

@@ -14,13 +14,13 @@ import type { AiSdkState, ChatTurn, ShownPart } from './state.ts';
 /** Servers hide what went wrong behind this by default. */
 export const MASKED = 'An error occurred.';
 
-type GrowthEvent = Extract<SessionEvent, { readonly type: 'text.delta' | 'call.inputDelta' }>;
-type Growth = GrowthEvent extends infer E ? (E extends GrowthEvent ? { -readonly [K in keyof E]: E[K] } : never) : never;
+type DeltaEvent = Extract<SessionEvent, { readonly type: 'text.delta' | 'call.inputDelta' }>;
+type OpenDelta = DeltaEvent extends infer E ? (E extends DeltaEvent ? { -readonly [K in keyof E]: E[K] } : never) : never;
 
 /** Shows the last message in the session, part by part. */
 export abstract class ShownMessage extends Step<AiSdkState> implements MessageObserver {
   /** The last text of this step, and how many effects there were with it. */
-  growth: { readonly at: number; readonly shown: ShownPart; readonly event: Growth; readonly effects: number } | null = null;
+  delta: { readonly at: number; readonly shown: ShownPart; readonly event: OpenDelta; readonly effects: number } | null = null;
 
   get last(): UiMessage {
     return this.state.messages.at(-1) as UiMessage;
@@ -41,10 +41,10 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
   }
   /** Pieces for one part that a step takes one after the other are one event. */
   grew(at: number, text: string): void {
-    const { growth } = this;
-    if (growth !== null && growth.at === at && growth.effects === this.effects.length) {
-      growth.event.text += text;
-      growth.shown.text += text.length;
+    const { delta } = this;
+    if (delta !== null && delta.at === at && delta.effects === this.effects.length) {
+      delta.event.text += text;
+      delta.shown.text += text.length;
       return;
     }
     const { turn } = this.state;
@@ -52,11 +52,11 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
     const part = this.last.parts[at];
     if (!turn || !shown || !part) return;
     shown.text += text.length;
-    const event: Growth = isTool(part)
+    const event: OpenDelta = isTool(part)
       ? { type: 'call.inputDelta', turnId: turn.id, callId: shown.id, text }
       : { type: 'text.delta', turnId: turn.id, kind: part.type === 'text' ? 'text' : 'thought', partId: shown.id, text };
     this.emit(event);
-    this.growth = { at, shown, event, effects: this.effects.length };
+    this.delta = { at, shown, event, effects: this.effects.length };
   }
   changed(at: number): void {
     const { turn } = this.state;

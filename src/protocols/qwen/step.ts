@@ -217,7 +217,7 @@ export abstract class QwenStep extends Step<QwenState> {
   call(id: CallId | null | undefined): QwenCall | undefined {
     return id == null ? undefined : find(this.agent.calls, id);
   }
-  override changeCall(turn: { readonly id: TurnId }, callId: CallId, change: Partial<Omit<ToolCall, 'id' | 'carriedOut'>>): void {
+  override changeCall(turn: { readonly id: TurnId }, callId: CallId, change: Partial<Omit<ToolCall, 'id' | 'appliedOnDisk'>>): void {
     this.emit({ type: 'call.changed', turnId: turn.id, callId, change });
   }
   /** Shows a call; nothing when it is known. */
@@ -283,8 +283,8 @@ export abstract class QwenStep extends Step<QwenState> {
     const calls = Object.values(this.agent.calls).filter((call) => call.turn === turn.id);
     const message = t('The agent ended before it reported a result.');
     for (const { id, status } of calls) if (status === 'running') this.changeCall(turn, id, { status: 'failed', error: { message } });
-    const carriedOut = calls.filter(({ status }) => status === 'running' || status === 'done').map((call) => this.useOf(call));
-    const files = new Set(carriedOut.flatMap((use) => (use.kind === 'edit' ? (pathOf(use.input, this.cwd) ?? []) : [])));
+    const applied = calls.filter(({ status }) => status === 'running' || status === 'done').map((call) => this.useOf(call));
+    const files = new Set(applied.flatMap((use) => (use.kind === 'edit' ? (pathOf(use.input, this.cwd) ?? []) : [])));
     const named = [...files]
       .slice(0, FILES_NAMED)
       .map((file) => shown(file, this.cwd))
