@@ -30,7 +30,7 @@ interface Entry {
   readonly transcript: string;
 }
 
-export const quirkTable: readonly Entry[] = [
+export const QUIRKS: readonly Entry[] = [
   {
     agent: 'gemini-cli',
     from: '0.61.0',
@@ -77,7 +77,7 @@ export const quirkTable: readonly Entry[] = [
 ];
 
 export function quirksOf(agent: string | undefined, version: string | undefined): Quirks {
-  const found = quirkTable.filter(
+  const found = QUIRKS.filter(
     (entry) =>
       entry.agent === agent?.toLowerCase() &&
       (entry.until === undefined || version === undefined || compareVersions(version, entry.until) < 0),

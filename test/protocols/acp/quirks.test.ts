@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { compareVersions, quirksOf, quirkTable } from '../../../src/protocols/acp/quirks.ts';
+import { compareVersions, QUIRKS, quirksOf } from '../../../src/protocols/acp/quirks.ts';
 
 interface Recorded {
   readonly way: 'in' | 'out' | 'disk';
@@ -28,7 +28,7 @@ const recorded = (file: string) =>
     .map((line) => JSON.parse(line) as Recorded);
 
 test('every quirk has a recorded case of the agent and version it is about', () => {
-  for (const { agent, from, proof, quirks } of quirkTable) {
+  for (const { agent, from, proof, quirks } of QUIRKS) {
     const info = recorded(proof).find((frame) => frame.message?.result?.agentInfo)?.message?.result?.agentInfo;
     assert.equal(info?.name.toLowerCase(), agent);
     assert.ok(info && compareVersions(info.version, from) >= 0);

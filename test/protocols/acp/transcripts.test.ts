@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { acpMachine } from '../../../src/protocols/acp/machine.ts';
-import { quirkTable } from '../../../src/protocols/acp/quirks.ts';
+import { QUIRKS } from '../../../src/protocols/acp/quirks.ts';
 import type { AcpState } from '../../../src/protocols/acp/state.ts';
 import { LIMITS, newAcp } from '../../../src/protocols/acp/state.ts';
 import { type TranscriptProtocol, testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
@@ -101,5 +101,5 @@ test('every case has a title of its own', () => {
 
 test('every quirk names its transcript', () => {
   const titles = transcriptTitles(acpTranscripts.folder);
-  for (const { transcript } of quirkTable) assert.ok(titles.includes(transcript), transcript);
+  for (const { transcript } of QUIRKS) assert.ok(titles.includes(transcript), transcript);
 });

@@ -128,7 +128,7 @@ function shortened(effect: Effect): string | undefined {
 test('every quirk has its transcript', () => {
   const titles = transcriptTitles(FOLDER);
   assert.deepEqual(
-    QUIRKS.map((quirk) => quirk.case).filter((title) => !titles.includes(title)),
+    QUIRKS.map((quirk) => quirk.transcript).filter((title) => !titles.includes(title)),
     [],
   );
 });
