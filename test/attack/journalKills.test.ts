@@ -82,3 +82,17 @@ test(
     assert.deepEqual(said.toSorted(), ['elsewhere', 'elsewhere', 'elsewhere', 'elsewhere', 'elsewhere', 'opened']);
   }),
 );
+
+test(
+  'a process that is killed while it takes a lock does not keep the next one out',
+  inFolder(async (folder) => {
+    await killed(start(folder, '0', 's'), 5);
+    const [, signal] = await once(start(folder, 'dies', 's'), 'close');
+    assert.equal(signal, 'SIGKILL');
+    const next = start(folder, 'once', 's');
+    const [said] = await once(next.stdout ?? next, 'data');
+    next.stdin?.end();
+    await once(next, 'close');
+    assert.equal(String(said).trim(), 'opened');
+  }),
+);

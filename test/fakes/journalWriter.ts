@@ -1,4 +1,5 @@
-import { writeSync } from 'node:fs';
+import fs, { writeSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { silentLog } from '../../src/base/log.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
@@ -9,7 +10,7 @@ import { head, turnEvents } from '../live/journalTurns.ts';
 
 // A process that writes turns into journals until it is killed, and names each on a line of its output once it is over: its session and itself.
 // Arguments: the folder, the number of the first turn, and the ids of the sessions, written side by side. With `once` in place of a number it only
-// tries to open one, and prints what came of it.
+// tries to open one, and prints what came of it; with `dies` it is killed as it writes the first byte.
 
 const [folder = '', first = '', ...ids] = process.argv.slice(2);
 const journal = new Journal(folder, silentLog);
@@ -18,6 +19,10 @@ if (first === 'once') {
   writeSync(1, `${(await journal.open(ids[0] ?? '')).kind}\n`);
   // Holds it until its input ends.
   process.stdin.resume().once('end', () => process.exit());
+} else if (first === 'dies') {
+  fs.writeFileSync = () => process.kill(process.pid, 'SIGKILL');
+  syncBuiltinESMExports();
+  await journal.open(ids[0] ?? '');
 } else {
   await Promise.all(ids.map((id, at) => write(id, Number(first) + 7 * at)));
 }

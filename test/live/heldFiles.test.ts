@@ -68,6 +68,25 @@ test('a scanner that holds the new file of a compaction costs only the compactio
   assert.deepEqual(readdirSync(folder), ['s.journal']);
 });
 
+test('a lock is taken by one only where the file system has no links, too', (t) => {
+  const refuses = t.mock.method(fs, 'linkSync', () => {
+    throw Object.assign(new Error('no links'), { code: 'EPERM' });
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    refuses.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const folder = folderOf(t);
+  const file = path.join(folder, 's.lock');
+  const first = FileLock.take(file);
+  assert.ok(first instanceof FileLock);
+  assert.ok(!(FileLock.take(file) instanceof FileLock));
+  assert.deepEqual(readdirSync(folder), ['s.lock']);
+  first.dispose();
+  assert.deepEqual(readdirSync(folder), []);
+});
+
 test('a lock that cannot be removed is free for this process, and its file goes once it can', async (t) => {
   const file = path.join(folderOf(t), 's.lock');
   const first = FileLock.take(file);

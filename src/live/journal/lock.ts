@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import * as z from 'zod/mini';
 import type { Disposable } from '../../base/lifetime.ts';
@@ -94,12 +94,28 @@ export function isHeld(lockFile: string): boolean {
   return owner !== undefined && owner !== 'stale';
 }
 
+/** False when there is a lock already. The file is never there without its owner, also when this process ends at any moment. */
 function create(file: string, owner: LockOwner): boolean {
+  if (existsSync(file)) return false;
+  const draft = `${file}.${owner.token}`;
+  try {
+    writeFileSync(draft, JSON.stringify(owner), { flag: 'wx', mode: 0o600 });
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (isThere(error)) return false;
+    // Not every file system has links.
+    return createInPlace(file, owner);
+  } finally {
+    discard(draft);
+  }
+}
+function createInPlace(file: string, owner: LockOwner): boolean {
   let fd: number;
   try {
     fd = openSync(file, 'wx', 0o600);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (isThere(error)) return false;
     throw error;
   }
   try {
@@ -115,6 +131,9 @@ function create(file: string, owner: LockOwner): boolean {
   } finally {
     closeSync(fd);
   }
+}
+function isThere(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }
 
 /** undefined when there is no lock. */
