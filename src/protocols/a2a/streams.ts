@@ -338,7 +338,7 @@ export abstract class TaskStreams extends TaskRecords {
       if (!shippedHas(this.state, 'decisionsUnconfirmed')) return this.verifyDecisions(turn, null);
       this.addNotice(turn, 'warn', t('The agent ended before it reported a result.'));
     }
-    if (this.mayAsk(turn) && this.looksFirst(turn)) return;
+    if (this.mayAsk(turn) && this.readsFirst(turn)) return;
     if (taskState === 'auth-required') {
       return this.confirm(turn, 'signIn', t('Sign in'), turn.lastWords, t('Continue'), t('Stop'));
     }
@@ -353,7 +353,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (turn.said.length === 0 && !turn.hasOtherContent) this.addNotice(turn, 'info', t('The agent returned nothing.'));
     this.finish('done');
   }
-  /** The task rests for the user, and has not said what it waits for. */
+  /** True when the task waits for the user and none of its calls says for what. */
   mayAsk(turn: A2aTurn): boolean {
     return turn.taskState === 'input-required' && this.agent.peer.dialect === 'rfc' && !isWaiting(turn);
   }
@@ -361,7 +361,7 @@ export abstract class TaskStreams extends TaskRecords {
   ourAsks(turn: A2aTurn): readonly OpenAsk[] {
     return Object.values(this.state.asks).filter((ask) => ask.turnId === turn.id && (ask.about as A2aAskSubject).on !== 'call');
   }
-  /** No rule chooses `yes`. */
+  /** Asks a question of ours. `yes` counts as a lasting allowance, which no rule chooses. */
   confirm(turn: A2aTurn, on: OurQuestion, title: string, text: string, yes = t('Allow once'), no = t('Reject')): void {
     const head = { id: this.newId(), wordless: true, ours: true, turnId: turn.id, title } as const;
     const options = [
@@ -388,7 +388,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (state.task.id !== null || state.task.contextId !== null) this.emitResumeKey();
     this.endTurn(status, end);
   }
-  /** A message that was not sent by now never is. */
+  /** Drops the messages that were not sent yet. */
   closeUnsent(turn: A2aTurn): void {
     for (const stream of turn.streams) if (stream.way === 'new' || stream.way === 'held') this.cutStream(stream);
   }
@@ -399,8 +399,8 @@ export abstract class TaskStreams extends TaskRecords {
     this.fail(message, suspended ? ['retry'] : ['retry', 'continue']);
   }
   /**
-   * The task takes nothing more, or is lost (`isLost`): the next prompt begins another. A server that still has the context of the
-   * conversation is not told of it again. Gives what to tell the user, empty where nothing changes for them.
+   * Leaves a task that takes no more messages, or is lost (`isLost`): the next prompt begins another. A server that still has the context of the
+   * conversation is not told of it again. Returns a sentence for the user, empty where nothing changes for them.
    */
   leaveTask(isLost = true): string {
     dropTask(this.state, !isLost && !shippedHas(this.state, 'forgetsContext'));
@@ -431,7 +431,7 @@ export abstract class TaskStreams extends TaskRecords {
     const { callId } = stream;
     if (stream.way === 'told') return this.closed(turn, error);
     if (error && UNREAD.has(error.kind)) stream.way = 'refused';
-    // The turn does not depend on a decision that was replaced or recalled.
+    // The turn does not depend on a decision that was replaced or cancelled.
     if (callId === null || stream.isCancelled || decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
     if (turn.phase === 'stopping') return;
     const call = callOf(turn, callId);
@@ -440,7 +440,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (error?.kind === 'rpc' || isWaiting(turn) || isStreaming(turn)) return this.verifyDecisions(turn, error?.message ?? null);
     this.lost(turn, error, false);
   }
-  /** Nothing came of a decision: the task is looked at, and the user is asked once more about what it still waits for. */
+  /** Reads the task after a decision without effect, and asks the user once more about what the task still waits for. */
   verifyDecisions(turn: A2aTurn, why: string | null): void {
     if (turn.verifying || isOffline(turn)) return;
     turn.verifying = { why };
@@ -482,8 +482,8 @@ export abstract class TaskStreams extends TaskRecords {
       this.askAbout(turn, call);
     }
   }
-  /** Reads the task of an agent that rests without saying what it waits for; true when it does. */
-  looksFirst(turn: A2aTurn): boolean {
+  /** Reads the task of an agent that waits without saying for what, once. Returns true when it does so. */
+  readsFirst(turn: A2aTurn): boolean {
     const open = Object.values(turn.calls).filter((call) => call.last.status === 'pending' && !isDecided(call) && !call.isRead);
     for (const call of open) call.isRead = true;
     if (open.length === 0 && !turn.isUnread) return false;
@@ -528,7 +528,7 @@ export abstract class TaskStreams extends TaskRecords {
 
   // --- A stream that broke: subscribes to the task again. Agents do not replay what was missed, so it is read from the task.
 
-  /** `follows`: no connection was lost, the task is only not subscribed to yet. */
+  /** Subscribes to the task again. `follows`: no connection was lost; the task has no subscription yet. */
   lost(turn: A2aTurn, error: Problem | null, follows: boolean): void {
     if (turn.recovery) return;
     const why = error?.message ?? t('The connection was lost.');
