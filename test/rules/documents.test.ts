@@ -118,3 +118,38 @@ test('the files that the guides name are there', () => {
     ['src/x.ts', 'webview/gone'],
   );
 });
+
+/**
+ * What the last cell of a row of docs/peers.md names and is not there: tests by their way below test/, each with a part of its title behind a colon.
+ * A picture is named as one; `npm run …` is a command.
+ */
+function unshown(cell: string, textOf: (way: string) => string | undefined): readonly string[] {
+  const bare = cell.replaceAll(/picture `[^`]+`/g, '').replaceAll(/ \([^)]*\)/g, '');
+  return [...bare.matchAll(/`([^`]+)`(?:: ([^`]*?))?(?=[,;] (?:`|$)|[,;]? *$)/g)].flatMap(([, way = '', title]) => {
+    if (way.startsWith('npm ')) return [];
+    const text = textOf(way);
+    if (text === undefined) return [way];
+    return title === undefined || text.includes(title) ? [] : [title];
+  });
+}
+
+test('the tests that the table of what users compare names are there', () => {
+  const files = filesUnder('test');
+  const textOf = (way: string): string | undefined => {
+    const [folder = ''] = way.split('*');
+    const found = files.filter((file) => (way.includes('*') ? file.startsWith(`test/${folder}`) : file.startsWith(`test/${way}`)));
+    return found.length === 0 ? undefined : found.map((file) => readFileSync(file, 'utf8')).join('\n');
+  };
+  const rows = readFileSync('docs/peers.md', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .slice(2);
+  assert.ok(rows.length > 30);
+  assert.deepEqual(
+    rows.flatMap((row) => unshown(row.split('|').at(-2)?.trim() ?? '', textOf)),
+    [],
+  );
+  const known = (way: string) => (way === 'e2e/a' ? "test('it works, and stays')" : undefined);
+  assert.deepEqual(unshown('`e2e/a`: it works, and stays, `e2e/b`, picture `c`', known), ['e2e/b']);
+  assert.deepEqual(unshown('`e2e/a`: it fails (in words), `npm run x`', known), ['it fails']);
+});
