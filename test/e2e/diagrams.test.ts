@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { askingWindow } from './approvalKinds.ts';
+import { until } from './until.ts';
 
 const { agent, inWindow } = await askingWindow('diagrams');
 const wide = 'position: fixed !important; inset: 0 !important; width: 200vw !important; height: 200vh !important; contain: none !important';
@@ -29,5 +30,25 @@ test(
       return composer.ownerDocument.elementFromPoint(x + width / 2, y + height / 2) !== composer;
     });
     assert.equal(isCovered, false);
+  }),
+);
+
+test(
+  'a diagram that is wider than the view is moved with the arrow keys',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    await window.chatWidth(300);
+    agent.text(
+      '\n\n```mermaid\nflowchart LR\n  A[Read settings] --> B{Port given?} --> C[Listen on it] --> D[Serve requests]\n```\n\nA wide one.',
+    );
+    await chat.lastTurn.getByText('A wide one.').waitFor();
+    const diagram = chat.frame.locator('.code.drawn').last().locator('.diagram');
+    await diagram.waitFor();
+    const beyond = () => diagram.evaluate((place) => place.scrollWidth - place.clientWidth);
+    await until(async () => (await beyond()) > 100, 'it goes on beyond the edge');
+    await diagram.focus();
+    for (let presses = 0; presses < 3; presses += 1) await diagram.press('ArrowRight');
+    await until(() => diagram.evaluate((place) => place.scrollLeft > 20), 'it has moved');
+    await window.pictures('diagrams/wide', ['dark', 'contrastLight']);
   }),
 );
