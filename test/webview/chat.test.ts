@@ -629,7 +629,7 @@ test('a running command is no silence: its row has a clock of its own', async (t
 });
 
 test('a text that only says what the error below it says is shown once', async () => {
-  const error = { message: 'Not logged in · Please run /login' };
+  const error = { message: 'No model. Not logged in · Please run /login' };
   const texts = async (said: string, more: readonly ReturnType<typeof textPart>[] = []) => {
     const parts = [textPart(said), ...more];
     const stage = await Stage.open(session({ turns: [turn({ status: 'failed', parts, error })] }));
@@ -637,7 +637,8 @@ test('a text that only says what the error below it says is shown once', async (
     return stage.all('.answer > .markdown').map((one) => one.textContent?.trim());
   };
   assert.deepEqual(await texts(' Not logged in ·\nPlease run /login.\n'), []);
-  assert.deepEqual(await texts('Not logged in'), ['Not logged in'], 'another text stays');
+  assert.deepEqual(await texts('Not logged in to it'), ['Not logged in to it'], 'another text stays');
+  assert.deepEqual(await texts('No model'), ['No model'], 'the beginning of an answer stays');
   assert.equal((await texts(error.message, [textPart('And then', 'p2')])).length, 2, 'what others follow stays');
 });
 

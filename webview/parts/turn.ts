@@ -95,11 +95,15 @@ function asksAbout(session: Session, part: Part, family: Family): boolean {
   return part.kind === 'call' && !family.has(part.id) && session.asks.some((ask) => ask.callId === part.id);
 }
 
+/** UTF-16 units of a text that is no accident in an error: the beginning of a broken answer may be shorter. */
+const SHORTEST_REPEATED = 12;
+
 /** True for a text that says no more than the error below it, as programs do whose sign-in is missing. */
 function repeatsError({ error, parts }: Turn, part: Part): boolean {
-  if (error === undefined || part.kind !== 'text' || part !== parts.at(-1)) return false;
-  const [text, message] = [part.text, error.message].map((one) => one.replace(/\s+/g, ' ').trim().replace(/[.!]$/, ''));
-  return text === message;
+  if (error === undefined || part.kind !== 'text' || part !== parts.at(-1) || part.text.length > 2 * error.message.length) return false;
+  const [text, message] = [part.text, error.message].map((one) => one.replace(/\s+/g, ' ').trim());
+  const said = text?.replace(/[.!]$/, '') ?? '';
+  return said.length >= SHORTEST_REPEATED && message?.includes(said) === true;
 }
 
 /** True for a plan that a later one of the turn has replaced. */
