@@ -13,6 +13,9 @@ const left = new LeftBehind();
 let endsLeft = false;
 let reaper: ChildProcess | undefined;
 let listening = false;
+/** Times that the shell has ended before its input did; at most so often another one is started. */
+let restarts = 0;
+const MOST_RESTARTS = 100;
 
 /** `a` adds a group and `d` takes one away; the end of the input means that the owner has gone. Signals to the owner's group are not for it. */
 const SCRIPT = `trap '' HUP INT TERM QUIT
@@ -80,15 +83,25 @@ export function endOwnedGroups(): void {
 
 function tell(line: string): void {
   if (onWindows) return;
-  reaper ??= startReaper();
-  reaper.stdin?.write(line);
+  if (reaper) reaper.stdin?.write(line);
+  else standBy();
+}
+
+/** Starts the shell and tells it of all groups. */
+function standBy(): void {
+  reaper = startReaper();
+  for (const pid of groups) reaper.stdin?.write(`a ${pid}\n`);
 }
 
 /** Starts the shell in a session of its own, without keeping this process alive. */
 function startReaper(): ChildProcess {
   const started = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], cwd: '/', env: {} });
   const gone = () => {
-    if (reaper === started) reaper = undefined;
+    if (reaper !== started) return;
+    reaper = undefined;
+    // A command may have ended it, to outlive this process.
+    restarts += 1;
+    if (groups.size > 0 && restarts <= MOST_RESTARTS) standBy();
   };
   started.once('error', gone);
   started.once('exit', gone);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
@@ -33,6 +33,18 @@ async function ownerOf(t: TestContext, kind: string) {
   return { owner, pids };
 }
 
+const onWindows = process.platform === 'win32';
+
+/** The shell that stands by for an owner, as soon as there is one. */
+async function guardOf(owner: number): Promise<number> {
+  for (;;) {
+    const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
+    const found = rows.map((row) => /^\s*(\d+)\s+(\d+)\s.*trap ''/.exec(row)).find((match) => Number(match?.[2]) === owner);
+    if (found) return Number(found[1]);
+    await pause(20);
+  }
+}
+
 for (const kind of ['terminal', 'agent', 'command']) {
   test(`a host that is killed takes its ${kind} with it`, { timeout: 20_000 }, async (t) => {
     const { owner, pids } = await ownerOf(t, kind);
@@ -48,6 +60,22 @@ for (const kind of ['terminal', 'agent', 'command']) {
     for (const pid of pids) await gone(pid);
   });
 }
+
+test('a command that ends the shell standing by for its host does not outlive the host', {
+  timeout: 30_000,
+  skip: onWindows,
+}, async (t) => {
+  const { owner, pids } = await ownerOf(t, 'terminal');
+  for (let times = 0; times < 3; times += 1) {
+    const guard = await guardOf(owner.pid ?? 0);
+    process.kill(guard, 'SIGKILL');
+    await gone(guard);
+  }
+  await guardOf(owner.pid ?? 0);
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+  for (const pid of pids) await gone(pid);
+});
 
 test("a command does not see Parley's own secrets", async () => {
   const secrets = {
