@@ -210,6 +210,48 @@ test("a model's patterns take time in proportion to the text", async (t) => {
   assertLinear('pattern of a schema', 4000, (size) => () => check({ x: `${'a'.repeat(size)}!` }));
 });
 
+test("a model's pattern of few characters that stands for thousands of places fills no memory and holds nothing up", async (t) => {
+  const cwd = temporaryFolder(t);
+  const signal = new AbortController().signal;
+  writeFileSync(path.join(cwd, 'a.txt'), `${'a'.repeat(19_990)}needle\nneedle\n`);
+  const many = [
+    'a{0,1000}'.repeat(200),
+    `(${'\\pL'.repeat(20)}){1000}`,
+    '\\pL{1000}'.repeat(50),
+    '((a{30}){30}){3}b'.repeat(9),
+    '[[:alpha:]\\]]{999}'.repeat(9),
+  ];
+  const hidden = ['\\Q[\\E', '[]]', '[^]]', '\\[', '(?:', '\\x{5B}', '[[:alpha:][]'].map(
+    (begin) => `${begin}(\\pL\\pN\\pL\\pN\\pL\\pN){1000}`,
+  );
+  for (const pattern of [...many, ...hidden]) {
+    await assert.rejects(() => searchBuiltIn(searchIn(cwd, pattern), signal), /Not a usable regular expression/, pattern);
+    // The client checks such a text itself.
+    const check = await checkerOf({ type: 'object', properties: { x: { type: 'string', pattern: `^${pattern}!$` } } });
+    assert.equal(check({ x: 'b' }), undefined, pattern);
+  }
+  for (const pattern of [
+    'need{1,2}le',
+    'ne.{0,1000}le',
+    '(\\w{0,20}\\s?){1,9}needle',
+    '^[a-z]{6}$',
+    '(?:\\d{1,3}\\.){3}\\d{1,3}|needle',
+    '[]{}()]{3}|needle',
+  ])
+    assert.equal((await searchBuiltIn(searchIn(cwd, pattern), signal)).hits.at(-1)?.line, 2, pattern);
+  // Of a long line as much is searched as the pattern has time for.
+  for (const [times, lines] of [
+    [600, [2]],
+    [9, [1, 2]],
+  ] as const) {
+    const { hits } = await searchBuiltIn(searchIn(cwd, `(?:\\pL\\pN\\pL\\pN){${times}}|needle`), signal);
+    assert.deepEqual(
+      hits.map(({ line }) => line),
+      lines,
+    );
+  }
+});
+
 test('the patterns of a .gitignore take time in proportion to the name', () => {
   const rules = ignoreRules(`${'*a'.repeat(40)}b\n${'**/a'.repeat(40)}/b\n`);
   assertLinear('.gitignore', 2000, (size) => () => rules('a'.repeat(size), false));

@@ -11,6 +11,7 @@ import { openReal, readRealNow } from '../../transport/realFiles.ts';
 import { codeOf, insideOnly, shortPath, type Workspace } from '../workspace/paths.ts';
 import { isBinary } from '../workspace/textFile.ts';
 import { permitRead } from './files.ts';
+import { type LinearPattern, linearPattern } from './patterns.ts';
 import { defineTool, done, ToolFailure } from './tool.ts';
 
 const MOST_ENTRIES = 500;
@@ -179,8 +180,6 @@ const LONGEST_LINE = 20_000;
 /** Characters that are searched before others get their turn. */
 const AT_A_TIME = 256 * 1024;
 
-type Fits = (line: string) => boolean;
-
 /** The search where there is no ripgrep: the same answers, slower. */
 export async function searchBuiltIn(search: ContentSearch, signal: AbortSignal, open = openReal): Promise<Hits> {
   const fits = await expression(search);
@@ -219,13 +218,14 @@ async function* filesOf(search: ContentSearch, folder: boolean, signal: AbortSig
   }
 }
 
-async function searchText(file: string, text: string, fits: Fits, signal: AbortSignal): Promise<readonly Hit[]> {
+async function searchText(file: string, text: string, { fits, longest }: LinearPattern, signal: AbortSignal): Promise<readonly Hit[]> {
   const hits: Hit[] = [];
   let searched = 0;
   for (const [at, line] of text.split('\n').entries()) {
-    if (fits(line.slice(0, LONGEST_LINE))) hits.push({ path: file, line: at + 1, text: line });
-    searched += Math.min(line.length, LONGEST_LINE);
-    if (searched < AT_A_TIME) continue;
+    if (fits(line.slice(0, longest))) hits.push({ path: file, line: at + 1, text: line });
+    searched += Math.min(line.length, longest);
+    // A pattern that reads less of a line takes longer for it.
+    if (searched * LONGEST_LINE < AT_A_TIME * longest) continue;
     searched = 0;
     await afterOthers();
     signal.throwIfAborted();
@@ -252,13 +252,10 @@ function unusable(why: string): ToolFailure {
 }
 
 /** RE2 takes linear time whatever the pattern, and knows what ripgrep knows. Throws ToolFailure for what it does not. */
-async function expression({ pattern, literal, ignoreCase }: ContentSearch): Promise<Fits> {
-  if (literal && !ignoreCase) return (line) => line.includes(pattern);
-  const { RE2JS } = await import('re2js');
+async function expression({ pattern, literal, ignoreCase }: ContentSearch): Promise<LinearPattern> {
+  if (literal && !ignoreCase) return { fits: (line) => line.includes(pattern), longest: LONGEST_LINE };
   try {
-    const source = literal ? RE2JS.quote(pattern) : RE2JS.translateRegExp(pattern);
-    const compiled = RE2JS.compile(source, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
-    return (line) => compiled.test(line);
+    return await linearPattern(pattern, { literal, ignoreCase, longest: LONGEST_LINE });
   } catch (error) {
     throw unusable(error instanceof Error ? error.message : String(error));
   }

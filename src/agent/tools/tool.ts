@@ -4,6 +4,7 @@ import * as z from 'zod/mini';
 import type { ModelTool, UserPart } from '../models/model.ts';
 import type { Workspace } from '../workspace/paths.ts';
 import type { TextFiles } from '../workspace/textFiles.ts';
+import { LARGEST_PATTERN, MOST_STEPS, patternSize } from './patterns.ts';
 import type { CommandEnd, CommandSpec, Printed } from './runCommand.ts';
 
 /** The result of a tool run. `text` and `message` go to the model, `shown` to the user. */
@@ -170,16 +171,23 @@ export async function checkerOf(schema: Readonly<Record<string, unknown>>): Prom
   return check;
 }
 
-/** The patterns of a client's schema meet texts of a model: an engine that takes linear time. One that RE2 does not know checks nothing. */
+/**
+ * The patterns of a client's schema meet texts of a model: an engine that takes linear time. One that RE2 does not know, or that would take long all the
+ * same, checks nothing.
+ */
 function linearPatterns(re2: typeof RE2JS): CodeOptions['regExp'] & object {
-  const engine = (pattern: string) => {
+  const testOf = (pattern: string): ((text: string) => boolean) => {
+    const size = patternSize(pattern);
+    if (size > LARGEST_PATTERN) return () => true;
     try {
       const compiled = re2.compile(re2.translateRegExp(pattern));
-      return { test: (text: string) => compiled.test(text) };
+      return (text) => size * text.length > MOST_STEPS || compiled.test(text);
     } catch {
-      return { test: () => true };
+      return () => true;
     }
   };
+  // ajv tells patterns apart by their text, and would use the first one for all.
+  const engine = (pattern: string) => ({ test: testOf(pattern), toString: () => pattern });
   // Names the engine in generated code files, which are not used here.
   return Object.assign(engine, { code: '' });
 }
