@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
 import { type Disk, realDisk } from '../../src/live/journal/recordFile.ts';
-import { frameOf } from '../../src/live/journal/records.ts';
+import { frameOf, RecordReader } from '../../src/live/journal/records.ts';
 import type { JournalTrouble } from '../../src/live/journal/writer.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Session } from '../../src/session/model.ts';
@@ -294,6 +295,39 @@ test(
     assert.deepEqual(wholeTurns((await journal.read('s'))?.session), ['t0', 't1', 't2']);
   }),
 );
+
+test(
+  'a lock whose owner was killed ends also when the clock was set back meanwhile and its process number was given again',
+  inFolder(async (folder, journal) => {
+    const first = journal.create(head('s'));
+    record(first, fresh('s'), turnEvents(0));
+    first.dispose();
+    const lock = path.join(folder, 's.journal.lock');
+    for (const ahead of [-3600, 3600, 400 * 24 * 3600]) {
+      writeFileSync(lock, JSON.stringify({ pid: process.ppid, host: hostname(), token: 'of a process that was killed' }));
+      const at = Date.now() / 1000 + ahead;
+      utimesSync(lock, at, at);
+      const opened = await new Journal(folder, silentLog).open('s');
+      assert.equal(opened.kind, 'opened', `${ahead} seconds ahead`);
+      if (opened.kind === 'opened') opened.writer.dispose();
+    }
+  }),
+);
+
+test('a record without an end does not fill the memory, and costs nothing behind it', () => {
+  const reader = new RecordReader();
+  const piece = Buffer.alloc(1024 * 1024, 'a');
+  const before = process.memoryUsage().arrayBuffers;
+  reader.push(Buffer.from('\x1e'));
+  for (let megabytes = 0; megabytes < 400; megabytes += 1) reader.push(Buffer.from(piece));
+  globalThis.gc?.();
+  const found = [...reader.push(frameOf(1, { a: 1 })), ...reader.end()];
+  assert.deepEqual(
+    found.map(({ seq, value }) => [seq, value]),
+    [[1, { a: 1 }]],
+  );
+  assert.ok(process.memoryUsage().arrayBuffers - before < 350 * 1024 * 1024, 'what is longer than any record is not put together');
+});
 
 test('a process that stood still while another took its file over goes on in a file of its own, with all it knows', (t) =>
   inFolder(async (folder, journal) => {

@@ -55,7 +55,7 @@ export class FileLock implements Disposable {
 
   /** False once another process has taken over, which happens only after this process was suspended for long. */
   get held(): boolean {
-    if (Date.now() - this.#seenAt > HEARTBEAT * 1.5) this.#check();
+    if (Math.abs(Date.now() - this.#seenAt) > HEARTBEAT * 1.5) this.#check();
     return !this.#lost;
   }
 
@@ -149,7 +149,8 @@ function ownerOf(file: string): LockOwner | 'stale' | undefined {
   if (owner && released.has(owner.token)) return 'stale';
   if (!owner) return age > BEING_WRITTEN ? 'stale' : UNKNOWN;
   if (owner.host !== hostname()) return age > STALE ? 'stale' : owner;
-  return isAlive(owner.pid) && age <= STALE ? owner : 'stale';
+  // A clock that was set back lets a lock be of the future; an owner that lives sets its time with the next heartbeat.
+  return isAlive(owner.pid) && Math.abs(age) <= STALE ? owner : 'stale';
 }
 
 /** 'busy' while another program lets nobody read it. */

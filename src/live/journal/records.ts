@@ -11,6 +11,8 @@ import { DEEPEST } from '../../base/json.ts';
 const START = 0x1e;
 const END = 0x0a;
 const CRC_DIGITS = 8;
+/** Bytes of a record that are kept until it ends: what is longer was written by nobody, and must not fill the memory. */
+const LONGEST_RECORD = 256 * 1024 * 1024;
 /** Characters that a value in JSON takes, roughly, besides its texts. */
 const OF_A_VALUE = 16;
 
@@ -57,6 +59,7 @@ export function weightOf(value: unknown, most: number): number {
 export class RecordReader {
   /** Pieces of the record that is not whole yet, without its RS. */
   #open: Buffer[] = [];
+  #openBytes = 0;
   #lastSeq = 0;
   /** Bytes before the first RS belong to no record. */
   #inRecord = false;
@@ -70,12 +73,12 @@ export class RecordReader {
     const found: JournalRecord[] = [];
     let from = 0;
     for (let at = chunk.indexOf(START); at >= 0; at = chunk.indexOf(START, from)) {
-      this.#open.push(chunk.subarray(from, at));
+      this.#keep(chunk.subarray(from, at));
       this.#close(found);
       this.#inRecord = true;
       from = at + 1;
     }
-    if (from < chunk.length) this.#open.push(chunk.subarray(from));
+    if (from < chunk.length) this.#keep(chunk.subarray(from));
     return found;
   }
 
@@ -86,9 +89,16 @@ export class RecordReader {
     return found;
   }
 
+  #keep(piece: Buffer): void {
+    this.#openBytes += piece.length;
+    if (this.#openBytes > LONGEST_RECORD) this.#open = [];
+    else this.#open.push(piece);
+  }
+
   #close(found: JournalRecord[]): void {
     const bytes = this.#open.length === 1 ? this.#open[0] : Buffer.concat(this.#open);
     this.#open = [];
+    this.#openBytes = 0;
     if (!this.#inRecord || !bytes) return;
     const record = unframe(bytes);
     if (!record) return;
