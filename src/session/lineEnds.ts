@@ -6,8 +6,8 @@ export function plain(text: string): string {
 }
 
 /**
- * `text` in the manner of `like`: its byte order mark and its line ends. Of different ones, each line that both have keeps its own, and the others get
- * what most lines of `like` have.
+ * `text` in the manner of `like`: its byte order mark and its line ends. Of different ones, each line that both have keeps its own, and so do lines
+ * that stand for as many others; the rest get what most lines of `like` have.
  */
 export function inMannerOf(text: string, like: string): string {
   const most = commonEnd(like);
@@ -21,7 +21,9 @@ export function inMannerOf(text: string, like: string): string {
   const ends = compareLines(linesOf(plain(like)), linesOf(plain(text))).flatMap((segment) => {
     const from = at;
     at += segment.kind === 'same' ? segment.lines.length : segment.before.length;
-    return segment.kind === 'same' ? marks.slice(from, at) : segment.after.map(() => other);
+    if (segment.kind === 'same') return marks.slice(from, at);
+    const isLineForLine = segment.before.length === segment.after.length;
+    return segment.after.map((_, index) => (isLineForLine ? marks[from + index] : undefined) ?? other);
   });
   const last = ends.length - 1;
   const lines = linesOf(plain(text)).map((line, index) => (index === last ? line : line + (ends[index] ?? '')));

@@ -69,6 +69,13 @@ test('lone carriage returns end lines, as in the editor; what else separates lin
   assert.deepEqual(['a\nb\r\n', 'a\r\nb\n', 'a\rb\n', 'a\nb\r', 'a\r\r\n', 'a\rb\r\n'].map(hasMixedEnds), Array(6).fill(true));
 });
 
+test('lines that stand for as many others get their ends, and those that are more get what most lines have', () => {
+  const like = 'a\nb\r\nc\n';
+  assert.equal(inMannerOf('a\nB\nc\n', like), 'a\nB\r\nc\n');
+  assert.equal(inMannerOf('a\nB\nnew\nc\n', like), 'a\nB\nnew\nc\n');
+  assert.equal(inMannerOf('a\nB\nC', 'a\nb\r\nc'), 'a\nB\r\nC');
+});
+
 test('what was made of a text with different ends is written into a newer one, in which each other line keeps its end', () => {
   const base = 'a\r\nb\nc\r\nd\n';
   assert.equal(mergedWithEnds(`${base}mine\r`, base, 'a\r\nB\r\nc\r\nd\n'), 'a\r\nB\r\nc\r\nd\nmine\r');
