@@ -95,8 +95,8 @@ export class Amendments implements Disposable {
     const present = await this.#effects.readText(file);
     const merged = typeof present === 'string' ? mergedInto(plain(present), written, wanted) : undefined;
     try {
-      if (merged === undefined) throw new Error('The file does not hold what was proposed');
-      const write = () => this.#effects.writeText(file, wanted, written, real);
+      if (typeof present !== 'string' || merged === undefined) throw new Error('The file does not hold what was proposed');
+      const write = () => this.#effects.writeText(file, merged, plain(present), real);
       await (this.#sets.of(id)?.agree(file, write) ?? write());
     } catch (error) {
       this.#log.warn(`${file}: ${String(error)}`);

@@ -5,8 +5,6 @@ import { silentLog } from '../../../src/base/log.ts';
 import { Amendments } from '../../../src/live/review/amendments.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
-import { plain } from '../../../src/session/lineEnds.ts';
-import { mergedInto } from '../../../src/session/merge.ts';
 import type { Approval } from '../../../src/session/model.ts';
 import { Desk } from './desk.ts';
 
@@ -17,7 +15,8 @@ async function allowed(
 ): Promise<void> {
   const effects: FileEffects = {
     readText: async (file) => (existsSync(file) ? readFileSync(file, 'utf8') : null),
-    writeText: async (file, text, from) => writeFileSync(file, mergedInto(plain(readFileSync(file, 'utf8')), from, text) ?? 'conflict'),
+    // The editor merges nothing into a file that is not open.
+    writeText: async (file, text) => writeFileSync(file, text),
     hasUnsaved: () => false,
     folders: () => [],
   };
