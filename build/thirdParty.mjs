@@ -7,7 +7,8 @@ import path from 'node:path';
 const META = 'out/meta';
 /** Bundles that the package does not hold. */
 const NOT_SHIPPED = new Set(['dist/headless.js']);
-const LICENCE_FILE = /^(?:licen[cs]e|copying|notice|copyright|acknowledgements)(?:[.-].*)?$/i;
+/** A package may hold code of others, whose terms stand in a file of notices. */
+const LICENCE_FILE = /^(?:licen[cs]es?|copying|copyright|(?:third[-_]?party|copyright)?[-_]?notices?|acknowledgements)(?:[.-].*)?$/i;
 
 /** Folders of the packages in the shipped bundles, sorted. */
 export function bundledPackages() {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { strFromU8, unzipSync } from 'fflate';
 
@@ -169,9 +169,15 @@ test('the notices and the SBOM name every package that the bundles hold, with li
       return [`${one.name} ${one.version}`, one] as const;
     }),
   );
+  const versionIn = (folder: string) =>
+    (JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { readonly version: string }).version;
   for (const { name, version } of packages.values()) {
     const notice = notices.find((one) => one.startsWith(`${name} ${version}\n`));
     assert.ok(notice && notice.length > 300 && /Licence: \S/.test(notice), `notice of ${name} ${version}`);
+    for (const folder of folders.filter((one) => one.endsWith(`node_modules/${name}`)))
+      for (const file of readdirSync(folder).filter((one) => /notice/i.test(one)))
+        if (versionIn(folder) === version)
+          assert.ok(notice.includes(readFileSync(`${folder}/${file}`, 'utf8').trim()), `${file} of ${name}`);
     const component = sbom.components.find(({ purl }) => purl === `pkg:npm/${name.replace('@', '%40')}@${version}`);
     assert.ok(component?.licenses.length === 1 && component.hashes?.length === 1, `${name} ${version} in the SBOM`);
   }
