@@ -1,9 +1,13 @@
+import { inOneLine } from '../base/promptText.ts';
 import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
+import { shortened, visibleText } from '../session/visible.ts';
 
 /** Most channels that one client may follow at once. */
 export const MOST_SUBSCRIPTIONS = 1000;
 /** Most clients whose names are remembered for when they come back. */
 const MOST_NAMES = 1000;
+/** Characters of a client's name. */
+const LONGEST_NAME = 80;
 /** Most past actions kept for reconnecting clients, and most UTF-16 units of them together. */
 const MOST_KEPT = 20_000;
 const MOST_KEPT_TEXT = 16 * 1024 * 1024;
@@ -34,13 +38,15 @@ export class Channels {
   readonly #clients = new Set<HostClient>();
   /** Names by client, the latest last: a client that comes back does not say its name again. */
   readonly #names = new Map<string, string>();
+  readonly #startedAt: number;
   #seq: number;
   #kept: Kept[] = [];
   #keptText = 0;
 
   /** Each run of a host numbers from its own beginning, after all numbers of earlier runs: a client may come back with one of those. */
   constructor(startedAt: number) {
-    this.#seq = Math.trunc(startedAt);
+    this.#startedAt = Math.trunc(startedAt);
+    this.#seq = this.#startedAt;
   }
 
   get seq(): number {
@@ -53,7 +59,8 @@ export class Channels {
     return client;
   }
 
-  introduce(client: HostClient, id: string, name = this.#names.get(id)): void {
+  introduce(client: HostClient, id: string, said?: string): void {
+    const name = said === undefined ? this.#names.get(id) : shortened(visibleText(inOneLine(said)), LONGEST_NAME);
     client.name = { id, ...(name === undefined ? {} : { shown: name }) };
     if (name === undefined) return;
     this.#names.delete(id);
@@ -103,9 +110,14 @@ export class Channels {
     client.peer.notify('action', params);
   }
 
-  /** Notifies all subscribers of the root, or those `whom` names; not numbered and not replayed. */
-  notify(method: string, params: object, whom?: (clientId: string | undefined) => boolean): void {
-    this.#send(ROOT, method, { channel: ROOT, ...params }, whom);
+  /** Notifies all subscribers of the root; not numbered and not replayed. */
+  notify(method: string, params: object): void {
+    this.#send(ROOT, method, { channel: ROOT, ...params });
+  }
+
+  /** True for a number that this run may have given out. */
+  isOfThisRun(seq: number): boolean {
+    return seq >= this.#startedAt && seq <= this.#seq;
   }
 
   /** Returns the actions on these channels after that number; undefined when some of them are no longer stored. */
@@ -116,9 +128,9 @@ export class Channels {
     return this.#kept.filter((one) => one.serverSeq > seq && wanted.has(one.channel)).map((one) => JSON.parse(one.text));
   }
 
-  #send(channel: string, method: string, params: object, whom: (clientId: string | undefined) => boolean = () => true): void {
+  #send(channel: string, method: string, params: object): void {
     const key = keyOf(channel);
-    for (const { peer, name, subscriptions } of this.#clients) if (subscriptions.has(key) && whom(name?.id)) peer.notify(method, params);
+    for (const { peer, subscriptions } of this.#clients) if (subscriptions.has(key)) peer.notify(method, params);
   }
 
   #keep(one: Kept): void {

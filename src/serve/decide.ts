@@ -4,10 +4,11 @@ import {
   type CallResult,
   type ChatAction,
   type ChatState,
+  isSenderNote,
   type SessionAction,
   type SessionConfig,
   type SessionState,
-  toSenderMeta,
+  withSender,
 } from '../protocols/ahp/state.ts';
 import { misleadingOptions } from '../session/dangers.ts';
 import type { Answer, Intent } from '../session/intents.ts';
@@ -265,7 +266,7 @@ function resumed(turnId: string | undefined, held: Held): ActionResult {
   if (!session || !last || last.status !== 'failed' || (turnId !== undefined && turnId !== last.id) || chat.activeTurn)
     return refused('Only a failed turn can be tried again.');
   const again = `${last.id}~${now.toString(36)}`;
-  const message = { text: chat.turns.at(-1)?.message.text ?? '', origin: { kind: 'user' }, ...toSenderMeta(sender) };
+  const message = withSender({ text: chat.turns.at(-1)?.message.text ?? '', origin: { kind: 'user' } }, sender);
   const apply: ChatAction = { type: 'chat/turnStarted', turnId: again, startedAt: new Date(now).toISOString(), message };
   return {
     kind: 'taken',
@@ -365,6 +366,7 @@ function valuesOf(given: z.infer<typeof answer> | undefined): readonly string[] 
 /** Sends the names of files, not their content: the agent reads them as needed. */
 function contentOf({ text: said, attachments = [] }: z.infer<typeof message>): readonly Content[] {
   const others = attachments.flatMap((one): readonly Content[] => {
+    if (isSenderNote(one)) return [];
     if (one.type === 'embeddedResource' && one.data !== undefined) {
       const mime = one.contentType ?? '';
       if (mime.startsWith('image/')) return [{ type: 'image', mime, data: one.data }];
@@ -385,13 +387,8 @@ function contentOf({ text: said, attachments = [] }: z.infer<typeof message>): r
 
 /** Returns the message with its sender, which all subscribers of the chat see. */
 function plainMessage({ text: said, attachments, model }: z.infer<typeof message>, sender: string | undefined) {
-  return {
-    text: said,
-    origin: { kind: 'user' },
-    ...(attachments ? { attachments } : {}),
-    ...(model ? { model: { id: model.id } } : {}),
-    ...toSenderMeta(sender),
-  };
+  const plain = { text: said, origin: { kind: 'user' }, ...(attachments ? { attachments } : {}), ...(model ? { model: { id: model.id } } : {}) };
+  return withSender(plain, sender);
 }
 
 /** Switches to a model that the agent offers and does not use now. */

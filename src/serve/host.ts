@@ -252,8 +252,9 @@ class ClientRequests {
     const actions = this.#channels.since(lastSeenServerSeq, subscriptions);
     const known = subscriptions.filter((channel) => isRoot(channel) || this.#find(channel));
     const gone = subscriptions.filter((channel) => !known.includes(channel));
-    // Empty sessions do not survive a restart; their rows would stay in the client's list.
+    // Empty sessions do not survive a restart.
     for (const session of gone) this.#client.peer.notify('root/sessionRemoved', { channel: ROOT, session });
+    for (const { method, params } of this.#hosted.news(lastSeenServerSeq)) this.#client.peer.notify(method, { channel: ROOT, ...params });
     if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known, 'leave out what is gone') };
     for (const channel of known) this.#channels.follow(this.#client, channel);
     return { type: 'replay', actions, missing: gone };
@@ -338,7 +339,7 @@ class ClientRequests {
 
   #list({ limit = PAGE, cursor = '0' }: z.infer<typeof shapes.list>) {
     const from = Math.max(0, Math.trunc(Number(cursor)) || 0);
-    const all = this.#hosted.list(this.#client.name?.id ?? '');
+    const all = this.#hosted.list();
     const to = from + Math.min(PAGE, Math.max(1, Math.trunc(limit)));
     return { items: all.slice(from, to), ...(to < all.length ? { nextCursor: String(to) } : {}) };
   }

@@ -38,6 +38,9 @@ export interface Hosted {
   /** The client that made it in this run of the host. */
   readonly maker?: string;
   modifiedAt: number;
+  /** The number of the last action before clients were told of it, 0 in an earlier run; and before its line in their lists changed last. */
+  listedAt: number;
+  changedAt: number;
   chat: ChatState;
   state: SessionState;
   agent: AgentStart;
@@ -62,6 +65,15 @@ export interface HostedDeps {
   readonly now: () => number;
 }
 
+/** Lines of a list that a client that comes back is told of, and removed sessions that are remembered for it. */
+const MOST_NEWS = 200;
+
+/** What changes in the lists of clients. */
+interface ListNews {
+  readonly method: 'root/sessionAdded' | 'root/sessionRemoved' | 'root/sessionSummaryChanged';
+  readonly params: object;
+}
+
 /** All sessions of the host, and their state as clients hold it. */
 export class HostedSessions {
   readonly #deps: HostedDeps;
@@ -71,6 +83,8 @@ export class HostedSessions {
   readonly #dirty = new Set<SessionId>();
   readonly #terminals: TerminalChannels;
   #renamed: Promise<void> = Promise.resolve();
+  /** Sessions that were removed, the latest last, each with the number of the last action before that. */
+  #removed: readonly { readonly uri: string; readonly at: number }[] = [];
 
   constructor(deps: HostedDeps) {
     this.#deps = deps;
@@ -131,10 +145,21 @@ export class HostedSessions {
     return this.#deps.sessions.get(id)?.store.now;
   }
 
-  /** What that client sees, newest first. */
-  list(clientId: string): readonly SessionSummary[] {
-    const seen = [...this.#byUri.values()].filter((hosted) => !isDraft(hosted) || hosted.maker === clientId);
+  /** Newest first. */
+  list(): readonly SessionSummary[] {
+    const seen = [...this.#byUri.values()].filter((hosted) => !isDraft(hosted));
     return seen.toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(summaryOf);
+  }
+
+  /** What has become of the sessions in the list of a client since the action that it saw last: what tells of that has no number. */
+  news(seen: number): readonly ListNews[] {
+    const { channels } = this.#deps;
+    const removed = this.#removed.filter(({ at }) => at >= seen).map(({ uri }) => toRemoved(uri));
+    const changed = [...this.#byUri.values()]
+      .filter((hosted) => !isDraft(hosted) && (hosted.changedAt >= seen || !channels.isOfThisRun(seen)))
+      .toSorted((a, b) => b.modifiedAt - a.modifiedAt)
+      .slice(0, MOST_NEWS);
+    return [...removed, ...changed.map((hosted) => (hosted.listedAt >= seen ? toAdded(hosted) : toChanged(hosted)))];
   }
 
   create(uri: string, profile: Profile, cwd: string, maker: string): Hosted {
@@ -143,7 +168,6 @@ export class HostedSessions {
     const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.byId(name);
     const id = isPlain ? name : crypto.randomUUID();
     const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' }, maker);
-    this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) }, (id) => id === maker);
     // Ready at once: the agent starts with the first prompt.
     this.#tellSession(hosted, { type: 'session/ready' });
     return hosted;
@@ -161,9 +185,11 @@ export class HostedSessions {
 
   /** Ends the agent and deletes the conversation: VS Code disposes of empty sessions, and of others when its user deletes them. */
   async remove(hosted: Hosted): Promise<void> {
+    const { channels } = this.#deps;
     this.#byUri.delete(hosted.uri);
     this.#terminals.forget(hosted.id);
-    this.#deps.channels.notify('root/sessionRemoved', { session: hosted.uri });
+    this.#removed = [...this.#removed.slice(1 - MOST_NEWS), { uri: hosted.uri, at: channels.seq }];
+    this.#notify(toRemoved(hosted.uri));
     await this.#deps.sessions.forget(hosted.id);
   }
 
@@ -196,8 +222,10 @@ export class HostedSessions {
     if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
     else this.#tellSession(hosted, apply as SessionAction, origin);
     // The first prompt: from now on it is there for every client.
-    if (wasDraft && !isDraft(hosted))
-      this.#deps.channels.notify('root/sessionAdded', { summary: summaryOf(hosted) }, (id) => id !== hosted.maker);
+    if (wasDraft && !isDraft(hosted)) {
+      hosted.listedAt = hosted.changedAt = this.#deps.channels.seq;
+      this.#notify(toAdded(hosted));
+    }
     this.#summaryChanged(hosted);
     if (apply.type === 'session/titleChanged') this.#rename(hosted, apply.title);
     if (apply.type === 'session/activeClientSet' || apply.type === 'session/activeClientRemoved')
@@ -359,14 +387,18 @@ export class HostedSessions {
     const { title } = hosted.state;
     if (hosted.chat.title !== title) hosted.chat = { ...hosted.chat, title };
     const { status, modifiedAt } = hosted.chat;
-    const changes = { title, status: statusOf(hosted), modifiedAt };
+    const changes = { title, status, modifiedAt };
     const [told] = hosted.state.chats;
     if (told && told.title === title && told.status === status && told.modifiedAt === modifiedAt) return;
     const isNews = told?.title !== title || told.status !== status;
-    this.#tellSession(hosted, { type: 'session/chatUpdated', chat: hosted.chat.resource, changes: { title, status, modifiedAt } });
+    this.#tellSession(hosted, { type: 'session/chatUpdated', chat: hosted.chat.resource, changes });
     hosted.state = { ...hosted.state, status: statusOf(hosted) };
-    const whom = isDraft(hosted) ? (id: string | undefined) => id === hosted.maker : undefined;
-    if (isNews) this.#deps.channels.notify('root/sessionSummaryChanged', { session: hosted.uri, changes }, whom);
+    hosted.changedAt = this.#deps.channels.seq;
+    if (isNews && !isDraft(hosted)) this.#notify(toChanged(hosted));
+  }
+
+  #notify({ method, params }: ListNews): void {
+    this.#deps.channels.notify(method, params);
   }
 
   #learn(profile: Profile, session: Session): void {
@@ -412,6 +444,8 @@ export class HostedSessions {
       cwd,
       createdAt,
       modifiedAt: createdAt,
+      listedAt: 0,
+      changedAt: 0,
       chat,
       state,
       agent,
@@ -422,7 +456,7 @@ export class HostedSessions {
   }
 }
 
-/** True for a session in which nothing was said: windows make one before the first prompt, which is nobody else's business. */
+/** True for a session in which nothing was said: windows make one before the first prompt, and list none before that. */
 function isDraft({ agent, chat }: Hosted): boolean {
   const isUntouched = agent.kind === 'none' && agent.stored === undefined;
   return isUntouched && chat.turns.length === 0 && !chat.activeTurn && !chat.queuedMessages?.length;
@@ -454,6 +488,17 @@ function summaryOf(hosted: Hosted): SessionSummary {
     modifiedAt: new Date(modifiedAt).toISOString(),
     workingDirectories,
   };
+}
+
+function toAdded(hosted: Hosted): ListNews {
+  return { method: 'root/sessionAdded', params: { summary: summaryOf(hosted) } };
+}
+function toChanged(hosted: Hosted): ListNews {
+  const { title, status, modifiedAt } = summaryOf(hosted);
+  return { method: 'root/sessionSummaryChanged', params: { session: hosted.uri, changes: { title, status, modifiedAt } } };
+}
+function toRemoved(session: string): ListNews {
+  return { method: 'root/sessionRemoved', params: { session } };
 }
 
 /** Returns actions for changes of the session itself. A failed start is reported in the turn that requested it. */

@@ -13,7 +13,6 @@ import {
   type FileEdit,
   type InputRequest,
   type Message,
-  type Meta,
   type Question,
   type ResponsePart,
   type ResultContent,
@@ -22,7 +21,8 @@ import {
   type TerminalContent,
   type ToolCallState,
   type TurnUsage,
-  toSenderMeta,
+  toSaidPart,
+  withSender,
 } from '../protocols/ahp/state.ts';
 import { clientLabel, isTooWide } from '../session/approvalAnswers.ts';
 import { callWords } from '../session/callWords.ts';
@@ -89,7 +89,7 @@ class Telling {
       if (activeTurn) this.#append({ type: 'chat/turnCancelled', turnId: activeTurn.id, duration: 0 });
       const queued = this.#chat.queuedMessages?.find((one) => one.id === turn.id);
       const sender = turn.sender ?? (queued && senderOf(queued.message));
-      const message = { ...messageOf(turn.prompt), ...toSenderMeta(sender) };
+      const message = withSender(messageOf(turn.prompt), sender);
       this.#append({
         type: 'chat/turnStarted',
         turnId: turn.id,
@@ -117,11 +117,11 @@ class Telling {
       case 'call':
         return this.#call(turnId, part.call);
       case 'notice':
-        return this.#systemText(turnId, part.id, part.notice.text);
+        return this.#note(turnId, { kind: 'systemNotification', content: part.notice.text, _meta: { id: part.id } });
       case 'prompt':
         // Of a kind of its own for clients that know it.
         if (!part.pending)
-          this.#systemText(turnId, part.id, messageOf(part.content).text, { prompt: true, ...toSenderMeta(part.sender)._meta });
+          this.#note(turnId, toSaidPart(messageOf(part.content).text, part.id, part.sender));
         return;
     }
   }
@@ -142,9 +142,8 @@ class Telling {
     return this.#chat.activeTurn?.responseParts ?? [];
   }
 
-  #systemText(turnId: string, id: string, content: string, meta: Meta = {}): void {
-    if (!this.#places.isTold(this.#parts, id))
-      this.#append({ type: 'chat/responsePart', turnId, part: { kind: 'systemNotification', content, _meta: { ...meta, id } } });
+  #note(turnId: string, part: Extract<ResponsePart, { kind: 'systemNotification' }>): void {
+    if (!this.#places.isTold(this.#parts, part._meta?.id)) this.#append({ type: 'chat/responsePart', turnId, part });
   }
 
   #call(turnId: string, call: ToolCall): void {
@@ -386,7 +385,7 @@ class Places {
     return { count, last: parts[last] as TextPart | undefined };
   }
 
-  isTold(parts: readonly ResponsePart[], id: string): boolean {
+  isTold(parts: readonly ResponsePart[], id: unknown): boolean {
     this.#catchUp(parts);
     return this.#notes.has(id);
   }
@@ -643,7 +642,7 @@ export function messageOf(content: readonly Content[]): Message {
 }
 
 function sentMessage({ content, sender }: { readonly content: readonly Content[]; readonly sender?: string }): Message {
-  return { ...messageOf(content), ...toSenderMeta(sender) };
+  return withSender(messageOf(content), sender);
 }
 
 function contentText(content: Content): string {

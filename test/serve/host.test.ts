@@ -442,6 +442,29 @@ test('each prompt says who sent it, also one that waited, to other clients and a
   assert.deepEqual(senders(await chatAfterRestart(t, first.folder)), expected);
 });
 
+test('VS Code shows no sender: an attachment of a prompt names every client but its own windows, and no agent is told that', async (t) => {
+  const { host, chat, last, sessions, ...rest } = await opened(t);
+  const [window, phone] = [new AhpClient(host), new AhpClient(host)];
+  await window.open('window-2', 'VS Code');
+  await phone.open('window-3', `Phone\n\u202e${'x'.repeat(1000)}`);
+  await phone.dispatch(CHAT, prompt('t1'));
+  await begun(rest);
+  last().ready();
+  const [note] = (chat().activeTurn?.message.attachments ?? []) as readonly { readonly type: string; readonly label: string }[];
+  assert.equal(note?.type, 'simple');
+  assert.match(note.label, /^By Phone⟨U\+000A⟩⟨U\+202E⟩x{20,70}…$/u);
+  last().endTurn();
+  await until(() => chat().turns.length === 1);
+  // The window says the message again.
+  const again = prompt('t2');
+  const echoed = { ...note, modelRepresentation: note.label };
+  await window.dispatch(CHAT, { ...again, message: { ...again.message, attachments: [echoed] } });
+  assert.deepEqual([chat().activeTurn?.message.attachments, chat().activeTurn?.message._meta], [undefined, { client: 'VS Code' }]);
+  const [id = ''] = sessions.all;
+  await until(() => sessions.get(id)?.store.now.turns.length === 2);
+  assert.deepEqual(sessions.get(id)?.store.now.turns[1]?.prompt, [{ type: 'text', text: 'Do it' }]);
+});
+
 test('what is said into a turn says who sent it, while it waits, when the agent has it, and after a restart', async (t) => {
   const first = await opened(t);
   const phone = new AhpClient(first.host);
@@ -470,7 +493,7 @@ test('what is said into a turn says who sent it, while it waits, when the agent 
     (chat.activeTurn ?? chat.turns.at(-1))?.responseParts.flatMap((part) =>
       part.kind === 'systemNotification' ? [[part.content, part._meta]] : [],
     );
-  const expected = [['Faster', { prompt: true, client: 'Phone', id: 'p9' }]];
+  const expected = [['Phone: Faster', { prompt: true, client: 'Phone', id: 'p9' }]];
   await until(() => first.chat().steeringMessage === undefined);
   assert.deepEqual(said(first.chat()), expected);
   await first.end();
@@ -669,27 +692,75 @@ test('an empty session goes a while after the window that made it; one that some
   assert.deepEqual([await isThere(1), await isThere(2)], [false, true]);
 });
 
-test('an empty session is listed for the window that made it alone; with its first prompt it is there for all', async (t) => {
+test('an empty session is in no list, so that none keeps it when the host is killed; with its first prompt it is there for all', async (t) => {
   const { client, host } = await opened(t);
   const other = new AhpClient(host);
   await other.open('window-2');
   const listed = async (one: AhpClient) =>
     ((await one.ask('listSessions')) as { items: readonly { resource: string }[] }).items.map(({ resource }) => resource);
-  const told = (one: AhpClient) =>
-    one.notified.flatMap(({ method, params }) => (method === 'root/sessionRemoved' ? [] : [[method, params.session]]));
   await client.dispatch(SESSION, { type: 'session/titleChanged', title: 'Draft' });
-  assert.deepEqual([await listed(client), await listed(other)], [[SESSION], []]);
-  assert.deepEqual(told(other), []);
+  for (const one of [client, other]) {
+    await one.subscribe('ahp-root://');
+    assert.deepEqual([await listed(one), one.notified], [[], []]);
+  }
   await client.dispatch(CHAT, prompt('t1'));
-  assert.deepEqual([await listed(client), await listed(other)], [[SESSION], [SESSION]]);
-  const added = other.notified
-    .filter(({ method }) => method === 'root/sessionAdded')
-    .map(({ params }) => params.summary as { resource: string });
-  assert.deepEqual(
-    added.map(({ resource }) => resource),
-    [SESSION],
-  );
-  assert.equal(client.notified.filter(({ method }) => method === 'root/sessionAdded').length, 1, 'it has heard of it before');
+  for (const one of [client, other]) {
+    assert.deepEqual(await listed(one), [SESSION]);
+    assert.deepEqual(listNews(one), [['root/sessionAdded', SESSION]]);
+  }
+});
+
+/** What a client was told of its list, up to the changes of lines that are there. */
+function listNews({ notified }: AhpClient) {
+  return notified.flatMap(({ method, params }) => {
+    if (method === 'root/sessionSummaryChanged') return [];
+    return [[method, method === 'root/sessionAdded' ? (params.summary as { readonly resource: string }).resource : params.session]];
+  });
+}
+
+test('a client that comes back is told what was added to its list meanwhile, what is gone, and what has changed', async (t) => {
+  const { client, host, folder, ...served } = await opened(t);
+  const other = new AhpClient(host);
+  await other.open('window-2');
+  const session = (at: number) => `fake:/0f1d2c3b-4a59-6877-8695-00000000000${at}`;
+  const create = async (at: number) => {
+    await other.ask('createSession', { channel: session(at), provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+    await other.dispatch(`ahp-chat:/${session(at).split('/')[1]}`, prompt(`t${at}`));
+    await begun(served, at);
+  };
+  await create(1);
+  await create(2);
+  await create(3);
+  await client.subscribe(CHAT);
+  const lost = client.lose();
+  lost.closed();
+  client.notified.length = 0;
+  await other.ask('disposeSession', { channel: session(1) });
+  served.last().ready();
+  served.last().endTurn();
+  await create(4);
+  await client.reconnect();
+  assert.deepEqual(listNews(client), [
+    ['root/sessionRemoved', session(1)],
+    ['root/sessionAdded', session(4)],
+  ]);
+  const changed = client.notified.filter(({ method }) => method === 'root/sessionSummaryChanged').map(({ params }) => params.session);
+  assert.deepEqual(changed, [session(3)]);
+});
+
+test('a client that comes back to a host that was killed is told how its sessions stand now', async (t) => {
+  const first = await opened(t);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  await first.end();
+  const second = hosting(t, first.folder, () => 2000);
+  await second.host.restore();
+  const client = first.client.elsewhere(second.host);
+  await client.reconnect();
+  const [told] = client.notified;
+  const changes = told?.params.changes as { readonly title: string; readonly status: number };
+  assert.deepEqual([told?.method, told?.params.session, changes.title, changes.status & 8], ['root/sessionSummaryChanged', SESSION, 'Do it', 0]);
 });
 
 test('a window of Parley tells which model the included agent is to use, and nothing else of its environment', async (t) => {

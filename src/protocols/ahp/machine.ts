@@ -64,6 +64,7 @@ import {
   type InputRequest,
   type Message,
   type ResponsePart,
+  saidIn,
   senderOf,
   type TerminalContent,
   type ToolCallState,
@@ -463,7 +464,10 @@ class AhpStep extends Step<AhpState> {
         const id = typeof part._meta?.id === 'string' ? `${turn.id}/+${part._meta.id}` : undefined;
         const lane = laneOf(turn);
         if (part._meta?.prompt !== true) this.addPart(turn, lane, { kind: 'notice', notice: { level: 'info', text } }, id);
-        else this.addPart(turn, lane, { kind: 'prompt', content: [{ type: 'text', text }], ...this.senderIn(part) }, id);
+        else {
+          const content = [{ type: 'text', text: saidIn(text, part._meta) }] as const;
+          this.addPart(turn, lane, { kind: 'prompt', content, ...this.senderIn(part) }, id);
+        }
         return;
       }
       case 'error':
@@ -602,7 +606,10 @@ class AhpStep extends Step<AhpState> {
     const { turn } = this.state;
     if (!before || before.id === after?.id || !turn || queuedMessages?.some(({ id }) => id === before.id)) return;
     const isTold = activeTurn?.responseParts.some(
-      (part) => part.kind === 'systemNotification' && part._meta?.prompt === true && plain(part.content) === before.message.text,
+      (part) =>
+        part.kind === 'systemNotification' &&
+        part._meta?.prompt === true &&
+        saidIn(plain(part.content), part._meta) === before.message.text,
     );
     if (isTold) return this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [before.id] });
     this.emit({ type: 'parts.removed', turnId: turn.id, partIds: [before.id] });

@@ -3,6 +3,8 @@
  * ignores what it does not know, and so do we. Texts are plain or markdown; times are ISO 8601, durations milliseconds.
  */
 
+import { t } from '../../base/l10n.ts';
+
 export type Text = string | { readonly markdown: string };
 /** Extensions to the protocol; unknown ones are ignored. */
 export type Meta = Readonly<Record<string, unknown>>;
@@ -20,13 +22,49 @@ export interface Message {
   readonly _meta?: Meta;
 }
 
-/** Who sent a prompt, for clients of the same conversation; at most as long as anybody reads. */
-export function toSenderMeta(sender: string | undefined): Pick<Message, '_meta'> {
-  return sender === undefined ? {} : { _meta: { client: sender } };
+/** In UTF-16 units. */
+const LONGEST_NAME = 100;
+/** Names of VS Code's windows. They show no sender of a prompt. */
+const WINDOW = /^VS Code\b/;
+
+/**
+ * The message with its sender, for clients of the same conversation. VS Code does not read that, but shows attachments: one that holds nothing names
+ * every other client.
+ */
+export function withSender(message: Message, sender: string | undefined): Message {
+  const attachments = (message.attachments ?? []).filter((one) => !isSenderNote(one));
+  if (sender !== undefined && !WINDOW.test(sender))
+    attachments.push({ type: 'simple', label: t('By {0}', sender), _meta: { sender: true } });
+  const { attachments: _before, ...rest } = message;
+  return {
+    ...rest,
+    ...(attachments.length > 0 ? { attachments } : {}),
+    ...(sender === undefined ? {} : { _meta: { client: sender } }),
+  };
 }
+/** An attachment that names the sender of its message: a client that says the message again sends it along. */
+export function isSenderNote(attachment: unknown): boolean {
+  return ((attachment as Partial<Message> | null | undefined)?._meta?.sender ?? false) === true;
+}
+
+/** What was said into a turn, as a part of it. VS Code shows its text alone. */
+export function toSaidPart(text: string, id: string, sender: string | undefined): Extract<ResponsePart, { kind: 'systemNotification' }> {
+  const _meta = { prompt: true, ...(sender === undefined ? {} : { client: sender }), id };
+  return { kind: 'systemNotification', content: namedIn(_meta) + text, _meta };
+}
+/** The text of such a part as it was said. */
+export function saidIn(content: string, meta: Meta): string {
+  const name = namedIn(meta);
+  return content.startsWith(name) ? content.slice(name.length) : content;
+}
+function namedIn(meta: Meta): string {
+  const sender = senderOf({ _meta: meta });
+  return sender === undefined || WINDOW.test(sender) ? '' : `${sender}: `;
+}
+
 export function senderOf({ _meta }: Pick<Message, '_meta'>): string | undefined {
   const client = _meta?.client;
-  return typeof client === 'string' && client !== '' ? client.slice(0, 100) : undefined;
+  return typeof client === 'string' && client !== '' ? client.slice(0, LONGEST_NAME) : undefined;
 }
 
 /** `edits` name contents that are read by `resourceRead`. */
