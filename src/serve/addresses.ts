@@ -86,6 +86,11 @@ export function chatUri(sessionId: string): string {
 
 const TERMINAL = 'ahp-terminal:/';
 
+/** True of an address that is that of no other channel: clients name their sessions. */
+export function isSessionName(channel: string): boolean {
+  return /^(?!ahp-(?:root|chat|terminal):)[a-z][a-z0-9+.-]*:\/[^\s/][^\s]*$/.test(channel) && !channel.includes(MIDDLE);
+}
+
 /** Returns the address of a command's output. Encodes the agent's arbitrary terminal id in letters that no client rewrites. */
 export function terminalUri(sessionId: string, terminalId: string): string {
   return `${TERMINAL}${sessionId}/${Buffer.from(terminalId).toString('base64url')}`;

@@ -387,7 +387,12 @@ function contentOf({ text: said, attachments = [] }: z.infer<typeof message>): r
 
 /** Returns the message with its sender, which all subscribers of the chat see. */
 function plainMessage({ text: said, attachments, model }: z.infer<typeof message>, sender: string | undefined) {
-  const plain = { text: said, origin: { kind: 'user' }, ...(attachments ? { attachments } : {}), ...(model ? { model: { id: model.id } } : {}) };
+  const plain = {
+    text: said,
+    origin: { kind: 'user' },
+    ...(attachments ? { attachments } : {}),
+    ...(model ? { model: { id: model.id } } : {}),
+  };
   return withSender(plain, sender);
 }
 

@@ -6,7 +6,7 @@ import type { ChangeSets } from '../live/review/changeSets.ts';
 import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
 import type { RootState } from '../protocols/ahp/state.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { changedTextPlace, changesetPlace, contentPlace, pathOfUri, terminalPlace } from './addresses.ts';
+import { changedTextPlace, changesetPlace, contentPlace, isSessionName, pathOfUri, terminalPlace } from './addresses.ts';
 import { Changesets } from './changesets.ts';
 import { Channels, type ClientConnection, type HostClient, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
 import { decideChat, decideSession } from './decide.ts';
@@ -17,6 +17,8 @@ import { diffsUnder } from './translate.ts';
 const GATHER = 16;
 /** Milliseconds after which a client whose connection was lost does not come back. */
 const COMES_BACK_WITHIN = 60_000;
+/** Sessions without a prompt, of all clients. */
+const MOST_DRAFTS = 2000;
 /** Sessions on one page of a list. */
 const PAGE = 200;
 const TOO_MANY = 'You follow too many channels.';
@@ -355,6 +357,8 @@ class ClientRequests {
     if (!profile) throw new RequestError('noProvider', `There is no agent "${provider}".`);
     if (this.#hosted.find(channel)) throw new RequestError('exists', 'There is such a session already.');
     if (channel.length > 500) throw new RequestError('params', 'The name is too long.');
+    if (!isSessionName(channel)) throw new RequestError('params', 'This is no name for a session.');
+    if (this.#hosted.drafts >= MOST_DRAFTS) throw new RequestError('request', 'There are too many empty sessions.');
     const cwd = profile.cwd ?? pathOfUri(workingDirectories[0] ?? '');
     if (cwd === undefined) throw new RequestError('params', 'A session needs a folder of this computer.');
     this.#hosted.create(channel, profile, cwd, this.#client.name?.id ?? '');

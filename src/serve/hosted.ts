@@ -162,10 +162,15 @@ export class HostedSessions {
     return [...removed, ...changed.map((hosted) => (hosted.listedAt >= seen ? toAdded(hosted) : toChanged(hosted)))];
   }
 
+  /** Empty sessions that clients have left open. */
+  get drafts(): number {
+    return [...this.#byUri.values()].filter(isDraft).length;
+  }
+
   create(uri: string, profile: Profile, cwd: string, maker: string): Hosted {
     const name = uri.slice(uri.lastIndexOf('/') + 1);
-    // The name becomes a file name.
-    const isPlain = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/.test(name) && !this.byId(name);
+    // The name becomes a file name, which differs by more than its case, and may be that of a conversation whose agent is not configured any more.
+    const isPlain = /^[a-z0-9][a-z0-9-]{7,63}$/.test(name) && !this.byId(name) && !this.#deps.journal.has(name);
     const id = isPlain ? name : crypto.randomUUID();
     const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' }, maker);
     // Ready at once: the agent starts with the first prompt.

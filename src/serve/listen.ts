@@ -11,7 +11,10 @@ import { acceptedWebSocket, LONGEST_MESSAGE } from '../transport/webSocket.ts';
 import type { ClientConnection } from './channels.ts';
 import { type AgentHost, RequestError } from './host.ts';
 
-const MOST_CONNECTIONS = 64;
+/** Each session that a window of Parley shows has one. */
+const MOST_CONNECTIONS = 512;
+/** Milliseconds for a connection to ask for a WebSocket: programs without the token must not keep others out. */
+const ASK_WITHIN = 5_000;
 /** Why all connections are closed, as a code of the WebSocket protocol (RFC 6455 §7.4). */
 const GOING_AWAY = 1001;
 /** JSON-RPC's error code for an internal error. */
@@ -28,8 +31,9 @@ export interface Listening {
 
 /** Serves the host over WebSockets. Requires the token and rejects web pages, except the editor's own, which their origin identifies. */
 export async function listen(host: AgentHost, place: ListenAddress, token: string, log: Log): Promise<Listening> {
-  const server = http.createServer((_request, response) => {
-    response.writeHead(426, { 'content-type': 'text/plain' });
+  const limits = { headersTimeout: ASK_WITHIN, requestTimeout: ASK_WITHIN, connectionsCheckingInterval: 1_000 };
+  const server = http.createServer(limits, (_request, response) => {
+    response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' });
     response.end('This is for WebSockets.\n');
   });
   server.maxConnections = MOST_CONNECTIONS;

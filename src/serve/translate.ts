@@ -120,8 +120,7 @@ class Telling {
         return this.#note(turnId, { kind: 'systemNotification', content: part.notice.text, _meta: { id: part.id } });
       case 'prompt':
         // Of a kind of its own for clients that know it.
-        if (!part.pending)
-          this.#note(turnId, toSaidPart(messageOf(part.content).text, part.id, part.sender));
+        if (!part.pending) this.#note(turnId, toSaidPart(messageOf(part.content).text, part.id, part.sender));
         return;
     }
   }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
@@ -760,7 +762,10 @@ test('a client that comes back to a host that was killed is told how its session
   await client.reconnect();
   const [told] = client.notified;
   const changes = told?.params.changes as { readonly title: string; readonly status: number };
-  assert.deepEqual([told?.method, told?.params.session, changes.title, changes.status & 8], ['root/sessionSummaryChanged', SESSION, 'Do it', 0]);
+  assert.deepEqual(
+    [told?.method, told?.params.session, changes.title, changes.status & 8],
+    ['root/sessionSummaryChanged', SESSION, 'Do it', 0],
+  );
 });
 
 test('a window of Parley tells which model the included agent is to use, and nothing else of its environment', async (t) => {
@@ -846,6 +851,69 @@ test('attack: unknown versions, sessions and methods, and broken messages are re
   for (const params of [undefined, null, [], 'x', {}, { channel: 1 }]) await client.notify('dispatchAction', params);
   await client.dispatch('fake:/none', { type: 'chat/turnStarted' });
   assert.equal(client.refusals.length, 1);
+});
+
+test('attack: a session that is named like another channel, or like a conversation that is stored, takes neither over', async (t) => {
+  const first = await opened(t);
+  const folder = pathToFileURL(first.folder).href;
+  const create = (client: AhpClient, channel: string) =>
+    client.ask('createSession', { channel, provider: 'fake', workingDirectories: [folder] });
+  const unborn = '1f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9';
+  for (const channel of [
+    '',
+    'ahp-root://',
+    'ahp-root:/',
+    `ahp-chat:/${unborn}`,
+    CHAT,
+    'ahp-terminal:/a/b',
+    `fake:/a/changeset/session`,
+    'fake:/a b',
+  ])
+    await assert.rejects(create(first.client, channel), /-3260[02]|-32003/, channel);
+  await first.client.dispatch(CHAT, prompt('t1', 'Keep me'));
+  await begun(first);
+  first.last().ready();
+  first.last().endTurn();
+  await until(() => first.chat().turns.length === 1);
+  await first.end();
+  // The agent of the conversation is not configured while this host runs.
+  const stored = readFileSync(path.join(first.folder, 'sessions', `${SESSION.split('/')[1]}.journal`), 'utf8');
+  assert.match(stored, /Keep me/);
+  const second = hosting(t, first.folder);
+  const client = new AhpClient(second.host);
+  await client.open();
+  await create(client, SESSION);
+  await client.subscribe(SESSION);
+  const chat = client.sessions.get(SESSION)?.defaultChat ?? '';
+  await client.subscribe(chat);
+  await client.dispatch(chat, prompt('t2', 'Mine now'));
+  await begun(second);
+  second.last().ready();
+  second.last().endTurn();
+  await second.end();
+  assert.notEqual(chat, CHAT);
+  assert.equal(readFileSync(path.join(first.folder, 'sessions', `${SESSION.split('/')[1]}.journal`), 'utf8'), stored);
+});
+
+test('attack: names of sessions that differ in their case only are two conversations on every disk', async (t) => {
+  const { client, folder, sessions, ...rest } = await opened(t);
+  const channel = SESSION.toUpperCase().replace('FAKE', 'fake');
+  await client.ask('createSession', { channel, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+  await client.subscribe(channel);
+  await client.dispatch(CHAT, prompt('t1'));
+  await client.dispatch(client.sessions.get(channel)?.defaultChat ?? '', prompt('t2'));
+  await begun(rest, 2);
+  assert.equal(new Set(sessions.all.map((id) => id.toLowerCase())).size, 2);
+});
+
+test('attack: a client that makes empty sessions without end is told that there are too many', async (t) => {
+  const { client, folder } = await opened(t);
+  const create = (at: number) =>
+    client.ask('createSession', { channel: `fake:/empty-${at}`, provider: 'fake', workingDirectories: [pathToFileURL(folder).href] });
+  for (let at = 1; at < 2000; at += 1) await create(at);
+  await assert.rejects(create(2000), /-32600 There are too many/);
+  await client.ask('disposeSession', { channel: 'fake:/empty-1' });
+  await create(2000);
 });
 
 test('attack: a client follows no more than a thousand channels, and one that names a channel ten thousand times is given it once', async (t) => {

@@ -190,6 +190,8 @@ test('attack: nobody gets in without the token, from a web page or by another na
   assert.equal(await refusedWith(good, { origin: 'https://example.com' }), 403);
   assert.equal(await refusedWith(good, { origin: 'http://localhost:3000' }), 403);
   assert.equal(await refusedWith(good, { headers: { host: 'evil.example:80' } }), 403);
+  const page = await fetch(host.address.replace('ws:', 'http:'));
+  assert.deepEqual([page.status, page.headers.get('connection')], [426, 'close'], 'what is no WebSocket keeps no connection');
   const socket = new WebSocket(good, { origin: 'vscode-file://vscode-app' });
   await once(socket, 'open');
   for (const text of ['', '{', '[]', 'null', '{"method":1}', '[{"method":"ping","id":1}]']) socket.send(text);

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
@@ -103,6 +103,11 @@ export class Journal {
   async read(id: SessionId): Promise<{ readonly head: JournalHead; readonly session: Session; readonly lost: number } | undefined> {
     const found = await this.#replay(id, false);
     return found?.head.id === id ? { head: headOf(found.head), session: found.session, lost: found.lost } : undefined;
+  }
+
+  /** True of a session that is stored, even one that cannot be read. */
+  has(id: SessionId): boolean {
+    return existsSync(journalFile(this.#folder, id));
   }
 
   /** True while another window has the session open. */
