@@ -40,29 +40,37 @@ export interface ChangedTextPlace {
 
 const CHANGED = 'parley-changed:/';
 
-export function changedTextUri({ sessionId, turnId = '', side, version, file }: ChangedTextPlace): string {
-  return addressOf(CHANGED, [sessionId, turnId, side, version, file], file);
+/** No part is empty. */
+const OF_SESSION = 'session';
+const OF_TURN = 'turn ';
+
+export function changedTextUri({ sessionId, turnId, side, version, file }: ChangedTextPlace): string {
+  return addressOf(CHANGED, [sessionId, turnId === undefined ? OF_SESSION : OF_TURN + turnId, side, version, file], file);
 }
 
 export function changedTextPlace(uri: string): ChangedTextPlace | undefined {
-  const [sessionId, turnId, side, version, file] = partsOf(CHANGED, uri);
+  const [sessionId, scope = '', side, version, file] = partsOf(CHANGED, uri);
   if (sessionId === undefined || (side !== 'before' && side !== 'after') || version === undefined || file === undefined) return undefined;
-  return { sessionId, turnId: turnId === '' ? undefined : turnId, side, version, file };
+  const turnId = scope.startsWith(OF_TURN) ? scope.slice(OF_TURN.length) : undefined;
+  return turnId !== undefined || scope === OF_SESSION ? { sessionId, turnId, side, version, file } : undefined;
 }
 
 function addressOf(scheme: string, parts: readonly string[], file: string): string {
   const name = file.split(/[\\/]/).at(-1) || 'file';
-  return scheme + [...parts, name].map(encodeURIComponent).join('/');
+  return scheme + [...parts.map(toLetters), encodeURIComponent(name)].join('/');
 }
 
-/** Returns the parts of an address; empty for another scheme or a malformed address. */
+/** Returns the parts of an address, without the file's name; empty for another scheme. */
 function partsOf(scheme: string, uri: string): readonly string[] {
-  if (!uri.startsWith(scheme)) return [];
-  try {
-    return uri.slice(scheme.length).split('/').map(decodeURIComponent);
-  } catch {
-    return [];
-  }
+  return uri.startsWith(scheme) ? uri.slice(scheme.length).split('/').slice(0, -1).map(fromLetters) : [];
+}
+
+/** In letters that no client rewrites: VS Code takes `%2F` for a slash, and two slashes for one (seen). */
+function toLetters(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}
+function fromLetters(letters: string): string {
+  return Buffer.from(letters, 'base64url').toString();
 }
 
 export function fileUri(file: string): string {
@@ -91,15 +99,15 @@ export function isSessionName(channel: string): boolean {
   return /^(?!ahp-(?:root|chat|terminal):)[a-z][a-z0-9+.-]*:\/[^\s/][^\s]*$/.test(channel) && !channel.includes(MIDDLE);
 }
 
-/** Returns the address of a command's output. Encodes the agent's arbitrary terminal id in letters that no client rewrites. */
+/** Returns the address of a command's output. */
 export function terminalUri(sessionId: string, terminalId: string): string {
-  return `${TERMINAL}${sessionId}/${Buffer.from(terminalId).toString('base64url')}`;
+  return `${TERMINAL}${sessionId}/${toLetters(terminalId)}`;
 }
 
 export function terminalPlace(uri: string): { readonly sessionId: string; readonly terminalId: string } | undefined {
   const [sessionId, name, ...more] = uri.startsWith(TERMINAL) ? uri.slice(TERMINAL.length).split('/') : [];
   if (!sessionId || !name || more.length > 0) return undefined;
-  return { sessionId, terminalId: Buffer.from(name, 'base64url').toString() };
+  return { sessionId, terminalId: fromLetters(name) };
 }
 
 const MIDDLE = '/changeset/';

@@ -434,7 +434,8 @@ class ClientRequests {
 
   async #shownText(uri: string): Promise<string | null | undefined> {
     const place = contentPlace(uri);
-    const session = place && (this.#deps.sessions.get(place.sessionId)?.store.now ?? (await this.#hosted.stored(place.sessionId)));
+    const hosted = place && this.#hosted.byId(place.sessionId);
+    const session = hosted && (this.#hosted.session(hosted) ?? (await this.#hosted.stored(hosted.id)));
     const diff = place && session && diffsUnder(session, place.owner)[place.at];
     return diff?.[place?.side ?? 'after'];
   }

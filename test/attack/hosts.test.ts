@@ -8,7 +8,7 @@ import { formMisfit, formReply, formRequest } from '../../src/protocols/acp/form
 import { MOST_PARTS, reduceChat } from '../../src/protocols/ahp/reduce.ts';
 import { readChat, readChatAction, readEnvelope, readSession, readSessionAction } from '../../src/protocols/ahp/schema.ts';
 import type { ChatAction, ChatState } from '../../src/protocols/ahp/state.ts';
-import { changedTextUri } from '../../src/serve/addresses.ts';
+import { changedTextUri, contentUri } from '../../src/serve/addresses.ts';
 import { chatActions } from '../../src/serve/translate.ts';
 import type { Approval, Part, ToolCall, Turn } from '../../src/session/model.ts';
 import { newSession } from '../../src/session/reduce.ts';
@@ -145,9 +145,10 @@ test('no request reads a file of the computer, and none that is odd stops the ho
     pathToFileURL(secret).href,
     secret,
     'parley-content:/../secret.txt',
-    `parley-content:/${encodeURIComponent(`../${path.basename(folder)}/secret`)}/c/0/after/x`,
-    'parley-content:/__proto__/c/0/after/x',
-    'parley-content:/%00/c/0/after/x',
+    ...[`../${path.basename(folder)}/secret`, '__proto__', '\0'].map((sessionId) =>
+      contentUri({ sessionId, owner: 'c', at: 0, side: 'after' }, 'x'),
+    ),
+    contentUri({ sessionId: 'a', owner: 'b', at: Number.NaN, side: 'after' }, 'x'),
     'parley-content:/a/b/NaN/after',
     'parley-content:/%E0%A4%A/b/0/after/x',
     ...(['before', 'after'] as const).flatMap((side) =>

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { ChangesetState } from '../../src/protocols/ahp/state.ts';
+import { changedTextPlace, changedTextUri } from '../../src/serve/addresses.ts';
 import { AhpClient } from './ahpClient.ts';
 import { hostFolder, hosting } from './hosting.ts';
 
@@ -186,15 +187,11 @@ test('files are marked as reviewed for all clients, and what waits for review is
 test('attack: nothing else can be read, taken back or marked through a changeset', async (t) => {
   const { client, file, uri, root, files, invoke } = await changed(t);
   await client.subscribe(OF_TURN);
-  const [known] = files().map(({ edit }) => edit.before?.content.uri ?? '');
+  const known = changedTextPlace(files()[0]?.edit.before?.content.uri ?? '');
   assert.ok(known);
   for (const place of [file('untouched.txt'), '/etc/passwd', path.join(root, '..', 'sessions')])
-    for (const address of [known, known.replace('//', '/t1/'), known.replace('before', 'after')])
-      await assert.rejects(
-        client.ask('resourceRead', { uri: address.replace(encodeURIComponent(file('changed.txt')), encodeURIComponent(place)) }),
-        /-32008/,
-        place,
-      );
+    for (const one of [known, { ...known, turnId: 't1' }, { ...known, side: 'after' as const }])
+      await assert.rejects(client.ask('resourceRead', { uri: changedTextUri({ ...one, file: place }) }), /-32008/, place);
   for (const target of [uri('untouched.txt'), 'file:///etc/passwd', 'https://host/x', `${uri('x')}/../../y`])
     await assert.rejects(invoke('undo', target), /-326/, target);
   await assert.rejects(invoke('delete'), /-32602/);
