@@ -5,6 +5,7 @@ import type { LiveSession } from '../live/liveSession.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Remedy, SessionId } from '../session/model.ts';
+import { shortened } from '../session/visible.ts';
 import type { Agents } from './agents.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { ChatPanels } from './chatPanels.ts';
@@ -172,7 +173,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
     openLink: async ({ uri }) => {
       const parsed = vscode.Uri.parse(uri, true);
       if (!['http', 'https', 'mailto'].includes(parsed.scheme))
-        throw new Error(vscode.l10n.t('Links of the kind {0} are not opened.', parsed.scheme));
+        throw new Error(vscode.l10n.t('"{0}" is not an http or https address.', shortened(uri, LONGEST_LINK)));
       await vscode.env.openExternal(parsed);
       return null;
     },
@@ -256,6 +257,8 @@ async function reveal(file: string, line: number): Promise<void> {
 }
 
 const MOST_AGENTS = 3;
+/** Characters of a refused link in its message. */
+const LONGEST_LINK = 200;
 
 /** Agents and model servers on this computer that a user without a model could use at once. */
 async function findSetups(agents: Pick<Agents, 'all' | 'known'>): Promise<readonly SetupLine[]> {

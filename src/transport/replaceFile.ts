@@ -15,10 +15,16 @@ export function heldBy(error: unknown): string | undefined {
   return code === 'EPERM' || code === 'EACCES' || code === 'EBUSY' ? code : undefined;
 }
 
-function explained(file: string, error: unknown): unknown {
-  const code = heldBy(error);
+function isReadOnlyDisk(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && 'code' in error && error.code === 'EROFS';
+}
+
+/** For the user: the file is held by another program, or protected. Any other error comes back as it is. */
+export function explained(file: string, error: unknown): unknown {
+  const code = heldBy(error) ?? (isReadOnlyDisk(error) ? error.code : undefined);
   if (code === undefined) return error;
-  return Object.assign(new Error(t('{0} is open in another program, or protected ({1}).', file, code), { cause: error }), { code });
+  const text = t('{0} is open in another program, or protected ({1}). Close it there or allow writing, then try again.', file, code);
+  return Object.assign(new Error(text, { cause: error }), { code });
 }
 
 /** Does something to a file: again for about 0.8 s while another program holds it, where `retries`; then rejects with an error that says so. */

@@ -186,7 +186,9 @@ test('a kept session of which a file is open elsewhere stays whole and says why;
       }),
     ],
   );
-  await assert.rejects(deleteSession(home, 's'), { message: `${store.folder} is open in another program, or protected (EBUSY).` });
+  await assert.rejects(deleteSession(home, 's'), {
+    message: `${store.folder} is open in another program, or protected (EBUSY). Close it there or allow writing, then try again.`,
+  });
   assert.ok(held.tries > 0);
   const kept = new SessionStore(home, '/w', 's');
   assert.deepEqual([textsOf(kept), kept.readRecording()], [[{ type: 'text', text: 'hello' }], [{ n: 0 }]]);

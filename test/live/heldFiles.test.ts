@@ -182,7 +182,9 @@ test('deleting a held conversation says why it cannot, and waits for the holder 
   const file = path.join(folder, 's.journal');
   let left = Number.POSITIVE_INFINITY;
   hold(t, (one) => one === file && left-- > 0);
-  await assert.rejects(journal.remove('s'), { message: `${file} is open in another program, or protected (EBUSY).` });
+  await assert.rejects(journal.remove('s'), {
+    message: `${file} is open in another program, or protected (EBUSY). Close it there or allow writing, then try again.`,
+  });
   const { platform } = process;
   t.after(() => Object.defineProperty(process, 'platform', { value: platform }));
   Object.defineProperty(process, 'platform', { value: 'win32' });
@@ -241,7 +243,9 @@ test('a write whose temporary file is held, too, says what file could not be wri
   const file = path.join(folderOf(t), 'a.txt');
   writeFileSync(file, 'old');
   hold(t, (one) => one.endsWith('.tmp') || one.endsWith('a.txt'));
-  await assert.rejects(writeReal(file, 'new'), { message: /a\.txt is open in another program, or protected \(EBUSY\)\.$/ });
+  await assert.rejects(writeReal(file, 'new'), {
+    message: /a\.txt is open in another program, or protected \(EBUSY\)\. Close it there or allow writing, then try again\.$/,
+  });
 });
 
 /** Under Wine, tests may leave folders behind. */

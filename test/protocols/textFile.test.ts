@@ -45,7 +45,10 @@ test('a file that another program holds is read once it is free, else the error 
     };
     assert.equal(await readTextFile(file, heldFor(2), true), 'one');
     assert.equal(tries, 3);
-    const named = { message: `${file} is open in another program, or protected (${code}).`, code };
+    const named = {
+      message: `${file} is open in another program, or protected (${code}). Close it there or allow writing, then try again.`,
+      code,
+    };
     await assert.rejects(readTextFile(file, heldFor(99), false), named);
     assert.equal(tries, 1);
   }

@@ -108,7 +108,10 @@ test('a file that another program holds for a moment is replaced; one held for g
     }
     await assert.rejects(
       replaceFile(from, to, () => Promise.reject(held())),
-      { code: 'EPERM', message: `${to} is open in another program, or protected (EPERM).` },
+      {
+        code: 'EPERM',
+        message: `${to} is open in another program, or protected (EPERM). Close it there or allow writing, then try again.`,
+      },
     );
     assert.throws(
       () =>
@@ -139,7 +142,10 @@ test('opening and removing wait for another program on Windows, and elsewhere sa
   };
   assert.equal(await whileHeld('a', busy, true), 3);
   tries = 0;
-  await assert.rejects(whileHeld('a', busy, false), /^Error: a is open in another program, or protected \(EPERM\)\.$/);
+  await assert.rejects(
+    whileHeld('a', busy, false),
+    /^Error: a is open in another program, or protected \(EPERM\)\. Close it there or allow writing, then try again\.$/,
+  );
   assert.equal(tries, 1);
   await assert.rejects(
     whileHeld('a', () => Promise.reject(Object.assign(new Error('no such file'), { code: 'ENOENT' })), true),

@@ -2,8 +2,10 @@ import { constants } from 'node:fs';
 import { access, lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
+import { messageOf } from '../../base/log.ts';
 import { isForeign, pathBelow, platform, realPathNow, spelledName } from '../../protocols/paths.ts';
 import { moveReal, PlaceChanged, removeReal, writeReal } from '../../transport/realFiles.ts';
+import { explained } from '../../transport/replaceFile.ts';
 
 /** The folders whose files are reviewed: the session's own, and the others of the workspace, none inside another. Absolute. */
 export interface Folders {
@@ -56,7 +58,7 @@ export interface FolderFile {
 export function placeOf(folders: Folders, name: string): FolderFile {
   if (!path.isAbsolute(name)) return { root: folders.root, below: name };
   const root = folders.others.find((folder) => name.startsWith(prefixOf(folders, folder)));
-  if (root === undefined) throw new Error(t('{0} (outside the workspace)', name));
+  if (root === undefined) throw outside(name);
   return { root, below: name.slice(prefixOf(folders, root).length) };
 }
 
@@ -74,7 +76,7 @@ function slashed(folder: string): string {
 export async function checkPlace(root: string, name: string): Promise<string> {
   const file = path.join(root, name);
   const folder = realPathNow(path.dirname(file));
-  if (pathBelow(realPathNow(root), folder) === undefined) throw leadsOutside(name);
+  if (pathBelow(realPathNow(root), folder) === undefined) throw outside(name);
   const there = await lstat(file).catch(() => undefined);
   if (there && !there.isFile()) throw changedSince(name);
   if (there)
@@ -104,17 +106,41 @@ export async function moveFile(place: FolderFile, to: FolderFile): Promise<void>
   }
 }
 
-/** For the user: a place that a link has taken since it was looked at has changed, and the system's reason stands without its call and path. */
+/**
+ * For the user: a place that a link has taken since it was looked at has changed, a protected file is called so, and any other reason of the system
+ * stands without its call and path.
+ */
 export function readable(name: string, error: unknown): unknown {
-  if (error instanceof PlaceChanged) return changedSince(name);
+  if (error instanceof PlaceChanged || isOtherThing(error)) return changedSince(name);
+  const refused = explained(name, error);
+  if (refused !== error) return refused;
   const [, reason] = (error instanceof Error && /^(E[A-Z0-9]+: [^,']+), \w+(?: '|$)/.exec(error.message)) || [];
   return reason === undefined ? error : new Error(t('{0} could not be written: {1}', name, reason));
+}
+
+/** A folder or a link has come into the place of a file, or the other way round, as it was written. */
+function isOtherThing(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'EISDIR' || code === 'ENOTDIR' || code === 'ENOTEMPTY' || code === 'ELOOP';
+}
+
+/** For the user: that file was not written, and why. */
+export function notWritten(name: string, error: unknown): string {
+  const why = readable(name, error);
+  const isSaid = why !== error && !(error instanceof PlaceChanged || isOtherThing(error));
+  return isSaid ? messageOf(why) : t('{0} could not be written: {1}', name, messageOf(why));
 }
 
 export function changedSince(name: string): Error {
   return new Error(t('{0} has changed in the meantime. Look at the change again.', name));
 }
 
-function leadsOutside(name: string): Error {
-  return new Error(t('{0} (outside the workspace)', name));
+/** A link or a folder on the way was replaced, or the folder was taken out of the workspace. */
+function outside(name: string): Error {
+  return new Error(
+    t(
+      '{0} now lies outside the workspace, so nothing was written. Remove the link that leads there, or add its folder, and try again.',
+      name,
+    ),
+  );
 }
