@@ -12,6 +12,7 @@ import { findAsk } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
 import type { FileEffects } from './changeSet.ts';
 import type { ChangeSets, PublishEvent } from './changeSets.ts';
+import { notWritten } from './folders.ts';
 
 /** An allowed edit whose agent has not made it yet. */
 interface Waiting {
@@ -94,14 +95,17 @@ export class Amendments implements Disposable {
   async #writeFile(id: SessionId, { path: name, file, real, written, wanted }: Waiting['amendments'][number]): Promise<void> {
     const present = await this.#effects.readText(file);
     const merged = typeof present === 'string' ? mergedInto(plain(present), written, wanted) : undefined;
+    const refuse = (text: string, error: unknown) => {
+      this.#log.warn(`${file}: ${String(error)}`);
+      this.#publish(id, { type: 'notice', notice: { level: 'warn', text } });
+    };
+    const differs = t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', name);
+    if (typeof present !== 'string' || merged === undefined) return refuse(differs, 'it does not hold what was proposed');
     try {
-      if (typeof present !== 'string' || merged === undefined) throw new Error('The file does not hold what was proposed');
       const write = () => this.#effects.writeText(file, merged, plain(present), real);
       await (this.#sets.of(id)?.agree(file, write) ?? write());
     } catch (error) {
-      this.#log.warn(`${file}: ${String(error)}`);
-      const text = t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', name);
-      this.#publish(id, { type: 'notice', notice: { level: 'warn', text } });
+      refuse(notWritten(name, error), error);
     }
   }
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
 import { Amendments } from '../../../src/live/review/amendments.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
 import type { Approval } from '../../../src/session/model.ts';
+import { PlaceChanged } from '../../../src/transport/realFiles.ts';
 import { Desk } from './desk.ts';
 
 /** An edit of two lines is allowed after the user has changed it. */
@@ -16,7 +17,10 @@ async function allowed(
   const effects: FileEffects = {
     readText: async (file) => (existsSync(file) ? readFileSync(file, 'utf8') : null),
     // The editor merges nothing into a file that is not open.
-    writeText: async (file, text) => writeFileSync(file, text),
+    writeText: async (file, text, _from, real) => {
+      if (real !== undefined && realpathSync(file) !== real) throw new PlaceChanged(file);
+      writeFileSync(file, text);
+    },
     hasUnsaved: () => false,
     folders: () => [],
   };
@@ -88,6 +92,17 @@ test('where the agent wrote something else, nothing is written, and the user is 
     assert.match(session(desk)?.notices[0]?.text ?? '', /x was not written/);
     assert.equal(readFileSync(file, 'utf8'), 'ONE\ntwo\nthree\nsomething else\n');
     assert.equal(session(desk)?.corrections, undefined);
+  }));
+
+test('a file that has become a link: the agreed text is written nowhere, and the reason is said', () =>
+  allowed(async (desk, file) => {
+    renameSync(file, desk.path('was'));
+    writeFileSync(desk.path('was'), 'ONE\ntwo\nthree\nFOUR\n');
+    symlinkSync(desk.path('was'), file);
+    desk.done('a', 'e');
+    await desk.until(() => (session(desk)?.notices.length ?? 0) > 0);
+    assert.equal(session(desk)?.notices[0]?.text, 'x could not be written: x has changed in the meantime. Look at the change again.');
+    assert.equal(readFileSync(desk.path('was'), 'utf8'), 'ONE\ntwo\nthree\nFOUR\n');
   }));
 
 for (const how of [{ editable: true as const }, { effect: 'reject_once' as const }]) {
