@@ -8,6 +8,7 @@ import type { Command, OptionChoice, Remedy, SessionOption, TurnId } from '../..
 import { type ControlReply, isRecord, type Line, readReply } from './codec.ts';
 import { knowsNoSuch, modeIn } from './launch.ts';
 import {
+  allErrors,
   clearsIn,
   commandIn,
   contentOf,
@@ -666,7 +667,7 @@ export class MessageStep extends MessageParts {
   onResult(line: schema.ResultLine): void {
     const { turn } = this.state;
     if (!turn) {
-      if (!this.talk.ready) return this.startFailed(line.error?.message ?? line.errors?.[0] ?? line.result ?? undefined);
+      if (!this.talk.ready) return this.startFailed(line.error?.message || allErrors(line) || line.result || undefined);
       return this.log('info', 'A result came while no turn was running');
     }
     const subAgent = this.openCalls().find((call) => call.use.work === 'agent' && call.parent === null);

@@ -486,7 +486,7 @@ export function turnEnd(
   const reason = line.terminal_reason ?? line.subtype ?? '';
   const known = reasonWords(reason) ?? reasonWords(line.subtype ?? '');
   if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...(known ? { stop: known } : {}) };
-  const told = line.error?.message ?? line.result ?? line.errors?.[0];
+  const told = line.error?.message || line.result || allErrors(line);
   // `cancelled` says that it was aborted.
   if (stopping || reason.startsWith('aborted') || told === 'Operation cancelled.')
     return { status: 'cancelled', ...(known ? { stop: known } : {}) };
@@ -494,7 +494,12 @@ export function turnEnd(
     return { status: 'failed', error: { message: known ?? agentError(), next: ['continue'] } };
   }
   const next: readonly Remedy[] = signedOut ? ['signIn', 'retry'] : ['retry'];
-  return { status: 'failed', error: { message: told ?? known ?? agentError(), next } };
+  return { status: 'failed', error: { message: told || known || agentError(), next } };
+}
+
+/** What the list of errors says; undefined when it says nothing. */
+export function allErrors({ errors }: ResultLine): string | undefined {
+  return errors?.filter((one) => one.trim() !== '').join('\n') || undefined;
 }
 
 const LIMITS = ['error_max_turns', 'error_max_budget_usd'];
