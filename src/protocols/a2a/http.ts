@@ -259,7 +259,7 @@ export class RpcClient {
       }
       const parsed = rpcAnswer.safeParse(value);
       if (!parsed.success) return scene.log.warn('A record that is no JSON-RPC answer was left out.');
-      if (parsed.data.error) error ??= new AgentError(parsed.data.error.code, parsed.data.error.message);
+      if (parsed.data.error) error ??= new AgentError(parsed.data.error.code, head(parsed.data.error.message));
       else if (error === undefined) take(parsed.data.result);
     };
     if (answer.type === 'text/event-stream') {
@@ -311,7 +311,7 @@ export class RpcClient {
       }
       const text = await answer.text(undefined, this.timing.answer);
       const parsed = rpcAnswer.safeParse(parseOrUndefined(text));
-      if (parsed.success && parsed.data.error) throw new AgentError(parsed.data.error.code, parsed.data.error.message);
+      if (parsed.success && parsed.data.error) throw new AgentError(parsed.data.error.code, head(parsed.data.error.message));
       if (wait !== undefined && wait > WAIT_AT_MOST) throw new StatusError(answer.status, tooBusy(request.url, wait));
       throw new StatusError(answer.status, whyRefused(request.url, answer.status, head(text)));
     }
@@ -384,9 +384,26 @@ function tooBusy(url: string, wait: number): string {
 /** The reason in a refusal: the words in its JSON if it is JSON, otherwise the beginning of the body. */
 function head(text: string): string {
   const body = parseOrUndefined(text);
-  const error = isRecord(body) ? (body.error ?? body) : undefined;
-  const words = isRecord(error) ? (error.message ?? error.error_description ?? error.detail) : error;
-  return (typeof words === 'string' && words.trim() !== '' ? words : text).trim().slice(0, HEAD);
+  const words = isRecord(body) ? wordsIn(body.error ?? body) : '';
+  return (words || text).trim().slice(0, HEAD);
+}
+/** A text, or the texts below the members that servers put them in; a list gives each on a line of its own. Empty where there is none. */
+function wordsIn(error: unknown, depth = 0): string {
+  if (typeof error === 'string') {
+    const inner = error.startsWith('{') && depth < 4 ? parseOrUndefined(error) : undefined;
+    return (isRecord(inner) && wordsIn(inner.error ?? inner, depth + 1)) || error.trim();
+  }
+  if (depth > 3) return '';
+  if (Array.isArray(error)) {
+    const each = error.slice(0, 20).map((one) => wordsIn(one, depth + 1));
+    return each.filter(Boolean).join('\n');
+  }
+  if (!isRecord(error)) return '';
+  for (const member of ['message', 'error_description', 'detail', 'msg', 'errors', 'title']) {
+    const words = wordsIn(error[member], depth + 1);
+    if (words) return words;
+  }
+  return '';
 }
 
 /** Settles early when the signal fires. */

@@ -149,6 +149,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     if (retry) return this.log('info', `The agent tries again: ${error ?? ''}`);
     if (error || isFailed(record)) {
       turn.failure ??= joinWords(error ?? '', text) || null;
+      turn.failedAt = turn.progress;
       if (error || text) return;
     }
     if (record.state !== 'canceled' || !text) this.showParts(turn, record, showsText, undefined, event);

@@ -127,6 +127,8 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   taskState: TaskState | null;
   /** The failure that the agent named. */
   failure: string | null;
+  /** `progress` when it was named. */
+  failedAt: number;
   /** The last text that came with a state. */
   lastWords: string;
   records: number;
@@ -328,6 +330,7 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     hasOtherContent: false,
     taskState: null,
     failure: null,
+    failedAt: 0,
     lastWords: '',
     records: 0,
     progress: 0,

@@ -318,7 +318,13 @@ export abstract class TaskStreams extends TaskRecords {
     if (isOpen(turn.streams.at(-1))) return;
     this.writeEdits(turn);
     if (turn.lateEdits.some(({ isWriting }) => isWriting)) return;
-    const { taskState, failure, stop } = turn;
+    const { taskState, stop } = turn;
+    // The agent worked on and came to an end: it got over it.
+    if (turn.failure !== null && taskState === 'completed' && turn.progress > turn.failedAt) {
+      this.addNotice(turn, 'warn', turn.failure);
+      turn.failure = null;
+    }
+    const { failure } = turn;
     if (stop) {
       if (isOver(taskState)) this.leaveTask(false);
       // The connection may still have to be closed, and the cancel to be answered.

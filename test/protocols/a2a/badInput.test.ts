@@ -58,6 +58,9 @@ test('the words of a refusal are taken out of its JSON, at the end of a turn and
     { error: 'no such command' },
     { detail: 'no such command' },
     { error_description: 'no such command', scope: 'x' },
+    { detail: [{ loc: ['body', 'command'], msg: 'no such command', type: 'missing' }] },
+    { errors: [{ code: 7, message: 'no such command' }] },
+    { error: { code: -32000, message: '{"error":{"code":400,"message":"no such command","status":"INVALID"}}' } },
   ];
   for (const [status, body] of bodies.flatMap((one) => [[400, one] as const, [401, one] as const])) {
     const agent = await fakeAgent(t, {
