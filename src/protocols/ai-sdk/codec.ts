@@ -46,8 +46,22 @@ export function decodeChunk(value: unknown): Decoded {
   if (type.startsWith('data-')) return checked('data', { ...value, type: 'data', name: type.slice('data-'.length) });
   // Some servers announce a call under the name of the model's own event.
   if (type === 'tool-call')
-    return checked('tool-input-available', { input: (value as { args?: unknown }).args, ...value, type: 'tool-input-available' });
+    return checked('tool-input-available', {
+      input: argumentsIn((value as { args?: unknown }).args),
+      ...value,
+      type: 'tool-input-available',
+    });
   return isKnown(type) && type !== 'data' ? checked(type, value) : { kind: 'unknown', type };
+}
+
+/** Arguments may come as JSON in a text, as the model wrote them. */
+function argumentsIn(args: unknown): unknown {
+  if (typeof args !== 'string') return args;
+  try {
+    return JSON.parse(args) as unknown;
+  } catch {
+    return args;
+  }
 }
 
 /** One chunk as JSON. */
