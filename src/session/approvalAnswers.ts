@@ -1,4 +1,5 @@
 import { t } from '../base/l10n.ts';
+import { resolvePath } from '../base/paths.ts';
 import { type Danger, isGrave } from './commandDangers.ts';
 import { dangersOf, misleadingOptions } from './dangers.ts';
 import type { Approval, Option, Session } from './model.ts';
@@ -138,7 +139,8 @@ export function sameMeaning(one: Approval, other: Approval, cwd: string): boolea
 }
 
 function meaningOf({ title, detail, beside, paths, options, revised, toolKind, outside, asker }: Approval, cwd: string): string {
-  const asked = detail.type === 'command' && detail.cwd === cwd ? { ...detail, cwd: undefined } : detail;
+  const isHere = detail.type === 'command' && detail.cwd !== undefined && resolvePath(cwd, detail.cwd) === resolvePath(cwd, '.');
+  const asked = isHere ? { ...detail, cwd: undefined } : detail;
   // The agent's title is shown only where the rest does not say it all.
   const isShown = detail.type === 'text' || toolKind === 'move' || (detail.type === 'command' && detail.command.trim() === '');
   return JSON.stringify([isShown ? title : null, asked, beside, paths, options, revised, toolKind, outside, asker]);

@@ -306,7 +306,10 @@ test("a folder that is the session's own, and other words, leave the meaning; an
   const ask = approval([once]);
   const same = (change: Partial<Approval>) => sameMeaning(ask, { ...ask, ...change }, cwd);
   assert.equal(same({ title: 'Other words', detail: { type: 'command', command: 'npm test', cwd } }), true);
-  assert.equal(same({ detail: { type: 'command', command: 'npm test', cwd: '/elsewhere' } }), false);
+  for (const own of [`${cwd}/`, '.', './', `${cwd}/sub/..`])
+    assert.equal(same({ detail: { type: 'command', command: 'npm test', cwd: own } }), true, own);
+  for (const other of ['/elsewhere', '..', './sub'])
+    assert.equal(same({ detail: { type: 'command', command: 'npm test', cwd: other } }), false, other);
   assert.equal(same({ detail: { type: 'command', command: 'npm publish' } }), false);
   assert.equal(same({ options: [{ ...once, effect: 'allow_always' }] }), false);
 });
