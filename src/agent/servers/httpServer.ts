@@ -62,7 +62,11 @@ export async function listenHttp(
       preflight(response, options.allowedHeaders ?? []);
       return undefined;
     }
-    if (options.token !== undefined && !options.isPublic?.(request, path) && !isSameSecret(authorization, `Bearer ${options.token}`)) {
+    if (
+      options.token !== undefined &&
+      !options.isPublic?.(request, path) &&
+      !isSameSecret(withScheme(authorization), `Bearer ${options.token}`)
+    ) {
       response.setHeader('www-authenticate', 'Bearer');
       throw new HttpError(401, 'The token is missing or wrong.');
     }
@@ -89,6 +93,11 @@ export async function listenHttp(
       server.closeAllConnections();
     },
   };
+}
+
+/** Schemes are written in any case (RFC 9110 §11.1). */
+function withScheme(authorization: string): string {
+  return authorization.replace(/^bearer /i, 'Bearer ');
 }
 
 function pathOf(request: IncomingMessage): string {

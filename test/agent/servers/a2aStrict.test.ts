@@ -41,10 +41,14 @@ test('a message without parts is refused as such', async (t) => {
     assert.equal(await codeOf(await ask('message/stream', wrong)), -32602);
 });
 
-test('a missing token is told with the way to show one', async (t) => {
-  const { ask } = await served(t, [], { token: 'secret' });
+test('a missing token is told with the way to show one, whose name may be written in any case', async (t) => {
+  const { ask, post } = await served(t, [], { token: 'secret' });
   const answer = await ask('tasks/get', { id: 'x' });
   assert.deepEqual([answer.status, answer.headers.get('www-authenticate')], [401, 'Bearer']);
+  const statuses = ['bearer secret', 'BEARER secret', 'bearer Secret', 'secret', 'Basic secret'].map(
+    async (authorization) => (await post('{}', { authorization })).status,
+  );
+  assert.deepEqual(await Promise.all(statuses), [200, 200, 401, 401, 401]);
 });
 
 test('a page of an origin that is allowed may talk to it, and no other', async (t) => {

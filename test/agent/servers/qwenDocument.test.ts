@@ -252,13 +252,15 @@ test('hints: files that take long are announced, an error says why, and a cancel
     );
   const slow = ask('slow', '@a');
   assert.deepEqual([(await line((one) => one.prompt_id === 'slow')).status, lines.length], ['loading', 1]);
+  const word = ask('word', 'see @old and @a\\ b');
   const dropped = ask('dropped', '@a');
   hints.cancel('dropped');
   const entry = { name: 'a b.txt', isDirectory: () => false } as Dirent;
   for (const list of lists) list([entry]);
-  await Promise.all([slow, dropped, ask('secret', '@secret/'), ask('outside', '@../')]);
+  await Promise.all([slow, word, dropped, ask('secret', '@secret/'), ask('outside', '@../')]);
   const answers = Object.fromEntries(lines.map((one) => [`${one.prompt_id} ${one.status}`, one]));
   assert.deepEqual(answers['slow ok']?.suggestions, [{ label: 'a b.txt', value: 'a\\ b.txt' }]);
+  assert.deepEqual(answers['word ok']?.suggestions, [{ label: 'a b.txt', value: 'a\\ b.txt' }]);
   assert.match(String(answers['secret error']?.message), /cannot be read: EACCES/);
   assert.match(String(answers['outside error']?.message), /outside/);
   assert.ok(!lines.some((one) => one.prompt_id === 'dropped'));

@@ -87,7 +87,7 @@ function* piecesOf(move: Move): Generator<ModelPiece> {
 function gist(history: readonly HistoryMessage[]): string {
   const text = history.map((message) => (message.role === 'user' ? textOf(message.parts) : '')).join('\n');
   const asked = text.match(/^USER: .*$/gm) ?? [];
-  return asked.slice(-20).join('\n') || 'Nothing was asked yet.';
+  return asked.slice(-20).join('\n') || 'Nothing can be done without tools.';
 }
 
 const helpRequest: GuideRequest = {

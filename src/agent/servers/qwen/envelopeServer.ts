@@ -484,7 +484,7 @@ export class HintAnswers {
     const slow = setTimeout(() => {
       if (!running.signal.aborted) answer({ status: 'loading' });
     }, SOON);
-    const found = await this.#files(folderOf(request, scene.cwd), scene.cwd, typed);
+    const found = await this.#files(folderOf(request, scene.cwd), scene.cwd, wordAtCaret(typed));
     clearTimeout(slow);
     if (!running.signal.aborted) answer(found);
     if (this.#running.get(request.prompt_id) === running) this.#running.delete(request.prompt_id);
@@ -520,6 +520,11 @@ export class HintAnswers {
       return { status: 'error', message: `${folder} cannot be read: ${String(code)}` };
     }
   }
+}
+
+/** The reference that is typed: what follows the last `@` that begins a word. */
+function wordAtCaret(typed: string): string {
+  return /(?:^|\s)(@(?:\\ |\S)*)$/.exec(typed.slice(-4096))?.[1] ?? typed;
 }
 
 /** Commands that begin with what was typed. */
