@@ -153,29 +153,37 @@ export class AgentHostProcess {
     void vscode.window.showInformationMessage(vscode.l10n.t('Done'));
   }
 
-  /** Writes the host into VS Code's setting once the user has agreed. Without that setting, copies the entry to the clipboard. */
+  /** Writes the host into VS Code's setting once the user has agreed. Without that setting, says what to do. */
   async connectChat(): Promise<void> {
     const { address, token } = await this.#start();
     const entry = { name: NAME, address: address.replace(/^ws:\/\//, ''), connectionToken: token };
+    const setting = vscode.workspace.getConfiguration();
+    const known = setting.inspect(REMOTE_HOSTS);
+    if (known?.defaultValue === undefined) return this.#tellHowToConnect(entry);
     const write = vscode.l10n.t('Save');
     const question = `${commandTitle('connectChat')}?`;
     const detail = vscode.l10n.t('This adds Parley, with the token of its host, to {0} in your user settings.', REMOTE_HOSTS);
     if ((await vscode.window.showInformationMessage(question, { modal: true, detail }, write)) !== write) return;
-    try {
-      const setting = vscode.workspace.getConfiguration();
-      const before: unknown = setting.inspect(REMOTE_HOSTS)?.globalValue;
-      const others = Array.isArray(before) ? before.filter((one: unknown) => !isOurs(one)) : [];
-      await setting.update(REMOTE_HOSTS, [...others, entry], vscode.ConfigurationTarget.Global);
-      void vscode.window.showInformationMessage(
-        vscode.l10n.t('Parley is in the settings. Its agents are in the window of "Chat: Open Agents Window".'),
-      );
-    } catch {
-      await vscode.env.clipboard.writeText(JSON.stringify({ [REMOTE_HOSTS]: [entry] }, undefined, 2));
-      await vscode.commands.executeCommand('workbench.action.openSettingsJson');
-      void vscode.window.showWarningMessage(
-        vscode.l10n.t('This VS Code does not know {0}. The entry is on the clipboard, to be pasted where it is known.', REMOTE_HOSTS),
-      );
-    }
+    const before: unknown = known.globalValue;
+    const others = Array.isArray(before) ? before.filter((one: unknown) => !isOurs(one)) : [];
+    await setting.update(REMOTE_HOSTS, [...others, entry], vscode.ConfigurationTarget.Global);
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t('Parley is in the settings. Its agents are in the window of "Chat: Open Agents Window".'),
+    );
+  }
+
+  /** Settings that are not registered cannot be written by an extension. A VS Code in the browser learns of a host from its server. */
+  async #tellHowToConnect(entry: { readonly name: string; readonly address: string; readonly connectionToken: string }): Promise<void> {
+    const copy = vscode.l10n.t('Copy');
+    const port = entry.address.slice(entry.address.lastIndexOf(':') + 1);
+    const text = vscode.l10n.t(
+      'This window has no setting {0}. If your VS Code has "Chat: Open Agents Window", copy the entry into your user settings. In the browser, start the server of VS Code with {1}.',
+      REMOTE_HOSTS,
+      `--agent-host-bridge-port ${port} --agent-host-bridge-connection-token TOKEN`,
+    );
+    if ((await vscode.window.showWarningMessage(text, copy)) !== copy) return;
+    await vscode.env.clipboard.writeText(JSON.stringify({ [REMOTE_HOSTS]: [entry] }, undefined, 2));
+    await vscode.commands.executeCommand('workbench.action.openSettingsJson');
   }
 
   /** Starts the host unless one runs. It outlives the window. */
