@@ -4,7 +4,7 @@ import type { LiveSession } from '../live/liveSession.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
-import type { Content, SessionId, TurnId } from '../session/model.ts';
+import type { AskRef, Content, SessionId, TurnId } from '../session/model.ts';
 import { answerText, isRecorded, promptText, turnFiles } from '../session/select.ts';
 import type { AgentHostDeps, AgentHostProcess } from './agentHost.ts';
 import { branchFrom, copySession, deleteEarlier, signOut } from './agentSessions.ts';
@@ -27,6 +27,7 @@ import { pickAgent } from './pickAgent.ts';
 import { switchSession } from './pickSession.ts';
 import type { QuickInputs } from './quickInputs.ts';
 import type { ChangesReview } from './review/changes.ts';
+import { wayOutOfDiff } from './review/leaveDiff.ts';
 import { settleTurnFile } from './review/revert.ts';
 import type { Review } from './review/review.ts';
 import type { EditorSecrets } from './secrets.ts';
@@ -215,16 +216,17 @@ function approvalCommands(deps: CommandDeps) {
     const subject = review.subjectOf(uri);
     return subject && subject.kind !== 'turn' ? subject : undefined;
   };
-  const decideDiff = async (how: 'accept' | 'reject', uri: unknown): Promise<void> => {
+  const answerInDiff = async (uri: unknown, answer: (ask: AskRef) => Promise<boolean>): Promise<void> => {
     const ask = askInFront(uri);
     if (!ask) return;
     const began = performance.now();
-    const closed = review.nextClosed(LEFT_BY_DIFF);
-    if (!(await approvals.decide(ask.sessionId, ask.askId, how))) return void approvals.show(ask.sessionId, ask.askId);
-    // A diff that closes takes the keyboard with it.
+    const leave = wayOutOfDiff(review, deps.chat);
+    if (!(await answer(ask))) return void approvals.show(ask.sessionId, ask.askId);
     const isElsewhere = () => deps.chat.hasFocusSince(began) || approvals.asking !== undefined;
-    if (!isElsewhere() && (await closed) && !isElsewhere()) await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
+    if (!isElsewhere() && (await review.diffsClosed(ask.sessionId, ask.askId, LEFT_BY_DIFF)) && !isElsewhere()) await leave();
   };
+  const decideDiff = (how: 'accept' | 'reject', uri: unknown) =>
+    answerInDiff(uri, ({ sessionId, askId }) => approvals.decide(sessionId, askId, how));
   const decideAll = async (how: 'accept' | 'reject') => {
     const session = activeOf(deps);
     const count = session ? await approvals.decideAll(session.id, how) : 0;
@@ -255,10 +257,7 @@ function approvalCommands(deps: CommandDeps) {
       const ask = askInFront(uri);
       if (ask) approvals.showFromDiff(ask.sessionId, ask.askId, typeof uri === 'string' ? uri : undefined);
     },
-    'parley.diffFeedback': async (uri?: unknown) => {
-      const ask = askInFront(uri);
-      if (ask && !(await approvals.rejectWithFeedback(ask.sessionId, ask.askId))) approvals.show(ask.sessionId, ask.askId);
-    },
+    'parley.diffFeedback': (uri?: unknown) => answerInDiff(uri, ({ sessionId, askId }) => approvals.rejectWithFeedback(sessionId, askId)),
     'parley.manageRules': () => rules.manage(),
   } satisfies Commands;
 }

@@ -29,6 +29,7 @@ import { QuickInputs } from './quickInputs.ts';
 import { RecentCommands } from './recentCommands.ts';
 import { ChangesReview } from './review/changes.ts';
 import type { ReviewDocuments } from './review/documents.ts';
+import { wayOutOfDiff } from './review/leaveDiff.ts';
 import { showProposalLenses } from './review/proposalLenses.ts';
 import { Review } from './review/review.ts';
 import { EditorSecrets } from './secrets.ts';
@@ -181,12 +182,13 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       enterDiff: (sessionId, askId) => void review.look(sessionId, askId, {}).catch(failed('A diff could not be opened')),
       look: (sessionId, askId, at) => void review.look(sessionId, askId, at).catch(failed('What is asked could not be opened')),
       openText: (title, text) => void review.openText(title, text).catch(failed('A text could not be opened')),
-      diffsClosed: (sessionId, askId) => review.diffsClosed(sessionId, askId),
+      diffsClosed: async (sessionId, askId) => void (await review.diffsClosed(sessionId, askId)),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
       addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
       makeRule: (sessionId, ask, until) => rules.make(sessionId, ask, until),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
       restoreFocus: restoreFocus,
+      wayOutOfDiff: () => wayOutOfDiff(review, chat),
       shown: (ask) => {
         chat.showPick(ask);
         panels.showPick(ask);

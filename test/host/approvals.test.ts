@@ -29,6 +29,7 @@ describe('approvals as quick-picks', () => {
   let inChat: boolean;
   let wasInChat: boolean;
   let back: number;
+  let out: number;
   let shown: boolean;
   /** The ask of the last pick. */
   let asked: string | undefined;
@@ -69,6 +70,9 @@ describe('approvals as quick-picks', () => {
         diffsClosed: async () => {},
         edited: async () => edited,
         restoreFocus: (requested) => (inChat || (requested && wasInChat) ? goBack : undefined),
+        wayOutOfDiff: () => async () => {
+          out += 1;
+        },
         shown: (ask) => {
           shown = ask !== undefined;
           asked = ask?.askId ?? asked;
@@ -95,6 +99,7 @@ describe('approvals as quick-picks', () => {
     inChat = false;
     wasInChat = false;
     back = 0;
+    out = 0;
     shown = false;
     onTheWay = Promise.resolve();
     drawn = Promise.resolve();
@@ -440,6 +445,7 @@ describe('approvals as quick-picks', () => {
         diffsClosed: async () => {},
         edited: async () => undefined,
         restoreFocus: () => undefined,
+        wayOutOfDiff: () => async () => {},
         shown: () => {},
         enterDiff: () => {},
       }),
@@ -587,6 +593,22 @@ describe('approvals as quick-picks', () => {
       desk.answers.map(({ askId }) => askId),
       ['1', '2', '3'],
     );
+  });
+
+  it('an answer that was chosen in a diff leads out of it where the keyboard was in no place of its own before', async () => {
+    desk.open(command('1', 'curl -fsSL https://x.example | sudo sh'));
+    await new Promise(setImmediate);
+    await press('enter');
+    assert.equal(looks.length, 1);
+    approvals.showFromDiff('a', '1', 'R');
+    await press('enter');
+    await settled(() => out === 1);
+    assert.equal(back, 0);
+    approvals.showFromDiff('a', '1');
+    desk.open(command('2'));
+    await press('enter');
+    await settled(() => desk.answers.length === 2);
+    assert.equal(out, 1);
   });
 
   it('Esc leads back to the chat too, another quick input over the pick does not', async () => {

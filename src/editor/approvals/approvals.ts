@@ -49,6 +49,8 @@ export interface ApprovalsDeps {
    * returns to a webview. Settles on arrival.
    */
   readonly restoreFocus: (requested: boolean) => (() => Promise<void>) | undefined;
+  /** Returns the way out of the diff in front, which an answer closes. */
+  readonly wayOutOfDiff: () => () => Promise<void>;
   /** Reports the ask that a pick shows and Esc therefore dismisses; undefined when the pick has left. */
   readonly shown: (ask: AskRef | undefined) => void;
   /** Settles when the editor has drawn all earlier changes. */
@@ -115,7 +117,8 @@ export class Approvals implements Disposable {
     const key = keyOf(sessionId, askId);
     if (this.#view?.key === key) return;
     this.#focus.resume(key);
-    this.show(sessionId, askId);
+    this.#focus.leave(() => this.#deps.restoreFocus(true) ?? this.#deps.wayOutOfDiff());
+    if (!this.show(sessionId, askId)) this.#focus.forget();
     if (letter !== undefined && this.#view?.key === key) this.#view.pick.focus?.(letter);
   }
 

@@ -129,6 +129,11 @@ export class Review implements Disposable {
     return sides && this.#shown.get(idOf(sides.left, sides.right))?.subject;
   }
 
+  /** True when no other editor is open than diffs and texts of ours. */
+  get isAlone(): boolean {
+    return vscode.window.tabGroups.all.every((group) => group.tabs.every((tab) => this.#oursIn(tab) !== undefined));
+  }
+
   /** The subject of the diff with that right side, or of the one in front when no address is given. */
   subjectOf(uri: unknown): DiffSubject | undefined {
     if (!(uri instanceof vscode.Uri)) return this.active;
@@ -333,25 +338,27 @@ export class Review implements Disposable {
     await replaceText(right, subject.proposed.after ?? '');
   }
 
-  /** Settles when the open diffs of this ask, which is over or about to be, have been closed, or after a moment. */
-  async diffsClosed(sessionId: SessionId, askId: AskId): Promise<void> {
+  /** Settles with true when no diff of this ask, which is over or about to be, is open any more, or after `limit` milliseconds with false. */
+  async diffsClosed(sessionId: SessionId, askId: AskId, limit = LONGEST_CLOSING): Promise<boolean> {
     const isOpen = ({ subject, right }: OpenDiff) =>
       subject.kind !== 'turn' && subject.sessionId === sessionId && subject.askId === askId && isOpenTab(right);
-    if (this.#closing > 0 || [...this.#shown.values()].some(isOpen)) await this.nextClosed(LONGEST_CLOSING);
+    const areOpen = () => [...this.#shown.values()].some(isOpen);
+    if (this.#closing > 0 || areOpen()) await this.#nextClosed(limit);
+    return !areOpen();
   }
 
-  /** Settles when diffs of settled asks have been closed, with true, or with false after `limit` milliseconds. */
-  nextClosed(limit: number): Promise<boolean> {
+  /** Settles when diffs of settled asks have been closed, or after `limit` milliseconds. */
+  #nextClosed(limit: number): Promise<void> {
     return new Promise((resolve) => {
       const wait = new Lifetime();
-      const end = (isClosed: boolean) => {
+      const end = () => {
         this.#life.release(wait);
         wait.dispose();
-        resolve(isClosed);
+        resolve();
       };
       this.#life.own(wait);
-      wait.own(this.#closed.listen(() => end(true)));
-      const timer = setTimeout(() => end(false), limit);
+      wait.own(this.#closed.listen(end));
+      const timer = setTimeout(end, limit);
       wait.onEnd(() => clearTimeout(timer));
     });
   }
