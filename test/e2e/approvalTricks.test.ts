@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
+import type { JSHandle, Page } from 'playwright-core';
 import { SESSION } from '../fakes/acp.ts';
 import { askingWindow, changeOf, chosen, options, rejected, run } from './approvalKinds.ts';
 
@@ -40,6 +41,17 @@ test(
     await window.chat.composer.and(window.chat.frame.locator(':focus')).waitFor();
   }),
 );
+
+/** The titles that a quick-pick has from now on, the present one first. */
+function titlesOf(page: Page): Promise<JSHandle<readonly string[]>> {
+  return page.evaluateHandle(`(() => {
+    const title = () => document.querySelector('.quick-input-widget .quick-input-title')?.textContent ?? '';
+    const seen = [title()];
+    const note = () => seen.at(-1) === title() || seen.push(title());
+    new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true });
+    return seen;
+  })()`);
+}
 
 /** What the page has and these tests' types have not. */
 interface Watching {
@@ -212,6 +224,7 @@ test(
     const { pick, page } = scene.window;
     for (let attempt = 1; ; attempt += 1) {
       assert.ok(attempt <= 5, 'the change comes before the key at last');
+      const titles = await titlesOf(page);
       const id = `becomes ${attempt}`;
       const answer = ask(run(id, 'npm run second'));
       await pick.title.filter({ hasText: 'npm run second' }).waitFor();
@@ -224,6 +237,10 @@ test(
       if (!first) return rejected(scene, answer);
       assert.deepEqual(first.result, chosen('once'));
       await pick.gone();
+      // The wire does not tell which of the two was meant: one that had become the other before the key would have shown it.
+      const shown = await titles.evaluate((all) => all);
+      assert.ok(shown.includes('Run in terminal: npm run second'), shown.join(' | '));
+      assert.ok(!shown.some((title) => title.includes('npm run third')), 'what had changed was answered by a key meant for what it was');
     }
   }),
 );
