@@ -1,12 +1,12 @@
 import './nonce.ts';
-import { provideVSCodeDesignSystem, vsCodeButton, vsCodeTextArea } from '@vscode/webview-ui-toolkit';
+import { provideVSCodeDesignSystem, vsCodeTextArea } from '@vscode/webview-ui-toolkit';
 import { HostConnection } from './host.ts';
 import { ChatRenderer } from './render.ts';
 import { ignoreChords, reportTyping } from './typing.ts';
 import './style.css';
 
-// The only file that uses the toolkit: registers its elements with the page.
-provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeTextArea());
+// The only file that uses the toolkit: registers its element with the page.
+provideVSCodeDesignSystem().register(vsCodeTextArea());
 const root = document.createElement('div');
 root.className = 'app';
 document.body.append(root);

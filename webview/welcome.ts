@@ -25,7 +25,7 @@ function untrusted(act: Act): TemplateResult {
   return html`<div class="fault level-warn">
     <div class="fault-text">
       <p>${t('Agents can run commands and change files, so they start only in a folder you trust.')}</p>
-      <div class="actions"><vscode-button @click=${() => act.trust()}>${t('Manage workspace trust')}</vscode-button></div>
+      <div class="actions"><button class="button primary" type="button" @click=${() => act.trust()}>${t('Manage workspace trust')}</button></div>
     </div>
   </div>`;
 }
@@ -53,7 +53,7 @@ function startersView(profiles: readonly ProfileLine[], act: Act): TemplateResul
   return html`<section><div class="actions">
     ${profiles.map(
       (profile) =>
-        html`<vscode-button appearance=${profile.isDefault ? 'primary' : 'secondary'} @click=${() => act.newSession({ profile: profile.id })}>${profile.name}</vscode-button>`,
+        html`<button class=${profile.isDefault ? 'button primary' : 'button'} type="button" @click=${() => act.newSession({ profile: profile.id })}>${profile.name}</button>`,
     )}
   </div></section>`;
 }

@@ -92,7 +92,7 @@ test(
     await chat.lastTurn.getByText('The agent has reached a limit (steps).').waitFor();
     assert.equal(await chat.frame.getByText('max_steps_reached').count(), 0);
     await window.pictures('wire-limit');
-    await chat.lastTurn.locator('vscode-button', { hasText: 'Continue' }).click();
+    await chat.lastTurn.getByRole('button', { name: 'Continue', exact: true }).click();
     await chat.frame.locator('.ask .l[data-s="+"]', { hasText: 'put in by the agent' }).waitFor();
     assert.equal(await chat.frame.locator('.ask .tag', { hasText: 'new' }).count(), 0);
     await window.pictures('wire-insertion');

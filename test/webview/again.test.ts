@@ -55,7 +55,7 @@ test('an edit whose turn is gone is none any more, and only the last turn can be
     { type: 'turn.started', turnId: 'three', at: 3, prompt: [{ type: 'text', text: 'x' }] },
     { type: 'turn.ended', turnId: 'three', at: 4, status: 'failed', error: { message: 'no', next: ['retry', 'showLog'] } },
   );
-  const labels = () => [...stage.root.querySelectorAll('.fault vscode-button')].map((one) => one.textContent?.trim());
+  const labels = () => [...stage.root.querySelectorAll('.fault .button')].map((one) => one.textContent?.trim());
   assert.deepEqual(labels(), ['Try again', 'Show Log']);
   button(stage, EDIT, 2)?.click();
   await stage.settle();

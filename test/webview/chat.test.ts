@@ -292,7 +292,7 @@ test('a missing login has one cure: the model of the included agent, or the sign
     const stage = await Stage.open(session({ turns: [turn({ status: 'failed', error })] }), { lines });
     stage.post({ type: 'sessions', list: lines, active: 's1', profiles: [{ id: 'p', name: 'A', ...model }] });
     await stage.settle();
-    return stage.all('.fault vscode-button').map((button) => button.textContent);
+    return stage.all('.fault .button').map((button) => button.textContent);
   };
   assert.deepEqual(await cures({ model: '' }), ['Configure Model', 'Try again']);
   assert.deepEqual(await cures({}), ['Sign in', 'Try again']);
@@ -300,7 +300,7 @@ test('a missing login has one cure: the model of the included agent, or the sign
 
 test('a turn that broke off with its agent says why and what helps, in one place, before and after another agent is there', async () => {
   const stage = await Stage.open(session({ turns: [turn({ status: 'running' })] }));
-  const cures = () => stage.all('.fault vscode-button').map((button) => button.textContent);
+  const cures = () => stage.all('.fault .button').map((button) => button.textContent);
   await stage.happen({
     type: 'link.closed',
     reason: 'qwen ended with exit code 53.',
@@ -611,7 +611,7 @@ test('a recording is read: it says so, and there is nothing to write, repeat, re
     session({ link: { state: 'recorded' }, turns: [turn({ id: 't1', status: 'done' }), turn({ id: 't2', status: 'failed', error })] }),
   );
   assert.match(stage.text('.banner'), /^This is a recording/);
-  assert.equal(stage.all('textarea, vscode-button').length, 0);
+  assert.equal(stage.all('textarea, .fault .button').length, 0);
   const labels = stage.all('.again button, .sum button').map((one) => one.getAttribute('aria-label') ?? '');
   assert.deepEqual(
     labels.filter((label) => !label.startsWith('Copy')),

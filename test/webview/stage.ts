@@ -116,7 +116,7 @@ export class Stage {
 
   /** Presses the button that says, or is called, `name`. */
   async press(name: string, within = ''): Promise<void> {
-    const buttons = this.all(`${within} :is(button, vscode-button)`);
+    const buttons = this.all(`${within} button`);
     const button = buttons.find((one) => one.getAttribute('aria-label') === name || one.textContent?.trim() === name);
     assert.ok(
       button,

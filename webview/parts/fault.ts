@@ -16,7 +16,7 @@ export function remedies(view: View, next: readonly Remedy[] | undefined): Templ
   return html`<div class="actions">
     ${fitting.map(
       (remedy, index) =>
-        html`<vscode-button appearance=${index === 0 ? 'primary' : 'secondary'} @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</vscode-button>`,
+        html`<button class=${index === 0 ? 'button primary' : 'button'} type="button" @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</button>`,
     )}
   </div>`;
 }
