@@ -3,10 +3,12 @@ import { visibleText } from '../src/session/visible.ts';
 import { t } from './strings.ts';
 import type { View } from './view.ts';
 
-/** A price in the words of the view's language. */
-export function money({ amount, currency }: { readonly amount: number; readonly currency: string }): string {
+/** A price in the words of the view's language; undefined for what costs nothing. A price below a hundredth is not told as nothing. */
+export function money({ amount, currency }: { readonly amount: number; readonly currency: string }): string | undefined {
+  if (amount === 0) return undefined;
+  const digits = Math.abs(amount) < 0.005 ? { maximumSignificantDigits: 1 } : {};
   try {
-    return new Intl.NumberFormat(document.documentElement.lang || 'en', { style: 'currency', currency }).format(amount);
+    return new Intl.NumberFormat(document.documentElement.lang || 'en', { style: 'currency', currency, ...digits }).format(amount);
   } catch {
     return `${amount} ${currency}`;
   }

@@ -145,6 +145,13 @@ test('below a turn stands what it took; files are brought back and the session i
   assert.equal(button(copies, 'Restore Files'), undefined);
 });
 
+test('a turn that cost nothing tells no price, and one that cost less than a cent does not tell nothing', async () => {
+  const cost = (id: string, amount: number) => turn({ id, spent: { input: 5, cost: { amount, currency: 'USD' } } });
+  const stage = await Stage.open(page({ turns: [cost('free', 0), cost('cheap', 0.0021), cost('round', 0.006)] }));
+  const told = ['free', 'cheap', 'round'].map((id) => stage.text(`[data-turn=${id}] .sum .num`));
+  assert.deepEqual(told, ['5 tokens', '5 tokens · $0.002', '5 tokens · $0.01']);
+});
+
 test('once the files are brought back, the message is there to be sent anew where the conversation goes back, too', async () => {
   const files = [{ path: '/code/sample/a.ts', change: 'changed' as const, review: 'open' as const }];
   const turns = [turn({ id: 'one', prompt: [{ type: 'text', text: 'Say it' }], files })];

@@ -93,7 +93,11 @@ function asidesOf(call: ToolCall, { result, problem, decided, allowedBy }: CallW
   return [
     ...faint.map((text) => html` <span class="aside faint">${text}</span>`),
     ...(problem === undefined ? [] : [html` <span class="aside bad">${problem}</span>`]),
-    ...(decided === undefined ? [] : [html` <span class="aside faint decided">${decidedView(call, decided, allowedBy)}</span>`]),
+    ...(decided === undefined
+      ? []
+      : [
+          html` <span class=${`aside faint decided${decided.includes('“') ? ' quoted' : ''}`}>${decidedView(call, decided, allowedBy)}</span>`,
+        ]),
   ];
 }
 
