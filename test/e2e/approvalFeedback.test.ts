@@ -36,16 +36,12 @@ test(
     await page.keyboard.press('Enter');
     await pick.box.getByText('Sent as the next prompt.').waitFor();
     await window.pictures('feedback/words', ['dark']);
-    await pick.type('use pnpm, as all other packages here do');
+    await pick.type('use pnpm');
     await page.keyboard.press('Enter');
     assert.deepEqual((await answer).result, chosen('no'));
     const queued = chat.frame.locator('.queue li', { hasText: 'use pnpm' });
     await queued.filter({ hasText: 'Feedback' }).waitFor();
-    await window.chatWidth(300);
-    const row = chat.call('npm install left-pad').filter({ hasText: 'by you' });
-    const width = async (part: string) => (await row.locator(`.call-toggle > .words > ${part}`).first().boundingBox())?.width ?? 0;
-    const [title, decided] = [await width('.call-title'), await width('.decided')];
-    assert.ok(title >= 100 && decided >= 80, `what was rejected (${title} px) can be read beside the words about it (${decided} px)`);
+    await chat.call('npm install left-pad').filter({ hasText: 'by you' }).waitFor();
     await window.pictures('feedback/waits', themes);
     end({ stopReason: 'cancelled' });
     await said('use pnpm');

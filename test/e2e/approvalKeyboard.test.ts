@@ -110,7 +110,61 @@ for (const place of [file, list])
     }),
   );
 
-// Before the rule that is made below, which allows the same edit.
+// These come before the rule that is made below, which allows the same edit.
+/** Each gives the answer with the keyboard in the diff. */
+const inDiff: readonly Way[] = [
+  { name: 'accepted', option: 'once', give: (window) => press(window, 'Control+k', 'a') },
+  { name: 'rejected', option: 'no', give: (window) => press(window, 'Control+k', 'x') },
+  {
+    name: 'rejected with words',
+    option: 'no',
+    give: async (window) => {
+      await press(window, 'Control+k', 'Shift+X');
+      await window.pick.type('ask first');
+      await press(window, 'Enter');
+    },
+  },
+  {
+    name: 'rejected by its letter',
+    option: 'no',
+    give: async (window) => {
+      // Set aside, the answers leave the keyboard in the side that cannot be edited.
+      await press(window, 'r');
+      await window.pick.focusedRow('Reject').waitFor();
+      await press(window, 'Escape');
+      await window.pick.gone();
+      await window.diff.editor.locator('.editor.original :focus').waitFor({ state: 'attached' });
+      await press(window, 'r');
+      await window.pick.focusedRow('Reject').waitFor();
+      await window.pick.readable();
+      await press(window, 'Enter');
+    },
+  },
+];
+for (const way of inDiff)
+  test(
+    `an edit that is ${way.name} in its diff, with no other editor open, leaves the keyboard in the composer`,
+    inWindow(async (scene) => {
+      const { window } = scene;
+      await window.openChat();
+      await window.command('View: Close All Editors');
+      await list.enter(window);
+      await list.focused(window).waitFor();
+      const { answer } = await asks(scene, `in the diff ${way.name}`);
+      await press(window, 'Escape');
+      await window.pick.gone();
+      await list.focused(window).waitFor();
+      await window.diff.editor.locator('.editor.original .view-line').first().click();
+      await way.give(window);
+      assert.deepEqual((await answer).result, chosen(way.option));
+      await window.diff.editor.waitFor({ state: 'detached' });
+      await composer.focused(window).waitFor();
+      await window.page.keyboard.type('next');
+      assert.equal(await window.chat.composer.inputValue(), 'next');
+      await press(window, 'Control+a', 'Delete');
+    }),
+  );
+
 for (const place of [composer, file, list, terminal])
   for (const [title, option] of [
     ['Parley: Accept All Pending Approvals', 'once'],
@@ -165,59 +219,5 @@ for (const [place, way] of [
       assert.deepEqual((await answer).result, chosen(way.option));
       await window.diff.editor.waitFor({ state: 'detached' });
       await place.focused(window).waitFor();
-    }),
-  );
-
-/** Each gives the answer with the keyboard in the diff. */
-const inDiff: readonly Way[] = [
-  { name: 'accepted', option: 'once', give: (window) => press(window, 'Control+k', 'a') },
-  { name: 'rejected', option: 'no', give: (window) => press(window, 'Control+k', 'x') },
-  {
-    name: 'rejected with words',
-    option: 'no',
-    give: async (window) => {
-      await press(window, 'Control+k', 'Shift+X');
-      await window.pick.type('ask first');
-      await press(window, 'Enter');
-    },
-  },
-  {
-    name: 'rejected by its letter',
-    option: 'no',
-    give: async (window) => {
-      // Set aside, the answers leave the keyboard in the side that cannot be edited.
-      await press(window, 'r');
-      await window.pick.focusedRow('Reject').waitFor();
-      await press(window, 'Escape');
-      await window.pick.gone();
-      await window.diff.editor.locator('.editor.original :focus').waitFor({ state: 'attached' });
-      await press(window, 'r');
-      await window.pick.focusedRow('Reject').waitFor();
-      await window.pick.readable();
-      await press(window, 'Enter');
-    },
-  },
-];
-for (const way of inDiff)
-  test(
-    `an edit that is ${way.name} in its diff, with no other editor open, leaves the keyboard in the composer`,
-    inWindow(async (scene) => {
-      const { window } = scene;
-      await window.openChat();
-      await window.command('View: Close All Editors');
-      await list.enter(window);
-      await list.focused(window).waitFor();
-      const { answer } = await asks(scene, `in the diff ${way.name}`);
-      await press(window, 'Escape');
-      await window.pick.gone();
-      await list.focused(window).waitFor();
-      await window.diff.editor.locator('.editor.original .view-line').first().click();
-      await way.give(window);
-      assert.deepEqual((await answer).result, chosen(way.option));
-      await window.diff.editor.waitFor({ state: 'detached' });
-      await composer.focused(window).waitFor();
-      await window.page.keyboard.type('next');
-      assert.equal(await window.chat.composer.inputValue(), 'next');
-      await press(window, 'Control+a', 'Delete');
     }),
   );
