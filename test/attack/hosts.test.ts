@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -226,8 +226,15 @@ test('a session takes no name that leads out of the folder of the sessions', asy
       folderUri,
     );
   await assert.rejects(client.ask('createSession', { channel: 'fake:/abcdefgh', provider: '__proto__', workingDirectories: [] }));
+  const named = { channel: 'fake:/well-named', provider: 'fake', workingDirectories: [pathToFileURL(folder).href] };
+  await client.ask('createSession', named);
   const { items } = (await client.ask('listSessions')) as { readonly items: readonly { readonly resource: string }[] };
-  assert.ok(items.length > 1);
+  assert.deepEqual(items, [], 'nothing was said in them');
+  for (const place of [folder, path.dirname(folder)])
+    assert.deepEqual(
+      readdirSync(place).filter((name) => name.includes('evil')),
+      [],
+    );
 });
 
 const edit: Approval = {
