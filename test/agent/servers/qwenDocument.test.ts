@@ -109,6 +109,11 @@ test('envelope: a request chooses model, sampling and tools of its own turn, and
   assert.deepEqual(seen[0], ['other', 0.2, 0.5, ['ReadFile', 'Shell', 'StrReplaceFile']]);
   assert.deepEqual(seen[1]?.slice(0, 3), ['m', undefined, undefined]);
   assert.ok((seen[1]?.[3]?.length ?? 0) > 3);
+  const third = agent.lines().length;
+  agent.say({ ...request(text('three'), { prompt_id: 'p3' }), session_id: '_new', model: 'third' });
+  await agent.line((line, at) => at >= third && finished(line));
+  const models = agent.lines().map((line, at) => (line.model === undefined ? '' : `${at < before ? 1 : at < third ? 2 : 3} ${line.model}`));
+  assert.deepEqual([...new Set(models.filter(Boolean))], ['1 other', '2 m', '3 third']);
   const greeting = agent.lines().find((line) => metadata(line).capabilities !== undefined) ?? {};
   const { model_override: model, tool_overrides: tools } = Object(metadata(greeting).capabilities);
   assert.deepEqual([model, tools], [true, true]);

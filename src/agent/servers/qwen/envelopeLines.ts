@@ -217,6 +217,10 @@ export class EnvelopeLines implements DialectLines {
 
   // --- a turn
 
+  /** The model that the next lines name. */
+  nameModel(model: string): void {
+    this.#model = model;
+  }
   /** A turn of this model; of a command, when it begins with one. */
   begin(model: string, command: Command | undefined): void {
     this.#model = model;

@@ -157,12 +157,13 @@ class EnvelopeChat {
 
   /** Refusals are recoverable: the process goes on, and the refused prompt has ended. */
   prompt(request: ChatRequest): void {
-    this.#introduce();
-    const refuse = (message: string, code: string, retryable: boolean) => this.#refuse(request, { message, code, retryable });
     const chat = readChat(
       request,
       this.#client.offers.map(({ name }) => name),
     );
+    if (chat.does === 'prompt' && !this.#turn) this.#lines.nameModel(this.#modelNamed(chat.overrides));
+    this.#introduce();
+    const refuse = (message: string, code: string, retryable: boolean) => this.#refuse(request, { message, code, retryable });
     if (chat.does === 'refuse') return refuse(chat.why, chat.code, false);
     if (chat.does === 'toolResponse') {
       if (this.#client.toolResponse(chat.callId, chat.response)) return;
@@ -215,7 +216,10 @@ class EnvelopeChat {
   #begin(chat: PromptRequest, promptId: string | null | undefined, anew: boolean): void {
     const before = this.#turn?.ended;
     const take = () => {
-      if (anew) this.#startOver();
+      if (anew) {
+        this.#lines.nameModel(this.#modelNamed(chat.overrides));
+        this.#startOver();
+      }
       this.#names.take(promptId);
     };
     // A cancelled turn writes its last lines into its own conversation.
@@ -253,6 +257,11 @@ class EnvelopeChat {
     this.#lines.end(called && !this.commands.find(called.name) ? 'error' : 'info');
   }
 
+  /** The name of the model that answers a prompt. */
+  #modelNamed({ model: name }: Overrides): string {
+    const { model: own, modelFor } = this.#options;
+    return name === undefined || name === own.name ? own.name : (modelFor(name, undefined)?.name ?? own.name);
+  }
   /** Reports options that cannot be followed, once for the same. */
   #overrideOf({ model: name, sampling, tools, unknown }: Overrides): TurnOverride {
     const { model: own, modelFor } = this.#options;
