@@ -45,23 +45,16 @@ export function decodeChunk(value: unknown): Decoded {
   if (isPlainDelta(value)) return { kind: 'chunk', chunk: value };
   if (type.startsWith('data-')) return checked('data', { ...value, type: 'data', name: type.slice('data-'.length) });
   // Some servers announce a call under the name of the model's own event.
-  if (type === 'tool-call')
+  if (type === 'tool-call') {
+    const { args } = value as { args?: unknown };
+    // They may also come as JSON in a text, as the model wrote them.
     return checked('tool-input-available', {
-      input: argumentsIn((value as { args?: unknown }).args),
+      input: typeof args === 'string' ? jsonIn(args) : args,
       ...value,
       type: 'tool-input-available',
     });
-  return isKnown(type) && type !== 'data' ? checked(type, value) : { kind: 'unknown', type };
-}
-
-/** Arguments may come as JSON in a text, as the model wrote them. */
-function argumentsIn(args: unknown): unknown {
-  if (typeof args !== 'string') return args;
-  try {
-    return JSON.parse(args) as unknown;
-  } catch {
-    return args;
   }
+  return isKnown(type) && type !== 'data' ? checked(type, value) : { kind: 'unknown', type };
 }
 
 /** One chunk as JSON. */
@@ -423,8 +416,8 @@ export function continueAsk(askId: string, turnId: string, requests: number): Ap
   };
 }
 
-/** The result of one of our tools as a JSON value: objects and lists as such, everything else as text. */
-export function resultValue(text: string): unknown {
+/** A text as a JSON value: objects and lists as such, everything else as text. */
+export function jsonIn(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
     return parseJson(text);

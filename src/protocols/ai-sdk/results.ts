@@ -1,5 +1,5 @@
 import { clear, find, put } from '../../conversation/state.ts';
-import { resultValue } from './codec.ts';
+import { jsonIn } from './codec.ts';
 import { findTool, isTerminal, setError, setOutput } from './message.ts';
 import type { Learned, ToolPart, UiMessage } from './schema.ts';
 import { notAccepted, ShownMessage } from './shown.ts';
@@ -176,7 +176,7 @@ export abstract class ChatResults extends ShownMessage {
   writeAnswer(call: OwnCall, response: ChatResponse): void {
     const part = findTool(this.last, call.id);
     if (!call.answer || !part || isTerminal(part)) return;
-    if (call.answer.ok) setOutput(part, resultValue(call.answer.text));
+    if (call.answer.ok) setOutput(part, jsonIn(call.answer.text));
     else if (call.isStranger) this.failPart(part, call.answer.text);
     else setError(part, call.answer.text);
     // The server took it, and went on without repeating it; or it did not take it, and is not told again.
@@ -224,6 +224,6 @@ export function resultUrls({ learned, settings }: AiSdkState): readonly string[]
   return resultUrl !== null && settings.resultUrls.includes(resultUrl) ? [resultUrl] : settings.resultUrls;
 }
 export function resultBody({ chatId }: AiSdkState, id: string, answer: { readonly ok: boolean; readonly text: string }): object {
-  const result = answer.ok ? resultValue(answer.text) : answer.text;
+  const result = answer.ok ? jsonIn(answer.text) : answer.text;
   return { session_id: chatId, tool_call_id: id, result: result ?? null, is_error: !answer.ok };
 }
