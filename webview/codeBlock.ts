@@ -4,14 +4,16 @@ import { icon } from './icons.ts';
 import { onDemand } from './onDemand.ts';
 import { t } from './strings.ts';
 
-/** Lines in one contained piece: the browser lays out only the last piece, however long the code is. */
-const LINES = 100;
+/** Lines in one contained piece, and pieces in one contained group: the browser reads only the last of each again, however long the code is. */
+const LINES = 20;
+const PIECES = 20;
 
 /** A block of code that grows at its end. Its text never changes otherwise. */
 export class CodeBlock {
   readonly box: HTMLElement;
   readonly #code: HTMLElement;
   readonly #language: string;
+  #group: HTMLElement | undefined;
   #piece: Text | undefined;
   #lines = 0;
 
@@ -79,13 +81,18 @@ export class CodeBlock {
   }
 
   #begin(): void {
-    const piece = document.createElement('div');
-    piece.className = 'code-piece';
+    if (!this.#group || this.#group.childElementCount >= PIECES) this.#group = contained(this.#code);
     this.#piece = document.createTextNode('');
     this.#lines = 0;
-    piece.append(this.#piece);
-    this.#code.append(piece);
+    contained(this.#group).append(this.#piece);
   }
+}
+
+function contained(parent: HTMLElement): HTMLElement {
+  const piece = document.createElement('div');
+  piece.className = 'code-piece';
+  parent.append(piece);
+  return piece;
 }
 
 /** Gives added and removed lines the colours of the editor's own diff, whatever the theme has for the language. */
