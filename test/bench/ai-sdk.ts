@@ -161,7 +161,7 @@ async function bundled(without: boolean): Promise<Uint8Array> {
 const [all, others] = [await bundled(false), await bundled(true)];
 const kB = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;
 const packed = gzipSync(all).length - gzipSync(others).length;
-console.log(`bundle of protocols: ${kB(all.length)}, of which the AI SDK ${kB(all.length - others.length)}, compressed ${kB(packed)}`);
+console.log(`the AI SDK adds ${kB(all.length - others.length)} minified to the protocols, compressed ${kB(packed)}`);
 
 for (const [name, chunks] of [
   ['one answer of 5,000 deltas', longAnswer(5_000)],
