@@ -14,9 +14,9 @@ export interface ContentPlace {
   readonly side: 'before' | 'after';
 }
 
-const SCHEME = 'parley-content:/';
+const SCHEME = 'parley-content:';
 
-/** Returns the address of one side of a diff. It ends with the file's name, which clients show as the diff's title (ahp.md §6). */
+/** Returns the address of one side of a diff, under the file's own path (ahp.md §6). */
 export function contentUri({ sessionId, owner, at, side }: ContentPlace, file: string): string {
   return addressOf(SCHEME, [sessionId, owner, String(at), side], file);
 }
@@ -38,14 +38,15 @@ export interface ChangedTextPlace {
   readonly file: string;
 }
 
-const CHANGED = 'parley-changed:/';
+const CHANGED = 'parley-changed:';
 
 /** No part is empty. */
 const OF_SESSION = 'session';
 const OF_TURN = 'turn ';
 
-export function changedTextUri({ sessionId, turnId, side, version, file }: ChangedTextPlace): string {
-  return addressOf(CHANGED, [sessionId, turnId === undefined ? OF_SESSION : OF_TURN + turnId, side, version, file], file);
+/** `shown`: the path before a move. */
+export function changedTextUri({ sessionId, turnId, side, version, file }: ChangedTextPlace, shown = file): string {
+  return addressOf(CHANGED, [sessionId, turnId === undefined ? OF_SESSION : OF_TURN + turnId, side, version, file], shown);
 }
 
 export function changedTextPlace(uri: string): ChangedTextPlace | undefined {
@@ -55,14 +56,23 @@ export function changedTextPlace(uri: string): ChangedTextPlace | undefined {
   return turnId !== undefined || scope === OF_SESSION ? { sessionId, turnId, side, version, file } : undefined;
 }
 
+/**
+ * The path is that of the file: VS Code shows it as the diff's title, and two sides with different paths as a file that was renamed (seen). Only
+ * the query says which text it is.
+ */
 function addressOf(scheme: string, parts: readonly string[], file: string): string {
-  const name = file.split(/[\\/]/).at(-1) || 'file';
-  return scheme + [...parts.map(toLetters), encodeURIComponent(name)].join('/');
+  return `${scheme}${new URL(fileUri(file)).pathname}?${parts.map(toLetters).join('.')}`;
 }
 
-/** Returns the parts of an address, without the file's name; empty for another scheme. */
+/** Returns the parts of an address; empty for another scheme. */
 function partsOf(scheme: string, uri: string): readonly string[] {
-  return uri.startsWith(scheme) ? uri.slice(scheme.length).split('/').slice(0, -1).map(fromLetters) : [];
+  const at = uri.lastIndexOf('?');
+  return uri.startsWith(scheme) && at >= 0
+    ? uri
+        .slice(at + 1)
+        .split('.')
+        .map(fromLetters)
+    : [];
 }
 
 /** In letters that no client rewrites: VS Code takes `%2F` for a slash, and two slashes for one (seen). */

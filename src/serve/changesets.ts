@@ -187,7 +187,7 @@ interface Change {
 function changesetFile({ id, turnId }: Scope, { path: file, kind, from }: Change, before: Text, after: Text): ChangesetFile {
   const side = (which: 'before' | 'after', text: Text, shown: string) => {
     const place = { sessionId: id, turnId, side: which, version: versionOf(text), file };
-    return { uri: fileUri(shown), content: { uri: changedTextUri(place) } };
+    return { uri: fileUri(shown), content: { uri: changedTextUri(place, shown) } };
   };
   const isText = before !== undefined && after !== undefined;
   const edit: FileEdit = {

@@ -145,12 +145,15 @@ test('no request reads a file of the computer, and none that is odd stops the ho
     pathToFileURL(secret).href,
     secret,
     'parley-content:/../secret.txt',
+    `parley-content:${secret}`,
+    `parley-changed:${secret}?`,
+    `parley-changed:${secret}?....`,
     ...[`../${path.basename(folder)}/secret`, '__proto__', '\0'].map((sessionId) =>
       contentUri({ sessionId, owner: 'c', at: 0, side: 'after' }, 'x'),
     ),
     contentUri({ sessionId: 'a', owner: 'b', at: Number.NaN, side: 'after' }, 'x'),
-    'parley-content:/a/b/NaN/after',
-    'parley-content:/%E0%A4%A/b/0/after/x',
+    'parley-content:/x?a.b.NaN.after',
+    'parley-content:/%E0%A4%A?%E0%A4%A.b.0.after',
     ...(['before', 'after'] as const).flatMap((side) =>
       [undefined, 't', '__proto__'].flatMap((turnId) =>
         ['0f1d2c3b-4a59-6877-8695-a4b3c2d1e0f9', 'id-1', '..'].map((sessionId) =>
@@ -159,7 +162,7 @@ test('no request reads a file of the computer, and none that is odd stops the ho
       ),
     ),
     'parley-changed:/',
-    'parley-changed:/%E0%A4%A',
+    'parley-changed:/x?%E0%A4%A',
   ];
   const answers = [];
   for (const uri of uris) answers.push(await client.ask('resourceRead', { uri, encoding: 'utf-8' }).catch((error: Error) => error.message));

@@ -17,15 +17,30 @@ test('files of this computer and of the window’s remote have a path here, othe
     assert.equal(pathOfUri(uri), undefined, uri);
 });
 
-test('addresses of texts are read as they come back from VS Code, which takes %2F for a slash and two slashes for one', () => {
+test('addresses of texts are read as they come back from VS Code, which writes paths in its own way, and %2F as a slash', () => {
   const written = (uri: string) => decodeURIComponent(uri).replace(/(?<!:)\/{2,}/g, '/');
-  for (const file of ['/work/a b/ä%2F.ts', 'c:\\work\\x.ts', '/x']) {
+  for (const file of ['/work/a b/ä%2F#x?.ts', 'c:\\work\\x.ts', '/x', 'x.ts']) {
     for (const turnId of [undefined, 't/1', '']) {
       const place = { sessionId: 'id-1', turnId, side: 'before', version: 'abc', file } as const;
-      assert.deepEqual(changedTextPlace(written(changedTextUri(place))), place);
+      for (const uri of [changedTextUri(place), changedTextUri(place, '/elsewhere')]) {
+        assert.deepEqual(changedTextPlace(uri), place);
+        assert.deepEqual(changedTextPlace(written(uri)), place);
+      }
     }
     const place = { sessionId: 'id-1', owner: 'call//1', at: 2, side: 'after' } as const;
+    assert.deepEqual(contentPlace(contentUri(place, file)), place);
     assert.deepEqual(contentPlace(written(contentUri(place, file))), place);
-    assert.ok(contentUri(place, file).endsWith(`/${encodeURIComponent(file.split(/[\\/]/).at(-1) ?? '')}`));
   }
+});
+
+test('both sides of a file that stayed where it was have the path of that file: VS Code takes two paths for a renamed file', () => {
+  const file = path.resolve('a folder/ä#b?.ts');
+  const { pathname } = pathToFileURL(file);
+  const side = (which: 'before' | 'after', shown?: string) =>
+    new URL(changedTextUri({ sessionId: 'id-1', turnId: 't', side: which, version: which, file }, shown));
+  assert.deepEqual([side('before').pathname, side('after').pathname], [pathname, pathname]);
+  assert.notEqual(side('before').href, side('after').href);
+  assert.equal(side('before', path.resolve('old.ts')).pathname, pathToFileURL(path.resolve('old.ts')).pathname);
+  const asked = (which: 'before' | 'after') => new URL(contentUri({ sessionId: 'id-1', owner: 'c', at: 0, side: which }, file));
+  assert.deepEqual([asked('before').pathname, asked('after').pathname], [pathname, pathname]);
 });
