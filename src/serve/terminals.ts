@@ -90,8 +90,15 @@ const OF_COMMANDS = new Set(['command', 'description', 'timeout', 'cwd', 'workdi
 /** In UTF-16 units. */
 const LONGEST_COMMAND = 64 * 1024;
 
-/** The command line that a call runs. */
+/** The command line that a call runs. Some agents say it in the title alone (Gemini CLI 0.61.0): VS Code shows it as one, as Parley's view does. */
 export function commandOf(call: ToolCall, session: Session): string | undefined {
+  const named = namedCommand(call, session);
+  if (named !== undefined || call.kind !== 'execute' || call.input !== undefined) return named;
+  return call.title === '' || call.title === call.name ? undefined : call.title.slice(0, LONGEST_COMMAND);
+}
+
+/** The same, where the arguments or the terminal of a call name it. */
+export function namedCommand(call: ToolCall, session: Session): string | undefined {
   const input = (call.input ?? {}) as { readonly command?: unknown };
   const isCommand = call.kind === 'execute' || (call.kind === 'other' && Object.keys(input).every((name) => OF_COMMANDS.has(name)));
   if (isCommand && typeof input.command === 'string') return input.command.slice(0, LONGEST_COMMAND);

@@ -31,7 +31,7 @@ import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session
 import { askTitle, findTerminal, relativePath, titleOf } from '../session/select.ts';
 import { approvalHeading } from '../session/shownApproval.ts';
 import { contentUri, fileUri, terminalUri } from './addresses.ts';
-import { codeOf, commandOf, printedTerminal } from './terminals.ts';
+import { codeOf, commandOf, namedCommand, printedTerminal } from './terminals.ts';
 
 /*
  * Actions that bring a client's chat in line with a session. Computed only from the difference between the two, regardless of past events: the state
@@ -201,7 +201,7 @@ class Telling {
   }
 
   #ready(turnId: string, call: ToolCall, confirmation: Confirmation, ask?: Approval): void {
-    const toolInput = ask?.detail.type === 'command' ? ask.detail.command : (commandOf(call, this.#session) ?? inputOf(call));
+    const toolInput = ask?.detail.type === 'command' ? ask.detail.command : (namedCommand(call, this.#session) ?? inputOf(call));
     this.#append({
       type: 'chat/toolCallReady',
       turnId,

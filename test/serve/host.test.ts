@@ -1020,6 +1020,43 @@ test('what an agent tells of its own command as a text is a terminal, too', asyn
   assert.deepEqual([terminalText(state()), state().lifecycle], ['one\ntwo\nthree\n', { status: 'exited' }]);
 });
 
+test('a command that an agent says in the title alone is a terminal, so that its row stays in VS Code; what is asked keeps its input', async (t) => {
+  const { client, chat, last } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await until(() => last() !== undefined);
+  last().ready();
+  const titled: ToolCall = { ...call, name: 'execute', title: 'printf hi' };
+  last().say(
+    { type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call: titled } },
+    { type: 'ask.opened', ask: { ...approval, detail: { type: 'text', text: 'May I?' } } },
+  );
+  await until(() => callIn(chat())?.status === 'pending-confirmation');
+  const pending = callIn(chat());
+  assert.deepEqual([pending?.status === 'pending-confirmation' && pending.toolInput, pending?._meta?.toolKind], [undefined, undefined]);
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change: { status: 'running' } });
+  await until(() => callIn(chat())?._meta?.toolKind === 'terminal');
+  const running = callIn(chat());
+  assert.deepEqual(running?.status === 'running' && running.toolInput, 'printf hi');
+  const output = [{ kind: 'content', content: { type: 'text', text: 'hi' } }] as const;
+  last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change: { status: 'done', output } });
+  await until(() => callIn(chat())?.status === 'completed');
+  const ended = callIn(chat());
+  assert.ok(ended?.status === 'completed' && ended.content?.[0]?.type === 'terminal');
+  assert.deepEqual([ended._meta?.toolKind, ended.content[0].result], ['terminal', { preview: 'hi', truncated: false }]);
+});
+
+test('a call whose title is only the name of its tool is no command line', async (t) => {
+  const { chat, client, last } = await asked(t);
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  const output = [{ kind: 'content', content: { type: 'text', text: 'hi' } }] as const;
+  last().say({ type: 'call.changed', turnId: 't1', callId: 'c', change: { status: 'done', output } });
+  await until(() => callIn(chat())?.status === 'completed');
+  const ended = callIn(chat());
+  assert.ok(ended?.status === 'completed');
+  assert.deepEqual([ended._meta?.toolKind, ended.content], [undefined, [{ type: 'text', text: 'hi' }]]);
+});
+
 test('an agent at rest starts anew when what it is launched with has changed; one at work goes on', async (t) => {
   const { client, last, conversations, sessions } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));
