@@ -7,7 +7,14 @@ import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
 import { silentLog } from '../../src/base/log.ts';
 import { needsInput, terminalText } from '../../src/protocols/ahp/reduce.ts';
-import { type ChatState, STATUS, type TerminalState, type ToolCallState } from '../../src/protocols/ahp/state.ts';
+import {
+  type ChatState,
+  type SessionState,
+  type SessionSummary,
+  STATUS,
+  type TerminalState,
+  type ToolCallState,
+} from '../../src/protocols/ahp/state.ts';
 import { terminalUri } from '../../src/serve/addresses.ts';
 import type { AgentHost } from '../../src/serve/host.ts';
 import { listen } from '../../src/serve/listen.ts';
@@ -1118,8 +1125,8 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
   let asks = 0;
   const running = () => rest.sessions.get(SESSION.split('/')[1] ?? '')?.store.now.turns.at(-1);
   for (let step = 0; step < 60; step += 1) {
-    // Not each time: a new client brings all others up to now, and what is gathered is to be seen, too.
-    if (isHere && chance(4) === 0) await holdsWhatIsThere(client, host, `seed ${seed}, step ${step}`);
+    // In every second run not each time: a new client brings all others up to now, and what is gathered is to be seen, too.
+    if (isHere && (seed % 2 === 0 || chance(4) === 0)) await holdsWhatIsThere(client, host, `seed ${seed}, step ${step}`);
     const turn = running();
     const turnId = turn?.id ?? '';
     const isRunning = turn?.status === 'running';
@@ -1212,8 +1219,33 @@ async function holdsWhatIsThere(client: AhpClient, host: AgentHost, when: string
   const parts = fresh.chats.get(CHAT)?.activeTurn?.responseParts ?? [];
   const open = parts.filter((part) => needsInput(part) || (part.kind === 'toolCall' && isInWindow(part.toolCall)));
   assert.equal(fresh.sessions.get(SESSION)?.inputNeeded?.length ?? 0, open.length, when);
-  assert.deepEqual(client.sessions.get(SESSION)?.inputNeeded ?? [], fresh.sessions.get(SESSION)?.inputNeeded ?? [], when);
+  // The status of a session is told to the lists, as its title is, and by no action.
+  const shared = (session: SessionState | undefined) => ({
+    ...session,
+    status: 0,
+    chats: session?.chats.map((one) => ({ ...one, modifiedAt: '' })),
+  });
+  assert.deepEqual(shared(client.sessions.get(SESSION)), shared(fresh.sessions.get(SESSION)), when);
+  const { items } = (await fresh.ask('listSessions')) as { readonly items: readonly SessionSummary[] };
+  assert.deepEqual(
+    listedBy(client),
+    items.map(({ resource, title, status }) => [resource, title, status]),
+    when,
+  );
   fresh.disconnect();
+}
+
+/** What the list of a client shows, by what it was told since it came. */
+function listedBy({ notified }: AhpClient): readonly (readonly unknown[])[] {
+  const listed = new Map<unknown, SessionSummary>();
+  for (const { method, params } of notified) {
+    const { summary, session, changes } = params as { summary: SessionSummary; session: string; changes: Partial<SessionSummary> };
+    const known = listed.get(session);
+    if (method === 'root/sessionAdded') listed.set(summary.resource, summary);
+    else if (method === 'root/sessionRemoved') listed.delete(session);
+    else if (known) listed.set(session, { ...known, ...changes });
+  }
+  return [...listed.values()].map(({ resource, title, status }) => [resource, title, status]);
 }
 
 function isInWindow({ status, contributor }: ToolCallState): boolean {
