@@ -387,7 +387,9 @@ class ClientRequests {
     if (changesetPlace(channel) || terminalPlace(channel)) return this.#mark(channel, hosted, action, origin);
     const session = this.#hosted.session(hosted);
     const isChat = action.type.startsWith('chat/');
-    if (channel !== (isChat ? hosted.chat.resource : hosted.uri)) {
+    // VS Code renames a session by the channel of its chat.
+    const isName = action.type === 'session/titleChanged' && channel === hosted.chat.resource;
+    if (channel !== (isChat ? hosted.chat.resource : hosted.uri) && !isName) {
       this.#channels.refuse(this.#client, channel, action, origin, 'This is not the channel for that.');
       return null;
     }

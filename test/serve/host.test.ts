@@ -261,7 +261,8 @@ test('attack: an action for another session, or another of its channels, changes
   for (const channel of [otherChat, other, SESSION, TERMINAL, `${SESSION}/changeset/session`, 'ahp-chat:/none'])
     await client.dispatch(channel, confirmed);
   for (const channel of [otherChat, SESSION]) await client.dispatch(channel, { type: 'chat/turnCancelled', turnId: 't1' });
-  await client.dispatch(CHAT, { type: 'session/titleChanged', title: 'Other' });
+  await client.dispatch(otherChat.replace('1f1d2c3b', '2f1d2c3b'), { type: 'session/titleChanged', title: 'Other' });
+  await client.dispatch(CHAT, { type: 'session/isArchivedChanged', isArchived: true });
   await client.dispatch('ahp-root://', confirmed);
   assert.deepEqual(answers(), []);
   assert.equal(served.chat().activeTurn?.id, 't1');
@@ -641,6 +642,18 @@ test('a session that a client disposes ends its agent, and is not there after a 
   const client = new AhpClient(second.host);
   await client.open();
   assert.deepEqual(await client.ask('listSessions'), { items: [] });
+});
+
+test('VS Code names a session by the channel of its chat: all are told on that of the session', async (t) => {
+  const { client } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await client.dispatch(CHAT, { type: 'session/titleChanged', title: 'Mine' });
+  assert.deepEqual([client.refusals, client.sessions.get(SESSION)?.title], [[], 'Mine']);
+  const told = client.envelopes.filter(({ action }) => action.type === 'session/titleChanged');
+  assert.deepEqual(
+    told.map(({ channel, origin }) => [channel, origin?.clientId]),
+    [[SESSION, 'window-1']],
+  );
 });
 
 test('a session keeps the name that a client gives it, before and after its agent runs and after a restart', async (t) => {
