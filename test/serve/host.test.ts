@@ -19,6 +19,7 @@ import { terminalUri } from '../../src/serve/addresses.ts';
 import type { AgentHost } from '../../src/serve/host.ts';
 import { listen } from '../../src/serve/listen.ts';
 import type { Approval, ToolCall } from '../../src/session/model.ts';
+import { randomFrom } from '../random.ts';
 import { AhpClient } from './ahpClient.ts';
 import { hostFolder, hosting as hostOver } from './hosting.ts';
 
@@ -1125,11 +1126,7 @@ test('snapshot and actions are the same state after every message, however often
 
 /** A conversation by chance, with a client that loses its connection by chance: what it holds is what a new client is given. */
 async function randomRun(t: TestContext, seed: number): Promise<void> {
-  let state = seed * 2654435761;
-  const chance = (most: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state % most;
-  };
+  const random = randomFrom(seed);
   const { client, host, last, ...rest } = await opened(t);
   const tools = [{ name: 'usages', inputSchema: {} }];
   await client.dispatch(SESSION, { type: 'session/activeClientSet', activeClient: { clientId: 'window-1', tools } });
@@ -1139,11 +1136,11 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
   const running = () => rest.sessions.get(SESSION.split('/')[1] ?? '')?.store.now.turns.at(-1);
   for (let step = 0; step < 60; step += 1) {
     // In every second run not each time: a new client brings all others up to now, and what is gathered is to be seen, too.
-    if (isHere && (seed % 2 === 0 || chance(4) === 0)) await holdsWhatIsThere(client, host, `seed ${seed}, step ${step}`);
+    if (isHere && (seed % 2 === 0 || random(4) === 0)) await holdsWhatIsThere(client, host, `seed ${seed}, step ${step}`);
     const turn = running();
     const turnId = turn?.id ?? '';
     const isRunning = turn?.status === 'running';
-    if (chance(6) === 0) {
+    if (random(6) === 0) {
       if (isHere) client.disconnect();
       else await client.reconnect();
       isHere = !isHere;
@@ -1157,17 +1154,17 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
       const content = [{ type: 'text', text: 'x' }] as const;
       rest.sessions.get(SESSION.split('/')[1] ?? '')?.send({ type: 'prompt', turnId: `t${turns}`, content });
     } else {
-      const callId = `c${chance(3)}-${turns}`;
+      const callId = `c${random(3)}-${turns}`;
       const statuses = ['pending', 'running', 'done', 'failed', 'rejected', 'cancelled'] as const;
-      const status = statuses[chance(statuses.length)] ?? 'pending';
-      switch (chance(13)) {
+      const status = statuses[random(statuses.length)] ?? 'pending';
+      switch (random(13)) {
         case 8:
           last().say({ type: 'call.changed', turnId, callId, change: { output: [{ kind: 'terminal', terminalId: 'term' }] } });
           break;
         case 9: {
-          const size = chance(6) === 0 ? chance(90_000) : chance(20);
-          const reset = chance(8) === 0 ? ({ reset: true } as const) : {};
-          const exit = chance(8) === 0 ? { exit: { code: chance(3), signal: null } } : {};
+          const size = random(6) === 0 ? random(90_000) : random(20);
+          const reset = random(8) === 0 ? ({ reset: true } as const) : {};
+          const exit = random(8) === 0 ? { exit: { code: random(3), signal: null } } : {};
           last().say({ type: 'terminal.changed', terminal: { id: 'term', ...exit }, ...reset, delta: `${step}`.padEnd(size, `${step} `) });
           break;
         }
@@ -1204,10 +1201,10 @@ async function randomRun(t: TestContext, seed: number): Promise<void> {
           last().say({ type: 'text.set', turnId, partId: 'p', text: `anew ${step}` });
           break;
         case 5:
-          last().endTurn((['done', 'cancelled', 'failed'] as const)[chance(3)]);
+          last().endTurn((['done', 'cancelled', 'failed'] as const)[random(3)]);
           break;
         default:
-          last().say({ type: 'text.delta', turnId, kind: chance(2) ? 'text' : 'thought', partId: `p${chance(2)}`, text: `${step} ` });
+          last().say({ type: 'text.delta', turnId, kind: random(2) ? 'text' : 'thought', partId: `p${random(2)}`, text: `${step} ` });
       }
     }
   }

@@ -2,19 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hunksOf } from '../../src/session/hunks.ts';
 import { mergedInto } from '../../src/session/merge.ts';
-
-/** A sequence that is the same each time. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state % below;
-  };
-}
+import { randomFrom } from '../random.ts';
 
 test('the hunks of an edit say what changed, however much it is', () => {
   for (let seed = 1; seed <= 60; seed += 1) {
-    const next = numbers(seed);
+    const next = randomFrom(seed);
     const before = Array.from({ length: 20 + next(1500) }, () => `line ${next(seed % 2 ? 40 : 100_000)}`);
     const keep = 1 + next(30);
     const after = before.flatMap((line) => (next(keep) > 0 ? [line] : next(2) ? [] : [`new ${next(50)}`, line].slice(0, 1 + next(2))));

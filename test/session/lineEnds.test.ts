@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { hasMixedEnds, inMannerOf, mannerOf, plain } from '../../src/session/lineEnds.ts';
 import { mergedWithEnds } from '../../src/session/merge.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
-import { type Random, randomFrom } from './random.ts';
+import { type Random, randomFrom } from '../random.ts';
 
 const CASES = 4000;
 

@@ -4,6 +4,7 @@ import type { Approval, Diff } from '../../src/session/model.ts';
 import { amendmentsOf, correctionTexts, proposalHunks, toggleHunk } from '../../src/session/proposal.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
 import { shownDiffs } from '../../src/session/shownApproval.ts';
+import { randomFrom } from '../random.ts';
 
 const approval = (diffs: readonly Diff[], more: Partial<Approval> = {}): Approval => ({
   kind: 'approval',
@@ -33,11 +34,7 @@ test('a change of a proposal is left out and put back, and keeps its place betwe
 });
 
 test('any choice of changes, in any order, gives exactly that choice, and each can be put back', () => {
-  let state = 11;
-  const random = (below: number): number => {
-    state = (Math.imul(state ^ (state >>> 15), 1 | state) + 0x6d2b79f5) | 0;
-    return ((state ^ (state >>> 14)) >>> 0) % below;
-  };
+  const random = randomFrom(11);
   for (let round = 0; round < 4000; round += 1) {
     const lines = Array.from({ length: random(14) }, () => `${random(5)}`);
     const changed = lines.flatMap((line) => [[line], [line], [line], [], [`${line}!`], [line, `new ${random(3)}`]][random(6)] ?? []);

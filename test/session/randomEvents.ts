@@ -1,13 +1,10 @@
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { ToolCall } from '../../src/session/model.ts';
+import { randomFrom } from '../random.ts';
 
 /** A deterministic stream of events, fitting and unfitting, from a seed. */
 export function randomEvents(seed: number, count: number): readonly SessionEvent[] {
-  let state = seed * 2654435761;
-  const random = (below: number): number => {
-    state = (Math.imul(state ^ (state >>> 15), 1 | state) + 0x6d2b79f5) | 0;
-    return ((state ^ (state >>> 14)) >>> 0) % below;
-  };
+  const random = randomFrom(seed);
   const pick = <T>(...choices: readonly T[]): T => choices[random(choices.length)] as T;
   const turn = () => `t${random(4)}`;
   const part = () => `p${random(6)}`;

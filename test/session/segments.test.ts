@@ -18,7 +18,7 @@ import {
   writtenSince,
   writtenText,
 } from '../../src/session/segments.ts';
-import { type Random, randomFrom } from './random.ts';
+import { type Random, randomFrom } from '../random.ts';
 
 /** Few different lines, so that they repeat and diffs are ambiguous; sometimes no text at all, sometimes no final line end. */
 function randomText(random: Random): string {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { type Random, randomFrom } from '../../random.ts';
 import { AgentProcess, type Message } from '../agentProcess.ts';
-import { answersDue, junk, maySettle, pick, type Random, randomFrom } from './junk.ts';
+import { answersDue, junk, maySettle, pick } from './junk.ts';
 
 export interface FuzzSpec {
   readonly seed: number;

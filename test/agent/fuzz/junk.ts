@@ -1,13 +1,4 @@
-/** A small generator of pseudo-random whole numbers from 0 to below n; the same seed gives the same numbers. */
-export type Random = (n: number) => number;
-
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return (n) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * n);
-  };
-}
+import type { Random } from '../../random.ts';
 
 export function pick<T>(random: Random, list: readonly T[]): T {
   return list[random(list.length)] as T;

@@ -26,6 +26,7 @@ import { usualLimits } from '../../../src/live/review/scan.ts';
 import { usedBy } from '../../../src/live/review/state.ts';
 import { mergedInto, mergedWithEnds } from '../../../src/session/merge.ts';
 import { hunksOfSegments, type PlacedHunk } from '../../../src/session/segments.ts';
+import { randomFrom } from '../../random.ts';
 
 /** A folder, an agent that writes straight to the disk, and an editor that may hold unsaved text. */
 class Scene {
@@ -803,11 +804,7 @@ test(
 test(
   'agent and user write at random: what is undone leaves exactly the user’s text, and a restore the text of that time',
   inScene(async (scene) => {
-    let state = 7;
-    const random = (below: number): number => {
-      state = (Math.imul(state ^ (state >>> 15), 1 | state) + 0x6d2b79f5) | 0;
-      return ((state ^ (state >>> 14)) >>> 0) % below;
-    };
+    const random = randomFrom(7);
     for (let round = 0; round < 25; round += 1) {
       const name = `f${round}`;
       // Every writer has lines of its own, so that what is left can be told.
@@ -888,7 +885,7 @@ test(
 test(
   'agent and user write at random over prompts: a restore takes the agent’s lines since and no character of the user’s',
   inScene(async (scene) => {
-    const random = seeded(5);
+    const random = randomFrom(5);
     for (let round = 0; round < 40; round += 1) {
       const name = `f${round}`;
       const isNew = random(3) === 0;
@@ -1087,11 +1084,7 @@ test(
 test(
   'an agent moves, writes, deletes and makes files at random over prompts: each restore, its undo and undoing all give the files exactly',
   inScene(async (scene) => {
-    let seed = 11;
-    const random = (below: number) => {
-      seed = (seed * 1103515245 + 12345) % 2147483648;
-      return Math.floor((seed / 2147483648) * below);
-    };
+    const random = randomFrom(11);
     const places = ['a.ts', 'b.ts', 'lib/c.ts', 'lib/d.ts', 'e.ts'];
     const files = () => Object.fromEntries(places.flatMap((name) => (existsSync(scene.path(name)) ? [[name, scene.read(name)]] : [])));
     const clear = () => {
@@ -1391,11 +1384,3 @@ test(
     }
   }),
 );
-
-function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state ^ (state >>> 15), 1 | state) + 0x6d2b79f5) | 0;
-    return ((state ^ (state >>> 14)) >>> 0) % below;
-  };
-}

@@ -7,6 +7,7 @@ import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ContentStore, isKept } from '../../../src/live/review/contentStore.ts';
 import { emptyScan, keepsTimesOfCreation, type Scan, type ScanPace, scanFolders, usualLimits } from '../../../src/live/review/scan.ts';
+import { randomFrom } from '../../random.ts';
 
 /** A store whose first contents wait until the test lets them through. */
 class SlowStore extends ContentStore {
@@ -148,7 +149,7 @@ test('a disk that keeps no time of creation tells of no file that it is new', ()
 test('in a folder with too many files the watched ones stay the same, whatever comes or goes before them', () =>
   inFolder(async (root, store) => {
     store.let();
-    const random = seeded(7);
+    const random = randomFrom(7);
     const limits = { ...usualLimits, files: 30 };
     const names = Array.from({ length: 50 }, (_, at) => `${'abc'[at % 3]}/${String.fromCharCode(97 + (at % 7))}/f${at}`);
     const write = (name: string, text: string) => {
@@ -194,11 +195,3 @@ test('files that new ones push out of a walk are watched on', () =>
       [],
     );
   }));
-
-function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state * 1103515245 + 12345) & 0x7fffffff;
-    return (state >> 8) % below;
-  };
-}

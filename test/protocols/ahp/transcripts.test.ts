@@ -4,6 +4,7 @@ import type { Input } from '../../../src/conversation/machine.ts';
 import { type AhpSetup, type AhpState, newAhp } from '../../../src/protocols/ahp/clientState.ts';
 import { ahpMachine } from '../../../src/protocols/ahp/machine.ts';
 import { testNames, testTranscripts } from '../../conversation/transcripts.ts';
+import { randomFrom } from '../../random.ts';
 
 const SESSION = 'gpt:/n';
 const CHAT = 'ahp-chat:/n';
@@ -88,13 +89,9 @@ function action(channel: string, type: string, value: unknown): Input {
 }
 
 test('attack: whatever a host says, nothing throws, and what was asked is settled when it is gone', () => {
-  let random = 7;
-  const chance = (most: number) => {
-    random = (Math.imul(random, 1664525) + 1013904223) >>> 0;
-    return random % most;
-  };
+  const random = randomFrom(7);
   const junk: readonly unknown[] = [null, undefined, 0, -1, 1e308, '', 'x', '__proto__', [], {}, [null], { markdown: 'm' }, true];
-  const one = (): unknown => junk[chance(junk.length)];
+  const one = (): unknown => junk[random(junk.length)];
   const types = [
     'turnStarted',
     'responsePart',
@@ -107,22 +104,22 @@ test('attack: whatever a host says, nothing throws, and what was asked is settle
   ];
   types.push('toolCallContentChanged', 'inputRequested', 'inputCompleted', 'turnComplete', 'turnCancelled', 'error', 'truncated', 'usage');
   const ids = ['t', 'u', 'c', '__proto__'];
-  const id = (): unknown => (chance(4) === 0 ? one() : ids[chance(ids.length)]);
+  const id = (): unknown => (random(4) === 0 ? one() : ids[random(ids.length)]);
   const question = { id: 'q', kind: 'single-select', message: 'Which?', options: [{ id: '1', label: 'A' }] };
   const fields = (): Readonly<Record<string, unknown>> => ({
     turnId: id(),
     toolCallId: id(),
     partId: id(),
-    message: chance(3) === 0 ? one() : { text: 'go' },
-    part: chance(2) === 0 ? one() : { kind: 'markdown', id: id(), content: 'x' },
-    content: chance(2) === 0 ? 'x' : one(),
-    request: chance(3) === 0 ? one() : { id: id(), message: one(), questions: [question, one()].slice(chance(2)) },
+    message: random(3) === 0 ? one() : { text: 'go' },
+    part: random(2) === 0 ? one() : { kind: 'markdown', id: id(), content: 'x' },
+    content: random(2) === 0 ? 'x' : one(),
+    request: random(3) === 0 ? one() : { id: id(), message: one(), questions: [question, one()].slice(random(2)) },
     invocationMessage: one(),
-    toolInput: chance(2) === 0 ? one() : 'ls',
-    options: chance(2) === 0 ? one() : [{ id: 'y', label: 'Y', kind: 'approve' }],
+    toolInput: random(2) === 0 ? one() : 'ls',
+    options: random(2) === 0 ? one() : [{ id: 'y', label: 'Y', kind: 'approve' }],
     approved: one(),
-    response: chance(2) === 0 ? one() : 'accept',
-    result: chance(2) === 0 ? one() : { success: one(), content: [one()] },
+    response: random(2) === 0 ? one() : 'accept',
+    result: random(2) === 0 ? one() : { success: one(), content: [one()] },
     duration: one(),
   });
   for (let run = 0; run < 300; run += 1) {
@@ -136,7 +133,7 @@ test('attack: whatever a host says, nothing throws, and what was asked is settle
       }
     };
     for (const input of inputs) step(typeof input === 'string' ? { on: 'start' } : input);
-    for (let at = 0; at < 40; at += 1) step(action(CHAT, `chat/${types[chance(types.length)]}`, fields()));
+    for (let at = 0; at < 40; at += 1) step(action(CHAT, `chat/${types[random(types.length)]}`, fields()));
     step({ on: 'closed', link: 'host', why: { reason: 'gone' } });
     for (let tries = 0; tries < LIMITS.reconnect.length; tries += 1) {
       step({ on: 'timer', timer: 'reconnect' });
