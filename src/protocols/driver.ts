@@ -6,15 +6,15 @@ import type { ConversationState } from '../conversation/state.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { type Link, LinkError, type LinkEvents, type OpenLink } from '../transport/link.ts';
 
-type Grew = Extract<SessionEvent, { type: 'text.delta' }>;
+type TextDelta = Extract<SessionEvent, { type: 'text.delta' }>;
 
 /**
- * Text that arrives in one go grows its part once: pieces of one part that are read together are joined, and told before anything else is, at
- * the latest when what was read has been dealt with. All that comes behind works once a bunch instead of once a piece.
+ * Joins the pieces of one part that arrive together into one event, so that the reducer, the journal and the view work once for all of them. The
+ * event is emitted before any other, at the latest once everything that arrived has been handled.
  */
 class TextCoalescer {
   readonly #emit: (event: SessionEvent) => void;
-  #held: { -readonly [K in keyof Grew]: Grew[K] } | undefined;
+  #held: { -readonly [K in keyof TextDelta]: TextDelta[K] } | undefined;
   readonly #flush = () => this.flush();
 
   constructor(emit: (event: SessionEvent) => void) {
@@ -22,12 +22,12 @@ class TextCoalescer {
   }
 
   emit(event: SessionEvent): void {
-    if (event.type === 'text.delta') return this.grow(event);
+    if (event.type === 'text.delta') return this.#append(event);
     if (this.#held) this.flush();
     this.#emit(event);
   }
 
-  grow(event: Grew): void {
+  #append(event: TextDelta): void {
     const held = this.#held;
     if (held && held.partId === event.partId && held.turnId === event.turnId && held.kind === event.kind) {
       held.text += event.text;
@@ -170,16 +170,16 @@ class MachineDriver<S extends ConversationState> implements Driver<S> {
     const factory = this.#options.links[name.split(' ', 1)[0] ?? ''];
     const isTaken = this.#links.has(name);
     if (!factory || isTaken) throw new Error(isTaken ? `The link ${name} is open already` : `There is no way to open ${name}`);
-    const said = new Emitter<Input>();
+    const inputs = new Emitter<Input>();
     let isOpen = true;
-    said.listen((input) => {
+    inputs.listen((input) => {
       if (input.on === 'closed') {
         isOpen = false;
         this.#forget(name);
       }
       this.feed(input);
     });
-    const link = factory(params, inputsOf(name, said), name);
+    const link = factory(params, inputsOf(name, inputs), name);
     if (isOpen) this.#links.set(name, link);
   }
 
@@ -229,21 +229,21 @@ class MachineDriver<S extends ConversationState> implements Driver<S> {
   }
 }
 
-/** What a link says, as inputs. A closed link gives no more of them after its one `closed`. */
-function inputsOf(link: string, said: Emitter<Input>): LinkEvents {
+/** The events of a link, as inputs. A closed link gives no more of them after its one `closed`. */
+function inputsOf(link: string, inputs: Emitter<Input>): LinkEvents {
   let isOpen = true;
-  const say = (input: Input) => {
-    if (isOpen) said.fire(input);
+  const fire = (input: Input) => {
+    if (isOpen) inputs.fire(input);
   };
   return {
-    message: (method, params) => say({ on: 'message', link, method, params }),
-    asked: (id, method, params) => say({ on: 'asked', link, id, method, params }),
-    withdrawn: (id) => say({ on: 'withdrawn', link, id }),
-    junk: (text) => say({ on: 'junk', link, text }),
+    message: (method, params) => fire({ on: 'message', link, method, params }),
+    asked: (id, method, params) => fire({ on: 'asked', link, id, method, params }),
+    withdrawn: (id) => fire({ on: 'withdrawn', link, id }),
+    junk: (text) => fire({ on: 'junk', link, text }),
     closed: (why: LinkEnd) => {
       if (!isOpen) return;
       isOpen = false;
-      said.fire({ on: 'closed', link, why });
+      inputs.fire({ on: 'closed', link, why });
     },
   };
 }
