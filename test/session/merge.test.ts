@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mergedInto } from '../../src/session/merge.ts';
+import { mergedInto, smallestChange } from '../../src/session/merge.ts';
 
 const base = 'one\ntwo\nthree\nfour\n';
 
@@ -28,4 +28,32 @@ test('changes of the same lines, or two insertions at one place, are for somebod
 test('a text without a last line end', () => {
   assert.equal(mergedInto('ONE\ntwo', 'one\ntwo', 'one\ntwo\nthree'), 'ONE\ntwo\nthree');
   assert.equal(mergedInto('ONE\nmid\ntwo\n', 'one\nmid\ntwo\n', 'one\nmid\ntwo\nthree'), 'ONE\nmid\ntwo\nthree');
+});
+
+// --- the smallest change between two texts
+
+const apply = (before: string, after: string) => {
+  const change = smallestChange(before, after);
+  return change ? before.slice(0, change.from) + change.text + before.slice(change.to) : before;
+};
+
+test('applied, the change gives the new text', () => {
+  for (const [before, after] of [
+    ['', 'a'],
+    ['a', ''],
+    ['aaa', 'aa'],
+    ['abab', 'ab'],
+    ['one\ntwo\nthree', 'one\n2\nthree'],
+    ['x', 'y'],
+  ] as const) {
+    assert.equal(apply(before, after), after, `${before} -> ${after}`);
+  }
+});
+
+test('only what differs is touched', () => {
+  assert.deepEqual(smallestChange('one two three', 'one 2 three'), { from: 4, to: 7, text: '2' });
+});
+
+test('equal texts need no change', () => {
+  assert.equal(smallestChange('a', 'a'), undefined);
 });

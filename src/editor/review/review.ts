@@ -7,6 +7,7 @@ import type { ChangeSets } from '../../live/review/changeSets.ts';
 import type { SessionHost } from '../../live/surface.ts';
 import { doneSides, excerptSides, type Located, pendingSides, type Sides } from '../../session/diffs.ts';
 import { plain } from '../../session/lineEnds.ts';
+import { smallestChange } from '../../session/merge.ts';
 import type {
   Approval,
   Ask,
@@ -24,7 +25,6 @@ import type {
 import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
-import { smallestChange } from '../textChange.ts';
 import { REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
 
 /** The subject of an open diff: a pending ask, or a file that a turn has changed. */
