@@ -13,3 +13,14 @@ export const silentLog: Log = { trace: nothing, info: nothing, warn: nothing, er
 export function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
+
+/** The code of an error of the system, such as `EACCES`; undefined for any other error. */
+export function systemCode(error: unknown): string | undefined {
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** Nothing stands at the path that was used: it is missing, or what should be a folder on the way is a file. */
+export function isMissing(error: unknown): boolean {
+  const code = systemCode(error);
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}

@@ -26,7 +26,7 @@ import type { SessionList } from './sessionList.ts';
 import { modelSettings, setModel } from './settings.ts';
 import type { Starter } from './starter.ts';
 import type { TerminalPanel } from './terminalPanel.ts';
-import { inWorkspace, isMissing, isNamedBy, isWorkspaceFile } from './workspaceFiles.ts';
+import { doesNotExist, inWorkspace, isNamedBy, isWorkspaceFile } from './workspaceFiles.ts';
 
 export interface ChatAnswersDeps {
   readonly sessions: Sessions;
@@ -165,7 +165,7 @@ function editorAnswers(deps: ChatAnswersDeps) {
       if (!inWorkspace(wanted) && !sessions.all.some((id) => isNamedBy(known(sessions, id).store.now, wanted))) {
         throw new Error(vscode.l10n.t('{0} (outside the workspace)', file));
       }
-      if (await isMissing(wanted)) throw new Error(vscode.l10n.t('{0} does not exist.', file));
+      if (await doesNotExist(wanted)) throw new Error(vscode.l10n.t('{0} does not exist.', file));
       if (line === undefined) await openAtChange(wanted, await deps.changes.firstLine(wanted));
       else await reveal(wanted, line);
       return null;

@@ -4,15 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { Emitter } from '../base/emitter.ts';
 import { KeyedQueue } from '../base/keyedQueue.ts';
+import { isMissing } from '../base/log.ts';
 import type { FileEffects } from '../live/review/changeSet.ts';
 import { isForeign, isSameFile, keyOfFile, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
 import { hasMixedEnds, inMannerOf, plain } from '../session/lineEnds.ts';
-import { mergedInto, mergedWithEnds } from '../session/merge.ts';
+import { mergedInto, mergedWithEnds, smallestChange } from '../session/merge.ts';
 import { PlaceChanged } from '../transport/realFiles.ts';
 import { otherFolders } from './folder.ts';
-import { smallestChange } from './textChange.ts';
 
 /** Queues writes: each takes several steps, and agents do not wait for one write before the next. */
 const inTurn = new KeyedQueue();
@@ -52,7 +52,7 @@ async function textNow(file: string): Promise<string> {
   try {
     return (await readTextFile(file)).replace(/^\uFEFF/, '');
   } catch (error) {
-    if (!document || codeOf(error) === 'ENOENT') throw error;
+    if (!document || isMissing(error)) throw error;
     return document.getText();
   }
 }
@@ -82,7 +82,7 @@ export async function presentText(file: string): Promise<string | null | undefin
   try {
     return await editorFiles.read(file);
   } catch (error) {
-    return codeOf(error) === 'ENOENT' ? null : undefined;
+    return isMissing(error) ? null : undefined;
   }
 }
 
@@ -119,10 +119,6 @@ export function unsavedText(file: string): string | undefined {
 /** The key of a file, the same for each of its names. */
 async function keyOf(file: string): Promise<string> {
   return keyOfFile(await realpath(file).catch(() => path.resolve(file)));
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** Milliseconds to retry a step while the user types in the same text and each key outdates it. */

@@ -20,7 +20,7 @@ export async function isWorkspaceFile(file: string, folders: readonly string[] =
 }
 
 /** True for a path that nothing stands at, neither on disk nor as a text that is open. */
-export async function isMissing(file: string): Promise<boolean> {
+export async function doesNotExist(file: string): Promise<boolean> {
   const uri = vscode.Uri.file(file);
   if (vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString())) return false;
   try {

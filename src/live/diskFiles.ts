@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { isOnOtherServer } from '../base/fileName.ts';
 import { guardReason } from '../base/guardedFiles.ts';
+import { isMissing } from '../base/log.ts';
 import { isForeign, pathBelow, platform, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
@@ -25,7 +26,7 @@ export const diskEffects: FileEffects = {
     try {
       return await readTextFile(file);
     } catch (error) {
-      return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? null : undefined;
+      return isMissing(error) ? null : undefined;
     }
   },
   async writeText(file, text, from, real) {

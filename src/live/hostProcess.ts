@@ -54,7 +54,7 @@ export function runningHost(data: string): RunningHost | undefined {
   try {
     const found = entry.safeParse(JSON.parse(readFileSync(path.join(data, 'host.json'), 'utf8')));
     if (!found.success) return undefined;
-    return isRunning(found.data.pid) ? found.data : undefined;
+    return isOwnProcess(found.data.pid) ? found.data : undefined;
   } catch {
     return undefined;
   }
@@ -74,7 +74,7 @@ export function hostKey(data: string): string {
 export function announceHost(data: string, host: RunningHost): string {
   const folder = hostsFolder();
   makeOwnFolder(folder);
-  for (const { file, found } of announced(folder)) if (!found || !isRunning(found.pid)) discard(file);
+  for (const { file, found } of announced(folder)) if (!found || !isOwnProcess(found.pid)) discard(file);
   const file = path.join(folder, `${hostKey(data)}.json`);
   writeSecret(file, host);
   return file;
@@ -83,7 +83,7 @@ export function announceHost(data: string, host: RunningHost): string {
 /** The running hosts of this user, except the one of this folder. Entries that others may have written, or whose process is gone, do not count. */
 export function otherHosts(data: string): readonly AnnouncedHost[] {
   const own = hostKey(data);
-  return announced(hostsFolder()).flatMap(({ key, found }) => (found && key !== own && isRunning(found.pid) ? [{ ...found, key }] : []));
+  return announced(hostsFolder()).flatMap(({ key, found }) => (found && key !== own && isOwnProcess(found.pid) ? [{ ...found, key }] : []));
 }
 
 /** Throws a sentence for the user when that host does not run. */
@@ -119,7 +119,8 @@ function readAnnounced(file: string): Omit<Announced, 'key'> {
   }
 }
 
-function isRunning(pid: number): boolean {
+/** Whether a process of this user has that id. One of another user, which may not be sent a signal, is no host of ours: the id was used again. */
+function isOwnProcess(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -1,3 +1,4 @@
+import { isMissing } from '../base/log.ts';
 import { isForeign, platform, realPathNow } from './paths.ts';
 import type { Files } from './ports.ts';
 import type { FileRead } from './replacements.ts';
@@ -9,6 +10,6 @@ export async function readText(files: Files, path: string, roots: readonly strin
   try {
     return { real, text: (await files.read(path)).replaceAll('\r\n', '\n') };
   } catch (error) {
-    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT' ? { real, text: null } : { real };
+    return isMissing(error) ? { real, text: null } : { real };
   }
 }

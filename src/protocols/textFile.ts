@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
+import { isMissing } from '../base/log.ts';
 import { inMannerOf } from '../session/lineEnds.ts';
 import { newFileEol } from '../transport/newFileEol.ts';
 import { overwriteReal, PlaceChanged } from '../transport/realFiles.ts';
@@ -66,8 +67,8 @@ export async function writeTextFile(file: string, text: string, real?: string): 
  * ends of the files around it where the agent wrote plain ones. Otherwise as `writeTextFile`.
  */
 export async function writeInManner(file: string, text: string, real?: string, folder?: string): Promise<void> {
-  const there = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
+  const there = await readTextFile(file).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
     throw error;
   });
   if (there !== undefined) return writeTextFile(file, inMannerOf(text, there), real);

@@ -1,4 +1,5 @@
 import { t } from '../base/l10n.ts';
+import { systemCode } from '../base/log.ts';
 import type { Failure, LinkAnswer, LinkEnd } from '../base/outcomes.ts';
 
 /* A way to an agent (process, socket, HTTP stream), as the transport offers it and the driver of a conversation uses it. */
@@ -64,9 +65,10 @@ export class HttpFailure extends Error {
   }
 }
 
-export function whyFailed(url: string, error: NodeJS.ErrnoException): HttpFailure {
+export function whyFailed(url: string, error: Error): HttpFailure {
   const origin = new URL(url).origin;
-  const code = error.code ?? firstCode(error);
+  // Several addresses of one host were tried: the first one's reason is reported.
+  const code = systemCode(error) ?? systemCode(error instanceof AggregateError ? error.errors[0] : undefined);
   if (code === 'ECONNREFUSED') return new HttpFailure('refused', unreachable(origin, 'connection refused'), error);
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return new HttpFailure('unknownHost', unreachable(origin, 'host not found'), error);
@@ -78,12 +80,6 @@ export function whyFailed(url: string, error: NodeJS.ErrnoException): HttpFailur
     return new HttpFailure('certificate', unreachable(origin, error.message), error);
   }
   return new HttpFailure('cut', t('The connection to {0} was lost ({1}).', origin, code ?? error.message), error);
-}
-
-/** Several addresses of one host were tried: the first one's reason is reported. */
-function firstCode(error: unknown): string | undefined {
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
-  return first instanceof Error && 'code' in first && typeof first.code === 'string' ? first.code : undefined;
 }
 
 /** `why`: for those who know networks, and not translated. */

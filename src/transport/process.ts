@@ -4,7 +4,7 @@ import crossSpawn from 'cross-spawn';
 import { Once } from '../base/emitter.ts';
 import { t } from '../base/l10n.ts';
 import type { Disposable } from '../base/lifetime.ts';
-import { type Log, messageOf } from '../base/log.ts';
+import { type Log, messageOf, systemCode } from '../base/log.ts';
 import { type Channel, type Closed, closedChannel } from './channel.ts';
 import { HOST_TOKEN } from './environment.ts';
 import type { LineBounds } from './lines.ts';
@@ -84,7 +84,7 @@ class ProcessChannel implements Channel {
       this.#fresh = true;
     });
     child.stderr.on('data', (chunk: Buffer) => this.#stderr.add(chunk));
-    child.on('error', (error: NodeJS.ErrnoException) => this.#failed(error));
+    child.on('error', (error) => this.#failed(error));
     child.on('exit', (code, signal) => this.#exited(code, signal));
     this.#pipe.onClosed((why) => this.#pipeClosed(why));
   }
@@ -112,11 +112,11 @@ class ProcessChannel implements Channel {
     });
   }
 
-  #failed(error: NodeJS.ErrnoException): void {
+  #failed(error: Error): void {
     this.#options.log.warn(`${this.#spec.command}: ${error.message}`);
     const { pid } = this.#child;
     // On Windows cmd.exe runs in place of a program that is missing: then there is a pid, and this event replaces `exit`.
-    if (pid !== undefined && error.code !== 'ENOENT') return;
+    if (pid !== undefined && systemCode(error) !== 'ENOENT') return;
     if (pid !== undefined) disownGroup(pid);
     this.#finish(whyNotStarted(this.#spec, error));
   }
@@ -218,7 +218,7 @@ function howEnded(name: string, ending: boolean, code: number | null, signal: st
 }
 
 function whyNotStarted(spec: ProcessSpec, error: unknown): Omit<Closed, 'stderr'> {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = systemCode(error);
   if (!existsSync(spec.cwd))
     return { failure: 'noFolder', reason: t('{0} could not start: {1}', nameOf(spec), t('{0} does not exist.', spec.cwd)) };
   if (code === 'ENOENT') {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { systemCode } from '../base/log.ts';
 import { replaceFile, whileHeld } from './replaceFile.ts';
 
 /**
@@ -25,8 +26,8 @@ export class PlaceChanged extends Error {
 /** Opens a regular file for reading. Rejects with the system's error, or PlaceChanged. */
 export async function openReal(real: string): Promise<FileHandle> {
   const flags = constants.O_RDONLY | NO_FOLLOW | NON_BLOCK;
-  const handle = await whileHeld(real, () => open(real, flags)).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ELOOP' ? new PlaceChanged(real) : error;
+  const handle = await whileHeld(real, () => open(real, flags)).catch((error: unknown) => {
+    throw systemCode(error) === 'ELOOP' ? new PlaceChanged(real) : error;
   });
   try {
     await checkOpened(handle, real);
@@ -35,6 +36,11 @@ export async function openReal(real: string): Promise<FileHandle> {
     await handle.close();
     throw error;
   }
+}
+
+/** The error of a file that is gone meanwhile, or of a socket. */
+export function isNoFile(error: unknown): boolean {
+  return ['ENOENT', 'ENXIO', 'EOPNOTSUPP', 'ENOTSUP'].includes(systemCode(error) ?? '');
 }
 
 /**
@@ -73,8 +79,8 @@ export async function overwriteReal(real: string, content: string | Uint8Array):
   const folder = await openFolder(path.dirname(real));
   try {
     const flags = constants.O_WRONLY | constants.O_CREAT | NO_FOLLOW | NON_BLOCK;
-    const handle = await whileHeld(real, () => open(folder.at(path.basename(real)), flags, 0o666)).catch((error: NodeJS.ErrnoException) => {
-      throw error.code === 'ELOOP' ? new PlaceChanged(real) : error;
+    const handle = await whileHeld(real, () => open(folder.at(path.basename(real)), flags, 0o666)).catch((error: unknown) => {
+      throw systemCode(error) === 'ELOOP' ? new PlaceChanged(real) : error;
     });
     try {
       await checkOpened(handle, real);
@@ -165,8 +171,8 @@ async function openFolder(real: string): Promise<OpenFolder> {
     await check();
     return { at: (name) => path.join(real, name), check, close: async () => {} };
   }
-  const handle = await open(real, constants.O_RDONLY | FOLDER | NO_FOLLOW).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ELOOP' || error.code === 'ENOTDIR' ? new PlaceChanged(real) : error;
+  const handle = await open(real, constants.O_RDONLY | FOLDER | NO_FOLLOW).catch((error: unknown) => {
+    throw ['ELOOP', 'ENOTDIR'].includes(systemCode(error) ?? '') ? new PlaceChanged(real) : error;
   });
   const check = () => checkOpened(handle, real);
   try {
@@ -188,8 +194,8 @@ async function makeFolder(real: string): Promise<void> {
   if (parent === real) return;
   const above = await openFolder(parent);
   try {
-    await mkdir(above.at(path.basename(real))).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
+    await mkdir(above.at(path.basename(real))).catch((error: unknown) => {
+      if (systemCode(error) !== 'EEXIST') throw error;
     });
   } finally {
     await above.close();

@@ -2,6 +2,7 @@ import { renameSync, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { t } from '../base/l10n.ts';
+import { systemCode } from '../base/log.ts';
 
 /** Milliseconds between attempts. Virus scanners, indexers and backups hold a file of Windows for some hundred milliseconds. */
 const WAITS = [10, 20, 50, 100, 200, 400];
@@ -11,17 +12,13 @@ const LONGEST_WAIT = 30_000;
 
 /** The code of an error that Windows gives while another program holds the file. */
 export function heldBy(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = systemCode(error);
   return code === 'EPERM' || code === 'EACCES' || code === 'EBUSY' ? code : undefined;
-}
-
-function isReadOnlyDisk(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && 'code' in error && error.code === 'EROFS';
 }
 
 /** For the user: the file is held by another program, or protected. Any other error comes back as it is. */
 export function explained(file: string, error: unknown): unknown {
-  const code = heldBy(error) ?? (isReadOnlyDisk(error) ? error.code : undefined);
+  const code = heldBy(error) ?? (systemCode(error) === 'EROFS' ? 'EROFS' : undefined);
   if (code === undefined) return error;
   const text = t('{0} is open in another program, or protected ({1}). Close it there or allow writing, then try again.', file, code);
   return Object.assign(new Error(text, { cause: error }), { code });

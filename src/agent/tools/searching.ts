@@ -7,8 +7,8 @@ import { searchGlob } from '../../base/glob.ts';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { Lines } from '../../transport/lines.ts';
 import { programOf } from '../../transport/programFile.ts';
-import { openReal, readRealNow } from '../../transport/realFiles.ts';
-import { codeOf, insideOnly, shortPath, type Workspace } from '../workspace/paths.ts';
+import { isNoFile, openReal, readRealNow } from '../../transport/realFiles.ts';
+import { insideOnly, shortPath, type Workspace } from '../workspace/paths.ts';
 import { isBinary } from '../workspace/textFile.ts';
 import { permitRead } from './files.ts';
 import { type LinearPattern, linearPattern } from './patterns.ts';
@@ -36,8 +36,9 @@ export const listDirectoryTool = defineTool({
       const found = await readdir(place.real, { withFileTypes: true });
       entries = await Promise.all(found.map((entry) => describe(scene.workspace, place.real, entry.name)));
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') throw new ToolFailure(`${name} does not exist.`);
-      if (codeOf(error) === 'ENOTDIR') throw new ToolFailure(`${name} is a file. Use ReadFile.`);
+      const info = await stat(place.real).catch(() => undefined);
+      if (!info) throw new ToolFailure(`${name} does not exist.`);
+      if (!info.isDirectory()) throw new ToolFailure(`${name} is a file. Use ReadFile.`);
       throw error;
     }
     const visible = entries.filter((entry) => !hidden(entry.name, entry.directory));
@@ -200,11 +201,6 @@ export async function searchBuiltIn(search: ContentSearch, signal: AbortSignal, 
     }
   }
   return { hits, more: false, unread };
-}
-
-/** The error of a file that is gone meanwhile, or of a socket. */
-function isNoFile(error: unknown): boolean {
-  return ['ENOENT', 'ENXIO', 'EOPNOTSUPP', 'ENOTSUP'].includes(codeOf(error) ?? '');
 }
 
 async function* filesOf(search: ContentSearch, folder: boolean, signal: AbortSignal): AsyncGenerator<string> {

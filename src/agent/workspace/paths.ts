@@ -3,6 +3,7 @@ import { readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { isOnOtherServer, type Platform } from '../../base/fileName.ts';
 import { type GuardReason, guardReason } from '../../base/guardedFiles.ts';
+import { systemCode } from '../../base/log.ts';
 import { homeFolder } from '../../transport/environment.ts';
 
 /** The folders the agent may work in without asking. `cwd` is the first root; paths given to tools are relative to it. */
@@ -76,7 +77,7 @@ async function realOf(absolute: string): Promise<string> {
         continue;
       }
       const parent = path.dirname(at);
-      if (parent === at || codeOf(error) === 'ELOOP') return path.join(at, ...missing.reverse());
+      if (parent === at || systemCode(error) === 'ELOOP') return path.join(at, ...missing.reverse());
       missing.push(path.basename(at));
       at = parent;
     }
@@ -90,11 +91,6 @@ async function linkTarget(at: string): Promise<string | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** The code of a system error (`ENOENT`), when it is one. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** The place of a file the agent reads by itself, when that lies in the workspace with every link followed; undefined otherwise. */

@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { isMissing } from '../../base/log.ts';
 import { openReal, writeReal } from '../../transport/realFiles.ts';
 import { ToolFailure } from '../tools/tool.ts';
-import { codeOf } from './paths.ts';
 import type { TextFile, TextFiles } from './textFiles.ts';
 
 /** The files of the disk. */
@@ -49,10 +49,6 @@ function refuseOdd(info: Stats, name: string): void {
   if (!info.isFile()) throw new ToolFailure(`${name} is not a regular file.`);
   if (info.size > LARGEST)
     throw new ToolFailure(`${name} is ${Math.round(info.size / 1024 / 1024)} MB, too large to read whole. Use Grep or Shell.`);
-}
-
-function isMissing(error: unknown): boolean {
-  return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
 }
 
 /** A NUL in the first 8 KiB, or bytes that are not UTF-8, mean binary. */

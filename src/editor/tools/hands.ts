@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import * as z from 'zod/mini';
+import { isMissing } from '../../base/log.ts';
 import { realPathNow } from '../../protocols/paths.ts';
 import type { Confirmation, Files, Terminals, Tool, ToolAnswer } from '../../protocols/ports.ts';
 import { readTextFileSync } from '../../protocols/textFile.ts';
@@ -138,7 +139,7 @@ function textNow(file: string): string | null | undefined {
   try {
     return openDocument(file)?.getText() ?? readTextFileSync(file).replace(/^\uFEFF/, '');
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? null : undefined;
+    return isMissing(error) ? null : undefined;
   }
 }
 

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { type FileHandle, open, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
-import { type Log, messageOf } from '../../base/log.ts';
+import { isMissing, type Log, messageOf } from '../../base/log.ts';
 import type { Session, SessionId } from '../../session/model.ts';
 import { newSession } from '../../session/reduce.ts';
 import { discard, heldBy, replaceFile, whileHeld } from '../../transport/replaceFile.ts';
@@ -300,10 +300,6 @@ interface Scanned {
 
 function legacyFile(folder: string, id: SessionId): string {
   return journalFile(folder, id).replace(/journal$/, 'jsonl');
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 function headOf({ id, profile, agent, cwd, at }: HeadRecord): JournalHead {

@@ -2,6 +2,7 @@ import { closeSync, existsSync, linkSync, openSync, readFileSync, renameSync, rm
 import { hostname } from 'node:os';
 import * as z from 'zod/mini';
 import type { Disposable } from '../../base/lifetime.ts';
+import { systemCode } from '../../base/log.ts';
 import { discard, heldBy } from '../../transport/replaceFile.ts';
 
 /** Milliseconds between heartbeats of a lock's owner. */
@@ -103,7 +104,7 @@ function create(file: string, owner: LockOwner): boolean {
     linkSync(draft, file);
     return true;
   } catch (error) {
-    if (isThere(error)) return false;
+    if (systemCode(error) === 'EEXIST') return false;
     // Not every file system has links.
     return createInPlace(file, owner);
   } finally {
@@ -115,7 +116,7 @@ function createInPlace(file: string, owner: LockOwner): boolean {
   try {
     fd = openSync(file, 'wx', 0o600);
   } catch (error) {
-    if (isThere(error)) return false;
+    if (systemCode(error) === 'EEXIST') return false;
     throw error;
   }
   try {
@@ -131,9 +132,6 @@ function createInPlace(file: string, owner: LockOwner): boolean {
   } finally {
     closeSync(fd);
   }
-}
-function isThere(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }
 
 /** undefined when there is no lock. */
@@ -163,12 +161,13 @@ function readOwner(file: string): LockOwner | 'busy' | undefined {
   }
 }
 
+/** Whether any process has that id: one of another user, which may not be sent a signal, may hold the lock, too. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return systemCode(error) === 'EPERM';
   }
 }
 

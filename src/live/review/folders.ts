@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
-import { messageOf } from '../../base/log.ts';
+import { messageOf, systemCode } from '../../base/log.ts';
 import { isForeign, pathBelow, platform, realPathNow, spelledName } from '../../protocols/paths.ts';
 import { moveReal, PlaceChanged, removeReal, writeReal } from '../../transport/realFiles.ts';
 import { explained } from '../../transport/replaceFile.ts';
@@ -120,7 +120,7 @@ export function readable(name: string, error: unknown): unknown {
 
 /** A folder or a link has come into the place of a file, or the other way round, as it was written. */
 function isOtherThing(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = systemCode(error);
   return code === 'EISDIR' || code === 'ENOTDIR' || code === 'ENOTEMPTY' || code === 'ELOOP';
 }
 

@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
-import { messageOf } from '../../base/log.ts';
+import { isMissing, messageOf } from '../../base/log.ts';
 import { pathBelow } from '../../protocols/paths.ts';
 import { type ContentStore, movedKey, unkeptFor } from './contentStore.ts';
 import { type Folders, prefixOf } from './folders.ts';
@@ -191,7 +191,7 @@ async function stateOfListed(
     return !isAgeUnknown && birthtimeMs >= since - SAME_TIME ? undefined : { content: 'unkept unknown', stamp: '', size: 0 };
   }
   if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size };
-  const read = await readRegular(file, mostBytes).catch((error: unknown) => (isGone(error) ? 'gone' : 'unreadable'));
+  const read = await readRegular(file, mostBytes).catch((error: unknown) => (isMissing(error) ? 'gone' : 'unreadable'));
   const isAsListed = typeof read === 'object' && read.stamp === stamp;
   // The agent may have been quicker.
   if (!isAsListed && agentSince?.() !== undefined) return { content: `unkept ${stamp}`, stamp, size: 0 };
@@ -212,7 +212,7 @@ async function statsOf(file: string): Promise<Listed['found'] | undefined> {
     return found.isFile() ? found : undefined;
   } catch (error) {
     // The file exists and cannot be read.
-    return isGone(error) ? undefined : 'unreadable';
+    return isMissing(error) ? undefined : 'unreadable';
   }
 }
 
@@ -315,10 +315,6 @@ function isIgnored(rules: NestedRules, name: string, directory: boolean): boolea
     if (ignored !== undefined) return ignored;
   }
   return false;
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
 /** A file that is gone, or new: its content, and its text where that is known. */

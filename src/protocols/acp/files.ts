@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Platform } from '../../base/fileName.ts';
 import { guardReason } from '../../base/guardedFiles.ts';
-import { messageOf } from '../../base/log.ts';
+import { isMissing, messageOf } from '../../base/log.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { LinkError } from '../../transport/link.ts';
 import { isForeign, keyOfFile, looksOutside, type PathScope, pathBelow, placeOf, platform, realPathNow } from '../paths.ts';
@@ -50,7 +50,7 @@ export class FilePort {
     try {
       return { text: await this.#files.read(file), outside };
     } catch (error) {
-      return (error as { readonly code?: unknown }).code === 'ENOENT' ? { text: null, outside } : { outside };
+      return isMissing(error) ? { text: null, outside } : { outside };
     }
   }
 
@@ -125,8 +125,7 @@ export class FilePort {
       if (text.slice(0, 8192).includes('\0')) throw new Error('this is not a text file');
       return text.startsWith('\uFEFF') ? text.slice(1) : text;
     } catch (error) {
-      const { code } = error as { readonly code?: unknown };
-      if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+      if (isMissing(error)) return null;
       throw refused(INTERNAL, `Reading ${target} failed: ${messageOf(error)}`);
     }
   }

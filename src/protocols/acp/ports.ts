@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Emitter, type Listen, Once } from '../../base/emitter.ts';
 import { t } from '../../base/l10n.ts';
-import { messageOf } from '../../base/log.ts';
+import { messageOf, systemCode } from '../../base/log.ts';
 import type { AdapterContext, ProcessLaunch } from '../adapter.ts';
 import { type OfferedTools, offerTools } from '../offeredTools.ts';
 import type { Exit, TerminalHandle, TerminalSpec, Terminals } from '../ports.ts';
@@ -140,7 +140,7 @@ class TerminalPort {
     try {
       return await this.#terminals.create(spec);
     } catch (error) {
-      const missing = (error as { readonly code?: unknown }).code === 'ENOENT';
+      const missing = systemCode(error) === 'ENOENT';
       if (spec.cwd !== undefined && !existsSync(spec.cwd)) return notStarted(id, `${t('{0} does not exist.', spec.cwd)}\n`, 127);
       // A whole command line in the place of a program.
       if (missing && spec.args !== undefined && /\s/.test(spec.command)) {

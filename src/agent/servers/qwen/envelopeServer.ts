@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { messageOf } from '../../../base/log.ts';
+import { isMissing, messageOf, systemCode } from '../../../base/log.ts';
 import {
   errorLine,
   fatalLine,
@@ -524,9 +524,8 @@ export class HintAnswers {
         });
       return { status: 'ok', suggestions, perfect: suggestions.some((one) => one.value === typed.replace(/^@/, '')) };
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT' || code === 'ENOTDIR') return { status: 'ok', suggestions: [], perfect: false };
-      return { status: 'error', message: `${folder} cannot be read: ${String(code)}` };
+      if (isMissing(error)) return { status: 'ok', suggestions: [], perfect: false };
+      return { status: 'error', message: `${folder} cannot be read: ${systemCode(error) ?? messageOf(error)}` };
     }
   }
 }
