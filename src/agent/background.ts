@@ -28,7 +28,7 @@ export class Background {
     return [...this.#tasks.values()].map(({ task }) => task);
   }
 
-  start(kind: AgentTask['kind'], description: string, run: (scene: TaskContext) => Promise<ToolOutcome>): AgentTask {
+  start(kind: AgentTask['kind'], description: string, run: (context: TaskContext) => Promise<ToolOutcome>): AgentTask {
     const id = `${kind === 'bash' ? 'b' : 'a'}${randomBytes(4).toString('hex')}`;
     const running: Running = {
       task: { id, kind, description, status: 'running' },
@@ -71,10 +71,10 @@ export class Background {
     await Promise.all([...this.#tasks.keys()].map((id) => this.stop(id)));
   }
 
-  async #run(running: Running, run: (scene: TaskContext) => Promise<ToolOutcome>): Promise<void> {
+  async #run(running: Running, run: (context: TaskContext) => Promise<ToolOutcome>): Promise<void> {
     const { id } = running.task;
     const { signal } = running.stop;
-    const scene: TaskContext = {
+    const context: TaskContext = {
       id,
       signal,
       output: (text) => running.output.push(text),
@@ -89,7 +89,7 @@ export class Background {
     };
     let isError = true;
     try {
-      const outcome = await run(scene);
+      const outcome = await run(context);
       isError = outcome.isError;
       running.message = outcome.message;
       if (running.output.text === '') running.output.push(outcome.text);

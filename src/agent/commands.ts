@@ -36,7 +36,7 @@ export interface SlashCommand {
   readonly args?: readonly CommandArgument[];
   /** True when it sends the model long instructions, which the guide cannot follow. */
   readonly needsModel?: true;
-  run(scene: CommandContext): Promise<string | undefined>;
+  run(context: CommandContext): Promise<string | undefined>;
 }
 export interface CommandArgument {
   readonly name: string;
@@ -193,8 +193,8 @@ interface AsideContext {
 const ROLE = 'Answer this side question briefly from what you know of the conversation. Do not go on with the work; there are no tools.';
 
 /** A side question: answered from the conversation and not kept in it. The error of a failing model becomes the answer; throws only for the signal. */
-export async function askAside(scene: AsideContext, question: string): Promise<void> {
-  const { frontend, model, history, workspace, signal } = scene;
+export async function askAside(context: AsideContext, question: string): Promise<void> {
+  const { frontend, model, history, workspace, signal } = context;
   const id = randomUUID();
   frontend.emit({ type: 'aside.asked', id, question });
   let text = '';

@@ -113,7 +113,7 @@ export class AgentConversation implements CommandSubject {
     this.#entitle(textOf(input));
     frontend.emit({ type: 'turn.started', input });
     try {
-      return await this.#run(input, this.#scene(running.signal, override));
+      return await this.#run(input, this.#context(running.signal, override));
     } catch (error) {
       if (running.signal.aborted) throw new Cancelled();
       if (isModelError(error) && error.kind === 'model_cannot') this.history.forgetMedia();
@@ -157,8 +157,8 @@ export class AgentConversation implements CommandSubject {
     this.#titled = true;
   }
 
-  async #run(input: readonly UserPart[], scene: TurnContext): Promise<TurnResult> {
-    const { frontend, signal } = scene;
+  async #run(input: readonly UserPart[], context: TurnContext): Promise<TurnResult> {
+    const { frontend, signal } = context;
     const refused = await frontend.hook('UserPromptSubmit', '', { prompt: textOf(input) }, signal);
     signal.throwIfAborted();
     if (refused !== undefined) {
@@ -166,11 +166,11 @@ export class AgentConversation implements CommandSubject {
       return { status: 'finished' };
     }
     const command = commandIn(textOf(input));
-    return command ? this.#runCommand(command, scene) : runTurn(scene, input);
+    return command ? this.#runCommand(command, context) : runTurn(context, input);
   }
 
-  async #runCommand(command: { readonly name: string; readonly args: string }, scene: TurnContext): Promise<TurnResult> {
-    const { frontend } = scene;
+  async #runCommand(command: { readonly name: string; readonly args: string }, context: TurnContext): Promise<TurnResult> {
+    const { frontend } = context;
     const found = this.commands.find(command.name);
     if (!found) {
       frontend.emit({
@@ -186,13 +186,13 @@ export class AgentConversation implements CommandSubject {
       args: command.args,
       conversation: this,
       say: (text) => frontend.emit({ type: 'text', text }),
-      compact: (hint) => compact(scene, hint),
-      aside: (question) => askAside(scene, question),
+      compact: (hint) => compact(context, hint),
+      aside: (question) => askAside(context, question),
     });
-    return next === undefined ? { status: 'finished' } : runTurn(scene, [{ type: 'text', text: next }]);
+    return next === undefined ? { status: 'finished' } : runTurn(context, [{ type: 'text', text: next }]);
   }
 
-  #scene(signal: AbortSignal, { model = this.model, mayUse = () => true }: TurnOverride): TurnContext {
+  #context(signal: AbortSignal, { model = this.model, mayUse = () => true }: TurnOverride): TurnContext {
     const { frontend, workspace, maxSteps = 100, maxAttempts = 4 } = this.#options;
     let asked = false;
     const common: SharedContext = {

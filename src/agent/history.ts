@@ -108,26 +108,26 @@ const REQUEST =
   'Summarise this conversation so that the work can go on from the summary alone: what the user wants, what was decided, what was done (with file paths and names), what was found, what is left to do. Be complete and brief. Do not call tools.';
 
 /** Shortens the history when it nears the size of the model's context. */
-export async function compactWhenNear(scene: CompactionContext): Promise<void> {
-  if (scene.history.tokens < scene.model.contextSize * NEAR) return;
-  await compact(scene);
+export async function compactWhenNear(context: CompactionContext): Promise<void> {
+  if (context.history.tokens < context.model.contextSize * NEAR) return;
+  await compact(context);
 }
 
 /** Puts a summary in the place of all but the last messages. False when there is too little to shorten. */
-export async function compact(scene: CompactionContext, hint = ''): Promise<boolean> {
-  const messages = scene.history.messages;
-  const cut = cutOf(messages, scene.model.contextSize * KEPT);
+export async function compact(context: CompactionContext, hint = ''): Promise<boolean> {
+  const messages = context.history.messages;
+  const cut = cutOf(messages, context.model.contextSize * KEPT);
   if (cut === 0) return false;
-  await scene.frontend.hook('PreCompact', '', {}, scene.signal);
-  scene.frontend.emit({ type: 'compaction.began' });
+  await context.frontend.hook('PreCompact', '', {}, context.signal);
+  context.frontend.emit({ type: 'compaction.began' });
   try {
-    const summary = await summarise(scene, messages.slice(0, cut), hint);
-    scene.history.replace([...summaryMessages(summary, messages[cut]?.role), ...messages.slice(cut)]);
+    const summary = await summarise(context, messages.slice(0, cut), hint);
+    context.history.replace([...summaryMessages(summary, messages[cut]?.role), ...messages.slice(cut)]);
   } finally {
-    scene.frontend.emit({ type: 'compaction.ended' });
+    context.frontend.emit({ type: 'compaction.ended' });
   }
-  scene.frontend.emit({ type: 'status', contextTokens: scene.history.tokens, contextSize: scene.model.contextSize });
-  await scene.frontend.hook('PostCompact', '', {}, scene.signal);
+  context.frontend.emit({ type: 'status', contextTokens: context.history.tokens, contextSize: context.model.contextSize });
+  await context.frontend.hook('PostCompact', '', {}, context.signal);
   return true;
 }
 
@@ -152,18 +152,18 @@ function summaryMessages(summary: string, next: HistoryMessage['role'] | undefin
   return [{ role: 'user', parts: [{ type: 'text', text: `${text}\n\nGo on with the work from here.` }] }];
 }
 
-async function summarise(scene: CompactionContext, messages: readonly HistoryMessage[], hint: string): Promise<string> {
-  const transcript = transcriptOf(messages, scene.model.contextSize);
+async function summarise(context: CompactionContext, messages: readonly HistoryMessage[], hint: string): Promise<string> {
+  const transcript = transcriptOf(messages, context.model.contextSize);
   const request = hint === '' ? REQUEST : `${REQUEST} Keep above all: ${hint}`;
   let text = '';
   const history: readonly HistoryMessage[] = [{ role: 'user', parts: [{ type: 'text', text: `${transcript}\n\n${request}` }] }];
-  for await (const piece of scene.model.answer(
-    { cwd: scene.workspace.cwd, system: 'You summarise conversations.', history, tools: [] },
-    scene.signal,
+  for await (const piece of context.model.answer(
+    { cwd: context.workspace.cwd, system: 'You summarise conversations.', history, tools: [] },
+    context.signal,
   )) {
     if (piece.type === 'text') text += piece.text;
   }
-  scene.signal.throwIfAborted();
+  context.signal.throwIfAborted();
   return text.trim() === '' ? transcript.slice(-4000) : text.trim();
 }
 

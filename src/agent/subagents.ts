@@ -10,7 +10,7 @@ import { runTurn, type TurnContext } from './turn.ts';
 
 type SubagentKind = 'general' | 'explore';
 /** Runs a turn of its own on the prompt and gives its last words. */
-export type RunSubagent = (order: Order, scene: Pick<ToolRunContext, 'callId' | 'signal'>, task?: TaskContext) => Promise<string>;
+export type RunSubagent = (order: Order, context: Pick<ToolRunContext, 'callId' | 'signal'>, task?: TaskContext) => Promise<string>;
 interface Order {
   readonly kind: SubagentKind;
   readonly description: string;
@@ -30,17 +30,17 @@ export function agentTool(run: RunSubagent, background?: Background): AgentTool 
       prompt: z.string().check(z.minLength(1), z.describe('Everything the sub-agent must know: it sees nothing of this conversation.')),
       subagent_type: z.optional(z.enum(['general', 'explore'])),
     }),
-    run: async ({ description, prompt, subagent_type, run_in_background }, scene) => {
+    run: async ({ description, prompt, subagent_type, run_in_background }, context) => {
       const order = { kind: subagent_type ?? 'general', description, prompt } as const;
       if (background && run_in_background) {
-        const { callId } = scene;
+        const { callId } = context;
         const task = background.start('agent', description, async (task) => {
           const report = await run(order, { callId, signal: task.signal }, task);
           return report === '' ? failed('It ended without a report.') : done(report, 'It has given its report.');
         });
         return begun(task);
       }
-      const report = await run(order, scene);
+      const report = await run(order, context);
       return report === '' ? failed('The sub-agent ended without a report.') : done(report, 'The report of the sub-agent.');
     },
   });
@@ -60,14 +60,14 @@ export type SharedContext = Omit<TurnContext, 'history' | 'offers' | 'findTool' 
 
 /** Runs sub-agents beside the turn they belong to: same model, tools and approvals, a frontend that nests what they say, a history that is dropped. */
 export function subagentsOf(parent: SharedContext, tools: readonly AgentTool[]): RunSubagent {
-  return async ({ kind, description, prompt }, scene, task) => {
+  return async ({ kind, description, prompt }, context, task) => {
     const agentId = randomUUID();
     const own = toolsFor(kind, tools).filter((tool) => !task || !WITH_A_TURN(tool));
     const history = new History();
     const data = { agent_id: agentId, subagent_type: kind };
-    const frontend = task ? unheard(parent.frontend) : nested(parent.frontend, { callId: scene.callId, agentId, kind });
+    const frontend = task ? unheard(parent.frontend) : nested(parent.frontend, { callId: context.callId, agentId, kind });
     const input = [{ type: 'text' as const, text: prompt }];
-    await parent.frontend.hook('SubagentStart', kind, data, scene.signal);
+    await parent.frontend.hook('SubagentStart', kind, data, context.signal);
     frontend.emit({ type: 'turn.started', input });
     try {
       const end = await runTurn(
@@ -75,7 +75,7 @@ export function subagentsOf(parent: SharedContext, tools: readonly AgentTool[]):
           ...parent,
           frontend,
           history,
-          signal: scene.signal,
+          signal: context.signal,
           maxSteps: Math.min(parent.maxSteps, MOST_STEPS),
           system: async () => `${await parent.system()}\n\n${ROLE}`,
           offers: () => own,
@@ -99,7 +99,7 @@ export function subagentsOf(parent: SharedContext, tools: readonly AgentTool[]):
       throw error;
     } finally {
       frontend.emit({ type: 'turn.ended' });
-      await parent.frontend.hook('SubagentStop', kind, data, scene.signal);
+      await parent.frontend.hook('SubagentStop', kind, data, context.signal);
     }
   };
 }

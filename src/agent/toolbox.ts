@@ -47,7 +47,7 @@ export function toolbox(
     ...((frontend.asksQuestions || frontend.approvesPlans) && frontend.hasPlanMode ? planModeTools(frontend, planning) : []),
     ...frontend.clientTools().map((offer) => clientTool(offer, frontend)),
   ];
-  return [...tools, agentTool((order, scene, task) => subagents(tools)(order, scene, task), background)];
+  return [...tools, agentTool((order, context, task) => subagents(tools)(order, context, task), background)];
 }
 
 /** A tool the client runs. Its arguments are checked here first; whether it may run is the client's business. */
@@ -56,10 +56,10 @@ function clientTool(offer: ModelTool, frontend: Frontend): AgentTool {
     ...offer,
     reads: false,
     runsInClient: true,
-    run: async (input, scene) => {
+    run: async (input, context) => {
       const problem = (await checkerOf(offer.parameters))(input);
       if (problem !== undefined) throw new ToolFailure(`Invalid arguments: ${problem}`);
-      return frontend.callClient({ id: scene.callId, name: offer.name, input: JSON.stringify(input) }, scene.signal);
+      return frontend.callClient({ id: context.callId, name: offer.name, input: JSON.stringify(input) }, context.signal);
     },
   };
 }

@@ -43,45 +43,45 @@ export type TurnResult = { readonly status: 'finished' } | { readonly status: 'm
  * model -> calls -> approvals -> results -> model, until the model has nothing more to do. Throws ModelError, or what the signal was aborted
  * with; either way every call in the history has a result, so the next turn can go on from there.
  */
-export async function runTurn(scene: TurnContext, input: readonly UserPart[]): Promise<TurnResult> {
-  scene.history.add({ role: 'user', parts: input });
-  for (let n = 1; n <= scene.maxSteps; n += 1) {
-    await tellNews(scene);
-    await compactWhenNear(scene);
-    scene.signal.throwIfAborted();
-    const calls = await takeStep(scene, n);
+export async function runTurn(context: TurnContext, input: readonly UserPart[]): Promise<TurnResult> {
+  context.history.add({ role: 'user', parts: input });
+  for (let n = 1; n <= context.maxSteps; n += 1) {
+    await tellNews(context);
+    await compactWhenNear(context);
+    context.signal.throwIfAborted();
+    const calls = await takeStep(context, n);
     let stopped = false;
-    if (calls.length > 0) stopped = (await runCalls(scene, calls)).rejected && !scene.model.offline;
-    scene.signal.throwIfAborted();
-    const steered = takeUpSteers(scene);
+    if (calls.length > 0) stopped = (await runCalls(context, calls)).rejected && !context.model.offline;
+    context.signal.throwIfAborted();
+    const steered = takeUpSteers(context);
     if (stopped && !steered) return { status: 'finished' };
     if (calls.length === 0 && !steered) {
-      const goOn = await scene.mayStop();
-      if (goOn !== undefined) scene.history.add({ role: 'user', parts: [{ type: 'text', text: goOn }] });
-      else if (!takeUpSteers(scene)) return { status: 'finished' };
+      const goOn = await context.mayStop();
+      if (goOn !== undefined) context.history.add({ role: 'user', parts: [{ type: 'text', text: goOn }] });
+      else if (!takeUpSteers(context)) return { status: 'finished' };
     }
   }
-  return { status: 'max_steps_reached', steps: scene.maxSteps };
+  return { status: 'max_steps_reached', steps: context.maxSteps };
 }
 
-function takeUpSteers(scene: TurnContext): boolean {
-  const steers = scene.takeSteers();
+function takeUpSteers(context: TurnContext): boolean {
+  const steers = context.takeSteers();
   for (const input of steers) {
-    scene.history.add({ role: 'user', parts: input });
-    scene.frontend.emit({ type: 'steered', input });
+    context.history.add({ role: 'user', parts: input });
+    context.frontend.emit({ type: 'steered', input });
   }
   return steers.length > 0;
 }
 
 /** Reports ended background tasks to the client, its hooks and the model. The offline guide cannot use such a report. */
-async function tellNews(scene: TurnContext): Promise<void> {
-  for (const news of scene.takeNews()) {
+async function tellNews(context: TurnContext): Promise<void> {
+  for (const news of context.takeNews()) {
     const { task, message } = news;
-    await scene.frontend.hook('Notification', `task.${task.status}`, { task_id: task.id, message }, scene.signal);
-    scene.frontend.emit({ type: 'news', news });
-    if (scene.model.offline) continue;
+    await context.frontend.hook('Notification', `task.${task.status}`, { task_id: task.id, message }, context.signal);
+    context.frontend.emit({ type: 'news', news });
+    if (context.model.offline) continue;
     const text = `<notification>The background task ${task.id} (${task.description}) is ${task.status}. ${message} Use TaskOutput to see what it put out.</notification>`;
-    scene.history.add({ role: 'user', parts: [{ type: 'text', text }] });
+    context.history.add({ role: 'user', parts: [{ type: 'text', text }] });
   }
 }
 
@@ -96,47 +96,47 @@ const LONGEST_WAIT = 60;
  * Streams one answer of the model to the frontend, adds it to the history and returns its calls. Retries after a temporary failure, with a wait that
  * the frontend shows; it also takes back the output of the failed attempt.
  */
-async function takeStep(scene: StepContext, n: number): Promise<readonly ModelCall[]> {
-  scene.frontend.emit({ type: 'step.began', n });
+async function takeStep(context: StepContext, n: number): Promise<readonly ModelCall[]> {
+  context.frontend.emit({ type: 'step.began', n });
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await attemptStep(scene);
+      return await attemptStep(context);
     } catch (error) {
-      scene.signal.throwIfAborted();
-      if (!isModelError(error) || !error.retry || attempt >= scene.maxAttempts) {
-        scene.frontend.emit({ type: 'step.broken' });
+      context.signal.throwIfAborted();
+      if (!isModelError(error) || !error.retry || attempt >= context.maxAttempts) {
+        context.frontend.emit({ type: 'step.broken' });
         throw error;
       }
       const wait = Math.min(error.retryAfter ?? Math.min(0.5 * 2 ** (attempt - 1), 30), LONGEST_WAIT);
-      scene.frontend.emit({
+      context.frontend.emit({
         type: 'step.retry',
         n,
         nextAttempt: attempt + 1,
-        maxAttempts: scene.maxAttempts,
+        maxAttempts: context.maxAttempts,
         wait,
         reason: error.reason,
         ...(error.status === undefined ? {} : { status: error.status }),
       });
-      await pause(wait * 1000, undefined, { signal: scene.signal });
+      await pause(wait * 1000, undefined, { signal: context.signal });
     }
   }
 }
 
-async function attemptStep(scene: StepContext): Promise<readonly ModelCall[]> {
-  const { frontend, history } = scene;
+async function attemptStep(context: StepContext): Promise<readonly ModelCall[]> {
+  const { frontend, history } = context;
   const answer = new ModelAnswer(frontend, history.callIds);
-  const request = { cwd: scene.workspace.cwd, system: await scene.system(), history: history.messages, tools: scene.offers() };
-  for await (const piece of untilAborted(scene.model.answer(request, scene.signal), scene.signal)) {
-    scene.signal.throwIfAborted();
+  const request = { cwd: context.workspace.cwd, system: await context.system(), history: history.messages, tools: context.offers() };
+  for await (const piece of untilAborted(context.model.answer(request, context.signal), context.signal)) {
+    context.signal.throwIfAborted();
     answer.take(piece);
   }
-  scene.signal.throwIfAborted();
+  context.signal.throwIfAborted();
   const { text, thought, calls, usage } = answer;
   if (!answer.wasCut && text === '' && calls.length === 0 && thought === '')
     throw new ModelError('service', 'The model gave an empty answer.', { retry: true, reason: 'EmptyAnswer' });
   history.add({ role: 'assistant', text, calls, ...(thought === '' ? {} : { thought }) });
   if (usage) history.measured(usage);
-  frontend.emit({ type: 'status', contextTokens: history.tokens, contextSize: scene.model.contextSize, ...(usage ? { usage } : {}) });
+  frontend.emit({ type: 'status', contextTokens: history.tokens, contextSize: context.model.contextSize, ...(usage ? { usage } : {}) });
   return calls;
 }
 
@@ -247,21 +247,21 @@ const REJECTED = 'The user rejected this call. Nothing was changed.';
  * Runs the calls of one answer: reads that stand together at once, everything else one after another. After a rejection without a word the
  * calls behind it are not run. Every call gets its result in the history, in the order of the calls, whatever happens.
  */
-async function runCalls(scene: CallContext, calls: readonly ModelCall[]): Promise<{ readonly rejected: boolean }> {
+async function runCalls(context: CallContext, calls: readonly ModelCall[]): Promise<{ readonly rejected: boolean }> {
   const ended = new Map<ModelCall, Ended>();
   let rejected = false;
   try {
-    for (const group of groupsOf(scene, calls)) {
+    for (const group of groupsOf(context, calls)) {
       const results = await Promise.all(
         group.map(async (call) => {
-          const end = rejected ? problem('Not run: the user rejected an earlier call.') : await runCall(scene, call);
+          const end = rejected ? problem('Not run: the user rejected an earlier call.') : await runCall(context, call);
           ended.set(call, end);
-          if (!scene.signal.aborted) scene.frontend.emit({ type: 'call.ended', id: call.id, name: call.name, outcome: end.outcome });
+          if (!context.signal.aborted) context.frontend.emit({ type: 'call.ended', id: call.id, name: call.name, outcome: end.outcome });
           return end.no === 'plain';
         }),
       );
       rejected ||= results.includes(true);
-      if (scene.signal.aborted) break;
+      if (context.signal.aborted) break;
     }
   } finally {
     for (const call of calls) {
@@ -273,17 +273,17 @@ async function runCalls(scene: CallContext, calls: readonly ModelCall[]): Promis
         ...(diffs.length > 0 ? { diffs } : {}),
         ...(outcome.media ? { media: outcome.media } : {}),
       };
-      scene.history.add({ role: 'tool', callId: call.id, name: call.name, isError, message, text, ...more });
+      context.history.add({ role: 'tool', callId: call.id, name: call.name, isError, message, text, ...more });
     }
   }
   return { rejected };
 }
 
-function groupsOf(scene: CallContext, calls: readonly ModelCall[]): readonly (readonly ModelCall[])[] {
+function groupsOf(context: CallContext, calls: readonly ModelCall[]): readonly (readonly ModelCall[])[] {
   const groups: ModelCall[][] = [];
   let open = false;
   for (const call of calls) {
-    const reads = scene.findTool(call.name)?.reads ?? false;
+    const reads = context.findTool(call.name)?.reads ?? false;
     if (reads && open) groups.at(-1)?.push(call);
     else groups.push([call]);
     open = reads;
@@ -297,41 +297,41 @@ interface Ended {
   readonly no?: 'plain' | 'withFeedback';
 }
 
-async function runCall(scene: CallContext, call: ModelCall): Promise<Ended> {
-  const tool = scene.findTool(call.name);
-  if (!tool) return problem(`There is no tool "${call.name}". The tools are: ${scene.toolNames().join(', ')}.`);
+async function runCall(context: CallContext, call: ModelCall): Promise<Ended> {
+  const tool = context.findTool(call.name);
+  if (!tool) return problem(`There is no tool "${call.name}". The tools are: ${context.toolNames().join(', ')}.`);
   const input = parse(call.input);
   if (input === undefined) return problem('The arguments are not valid JSON. Send one JSON object.');
   try {
-    const refused = await scene.watch.before(call, input, tool, scene.signal);
+    const refused = await context.watch.before(call, input, tool, context.signal);
     if (refused !== undefined) return problem(refused);
-    const outcome = await tool.run(input, sceneOf(scene, call));
-    await scene.watch.after(call, input, outcome, scene.signal);
+    const outcome = await tool.run(input, sceneOf(context, call));
+    await context.watch.after(call, input, outcome, context.signal);
     return { outcome };
   } catch (error) {
-    const ended = endOf(error, scene.signal);
-    if (!scene.signal.aborted) await scene.watch.after(call, input, ended.outcome, scene.signal);
+    const ended = endOf(error, context.signal);
+    if (!context.signal.aborted) await context.watch.after(call, input, ended.outcome, context.signal);
     return ended;
   }
 }
 
-function sceneOf(scene: CallContext, call: ModelCall): ToolRunContext {
-  const runs = () => scene.frontend.emit({ type: 'call.runs', id: call.id });
+function sceneOf(context: CallContext, call: ModelCall): ToolRunContext {
+  const runs = () => context.frontend.emit({ type: 'call.runs', id: call.id });
   return {
     callId: call.id,
-    workspace: scene.workspace,
-    signal: scene.signal,
+    workspace: context.workspace,
+    signal: context.signal,
     permit: async (request) => {
-      const permitted = await scene.permit({ ...request, callId: call.id, tool: call.name }, scene.signal);
+      const permitted = await context.permit({ ...request, callId: call.id, tool: call.name }, context.signal);
       runs();
       return permitted;
     },
-    files: scene.frontend.files?.(scene.signal) ?? diskFiles,
+    files: context.frontend.files?.(context.signal) ?? diskFiles,
     runCommand: (spec, onText) => {
       runs();
-      return scene.frontend.runCommand?.(spec, call.id, onText) ?? runCommand(spec, onText);
+      return context.frontend.runCommand?.(spec, call.id, onText) ?? runCommand(spec, onText);
     },
-    output: (text, from) => scene.frontend.emit({ type: 'call.output', id: call.id, text, ...(from ? { from } : {}) }),
+    output: (text, from) => context.frontend.emit({ type: 'call.output', id: call.id, text, ...(from ? { from } : {}) }),
   };
 }
 

@@ -88,7 +88,7 @@ export interface OnScreen {
   readonly uri: string;
   readonly column: number;
 }
-export interface Scene {
+export interface EditorLayout {
   readonly visible: readonly OnScreen[];
   /** All columns, also those without a text editor in front. */
   readonly columns: readonly number[];
@@ -103,8 +103,8 @@ export interface Scene {
 export type FollowTarget = { readonly column: number } | { readonly waitMs: number };
 
 /** Where to show a file without disturbing: never over an editor the user works in, and never scrolling one that was just touched. */
-export function placeFor(uri: string, scene: Scene): FollowTarget {
-  const { visible, columns, active, own, activity, since, now } = scene;
+export function placeFor(uri: string, layout: EditorLayout): FollowTarget {
+  const { visible, columns, active, own, activity, since, now } = layout;
   const touchedAt = (file: string) => Math.max(activity.moved.get(file) ?? LONG_AGO, activity.worked.get(file) ?? LONG_AGO);
   const idleIn = (one: OnScreen | undefined) => (one ? Math.max(0, touchedAt(one.uri) + REST - now) : 0);
   const inFront = (column: number) => visible.find((one) => one.column === column);

@@ -14,7 +14,7 @@ export interface Protocol {
    * Starts at once and never throws for what the agent does: the link's fate comes as `link.*` events. Intents are taken after `link.ready`;
    * `cancel` and `dispose` at any time.
    */
-  open(launch: Launch, scene: AdapterContext): Adapter;
+  open(launch: Launch, context: AdapterContext): Adapter;
   /** Looks for its agents on this machine, by asking programs what they are; changes nothing and never rejects. */
   readonly discover?: (search: AgentSearch, signal: AbortSignal) => Promise<readonly InstalledAgent[]>;
   /** Lists the conversations a host runs, without opening any of them. Rejects when the host cannot be asked. */

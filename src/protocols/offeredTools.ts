@@ -25,7 +25,7 @@ type McpServerModule = typeof import('./mcpServer.ts');
 /** Starts the MCP server of one session's tools. undefined when there are no tools. Rejects when the bundle is missing or no port can be had. */
 export async function offerTools(
   tools: readonly Tool[],
-  scene: {
+  context: {
     readonly log: Log;
     readonly client: { readonly name: string; readonly version: string };
     /** The agent has asked for the list of tools: only then its model can know them. */
@@ -38,11 +38,11 @@ export async function offerTools(
   const token = randomBytes(32).toString('base64url');
   const server = await serveMcp({
     tools: tools.map(({ name, description, parameters, confirm }) => ({ name, description, parameters, readOnly: confirm === undefined })),
-    run: (name, input, signal) => runTool(tools, { name, input, signal, log: scene.log }),
-    client: scene.client,
+    run: (name, input, signal) => runTool(tools, { name, input, signal, log: context.log }),
+    client: context.client,
     token,
-    ...(scene.onListed ? { onListed: scene.onListed } : {}),
-    onError: (message) => scene.log.warn(`The MCP server of the editor tools: ${message}`),
+    ...(context.onListed ? { onListed: context.onListed } : {}),
+    onError: (message) => context.log.warn(`The MCP server of the editor tools: ${message}`),
   });
   return {
     name: 'editor',

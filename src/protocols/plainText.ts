@@ -17,17 +17,17 @@ export function notEncrypted(host: string): string {
  * conversation. The event and the answer are those of any other ask.
  */
 export class PlainText {
-  readonly #scene: AdapterContext;
+  readonly #context: AdapterContext;
   readonly #asks = new Map<AskId, (agreed: boolean) => void>();
 
-  constructor(scene: AdapterContext) {
-    this.#scene = scene;
+  constructor(context: AdapterContext) {
+    this.#context = context;
   }
 
   /** True when the address may be spoken to. Settles with false when the session is left meanwhile. */
   async mayUse(url: URL): Promise<boolean> {
     if (url.protocol !== 'http:' || isLoopback(url)) return true;
-    const { secrets } = this.#scene.ports;
+    const { secrets } = this.#context.ports;
     const name = `plain:${url.origin}`;
     if ((await secrets?.get(name)) === AGREED) return true;
     const agreed = await this.#ask(url);
@@ -43,7 +43,7 @@ export class PlainText {
   }
 
   #ask(url: URL): Promise<boolean> {
-    const { emit, newId, signal } = this.#scene;
+    const { emit, newId, signal } = this.#context;
     const id = newId();
     return new Promise((resolve) => {
       const settle = (agreed: boolean) => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { afterEvent, BESIDE, type EditorEvent, noActivity, placeFor, REST, type Scene } from '../../src/editor/followPlace.ts';
+import { afterEvent, BESIDE, type EditorEvent, type EditorLayout, noActivity, placeFor, REST } from '../../src/editor/followPlace.ts';
 
 const NOW = 100_000;
-const scene = (given: Partial<Scene> & { readonly moved?: Record<string, number>; readonly worked?: Record<string, number> }): Scene => ({
+const scene = (
+  given: Partial<EditorLayout> & { readonly moved?: Record<string, number>; readonly worked?: Record<string, number> },
+): EditorLayout => ({
   visible: [{ uri: 'mine', column: 1 }],
   columns: [1],
   active: 1,

@@ -10,23 +10,23 @@ import { defineTool, done, ToolFailure, type ToolOutcome, type ToolRunContext } 
 // --- where a path leads
 
 /** Where a path leads; a place outside the workspace is asked for first. */
-export async function permitRead(scene: ToolRunContext, given: string): Promise<ResolvedPath> {
-  return permitted(scene, await locate(scene, given));
+export async function permitRead(context: ToolRunContext, given: string): Promise<ResolvedPath> {
+  return permitted(context, await locate(context, given));
 }
 
 /** Where an edit leads, which is asked about later, with what it changes; on another server it is asked first whether that may be looked at. */
-async function placeToEdit(scene: ToolRunContext, given: string): Promise<ResolvedPath> {
-  const place = await locate(scene, given);
-  return place.unseen ? permitted(scene, place) : place;
+async function placeToEdit(context: ToolRunContext, given: string): Promise<ResolvedPath> {
+  const place = await locate(context, given);
+  return place.unseen ? permitted(context, place) : place;
 }
 
-async function permitted(scene: ToolRunContext, place: ResolvedPath): Promise<ResolvedPath> {
+async function permitted(context: ToolRunContext, place: ResolvedPath): Promise<ResolvedPath> {
   if (!place.inside) {
     const target =
       place.real === place.path
         ? `\`${place.path}\``
         : localize(`\`${place.path}\` (leads to \`${place.real}\`)`, `\`${place.path}\`（指向 \`${place.real}\`）`);
-    await scene.permit({
+    await context.permit({
       action: 'read outside of working directory',
       description: localize(`Read ${target}, which is outside of the working directory`, `读取工作目录之外的 ${target}`),
       shown: [{ type: 'brief', text: place.real }],
@@ -35,10 +35,10 @@ async function permitted(scene: ToolRunContext, place: ResolvedPath): Promise<Re
   return place;
 }
 
-async function locate(scene: ToolRunContext, given: string): Promise<ResolvedPath> {
+async function locate(context: ToolRunContext, given: string): Promise<ResolvedPath> {
   if (given.trim() === '') throw new ToolFailure('The path is empty.');
   try {
-    return await placeOf(scene.workspace, given);
+    return await placeOf(context.workspace, given);
   } catch (error) {
     throw new ToolFailure(error instanceof Error ? error.message : String(error));
   }
@@ -59,10 +59,10 @@ export const readFileTool = defineTool({
     line_offset: z.optional(z.int().check(z.minimum(1), z.describe('First line to read, from 1.'))),
     n_lines: z.optional(z.int().check(z.minimum(1), z.describe('How many lines to read.'))),
   }),
-  run: async (input, scene) => {
-    const place = await permitRead(scene, input.path);
-    const name = shortPath(scene.workspace, place.path);
-    const file = await scene.files.read(place, name);
+  run: async (input, context) => {
+    const place = await permitRead(context, input.path);
+    const name = shortPath(context.workspace, place.path);
+    const file = await context.files.read(place, name);
     if (!file) throw new ToolFailure(`${name} does not exist.`);
     const lines = file.text.split('\n');
     if (lines.at(-1) === '') lines.pop();
@@ -102,10 +102,10 @@ export const strReplaceFileTool = defineTool({
     path: z.string().check(z.describe('Path of the file, relative to the working directory or absolute.')),
     edit: z.union([replacement, z.array(replacement).check(z.minLength(1))]).check(z.describe('One edit or a list of edits.')),
   }),
-  run: async (input, scene) => {
-    const place = await placeToEdit(scene, input.path);
-    const name = shortPath(scene.workspace, place.path);
-    const before = await scene.files.read(place, name);
+  run: async (input, context) => {
+    const place = await placeToEdit(context, input.path);
+    const name = shortPath(context.workspace, place.path);
+    const before = await context.files.read(place, name);
     if (!before) throw new ToolFailure(`${name} does not exist.`);
     const edits = Array.isArray(input.edit) ? input.edit : [input.edit];
     let after = before.text;
@@ -116,7 +116,7 @@ export const strReplaceFileTool = defineTool({
       count += result.count;
     }
     if (after === before.text) throw new ToolFailure(`The edit does not change ${name}: old and new are the same.`);
-    return permitAndWrite(scene, { place, before, after, message: `Replaced ${count} ${count === 1 ? 'place' : 'places'} in ${name}.` });
+    return permitAndWrite(context, { place, before, after, message: `Replaced ${count} ${count === 1 ? 'place' : 'places'} in ${name}.` });
   },
 });
 
@@ -170,15 +170,15 @@ export const writeFileTool = defineTool({
     content: z.string().check(z.describe('The text to write.')),
     mode: z.optional(z.enum(['overwrite', 'append']).check(z.describe('overwrite (default) or append.'))),
   }),
-  run: async (input, scene) => {
-    const place = await placeToEdit(scene, input.path);
-    const name = shortPath(scene.workspace, place.path);
-    const before = await scene.files.read(place, name);
+  run: async (input, context) => {
+    const place = await placeToEdit(context, input.path);
+    const name = shortPath(context.workspace, place.path);
+    const before = await context.files.read(place, name);
     const content = before?.eol === '\r\n' ? input.content.replaceAll('\r\n', '\n') : input.content;
     const after = input.mode === 'append' ? (before?.text ?? '') + content : content;
     if (before && before.text === after) return done('', `${name} has this content already. Nothing was changed.`);
     const lines = after === '' ? 0 : after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
-    return permitAndWrite(scene, { place, before, after, message: `${before ? 'Wrote' : 'Created'} ${name} (${lines} lines).` });
+    return permitAndWrite(context, { place, before, after, message: `${before ? 'Wrote' : 'Created'} ${name} (${lines} lines).` });
   },
 });
 
@@ -193,26 +193,26 @@ interface Edit {
  * Shows an edit, waits for the answer, writes exactly the edit it showed: when the file or the place it leads to changed while the
  * user was thinking, nothing is written.
  */
-async function permitAndWrite(scene: ToolRunContext, edit: Edit): Promise<ToolOutcome> {
+async function permitAndWrite(context: ToolRunContext, edit: Edit): Promise<ToolOutcome> {
   const { place, before } = edit;
-  const name = shortPath(scene.workspace, place.path);
+  const name = shortPath(context.workspace, place.path);
   const shown = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after: edit.after }];
   const verb = before ? localize('Edit', '编辑') : localize('Create', '创建');
   const outside = localize(', outside of the workspace', '，在工作区之外');
   const leads = place.real === place.path ? '' : localize(` (leads to \`${place.real}\`)`, `（指向 \`${place.real}\`）`);
   const { guarded } = place;
-  const edited = await scene.permit({
+  const edited = await context.permit({
     action: guarded ? GUARDED_EDIT : place.inside ? 'edit file' : 'edit file outside of working directory',
     description: `${verb} \`${name}\`${place.inside ? '' : `${outside}${leads}`}${guarded ? `. ${reasonText(guarded)}` : ''}`,
     shown,
   });
-  const now = await scene.files.read(place, name);
-  const again = await placeOf(scene.workspace, place.path);
+  const now = await context.files.read(place, name);
+  const again = await placeOf(context.workspace, place.path);
   if (now?.text !== before?.text || again.real !== place.real) {
     throw new ToolFailure(`${name} changed while the edit waited for an answer. Nothing was written; read it again.`);
   }
   const after = edited?.replaceAll('\r\n', '\n') ?? edit.after;
-  await scene.files.write(place, after, before ?? { eol: await newFileEol(place.real, scene.workspace.cwd), bom: false });
+  await context.files.write(place, after, before ?? { eol: await newFileEol(place.real, context.workspace.cwd), bom: false });
   if (after === edit.after) return done('', edit.message, shown);
   const written = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after }];
   return done(after, `The user changed your text before allowing it. ${name} now holds the user's version, which follows.`, written);

@@ -27,14 +27,14 @@ export const listDirectoryTool = defineTool({
     ),
     include_ignored: z.optional(z.boolean().check(z.describe('Also list what git ignores.'))),
   }),
-  run: async (input, scene) => {
-    const place = await permitRead(scene, input.path ?? '.');
-    const name = shortPath(scene.workspace, place.path);
+  run: async (input, context) => {
+    const place = await permitRead(context, input.path ?? '.');
+    const name = shortPath(context.workspace, place.path);
     const hidden = input.include_ignored ? () => false : ignoredIn(place.real);
     let entries: readonly { readonly name: string; readonly directory: boolean; readonly size: number }[];
     try {
       const found = await readdir(place.real, { withFileTypes: true });
-      entries = await Promise.all(found.map((entry) => describe(scene.workspace, place.real, entry.name)));
+      entries = await Promise.all(found.map((entry) => describe(context.workspace, place.real, entry.name)));
     } catch (error) {
       const info = await stat(place.real).catch(() => undefined);
       if (!info) throw new ToolFailure(`${name} does not exist.`);
@@ -77,17 +77,17 @@ export const globTool = defineTool({
     directory: z.optional(z.string().check(z.describe('Where to start. Default: the working directory.'))),
     include_dirs: z.optional(z.boolean().check(z.describe('Also match folders. Default: false.'))),
   }),
-  run: async (input, scene) => {
-    const place = await permitRead(scene, input.directory ?? '.');
+  run: async (input, context) => {
+    const place = await permitRead(context, input.directory ?? '.');
     const matches = matcher(input.pattern);
     const found: string[] = [];
     let more = 0;
-    for await (const entry of walk(place.real, scene.signal)) {
+    for await (const entry of walk(place.real, context.signal)) {
       if ((entry.directory && !input.include_dirs) || !matches(entry.relative)) continue;
       if (found.length < MOST_PATHS) found.push(entry.directory ? `${entry.relative}/` : entry.relative);
       else more += 1;
     }
-    const name = shortPath(scene.workspace, place.path);
+    const name = shortPath(context.workspace, place.path);
     const shown = name === '.' ? found : found.map((relative) => `${name}/${relative}`);
     const rest = more > 0 ? ` The first ${MOST_PATHS} are listed; use a narrower pattern.` : '';
     return done(
@@ -126,8 +126,8 @@ export const grepToolOf = (searched: (search: ContentSearch, signal: AbortSignal
       literal: z.optional(z.boolean().check(z.describe('Take the pattern as plain text.'))),
       max_results: z.optional(z.int().check(z.minimum(1), z.maximum(1000), z.describe('Default: 200.'))),
     }),
-    run: async (input, scene) => {
-      const place = await permitRead(scene, input.path ?? '.');
+    run: async (input, context) => {
+      const place = await permitRead(context, input.path ?? '.');
       const search: ContentSearch = {
         pattern: input.pattern,
         literal: input.literal ?? false,
@@ -136,12 +136,12 @@ export const grepToolOf = (searched: (search: ContentSearch, signal: AbortSignal
         target: place.real,
         most: input.max_results ?? 200,
       };
-      const { hits, more, unread } = await searched(search, scene.signal);
+      const { hits, more, unread } = await searched(search, context.signal);
       const [first] = unread;
-      const name = shortPath(scene.workspace, place.path);
+      const name = shortPath(context.workspace, place.path);
       if (first?.path === place.real) throw new ToolFailure(`${name} could not be read: ${first.why}`);
       // Shows hits under the requested path instead of the real one.
-      const named = (path: string): string => shortPath(scene.workspace, place.path + path.slice(place.real.length));
+      const named = (path: string): string => shortPath(context.workspace, place.path + path.slice(place.real.length));
       const lines = hits.map((hit) => `${named(hit.path)}:${hit.line}:${cut(hit.text)}`);
       const files = new Set(hits.map((hit) => hit.path)).size;
       const rest = more ? ` There are more; the first ${search.most} are listed.` : '';

@@ -17,22 +17,22 @@ export const shellTool = defineTool({
     'Run a shell command in the working directory and give its output and exit code. There is no input and no terminal: use flags that do not ask. Long output is cut in the middle.',
   reads: false,
   input: shellInput,
-  run: async (input, scene) => {
+  run: async (input, context) => {
     const seconds = input.timeout ?? DEFAULT_SECONDS;
-    await scene.permit({
+    await context.permit({
       action: 'run command',
       description: localize(`Run command \`${commandLine(input.command)}\``, `运行命令 \`${commandLine(input.command)}\``),
       shown: [{ type: 'command', command: input.command }],
     });
     const output = new BoundedOutput();
-    const end = await scene.runCommand(
-      { command: input.command, cwd: scene.workspace.cwd, seconds, signal: scene.signal },
+    const end = await context.runCommand(
+      { command: input.command, cwd: context.workspace.cwd, seconds, signal: context.signal },
       (text, from) => {
         output.push(text);
-        scene.output(text, from);
+        context.output(text, from);
       },
     );
-    scene.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     const text = output.text;
     if (end.type === 'failed') return failed(`The command could not be started: ${end.message}`, text);
     if (end.type === 'timeout')

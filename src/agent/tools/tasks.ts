@@ -25,15 +25,15 @@ export function backgroundShell(background: Background): AgentTool {
     description: `${shellTool.description} With run_in_background it goes on beside the conversation (servers, long builds); its end is told later.`,
     reads: false,
     input: z.extend(shellInput, { run_in_background: z.optional(z.boolean()) }),
-    run: async ({ run_in_background, ...input }, scene) => {
-      if (!run_in_background) return shellTool.run(input, scene);
+    run: async ({ run_in_background, ...input }, context) => {
+      if (!run_in_background) return shellTool.run(input, context);
       const line = commandLine(input.command);
-      await scene.permit({
+      await context.permit({
         action: 'run background command',
         description: localize(`Run in the background \`${line}\``, `在后台运行 \`${line}\``),
         shown: [{ type: 'command', command: input.command }],
       });
-      const { runCommand, workspace } = scene;
+      const { runCommand, workspace } = context;
       const task = background.start('bash', line, async ({ signal, output }) => {
         const spec = { command: input.command, cwd: workspace.cwd, seconds: input.timeout ?? MOST_SECONDS, signal };
         const end = await runCommand(spec, output);
@@ -79,10 +79,10 @@ export function taskTools(background: Background): readonly AgentTool[] {
       description: 'Show what a task in the background has put out. With wait it waits so many seconds for its end.',
       reads: true,
       input: z.object({ task_id: z.string(), wait: z.optional(z.number().check(z.minimum(0), z.maximum(LONGEST_WAIT))) }),
-      run: async ({ task_id, wait }, scene: ToolRunContext) => {
+      run: async ({ task_id, wait }, context: ToolRunContext) => {
         find(task_id);
-        if (wait) await background.wait(task_id, AbortSignal.any([scene.signal, AbortSignal.timeout(wait * 1000)]));
-        scene.signal.throwIfAborted();
+        if (wait) await background.wait(task_id, AbortSignal.any([context.signal, AbortSignal.timeout(wait * 1000)]));
+        context.signal.throwIfAborted();
         const { task, output, message } = find(task_id);
         return done(output, [`${task.id} is ${task.status}.`, message].filter(Boolean).join(' '), [shownTask(task)]);
       },
@@ -92,10 +92,10 @@ export function taskTools(background: Background): readonly AgentTool[] {
       description: 'End a task in the background, with everything it has started.',
       reads: false,
       input: z.object({ task_id: z.string() }),
-      run: async ({ task_id }, scene) => {
+      run: async ({ task_id }, context) => {
         const { task } = find(task_id);
         const description = localize(`Stop the background task \`${task.description}\``, `停止后台任务 \`${task.description}\``);
-        await scene.permit({ action: 'stop background task', description, shown: [shownTask(task)] });
+        await context.permit({ action: 'stop background task', description, shown: [shownTask(task)] });
         await background.stop(task_id);
         const now = find(task_id);
         return done('', `${task.id} is ${now.task.status}.`, [shownTask(now.task)]);

@@ -82,7 +82,7 @@ export interface AgentTool extends ModelTool {
   /** The client runs it and checks its permissions. */
   readonly runsInClient?: true;
   /** Throws ToolFailure with what is wrong with the input. */
-  run(input: unknown, scene: ToolRunContext): Promise<ToolOutcome>;
+  run(input: unknown, context: ToolRunContext): Promise<ToolOutcome>;
 }
 
 /** A failure of a tool, worded for the model. */
@@ -103,7 +103,7 @@ export function defineTool<S extends z.ZodMiniType>(spec: {
   readonly description: string;
   readonly reads: boolean;
   readonly input: S;
-  run(input: z.infer<S>, scene: ToolRunContext): Promise<ToolOutcome>;
+  run(input: z.infer<S>, context: ToolRunContext): Promise<ToolOutcome>;
 }): AgentTool {
   let parameters: Readonly<Record<string, unknown>> | undefined;
   return {
@@ -114,10 +114,10 @@ export function defineTool<S extends z.ZodMiniType>(spec: {
       parameters ??= withoutDialect(z.toJSONSchema(spec.input, { io: 'input' }));
       return parameters;
     },
-    run: async (input, scene) => {
+    run: async (input, context) => {
       const parsed = spec.input.safeParse(input);
       if (!parsed.success) throw new ToolFailure(`Invalid arguments: ${problemsOf(parsed.error)}`);
-      return spec.run(parsed.data, scene);
+      return spec.run(parsed.data, context);
     },
   };
 }

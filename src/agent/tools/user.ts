@@ -18,14 +18,14 @@ export function askUserQuestionTool(frontend: Frontend): AgentTool {
       'Ask the user one to four questions with two to four answers each, when the work cannot go on without a choice that is theirs. Free text is always possible.',
     reads: true,
     input: z.object({ questions: z.array(question).check(z.minLength(1), z.maxLength(4)) }),
-    run: async (input, scene) => {
+    run: async (input, context) => {
       const questions = input.questions.map(({ question, header, options, multi_select }) => ({
         question,
         options: options.map(({ label, description }) => ({ label, ...(description === undefined ? {} : { description }) })),
         ...(header === undefined ? {} : { header }),
         ...(multi_select === undefined ? {} : { many: multi_select }),
       }));
-      const answers = await frontend.question({ callId: scene.callId, questions }, scene.signal);
+      const answers = await frontend.question({ callId: context.callId, questions }, context.signal);
       if (!answers) return done('', 'The user dismissed the question without an answer. Go on with your best judgement, or stop.');
       return done(JSON.stringify(answers, undefined, 1), 'The user answered.');
     },
@@ -69,7 +69,7 @@ export function planModeTools(frontend: Frontend, planning: Planning): readonly 
     description: 'Ask the user to switch to plan mode, where nothing is changed until they approve a plan. For large or unclear work.',
     reads: true,
     input: z.object({}),
-    run: async (_, scene) => {
+    run: async (_, context) => {
       if (planning.on) return done('', 'Plan mode is on already.');
       const question = 'Enter plan mode?';
       const options = [
@@ -77,11 +77,11 @@ export function planModeTools(frontend: Frontend, planning: Planning): readonly 
         { label: 'No', description: 'Go on as now' },
       ];
       const asked = {
-        callId: scene.callId,
+        callId: context.callId,
         questions: [{ question, header: 'Plan', options }],
         plan: { text: null, yes: 'Yes', no: 'No' },
       };
-      const answers = await frontend.question(asked, scene.signal);
+      const answers = await frontend.question(asked, context.signal);
       if (answers?.[question] !== 'Yes') return done('', 'The user does not want plan mode. Go on without it.');
       planning.set(true);
       return done('', 'Plan mode is on. Look and read; then give the plan with ExitPlanMode.');
@@ -92,7 +92,7 @@ export function planModeTools(frontend: Frontend, planning: Planning): readonly 
     description: 'Show the finished plan to the user and ask for their approval. Only in plan mode.',
     reads: true,
     input: z.object({ plan: z.string().check(z.minLength(1), z.describe('The whole plan, in Markdown.')) }),
-    run: async ({ plan }, scene) => {
+    run: async ({ plan }, context) => {
       if (!planning.on) return done('', 'Plan mode is off; just go on.');
       frontend.emit({ type: 'plan.shown', text: plan, path: planning.keep(plan) });
       const question = 'Approve this plan?';
@@ -103,11 +103,11 @@ export function planModeTools(frontend: Frontend, planning: Planning): readonly 
       ];
       const answers = await frontend.question(
         {
-          callId: scene.callId,
+          callId: context.callId,
           questions: [{ question, header: 'Plan', body: plan, options }],
           plan: { text: plan, yes: LABELS.approve, no: LABELS.reject },
         },
-        scene.signal,
+        context.signal,
       );
       const answer = answers?.[question];
       if (answer === LABELS.approve) {

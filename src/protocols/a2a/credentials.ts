@@ -38,7 +38,7 @@ class Renewal {
  * the editor's secret storage once the server took it; what the server refuses later is asked for anew.
  */
 export class Credentials {
-  readonly #scene: AdapterContext;
+  readonly #context: AdapterContext;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #origin: string;
   #schemes: { readonly wanted: readonly Wanted[]; readonly isUnsupported: boolean } = { wanted: BEARER, isUnsupported: false };
@@ -50,8 +50,8 @@ export class Credentials {
   readonly #asks = new Map<AskId, (values: readonly string[] | undefined) => void>();
   #renewal: Renewal | undefined;
 
-  constructor(scene: AdapterContext, origin: string, headers: Readonly<Record<string, string>>) {
-    this.#scene = scene;
+  constructor(context: AdapterContext, origin: string, headers: Readonly<Record<string, string>>) {
+    this.#context = context;
     this.#origin = origin;
     this.#headers = headers;
   }
@@ -100,7 +100,7 @@ export class Credentials {
   /** A request that had been refused was taken with these: they are kept. */
   async accepted(): Promise<void> {
     this.#asksLeft = ASKS;
-    const { secrets } = this.#scene.ports;
+    const { secrets } = this.#context.ports;
     for (const [at, { scheme }] of this.#schemes.wanted.entries()) {
       const secret = this.#secrets.values[at];
       if (secret !== undefined && (await secrets?.get(this.#name(scheme))) !== secret) await secrets?.set(this.#name(scheme), secret);
@@ -137,7 +137,7 @@ export class Credentials {
     this.#change([]);
     const stored = await this.#stored();
     if (stored && this.#canBeSent(stored) && !this.#refused.has(mark(stored))) return this.#change(stored);
-    if (this.#asksLeft <= 0 || this.#isAbandoned || this.#scene.signal.aborted) return false;
+    if (this.#asksLeft <= 0 || this.#isAbandoned || this.#context.signal.aborted) return false;
     this.#asksLeft -= 1;
     let entered = await this.#ask(before ? t('{0} did not accept the key.', this.#origin) : '', words);
     while (entered && !this.#canBeSent(entered)) {
@@ -158,7 +158,7 @@ export class Credentials {
   }
 
   async #stored(): Promise<readonly string[] | undefined> {
-    const all = await Promise.all(this.#schemes.wanted.map(({ scheme }) => this.#scene.ports.secrets?.get(this.#name(scheme))));
+    const all = await Promise.all(this.#schemes.wanted.map(({ scheme }) => this.#context.ports.secrets?.get(this.#name(scheme))));
     const given = all.filter((one) => one !== undefined && one !== '');
     return given.length === this.#schemes.wanted.length ? (given as readonly string[]) : undefined;
   }
@@ -168,7 +168,7 @@ export class Credentials {
   }
 
   #ask(before: string, words: string): Promise<readonly string[] | undefined> {
-    const { emit, newId, signal } = this.#scene;
+    const { emit, newId, signal } = this.#context;
     const id = newId();
     const why = this.#schemes.isUnsupported ? t('Its own way to sign in is not supported; paste a token.') : '';
     const body = [before, words, why].filter(Boolean).join('\n\n');

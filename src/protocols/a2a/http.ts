@@ -91,7 +91,7 @@ export interface RpcTarget {
  * may tie the running turn to it, and a second pool for what has to be said meanwhile.
  */
 export class RpcClient {
-  readonly #scene: AdapterContext;
+  readonly #context: AdapterContext;
   readonly #credentials: Credentials;
   readonly #pools = new Pools();
   #id = 0;
@@ -100,8 +100,8 @@ export class RpcClient {
   target: RpcTarget | undefined;
   readonly timing: HttpLimits;
 
-  constructor(scene: AdapterContext, credentials: Credentials, timing: HttpLimits) {
-    this.#scene = scene;
+  constructor(context: AdapterContext, credentials: Credentials, timing: HttpLimits) {
+    this.#context = context;
     this.timing = timing;
     this.#credentials = credentials;
     this.#life.onEnd(() => {
@@ -138,7 +138,7 @@ export class RpcClient {
     const take = (one: unknown) => {
       result = one;
     };
-    const own = signal ? { signal: AbortSignal.any([signal, this.#scene.signal]) } : {};
+    const own = signal ? { signal: AbortSignal.any([signal, this.#context.signal]) } : {};
     const { answer } = this.timing;
     try {
       await this.#exchange(client, method, params, 'application/json, text/event-stream', take, {
@@ -157,7 +157,7 @@ export class RpcClient {
     const client = new HttpClient();
     const signal = AbortSignal.timeout(CLOSE_WITHIN);
     await this.#exchange(client, method, params, 'application/json', () => {}, { signal }).catch((error: unknown) =>
-      this.#scene.log.trace(`${method} on the way out: ${messageOf(error)}`),
+      this.#context.log.trace(`${method} on the way out: ${messageOf(error)}`),
     );
     client.dispose();
   }
@@ -172,9 +172,9 @@ export class RpcClient {
     more: StreamOptions = {},
   ): Promise<void> {
     const pool = this.#pools.turn;
-    if (pool.pendingKeepAlive) await Promise.race([pool.pendingKeepAlive, pause(KEEP_ALIVE_WAIT, more.signal ?? this.#scene.signal)]);
+    if (pool.pendingKeepAlive) await Promise.race([pool.pendingKeepAlive, pause(KEEP_ALIVE_WAIT, more.signal ?? this.#context.signal)]);
     const accept = method === 'command/execute' ? 'text/event-stream, application/json' : 'text/event-stream';
-    const own = more.signal ? { ...more, signal: AbortSignal.any([more.signal, this.#scene.signal]) } : more;
+    const own = more.signal ? { ...more, signal: AbortSignal.any([more.signal, this.#context.signal]) } : more;
     if (!pool.isFree) return this.#exchange(this.#pools.side, method, params, accept, take, own);
     return pool.use(() => this.#exchange(pool.client, method, params, accept, take, own));
   }
@@ -191,7 +191,7 @@ export class RpcClient {
       .then((answer) => answer.text())
       .then(
         () => {},
-        (error: unknown) => this.#scene.log.trace(`The keep-alive request failed: ${messageOf(error)}`),
+        (error: unknown) => this.#context.log.trace(`The keep-alive request failed: ${messageOf(error)}`),
       );
     pool.keepAlive(sent);
   }
@@ -204,7 +204,7 @@ export class RpcClient {
       headers: { accept: 'application/json, text/event-stream', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(within === undefined ? {} : { headersWithin: within }),
-      ...(signal ? { signal: AbortSignal.any([signal, this.#scene.signal]) } : {}),
+      ...(signal ? { signal: AbortSignal.any([signal, this.#context.signal]) } : {}),
     };
     return this.#send(on === 'turn' ? this.#pools.turn.client : this.#pools.side, request, way ? { way } : {});
   }
@@ -227,7 +227,7 @@ export class RpcClient {
       method: methodOn(target.wire, method),
       params: { ...(target.tenant ? { tenant: target.tenant } : {}), ...params },
     };
-    this.#scene.trace('out', message);
+    this.#context.trace('out', message);
     const request: HttpRequest = {
       method: 'POST',
       url: target.endpoint,
@@ -247,24 +247,24 @@ export class RpcClient {
   }
 
   async #read(answer: HttpAnswer, take: (result: unknown) => void, silence?: number): Promise<void> {
-    const scene = this.#scene;
+    const context = this.#context;
     let error: AgentError | undefined;
     const one = (text: string) => {
       const value = parseOrUndefined(text);
-      scene.trace('in', value ?? text.slice(0, HEAD));
+      context.trace('in', value ?? text.slice(0, HEAD));
       // Every record of a stream passes here; what is not plainly a success is left to the schema.
       if (isRecord(value) && typeof value.id === 'number' && value.error === undefined) {
         if (error === undefined) take(value.result);
         return;
       }
       const parsed = rpcAnswer.safeParse(value);
-      if (!parsed.success) return scene.log.warn('A record that is no JSON-RPC answer was left out.');
+      if (!parsed.success) return context.log.warn('A record that is no JSON-RPC answer was left out.');
       if (parsed.data.error) error ??= new AgentError(parsed.data.error.code, head(parsed.data.error.message));
       else if (error === undefined) take(parsed.data.result);
     };
     if (answer.type === 'text/event-stream') {
       const reader = new SseReader((event) => one(event.data), {
-        onTooLong: (limit) => scene.log.warn(`A record of more than ${limit} characters was left out.`),
+        onTooLong: (limit) => context.log.warn(`A record of more than ${limit} characters was left out.`),
       });
       await answer.read((chunk) => reader.push(chunk), silence);
       reader.end();
@@ -280,7 +280,7 @@ export class RpcClient {
 
   /** With the user's credentials once the server wants them, and once more when it asks to wait. */
   async #send(client: HttpClient, request: HttpRequest, { way }: Departure = {}): Promise<HttpAnswer> {
-    const stopped = request.signal ?? this.#scene.signal;
+    const stopped = request.signal ?? this.#context.signal;
     let waited = false;
     let renewed = false;
     for (;;) {
@@ -301,7 +301,7 @@ export class RpcClient {
         if (renewed || stopped.aborted) continue;
         throw new StatusError(401, whyRefused(request.url, 401, words));
       }
-      const wait = answer.status === 429 || answer.status === 503 ? retryAfter(answer.headers, this.#scene.now()) : undefined;
+      const wait = answer.status === 429 || answer.status === 503 ? retryAfter(answer.headers, this.#context.now()) : undefined;
       if (wait !== undefined && !waited && wait <= WAIT_AT_MOST) {
         waited = true;
         answer.dispose();

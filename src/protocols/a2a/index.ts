@@ -18,7 +18,7 @@ import { type A2aState, type A2aTiming, newA2a, TIMING } from './state.ts';
 export const a2a: Protocol = {
   title: 'A2A',
   launch: 'either',
-  open: (launch, scene) => openA2a(launch, scene),
+  open: (launch, context) => openA2a(launch, context),
 };
 
 /** The text of a proposal that the user changed. `real`: where the path led when the proposal was shown. */
@@ -29,21 +29,21 @@ interface LateWrite {
 }
 
 /** A conversation with an A2A agent: somewhere on the network, or started here and reached over loopback. */
-export function openA2a(launch: Launch, scene: AdapterContext, timing: A2aTiming = TIMING): Adapter {
+export function openA2a(launch: Launch, context: AdapterContext, timing: A2aTiming = TIMING): Adapter {
   const setup = {
     cwd: launch.options?.workspace ?? launch.cwd,
-    resumeKey: scene.resume?.key ?? '',
+    resumeKey: context.resume?.key ?? '',
     starts: launch.kind === 'process',
     timing,
   };
   let link: AgentLink | undefined;
-  const driver = drive<A2aState>(a2aMachine, newA2a(`${scene.newId()}.`, setup, scene.past ?? []), {
-    now: scene.now,
-    emit: scene.emit,
-    log: scene.log,
+  const driver = drive<A2aState>(a2aMachine, newA2a(`${context.newId()}.`, setup, context.past ?? []), {
+    now: context.now,
+    emit: context.emit,
+    log: context.log,
     links: {
       agent: (_params, events) => {
-        link = new AgentLink({ launch, scene, timing, taskId: () => driver.state.task.id }, events);
+        link = new AgentLink({ launch, context, timing, taskId: () => driver.state.task.id }, events);
         return link;
       },
       stream: (params, events) => {
@@ -51,11 +51,11 @@ export function openA2a(launch: Launch, scene: AdapterContext, timing: A2aTiming
         return openStream(link.agent, params as StreamRequest, events);
       },
     },
-    ports: { file: ({ path, text, real }: LateWrite) => scene.ports.files.write(path, text, undefined, real) },
+    ports: { file: ({ path, text, real }: LateWrite) => context.ports.files.write(path, text, undefined, real) },
   });
   const leave = () => driver.feed({ on: 'leave' });
-  scene.signal.addEventListener('abort', leave, { once: true });
-  void driver.ended.then(() => scene.signal.removeEventListener('abort', leave));
+  context.signal.addEventListener('abort', leave, { once: true });
+  void driver.ended.then(() => context.signal.removeEventListener('abort', leave));
   // Not from inside open: the caller does not have the adapter yet.
   queueMicrotask(() => driver.feed({ on: 'start' }));
   return {

@@ -16,7 +16,7 @@ import { openWebhook, type Webhook } from './webhook.ts';
 
 export interface LinkSetup {
   readonly launch: Launch;
-  readonly scene: AdapterContext;
+  readonly context: AdapterContext;
   readonly timing: A2aTiming;
   /** The task of the conversation: notifications of others are refused. */
   readonly taskId: () => string | null;
@@ -38,11 +38,11 @@ export class AgentLink implements Link {
   #lastRequest: Promise<void> = Promise.resolve();
 
   constructor(setup: LinkSetup, events: LinkEvents) {
-    const { launch, scene } = setup;
+    const { launch, context } = setup;
     this.#setup = setup;
     this.#events = events;
-    this.#plainText = new PlainText(scene);
-    this.#program = launch.kind === 'process' ? new AgentProgram(launch, scene) : undefined;
+    this.#plainText = new PlainText(context);
+    this.#program = launch.kind === 'process' ? new AgentProgram(launch, context) : undefined;
   }
 
   /** Throws before the agent was found. */
@@ -121,7 +121,7 @@ export class AgentLink implements Link {
   // --- opening
 
   async #connect(): Promise<A2aAgent> {
-    const { launch, scene, timing } = this.#setup;
+    const { launch, context, timing } = this.#setup;
     const address = (launch.kind === 'http' ? launch.url : await this.#startProgram()).replace(/\/$/, '');
     this.#mustBeOpen();
     if (!(await this.#plainText.mayUse(new URL(address)))) {
@@ -129,8 +129,8 @@ export class AgentLink implements Link {
     }
     this.#mustBeOpen();
     const { origin } = new URL(address);
-    const credentials = new Credentials(scene, origin, launch.kind === 'http' ? launch.headers : (this.#program?.headers ?? {}));
-    const rpc = this.#life.own(new RpcClient(scene, credentials, timing));
+    const credentials = new Credentials(context, origin, launch.kind === 'http' ? launch.headers : (this.#program?.headers ?? {}));
+    const rpc = this.#life.own(new RpcClient(context, credentials, timing));
     this.#stage = { is: 'opening', credentials };
     const described = await readPeer(rpc, address, this.#extensions);
     credentials.learn(described.schemes, described.security);
@@ -156,7 +156,7 @@ export class AgentLink implements Link {
       commands: commands ?? null,
       notices: noticesOf(peer, this.#program),
       push: webhook !== undefined,
-      harmless: [...readOnlyTools(scene, this.#program?.tools)],
+      harmless: [...readOnlyTools(context, this.#program?.tools)],
       folder: folder ? { path: folder.path, on: folder.on } : null,
     };
   }
@@ -197,7 +197,7 @@ export class AgentLink implements Link {
   }
 
   async #openWebhook(): Promise<Webhook | undefined> {
-    const { scene, taskId } = this.#setup;
+    const { context, taskId } = this.#setup;
     const events = this.#events;
     try {
       return this.#life.own(
@@ -207,7 +207,7 @@ export class AgentLink implements Link {
         ),
       );
     } catch (error) {
-      scene.log.info(`No place for notifications: ${messageOf(error)}`);
+      context.log.info(`No place for notifications: ${messageOf(error)}`);
       return undefined;
     }
   }

@@ -83,16 +83,16 @@ const TOKEN_VARIABLE = 'PARLEY_AGENT_TOKEN';
 /** An agent that is started here, with the editor's tools and a token of its own. */
 export class AgentProgram {
   readonly #launch: ProcessLaunch;
-  readonly #scene: AdapterContext;
+  readonly #context: AdapterContext;
   readonly #token: string;
   #tools: OfferedTools | undefined;
   #starting: Promise<Server> | undefined;
   #server: Server | undefined;
   #isOver = false;
 
-  constructor(launch: ProcessLaunch, scene: AdapterContext) {
+  constructor(launch: ProcessLaunch, context: AdapterContext) {
     this.#launch = launch;
-    this.#scene = scene;
+    this.#context = context;
     this.#token = launch.env[TOKEN_VARIABLE] ?? randomBytes(32).toString('base64url');
   }
 
@@ -115,12 +115,12 @@ export class AgentProgram {
   }
 
   async start(): Promise<void> {
-    const tools = await offerEditorTools(this.#scene);
+    const tools = await offerEditorTools(this.#context);
     if (this.#isOver) tools?.dispose();
     if (this.#isOver) throw new Error('left');
     this.#tools = tools;
     const env = { ...(tools ? { [VARIABLE]: tools.address } : {}), [TOKEN_VARIABLE]: this.#token, ...this.#launch.env };
-    this.#starting = startServer({ ...this.#launch, env }, this.#scene.log, this.#scene.name);
+    this.#starting = startServer({ ...this.#launch, env }, this.#context.log, this.#context.name);
     this.#server = await this.#starting;
   }
 
@@ -158,7 +158,7 @@ export class AgentProgram {
   async toolsFolder(): Promise<ExtensionFolder | undefined> {
     if (!this.#tools) return undefined;
     const folder = new ExtensionFolder(this.#launch, this.#tools);
-    await folder.look().catch((error: unknown) => this.#scene.log.warn(`The folder for tools: ${messageOf(error)}`));
+    await folder.look().catch((error: unknown) => this.#context.log.warn(`The folder for tools: ${messageOf(error)}`));
     return folder;
   }
 }
@@ -234,17 +234,17 @@ export const VARIABLE = 'PARLEY_MCP_URL';
 const FOLDER = 'parley-editor-tools';
 
 /** Starts the MCP server for an agent that is about to be started. undefined when there are no tools; never rejects: an agent works without them. */
-export async function offerEditorTools(scene: AdapterContext): Promise<OfferedTools | undefined> {
-  return offerTools(scene.ports.tools, scene).catch((error: unknown) => {
-    scene.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
+export async function offerEditorTools(context: AdapterContext): Promise<OfferedTools | undefined> {
+  return offerTools(context.ports.tools, context).catch((error: unknown) => {
+    context.log.error(`The agent gets no editor tools: ${messageOf(error)}`, error);
     return undefined;
   });
 }
 
 /** Tools that change nothing, as the agent names them when it asks. */
-export function readOnlyTools(scene: AdapterContext, offered: OfferedTools | undefined): ReadonlySet<string> {
+export function readOnlyTools(context: AdapterContext, offered: OfferedTools | undefined): ReadonlySet<string> {
   if (!offered) return new Set();
-  return new Set(scene.ports.tools.filter((tool) => tool.confirm === undefined).map((tool) => `${offered.name}/${tool.name}`));
+  return new Set(context.ports.tools.filter((tool) => tool.confirm === undefined).map((tool) => `${offered.name}/${tool.name}`));
 }
 
 /**

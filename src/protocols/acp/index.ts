@@ -18,9 +18,9 @@ import { type AcpSetup, type AcpState, codecOf, foldersOf, LIMITS, newAcp } from
 export const acp: Protocol = {
   title: 'Agent Client Protocol',
   launch: 'process',
-  open(launch, scene) {
+  open(launch, context) {
     if (launch.kind !== 'process') throw new Error('An ACP agent is a process.');
-    return new AcpAdapter(launch, scene);
+    return new AcpAdapter(launch, context);
   },
 };
 

@@ -414,7 +414,7 @@ function isText(value: unknown): value is string {
 const ITEMS = 5_000;
 const LEVELS: Readonly<Record<string, Notice['level']>> = { info: 'info', warning: 'warn', warn: 'warn', error: 'error' };
 
-export interface HistoryScene {
+export interface HistoryContext {
   readonly cwd: string;
   readonly at: number;
   readonly newId: () => string;
@@ -424,29 +424,29 @@ export interface HistoryScene {
  * A conversation that a command brought back, as events: a turn for each thing the user said, and where it came from. Items are those of the agent's own list
  * (`type`: user, gemini, tool_group, info, error) or plain messages (`role`: user, assistant); others are left out.
  */
-export function historyEvents(items: readonly unknown[], scene: HistoryScene): readonly SessionEvent[] {
+export function historyEvents(items: readonly unknown[], context: HistoryContext): readonly SessionEvent[] {
   const events: SessionEvent[] = [];
   let turnId: TurnId | undefined;
   const end = () => {
-    if (turnId !== undefined) events.push({ type: 'turn.ended', turnId, at: scene.at, status: 'done' });
+    if (turnId !== undefined) events.push({ type: 'turn.ended', turnId, at: context.at, status: 'done' });
   };
   const begin = (text: string): TurnId => {
     end();
-    turnId = scene.newId();
-    events.push({ type: 'turn.started', turnId, at: scene.at, prompt: text === '' ? [] : [{ type: 'text', text }] });
+    turnId = context.newId();
+    events.push({ type: 'turn.started', turnId, at: context.at, prompt: text === '' ? [] : [{ type: 'text', text }] });
     return turnId;
   };
   const note = (level: Notice['level'], text: string) => {
     const notice = { level, text };
-    events.push({ type: 'part.added', turnId: turnId ?? begin(''), part: { kind: 'notice', id: scene.newId(), notice } });
+    events.push({ type: 'part.added', turnId: turnId ?? begin(''), part: { kind: 'notice', id: context.newId(), notice } });
   };
   for (const item of items.slice(0, ITEMS)) {
     if (!isRecord(item)) continue;
     const who = String(item.type ?? item.role ?? '');
     const text = clip(wordsIn(item), TEXT_KEPT);
-    const id = scene.newId();
+    const id = context.newId();
     if (who === 'user') begin(text);
-    else if (who === 'tool_group') events.push(...callEvents(item.tools, turnId ?? begin(''), scene));
+    else if (who === 'tool_group') events.push(...callEvents(item.tools, turnId ?? begin(''), context));
     else if (text === '') continue;
     else if (who in LEVELS) note(LEVELS[who] ?? 'info', text);
     else if (/^(gemini|gemini_content|qwen|assistant|model)$/.test(who)) {
@@ -464,7 +464,7 @@ function wordsIn(item: Readonly<Record<string, unknown>>): string {
   return textOf(item.content);
 }
 
-function callEvents(tools: unknown, turnId: TurnId, { cwd, newId }: HistoryScene): readonly SessionEvent[] {
+function callEvents(tools: unknown, turnId: TurnId, { cwd, newId }: HistoryContext): readonly SessionEvent[] {
   if (!Array.isArray(tools)) return [];
   return tools.filter(isRecord).flatMap((tool): readonly SessionEvent[] => {
     const name = typeof tool.name === 'string' ? tool.name : 'tool';

@@ -18,9 +18,9 @@ import { newQwenState, type QwenState } from './state.ts';
 export const qwen: Protocol = {
   title: 'Qwen Code / Claude Code (stream-json)',
   launch: 'process',
-  open(launch, scene) {
+  open(launch, context) {
     if (launch.kind !== 'process') throw new Error('This protocol starts a process');
-    return new QwenAdapter(launch, scene);
+    return new QwenAdapter(launch, context);
   },
 };
 

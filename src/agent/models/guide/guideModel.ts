@@ -51,10 +51,10 @@ function moveFor(request: ModelRequest): Move {
   // A command must not get what the user changed in files as more of its lines.
   const asked = askedOf(splitChanges(textOf(asking.parts)).words);
   const speak = sayFor(asked.text);
-  const scene: GuideContext = { cwd: request.cwd, say: speak, offers: request.tools, history: history.slice(0, at) };
+  const context: GuideContext = { cwd: request.cwd, say: speak, offers: request.tools, history: history.slice(0, at) };
   const done = resultsAfter(history.slice(at + 1));
-  const first = !scene.history.some((message) => message.role === 'user');
-  return play(requests(asked, scene), done, first ? footnote(speak) : '');
+  const first = !context.history.some((message) => message.role === 'user');
+  return play(requests(asked, context), done, first ? footnote(speak) : '');
 }
 
 /** The script up to where the results end, and one move more. */
@@ -91,11 +91,11 @@ function gist(history: readonly HistoryMessage[]): string {
 }
 
 const helpRequest: GuideRequest = {
-  match: (asked, scene) =>
+  match: (asked, context) =>
     /^(?:hi|hello|hey|help|help me|\?|what can (?:you|i) (?:do|ask).*|how (?:do|can) i use (?:this|you|parley)|你好|您好|嗨|帮助|使用帮助|你(?:能|会|可以)(?:做|干)?(?:些)?什么|怎么用|如何使用)$/i.test(
       asked.masked === '' ? 'help' : asked.masked,
     )
-      ? help(scene)
+      ? help(context)
       : undefined,
 };
 
@@ -118,27 +118,27 @@ const connectRequest: GuideRequest = {
 };
 
 /** The fallback: a short list of supported requests, with names from this workspace. */
-function* notUnderstood(asked: UserRequest, scene: GuideContext): Script {
-  const { say } = scene;
+function* notUnderstood(asked: UserRequest, context: GuideContext): Script {
+  const { say } = context;
   const shown = asked.text.length > 80 ? `${asked.text.slice(0, 80)}...` : asked.text;
-  const examples = yield* examplesHere(scene);
+  const examples = yield* examplesHere(context);
   return say(
     `I did not understand “${shown}”. I am the offline guide, not a language model, and know only requests like these:\n\n${examples}\n\nFor free questions connect a model: settings \`parley.model.baseUrl\` and \`parley.model.name\`, or the command **Parley: Configure Model**.`,
     `我没有听懂“${shown}”。我是离线向导，不是大语言模型，只懂下面这类请求：\n\n${examples}\n\n要自由提问，请连接一个模型：设置 \`parley.model.baseUrl\` 和 \`parley.model.name\`，或运行命令 **Parley: Configure Model**。`,
   );
 }
 
-function* help(scene: GuideContext): Script {
-  const { say } = scene;
-  const examples = yield* examplesHere(scene);
+function* help(context: GuideContext): Script {
+  const { say } = context;
+  const examples = yield* examplesHere(context);
   return say(
     `${whoText(say)}\n\nThings to try in this workspace:\n\n${examples}\n\nI ask before I change a file or run a command. To work with a real model: settings \`parley.model.baseUrl\` and \`parley.model.name\`, or **Parley: Configure Model**.`,
     `${whoText(say)}\n\n在这个工作区里可以试试：\n\n${examples}\n\n修改文件或运行命令之前，我会先征求你的同意。要使用真正的模型：设置 \`parley.model.baseUrl\` 和 \`parley.model.name\`，或运行 **Parley: Configure Model**。`,
   );
 }
 
-function* examplesHere(scene: GuideContext): ScriptPart<string> {
-  const { say } = scene;
+function* examplesHere(context: GuideContext): ScriptPart<string> {
+  const { say } = context;
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
   const code =
     files.find((path) => /(^|\/)src\/.*\.\w+$/.test(path)) ??
@@ -201,14 +201,14 @@ const simple: readonly GuideRequest[] = [
 const LONGEST = 1000;
 
 /** Returns the script for a request, or the fallback for one not understood. */
-function requests(asked: UserRequest, scene: GuideContext): Script {
-  if (asked.masked.length > LONGEST) return notUnderstood(asked, scene);
-  return planRequest(understood).match(asked, scene) ?? understood(asked, scene) ?? notUnderstood(asked, scene);
+function requests(asked: UserRequest, context: GuideContext): Script {
+  if (asked.masked.length > LONGEST) return notUnderstood(asked, context);
+  return planRequest(understood).match(asked, context) ?? understood(asked, context) ?? notUnderstood(asked, context);
 }
 
-function understood(asked: UserRequest, scene: GuideContext): Script | undefined {
+function understood(asked: UserRequest, context: GuideContext): Script | undefined {
   for (const request of simple) {
-    const script = request.match(asked, scene);
+    const script = request.match(asked, context);
     if (script) return script;
   }
   return undefined;

@@ -25,7 +25,7 @@ export interface GuideContext {
 
 /** One thing the guide understands. `match` gets the request with quoted text masked. */
 export interface GuideRequest {
-  match(asked: UserRequest, scene: GuideContext): Script | undefined;
+  match(asked: UserRequest, context: GuideContext): Script | undefined;
 }
 
 /** Calls one tool. */

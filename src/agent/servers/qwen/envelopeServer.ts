@@ -463,7 +463,7 @@ const MOST = 50;
 const SOON = 50;
 
 /** The sources of hints. */
-interface HintScene {
+interface HintContext {
   readonly session: string;
   readonly cwd: string;
   readonly commands: Commands;
@@ -482,18 +482,18 @@ export class HintAnswers {
     this.#list = list;
   }
 
-  async answer(request: HintRequest, scene: HintScene): Promise<void> {
-    const answer = (found: HintAnswer) => this.#write(hintResult(scene.session, request, found));
+  async answer(request: HintRequest, context: HintContext): Promise<void> {
+    const answer = (found: HintAnswer) => this.#write(hintResult(context.session, request, found));
     // Text behind the caret is not part of the word that is typed.
     const typed = request.text.slice(0, Math.max(0, request.cursor));
-    if (request.trigger === 'slash') return answer(commandHints(scene.commands, typed));
+    if (request.trigger === 'slash') return answer(commandHints(context.commands, typed));
     if (request.trigger !== 'at') return answer({ status: 'error', message: `There are no hints for "${request.trigger}".` });
     const running = new AbortController();
     this.#running.set(request.prompt_id, running);
     const slow = setTimeout(() => {
       if (!running.signal.aborted) answer({ status: 'loading' });
     }, SOON);
-    const found = await this.#files(folderOf(request, scene.cwd), scene.cwd, wordAtCaret(typed));
+    const found = await this.#files(folderOf(request, context.cwd), context.cwd, wordAtCaret(typed));
     clearTimeout(slow);
     if (!running.signal.aborted) answer(found);
     if (this.#running.get(request.prompt_id) === running) this.#running.delete(request.prompt_id);

@@ -233,11 +233,11 @@ function dialectFor({ dialect, format, inputFormat }: Serving, first: Line): Qwe
 /** Reads one prompt and writes its answer as plain text. Refuses calls that need approval, because no user can answer. */
 async function answerText(
   prompt: string,
-  scene: Pick<QwenStart, 'model' | 'workspace' | 'print'> & { readonly preferences: Preferences },
+  context: Pick<QwenStart, 'model' | 'workspace' | 'print'> & { readonly preferences: Preferences },
 ): Promise<number> {
   const frontend: Frontend = {
     emit: (said: AgentEvent) => {
-      if (said.type === 'text') scene.print(said.text);
+      if (said.type === 'text') context.print(said.text);
     },
     approve: async () => ({ allow: false, feedback: 'Nobody can be asked in this mode.' }),
     question: async () => undefined,
@@ -248,10 +248,10 @@ async function answerText(
     hasPlanMode: false,
   };
   try {
-    await new AgentConversation({ ...scene.preferences, frontend, model: scene.model, workspace: scene.workspace }).prompt([
+    await new AgentConversation({ ...context.preferences, frontend, model: context.model, workspace: context.workspace }).prompt([
       { type: 'text', text: prompt },
     ]);
-    scene.print('\n');
+    context.print('\n');
     return 0;
   } catch (error) {
     process.stderr.write(`parley-agent: ${messageOf(error)}\n`);

@@ -29,85 +29,85 @@ const DIAGNOSTICS =
   /^(?:(?:show|list|get|check|what|are there|any|find|see)\b.*)?\b(?:problems|diagnostics|errors|warnings)\b(?: (?:in|of|for) (?:the )?(?<f>\S+))?.*$|^(?:(?:显示|查看|列出|检查|有什么|有哪些|获取|看看)\s*)?(?:(?<g>\S+?)\s*(?:里|中)?(?:有什么|有哪些|的))?(?:诊断|问题|错误|报错|警告)(?:信息|列表)?$/i;
 
 export const openRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of OPEN) {
       const { f, n } = form.exec(asked.masked)?.groups ?? {};
-      if (f !== undefined) return open(scene, asked.plain(f), n === undefined ? undefined : Number(n));
+      if (f !== undefined) return open(context, asked.plain(f), n === undefined ? undefined : Number(n));
     }
     return undefined;
   },
 };
 
 export const definitionRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of DEFINITION) {
       const x = form.exec(asked.masked)?.groups?.x;
-      if (x !== undefined) return definition(scene, asked.plain(x));
+      if (x !== undefined) return definition(context, asked.plain(x));
     }
     return undefined;
   },
 };
 
 export const referencesRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of REFERENCES) {
       const match = form.exec(asked.masked);
       const x = match?.groups?.x;
       if (x !== undefined && (!/^where is/i.test(match?.[0] ?? '') || /(?:used|called|referenced)$/i.test(asked.masked)))
-        return references(scene, asked.plain(x));
+        return references(context, asked.plain(x));
     }
     return undefined;
   },
 };
 
 export const diagnosticsRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     const match = DIAGNOSTICS.exec(asked.masked);
     if (!match || /^(?:explain|read|open|replace|解释)/i.test(asked.masked)) return undefined;
     const place = match.groups?.f ?? match.groups?.g;
     const all = place === undefined || /^(?:workspace|project|code|files?|here|当前|项目|代码|工作区|这里)$/i.test(place);
-    return diagnostics(scene, all ? undefined : asked.plain(place));
+    return diagnostics(context, all ? undefined : asked.plain(place));
   },
 };
 
 /** Shows the selection or the open files of the editor. */
 export const editorsRequest: GuideRequest = {
-  match: (asked, scene) => {
-    if (/\bselect(?:ed|ion)\b|选中|选择的|选区/i.test(asked.masked)) return askEditor(scene, 'get_selection');
+  match: (asked, context) => {
+    if (/\bselect(?:ed|ion)\b|选中|选择的|选区/i.test(asked.masked)) return askEditor(context, 'get_selection');
     if (/\bopen (?:editors|files|tabs)\b|打开(?:了|的)(?:哪些|什么)?(?:文件|编辑器|标签)|(?:哪些|什么)文件(?:是)?打开/i.test(asked.masked))
-      return askEditor(scene, 'get_open_editors');
+      return askEditor(context, 'get_open_editors');
     return undefined;
   },
 };
 
-function notOffered(scene: GuideContext, tool: string): string {
-  return scene.say(`The editor did not offer me \`${tool}\` in this session.`, `编辑器在这个会话里没有提供 \`${tool}\`。`);
+function notOffered(context: GuideContext, tool: string): string {
+  return context.say(`The editor did not offer me \`${tool}\` in this session.`, `编辑器在这个会话里没有提供 \`${tool}\`。`);
 }
 
-function* open(scene: GuideContext, name: string, line: number | undefined): Script {
-  const { say } = scene;
-  const found = yield* fileNamed(scene, name);
+function* open(context: GuideContext, name: string, line: number | undefined): Script {
+  const { say } = context;
+  const found = yield* fileNamed(context, name);
   if ('problem' in found) return found.problem;
   const at = `${found.path}${line === undefined ? '' : `:${line}`}`;
-  const offer = offerOf(scene, 'open_in_ide');
+  const offer = offerOf(context, 'open_in_ide');
   if (!offer) {
     const from = Math.max(1, (line ?? 1) - 5);
     const result = yield* call('ReadFile', { path: found.path, line_offset: from, n_lines: 20 });
     if (result.isError) return sorry(result, say);
-    return `${notOffered(scene, 'open_in_ide')} ${say('Here is the place:', '内容如下：')}\n\n**${at}**\n\n${fence(textOfRead(result.text).join('\n'), languageOf(found.path))}`;
+    return `${notOffered(context, 'open_in_ide')} ${say('Here is the place:', '内容如下：')}\n\n**${at}**\n\n${fence(textOfRead(result.text).join('\n'), languageOf(found.path))}`;
   }
   const result = yield* call('open_in_ide', editorInput(offer, { path: found.path, line }));
   return result.isError ? sorry(result, say) : say(`Opened \`${at}\`.`, `已打开 \`${at}\`。`);
 }
 
-function* definition(scene: GuideContext, name: string): Script {
-  const { say } = scene;
+function* definition(context: GuideContext, name: string): Script {
+  const { say } = context;
   const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 20 }));
   const [first] = hits;
   if (!first)
     return say(`I found no definition of \`${name}\`. Try “find ${name}”.`, `没有找到 \`${name}\` 的定义。可以试试“查找 ${name}”。`);
   const shown = yield* call('ReadFile', { path: first.path, line_offset: first.line, n_lines: 12 });
-  const offer = offerOf(scene, 'open_in_ide');
+  const offer = offerOf(context, 'open_in_ide');
   const opened = offer ? yield* call('open_in_ide', editorInput(offer, { path: first.path, line: first.line })) : undefined;
   const head =
     opened && !opened.isError
@@ -120,16 +120,16 @@ function* definition(scene: GuideContext, name: string): Script {
   return `${head}\n\n${excerpt(textOfRead(shown.text), first.line, 'text')}${others}`;
 }
 
-function* references(scene: GuideContext, name: string): Script {
-  const { say } = scene;
-  const offer = offerOf(scene, 'find_references');
+function* references(context: GuideContext, name: string): Script {
+  const { say } = context;
+  const offer = offerOf(context, 'find_references');
   const place = offer ? hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 1 }))[0] : undefined;
   if (offer && place) {
     const result = yield* call(
       'find_references',
       editorInput(offer, { path: place.path, line: place.line, column: place.text.indexOf(name) + 1, symbol: name }),
     );
-    const places = result.isError ? [] : placesIn(result.text, scene.cwd);
+    const places = result.isError ? [] : placesIn(result.text, context.cwd);
     if (places.length > 0) {
       return `${say(`References to \`${name}\`, from the editor:`, `编辑器给出的 \`${name}\` 的引用：`)}\n\n${places.join('\n')}`;
     }
@@ -140,15 +140,15 @@ function* references(scene: GuideContext, name: string): Script {
   return `${say(`\`${name}\` occurs ${count(hits.length, 'time')}:`, `\`${name}\` 出现 ${hits.length} 次：`)}\n\n${hitRows(hits, say)}`;
 }
 
-function* diagnostics(scene: GuideContext, name: string | undefined): Script {
-  const { say } = scene;
-  const offer = offerOf(scene, 'get_diagnostics');
+function* diagnostics(context: GuideContext, name: string | undefined): Script {
+  const { say } = context;
+  const offer = offerOf(context, 'get_diagnostics');
   if (!offer) {
-    return `${notOffered(scene, 'get_diagnostics')} ${say('I can run a check instead, for example: run `npm run lint`', '可以改为运行检查，例如：运行 `npm run lint`')}`;
+    return `${notOffered(context, 'get_diagnostics')} ${say('I can run a check instead, for example: run `npm run lint`', '可以改为运行检查，例如：运行 `npm run lint`')}`;
   }
   let path: string | undefined;
   if (name !== undefined) {
-    const found = yield* fileNamed(scene, name);
+    const found = yield* fileNamed(context, name);
     if ('problem' in found) return found.problem;
     path = found.path;
   }
@@ -156,19 +156,19 @@ function* diagnostics(scene: GuideContext, name: string | undefined): Script {
   if (result.isError) return sorry(result, say);
   const text = (result.text === '' ? result.message : result.text).trim();
   const place = path === undefined ? '' : say(` in \`${path}\``, `（\`${path}\`）`);
-  const rows = problemsIn(text, scene.cwd, say);
+  const rows = problemsIn(text, context.cwd, say);
   if (rows?.length === 0 || /^(?:\[\]|\{\}|)$/.test(text))
     return say(`The editor reports no problems${place}.`, `编辑器没有报告任何问题${place}。`);
   return `${say(`The editor reports${place}:`, `编辑器报告的问题${place}：`)}\n\n${rows?.join('\n') ?? fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
 }
 
-function* askEditor(scene: GuideContext, tool: string): Script {
-  const { say } = scene;
-  if (!offerOf(scene, tool)) return notOffered(scene, tool);
+function* askEditor(context: GuideContext, tool: string): Script {
+  const { say } = context;
+  if (!offerOf(context, tool)) return notOffered(context, tool);
   const result = yield* call(tool, {});
   if (result.isError) return sorry(result, say);
   const text = (result.text === '' ? result.message : result.text).trim();
-  const selected = selectionIn(text, scene.cwd);
+  const selected = selectionIn(text, context.cwd);
   if (selected) {
     const head =
       selected.text === ''
@@ -176,7 +176,7 @@ function* askEditor(scene: GuideContext, tool: string): Script {
         : `**${selected.place}**`;
     return selected.text === '' ? head : `${head}\n\n${fence(selected.text, selected.language)}`;
   }
-  const open = editorsIn(text, scene.cwd, say);
+  const open = editorsIn(text, context.cwd, say);
   if (open)
     return open.length === 0
       ? say('No file is open.', '没有打开的文件。')
@@ -185,8 +185,8 @@ function* askEditor(scene: GuideContext, tool: string): Script {
 }
 
 /** The client's tool of that name, when it offers it. */
-function offerOf(scene: GuideContext, name: string): ModelTool | undefined {
-  return scene.offers.find((offer) => offer.name === name);
+function offerOf(context: GuideContext, name: string): ModelTool | undefined {
+  return context.offers.find((offer) => offer.name === name);
 }
 
 const names = {

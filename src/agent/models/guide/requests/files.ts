@@ -6,8 +6,8 @@ import { call, fence, type GuideContext, type GuideRequest, linesOf, type Script
 type FoundFile = { readonly path: string; readonly folder: boolean } | { readonly problem: string };
 
 /** The file or folder a user means: as written, by its last part anywhere, or a list of names that come near. */
-export function* fileNamed(scene: GuideContext, given: string): ScriptPart<FoundFile> {
-  const { say } = scene;
+export function* fileNamed(context: GuideContext, given: string): ScriptPart<FoundFile> {
+  const { say } = context;
   const name = given.replace(/^\.\//, '').replace(/\\/g, '/').replace(/\/+$/, '');
   if (name === '' || name === '.') return { path: '.', folder: true };
   if (/^(?:\/|~|\.\.|[A-Za-z]:)/.test(name)) return { path: given, folder: false };
@@ -108,10 +108,10 @@ const LIST: readonly RegExp[] = [
 ];
 
 export const listRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of LIST) {
       const match = form.exec(asked.masked);
-      if (match) return list(scene, asked.plain(folderOf(match.groups?.f)));
+      if (match) return list(context, asked.plain(folderOf(match.groups?.f)));
     }
     return undefined;
   },
@@ -127,14 +127,14 @@ function folderOf(given: string | undefined): string {
     : given;
 }
 
-function* list(scene: GuideContext, folder: string): Script {
-  const found = yield* fileNamed(scene, folder);
-  return 'problem' in found ? found.problem : yield* listFolder(scene, found.path);
+function* list(context: GuideContext, folder: string): Script {
+  const found = yield* fileNamed(context, folder);
+  return 'problem' in found ? found.problem : yield* listFolder(context, found.path);
 }
 
 /** The entries of a folder that is there. */
-function* listFolder(scene: GuideContext, path: string): Script {
-  const { say } = scene;
+function* listFolder(context: GuideContext, path: string): Script {
+  const { say } = context;
   const result = yield* call('ListDirectory', path === '.' ? {} : { path });
   if (result.isError) return sorry(result, say);
   const lines = linesOf(result);
@@ -154,21 +154,21 @@ const READ: readonly RegExp[] = [
 ];
 
 export const readRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of READ) {
       const { f, a, b } = form.exec(asked.masked)?.groups ?? {};
       if (f !== undefined)
-        return read(scene, asked.plain(f), a === undefined ? undefined : Number(a), b === undefined ? undefined : Number(b));
+        return read(context, asked.plain(f), a === undefined ? undefined : Number(a), b === undefined ? undefined : Number(b));
     }
     return undefined;
   },
 };
 
-function* read(scene: GuideContext, name: string, from?: number, to?: number): Script {
-  const { say } = scene;
-  const found = yield* fileNamed(scene, name);
+function* read(context: GuideContext, name: string, from?: number, to?: number): Script {
+  const { say } = context;
+  const found = yield* fileNamed(context, name);
   if ('problem' in found) return found.problem;
-  if (found.folder) return yield* listFolder(scene, found.path);
+  if (found.folder) return yield* listFolder(context, found.path);
   const part = from === undefined ? {} : { line_offset: from, n_lines: Math.max(1, (to ?? from) - from + 1) };
   const result = yield* call('ReadFile', { path: found.path, ...part });
   if (result.isError) return sorry(result, say);
@@ -198,17 +198,17 @@ const CREATE: readonly RegExp[] = [
 ];
 
 export const createRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of CREATE) {
       const { f, c } = form.exec(asked.masked)?.groups ?? {};
-      if (f !== undefined) return create(scene, asked.plain(f), c === undefined ? '' : asked.plain(c));
+      if (f !== undefined) return create(context, asked.plain(f), c === undefined ? '' : asked.plain(c));
     }
     return undefined;
   },
 };
 
-function* create(scene: GuideContext, path: string, content: string): Script {
-  const { say } = scene;
+function* create(context: GuideContext, path: string, content: string): Script {
+  const { say } = context;
   const literal = path.replace(/^\.\//, '').replace(/[*?[\]{}()!+@]/g, '\\$&');
   if (
     !/^(?:\/|~|\.\.|[A-Za-z]:)/.test(path) &&
@@ -235,19 +235,19 @@ const REPLACE: readonly RegExp[] = [
 ];
 
 export const replaceRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of REPLACE) {
       const { a, b, f, all, every } = form.exec(asked.masked)?.groups ?? {};
       if (a === undefined || b === undefined) continue;
       const everywhere = all !== undefined || every !== undefined;
-      return replace(scene, asked.plain(a), asked.plain(b), f === undefined ? undefined : asked.plain(f), everywhere);
+      return replace(context, asked.plain(a), asked.plain(b), f === undefined ? undefined : asked.plain(f), everywhere);
     }
     return undefined;
   },
 };
 
-function* replace(scene: GuideContext, old: string, next: string, file: string | undefined, everywhere: boolean): Script {
-  const { say } = scene;
+function* replace(context: GuideContext, old: string, next: string, file: string | undefined, everywhere: boolean): Script {
+  const { say } = context;
   let path = file;
   if (path === undefined) {
     const searched = yield* call('Grep', { pattern: old, literal: true, max_results: 100 });
@@ -265,7 +265,7 @@ function* replace(scene: GuideContext, old: string, next: string, file: string |
     }
     path = only;
   } else {
-    const found = yield* fileNamed(scene, path);
+    const found = yield* fileNamed(context, path);
     if ('problem' in found) return found.problem;
     path = found.path;
   }

@@ -14,13 +14,13 @@ const FILE =
   /^(?:find|search for|locate|look for)(?: the| all)? files? (?:named |called |with the name )?(?<x>\S+)$|^(?:查找|搜索|找)\s*(?:名为|叫)?\s*(?<y>\S+?)\s*的?文件$|^(?:查找|搜索|找)\s*文件\s*(?<z>\S+)$/i;
 
 export const findRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     const file = FILE.exec(asked.masked)?.groups;
     const name = file?.x ?? file?.y ?? file?.z;
-    if (name !== undefined) return findFile(scene, asked.plain(name));
+    if (name !== undefined) return findFile(context, asked.plain(name));
     for (const form of FIND) {
       const { x, f } = form.exec(asked.masked)?.groups ?? {};
-      if (x !== undefined) return find(scene, asked.plain(x), isHere(f) ? undefined : asked.plain(f ?? ''));
+      if (x !== undefined) return find(context, asked.plain(x), isHere(f) ? undefined : asked.plain(f ?? ''));
     }
     return undefined;
   },
@@ -33,10 +33,10 @@ const WHERE: readonly RegExp[] = [
 
 /** Locates something: a file by its name, else a definition, else its mentions. */
 export const whereRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of WHERE) {
       const x = form.exec(asked.masked)?.groups?.x;
-      if (x !== undefined && !/\bused\b/.test(x)) return where(scene, asked.plain(x));
+      if (x !== undefined && !/\bused\b/.test(x)) return where(context, asked.plain(x));
     }
     return undefined;
   },
@@ -46,11 +46,11 @@ function isHere(place: string | undefined): boolean {
   return place === undefined || /^(?:workspace|project|repo|repository|here|this|code|codebase|files|工作区|项目|代码|这里)$/i.test(place);
 }
 
-function* find(scene: GuideContext, what: string, place: string | undefined): Script {
-  const { say } = scene;
+function* find(context: GuideContext, what: string, place: string | undefined): Script {
+  const { say } = context;
   let path = '.';
   if (place !== undefined) {
-    const found = yield* fileNamed(scene, place);
+    const found = yield* fileNamed(context, place);
     if ('problem' in found) return found.problem;
     path = found.path;
   }
@@ -87,8 +87,8 @@ function* find(scene: GuideContext, what: string, place: string | undefined): Sc
   return parts.join('\n\n');
 }
 
-function* findFile(scene: GuideContext, name: string): Script {
-  const { say } = scene;
+function* findFile(context: GuideContext, name: string): Script {
+  const { say } = context;
   const pattern = /[*?]/.test(name) ? name : `**/*${globText(name)}*`;
   const found = linesOf(yield* call('Glob', { pattern }));
   if (found.length > 0)
@@ -103,8 +103,8 @@ function* findFile(scene: GuideContext, name: string): Script {
     : `${none} ${say('Names that come near:', '相近的名字：')}\n\n${near.map((path) => `- \`${path}\``).join('\n')}`;
 }
 
-function* where(scene: GuideContext, what: string): Script {
-  const { say } = scene;
+function* where(context: GuideContext, what: string): Script {
+  const { say } = context;
   const files = linesOf(yield* call('Glob', { pattern: `**/{${globText(what)},${globText(what)}.*}` }));
   const parts: string[] = [];
   if (files.length > 0)
@@ -145,21 +145,21 @@ const WORKSPACE =
   /^(?:in(?:side)? )?(?:this|the|my|这个|此|本|整个|当前)?\s*(?:project|workspace|folder|repo(?:sitory)?|code ?base|code|app|项目|工作区|文件夹|仓库|代码库|代码)\s*(?:里|中|里面)?$/i;
 
 export const explainRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of EXPLAIN) {
       const x = form.exec(asked.masked)?.groups?.x;
-      if (x !== undefined) return WORKSPACE.test(x) ? project(scene) : explain(scene, asked.plain(x));
+      if (x !== undefined) return WORKSPACE.test(x) ? project(context) : explain(context, asked.plain(x));
     }
     // A name alone: a path or one identifier.
-    return /^(?:[\w@.-]*[./\\][\w@./\\-]+|\u27e6\d+\u27e7)$/.test(asked.masked) ? explain(scene, asked.plain(asked.masked)) : undefined;
+    return /^(?:[\w@.-]*[./\\][\w@./\\-]+|\u27e6\d+\u27e7)$/.test(asked.masked) ? explain(context, asked.plain(asked.masked)) : undefined;
   },
 };
 
-function* explain(scene: GuideContext, name: string): Script {
-  const { say } = scene;
+function* explain(context: GuideContext, name: string): Script {
+  const { say } = context;
   const isPath = /[./\\]/.test(name);
   if (!isPath && /^[\w$]+$/.test(name)) {
-    const answer = yield* symbol(scene, name);
+    const answer = yield* symbol(context, name);
     if (answer !== undefined) return answer;
   }
   if (/\s/.test(name))
@@ -167,18 +167,18 @@ function* explain(scene: GuideContext, name: string): Script {
       `I can explain a file, a folder or one name in the code, not “${name}”. That takes a language model.`,
       `我只能说明一个文件、一个文件夹或代码里的一个名字，不能回答“${name}”。这需要大语言模型。`,
     );
-  const found = yield* fileNamed(scene, name);
+  const found = yield* fileNamed(context, name);
   if ('problem' in found) return found.problem;
-  if (found.path === '.') return yield* project(scene);
-  if (found.folder) return yield* folder(scene, found.path);
+  if (found.path === '.') return yield* project(context);
+  if (found.folder) return yield* folder(context, found.path);
   const result = yield* call('ReadFile', { path: found.path });
   if (result.isError) return sorry(result, say);
   const outline = outlineOf(found.path, textOfRead(result.text), say);
   return `**${found.path}** - ${outline}`;
 }
 
-function* folder(scene: GuideContext, path: string): Script {
-  const { say } = scene;
+function* folder(context: GuideContext, path: string): Script {
+  const { say } = context;
   const files = linesOf(yield* call('Glob', { pattern: '**/*', directory: path }));
   const readme = files.find((file) => new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/readme(\\.\\w+)?$`, 'i').test(file));
   const about = readme === undefined ? '' : aboutReadme(textOfRead((yield* call('ReadFile', { path: readme, n_lines: 60 })).text));
@@ -194,8 +194,8 @@ function* folder(scene: GuideContext, path: string): Script {
   return `**${path}/** - ${say(`${count(files.length, 'file')} (${kinds(files)}).`, `${files.length} 个文件（${kinds(files)}）。`)}${about === '' ? '' : `\n\n${about}`}\n\n${rows.join('\n')}`;
 }
 
-function* project(scene: GuideContext): Script {
-  const { say } = scene;
+function* project(context: GuideContext): Script {
+  const { say } = context;
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
   if (files.length === 0) return say('This workspace is empty.', '这个工作区是空的。');
   const readme = files.find((file) => /^readme(\.\w+)?$/i.test(file));
@@ -204,7 +204,7 @@ function* project(scene: GuideContext): Script {
   ];
   if (readme !== undefined) parts.push(aboutReadme(textOfRead((yield* call('ReadFile', { path: readme, n_lines: 60 })).text)));
   if (files.includes('package.json'))
-    parts.push(manifestText(textOfRead((yield* call('ReadFile', { path: 'package.json' })).text).join('\n'), scene));
+    parts.push(manifestText(textOfRead((yield* call('ReadFile', { path: 'package.json' })).text).join('\n'), context));
   const folders = new Map<string, number>();
   for (const file of files)
     if (file.includes('/')) folders.set(file.slice(0, file.indexOf('/')), (folders.get(file.slice(0, file.indexOf('/'))) ?? 0) + 1);
@@ -215,8 +215,8 @@ function* project(scene: GuideContext): Script {
 }
 
 /** Explains a name in the code; undefined when no definition is found. */
-function* symbol(scene: GuideContext, name: string): ScriptPart<string | undefined> {
-  const { say } = scene;
+function* symbol(context: GuideContext, name: string): ScriptPart<string | undefined> {
+  const { say } = context;
   const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 10 }));
   const [first] = hits;
   if (!first) return undefined;

@@ -5,7 +5,7 @@ import { askedOf, type UserRequest } from '../language.ts';
 import { call, fence, type GuideContext, type GuideRequest, linesOf, type Script, type ScriptPart, sorry } from '../script.ts';
 import { last, textOfRead } from './files.ts';
 
-type Understand = (asked: UserRequest, scene: GuideContext) => Script | undefined;
+type Understand = (asked: UserRequest, context: GuideContext) => Script | undefined;
 type Status = 'pending' | 'in_progress' | 'done';
 interface PlanStep {
   readonly title: string;
@@ -23,41 +23,41 @@ const NUMBERED = /^(?:do|run|execute|start)?(?: the)? ?step (?<n>\d+)$|^(?:执�
 /** Makes a plan, and works through it step by step; each step is understood like a request of its own. */
 export function planRequest(understand: Understand): GuideRequest {
   return {
-    match: (asked, scene) => {
+    match: (asked, context) => {
       const numbered = NUMBERED.exec(asked.masked)?.groups;
-      if (numbered) return step(scene, understand, Number(numbered.n ?? numbered.m) - 1);
-      if (NEXT.test(asked.masked)) return step(scene, understand, undefined);
+      if (numbered) return step(context, understand, Number(numbered.n ?? numbered.m) - 1);
+      if (NEXT.test(asked.masked)) return step(context, understand, undefined);
       for (const form of PLAN) {
         const g = form.exec(asked.masked)?.groups?.g;
-        if (g !== undefined) return make(scene, understand, asked.plain(g));
+        if (g !== undefined) return make(context, understand, asked.plain(g));
       }
       return undefined;
     },
   };
 }
 
-function* make(scene: GuideContext, understand: Understand, goal: string): Script {
-  const { say } = scene;
+function* make(context: GuideContext, understand: Understand, goal: string): Script {
+  const { say } = context;
   if (goal === '')
     return say(
       'A plan for what? Say “plan: read README.md; find TODO; run the tests”, or “make a plan to rename X”.',
       '要做什么的计划？可以说“制定计划：读取 README.md；查找 TODO；运行测试”，或“制定计划：重命名 X”。',
     );
   const given = stepsIn(goal);
-  const titles = given.length > 1 ? given : yield* propose(scene, goal);
+  const titles = given.length > 1 ? given : yield* propose(context, goal);
   const steps = titles.map((title): PlanStep => ({ title, status: 'pending' }));
   const result = yield* call('SetTodoList', { todos: steps });
   if (result.isError) return sorry(result, say);
   const rows = titles.map(
-    (title, at) => `${at + 1}. ${title}${canDo(scene, understand, title) ? '' : say(' *(yours)*', ' *（由你完成）*')}`,
+    (title, at) => `${at + 1}. ${title}${canDo(context, understand, title) ? '' : say(' *(yours)*', ' *（由你完成）*')}`,
   );
   return `${say('The plan:', '计划：')}\n\n${rows.join('\n')}\n\n${say('Say “next” to do the first step, or “do step 2”.', '说“下一步”开始第一步，或“执行第 2 步”。')}`;
 }
 
 /** Does one step of the plan made last, or the first that is not done. */
-function* step(scene: GuideContext, understand: Understand, wanted: number | undefined): Script {
-  const { say } = scene;
-  const steps = lastPlan(scene.history);
+function* step(context: GuideContext, understand: Understand, wanted: number | undefined): Script {
+  const { say } = context;
+  const steps = lastPlan(context.history);
   if (steps.length === 0)
     return say(
       'There is no plan yet. Say “make a plan: read README.md; run the tests”.',
@@ -70,7 +70,7 @@ function* step(scene: GuideContext, understand: Understand, wanted: number | und
       ? say('Every step of the plan is done.', '计划的所有步骤都已完成。')
       : say(`The plan has ${steps.length} steps.`, `计划只有 ${steps.length} 步。`);
   yield* call('SetTodoList', { todos: mark(steps, at, 'in_progress') });
-  const script = understand(askedOf(current.title), scene);
+  const script = understand(askedOf(current.title), context);
   if (!script) {
     yield* call('SetTodoList', { todos: mark(steps, at, 'done') });
     return say(
@@ -90,8 +90,8 @@ function* step(scene: GuideContext, understand: Understand, wanted: number | und
 }
 
 /** A plan fitted to what the workspace has: read what mentions the goal, make the change, run the tests. */
-function* propose(scene: GuideContext, goal: string): ScriptPart<readonly string[]> {
-  const { say } = scene;
+function* propose(context: GuideContext, goal: string): ScriptPart<readonly string[]> {
+  const { say } = context;
   const word = keyword(goal);
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
   const hits = word === undefined ? [] : hitsOf(yield* call('Grep', { pattern: word, literal: true, ignore_case: true, max_results: 50 }));
@@ -103,8 +103,8 @@ function* propose(scene: GuideContext, goal: string): ScriptPart<readonly string
   return [...start, goal.charAt(0).toUpperCase() + goal.slice(1), ...test, say('What changed?', '有哪些改动')];
 }
 
-function canDo(scene: GuideContext, understand: Understand, title: string): boolean {
-  return understand(askedOf(title), scene) !== undefined;
+function canDo(context: GuideContext, understand: Understand, title: string): boolean {
+  return understand(askedOf(title), context) !== undefined;
 }
 
 function mark(steps: readonly PlanStep[], at: number, status: Status): readonly PlanStep[] {
@@ -162,16 +162,16 @@ const SCRIPTS: readonly { readonly words: RegExp; readonly names: readonly strin
 ];
 
 export const runRequest: GuideRequest = {
-  match: (asked, scene) => {
+  match: (asked, context) => {
     for (const form of BESIDE) {
       const c = form.exec(asked.spoken)?.groups?.c?.trim();
-      if (c !== undefined && leavesRunning(scene)) return runBeside(scene, unquoted(c));
+      if (c !== undefined && leavesRunning(context)) return runBeside(context, unquoted(c));
     }
     for (const form of COMMAND) {
       const c = form.exec(asked.spoken)?.groups?.c?.trim();
       if (c === undefined) continue;
       const script = SCRIPTS.find(({ words }) => words.test(c));
-      return script ? runScript(scene, script.names) : run(scene, unquoted(c));
+      return script ? runScript(context, script.names) : run(context, unquoted(c));
     }
     return undefined;
   },
@@ -179,27 +179,27 @@ export const runRequest: GuideRequest = {
 
 /** Shows the changes that git reports. */
 export const changesRequest: GuideRequest = {
-  match: (asked, scene) =>
+  match: (asked, context) =>
     /^(?:what(?:'s|’s| has| have)?(?: i)? changed|git status|show (?:me )?(?:the |my )?changes|(?:有|做了)(?:什么|哪些)(?:改动|更改|变化|变更)|(?:显示|查看)(?:改动|更改|变更))$/i.test(
       asked.masked,
     )
-      ? run(scene, 'git status --short && git diff --stat')
+      ? run(context, 'git status --short && git diff --stat')
       : undefined,
 };
 
-function* runScript(scene: GuideContext, names: readonly string[]): Script {
-  const { say } = scene;
+function* runScript(context: GuideContext, names: readonly string[]): Script {
+  const { say } = context;
   const manifest = yield* call('ReadFile', { path: 'package.json' });
   const script = names.find((name) => scriptsIn(textOfRead(manifest.text).join('\n')).includes(name));
-  if (script !== undefined) return yield* run(scene, script === 'test' ? 'npm test' : `npm run ${script}`);
+  if (script !== undefined) return yield* run(context, script === 'test' ? 'npm test' : `npm run ${script}`);
   return say(
     `There is no package.json with a script \`${names[0]}\` here. Give me the command itself, for example: run \`make ${names[0]}\``,
     `这里没有带 \`${names[0]}\` 脚本的 package.json。请直接给出命令，例如：运行 \`make ${names[0]}\``,
   );
 }
 
-function* run(scene: GuideContext, command: string): Script {
-  const { say } = scene;
+function* run(context: GuideContext, command: string): Script {
+  const { say } = context;
   const result = yield* call('Shell', { command });
   if (result.rejected) return sorry(result, say);
   const output = result.text.trim();
