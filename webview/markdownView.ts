@@ -7,7 +7,7 @@ import { CodeBlock } from './codeBlock.ts';
 import { blocksOf, type Definitions, drawBlocks, dressCode } from './markdown.ts';
 import { drawMath, opensMath } from './math.ts';
 
-interface Box {
+interface DrawnBlock {
   readonly raw: string;
   readonly element: HTMLElement;
   readonly codes: readonly CodeBlock[];
@@ -113,7 +113,7 @@ class Drawing {
   #tail = '';
   /** The first half of a possible two-character line end. */
   #heldBack = '';
-  #growing: (Box | undefined)[] = [];
+  #growing: (DrawnBlock | undefined)[] = [];
   #fence: OpenFence | undefined;
   #done = false;
 
@@ -259,9 +259,9 @@ class BlockGroups {
 /** Link definitions, and the finished blocks that a later one may change. */
 class LateLinks {
   readonly definitions: Definitions = {};
-  readonly #open: Box[] = [];
+  readonly #open: DrawnBlock[] = [];
 
-  watch(box: Box): void {
+  watch(box: DrawnBlock): void {
     if (MAY_LINK.test(box.raw) && box.element.classList.contains('block')) this.#open.push(box);
   }
 
@@ -286,7 +286,7 @@ class LateLinks {
 }
 
 /** The box of a drawn block; reuses the old box where it fits. */
-function boxOf(block: Token, old: Box | undefined): Box {
+function boxOf(block: Token, old: DrawnBlock | undefined): DrawnBlock {
   if (old?.raw === block.raw) return old;
   const { raw } = block;
   if (block.type === 'code') {
@@ -302,7 +302,7 @@ function boxOf(block: Token, old: Box | undefined): Box {
   return { raw, element, codes };
 }
 
-function finishBox({ element, codes }: Box): void {
+function finishBox({ element, codes }: DrawnBlock): void {
   element.classList.add('finished');
   for (const code of codes) code.finish();
   drawMath(element);

@@ -16,7 +16,7 @@ export interface Frontend {
   /** Runs one of the client's tools. */
   callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<ToolOutcome>;
   /** Tells the client's hooks of a moment (wire.md §5.2); gives the reason when one of them says no. Never rejects. */
-  hook(moment: Moment, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined>;
+  hook(moment: HookName, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined>;
   /** The tools the client offers at this moment. */
   clientTools(): readonly ModelTool[];
   /** Runs a command line where the client shows it; absent: the agent runs commands itself. */
@@ -35,7 +35,7 @@ export interface Frontend {
   readonly hasAsides?: boolean;
 }
 
-export const moments = [
+export const hookNames = [
   'PreToolUse',
   'PostToolUse',
   'PostToolUseFailure',
@@ -50,7 +50,7 @@ export const moments = [
   'PostCompact',
   'Notification',
 ] as const;
-export type Moment = (typeof moments)[number];
+export type HookName = (typeof hookNames)[number];
 
 export type AgentEvent =
   | { readonly type: 'turn.started'; readonly input: readonly UserPart[] }

@@ -10,8 +10,12 @@ import { runTurn, type TurnContext } from './turn.ts';
 
 type SubagentKind = 'general' | 'explore';
 /** Runs a turn of its own on the prompt and gives its last words. */
-export type RunSubagent = (order: Order, context: Pick<ToolRunContext, 'callId' | 'signal'>, task?: TaskContext) => Promise<string>;
-interface Order {
+export type RunSubagent = (
+  order: SubagentPrompt,
+  context: Pick<ToolRunContext, 'callId' | 'signal'>,
+  task?: TaskContext,
+) => Promise<string>;
+interface SubagentPrompt {
   readonly kind: SubagentKind;
   readonly description: string;
   readonly prompt: string;

@@ -43,7 +43,7 @@ export interface AgentHostDeps {
 export type KnownLine = SessionLine & { readonly resumeKey?: string };
 
 /** A session that goes on in a host. */
-export interface There extends RunningSession {
+export interface SessionInHost extends RunningSession {
   readonly profile: Profile;
   readonly host: RunningHost;
 }
@@ -107,12 +107,12 @@ export class AgentHostProcess {
   }
 
   /** The session behind a line of `withRunning`; undefined for a line of another kind. */
-  running(lineId: string): Promise<There | undefined> {
+  running(lineId: string): Promise<SessionInHost | undefined> {
     return this.withKey(lineId.startsWith(HOSTED) ? lineId.slice(HOSTED.length) : undefined);
   }
 
   /** The session of that name in a running host; undefined otherwise. */
-  async withKey(name: string | undefined): Promise<There | undefined> {
+  async withKey(name: string | undefined): Promise<SessionInHost | undefined> {
     if (name === undefined) return undefined;
     const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => this.#sessions(uri.fsPath));
     return (await Promise.all(folders)).flat().find(({ key }) => key === name);
@@ -204,7 +204,7 @@ export class AgentHostProcess {
   }
 
   /** The sessions that hosts of this user run in this folder, newest first in each. */
-  async #sessions(cwd: string): Promise<readonly There[]> {
+  async #sessions(cwd: string): Promise<readonly SessionInHost[]> {
     const own = runningHost(this.#deps.data);
     const others = otherHosts(this.#deps.data).map((host) =>
       this.#sessionsOf(host, cwd, ({ agent, agentName }) => inHost({ id: agent, name: agentName }, host.key)),
@@ -214,7 +214,11 @@ export class AgentHostProcess {
   }
 
   /** Leaves out the sessions of agents without a profile. */
-  async #sessionsOf(host: RunningHost, cwd: string, profileOf: (one: RunningSession) => Profile | undefined): Promise<readonly There[]> {
+  async #sessionsOf(
+    host: RunningHost,
+    cwd: string,
+    profileOf: (one: RunningSession) => Profile | undefined,
+  ): Promise<readonly SessionInHost[]> {
     const list = this.#deps.protocols().ahp?.running;
     if (!list) return [];
     const { client, log } = this.#deps;

@@ -26,7 +26,7 @@ export class Inspector implements Disposable {
     this.#life.own(sessions.onSessions(() => traffic.keepOnly(sessions.all)));
   }
 
-  open(session: Watchable): void {
+  open(session: InspectedSession): void {
     const { id, store } = session;
     const there = this.#panels.get(id);
     if (there) return there.reveal();
@@ -47,10 +47,10 @@ export class Inspector implements Disposable {
   }
 }
 
-type Watchable = Pick<HostedSession, 'id'> & { readonly store: Pick<HostedSession['store'], 'now'> };
+type InspectedSession = Pick<HostedSession, 'id'> & { readonly store: Pick<HostedSession['store'], 'now'> };
 
 /** Sends a page the rows it does not have yet, and answers its requests. */
-function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, { id, store }: Watchable): Disposable {
+function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, { id, store }: InspectedSession): Disposable {
   const life = new Lifetime();
   let sent = 0;
   let timer: NodeJS.Timeout | undefined;

@@ -93,7 +93,7 @@ export function startProgram(context: vscode.ExtensionContext, life: Lifetime, d
   };
 }
 
-type Core = ReturnType<typeof buildSessions>;
+type BuiltSessions = ReturnType<typeof buildSessions>;
 type Surfaces = ReturnType<typeof buildSurfaces>;
 
 /** The sessions, with everything their agents may use of the editor. */
@@ -152,7 +152,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
 }
 
 /** The parts that show the sessions and send the user's requests to them. */
-function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, agentHost, log, ...core }: Core) {
+function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessions, agents, agentHost, log, ...core }: BuiltSessions) {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const chat = life.own(new ChatView(context.extensionUri, log));
   const restoreFocus = (requested = false) =>
@@ -224,7 +224,7 @@ function codeColouring(extensionPath: string, life: Lifetime): CodeColouring {
 }
 
 /** The answers for the chat's pages, and the commands, which load when the first one runs. */
-function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core, surfaces: Surfaces): () => Promise<CommandTable> {
+function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: BuiltSessions, surfaces: Surfaces): () => Promise<CommandTable> {
   const { sessions, agents, log } = core;
   const { approvals, chat, panels, starter, typing } = surfaces;
   let commands: Promise<CommandTable> | undefined;
@@ -272,7 +272,7 @@ function serveChat(context: vscode.ExtensionContext, life: Lifetime, core: Core,
 }
 
 /** Loads what follows the agent once the user turns it on. */
-function followWhenOn(life: Lifetime, sessions: Core['sessions'], log: Core['log']): void {
+function followWhenOn(life: Lifetime, sessions: BuiltSessions['sessions'], log: BuiltSessions['log']): void {
   const off = life.own(new Lifetime());
   const start = async (): Promise<void> => {
     if (!followOn()) return;
@@ -286,7 +286,7 @@ function followWhenOn(life: Lifetime, sessions: Core['sessions'], log: Core['log
 }
 
 /** Applies changes of the settings, the model's key and the trust of the workspace. */
-function applySettings(life: Lifetime, { log, output, secrets, agentHost }: Core, { chat, panels, starter }: Surfaces): void {
+function applySettings(life: Lifetime, { log, output, secrets, agentHost }: BuiltSessions, { chat, panels, starter }: Surfaces): void {
   const failed = (what: string) => (error: unknown) => log.error(what, error);
   const hostSettings = () => void agentHost.settingsChanged().catch(failed('The agent host was not told of the settings'));
   let rest: NodeJS.Timeout | undefined;

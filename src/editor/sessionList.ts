@@ -9,7 +9,7 @@ import type { Sessions } from '../live/sessions.ts';
 import type { Session, SessionId } from '../session/model.ts';
 import { newSession } from '../session/reduce.ts';
 import { titleOf } from '../session/select.ts';
-import type { AgentHostProcess, KnownLine, There } from './agentHost.ts';
+import type { AgentHostProcess, KnownLine, SessionInHost } from './agentHost.ts';
 import { commandTitle } from './commandTitle.ts';
 import { sessionLine } from './sessionLine.ts';
 
@@ -84,7 +84,9 @@ export class SessionList {
   }
 
   /** Returns the session in its agent host, if one has it, and whether this window has not opened it yet. */
-  async #inHost(id: SessionId): Promise<{ readonly there: There | undefined; readonly isOnlyThere: boolean; readonly title: string }> {
+  async #inHost(
+    id: SessionId,
+  ): Promise<{ readonly there: SessionInHost | undefined; readonly isOnlyThere: boolean; readonly title: string }> {
     const there = await this.#host.running(id);
     if (there) return { there, isOnlyThere: true, title: there.title };
     const session = await this.#sessions.read(id);

@@ -24,7 +24,7 @@ const MOST_ROWS = 2_000;
 /** Latest raw messages kept of each session before the inspector opens; they are read when it does. */
 const MOST_UNSEEN = 200;
 
-interface Unseen {
+interface EarlierMessage {
   readonly at: number;
   readonly way: 'in' | 'out';
   readonly message: unknown;
@@ -43,7 +43,7 @@ interface Watched {
 export class Traffic {
   readonly #now: () => number;
   readonly #watched = new Map<SessionId, Watched>();
-  readonly #unseen = new Map<SessionId, Unseen[]>();
+  readonly #unseen = new Map<SessionId, EarlierMessage[]>();
   readonly #changes = new Emitter<SessionId>();
 
   constructor(now: () => number) {
@@ -109,7 +109,7 @@ export class Traffic {
   }
 }
 
-function add(watched: Watched, { at, way, message }: Omit<Unseen, 'events'>, events: readonly string[]): void {
+function add(watched: Watched, { at, way, message }: Omit<EarlierMessage, 'events'>, events: readonly string[]): void {
   const { json, size } = redactedJson(message);
   watched.count += 1;
   push(watched.rows, { number: watched.count, at, way, kind: kindOf(message), size, json, events }, MOST_ROWS);

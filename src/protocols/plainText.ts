@@ -16,7 +16,7 @@ export function notEncrypted(host: string): string {
  * No machine asks this: it comes before there is a link, is the same for every protocol that has addresses, and is about the address, not about the
  * conversation. The event and the answer are those of any other ask.
  */
-export class PlainText {
+export class UnencryptedConsent {
   readonly #context: AdapterContext;
   readonly #asks = new Map<AskId, (agreed: boolean) => void>();
 

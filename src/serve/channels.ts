@@ -27,7 +27,7 @@ export interface Origin {
   readonly clientId: string;
   readonly clientSeq: number;
 }
-interface Kept {
+interface SentAction {
   readonly channel: string;
   readonly serverSeq: number;
   readonly text: string;
@@ -40,7 +40,7 @@ export class Channels {
   readonly #names = new Map<string, string>();
   readonly #startedAt: number;
   #seq: number;
-  #kept: Kept[] = [];
+  #kept: SentAction[] = [];
   #keptText = 0;
 
   /** Each run of a host numbers from its own beginning, after all numbers of earlier runs: a client may come back with one of those. */
@@ -133,7 +133,7 @@ export class Channels {
     for (const { peer, subscriptions } of this.#clients) if (subscriptions.has(key)) peer.notify(method, params);
   }
 
-  #keep(one: Kept): void {
+  #keep(one: SentAction): void {
     this.#kept.push(one);
     this.#keptText += one.text.length;
     if (this.#kept.length <= MOST_KEPT && this.#keptText <= MOST_KEPT_TEXT) return;

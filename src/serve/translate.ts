@@ -43,7 +43,7 @@ const LONGEST_TEXT = 64 * 1024;
 
 /** Returns the actions that bring a chat to the current state of its session. */
 export function chatActions(chat: ChatState, session: Session): readonly ChatAction[] {
-  const told = new Telling(chat, session);
+  const told = new ActionBuilder(chat, session);
   told.removedTurns();
   for (const turn of told.unsentTurns()) told.turn(turn);
   told.waiting();
@@ -51,11 +51,11 @@ export function chatActions(chat: ChatState, session: Session): readonly ChatAct
 }
 
 /** Builds actions and applies each to its own copy of the chat, as a client does. */
-class Telling {
+class ActionBuilder {
   readonly actions: ChatAction[] = [];
   readonly #session: Session;
   #chat: ChatState;
-  readonly #places = new Places();
+  readonly #places = new PartIndex();
 
   constructor(chat: ChatState, session: Session) {
     this.#chat = chat;
@@ -361,7 +361,7 @@ class Telling {
 type TextPart = Extract<ResponsePart, { readonly kind: 'markdown' | 'reasoning' }>;
 
 /** Index of the parts of the open turn, because a linear search at every change is too slow for thousands of parts. */
-class Places {
+class PartIndex {
   readonly #calls = new Map<string, number>();
   /** Number of parts that a text has become, and the index of the last one. */
   readonly #texts = new Map<string, { count: number; last: number }>();

@@ -54,7 +54,7 @@ const TICK = 20;
 const MOST = 500;
 
 /** Processes that Parley started: those that run, and those that have exited and whose children were not looked for yet. */
-export class Lives {
+export class StartedProcesses {
   readonly #running = new Map<number, number>();
   #exited: readonly Exited[] = [];
 
@@ -127,7 +127,7 @@ const here: System = {
 
 /** Ends what exited processes left running. */
 export class LeftBehind {
-  readonly lives = new Lives();
+  readonly lives = new StartedProcesses();
   readonly #system: System;
   readonly #wanted = new Set<number>();
   /** One list at a time: it takes a second. */

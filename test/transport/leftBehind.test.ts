@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LeftBehind, Lives, leftBehind, type RunningProcess, readList } from '../../src/transport/leftBehind.ts';
+import { LeftBehind, leftBehind, type RunningProcess, readList, StartedProcesses } from '../../src/transport/leftBehind.ts';
 
 const entry = (pid: number, parent: number, began: number, kind: RunningProcess['kind'] = 'plain'): RunningProcess => ({
   pid,
@@ -50,7 +50,7 @@ test('the list of processes is read line by line, and anything else in it is pas
 });
 
 test('a process that exited is known by the time it lived in, until it is asked about', () => {
-  const lives = new Lives();
+  const lives = new StartedProcesses();
   lives.started(100, 1020);
   lives.started(200, 1020);
   lives.exited(100, 2000);

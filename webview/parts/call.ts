@@ -26,7 +26,7 @@ import { faultView } from './fault.ts';
 import { fold, moreText, plainText, showMoreButton, shownCount } from './fold.ts';
 
 /** The steps of a sub-agent under its call. */
-export interface Inside {
+export interface SubagentSteps {
   readonly steps: number;
   /** The current step. */
   readonly latest?: ToolCall;
@@ -34,7 +34,13 @@ export interface Inside {
 }
 
 /** A tool call as one row of words; its effects and its raw input open below it. */
-export function callView(view: View, turnId: string, call: ToolCall, running: boolean, { steps, latest, draw }: Inside): TemplateResult {
+export function callView(
+  view: View,
+  turnId: string,
+  call: ToolCall,
+  running: boolean,
+  { steps, latest, draw }: SubagentSteps,
+): TemplateResult {
   const key = `${turnId}/${call.id}`;
   const empty =
     steps === 0 &&

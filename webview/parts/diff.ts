@@ -110,7 +110,7 @@ function closeTo(hunk: readonly DiffLine[]): readonly (readonly DiffLine[])[] {
 /** Draws a hunk, in colours as soon as they are known. */
 function hunkView(lines: readonly DiffLine[], language: string): unknown {
   const partners = partnersOf(lines);
-  const draw = (looks: Looks) => lines.map((line, at) => lineView(line, partners.get(at), looks.get(line)));
+  const draw = (looks: LineStyles) => lines.map((line, at) => lineView(line, partners.get(at), looks.get(line)));
   // Each side is coloured as one text, so that constructs spanning lines keep their look.
   const sides = ['+', '-'].map((left) => lines.filter(({ sign }) => sign !== left));
   const coloured = sides.map((side) => highlightedLines(side.map(({ text }) => text).join('\n'), language));
@@ -121,14 +121,14 @@ function hunkView(lines: readonly DiffLine[], language: string): unknown {
   );
 }
 
-type Looks = ReadonlyMap<DiffLine, readonly Styled[]>;
+type LineStyles = ReadonlyMap<DiffLine, readonly Styled[]>;
 type Coloured = readonly (readonly (readonly Styled[])[] | undefined)[];
 
 function languageOf(path: string): string {
   return (/[^./\\]+$/.exec(path)?.[0] ?? '').toLowerCase();
 }
 
-function looksOf(sides: readonly (readonly DiffLine[])[], coloured: Coloured): Looks {
+function looksOf(sides: readonly (readonly DiffLine[])[], coloured: Coloured): LineStyles {
   return new Map(
     sides.flatMap((side, at) =>
       side.flatMap((line, place) => {

@@ -70,7 +70,14 @@ function problemsOf(view: View, ask: Question): ReadonlyMap<string, string> {
   );
 }
 
-function fieldView(view: View, ask: Question, field: Field, index: number, given: Given, problem: string | undefined): TemplateResult {
+function fieldView(
+  view: View,
+  ask: Question,
+  field: Field,
+  index: number,
+  given: DraftAnswers,
+  problem: string | undefined,
+): TemplateResult {
   const touched = given[field.id] !== undefined || given[freeKey(field)] !== undefined;
   return html`<fieldset class="question-field">
     <legend>${visibleText(field.label)}${field.required ? html`<span class="faint"> *</span>` : nothing}</legend>
@@ -80,12 +87,12 @@ function fieldView(view: View, ask: Question, field: Field, index: number, given
   </fieldset>`;
 }
 
-function set(view: View, ask: Question, change: Given): void {
+function set(view: View, ask: Question, change: DraftAnswers): void {
   const { answers } = view.memory;
   view.act.remember({ answers: { ...answers, [ask.id]: { ...answers[ask.id], ...change } } });
 }
 
-function choicesView(view: View, ask: Question, field: Field, index: number, given: Given): unknown {
+function choicesView(view: View, ask: Question, field: Field, index: number, given: DraftAnswers): unknown {
   const choices =
     field.kind === 'boolean' && !field.choices
       ? [
@@ -120,7 +127,7 @@ const INPUTS: Readonly<Partial<Record<NonNullable<Field['kind']>, string>>> = {
   'date-time': 'datetime-local',
 };
 
-function freeView(view: View, ask: Question, field: Field, given: Given): TemplateResult {
+function freeView(view: View, ask: Question, field: Field, given: DraftAnswers): TemplateResult {
   // Screen readers announce which field it is; visually, the field's name is above it.
   const words = field.freeLabel ?? (field.choices ? t('Other…') : undefined);
   const spoken = words === undefined ? field.label : `${field.label}: ${words}`;
@@ -145,7 +152,7 @@ function freeView(view: View, ask: Question, field: Field, given: Given): Templa
 }
 
 /** Half-given answers: key -> values. */
-type Given = Readonly<Record<string, readonly string[]>>;
+type DraftAnswers = Readonly<Record<string, readonly string[]>>;
 
 /** The key of free text while it is typed. */
 function freeKey(field: Field): string {
@@ -157,16 +164,16 @@ function takesText(field: Field): boolean {
 }
 
 /** The chosen values; before the user chooses, the agent's defaults. */
-function chosenOf(field: Field, given: Given): readonly string[] {
+function chosenOf(field: Field, given: DraftAnswers): readonly string[] {
   return given[field.id] ?? (takesText(field) && !field.choices ? [] : (field.initial ?? []));
 }
 
-function freeOf(field: Field, given: Given): string {
+function freeOf(field: Field, given: DraftAnswers): string {
   return given[freeKey(field)]?.[0] ?? (field.choices || field.kind === 'boolean' ? '' : (field.initial?.[0] ?? ''));
 }
 
 /** The values to send for a field. */
-function valuesOf(field: Field, given: Given): readonly string[] {
+function valuesOf(field: Field, given: DraftAnswers): readonly string[] {
   const chosen = chosenOf(field, given);
   const free = takesText(field) ? freeOf(field, given).trim() : '';
   if (free === '') return chosen;

@@ -7,7 +7,7 @@ import { type ClosedLink, closedLinkInTurn, findTerminal } from '../../src/sessi
 import { textView } from '../markdownView.ts';
 import { t } from '../strings.ts';
 import type { View } from '../view.ts';
-import { callsView, callView, type Inside } from './call.ts';
+import { callsView, callView, type SubagentSteps } from './call.ts';
 import { changesView } from './changes.ts';
 import { contentView, pendingView, promptView, taskView } from './content.ts';
 import { faultView, linkDetail, noticeView } from './fault.ts';
@@ -42,10 +42,10 @@ function correctionsView(view: View, { id, corrections }: Turn): TemplateResult 
 }
 
 /** Parts by the call they belong to; undefined for the agent's own. */
-type Family = ReadonlyMap<string | undefined, readonly Part[]>;
-const families = new WeakMap<Turn, Family>();
+type PartsByCall = ReadonlyMap<string | undefined, readonly Part[]>;
+const families = new WeakMap<Turn, PartsByCall>();
 
-function familyOf(turn: Turn): Family {
+function familyOf(turn: Turn): PartsByCall {
   let family = families.get(turn) as Map<string | undefined, Part[]> | undefined;
   if (family) return family;
   family = new Map();
@@ -63,7 +63,7 @@ function familyOf(turn: Turn): Family {
   return family;
 }
 
-function partsView(view: View, turn: Turn, family: Family, parent: string | undefined): unknown {
+function partsView(view: View, turn: Turn, family: PartsByCall, parent: string | undefined): unknown {
   const all = family.get(parent) ?? [];
   const lastPlan = all.findLast((part) => part.kind === 'call' && isPlan(part.call));
   const parts = all.filter(
@@ -91,7 +91,7 @@ function partsView(view: View, turn: Turn, family: Family, parent: string | unde
 }
 
 /** True while a card asks about the call: its row would repeat the card. */
-function asksAbout(session: Session, part: Part, family: Family): boolean {
+function asksAbout(session: Session, part: Part, family: PartsByCall): boolean {
   return part.kind === 'call' && !family.has(part.id) && session.asks.some((ask) => ask.callId === part.id);
 }
 
@@ -112,7 +112,7 @@ function isEarlierPlan(part: Part): boolean {
 }
 
 /** Folds neighbouring calls that only read; successful commands join them once the turn ends. */
-function foldedRuns(session: Session, parts: readonly Part[], family: Family, running: boolean): readonly (readonly Part[])[] {
+function foldedRuns(session: Session, parts: readonly Part[], family: PartsByCall, running: boolean): readonly (readonly Part[])[] {
   const runs: Part[][] = [];
   let open = false;
   for (const part of parts) {
@@ -134,7 +134,7 @@ function terminalsOf(view: View, part: Extract<Part, { kind: 'call' }>): readonl
   return part.call.output.flatMap((output) => (output.kind === 'terminal' ? [findTerminal(view.session, output.terminalId)] : []));
 }
 
-function partView(view: View, turn: Turn, family: Family, part: Part, growing: boolean): unknown {
+function partView(view: View, turn: Turn, family: PartsByCall, part: Part, growing: boolean): unknown {
   const done = turn.status !== 'running';
   const key = `${turn.id}/${part.id}`;
   switch (part.kind) {
@@ -154,7 +154,7 @@ function partView(view: View, turn: Turn, family: Family, part: Part, growing: b
 }
 
 /** Leaves out texts that the output of the call repeats. */
-function insideOf(view: View, turn: Turn, family: Family, call: ToolCall): Inside {
+function insideOf(view: View, turn: Turn, family: PartsByCall, call: ToolCall): SubagentSteps {
   const parts = family.get(call.id) ?? [];
   const report = call.output.flatMap((one) => (one.kind === 'content' && one.content.type === 'text' ? [one.content.text.trim()] : []));
   const shown = parts.filter((part) => part.kind !== 'text' || !report.some((text) => text === part.text.trim()));

@@ -112,7 +112,7 @@ function toolsOf(offers: readonly ModelTool[]): ToolSet {
   );
 }
 
-interface Held {
+interface BufferedCall {
   readonly id: string;
   readonly name: string;
   input: string;
@@ -125,7 +125,7 @@ interface Held {
 
 /** Calls whose arguments may arrive mixed, given on one after the other in the order they began. */
 class CallsInOrder {
-  readonly #held: Held[] = [];
+  readonly #held: BufferedCall[] = [];
 
   begin(id: string, name: string): Iterable<ModelPiece> {
     if (!this.#find(id)) this.#held.push({ id, name, input: '', given: 0, began: false, ended: false, meta: undefined });
@@ -148,7 +148,7 @@ class CallsInOrder {
     return this.#flush();
   }
 
-  #find(id: string): Held | undefined {
+  #find(id: string): BufferedCall | undefined {
     return this.#held.find((held) => held.id === id && !held.ended);
   }
 

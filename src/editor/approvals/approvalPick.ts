@@ -19,7 +19,7 @@ import {
 } from '../../session/shownApproval.ts';
 import { shortened, visibleText } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
-import { type AskPick, type Look, type PickOutcome, pendingOutcome } from './askPick.ts';
+import { type AskPick, type AskPreview, type PickOutcome, pendingOutcome } from './askPick.ts';
 import type { KeyGuard } from './keyboard.ts';
 import { commandRows, linesUnderPick, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
 
@@ -279,7 +279,7 @@ function hasDiff({ detail }: Approval): boolean {
 }
 
 /** The ask as one text, with the offset of its dangerous part. */
-function lookedAt(ask: Approval, cwd: string): NonNullable<Look['text']> {
+function lookedAt(ask: Approval, cwd: string): NonNullable<AskPreview['text']> {
   const { detail } = ask;
   const text = visibleText(wholeText(ask));
   const at = dangersOf(ask, cwd).find((one) => one.at)?.at?.from;

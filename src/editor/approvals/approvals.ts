@@ -14,7 +14,7 @@ import type { ApprovalRule } from '../../session/policy.ts';
 import type { StoreChange } from '../../session/store.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ApprovalPick, pickHeading } from './approvalPick.ts';
-import type { AskPick, Look, PickOutcome } from './askPick.ts';
+import type { AskPick, AskPreview, PickOutcome } from './askPick.ts';
 import { ClickGuard, FocusReturn, KeyGuard } from './keyboard.ts';
 import { QuestionPick, type QuestionProgress } from './questionPick.ts';
 import { type AskKey, AskQueue, keyOf, keyOfOpen, type QueuedAsk } from './queue.ts';
@@ -38,7 +38,7 @@ export interface ApprovalsDeps {
   /** Opens the same diff, with the keyboard in its read-only side. */
   readonly enterDiff: (sessionId: SessionId, askId: AskId) => void;
   /** Shows the ask with the keyboard in it, and closes it once it is answered. */
-  readonly look: (sessionId: SessionId, askId: AskId, at: Look) => void;
+  readonly look: (sessionId: SessionId, askId: AskId, at: AskPreview) => void;
   /** Pixels of a line in text editors. */
   readonly lineHeight: () => number;
   /** Milliseconds until the user has stopped typing; an ask that appears by itself waits for that. */

@@ -9,12 +9,12 @@ export type PickOutcome =
   /** `ask`: as it was on the screen when the answer was chosen. */
   | { readonly how: 'chosen'; readonly ask: Approval; readonly answer: ApprovalAnswer }
   /** The user wants to see the diff of a file, or a text, without the pick over it. */
-  | { readonly how: 'look'; readonly at: Look }
+  | { readonly how: 'look'; readonly at: AskPreview }
   | { readonly how: 'dismissed' }
   | { readonly how: 'takenDown' };
 
 /** The content that the user looks at before answering. */
-export interface Look {
+export interface AskPreview {
   /** The file of an edit. */
   readonly path?: string;
   /** The whole ask; `at`: the offset of its dangerous part, in UTF-16 units. */

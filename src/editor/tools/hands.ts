@@ -14,7 +14,7 @@ const LINES = 2000;
 const FILES = 500;
 const text = z.string().check(z.maxLength(1024 * 1024));
 
-export interface HandToolsContext {
+export interface RemoteToolsContext {
   readonly cwd: string;
   /** The only object through which the host writes: it serializes writes of one file. */
   readonly files: Files;
@@ -22,7 +22,7 @@ export interface HandToolsContext {
 }
 
 /** File and terminal tools for agents without local access, such as remote chat servers: reading is free, changing or running anything asks first. */
-export function handTools({ cwd, files, terminals }: HandToolsContext): readonly Tool[] {
+export function handTools({ cwd, files, terminals }: RemoteToolsContext): readonly Tool[] {
   return [
     toolOf({
       cwd,

@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import type { Tool } from '../../protocols/ports.ts';
 import { presentText } from '../files.ts';
 import type { ToolContext } from './context.ts';
-import { type HandToolsContext, handTools } from './hands.ts';
+import { handTools, type RemoteToolsContext } from './hands.ts';
 import { languageTools } from './language.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
 
@@ -14,7 +14,7 @@ export function editorTools(context: ToolContext): readonly Tool[] {
 }
 
 /** The tools of one session: those for every agent, and those for agents that cannot reach the files of this machine. */
-export function sessionTools(context: ToolContext & HandToolsContext): {
+export function sessionTools(context: ToolContext & RemoteToolsContext): {
   readonly tools: readonly Tool[];
   readonly remoteFileTools: readonly Tool[];
 } {

@@ -720,7 +720,7 @@ export class ChangeSet {
   async #rebase(
     name: string,
     found: Tracked,
-    { segments, manner, like: one }: InManner,
+    { segments, manner, like: one }: ComparedSegments,
     present: string,
     after: ContentKey,
   ): Promise<void> {
@@ -1231,7 +1231,7 @@ function shortText(text: string | null | undefined): string | undefined {
 }
 
 /** Segments, and the manner in which their texts were read. `like`: the text in whose manner the side before is kept, where that is not its own. */
-interface InManner {
+interface ComparedSegments {
   readonly segments: Segments;
   readonly manner: Manner;
   readonly like?: string | null;

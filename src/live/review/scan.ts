@@ -102,7 +102,7 @@ export async function scanFolders(
 }
 
 /** New files have pushed them out of the walk: they are watched on. */
-function knownBehind({ end }: Walked, prefix: string, known: FileStates): readonly string[] {
+function knownBehind({ end }: FolderWalk, prefix: string, known: FileStates): readonly string[] {
   if (end === undefined) return [];
   const below = [...known.keys()].flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
   return below.filter((name) => !path.isAbsolute(name) && isBehind(name, end));
@@ -234,7 +234,7 @@ async function readRegular(file: string, mostBytes: number): Promise<{ readonly 
 }
 
 type NestedRules = readonly { readonly below: string; readonly rules: IgnoreRules }[];
-interface Walked {
+interface FolderWalk {
   readonly root: string;
   readonly found: string[];
   readonly leftOut: Map<string, number>;
@@ -247,14 +247,14 @@ interface Walked {
 }
 
 /** `last`: where the walk before had to end. What was watched then is watched on, however many files come or go before that. */
-async function walkFolder(root: string, most: number, last: string | undefined): Promise<Walked> {
-  const walked: Walked = { root, found: [], leftOut: new Map(), most, last, folders: 0, end: undefined };
+async function walkFolder(root: string, most: number, last: string | undefined): Promise<FolderWalk> {
+  const walked: FolderWalk = { root, found: [], leftOut: new Map(), most, last, folders: 0, end: undefined };
   if (!(await walk(walked, '', []))) walked.end = walked.found.at(-1) ?? '';
   return walked;
 }
 
 /** False when there are more files than wanted. */
-async function walk(walked: Walked, below: string, outer: NestedRules): Promise<boolean> {
+async function walk(walked: FolderWalk, below: string, outer: NestedRules): Promise<boolean> {
   const folder = path.join(walked.root, below);
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const own = entries.some((entry) => entry.name === '.gitignore' && entry.isFile()) ? await rulesIn(folder) : undefined;
@@ -276,7 +276,7 @@ async function walk(walked: Walked, below: string, outer: NestedRules): Promise<
 }
 
 /** A walk that knows its end may find as many new files again. */
-function isFull({ found, folders, most, last }: Walked): boolean {
+function isFull({ found, folders, most, last }: FolderWalk): boolean {
   return found.length >= (last === undefined ? most : 2 * most) || folders > most;
 }
 
@@ -287,14 +287,14 @@ function isBehind(name: string, last: string): boolean {
   return at >= 0 && at < end.length && (path[at] ?? '') > (end[at] ?? '');
 }
 
-async function leaveOut({ root, leftOut }: Walked, name: string): Promise<void> {
+async function leaveOut({ root, leftOut }: FolderWalk, name: string): Promise<void> {
   if (leftOut.size >= MOST_LEFT_OUT) return;
   const found = await lstat(path.join(root, name)).catch(() => undefined);
   if (found) leftOut.set(name, found.mtimeMs);
 }
 
 /** Skips links to inside the folder: their targets are watched at their own paths. */
-async function leaveOutLink({ root, leftOut }: Walked, name: string): Promise<void> {
+async function leaveOutLink({ root, leftOut }: FolderWalk, name: string): Promise<void> {
   if (leftOut.size >= MOST_LEFT_OUT) return;
   const link = path.join(root, name);
   const [target, inside] = await Promise.all([realpath(link).catch(() => undefined), realpath(root).catch(() => root)]);
@@ -359,14 +359,14 @@ function keepsName([from, to]: readonly [Moving, Moving]): boolean {
   return path.basename(from.name) === path.basename(to.name);
 }
 
-interface Weighed {
+interface LineWeights {
   readonly file: Moving;
   /** Characters in all lines of one wording. */
   readonly lines: ReadonlyMap<string, number>;
   readonly size: number;
 }
 
-function weighed(file: Moving): readonly Weighed[] {
+function weighed(file: Moving): readonly LineWeights[] {
   if (file.text === undefined) return [];
   const lines = new Map<string, number>();
   let size = 0;
@@ -379,7 +379,7 @@ function weighed(file: Moving): readonly Weighed[] {
 }
 
 /** The part of the larger file that is in the other one, too. */
-function sharedBy(one: Weighed, other: Weighed): number {
+function sharedBy(one: LineWeights, other: LineWeights): number {
   const larger = Math.max(one.size, other.size);
   if (larger === 0 || Math.min(one.size, other.size) < larger * LEAST_ALIKE) return 0;
   let shared = 0;

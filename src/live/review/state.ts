@@ -59,7 +59,7 @@ export interface Replaced {
   readonly from?: string | undefined;
 }
 /** A file that is not as the agent knows it, because of what the user has decided: how it knows it. */
-export interface Known {
+export interface KnownContent {
   readonly content: ContentKey;
   readonly how: Correction['how'];
 }
@@ -70,7 +70,7 @@ export interface ReviewState {
   /** The last restore: what it replaced, and the checkpoints as they were. */
   readonly undo: readonly Replaced[];
   /** Corrections for the agent's next prompt, by file name. */
-  readonly known: ReadonlyMap<string, Known>;
+  readonly known: ReadonlyMap<string, KnownContent>;
 }
 export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], undo: [], known: new Map() };
 
@@ -277,7 +277,7 @@ export function withoutMove(state: ReviewState, name: string, from: string): Rev
 }
 
 /** Notes files that the user is about to change; the first state counts, until the agent is told or writes a file itself. */
-export function withKnown(state: ReviewState, files: Iterable<readonly [string, ContentKey]>, how: Known['how']): ReviewState {
+export function withKnown(state: ReviewState, files: Iterable<readonly [string, ContentKey]>, how: KnownContent['how']): ReviewState {
   const known = new Map(state.known);
   for (const [name, content] of files) known.set(name, { content: known.has(name) ? (known.get(name)?.content ?? null) : content, how });
   return { ...state, known };

@@ -48,10 +48,10 @@ const HEAD = 500;
 
 /** Where a request stands: on its way, over the turn's connection or beside it; held back before it is sent (again), for a reason a user may read; taken. */
 export type RequestProgress = 'sent' | 'sentBeside' | 'answered' | { readonly waits: string };
-interface Departure {
+interface ProgressOptions {
   readonly way?: (way: RequestProgress) => void;
 }
-interface StreamOptions extends Departure {
+interface StreamOptions extends ProgressOptions {
   /** Lets go of the body. */
   readonly signal?: AbortSignal;
   /** The answer is a stream, and stands. */
@@ -279,7 +279,7 @@ export class RpcClient {
   }
 
   /** With the user's credentials once the server wants them, and once more when it asks to wait. */
-  async #send(client: HttpClient, request: HttpRequest, { way }: Departure = {}): Promise<HttpAnswer> {
+  async #send(client: HttpClient, request: HttpRequest, { way }: ProgressOptions = {}): Promise<HttpAnswer> {
     const stopped = request.signal ?? this.#context.signal;
     let waited = false;
     let renewed = false;

@@ -4,7 +4,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { AskId, Remedy } from '../../session/model.ts';
 import { isLoopback, type Link, LinkError, type LinkEvents } from '../../transport/link.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
-import { notEncrypted, PlainText } from '../plainText.ts';
+import { notEncrypted, UnencryptedConsent } from '../plainText.ts';
 import { type A2aPeer, UnfitAgent } from './card.ts';
 import { Credentials } from './credentials.ts';
 import { codeOf, kindOf, RpcClient } from './http.ts';
@@ -31,7 +31,7 @@ export class AgentLink implements Link {
   readonly #setup: LinkSetup;
   readonly #events: LinkEvents;
   readonly #life = new Lifetime();
-  readonly #plainText: PlainText;
+  readonly #plainText: UnencryptedConsent;
   readonly #program: AgentProgram | undefined;
   #stage: Stage = { is: 'opening' };
   /** Messages that still go to the agent after everything else is closed. */
@@ -41,7 +41,7 @@ export class AgentLink implements Link {
     const { launch, context } = setup;
     this.#setup = setup;
     this.#events = events;
-    this.#plainText = new PlainText(context);
+    this.#plainText = new UnencryptedConsent(context);
     this.#program = launch.kind === 'process' ? new AgentProgram(launch, context) : undefined;
   }
 

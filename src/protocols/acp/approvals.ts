@@ -282,12 +282,12 @@ function editSubject(title: string, path: string, before: string | null, after: 
   return { title, toolKind: 'edit', detail: { type: 'edit', diffs: [diff] } };
 }
 /** A command that goes against a refusal. */
-export function againstTitle(against: Against): string {
+export function againstTitle(against: RejectedSubject): string {
   if (against === 'command') return t('{0} (you rejected this before)', t('Run in terminal'));
   return t('Run a command that names a file whose change you have rejected');
 }
 /** The answer to the agent when that is refused as well. */
-export function rejectedAgainst(against: Against, line: string): string {
+export function rejectedAgainst(against: RejectedSubject, line: string): string {
   if (against === 'command') return `The user has rejected this command: ${line}`;
   return `The user has rejected a change of a file this command names, and did not allow the command: ${line}`;
 }
@@ -317,7 +317,7 @@ export const nothingDecided = (): Decided => ({
 });
 
 /** Why a command is asked about: it holds one that was refused, or names a file whose change was. */
-export type Against = 'command' | 'file';
+export type RejectedSubject = 'command' | 'file';
 const CHANGING: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
 const detailsIn = ({ detail, beside = [] }: Approval): readonly ApprovalDetail[] => [detail, ...beside];
 
@@ -353,7 +353,7 @@ export function noteRefused(decided: Decided, ask: Approval, call: CallFacts | u
  * Finds in a command what the user has refused; undefined when it holds nothing of that. Allowed commands are left out first. A file counts by its
  * bare name: a command can reach it from any folder.
  */
-function refusedIn(line: string, decided: Decided): Against | undefined {
+function refusedIn(line: string, decided: Decided): RejectedSubject | undefined {
   let rest = line;
   for (const command of keys(decided.allowedCommands)) rest = without(rest, command);
   if (keys(decided.refusedCommands).some((command) => placeIn(rest, command) >= 0)) return 'command';
@@ -367,7 +367,7 @@ function refusedIn(line: string, decided: Decided): Against | undefined {
 export function refusedFor(
   { line, command, args }: { readonly line: string; readonly command: string; readonly args: readonly string[] },
   decided: Decided,
-): Against | undefined {
+): RejectedSubject | undefined {
   return refusedIn(line, decided) ?? refusedIn([command, ...args].join(' '), decided);
 }
 /** The user has seen and allowed this text for the file. */

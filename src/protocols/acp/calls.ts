@@ -47,7 +47,7 @@ export interface AcpCall extends CallFacts, CallState<'none' | 'refused' | 'unan
   told: CallView | null;
 }
 /** Where news of a call comes from. */
-export type From = 'tool_call' | 'tool_call_update' | 'permission';
+export type CallSource = 'tool_call' | 'tool_call_update' | 'permission';
 /** The stops of the user: of the turn, and of commands by their terminals. */
 export interface Stopped {
   readonly turn: boolean;
@@ -108,7 +108,7 @@ export function factsOf(news: AcpToolCall | undefined): CallFacts {
  * Null and absent members are unchanged; lists replace. Once the user asked to stop, a failure is the stop, and a command they have ended is not
  * done, whatever the agent says.
  */
-export function mergeCall(call: CallFacts, news: AcpToolCall, from: From, stopped: Stopped): void {
+export function mergeCall(call: CallFacts, news: AcpToolCall, from: CallSource, stopped: Stopped): void {
   if (news.title && (from !== 'permission' || !call.title)) call.title = news.title;
   if (news._meta) call.meta = { ...call.meta, ...news._meta };
   call.name = news.name ?? toolNameIn(call.meta) ?? call.name;
@@ -143,7 +143,7 @@ function hasEnded(call: CallFacts, { ended }: Stopped): boolean {
 }
 
 /** The agent says more of a call that is asked about. Edits are those of the call itself, which are compared with their files. */
-export function mergeAsked(asked: CallFacts, call: CallFacts, news: AcpToolCall, from: From, stopped: Stopped): void {
+export function mergeAsked(asked: CallFacts, call: CallFacts, news: AcpToolCall, from: CallSource, stopped: Stopped): void {
   if (isAnnouncedAgain(asked, news)) Object.assign(asked, newFacts(asked.id));
   mergeCall(asked, news, from, stopped);
   for (const item of news.added ?? news.content ?? []) {

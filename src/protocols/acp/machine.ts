@@ -8,7 +8,7 @@ import type { Content, Notice, ToolCall } from '../../session/model.ts';
 import {
   type AcpCall,
   type CallFacts,
-  type From,
+  type CallSource,
   isAnnouncedAgain,
   isEmpty,
   isFinal,
@@ -541,7 +541,7 @@ class AcpStep extends AcpRequests {
   // --- calls
 
   /** One upsert for all that is said about calls: updates of either kind, and the call inside a permission request. */
-  override callNews(turn: AcpTurn, lane: AcpLane, news: AcpToolCall, from: From): AcpCall | undefined {
+  override callNews(turn: AcpTurn, lane: AcpLane, news: AcpToolCall, from: CallSource): AcpCall | undefined {
     const { toolCallId: id } = news;
     const known = find(turn.calls, id);
     if (!known && from === 'tool_call_update' && find(this.state.calls, id)) return undefined;

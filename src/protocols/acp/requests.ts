@@ -4,7 +4,6 @@ import { find, keys, type OpenAsk, put, remove, type Table } from '../../convers
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask, Diff } from '../../session/model.ts';
 import {
-  type Against,
   againstTitle,
   allowDetails,
   CANCELLED_OUTCOME,
@@ -19,6 +18,7 @@ import {
   type PermissionSubject,
   permissionAsk,
   permissionReply,
+  type RejectedSubject,
   readSubject,
   refusedFor,
   rejectedAgainst,
@@ -30,8 +30,8 @@ import {
 import {
   type AcpCall,
   askedFacts,
+  type CallSource,
   callThatWrote,
-  type From,
   factsOf,
   itemsOf,
   mergeAsked,
@@ -153,7 +153,7 @@ export abstract class AcpRequests extends AcpConnection {
   // --- what the conversation does for it
 
   /** Takes in what a request says of a call. */
-  abstract callNews(turn: AcpTurn, lane: AcpLane, news: AcpToolCall, from: From): AcpCall | undefined;
+  abstract callNews(turn: AcpTurn, lane: AcpLane, news: AcpToolCall, from: CallSource): AcpCall | undefined;
   /** The lane that shows what a sub-agent does. */
   abstract laneOfChild(sessionId: string, turn: AcpTurn): AcpLane | undefined;
   /** Takes in an update: here, one of ours for what no call of the agent shows. */
@@ -309,7 +309,7 @@ export abstract class AcpRequests extends AcpConnection {
     this.showQuestion(question);
   }
   /** Merges news of a call into a question about it. The user answers only what they see. */
-  questionNews(question: OpenPermission, call: AcpCall, news: AcpToolCall, from: From, stopped: Stopped): void {
+  questionNews(question: OpenPermission, call: AcpCall, news: AcpToolCall, from: CallSource, stopped: Stopped): void {
     const before = itemsOf(question.facts);
     mergeAsked(question.facts, call, news, from, stopped);
     // Another edit is not answered by what was shown of the one before, though its file has still to be read.
@@ -552,7 +552,7 @@ export abstract class AcpRequests extends AcpConnection {
     this.askFolder(id, job, created.outside, commandSubject(t('Run in terminal'), job.line, created.outside));
   }
   /** Why the user is asked about a command in spite of all rules: it is, or changes, what they have refused in this turn. */
-  against(job: CommandJob): Against | undefined {
+  against(job: CommandJob): RejectedSubject | undefined {
     const decided = this.decidedIn(job.turnId);
     return decided && refusedFor(job, decided);
   }

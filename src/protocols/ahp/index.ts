@@ -53,7 +53,7 @@ const LIMITS: AhpLimits = {
 /** Pages of a list of sessions. */
 const PAGES = 20;
 
-interface World {
+interface AhpOptions {
   readonly connect: () => Channel;
   readonly limits: AhpLimits;
 }
@@ -64,7 +64,7 @@ class AhpAdapter implements Adapter {
   readonly #launch: HostLaunch;
   readonly #driver: Driver<AhpState>;
 
-  constructor(launch: HostLaunch, context: AdapterContext, { connect, limits }: World) {
+  constructor(launch: HostLaunch, context: AdapterContext, { connect, limits }: AhpOptions) {
     this.#launch = launch;
     this.#driver = drive(ahpMachine, newAhp(`${context.newId()}.`, setupOf(launch, context, limits)), {
       now: context.now,

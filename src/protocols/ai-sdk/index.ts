@@ -3,7 +3,7 @@ import type { OfferedTool } from '../../conversation/state.ts';
 import type { Adapter, AdapterContext, Launch, Protocol } from '../adapter.ts';
 import { drive } from '../driver.ts';
 import { readText } from '../fileNow.ts';
-import { notEncrypted, PlainText } from '../plainText.ts';
+import { notEncrypted, UnencryptedConsent } from '../plainText.ts';
 import type { Tool } from '../ports.ts';
 import { aiSdkMachine } from './machine.ts';
 import { ChatServer, type HttpLaunch, type Memory, serversOf } from './server.ts';
@@ -23,7 +23,7 @@ export const aiSdk: Protocol = {
 
 /** A conversation with one server. Tests give a memory and a timing of their own. */
 export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Memory = new Map(), timing: AiSdkTiming = TIMING): Adapter {
-  const plainText = new PlainText(context);
+  const plainText = new UnencryptedConsent(context);
   const server = new ChatServer(launch, { ...context, launch: agreedLaunch(launch, context, plainText) }, known);
   const { past = [] } = context;
   const last = context.resume ? past.at(-1) : undefined;
@@ -80,13 +80,13 @@ export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Me
 }
 
 /** The first server of a profile that the user does not agree to speak to unencrypted. */
-async function refusedServer(launch: HttpLaunch, plainText: PlainText): Promise<URL | undefined> {
+async function refusedServer(launch: HttpLaunch, plainText: UnencryptedConsent): Promise<URL | undefined> {
   for (const server of serversOf(launch)) if (!(await plainText.mayUse(server))) return server;
   return undefined;
 }
 
 /** The profile as it reads now. Rejects where the user does not agree to a new address: the server then stays the one that it was. */
-function agreedLaunch(first: Launch, { launch }: AdapterContext, plainText: PlainText): () => Promise<Launch> {
+function agreedLaunch(first: Launch, { launch }: AdapterContext, plainText: UnencryptedConsent): () => Promise<Launch> {
   return async () => {
     const now = (await launch?.()) ?? first;
     const refused = now.kind === 'http' ? await refusedServer(now, plainText) : undefined;

@@ -49,14 +49,14 @@ export function newAssembly(boundary: number): Assembly {
 /** Called after each change of the message, with the index of the part. */
 export interface MessageObserver {
   added(at: number): void;
-  grew(at: number, text: string): void;
+  extended(at: number, text: string): void;
   changed(at: number): void;
   /** Every part from this index on is gone. */
   removed(from: number): void;
   metadata(): void;
   log(level: 'info', text: string): void;
 }
-export const UNOBSERVED: MessageObserver = { added() {}, grew() {}, changed() {}, removed() {}, metadata() {}, log() {} };
+export const UNOBSERVED: MessageObserver = { added() {}, extended() {}, changed() {}, removed() {}, metadata() {}, log() {} };
 
 type ChunkOf<T extends Chunk['type']> = Extract<Chunk, { type: T }>;
 type InputChunk = ChunkOf<'tool-input-start' | 'tool-input-available' | 'tool-input-error'>;
@@ -175,7 +175,7 @@ function extendBlock(
   const text = chunk.delta ?? chunk.textDelta;
   if (!text) return;
   part.text += text;
-  observer.grew(at, text);
+  observer.extended(at, text);
 }
 
 function closeBlock(message: UiMessage, assembly: Assembly, chunk: ChunkOf<'text-end' | 'reasoning-end'>): undefined {
@@ -261,7 +261,7 @@ function extendInput(message: UiMessage, chunk: ChunkOf<'tool-input-delta'>, obs
   }
   const text = chunk.inputTextDelta;
   part.rawInput = typeof part.rawInput === 'string' ? part.rawInput + text : text;
-  if (text !== '') observer.grew(at, text);
+  if (text !== '') observer.extended(at, text);
   return part;
 }
 

@@ -497,13 +497,13 @@ function messageIn(body: string, type: string): string {
 // --- Results of held calls
 
 /** `notYet`: worth another try, because a server may announce a call before it waits for the result. */
-export type Handed =
+export type PostedResult =
   | { readonly how: 'accepted' }
   | { readonly how: 'notYet'; readonly why: string }
   | { readonly how: 'refused'; readonly why: string; readonly key: string | null };
 
 /** Posts one result. Never rejects for what the server does. */
-export async function postResult(exchange: Exchange, url: string, body: object, signal: AbortSignal): Promise<Handed> {
+export async function postResult(exchange: Exchange, url: string, body: object, signal: AbortSignal): Promise<PostedResult> {
   exchange.trace('out', { url: new URL(url).pathname, ...body });
   try {
     const headers = { 'content-type': 'application/json', accept: 'application/json', ...exchange.headers };

@@ -40,7 +40,7 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
     if (content) this.emit({ type: 'part.added', turnId, part: { kind: 'content', id, content } });
   }
   /** Pieces for one part that a step takes one after the other are one event. */
-  grew(at: number, text: string): void {
+  extended(at: number, text: string): void {
     const { delta } = this;
     if (delta !== null && delta.at === at && delta.effects === this.effects.length) {
       delta.event.text += text;
@@ -104,7 +104,7 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
       if (!turn.shown[at]) this.added(at);
       const text = isTool(part) ? part.rawInput : 'text' in part ? part.text : undefined;
       const known = turn.shown[at]?.text ?? 0;
-      if (typeof text === 'string' && text.length > known) this.grew(at, text.slice(known));
+      if (typeof text === 'string' && text.length > known) this.extended(at, text.slice(known));
       // A running call of Parley's tools is shown as running, which its part does not say.
       const isRunning = isTool(part) && find(turn.own, part.toolCallId)?.stage === 'running';
       if (isTool(part) && part.state !== 'input-streaming' && !isRunning) this.changed(at);

@@ -205,7 +205,7 @@ export type ResponseOutcome =
   | { readonly kind: 'cut' }
   | { readonly kind: 'over'; readonly reason: string | null; readonly isSaid: boolean };
 
-export interface Begin {
+export interface AiSdkStart {
   readonly chatId: string;
   readonly setup: AiSdkSetup;
   readonly settings: AiSdkSettings;
@@ -214,7 +214,7 @@ export interface Begin {
   readonly past: readonly Turn[];
 }
 /** `seed` is a UUID: servers tell messages apart by their ids, across conversations. */
-export function newAiSdk(seed: string, { past, ...begin }: Begin): AiSdkState {
+export function newAiSdk(seed: string, { past, ...begin }: AiSdkStart): AiSdkState {
   const state: AiSdkState = {
     ...newConversation(seed),
     ...begin,

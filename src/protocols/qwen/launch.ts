@@ -76,7 +76,7 @@ export function readTalkOptions(
 }
 
 /** How a process begins. */
-export interface Beginning {
+export interface ProcessStart {
   /** Without what only the message dialect understands, for an agent that may not speak it. */
   readonly plain: boolean;
   /** The key of an earlier conversation to go on with. */
@@ -86,7 +86,7 @@ export interface Beginning {
 }
 
 /** The profile's arguments, and the flags it did not give itself. */
-export function argsOf(given: readonly string[], peer: ProductTraits, options: TalkOptions, how: Beginning): readonly string[] {
+export function argsOf(given: readonly string[], peer: ProductTraits, options: TalkOptions, how: ProcessStart): readonly string[] {
   const args = [...given];
   const has = (flag: string) => args.some((arg) => arg === flag || arg.startsWith(`${flag}=`));
   const envelope = how.plain || options.dialect === 'envelope';

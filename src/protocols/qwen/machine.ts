@@ -7,7 +7,7 @@ import type { Remedy } from '../../session/model.ts';
 import { junkWhileOpening } from '../junk.ts';
 import { dialectOf, heartbeatRequest, isRecord, type Line, type QwenDialect } from './codec.ts';
 import { EnvelopeStep, newEnvelopeState } from './envelope.ts';
-import { argsOf, type Beginning, detailOf, explain, knowsNoSuch, nextRestart, sentenceOf, worthRestarting } from './launch.ts';
+import { argsOf, detailOf, explain, knowsNoSuch, nextRestart, type ProcessStart, sentenceOf, worthRestarting } from './launch.ts';
 import { MessageStep, newMessageState, replay } from './message.ts';
 import { type Entry, INITIALIZE, initializeRequest } from './messageCodec.ts';
 import { PEERS } from './quirks.ts';
@@ -115,7 +115,7 @@ class ProcessStep extends Step<QwenState> {
     const { setup, key, firstTurn } = this.state;
     // Before the first prompt the agent keeps nothing that could be resumed.
     const resume = firstTurn !== null || setup.resume?.history === true ? key : null;
-    const beginning: Beginning = { plain: how.plain, resume, upTo: how.upTo ?? null };
+    const beginning: ProcessStart = { plain: how.plain, resume, upTo: how.upTo ?? null };
     const args = argsOf(setup.args, PEERS[setup.product], setup.options, beginning);
     this.state.agent = newAgent(how.plain, args, this.now);
     this.state.phase = 'opening';

@@ -192,10 +192,10 @@ export interface MessageState {
   readonly counted: UsageCounts;
   /** Unknown types of lines. */
   readonly unknown: string[];
-  readonly silence: Silence;
+  readonly silence: IdleWatch;
 }
 /** Nothing has come since `since`. */
-export interface Silence {
+export interface IdleWatch {
   since: number;
   /** When the timer was started, and for how long: one that fires much later was held up by a machine that slept. */
   lookAt: number;

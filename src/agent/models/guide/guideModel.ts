@@ -15,7 +15,7 @@ import { definitionRequest, diagnosticsRequest, editorsRequest, openRequest, ref
 import { createRequest, last, listRequest, readRequest, replaceRequest } from './requests/files.ts';
 import { explainRequest, findRequest, whereRequest } from './requests/find.ts';
 import { changesRequest, planRequest, runRequest } from './requests/plan.ts';
-import { call, type GuideContext, type GuideRequest, linesOf, type Move, type Script, type ScriptPart } from './script.ts';
+import { call, type GuideContext, type GuideRequest, type GuideStep, linesOf, type Script, type ScriptPart } from './script.ts';
 
 /**
  * The offline guide, which answers while no model is configured. Plain rules, the same answer to the same request every time, by calling the
@@ -43,7 +43,7 @@ export const guideModel: Model = {
   },
 };
 
-function moveFor(request: ModelRequest): Move {
+function moveFor(request: ModelRequest): GuideStep {
   const { history } = request;
   const at = history.findLastIndex((message) => message.role === 'user');
   const asking = history[at];
@@ -58,7 +58,7 @@ function moveFor(request: ModelRequest): Move {
 }
 
 /** The script up to where the results end, and one move more. */
-function play(script: Script, done: readonly (readonly ToolMessage[])[], closing: string): Move {
+function play(script: Script, done: readonly (readonly ToolMessage[])[], closing: string): GuideStep {
   let next = script.next();
   for (const results of done) {
     if (next.done) break;
@@ -78,7 +78,7 @@ function resultsAfter(messages: readonly HistoryMessage[]): readonly (readonly T
 }
 
 /** In small pieces, as a language model writes. */
-function* piecesOf(move: Move): Generator<ModelPiece> {
+function* piecesOf(move: GuideStep): Generator<ModelPiece> {
   for (const piece of move.text.match(/[\s\S]{1,24}(?=\s|$)|[\s\S]{1,24}/gu) ?? []) yield { type: 'text', text: piece };
   for (const { name, input } of move.calls) yield { type: 'call', call: { id: '', name, input: JSON.stringify(input) } };
 }

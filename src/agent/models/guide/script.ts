@@ -3,7 +3,7 @@ import type { HistoryMessage, ModelTool, ToolMessage } from '../model.ts';
 import type { UserRequest } from './language.ts';
 
 /** The guide's next step: a text, and calls to wait for. */
-export interface Move {
+export interface GuideStep {
   readonly text: string;
   readonly calls: readonly { readonly name: string; readonly input: object }[];
 }
@@ -12,9 +12,9 @@ export interface Move {
  * A request being worked on: yields moves, is given the results of their calls, returns the closing text. It is run again from the beginning
  * at every step of a turn with the results so far, so it may look at nothing but its arguments and those results.
  */
-export type Script = Generator<Move, string, readonly ToolMessage[]>;
+export type Script = Generator<GuideStep, string, readonly ToolMessage[]>;
 /** A part of a script that gives a value instead of the closing text. */
-export type ScriptPart<T> = Generator<Move, T, readonly ToolMessage[]>;
+export type ScriptPart<T> = Generator<GuideStep, T, readonly ToolMessage[]>;
 
 export interface GuideContext {
   readonly cwd: string;

@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { messageOf } from '../../../base/log.ts';
 import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
 import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
-import type { AgentEvent, ApprovalRequest, Frontend, Moment, PermissionAnswer } from '../../frontend.ts';
+import type { AgentEvent, ApprovalRequest, Frontend, HookName, PermissionAnswer } from '../../frontend.ts';
 import {
   GO_ON,
   type HistoryMessage,
@@ -152,7 +152,7 @@ class ServedChat {
   async post(request: AiSdkChatRequest, outlet: SseResponse): Promise<void> {
     const messages = request.messages ?? (request.message ? [request.message] : []);
     const last = messages.at(-1);
-    const { offers, problems } = await lentTools(request, takenNames);
+    const { offers, problems } = await toolsOfClient(request, takenNames);
     for (const problem of problems) process.stderr.write(`parley-agent: ${problem}\n`);
     Object.assign(this.#terms, termsOf(request, offers));
     if (!last) return outlet.end();
@@ -283,7 +283,7 @@ class ChatFrontend implements Frontend {
     return undefined;
   }
 
-  async hook(moment: Moment): Promise<undefined> {
+  async hook(moment: HookName): Promise<undefined> {
     if (moment === 'PreToolUse') await this.#responses.attended();
     return undefined;
   }
@@ -395,7 +395,7 @@ const offeredTool = z.object({
 const MOST = 200;
 
 /** The tools a request offers us; one that cannot be used is named and the others stand. */
-async function lentTools(
+async function toolsOfClient(
   request: AiSdkChatRequest,
   taken: readonly string[],
 ): Promise<{ readonly offers: readonly ModelTool[]; readonly problems: readonly string[] }> {

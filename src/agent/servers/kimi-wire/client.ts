@@ -3,7 +3,7 @@ import { messageOf } from '../../../base/log.ts';
 import { answers, codes, type InitializeParams, recordLine } from '../../../protocols/kimi-wire/schema.ts';
 import type { Channel } from '../../../transport/channel.ts';
 import { toLine } from '../../../transport/lines.ts';
-import { type Moment, moments } from '../../frontend.ts';
+import { type HookName, hookNames } from '../../frontend.ts';
 import type { SessionStore } from '../../sessionStore.ts';
 import { type WireDialect, WireError, type WireMessage } from './codec.ts';
 
@@ -341,7 +341,7 @@ export class Hooks {
   }
 
   /** The reason of the first that blocks. */
-  async tell(moment: Moment, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined> {
+  async tell(moment: HookName, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined> {
     const fitting = this.#subscriptions.filter((one) => one.event === moment && matches(one.matcher ?? '', target));
     if (fitting.length === 0) return undefined;
     const began = performance.now();
@@ -380,8 +380,8 @@ export class Hooks {
   }
 }
 
-function isMoment(name: string): name is Moment {
-  return (moments as readonly string[]).includes(name);
+function isMoment(name: string): name is HookName {
+  return (hookNames as readonly string[]).includes(name);
 }
 
 /** A bad expression matches nothing. */

@@ -8,8 +8,8 @@ import {
   type AgentEvent,
   type ApprovalRequest,
   type Frontend,
-  type Moment,
-  moments,
+  type HookName,
+  hookNames,
   type PermissionAnswer,
   type QuestionRequest,
   Settled,
@@ -173,7 +173,7 @@ export class WireServer {
       slash_commands: this.#conversation.commands.all.map(({ name, description, aliases }) => ({ name, description, aliases })),
       ...(offered ? { external_tools: offered } : {}),
       ...(has('questions') ? { capabilities: { supports_question: true } } : {}),
-      ...(has('hooks') ? { hooks: { supported_events: [...moments], configured } } : {}),
+      ...(has('hooks') ? { hooks: { supported_events: [...hookNames], configured } } : {}),
     };
   }
 
@@ -296,7 +296,7 @@ class WireFrontend implements Frontend {
     return this.#external.all;
   }
 
-  hook(moment: Moment, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined> {
+  hook(moment: HookName, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined> {
     return this.#hooks.tell(moment, target, data, signal);
   }
 

@@ -162,7 +162,7 @@ interface RunningCommand extends Command {
 }
 type Usage = { readonly input: number; readonly output: number };
 /** Members that the next line carries besides its own. */
-class Luggage {
+class NextLineMembers {
   #usage: Usage | undefined;
   #metadata: Line | undefined;
 
@@ -205,7 +205,7 @@ export class EnvelopeLines implements DialectLines {
   readonly #options: EnvelopeLinesOptions;
   readonly #calls = new Map<string, OpenCall>();
   #round = new EnvelopeRound();
-  #luggage = new Luggage();
+  #luggage = new NextLineMembers();
   #command: RunningCommand | undefined;
   readonly #tokens = new TokenCount();
   #model: string;
@@ -293,7 +293,7 @@ export class EnvelopeLines implements DialectLines {
   /** Writes a line with this metadata alone; what waits for the next line goes on waiting. */
   #beside(metadata: Line, write: () => void): void {
     const waiting = this.#luggage;
-    this.#luggage = new Luggage();
+    this.#luggage = new NextLineMembers();
     this.#luggage.addMetadata(metadata);
     write();
     this.#luggage = waiting;

@@ -20,7 +20,7 @@ import {
 import { type ChatRequest, cancelRequest, chatRequest, type HintRequest, hintRequest, sampling } from '../../../protocols/qwen/schema.ts';
 import { type Commands, commandIn } from '../../commands.ts';
 import { AgentConversation, Cancelled, type TurnOverride } from '../../conversation.ts';
-import { type Moment, moments } from '../../frontend.ts';
+import { type HookName, hookNames } from '../../frontend.ts';
 import type { Sampling } from '../../models/model.ts';
 import { QwenClient } from './client.ts';
 import { ConversationNames, EnvelopeLines } from './envelopeLines.ts';
@@ -345,7 +345,7 @@ interface Overrides {
   /** The only tools the turn may use. */
   readonly tools: readonly string[] | undefined;
   /** The moments of the turn that its client wants to hear of. */
-  readonly hooks: readonly Moment[];
+  readonly hooks: readonly HookName[];
   /** Options of the request that mean nothing here. */
   readonly unknown: readonly string[];
 }
@@ -431,7 +431,7 @@ function withReferences(text: string, command: ChatRequest['input']['command']):
 
 function overridesOf({ model, options }: ChatRequest, offered: readonly string[]): Overrides {
   const { tool_overrides: listed, model: optionModel, hooks: wanted, ...rest } = options ?? {};
-  const hooks = moments.filter((moment) => wanted?.includes(moment));
+  const hooks = hookNames.filter((moment) => wanted?.includes(moment));
   const read = sampling.safeParse(rest);
   const tools = listed?.map((word) => ({ word, tool: toolCalled(word, offered) }));
   const known = read.success ? Object.keys(sampling.shape) : [];

@@ -219,7 +219,7 @@ class MessageRound {
   }
 }
 /** The figures of a turn's result. */
-class Tally {
+class ResultFigures {
   #steps = 0;
   #lastText = '';
   readonly #denials: Line[] = [];
@@ -262,7 +262,7 @@ class MessageLines implements DialectLines {
   readonly #subs = new Map<string, MessageLines>();
   readonly #total = { input_tokens: 0, output_tokens: 0 };
   #round = new MessageRound();
-  #tally = new Tally();
+  #tally = new ResultFigures();
 
   constructor(options: MessageLinesOptions, session: string, parent: string | null = null) {
     this.#options = options;
@@ -273,7 +273,7 @@ class MessageLines implements DialectLines {
   // --- a turn
 
   begin(about: Line): void {
-    this.#tally = new Tally();
+    this.#tally = new ResultFigures();
     const { session, model } = { session: this.session, model: this.#options.model };
     this.#options.write({ type: 'system', subtype: 'init', uuid: session, session_id: session, model, ...about });
   }

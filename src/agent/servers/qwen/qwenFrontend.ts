@@ -5,7 +5,7 @@ import {
   type AgentEvent,
   type ApprovalRequest,
   type Frontend,
-  type Moment,
+  type HookName,
   type PermissionAnswer,
   type QuestionRequest,
   Settled,
@@ -55,7 +55,7 @@ export interface Policy {
 /** Milliseconds for the answer of a hook. */
 const HOOK_LIMIT = 30_000;
 /** Moments before something happens: a hook that fails or does not answer stops it. */
-const GATES: readonly Moment[] = ['PreToolUse', 'UserPromptSubmit'];
+const GATES: readonly HookName[] = ['PreToolUse', 'UserPromptSubmit'];
 /** A permission that is asked for. */
 export interface Permission extends Proposal {
   readonly callId: string;
@@ -77,7 +77,7 @@ export class QwenFrontend implements Frontend {
   readonly approvesPlans = true;
   asksQuestions = false;
   /** The moments that the client wants to hear of. */
-  hooks: readonly Moment[] = [];
+  hooks: readonly HookName[] = [];
   readonly #client: QwenClient;
   readonly #lines: DialectLines;
   readonly #policy: Policy;
@@ -145,7 +145,7 @@ export class QwenFrontend implements Frontend {
   }
 
   /** `hook_callback` (docs/protocols/qwen.md §4.8). */
-  async hook(event: Moment, target: string, data: Line, signal: AbortSignal): Promise<string | undefined> {
+  async hook(event: HookName, target: string, data: Line, signal: AbortSignal): Promise<string | undefined> {
     if (!this.hooks.includes(event)) return undefined;
     const called = typeof data.tool_name === 'string' ? data.tool_name : undefined;
     const told = called === undefined ? target : (this.#client.fullName(called) ?? nameOf(called));

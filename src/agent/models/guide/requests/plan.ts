@@ -5,7 +5,7 @@ import { askedOf, type UserRequest } from '../language.ts';
 import { call, fence, type GuideContext, type GuideRequest, linesOf, type Script, type ScriptPart, sorry } from '../script.ts';
 import { last, textOfRead } from './files.ts';
 
-type Understand = (asked: UserRequest, context: GuideContext) => Script | undefined;
+type RequestReader = (asked: UserRequest, context: GuideContext) => Script | undefined;
 type Status = 'pending' | 'in_progress' | 'done';
 interface PlanStep {
   readonly title: string;
@@ -21,7 +21,7 @@ const NEXT = /^(?:next|continue|go on|proceed|(?:do |run )?(?:the )?next step|�
 const NUMBERED = /^(?:do|run|execute|start)?(?: the)? ?step (?<n>\d+)$|^(?:执行|做|开始|进行)?\s*第\s*(?<m>\d+)\s*步$/i;
 
 /** Makes a plan, and works through it step by step; each step is understood like a request of its own. */
-export function planRequest(understand: Understand): GuideRequest {
+export function planRequest(understand: RequestReader): GuideRequest {
   return {
     match: (asked, context) => {
       const numbered = NUMBERED.exec(asked.masked)?.groups;
@@ -36,7 +36,7 @@ export function planRequest(understand: Understand): GuideRequest {
   };
 }
 
-function* make(context: GuideContext, understand: Understand, goal: string): Script {
+function* make(context: GuideContext, understand: RequestReader, goal: string): Script {
   const { say } = context;
   if (goal === '')
     return say(
@@ -55,7 +55,7 @@ function* make(context: GuideContext, understand: Understand, goal: string): Scr
 }
 
 /** Does one step of the plan made last, or the first that is not done. */
-function* step(context: GuideContext, understand: Understand, wanted: number | undefined): Script {
+function* step(context: GuideContext, understand: RequestReader, wanted: number | undefined): Script {
   const { say } = context;
   const steps = lastPlan(context.history);
   if (steps.length === 0)
@@ -103,7 +103,7 @@ function* propose(context: GuideContext, goal: string): ScriptPart<readonly stri
   return [...start, goal.charAt(0).toUpperCase() + goal.slice(1), ...test, say('What changed?', '有哪些改动')];
 }
 
-function canDo(context: GuideContext, understand: Understand, title: string): boolean {
+function canDo(context: GuideContext, understand: RequestReader, title: string): boolean {
   return understand(askedOf(title), context) !== undefined;
 }
 
