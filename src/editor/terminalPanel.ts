@@ -110,6 +110,6 @@ function faint(text: string): string {
 function exitText(terminal: Terminal | undefined): string {
   if (!terminal?.exit) return vscode.l10n.t('Ended');
   const { code, signal } = terminal.exit;
-  if (signal !== null) return vscode.l10n.t('ended by {0}', signal);
+  if (signal !== null) return vscode.l10n.t('killed ({0})', signal);
   return code === null ? vscode.l10n.t('Ended') : vscode.l10n.t('exit {0}', code);
 }

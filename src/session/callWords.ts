@@ -204,7 +204,7 @@ function commandWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'
       : code !== null && code !== 0
         ? t('exit {0}', code)
         : signal !== null
-          ? t('ended by {0}', signal)
+          ? t('killed ({0})', signal)
           : stage === 'failed'
             ? t('failed')
             : undefined;

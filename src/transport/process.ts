@@ -214,7 +214,7 @@ export function commandLine({ command, args }: Pick<ProcessSpec, 'command' | 'ar
 
 function howEnded(name: string, ending: boolean, code: number | null, signal: string | null): string {
   if (ending) return t('The connection was lost.');
-  return t('{0} ended: {1}', name, signal ?? t('exit {0}', code ?? '?'));
+  return t('{0} ended: {1}', name, signal === null ? t('exit {0}', code ?? '?') : t('killed ({0})', signal));
 }
 
 function whyNotStarted(spec: ProcessSpec, error: unknown): Omit<Closed, 'stderr'> {

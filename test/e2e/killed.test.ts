@@ -19,7 +19,7 @@ test(
 
     await pick.gone();
     await chat.settled(chat.lastTurn);
-    assert.match((await chat.lastTurn.textContent()) ?? '', /Parley Agent ended: SIGKILL/, 'why, where it stays');
+    assert.match((await chat.lastTurn.textContent()) ?? '', /Parley Agent ended: killed \(SIGKILL\)/, 'why, where it stays');
     assert.doesNotMatch((await chat.lastTurn.textContent()) ?? '', /--wire|parley-agent\.js/, 'without its command line');
     assert.equal(await chat.frame.locator('.banner').count(), 0, 'in one place');
     assert.equal(await chat.lastTurn.getByRole('button', { name: 'Show Log' }).count(), 1);

@@ -54,6 +54,7 @@ test('a command says how it ended, and the rows below a failure do not hide it',
   });
   const run = call({ kind: 'execute', output: [{ kind: 'terminal', terminalId: 'x' }] });
   assert.equal(said(run, terminal({ code: 1, signal: null })), 'Ran npm test exit 1');
+  assert.equal(said(run, terminal({ code: null, signal: 'SIGKILL' })), 'Ran npm test killed (SIGKILL)');
   assert.equal(said(run, terminal({ code: null, signal: null, stopped: true })), 'Stopped npm test');
   assert.equal(callGroup(run, session(terminal({ code: 1, signal: null }))), undefined);
   assert.equal(callGroup(run, session(terminal({ code: 0, signal: null }))), 'run');

@@ -154,5 +154,5 @@ test('an agent killed from outside says by which signal', { skip: !posix }, asyn
   process.kill(Number(pid), 'SIGKILL');
   const how = await closed;
   assert.equal(how.signal, 'SIGKILL');
-  assert.match(how.reason, /ended: SIGKILL/);
+  assert.match(how.reason, /ended: killed \(SIGKILL\)/);
 });

@@ -335,7 +335,7 @@ function exitText({ exit }: Terminal, named: string | undefined): string {
   if (!exit) return named === undefined ? t('Running') : '';
   if (named !== undefined) return '';
   if (exit.stopped) return t('Stopped');
-  if (exit.signal !== null) return t('ended by {0}', exit.signal);
+  if (exit.signal !== null) return t('killed ({0})', exit.signal);
   return exit.code === null ? t('Ended') : t('exit {0}', exit.code);
 }
 

@@ -77,6 +77,6 @@ for (const name of ['My agent', undefined])
     const turn = await session.prompt('hi');
     const { link } = await session.until('the end', (now) => now.link.state === 'closed');
     const told = name ?? `"${process.execPath} ${program} --port 0"`;
-    assert.equal(link.state === 'closed' && link.reason, `${told} ended: SIGKILL`);
+    assert.equal(link.state === 'closed' && link.reason, `${told} ended: killed (SIGKILL)`);
     assert.doesNotMatch(JSON.stringify([session.now(), turn]), /--import|data:text/);
   });

@@ -38,7 +38,7 @@ test('a whole conversation: text, approval, tool, and a tidy end', async () => {
 for (const [name, step, expected] of [
   ['exit 0', { exit: 0 }, /ended: exit 0/],
   ['exit 1', { exit: 1 }, /ended: exit 1/],
-  ['signal', { kill: 'SIGKILL' }, /ended: SIGKILL/],
+  ['signal', { kill: 'SIGKILL' }, /ended: killed \(SIGKILL\)/],
 ] as const) {
   test(`${name} during a turn with an approval open: everything is settled and the reason is said`, {
     skip: !posix && name === 'signal',
