@@ -1,5 +1,6 @@
 import DOMPurify from 'dompurify';
 import type { TokenizerAndRendererExtension, Tokens } from 'marked';
+import { fontsHaveLetters, usePlainLetters } from './mathLetters.ts';
 import { loaded, onDemand } from './onDemand.ts';
 
 /** TeX in markdown: `$…$` and `\(…\)` in a line, `$$…$$` and `\[…\]` as blocks. Shown as code until the bundle that draws it is loaded. */
@@ -92,20 +93,22 @@ function drawNone(): void {
 /** Draws for as long as a frame has time, and goes on in the next one. */
 function drawSome(): void {
   const end = performance.now() + STRETCH;
+  const plain = !fontsHaveLetters();
   let drawn = 0;
-  while (drawn < waiting.length && (drawn === 0 || performance.now() < end)) draw(waiting[drawn++]);
+  while (drawn < waiting.length && (drawn === 0 || performance.now() < end)) draw(waiting[drawn++], plain);
   waiting = waiting.slice(drawn);
   isWorking = waiting.length > 0;
   if (isWorking) requestAnimationFrame(drawSome);
 }
 
-function draw(code: HTMLElement | undefined): void {
+function draw(code: HTMLElement | undefined, plain: boolean): void {
   const tex = code?.textContent ?? '';
   const mathml = tex.length <= LONGEST ? loaded('math')?.math(tex, code?.title === TITLES.block) : undefined;
   if (!code || mathml === undefined) return;
   const drawn = DOMPurify.sanitize(mathml, { USE_PROFILES: { mathMl: true }, FORBID_ATTR: ['style', 'href'], RETURN_DOM_FRAGMENT: true });
   const { firstElementChild } = drawn;
   if (!firstElementChild) return;
+  if (plain) usePlainLetters(firstElementChild);
   const frame = document.createElement('span');
   frame.className = code.title === TITLES.block ? 'math math-block' : 'math';
   frame.title = tex;

@@ -4,9 +4,10 @@ import { test } from 'node:test';
 import { math } from '../../webview/bundles/math.ts';
 import { blocksOf, drawBlocks, targetAt } from '../../webview/markdown.ts';
 import { MarkdownView } from '../../webview/markdownView.ts';
+import { fontsHaveLetters, usePlainLetters } from '../../webview/mathLetters.ts';
 import { provide } from '../../webview/onDemand.ts';
 import { assertLinear } from '../attack/linear.ts';
-import { frame } from './dom.ts';
+import { frame, window } from './dom.ts';
 import { MARKDOWN } from './page/sessions.ts';
 
 function oneShot(text: string): string {
@@ -328,6 +329,38 @@ test('what a formula smuggles past the library that draws it is not drawn', asyn
     }
   } finally {
     Reflect.deleteProperty(globalThis, 'parleyBundles');
+  }
+});
+
+test('a formula is written in letters that all fonts have where none has those of mathematics', () => {
+  const formula = document.createElement('div');
+  formula.innerHTML = math('x + \\mathbf{v} = \\mathrm{d} \\cdot \\sin 2', true) ?? '';
+  usePlainLetters(formula);
+  assert.deepEqual(
+    [...formula.querySelectorAll('mi')].map((one) => `${one.textContent} ${one.className}`.trim()),
+    ['x italic', 'v bold', 'd', 'sin'],
+  );
+  assert.doesNotMatch(formula.innerHTML.replace(/<annotation.*/s, ''), /[\u{1d400}-\u{1d7ff}]/u);
+});
+
+test('a font that draws two letters of mathematics as wide as each other has neither', () => {
+  const { HTMLCanvasElement } = window;
+  const had = HTMLCanvasElement.prototype.getContext;
+  const asWide = (widthOf: (text: string) => number) => {
+    HTMLCanvasElement.prototype.getContext = (() => ({ measureText: (text: string) => ({ width: widthOf(text) }) })) as never;
+    return fontsHaveLetters();
+  };
+  try {
+    assert.equal(
+      asWide(() => 7),
+      false,
+    );
+    assert.equal(
+      asWide((text) => (text === '𝑖' ? 3 : 9)),
+      true,
+    );
+  } finally {
+    HTMLCanvasElement.prototype.getContext = had;
   }
 });
 
