@@ -6,6 +6,10 @@ import { CONTEXT_KINDS, type FromView } from '../bridge/contract.ts';
 const LONGEST_TEXT = 2 * 1024 * 1024;
 const LONGEST_CODE = 100_000;
 const LARGEST_IMAGE = 16 * 1024 * 1024;
+/** No question has more fields. A schema names every member that it does not know, in each of its alternatives: that takes long. */
+const MOST_MEMBERS = 1000;
+/** Levels of objects and lists in a message. */
+const DEEPEST = 8;
 
 const id = z.string().check(z.minLength(1), z.maxLength(512));
 const text = z.string().check(z.maxLength(LONGEST_TEXT));
@@ -25,14 +29,11 @@ const content = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('link'), uri: short, title: z.optional(short) }),
 ]);
-/** No question has more fields; reading them takes long. */
-const MOST_FIELDS = 1000;
-const fewFields = z.custom((value) => typeof value === 'object' && value !== null && Object.keys(value).length <= MOST_FIELDS);
 const contents = z.array(content).check(z.maxLength(200));
 
 const answer = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('option'), optionId: id, edited: z.optional(text), feedback: z.optional(text) }),
-  z.strictObject({ kind: z.literal('fields'), values: z.pipe(fewFields, z.record(id, z.array(text).check(z.maxLength(200)))) }),
+  z.strictObject({ kind: z.literal('fields'), values: z.record(id, z.array(text).check(z.maxLength(200))) }),
   z.strictObject({ kind: z.literal('cancelled') }),
 ]);
 const intent = z.discriminatedUnion('type', [
@@ -96,12 +97,25 @@ export type ReadMessage = { readonly message: FromView } | { readonly problem: s
 
 /** Validates a message. A malformed call returns its number, so that the view can be told. */
 export function readFromView(value: unknown): ReadMessage {
+  if (isWide(value, DEEPEST)) return refused(value);
   const parsed = message.safeParse(value);
   // zod types an absent field as `| undefined`; a strict object that came as JSON has no such field.
   if (parsed.success) return { message: parsed.data as FromView };
+  return refused(value);
+}
+
+function refused(value: unknown): ReadMessage {
   const callId = callIdOf(value);
   const problem = 'a message that this build does not understand';
   return callId === undefined ? { problem } : { problem, callId };
+}
+
+/** True when a list or an object in it has more members than those of any message, or lies deeper. Ends at the first. */
+function isWide(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  const members = Array.isArray(value) ? value.length : Object.keys(value).length;
+  return members > MOST_MEMBERS || Object.values(value).some((inner) => isWide(inner, levels - 1));
 }
 
 function callIdOf(value: unknown): number | undefined {

@@ -270,8 +270,32 @@ test('hunks at their lines are put together whatever their number, also in a fil
   assert.deepEqual(done, both);
 });
 
-test('a message of the view with fields without end is refused at once', () => {
-  const values = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, ['x']]));
-  const message = { type: 'intent', sessionId: 's', intent: { type: 'answer', askId: 'a', answer: { kind: 'fields', values } } };
-  assertBrief('fields of the view', () => assert.ok('problem' in readFromView(message)));
+test('a message of the view with members without end is refused by their number alone', () => {
+  const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, ['x']]));
+  const intent = (intent: object) => ({ type: 'intent', sessionId: 's', intent });
+  const messages: Readonly<Record<string, (wide: (known?: object) => object) => unknown>> = {
+    fields: (wide) => intent({ type: 'answer', askId: 'a', answer: { kind: 'fields', values: wide() } }),
+    'an answer': (wide) => intent({ type: 'answer', askId: 'a', answer: wide({ kind: 'cancelled' }) }),
+    'an intent': (wide) => intent(wide({ type: 'cancel' })),
+    'a part of a prompt': (wide) => intent({ type: 'prompt', turnId: 't', content: [wide({ type: 'text', text: 'b' })] }),
+    'a message': (wide) => wide({ type: 'ready' }),
+    'no message': (wide) => wide({ type: 'nothing' }),
+    'what a call is given': (wide) => ({ type: 'call', id: 1, method: 'models', params: wide() }),
+  };
+  for (const [name, make] of Object.entries(messages)) {
+    const large = make((known) => ({ ...known, ...members(50_000) }));
+    assertBrief(`${name} of the view`, () => assert.ok('problem' in readFromView(large)));
+    let looks = 0;
+    const watched = make((known) => {
+      const ownKeys = (target: object) => {
+        looks += 1;
+        return Reflect.ownKeys(target);
+      };
+      return new Proxy({ ...known, ...members(1500) }, { ownKeys });
+    });
+    assert.ok('problem' in readFromView(watched));
+    assert.equal(looks, 1, `${name}: how often its members are listed`);
+  }
+  const deep = JSON.parse(`${'{"type":'.repeat(2000)}1${'}'.repeat(2000)}`) as unknown;
+  assert.ok('problem' in readFromView(deep));
 });
