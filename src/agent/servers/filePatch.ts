@@ -23,12 +23,14 @@ export function filePatch(file: string, before: string, after: string, headers: 
   const isShort = countOf(before, '\n') + countOf(after, '\n') <= MOST_LINES;
   const near = isShort && structuredPatch(name, name, before, after, headers.before, headers.after, { context, maxEditLength: MOST_EDITS });
   const patch = near || replacement(name, before, after, headers);
-  const lines = patch.hunks.flatMap((hunk) => hunk.lines);
-  return {
-    text: formatPatch(patch),
-    added: lines.filter((line) => line.startsWith('+')).length,
-    removed: lines.filter((line) => line.startsWith('-')).length,
-  };
+  let [added, removed] = [0, 0];
+  for (const { lines } of patch.hunks) {
+    for (const line of lines) {
+      if (line.startsWith('+')) added += 1;
+      else if (line.startsWith('-')) removed += 1;
+    }
+  }
+  return { text: formatPatch(patch), added, removed };
 }
 
 function replacement(name: string, before: string, after: string, headers: PatchHeaders): StructuredPatch {
@@ -40,19 +42,21 @@ function replacement(name: string, before: string, after: string, headers: Patch
   while (end < shorter - start && old[old.length - 1 - end] === fresh[fresh.length - 1 - end]) end += 1;
   const from = Math.max(0, start - headers.context);
   const tail = Math.max(0, end - headers.context);
-  const lines = [
-    ...signed(' ', old.slice(from, start)),
-    ...signed('-', old.slice(start, old.length - end)),
-    ...signed('+', fresh.slice(start, fresh.length - end)),
-    ...signed(' ', old.slice(old.length - end, old.length - tail)),
-  ];
+  const lines: string[] = [];
+  addSigned(lines, ' ', old.slice(from, start));
+  addSigned(lines, '-', old.slice(start, old.length - end));
+  addSigned(lines, '+', fresh.slice(start, fresh.length - end));
+  addSigned(lines, ' ', old.slice(old.length - end, old.length - tail));
   const [oldLines, newLines] = [old.length - tail - from, fresh.length - tail - from];
   const hunk = { oldStart: from + 1, oldLines, newStart: from + 1, newLines, lines };
   return { oldFileName: name, newFileName: name, oldHeader: headers.before, newHeader: headers.after, hunks: [hunk] };
 }
 
-function signed(sign: string, lines: readonly string[]): readonly string[] {
-  return lines.flatMap((line) => (line.endsWith('\n') ? [sign + line.slice(0, -1)] : [sign + line, '\\ No newline at end of file']));
+function addSigned(to: string[], sign: string, lines: readonly string[]): void {
+  for (const line of lines) {
+    if (line.endsWith('\n')) to.push(sign + line.slice(0, -1));
+    else to.push(sign + line, '\\ No newline at end of file');
+  }
 }
 
 /** The lines with their line ends. */
