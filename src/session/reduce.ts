@@ -37,6 +37,8 @@ import { findAsk } from './select.ts';
 
 /** The output that a terminal keeps, in UTF-16 units. */
 export const TERMINAL_TAIL = 64 * 1024;
+/** Terminals of a session. */
+export const MOST_TERMINALS = 5000;
 /** How many notices a session keeps. */
 export const NOTICES_KEPT = 100;
 
@@ -412,7 +414,16 @@ function changeTerminal(session: Session, event: Extract<SessionEvent, { type: '
   let cut = Math.max(0, whole.length - TERMINAL_TAIL);
   if (cut > 0 && isLowSurrogate(whole.charCodeAt(cut))) cut += 1;
   const next: Terminal = { ...known, ...event.terminal, tail: whole.slice(cut), dropped: known.dropped + cut };
-  return { ...session, terminals: at < 0 ? terminals.concat([next]) : terminals.with(at, next) };
+  return { ...session, terminals: at < 0 ? withoutOldest(terminals).concat([next]) : terminals.with(at, next) };
+}
+
+/** Makes room for another terminal: of the oldest, those whose commands have ended go first. */
+function withoutOldest(terminals: Session['terminals']): Session['terminals'] {
+  if (terminals.length < MOST_TERMINALS) return terminals;
+  const surplus = MOST_TERMINALS / 10;
+  let gone = 0;
+  const kept = terminals.filter((one) => one.exit === undefined || ++gone > surplus);
+  return gone >= surplus ? kept : terminals.slice(surplus);
 }
 
 function isLowSurrogate(unit: number): boolean {

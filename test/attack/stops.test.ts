@@ -72,12 +72,14 @@ for (const name of names) {
       const outbox = new Outbox({ post: (message) => void JSON.stringify(message) }, (flush) => void setTimeout(flush, 33));
       outbox.show(session);
       outbox.listen(true);
+      let files = 0;
       const isOver = new Promise<void>((resolve) => {
         sessions.onChange((_, change: StoreChange) => {
           const { event, now } = change;
           outbox.take(id, event);
           if (event.type === 'ask.opened' && event.ask.kind === 'approval') {
             const { ask } = event;
+            files = Math.max(files, ask.detail.type === 'edit' ? ask.detail.diffs.length : 0);
             show(ask, now);
             setImmediate(() => session.send({ type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: 'n' } }));
           }
@@ -87,7 +89,19 @@ for (const name of names) {
       session.send({ type: 'prompt', turnId: 't', content: [{ type: 'text', text: name }] });
       await longestStop(name, () => isOver);
       assert.equal(session.store.now.turns[0]?.status, 'done');
-      assert.ok((session.store.now.plan?.entries.length ?? 0) <= 1001, 'a plan without bounds');
+      assert.ok(files <= 2000, 'a question without bounds');
+      const { plan, terminals, options = [], turns } = session.store.now;
+      assert.ok((plan?.entries.length ?? 0) <= 1001, 'a plan without bounds');
+      assert.ok(terminals.length <= 5000, 'terminals without bounds');
+      assert.ok(
+        options.every((option) => option.kind === 'switch' || option.choices.length <= 500) && options.length <= 500,
+        'options without bounds',
+      );
+      const calls = turns.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'call' ? [part.call] : [])));
+      assert.ok(
+        calls.every(({ output, locations }) => output.length <= 2000 && locations.length <= 2000),
+        'a call without bounds',
+      );
     } finally {
       sessions.dispose();
       await sessions.gone();

@@ -49,6 +49,71 @@ const attacks: Readonly<Record<string, () => void>> = {
   'a text of 2 MB': () => chunk('**a `'.repeat(400_000)),
   '20,000 calls': () => times(20_000, (at) => call(`c${at}`, { rawInput: { command: `ls ${at}` } })),
   '5,000 questions': () => times(5_000, (at) => command(`ls ${at}`)),
+  '20,000 requests that nobody knows': () =>
+    times(20_000, () => {
+      send({ id: `ask${++asked}`, method: 'x/y', params: {} });
+    }),
+  '5,000 requests for a file': () =>
+    times(5_000, (at) => {
+      send({ id: `ask${++asked}`, method: 'fs/read_text_file', params: { sessionId: SESSION, path: `/w/${at}` } });
+    }),
+  '20,000 requests for a terminal': () =>
+    times(20_000, () => {
+      send({ id: `ask${++asked}`, method: 'terminal/create', params: { sessionId: SESSION, command: 'true' } });
+    }),
+  '10,000 terminals of its own': () => {
+    call('t');
+    times(10_000, (at) => update('tool_call_update', { toolCallId: 't', _meta: { terminal_info: { terminal_id: `t${at}` } } }));
+  },
+  'a call of 50,000 terminals': () =>
+    call('w', { content: Array.from({ length: 50_000 }, (_, at) => ({ type: 'terminal', terminalId: `t${at}` })) }),
+  'a call of 50,000 files': () =>
+    call('w', {
+      kind: 'edit',
+      content: Array.from({ length: 50_000 }, (_, at) => ({ type: 'diff', path: `/w/${at}`, oldText: 'a', newText: 'b' })),
+    }),
+  'a call of 100,000 places': () =>
+    call('w', { kind: 'read', locations: Array.from({ length: 100_000 }, (_, at) => ({ path: `/w/${at}` })) }),
+  'a call of 100,000 texts': () =>
+    call('w', { content: Array.from({ length: 100_000 }, () => ({ type: 'content', content: { type: 'text', text: 'a' } })) }),
+  '5,000 sub-agents': () => times(5_000, (at) => update('subagent_update', { sessionId: `a${at}`, title: 'T', state: 'running' })),
+  '20,000 changes of one call': () => {
+    call('c');
+    times(20_000, (at) => update('tool_call_update', { toolCallId: 'c', title: `t${at}`, rawInput: { command: `ls ${at}` } }));
+  },
+  '20,000 modes and options': () => {
+    const values = Array.from({ length: 20_000 }, (_, at) => ({ value: `v${at}`, name: `V ${at}` }));
+    update('config_option_update', { configOptions: [{ id: 'o', name: 'O', type: 'select', currentValue: 'v1', options: values }] });
+    update('config_option_update', {
+      configOptions: values.map(({ value }) => ({
+        id: value,
+        name: value,
+        type: 'select',
+        currentValue: 'a',
+        options: [{ value: 'a', name: 'A' }],
+      })),
+    });
+    times(20_000, (at) => update('current_mode_update', { currentModeId: `v${at}` }));
+  },
+  '200 plans of 1,000 steps': () =>
+    times(200, (at) => {
+      const entries = Array.from({ length: 1000 }, (_, step) => ({ content: `step ${step}`, priority: 'low', status: 'pending' }));
+      update('plan_update', { plan: { type: 'items', planId: `p${at}`, entries } });
+    }),
+  'a question about 3,000 files': () =>
+    ask({
+      kind: 'edit',
+      content: Array.from({ length: 3000 }, (_, at) => ({ type: 'diff', path: `/w/${at}`, oldText: 'a', newText: 'b' })),
+    }),
+  '20,000 titles': () => times(20_000, (at) => update('session_info_update', { title: `t${at}` })),
+  '20,000 messages that nobody knows': () => times(20_000, (at) => send({ method: `x/${at}`, params: {} })),
+  '20,000 answers that nobody asked for': () => times(20_000, (at) => send({ id: at + 1000, result: {} })),
+  '500,000 empty lines': () => {
+    process.stdout.write('\n'.repeat(500_000));
+  },
+  '100,000 lines that are no message': () => {
+    process.stdout.write('null\n[]\n{}\nx\n'.repeat(25_000));
+  },
   // As text: writing it from a value would end this program.
   'input 20,000 levels deep': () => {
     const input = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;

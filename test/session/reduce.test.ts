@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Approval, Content, Notice, QueuedPrompt, Session, ToolCall } from '../../src/session/model.ts';
-import { NOTICES_KEPT, newSession, reduce, TERMINAL_TAIL } from '../../src/session/reduce.ts';
+import { MOST_TERMINALS, NOTICES_KEPT, newSession, reduce, TERMINAL_TAIL } from '../../src/session/reduce.ts';
 import { callsOf, findTerminal } from '../../src/session/select.ts';
 
 const fresh = () => newSession('s', { protocol: 'p', name: 'Agent' }, '/w');
@@ -246,6 +246,25 @@ test('what an agent said above the composer goes when another one is started, no
   session = reduce(session, { type: 'link.closed', reason: 'It ended.', at: 1 });
   assert.deepEqual(session.notices, [notice], 'it may say why');
   assert.deepEqual(reduce(session, { type: 'link.opening' }).notices, []);
+});
+
+test('7d. of the terminals of a session the latest stay, and those that still run', () => {
+  const exit = { code: 0, signal: null };
+  const full = (exits: object) => ({
+    ...fresh(),
+    terminals: Array.from({ length: MOST_TERMINALS }, (_, at) => ({
+      id: `t${at}`,
+      command: '',
+      tail: '',
+      dropped: 0,
+      ...(at > 0 ? exits : {}),
+    })),
+  });
+  const ended = run(full({ exit }), { type: 'terminal.changed', terminal: { id: 'new' } });
+  assert.equal(ended.terminals.length, 0.9 * MOST_TERMINALS + 1);
+  assert.ok(findTerminal(ended, 't0') && !findTerminal(ended, 't1') && findTerminal(ended, 'new'));
+  const running = run(full({}), { type: 'terminal.changed', terminal: { id: 'new' } });
+  assert.equal(running.terminals.length, 0.9 * MOST_TERMINALS + 1, 'those that run are no exception without end');
 });
 
 test('7c. the last notices are kept', () => {

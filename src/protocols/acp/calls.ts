@@ -6,7 +6,7 @@ import type { CallChange } from '../../session/events.ts';
 import type { Content, Diff, Output, ToolCall, ToolKind } from '../../session/model.ts';
 import { toContent } from './codec.ts';
 import { asItCame, type Current, locate } from './diffs.ts';
-import type { AcpToolCall, Activity, DiffItem, ToolContent } from './schema.ts';
+import { type AcpToolCall, type Activity, type DiffItem, MOST_PIECES, type ToolContent } from './schema.ts';
 
 /** A tool call as the agent has described it so far. Updates and permission requests are merged here. */
 export interface CallFacts {
@@ -27,6 +27,8 @@ export interface CallFacts {
   stops: boolean;
   /** The terminals it has shown, also those it shows no more. */
   terminals: string[];
+  /** The agent said more of it than anybody reads: what it would do cannot be shown, so no question about it is put. */
+  tooMuch: boolean;
 }
 export interface Edit {
   readonly items: readonly DiffItem[];
@@ -52,11 +54,13 @@ export type CallSource = 'tool_call' | 'tool_call_update' | 'permission';
 export interface Stopped {
   readonly turn: boolean;
   readonly terminals: readonly string[];
-  /** Terminals whose commands had ended by themselves. */
-  readonly ended: readonly string[];
+  /** The command of that terminal had ended by itself. */
+  readonly hadEnded: (terminalId: string) => boolean;
 }
-export const NOTHING_STOPPED: Stopped = { turn: false, terminals: [], ended: [] };
+export const NOTHING_STOPPED: Stopped = { turn: false, terminals: [], hadEnded: () => false };
 export type CallView = CallChange & Pick<ToolCall, 'name' | 'title' | 'kind' | 'status' | 'output' | 'locations'>;
+
+const LEFT_OUT: ToolContent = { type: 'content', content: { type: 'text', text: `… (more than ${MOST_PIECES} pieces, left out)` } };
 
 function newFacts(id: string): CallFacts {
   return {
@@ -73,6 +77,7 @@ function newFacts(id: string): CallFacts {
     edits: {},
     stops: false,
     terminals: [],
+    tooMuch: false,
   };
 }
 export function newCall(id: string): AcpCall {
@@ -94,8 +99,8 @@ export function askedFacts(call: CallFacts, { content }: AcpToolCall): CallFacts
     const edit = find(call.edits, path);
     if (edit && (own.size === 0 || own.has(path))) put(edits, path, { ...edit });
   }
-  const { id, title, name, kind, status, locations, rawInput, rawOutput, meta, stops } = call;
-  return { id, title, name, kind, status, content: call.content, locations, rawInput, rawOutput, meta, edits, stops, terminals: [] };
+  const { id, title, name, kind, status, content: shown, locations, rawInput, rawOutput, meta, stops, tooMuch } = call;
+  return { id, title, name, kind, status, content: shown, locations, rawInput, rawOutput, meta, edits, stops, terminals: [], tooMuch };
 }
 /** A call that is asked about while no turn runs: the question alone shows it. */
 export function factsOf(news: AcpToolCall | undefined): CallFacts {
@@ -114,16 +119,19 @@ export function mergeCall(call: CallFacts, news: AcpToolCall, from: CallSource, 
   call.name = news.name ?? toolNameIn(call.meta) ?? call.name;
   if (news.kind) call.kind = KINDS.has(news.kind) ? (news.kind as ToolKind) : 'other';
   for (const member of news.unset ?? []) unset(call, member);
-  const content = news.added ? [...call.content, ...news.added] : news.content;
+  const given = news.added ? [...call.content, ...news.added] : news.content;
+  if ((given?.length ?? 0) > MOST_PIECES || (news.locations?.length ?? 0) > MOST_PIECES) call.tooMuch = true;
+  const content = given && given.length > MOST_PIECES ? [LEFT_OUT] : given;
   if (content) {
     if (from !== 'permission' && !isFinal(call.status)) call.rawInput ??= argumentsIn(content) ?? null;
     call.content = content;
-    for (const item of content)
-      if (item.type === 'terminal' && !call.terminals.includes(item.terminalId)) call.terminals.push(item.terminalId);
+    const shown = content.flatMap((item) => (item.type === 'terminal' ? [item.terminalId] : []));
+    if (shown.length > 0) call.terminals = [...new Set([...call.terminals, ...shown])];
     mergeEdits(call, content);
   }
   if (news.stops !== undefined) call.stops = news.stops;
-  if (news.locations) call.locations = news.locations.map(({ path, line }) => (line == null ? { path } : { path, line }));
+  if (news.locations)
+    call.locations = news.locations.slice(0, MOST_PIECES).map(({ path, line }) => (line == null ? { path } : { path, line }));
   if (news.rawInput !== undefined && news.rawInput !== null) call.rawInput = news.rawInput;
   if (news.rawOutput !== undefined && news.rawOutput !== null) call.rawOutput = news.rawOutput;
   const status = statusOf(news.status);
@@ -137,9 +145,9 @@ export function mergeCall(call: CallFacts, news: AcpToolCall, from: CallSource, 
 }
 
 /** Something tells that the command came to its end: agents call it completed when it was stopped, too. */
-function hasEnded(call: CallFacts, { ended }: Stopped): boolean {
+function hasEnded(call: CallFacts, { hadEnded }: Stopped): boolean {
   const { terminal_exit: exit } = call.meta;
-  return exitCodeIn(call.rawOutput) === 0 || exitCodeIn(exit) === 0 || call.terminals.some((id) => ended.includes(id));
+  return exitCodeIn(call.rawOutput) === 0 || exitCodeIn(exit) === 0 || call.terminals.some(hadEnded);
 }
 
 /** The agent says more of a call that is asked about. Edits are those of the call itself, which are compared with their files. */
@@ -171,6 +179,7 @@ function unset(call: CallFacts, member: 'title' | 'name' | 'rawInput' | 'rawOutp
 
 export function mergeEdits(call: CallFacts, content: readonly ToolContent[]): void {
   const byPath = new Map<string, DiffItem[]>();
+  let known = Object.keys(call.edits).length;
   for (const item of content) {
     if (item.type !== 'diff') continue;
     const alike = byPath.get(item.path);
@@ -179,6 +188,11 @@ export function mergeEdits(call: CallFacts, content: readonly ToolContent[]): vo
   }
   for (const [path, items] of byPath) {
     const before = find(call.edits, path);
+    known += before ? 0 : 1;
+    if (!before && known > MOST_PIECES) {
+      call.tooMuch = true;
+      return;
+    }
     // An earlier comparison with the file is better than the texts as they came, which are shown until the file has been read.
     const diffs = before?.state === 'placed' && isWhole(before.diffs) ? before.diffs : items.map(asItCame);
     put(call.edits, path, { items, diffs, state: 'new', reading: 0, outside: before?.outside ?? false });

@@ -147,6 +147,8 @@ interface PortArgs {
 
 /** How often a question is put again because the agent says something else of the call meanwhile. */
 const MOST_CHANGES = 10;
+/** Commands of one turn, or between two: each is shown, and stays in the session. Nobody reads more. */
+const MOST_COMMANDS = 2000;
 const STOPPED = 'The user has stopped this: the command was not run.';
 
 export abstract class AcpRequests extends AcpConnection {
@@ -299,6 +301,7 @@ export abstract class AcpRequests extends AcpConnection {
     const lane = own ?? turn?.main;
     const call = turn && lane && request.toolCall ? this.callNews(turn, lane, request.toolCall, 'permission') : undefined;
     const facts = call && request.toolCall ? askedFacts(call, request.toolCall) : factsOf(request.toolCall);
+    if (facts.tooMuch) return this.yes(id, CANCELLED_OUTCOME);
     const place = { turnId: turn?.id ?? null, callId: call?.id ?? null, asker: child?.title ?? null };
     const question = this.job<OpenPermission>(id, newQuestion(id, request, facts, place));
     if (turn && call) {
@@ -312,6 +315,7 @@ export abstract class AcpRequests extends AcpConnection {
   questionNews(question: OpenPermission, call: AcpCall, news: AcpToolCall, from: CallSource, stopped: Stopped): void {
     const before = itemsOf(question.facts);
     mergeAsked(question.facts, call, news, from, stopped);
+    if (question.facts.tooMuch) return this.closeQuestion(question, CANCELLED_OUTCOME, 'withdrawn');
     // Another edit is not answered by what was shown of the one before, though its file has still to be read.
     if (itemsOf(question.facts) !== before && question.askId !== null && !this.withdrawQuestion(question)) return;
     this.showQuestion(question);
@@ -532,6 +536,11 @@ export abstract class AcpRequests extends AcpConnection {
   // --- commands: what a terminal has printed stays in the session after it was released
 
   createTerminal(id: string, request: TerminalRequest): void {
+    const turnId = this.state.turn?.id ?? null;
+    const { commands } = this.state;
+    const count = commands.turnId === turnId ? commands.count + 1 : 1;
+    if (count > MOST_COMMANDS) return this.no(id, INTERNAL, `More than ${MOST_COMMANDS} commands in one turn.`);
+    this.state.commands = { turnId, count };
     this.startCommand(id, this.job(id, newCommand(request, this.state)), false);
   }
   /** Asks about each objection to the command, one after the other, and then runs it. `allowed`: also outside the session's folders. */

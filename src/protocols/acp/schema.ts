@@ -19,14 +19,20 @@ export const soft = <T extends z.ZodMiniType>(schema: T) =>
   );
 export const softText = z.optional(z.transform((member: unknown) => (typeof member === 'string' || member === null ? member : undefined)));
 
-/** A list of which the members that do not fit are left out. */
-export function listOf<T extends z.ZodMiniType>(member: T) {
+/** Members of a list that are read: nobody looks through more. */
+const MOST_MEMBERS = 5000;
+/** Options of a question, and settings of a session, each of which is shown. */
+const MOST_SHOWN = 500;
+/** Pieces of content, files and places of one tool call. */
+export const MOST_PIECES = 2000;
+/** A list of which the members that do not fit are left out, and those beyond a number. */
+export function listOf<T extends z.ZodMiniType>(member: T, most = MOST_MEMBERS) {
   return z.pipe(
     // z.array would look at each member first.
     z.custom<readonly unknown[]>((value) => Array.isArray(value)),
     z.transform((members: readonly unknown[]): readonly z.output<T>[] => {
       const fitting: z.output<T>[] = [];
-      for (const one of members) {
+      for (const one of members.slice(0, most)) {
         const parsed = member.safeParse(one);
         if (parsed.success) fitting.push(parsed.data);
       }
@@ -82,8 +88,9 @@ export const toolCall = z.object({
   name: softText,
   kind: softText,
   status: softText,
-  content: soft(listOf(toolContent)),
-  locations: soft(listOf(z.object({ path: filePath, line: soft(z.number()) }))),
+  // One more than are taken in: so they are seen to be too many.
+  content: soft(listOf(toolContent, MOST_PIECES + 1)),
+  locations: soft(listOf(z.object({ path: filePath, line: soft(z.number()) }), MOST_PIECES + 1)),
   rawInput: z.optional(z.unknown()),
   rawOutput: z.optional(z.unknown()),
   _meta: meta,
@@ -98,16 +105,21 @@ export type AcpToolCall = Omit<z.output<typeof toolCall>, 'content'> & {
   readonly stops?: boolean | undefined;
 };
 
-const modes = z.object({ currentModeId: id, availableModes: listOf(z.object({ id, name: text, description: softText })) });
+const modes = z.object({ currentModeId: id, availableModes: listOf(z.object({ id, name: text, description: softText }), MOST_SHOWN) });
 const models = z.object({ currentModelId: id, availableModels: listOf(z.object({ modelId: id, name: text, description: softText })) });
 export const optionValue = z.object({ value: text, name: text, description: softText });
-const optionGroup = z.object({ group: text, name: text, options: listOf(optionValue) });
+const optionGroup = z.object({ group: text, name: text, options: listOf(optionValue, MOST_SHOWN) });
 const optionHead = { id, name: text, description: softText, category: softText };
 const configOption = z.discriminatedUnion('type', [
-  z.object({ ...optionHead, type: z.literal('select'), currentValue: text, options: listOf(z.union([optionGroup, optionValue])) }),
+  z.object({
+    ...optionHead,
+    type: z.literal('select'),
+    currentValue: text,
+    options: listOf(z.union([optionGroup, optionValue]), MOST_SHOWN),
+  }),
   z.object({ ...optionHead, type: z.literal('boolean'), currentValue: z.boolean() }),
 ]);
-export const configOptions = listOf(configOption);
+export const configOptions = listOf(configOption, MOST_SHOWN);
 export type ConfigOption = z.output<typeof configOption>;
 export type Modes = z.output<typeof modes>;
 export type Models = z.output<typeof models>;
@@ -127,11 +139,12 @@ export type SessionAnswer = z.output<typeof sessionAnswer>;
 
 const planEntry = z.object({ content: text, priority: softText, status: softText });
 /** Steps of a plan that are read. */
-const MOST_STEPS = 1000;
+export const MOST_STEPS = 1000;
+export const leftOut = (count: number): string => `… (${count} more, left out)`;
 const planEntries = z.pipe(
   z.transform((entries: unknown) => {
     if (!Array.isArray(entries) || entries.length <= MOST_STEPS) return entries;
-    return [...entries.slice(0, MOST_STEPS), { content: `… (${entries.length - MOST_STEPS} more, left out)`, status: 'pending' }];
+    return [...entries.slice(0, MOST_STEPS), { content: leftOut(entries.length - MOST_STEPS), status: 'pending' }];
   }),
   listOf(planEntry),
 );
@@ -232,7 +245,7 @@ export type SessionUpdate =
 export const permissionRequest = z.object({
   sessionId: id,
   toolCall,
-  options: z._default(listOf(z.object({ optionId: id, name: text, kind: softText })), []),
+  options: z._default(listOf(z.object({ optionId: id, name: text, kind: softText }), MOST_SHOWN), []),
   _meta: meta,
 });
 export type PermissionRequest = Omit<z.output<typeof permissionRequest>, 'toolCall'> & {

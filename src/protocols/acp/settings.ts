@@ -1,9 +1,20 @@
 import { t } from '../../base/l10n.ts';
-import { put, remove, type Table } from '../../conversation/state.ts';
+import { find, keys, put, remove, type Table } from '../../conversation/state.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import type { Notice, OptionChoice, PlanEntry, SessionOption } from '../../session/model.ts';
 import { toContent } from './codec.ts';
-import type { ConfigOption, KeyedPlan, Models, Modes, SessionAnswer, SessionUpdate, WireCommand, WirePlanEntry } from './schema.ts';
+import {
+  type ConfigOption,
+  type KeyedPlan,
+  leftOut,
+  MOST_STEPS,
+  type Models,
+  type Modes,
+  type SessionAnswer,
+  type SessionUpdate,
+  type WireCommand,
+  type WirePlanEntry,
+} from './schema.ts';
 
 /* State of a session besides its turns: modes, models and options (in any of the three forms that agents use), plans, commands. */
 
@@ -32,7 +43,8 @@ export function takeSettings(settings: AcpSettings, answer: Pick<SessionAnswer, 
 
 /** Notes that the agent has changed the mode; gives the events, unless an option represents the mode. */
 function changeMode(settings: AcpSettings, id: string): readonly SessionEvent[] {
-  if (settings.modes) settings.modes = { ...settings.modes, currentModeId: id };
+  if (!settings.modes) return [];
+  settings.modes = { ...settings.modes, currentModeId: id };
   return modeOption(settings) ? [] : settingEvents(settings);
 }
 export function settingDone(settings: AcpSettings, done: SettingRequest['done']): readonly SessionEvent[] {
@@ -163,6 +175,8 @@ export function noticeOf({ severity, title, description }: Extract<SessionUpdate
 // --- plans: one without a name, or several with one, shown as one list in the order they came up
 
 export type Plans = Table<readonly PlanEntry[]>;
+/** Named plans of one session: each change shows all of them anew. */
+const MOST_PLANS = 100;
 
 function planOf(plans: Plans, key: string, entries: readonly WirePlanEntry[]): SessionEvent {
   return setPlan(plans, key, entries.flatMap(toEntry));
@@ -181,8 +195,10 @@ function keyedPlan(plans: Plans, plan: KeyedPlan): SessionEvent {
 }
 function setPlan(plans: Plans, key: string, entries: readonly PlanEntry[]): SessionEvent {
   if (entries.length === 0) remove(plans, key);
-  else put(plans, key, entries);
-  const all = Object.values(plans).flat();
+  else if (find(plans, key) || keys(plans).length < MOST_PLANS) put(plans, key, entries);
+  const steps = Object.values(plans).flat();
+  const left = steps.length - MOST_STEPS;
+  const all = left > 0 ? [...steps.slice(0, MOST_STEPS), { text: leftOut(left), status: 'pending' as const }] : steps;
   return { type: 'plan.set', plan: all.length === 0 ? null : { entries: all } };
 }
 
@@ -200,7 +216,7 @@ function toEntry({ content, status, priority }: WirePlanEntry): readonly PlanEnt
 
 /** The list items of a text; where there are none, its lines. */
 function listItems(markdown: string): readonly PlanEntry[] {
-  const lines = markdown.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const lines = markdown.split(/\r?\n/, 2 * MOST_STEPS).filter((line) => line.trim() !== '');
   const items = lines.flatMap((line) => {
     const [, box, text] = /^\s*(?:[-*+]|\d+[.)])\s+(?:\[([ xX~-])\]\s+)?(\S.*)$/.exec(line) ?? [];
     return text === undefined ? [] : [{ text, box }];

@@ -2,7 +2,6 @@ import { t } from '../../base/l10n.ts';
 import {
   type ConversationState,
   find,
-  keys,
   type Lane,
   newConversation,
   newLane,
@@ -141,6 +140,8 @@ export interface AcpState extends ConversationState {
   /** Folders outside the workspace in which the user let the agent read or run commands, or not. */
   readonly folders: Readonly<Record<'read' | 'command', Table<boolean>>>;
   readonly terminals: Table<AcpTerminal>;
+  /** Commands that the agent has had run since that turn began, or since one ended (null). */
+  commands: { readonly turnId: string | null; readonly count: number };
 }
 export interface AcpAgent {
   readonly protocol: 1 | 2;
@@ -354,7 +355,8 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     readings: 0,
     jobs: {},
     folders: { read: {}, command: {} },
-    terminals: {},
+    terminals: newTable(),
+    commands: { turnId: null, count: 0 },
   };
 }
 
@@ -396,11 +398,11 @@ export function addRecorded(prompt: RecordedPrompt, content: Content): void {
   else all.push(content);
 }
 
-/** The user's stops in the turn, and the commands that had ended before. */
+/** The user's stops in the turn, and which commands had ended before. */
 export function stoppedBy({ terminals }: AcpState, { phase, stoppedTerminals }: AcpTurn): Stopped {
   if (phase !== 'stopping' && stoppedTerminals.length === 0) return NOTHING_STOPPED;
-  const ended = keys(terminals).filter((id) => find(terminals, id)?.code !== 'running' && !stoppedTerminals.includes(id));
-  return { turn: phase === 'stopping', terminals: stoppedTerminals, ended };
+  const hadEnded = (id: string) => !stoppedTerminals.includes(id) && (find(terminals, id)?.code ?? 'running') !== 'running';
+  return { turn: phase === 'stopping', terminals: stoppedTerminals, hadEnded };
 }
 /** Takes in what the agent says of a sub-agent. */
 export function noteChild({ children }: AcpState, { sessionId, title, description, state }: ChildNews): SubAgent {
