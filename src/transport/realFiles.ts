@@ -74,21 +74,29 @@ export async function writeReal(real: string, content: string | Uint8Array, dura
   }
 }
 
-/** Writes into a file in its place, which keeps what else hangs on it (owner, hard links, watchers), also when the disk is full; makes it where there is none. */
+/**
+ * Writes into a file in its place, which keeps what else hangs on it (owner, watchers), also when the disk is full; makes it where there is none. A
+ * file that has other names is replaced: nobody decided about those, and nothing tells where they are.
+ */
 export async function overwriteReal(real: string, content: string | Uint8Array): Promise<void> {
   const folder = await openFolder(path.dirname(real));
   try {
     const flags = constants.O_WRONLY | constants.O_CREAT | NO_FOLLOW | NON_BLOCK;
+    let hasOtherNames = false;
     const handle = await whileHeld(real, () => open(folder.at(path.basename(real)), flags, 0o666)).catch((error: unknown) => {
       throw systemCode(error) === 'ELOOP' ? new PlaceChanged(real) : error;
     });
     try {
       await checkOpened(handle, real);
-      if (!(await handle.stat()).isFile()) throw new Error(`${real} is not a regular file`);
-      await replaceContent(handle, Buffer.from(content));
+      const there = await handle.stat();
+      if (!there.isFile()) throw new Error(`${real} is not a regular file`);
+      hasOtherNames = there.nlink > 1;
+      if (!hasOtherNames) await replaceContent(handle, Buffer.from(content));
     } finally {
       await handle.close();
     }
+    // Windows replaces no file that is open.
+    if (hasOtherNames) await writeReal(real, content);
   } finally {
     await folder.close();
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs, {
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -19,13 +20,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
+import { strReplaceFileTool, writeFileTool } from '../../src/agent/tools/files.ts';
 import { silentLog } from '../../src/base/log.ts';
-import { diskFilesIn } from '../../src/live/diskFiles.ts';
+import { diskEffects, diskFilesIn } from '../../src/live/diskFiles.ts';
 import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { emptyScan, scanFolders, usualLimits } from '../../src/live/review/scan.ts';
 import { realPath, realPathNow } from '../../src/protocols/paths.ts';
 import { openReal, overwriteReal, readRealNow, removeReal, writeReal } from '../../src/transport/realFiles.ts';
+import { sceneIn } from '../agent/toolScene.ts';
 
 /** The room of files: the host writes for an agent, and what was checked is swapped for something else. */
 
@@ -47,6 +50,38 @@ test('the host writes where a link leads that was there when somebody decided', 
   assert.equal(readFileSync(path.join(inside, 'real.txt'), 'utf8'), 'new');
   await diskFilesIn(inside).write(path.join(inside, 'a/b/c.txt'), 'made');
   assert.equal(readFileSync(path.join(inside, 'a/b/c.txt'), 'utf8'), 'made');
+});
+
+test('a file with another name, a hook or one outside, is changed under the name that was decided about alone', async (t) => {
+  const { inside, outside } = folders(t);
+  mkdirSync(path.join(inside, '.git/hooks'), { recursive: true });
+  const others = [path.join(inside, '.git/hooks/pre-commit'), path.join(outside, '.bashrc')];
+  const scene = sceneIn(inside);
+  const writes: Readonly<Record<string, (file: string) => Promise<unknown>>> = {
+    'the file door': (file) => diskFilesIn(inside).write(file, 'evil', undefined, realPathNow(file)),
+    'an edit that is put right': (file) => diskEffects.writeText(file, 'evil', 'as it was', realPathNow(file)),
+    'a restore': (file) => writeReal(file, 'evil', false),
+    'WriteFile of parley-agent': (file) => writeFileTool.run({ path: file, content: 'evil' }, scene),
+    'StrReplaceFile of parley-agent': (file) => strReplaceFileTool.run({ path: file, edit: { old: 'as it was', new: 'evil' } }, scene),
+  };
+  for (const [name, write] of Object.entries(writes)) {
+    for (const other of others) {
+      writeFileSync(other, 'as it was', { mode: 0o755 });
+      const file = path.join(inside, 'notes.txt');
+      linkSync(other, file);
+      await write(file);
+      assert.deepEqual([readFileSync(file, 'utf8'), readFileSync(other, 'utf8')], ['evil', 'as it was'], `${name}: ${other}`);
+      assert.equal(statSync(file).mode & 0o777, 0o755);
+      rmSync(file);
+      rmSync(other);
+    }
+  }
+  // A file of one name stays the very file it was, for those who watch it.
+  const file = path.join(inside, 'one.txt');
+  writeFileSync(file, 'old');
+  const { ino } = statSync(file);
+  await diskFilesIn(inside).write(file, 'new');
+  assert.deepEqual([statSync(file).ino, readFileSync(file, 'utf8')], [ino, 'new']);
 });
 
 test('where a path leads is found by few questions to the system, however much of it is not there', async (t) => {
