@@ -3,14 +3,22 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { describePackage } from './describePackage.mjs';
 
 const META = 'out/meta';
 /** Bundles that the package does not hold. */
 const NOT_SHIPPED = new Set(['dist/headless.js']);
-/** A package may hold code of others, whose terms stand in a file of notices. */
-const LICENCE_FILE = /^(?:licen[cs]es?|copying|copyright|(?:third[-_]?party|copyright)?[-_]?notices?|acknowledgements)(?:[.-].*)?$/i;
+const MERMAID = 'node_modules/@mermaid-js/tiny';
 
-/** Folders of the packages in the shipped bundles, sorted. */
+/** What Mermaid's one script holds. Throws when the list is that of another version: build/insideMermaid.mjs makes a new one. */
+function insideMermaid() {
+  const { integrity, packages, texts } = JSON.parse(readFileSync('build/insideMermaid.json', 'utf8'));
+  const { integrity: installed } = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages[MERMAID];
+  if (integrity !== installed) throw new Error('build/insideMermaid.json lists another version of Mermaid: run build/insideMermaid.mjs');
+  return packages.map((one) => ({ ...one, text: texts[one.text] }));
+}
+
+/** The packages in the shipped bundles, sorted, and those that one of them holds. */
 export function bundledPackages() {
   const folders = new Set();
   for (const file of readdirSync(META)) {
@@ -23,15 +31,10 @@ export function bundledPackages() {
       }
     }
   }
-  // A version that is installed twice is one package.
-  const packages = [
-    ...new Map(
-      [...folders]
-        .sort()
-        .map(describe)
-        .map((one) => [`${one.name} ${one.version}`, one]),
-    ).values(),
-  ];
+  const inside = [...folders].some((folder) => folder.endsWith(MERMAID)) ? insideMermaid() : [];
+  // A version that is there twice is one package.
+  const all = [...[...folders].sort().map(describePackage), ...inside];
+  const packages = [...new Map(all.map((one) => [`${one.name} ${one.version}`, one])).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   return packages.map((one) => ({ ...one, text: one.text || standardText(one, packages) }));
 }
 
@@ -58,22 +61,6 @@ FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTH
 LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS
 IN THE SOFTWARE.`;
 
-/** One package as its own files describe it. Throws when it has no licence to pass on. */
-function describe(folder) {
-  const { name, version, license, licenses, author, homepage, repository } = JSON.parse(
-    readFileSync(path.join(folder, 'package.json'), 'utf8'),
-  );
-  const files = readdirSync(folder)
-    .filter((file) => LICENCE_FILE.test(file))
-    .sort();
-  const texts = files.map((file) => readFileSync(path.join(folder, file), 'utf8').trim());
-  const named = typeof license === 'string' ? license : (license?.type ?? licenses?.[0]?.type);
-  if (!named) throw new Error(`${name} ${version} names no licence`);
-  const by = typeof author === 'string' ? author : author?.name;
-  const source = homepage ?? (typeof repository === 'string' ? repository : repository?.url);
-  return { name, version, licence: named, text: texts.join('\n\n'), by, source, folder };
-}
-
 /** What the licences ask for: each package with its version, its licence and the text of it. */
 export function noticesText(packages) {
   const entries = packages.map(({ name, version, licence, text, by, source }) =>
@@ -87,7 +74,7 @@ export function noticesText(packages) {
 export function sbom(packages) {
   const { name, version, license } = JSON.parse(readFileSync('package.json', 'utf8'));
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages;
-  const components = packages.map((one) => component(one, lock[one.folder]?.integrity));
+  const components = packages.map((one) => component(one, one.integrity ?? lock[one.folder]?.integrity));
   const root = `pkg:npm/${name}@${version}`;
   const hex = createHash('sha256').update(JSON.stringify(components)).digest('hex');
   return {

@@ -41,6 +41,29 @@ test('every package of the lock has a licence that allows its use, and a checksu
   assert.deepEqual(offences(entries), []);
 });
 
+test('what is inside the one script of Mermaid is listed for its very version, with licences that allow shipping it', () => {
+  const { integrity, packages, texts } = JSON.parse(readFileSync('build/insideMermaid.json', 'utf8')) as {
+    readonly integrity: string;
+    readonly packages: readonly {
+      readonly name: string;
+      readonly version: string;
+      readonly licence: string;
+      readonly integrity: string;
+      readonly text: number;
+    }[];
+    readonly texts: readonly string[];
+  };
+  assert.equal(integrity, lock.packages['node_modules/@mermaid-js/tiny']?.integrity, 'build/insideMermaid.mjs makes the list anew');
+  assert.deepEqual(offences(packages.map((one) => [one.name, { license: one.licence, integrity: one.integrity }])), []);
+  for (const { name, version, text } of packages) assert.ok(version !== '' && typeof texts[text] === 'string', name);
+  // Its layouts, its parser and the drawing cannot do without these.
+  for (const name of ['d3-selection', 'dagre-d3-es', 'langium', 'chevrotain', 'roughjs', 'khroma', 'lodash-es'])
+    assert.ok(
+      packages.some((one) => one.name === name),
+      name,
+    );
+});
+
 test('the rule sees a package that must not be there', () => {
   const integrity = 'sha512-x';
   assert.equal(offences([['node_modules/a', { license: 'GPL-3.0-only', integrity }]]).length, 1);
