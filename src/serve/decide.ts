@@ -32,9 +32,13 @@ export type ActionResult =
       readonly starts?: true;
       /** The first of the turns that the next prompt replaces. */
       readonly takesBack?: TurnId;
+      /** The session's turn for the failed one of clients that it tries again. */
+      readonly retries?: { readonly own: TurnId; readonly theirs: TurnId };
     }
   /** Changes nothing and notifies no client. */
   | { readonly kind: 'ignored' };
+
+export type Taken = Extract<ActionResult, { readonly kind: 'taken' }>;
 
 /** Most UTF-16 units of a tool result from a window. */
 const LONGEST_RESULT = 400_000;
@@ -260,19 +264,22 @@ function replaced({ takenBack, session }: Held): { readonly replaces?: TurnId } 
   return takenBack !== undefined && session?.turns.some((turn) => turn.id === takenBack) ? { replaces: takenBack } : {};
 }
 
+/** Tries the last turn again, which goes on for clients, where it failed. */
 function resumed(turnId: string | undefined, held: Held): ActionResult {
-  const { chat, session, now, sender } = held;
-  const last = session?.turns.at(-1);
-  if (!session || !last || last.status !== 'failed' || (turnId !== undefined && turnId !== last.id) || chat.activeTurn)
+  const { chat, now } = held;
+  const last = chat.turns.at(-1);
+  if (last?.state !== 'error' || chat.activeTurn || (turnId !== undefined && turnId !== last.id))
     return refused('Only a failed turn can be tried again.');
-  const again = `${last.id}~${now.toString(36)}`;
-  const message = withSender({ text: chat.turns.at(-1)?.message.text ?? '', origin: { kind: 'user' } }, sender);
-  const apply: ChatAction = { type: 'chat/turnStarted', turnId: again, startedAt: new Date(now).toISOString(), message };
+  // Each try adds a part, its error.
+  const own = `${last.id}~${now.toString(36)}.${last.responseParts.length}`;
+  const said = message.safeParse(last.message);
+  const content = said.success ? contentOf(said.data) : [];
   return {
     kind: 'taken',
-    apply,
-    intents: [{ type: 'prompt', turnId: again, content: last.prompt, again: last.id, ...by(held) }],
+    apply: { type: 'chat/turnResume', turnId: last.id },
+    intents: [{ type: 'prompt', turnId: own, content, again: last.id, ...by(held) }],
     starts: true,
+    retries: { own, theirs: last.id },
   };
 }
 

@@ -313,13 +313,13 @@ class ClientRequests {
   }
 
   /** Returns the scope of a changeset channel; undefined for the session's other channels. */
-  #scope(channel: string, { id, cwd, chat }: Hosted) {
+  #scope(channel: string, { id, cwd, chat, retries }: Hosted) {
     const place = changesetPlace(channel);
     if (!place) return undefined;
     const { turnId } = place;
     if (turnId !== undefined && chat.activeTurn?.id !== turnId && !chat.turns.some((turn) => turn.id === turnId))
       throw new RequestError('notFound', 'There is no such turn.');
-    return { id, cwd, turnId };
+    return { id, cwd, turnId: turnId === undefined ? undefined : retries.own(turnId) };
   }
 
   async #invoke({ channel, operationId, target }: z.infer<typeof shapes.operation>) {

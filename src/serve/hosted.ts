@@ -17,12 +17,12 @@ import {
   senderOf,
   type TerminalState,
 } from '../protocols/ahp/state.ts';
-import type { Intent } from '../session/intents.ts';
 import type { Session, SessionId, TurnId } from '../session/model.ts';
 import { reduce } from '../session/reduce.ts';
 import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
-import type { ActionResult } from './decide.ts';
+import type { Taken } from './decide.ts';
+import { Retries } from './retries.ts';
 import { TerminalChannels } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
@@ -46,6 +46,7 @@ export interface Hosted {
   agent: AgentStart;
   /** The first of the turns that a client has removed; the agent forgets them with the next prompt. */
   takenBack?: TurnId;
+  readonly retries: Retries;
 }
 export type AgentStart =
   /** `stored`: the journal has the transcript, which is read when a client subscribes. */
@@ -141,8 +142,10 @@ export class HostedSessions {
     return undefined;
   }
 
-  session({ id }: Hosted): Session | undefined {
-    return this.#deps.sessions.get(id)?.store.now;
+  /** The session with the turns that clients know; undefined before its agent has started. */
+  session({ id, chat, retries }: Hosted): Session | undefined {
+    const session = this.#deps.sessions.get(id)?.store.now;
+    return session && retries.seen(session, chat);
   }
 
   /** Newest first. */
@@ -221,9 +224,10 @@ export class HostedSessions {
   }
 
   /** Carries out a decision. Starts the agent if needed. */
-  take(hosted: Hosted, { apply, intents, starts, takesBack }: Extract<ActionResult, { kind: 'taken' }>, origin: Origin): void {
+  take(hosted: Hosted, { apply, intents, starts, takesBack, retries }: Taken, origin: Origin): void {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
+    if (retries) hosted.retries.add(retries.own, retries.theirs);
     if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
     else this.#tellSession(hosted, apply as SessionAction, origin);
     // The first prompt: from now on it is there for every client.
@@ -333,7 +337,7 @@ export class HostedSessions {
       this.#deps.sessions.get(id)?.publish({ type: 'turn.sender', turnId: turn.id, sender });
   }
 
-  async #start(hosted: Hosted, intents: readonly Intent[]): Promise<void> {
+  async #start(hosted: Hosted, intents: Taken['intents']): Promise<void> {
     if (hosted.agent.kind !== 'starting') {
       const { agent } = hosted;
       const isStored = agent.kind === 'none' && agent.stored !== undefined;
@@ -367,8 +371,9 @@ export class HostedSessions {
     }
   }
 
-  #send({ id }: Hosted, intents: readonly Intent[]): void {
-    for (const intent of intents) this.#deps.sessions.get(id)?.send(intent);
+  #send({ id, retries }: Hosted, intents: Taken['intents']): void {
+    const live = this.#deps.sessions.get(id);
+    for (const intent of intents) live?.send(retries.intent(intent, live.store.now));
   }
 
   #tellChat(hosted: Hosted, action: ChatAction, origin?: Origin): void {
@@ -454,6 +459,7 @@ export class HostedSessions {
       chat,
       state,
       agent,
+      retries: new Retries(),
       ...(maker === undefined ? {} : { maker }),
     };
     this.#byUri.set(uri, hosted);

@@ -422,7 +422,7 @@ function isUnheard({ responseParts }: EndedTurn): boolean {
 
 export function failure(turnId: string, duration: number, message: string, code = 'agent'): ChatAction {
   const error = { errorType: code, message };
-  return { type: 'chat/error', turnId, duration, part: { kind: 'error', error }, error };
+  return { type: 'chat/error', turnId, duration, part: { kind: 'error', error, resumable: true }, error };
 }
 
 function confirmedBy({ decision }: ToolCall): Confirmed {

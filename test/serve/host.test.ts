@@ -575,6 +575,101 @@ test('turns of an agent that cannot take them back, and of a turn that runs, sta
   assert.equal(chat().turns.length, 1);
 });
 
+/** A turn that has failed after its first words. */
+async function failedOnce(t: TestContext) {
+  const all = await opened(t);
+  await all.client.dispatch(CHAT, prompt('t1'));
+  await begun(all);
+  all.last().ready();
+  all.last().say({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'Half' });
+  all.last().endTurn('failed');
+  await until(() => all.chat().turns.length === 1);
+  return all;
+}
+const texts = ({ turns, activeTurn }: ChatState) =>
+  [...turns, ...(activeTurn ? [activeTurn] : [])].map(({ id, responseParts }) => [
+    id,
+    responseParts.map((part) => (part.kind === 'markdown' ? part.content : part.kind)),
+  ]);
+
+test('a failed turn is tried again in its place for clients, and as another try for the agent, however often it fails', async (t) => {
+  const { client, host, chat, last, sessions } = await failedOnce(t);
+  const part = chat().turns[0]?.responseParts.at(-1);
+  assert.ok(part?.kind === 'error' && part.resumable, 'VS Code offers "Try Again" for these alone');
+  for (const text of ['Less', 'Whole']) {
+    await client.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
+    assert.equal(chat().activeTurn?.id, 't1');
+    const said = last().prompts().at(-1);
+    const tried = sessions.get(SESSION.split('/')[1] ?? '')?.store.now.turns.at(-2)?.id;
+    assert.deepEqual(said?.type === 'prompt' && [said.content, said.again], [[{ type: 'text', text: 'Do it' }], tried]);
+    last().say({ type: 'text.delta', turnId: said?.turnId ?? '', kind: 'text', partId: 'p', text });
+    last().endTurn(text === 'Less' ? 'failed' : 'done');
+    await until(() => chat().turns.length === 1);
+  }
+  assert.deepEqual([client.refusals, texts(chat())], [[], [['t1', ['Half', 'error', 'Less', 'error', 'Whole']]]]);
+  assert.equal(chat().turns[0]?.state, 'complete');
+  const fresh = new AhpClient(host);
+  await fresh.open('window-2');
+  await fresh.subscribe(CHAT);
+  assert.deepEqual(texts(fresh.chats.get(CHAT) as ChatState), texts(chat()));
+  await client.dispatch(CHAT, prompt('t2', 'Next'));
+  last().endTurn();
+  await until(() => chat().turns.length === 2);
+  assert.deepEqual(
+    chat().turns.map(({ id, state }) => [id, state]),
+    [
+      ['t1', 'complete'],
+      ['t2', 'complete'],
+    ],
+  );
+});
+
+test('what is asked in a try is answered in the turn of the client, and Stop ends it', async (t) => {
+  const { client, chat, last } = await failedOnce(t);
+  await client.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
+  const { turnId = '' } = last().prompts().at(-1) ?? {};
+  last().say({ type: 'part.added', turnId, part: { kind: 'call', id: 'c', call } }, { type: 'ask.opened', ask: { ...approval, turnId } });
+  await until(() => callIn(chat())?.status === 'pending-confirmation');
+  await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });
+  assert.deepEqual(
+    last().heard.filter(({ type }) => type === 'answer'),
+    [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'once' } }],
+  );
+  await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 1 });
+  assert.equal(last().heard.at(-1)?.type, 'cancel');
+  last().endTurn('cancelled');
+  await until(() => chat().turns[0]?.state === 'cancelled');
+  assert.deepEqual([client.refusals, chat().turns.map(({ id }) => id), chat().activeTurn], [[], ['t1'], undefined]);
+});
+
+test('nothing but the last turn, and only a failed one, is tried again; after a restart that is possible, too', async (t) => {
+  const { client, chat, last, folder, end } = await failedOnce(t);
+  await client.dispatch(CHAT, { type: 'chat/turnResume', turnId: 'other' });
+  await client.dispatch(CHAT, prompt('t2', 'Next'));
+  await client.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
+  last().endTurn();
+  await until(() => chat().turns.length === 2);
+  await client.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't2' });
+  assert.deepEqual(client.refusals, Array(3).fill('Only a failed turn can be tried again.'));
+  await client.dispatch(CHAT, prompt('t3', 'Cut off'));
+  await end();
+  const second = hosting(t, folder);
+  await second.host.restore();
+  const back = new AhpClient(second.host);
+  await back.open();
+  await back.subscribe(CHAT);
+  await back.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't3' });
+  await begun(second);
+  second.last().ready();
+  const said = second.last().prompts().at(-1);
+  assert.deepEqual(said?.type === 'prompt' && [said.content, said.again], [[{ type: 'text', text: 'Cut off' }], 't3']);
+  second.last().say({ type: 'text.delta', turnId: said?.turnId ?? '', kind: 'text', partId: 'p', text: 'Here' });
+  second.last().endTurn();
+  const now = () => back.chats.get(CHAT) as ChatState;
+  await until(() => now().turns.at(-1)?.state === 'complete');
+  assert.deepEqual([back.refusals, texts(now()).at(-1)], [[], ['t3', ['error', 'Here']]]);
+});
+
 test('an agent that cannot be started ends the turn with the reason, and the next prompt does not bring the old one', async (t) => {
   const { client, chat, last, ...rest } = await opened(t);
   await client.dispatch(CHAT, prompt('t1'));
@@ -582,7 +677,11 @@ test('an agent that cannot be started ends the turn with the reason, and the nex
   last().say({ type: 'link.closed', reason: 'The program was not found', at: 1 });
   const ended = chat().turns.at(-1);
   assert.equal(ended?.state, 'error');
-  assert.deepEqual(ended?.responseParts.at(-1), { kind: 'error', error: { errorType: 'agent', message: 'The program was not found' } });
+  assert.deepEqual(ended?.responseParts.at(-1), {
+    kind: 'error',
+    error: { errorType: 'agent', message: 'The program was not found' },
+    resumable: true,
+  });
   await client.dispatch(CHAT, prompt('t2', 'Again'));
   await begun(rest, 2);
   last().ready();

@@ -98,6 +98,24 @@ test('the end of a turn skips what is not over, and the error of a turn stands i
   assert.equal(reduceChat(failed, complete), failed);
 });
 
+test('only the last turn goes on where it failed, if the host says that it may', () => {
+  const error = { errorType: 'agent', message: 'No' };
+  const resume = { type: 'chat/turnResume', turnId: 't' } as const;
+  const failing = (resumable: boolean) =>
+    after(started, { type: 'chat/error', turnId: 't', duration: 1, part: { kind: 'error', error, resumable }, error });
+  const failed = failing(true);
+  const again = reduceChat(failed, resume);
+  assert.deepEqual([again.turns, again.activeTurn?.id, again.status], [[], 't', STATUS.inProgress]);
+  assert.deepEqual(again.activeTurn?.responseParts, failed.turns[0]?.responseParts);
+  for (const [state, action] of [
+    [failing(false), resume],
+    [failed, { ...resume, turnId: 'u' }],
+    [again, resume],
+    [reduceChat(again, complete), resume],
+  ] as const)
+    assert.equal(reduceChat(state, action), state);
+});
+
 test('output is shown while a call runs only', () => {
   const content: ChatAction = { type: 'chat/toolCallContentChanged', ...call, content: [{ type: 'text', text: 'out' }] };
   const shown = callOf(after(started, start, running, content));

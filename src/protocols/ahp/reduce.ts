@@ -70,6 +70,13 @@ function changeChat(state: ChatState, action: ChatAction): ChatState {
       const { activeTurn: _dropped, ...rest } = state;
       return { ...rest, turns: action.turnId === undefined ? [] : state.turns.slice(0, at + 1) };
     }
+    case 'chat/turnResume': {
+      const last = state.turns.at(-1);
+      const end = last?.responseParts.at(-1);
+      if (state.activeTurn || last?.state !== 'error' || last.id !== action.turnId || end?.kind !== 'error' || !end.resumable) return state;
+      const { duration: _duration, state: _how, ...activeTurn } = last;
+      return { ...state, status: state.status & ~STATUS.read, turns: state.turns.slice(0, -1), activeTurn };
+    }
     case 'chat/toolCallStart': {
       const { type: _type, turnId, ...name } = action;
       return withPart(state, turnId, { kind: 'toolCall', toolCall: { ...name, status: 'streaming' } });

@@ -38,6 +38,7 @@ const MOST_MISSED = 20_000;
 const words = z.union([text, z.object({ markdown: text })]);
 const meta = may(z.record(text, z.unknown()));
 const error = z.object({ errorType: z.catch(text, 'error'), message: z.catch(text, '') });
+const failure = z.object({ kind: z.literal('error'), error, resumable: may(z.boolean()) });
 const message = z.object({
   text: or(text, ''),
   origin: or(z.object({ kind: text }), { kind: 'user' }),
@@ -133,7 +134,7 @@ const part: z.ZodMiniType<ResponsePart> = z.catch(
     z.object({ kind: z.literal('toolCall'), toolCall: call }),
     z.object({ kind: z.literal('inputRequest'), request, response: may(response) }),
     z.object({ kind: z.literal('systemNotification'), content: words, _meta: meta }),
-    z.object({ kind: z.literal('error'), error }),
+    failure,
   ]),
   UNKNOWN_PART,
 );
@@ -168,10 +169,11 @@ const chatAction: z.ZodMiniType<ChatAction> = z.discriminatedUnion('type', [
     type: z.literal('chat/error'),
     ...inTurn,
     duration: z.catch(z.number(), 0),
-    part: z.catch(z.object({ kind: z.literal('error'), error }), { kind: 'error', error: { errorType: 'error', message: '' } }),
+    part: z.catch(failure, { kind: 'error', error: { errorType: 'error', message: '' } }),
     error: z.catch(error, { errorType: 'error', message: '' }),
   }),
   z.object({ type: z.literal('chat/truncated'), turnId: may(text) }),
+  z.object({ type: z.literal('chat/turnResume'), turnId: text }),
   z.object({ type: z.literal('chat/toolCallStart'), ...inTurn, ...name }),
   z.object({ type: z.literal('chat/toolCallDelta'), ...inCall, content: z.catch(text, '') }),
   z.object({ type: z.literal('chat/toolCallContentChanged'), ...inCall, content: list(content) }),

@@ -182,7 +182,8 @@ export type ResponsePart =
   | { readonly kind: 'toolCall'; readonly toolCall: ToolCallState }
   | { readonly kind: 'inputRequest'; readonly request: InputRequest; readonly response?: InputResponse }
   | { readonly kind: 'systemNotification'; readonly content: Text; readonly _meta?: Meta }
-  | { readonly kind: 'error'; readonly error: ErrorInfo };
+  /** `resumable`: clients may try the turn again. */
+  | { readonly kind: 'error'; readonly error: ErrorInfo; readonly resumable?: boolean };
 
 /** Tokens of one turn. */
 export interface TurnUsage {
@@ -240,11 +241,12 @@ export type ChatAction =
       readonly type: 'chat/error';
       readonly turnId: string;
       readonly duration: number;
-      readonly part: { readonly kind: 'error'; readonly error: ErrorInfo };
+      readonly part: Extract<ResponsePart, { readonly kind: 'error' }>;
       /** The same for clients that know no part for it. */
       readonly error: ErrorInfo;
     }
   | { readonly type: 'chat/truncated'; readonly turnId?: string }
+  | { readonly type: 'chat/turnResume'; readonly turnId: string }
   | ({ readonly type: 'chat/toolCallStart'; readonly turnId: string } & CallName)
   | { readonly type: 'chat/toolCallDelta'; readonly turnId: string; readonly toolCallId: string; readonly content: string }
   | ({ readonly type: 'chat/toolCallReady'; readonly turnId: string; readonly toolCallId: string } & CallInput &

@@ -244,6 +244,25 @@ test('a prompt of another client says who sent it; those of the window and of ot
   assert.deepEqual(senders(await other.until(({ turns }) => turns.length === 2)), expected);
 });
 
+test('a failed turn that another client tries again goes on here, too', async (t) => {
+  const all = await opened(t);
+  const agent = await begun(all, 't');
+  agent.say({ type: 'text.delta', turnId: 't', kind: 'text', partId: 'p', text: 'Half' });
+  agent.endTurn('failed');
+  await all.window.until(({ turns }) => turns[0]?.status === 'failed');
+  const phone = new AhpClient(all.host.host);
+  await phone.open('phone', 'Phone');
+  const { items } = (await phone.ask('listSessions')) as { items: readonly { resource: string }[] };
+  await phone.dispatch(`ahp-chat:/${items[0]?.resource.split('/')[1]}`, { type: 'chat/turnResume', turnId: 't' });
+  await all.window.until(({ turns }) => turns.at(-1)?.status === 'running');
+  const { turnId = '' } = agent.prompts().at(-1) ?? {};
+  agent.say({ type: 'text.delta', turnId, kind: 'text', partId: 'p', text: 'Whole' });
+  agent.endTurn();
+  const { turns } = await all.window.until((now) => now.turns.at(-1)?.status === 'done');
+  const texts = turns[0]?.parts.map((part) => (part.kind === 'text' ? part.text : part.kind));
+  assert.deepEqual([turns.map(({ id }) => id), texts], [['t'], ['Half', 'Whole']]);
+});
+
 test('what another client says into the turn is shown as its message; what is said here is shown once', async (t) => {
   const all = await opened(t);
   const agent = await begun(all, 't');
