@@ -420,9 +420,10 @@ function isUnheard({ responseParts }: EndedTurn): boolean {
   return responseParts.every((part) => part.kind === 'error');
 }
 
+/** Without an `error` of its own beside the part: VS Code then takes that in its place, and offers no other try. */
 export function failure(turnId: string, duration: number, message: string, code = 'agent'): ChatAction {
   const error = { errorType: code, message };
-  return { type: 'chat/error', turnId, duration, part: { kind: 'error', error, resumable: true }, error };
+  return { type: 'chat/error', turnId, duration, part: { kind: 'error', error, resumable: true } };
 }
 
 function confirmedBy({ decision }: ToolCall): Confirmed {

@@ -596,6 +596,8 @@ test('a failed turn is tried again in its place for clients, and as another try 
   const { client, host, chat, last, sessions } = await failedOnce(t);
   const part = chat().turns[0]?.responseParts.at(-1);
   assert.ok(part?.kind === 'error' && part.resumable, 'VS Code offers "Try Again" for these alone');
+  const told = client.envelopes.find(({ action }) => action.type === 'chat/error');
+  assert.ok(told && !('error' in told.action), 'which it would take in place of the part');
   for (const text of ['Less', 'Whole']) {
     await client.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
     assert.equal(chat().activeTurn?.id, 't1');

@@ -92,7 +92,7 @@ test('the end of a turn skips what is not over, and the error of a turn stands i
   const unnamed = callOf(after(started, start, complete));
   assert.deepEqual([unnamed.status, 'invocationMessage' in unnamed && unnamed.invocationMessage], ['cancelled', '']);
   const error = { errorType: 'agent', message: 'No' };
-  const failed = after(started, { type: 'chat/error', turnId: 't', duration: -1, part: { kind: 'error', error }, error });
+  const failed = after(started, { type: 'chat/error', turnId: 't', duration: -1, part: { kind: 'error', error } });
   assert.deepEqual(partsOf(failed), [{ kind: 'error', error }]);
   assert.deepEqual([failed.turns[0]?.state, failed.turns[0]?.duration, failed.status], ['error', 0, STATUS.error]);
   assert.equal(reduceChat(failed, complete), failed);
@@ -102,7 +102,7 @@ test('only the last turn goes on where it failed, if the host says that it may',
   const error = { errorType: 'agent', message: 'No' };
   const resume = { type: 'chat/turnResume', turnId: 't' } as const;
   const failing = (resumable: boolean) =>
-    after(started, { type: 'chat/error', turnId: 't', duration: 1, part: { kind: 'error', error, resumable }, error });
+    after(started, { type: 'chat/error', turnId: 't', duration: 1, part: { kind: 'error', error, resumable } });
   const failed = failing(true);
   const again = reduceChat(failed, resume);
   assert.deepEqual([again.turns, again.activeTurn?.id, again.status], [[], 't', STATUS.inProgress]);

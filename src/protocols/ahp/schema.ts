@@ -170,7 +170,6 @@ const chatAction: z.ZodMiniType<ChatAction> = z.discriminatedUnion('type', [
     ...inTurn,
     duration: z.catch(z.number(), 0),
     part: z.catch(failure, { kind: 'error', error: { errorType: 'error', message: '' } }),
-    error: z.catch(error, { errorType: 'error', message: '' }),
   }),
   z.object({ type: z.literal('chat/truncated'), turnId: may(text) }),
   z.object({ type: z.literal('chat/turnResume'), turnId: text }),

@@ -242,8 +242,6 @@ export type ChatAction =
       readonly turnId: string;
       readonly duration: number;
       readonly part: Extract<ResponsePart, { readonly kind: 'error' }>;
-      /** The same for clients that know no part for it. */
-      readonly error: ErrorInfo;
     }
   | { readonly type: 'chat/truncated'; readonly turnId?: string }
   | { readonly type: 'chat/turnResume'; readonly turnId: string }
