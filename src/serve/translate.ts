@@ -27,7 +27,21 @@ import {
 import { clientLabel, isTooWide } from '../session/approvalAnswers.ts';
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
-import type { Approval, Ask, Content, Diff, Field, Option, Output, Part, Session, Terminal, ToolCall, Turn } from '../session/model.ts';
+import type {
+  Approval,
+  ApprovalDetail,
+  Ask,
+  Content,
+  Diff,
+  Field,
+  Option,
+  Output,
+  Part,
+  Session,
+  Terminal,
+  ToolCall,
+  Turn,
+} from '../session/model.ts';
 import { askTitle, findTerminal, relativePath, titleOf } from '../session/select.ts';
 import { approvalHeading } from '../session/shownApproval.ts';
 import { contentUri, fileUri, terminalUri } from './addresses.ts';
@@ -195,8 +209,8 @@ class ActionBuilder {
     const wanted = confirmationOf(ask, this.#session);
     const same =
       known.status === 'pending-confirmation' &&
-      JSON.stringify([known.confirmationTitle, known.options, known.edits]) ===
-        JSON.stringify([wanted.confirmationTitle, wanted.options, wanted.edits]);
+      JSON.stringify([known.confirmationTitle, known.options, known.edits, known._meta]) ===
+        JSON.stringify([wanted.confirmationTitle, wanted.options, wanted.edits, wanted._meta]);
     if (!same) this.#ready(turnId, call, wanted, ask);
   }
 
@@ -206,10 +220,18 @@ class ActionBuilder {
       type: 'chat/toolCallReady',
       turnId,
       toolCallId: call.id,
-      invocationMessage: this.#words(call, 'running'),
+      invocationMessage: ask ? this.#asked(call, ask) : this.#words(call, 'running'),
       ...(toolInput === undefined ? {} : { toolInput }),
       ...confirmation,
     });
+  }
+
+  /** Clients show it beside the input and the edits: nobody allows what is not shown. */
+  #asked(call: ToolCall, { detail, beside = [] }: Approval) {
+    const { markdown } = this.#words(call, 'running');
+    const isShown = detail.type === 'command' || detail.type === 'edit' || (detail.type === 'mcp' && call.input !== undefined);
+    const rest = [...(isShown ? [] : [subjectOf(detail, this.#session)]), ...besideOf(beside, this.#session)].filter(Boolean);
+    return { markdown: [markdown, ...rest].join('\n\n') };
   }
 
   #running(turnId: string, call: ToolCall, known: ToolCallState): void {
@@ -468,6 +490,10 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
       ...(ask.detail.type === 'command' && ask.detail.cwd !== undefined ? { cwd: ask.detail.cwd } : {}),
       ...(ask.detail.type === 'command' && ask.detail.unsure ? { unsure: true } : {}),
       ...(ask.paths ? { paths: ask.paths } : {}),
+      ...(ask.detail.type === 'text' || ask.detail.type === 'mcp' ? { detail: ask.detail } : {}),
+      ...(ask.beside ? { beside: ask.beside } : {}),
+      ...(ask.outside ? { outside: true } : {}),
+      ...(ask.asker === undefined ? {} : { asker: ask.asker }),
     }),
     ...(options.length > 0 ? { options } : {}),
     ...(items.length > 0 ? { edits: { items } } : {}),
@@ -522,7 +548,7 @@ export const APPROVAL_QUESTION = 'answer';
 
 function requestOf(ask: Ask, session: Session): InputRequest {
   if (ask.kind === 'question') return { id: ask.id, message: ask.title, questions: ask.fields.map(questionOf) };
-  const about = subjectOf(ask, session);
+  const about = [subjectOf(ask.detail, session), ...besideOf(ask.beside ?? [], session)].filter(Boolean).join('\n\n');
   const title = approvalHeading(ask, session).action;
   // VS Code marks the first answer as if it were chosen (seen): that one allows nothing.
   const offered = (side: 'deny' | 'approve') => ask.options.filter((one) => sideOf(one, ask) === side);
@@ -543,8 +569,8 @@ function requestOf(ask: Ask, session: Session): InputRequest {
   };
 }
 
-/** Returns in Markdown what an approval without a call is about, whole: nobody allows what is not shown. */
-function subjectOf({ detail }: Approval, { cwd }: Session): string {
+/** Returns in Markdown what an approval is about, whole: nobody allows what is not shown. */
+function subjectOf(detail: ApprovalDetail, { cwd }: Pick<Session, 'cwd'>): string {
   switch (detail.type) {
     case 'command':
       return asBlock(detail.command);
@@ -555,6 +581,11 @@ function subjectOf({ detail }: Approval, { cwd }: Session): string {
     case 'text':
       return detail.markdown || detail.text === '' ? detail.text : asBlock(detail.text);
   }
+}
+
+/** No title names what comes with a proposal. */
+function besideOf(all: readonly ApprovalDetail[], session: Session): readonly string[] {
+  return all.map((one) => (one.type === 'mcp' ? `${escaped(`${one.server}/${one.tool}`)}\n\n` : '') + subjectOf(one, session));
 }
 
 function questionOf(field: Field): Question {

@@ -187,6 +187,32 @@ test("an approval is asked with the agent's own answers, and what is chosen reac
   assert.deepEqual(client.sessions.get(SESSION)?.inputNeeded, []);
 });
 
+test('an approval shows all that comes with it, with a call and without one', async (t) => {
+  const { client, chat, last } = await opened(t);
+  await client.dispatch(CHAT, prompt('t1'));
+  await until(() => chat().activeTurn !== undefined);
+  last().ready();
+  const beside = [
+    { type: 'edit', diffs: [{ path: '/w/.env', before: null, after: 'x' }] },
+    { type: 'text', text: 'It *needs* the network' },
+  ] as const;
+  last().say(
+    { type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'c', call } },
+    { type: 'ask.opened', ask: { ...approval, beside, outside: true, asker: 'Helper' } },
+  );
+  await until(() => callIn(chat())?.status === 'pending-confirmation');
+  const asking = callIn(chat());
+  assert.ok(asking?.status === 'pending-confirmation' && typeof asking.invocationMessage === 'object');
+  assert.match(asking.invocationMessage.markdown, /\.env.*```\nIt \*needs\* the network\n```/s);
+  const { parley } = (asking._meta ?? {}) as { parley: Record<string, unknown> };
+  assert.deepEqual([parley.beside, parley.outside, parley.asker], [beside, true, 'Helper']);
+  const { callId: _none, ...alone } = approval;
+  last().say({ type: 'ask.opened', ask: { ...alone, id: 'b', beside } });
+  await until(() => JSON.stringify(chat().activeTurn).includes('inputRequest'));
+  const request = chat().activeTurn?.responseParts.find((part) => part.kind === 'inputRequest');
+  assert.match(JSON.stringify(request), /npm test.*\.env.*needs/);
+});
+
 test('an answer without an option takes the narrowest of its side', async (t) => {
   const { client, answers } = await asked(t);
   await client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true });

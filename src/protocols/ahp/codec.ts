@@ -17,6 +17,7 @@ import type {
   ToolCall,
   ToolKind,
 } from '../../session/model.ts';
+import { details } from './schema.ts';
 import type {
   ChatAction,
   ChatState,
@@ -61,6 +62,11 @@ export interface ParleyMeta {
   readonly paths?: readonly string[];
   /** Of a call that asks: its title as it is, without markdown. */
   readonly title?: string;
+  /** Of a call that asks: what it is about, where its input and its edits do not say it, and what comes with it. */
+  readonly detail?: ApprovalDetail;
+  readonly beside?: readonly ApprovalDetail[];
+  readonly outside?: true;
+  readonly asker?: string;
   /** Of a tool of the window: the window asks before it runs it. */
   readonly asks?: true;
   /** Of a terminal: UTF-16 units that were printed before what is told. */
@@ -71,7 +77,9 @@ export function toMeta(facts: ParleyMeta): Meta {
 }
 const KINDS: readonly ToolKind[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other'];
 export function fromMeta(meta: Meta | undefined): ParleyMeta {
-  const { kind, cwd, unsure, paths, title, asks, dropped } = (meta?.parley ?? {}) as Readonly<Record<keyof ParleyMeta, unknown>>;
+  const { kind, cwd, unsure, paths, title, asks, dropped, outside, asker } = (meta?.parley ?? {}) as Readonly<
+    Record<keyof ParleyMeta, unknown>
+  >;
   const known = KINDS.find((one) => one === kind) ?? (meta?.toolKind === 'terminal' ? 'execute' : undefined);
   return {
     ...(known === undefined ? {} : { kind: known }),
@@ -79,6 +87,8 @@ export function fromMeta(meta: Meta | undefined): ParleyMeta {
     ...(unsure === true ? { unsure } : {}),
     ...(typeof title === 'string' ? { title } : {}),
     ...(asks === true ? { asks } : {}),
+    ...(outside === true ? { outside } : {}),
+    ...(typeof asker === 'string' ? { asker } : {}),
     ...(typeof dropped === 'number' ? { dropped } : {}),
     ...(Array.isArray(paths) && paths.every((one) => typeof one === 'string') ? { paths } : {}),
   };
@@ -262,7 +272,7 @@ export type PendingCall = Extract<ToolCallState, { readonly status: 'pending-con
  * breadth, and the plain answers stand before it.
  */
 export function approvalOf(call: PendingCall, ids: { readonly id: string; readonly turnId: string }, contents: Contents): Approval {
-  const { kind, cwd, unsure, paths, title } = fromMeta(call._meta);
+  const { kind, cwd, unsure, paths, title, outside, asker } = fromMeta(call._meta);
   const toolKind = kind ?? (hasEdits(call) ? 'edit' : undefined);
   return {
     kind: 'approval',
@@ -270,10 +280,22 @@ export function approvalOf(call: PendingCall, ids: { readonly id: string; readon
     callId: call.toolCallId,
     title: title ?? (plain(call.confirmationTitle) || call.displayName || call.toolName),
     ...(toolKind === undefined ? {} : { toolKind }),
-    detail: detailOf(call, toolKind, { ...(cwd === undefined ? {} : { cwd }), ...(unsure ? { unsure } : {}) }, contents),
+    ...detailsOf(call, detailOf(call, toolKind, { ...(cwd === undefined ? {} : { cwd }), ...(unsure ? { unsure } : {}) }, contents)),
     ...(paths === undefined ? {} : { paths }),
+    ...(outside ? { outside } : {}),
+    ...(asker === undefined ? {} : { asker }),
     options: optionsOfCall(call),
   };
+}
+
+/** Adds what another Parley says beside input and edits. Where that cannot be read, nobody knows what an allowance covers. */
+function detailsOf(call: PendingCall, shown: ApprovalDetail): Pick<Approval, 'detail' | 'beside'> {
+  const { detail, beside } = (call._meta?.parley ?? {}) as Readonly<Record<keyof ParleyMeta, unknown>>;
+  const read = details.safeParse([...(detail === undefined ? [] : [detail]), ...(Array.isArray(beside) ? beside : [])]);
+  if (!read.success || (beside !== undefined && !Array.isArray(beside)))
+    return { detail: { type: 'text', text: plain(call.invocationMessage), unknown: true } };
+  const [main = shown, ...rest] = detail === undefined ? [shown, ...read.data] : read.data;
+  return { detail: main, ...(rest.length > 0 ? { beside: rest } : {}) };
 }
 
 function detailOf(

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import type { ApprovalDetail } from '../../session/model.ts';
 import type {
   AgentInfo,
   ChatAction,
@@ -137,6 +138,23 @@ const part: z.ZodMiniType<ResponsePart> = z.catch(
     failure,
   ]),
   UNKNOWN_PART,
+);
+const yes = may(z.literal(true));
+const diff = z.object({
+  path: text,
+  before: z.nullable(text),
+  after: z.nullable(text),
+  excerpt: may(z.object({ beforeLine: may(z.number()), afterLine: may(z.number()), unplaced: yes })),
+  summary: yes,
+});
+/** What another Parley says of an approval. */
+export const details: z.ZodMiniType<readonly ApprovalDetail[]> = list(
+  z.discriminatedUnion('type', [
+    z.object({ type: z.literal('command'), command: text, cwd: may(text), unsure: yes }),
+    z.object({ type: z.literal('edit'), diffs: list(diff) }),
+    z.object({ type: z.literal('mcp'), server: text, tool: text, input: may(z.unknown()) }),
+    z.object({ type: z.literal('text'), text, unknown: yes, markdown: yes }),
+  ]),
 );
 const usage = z.object({ inputTokens: may(z.number()), outputTokens: may(z.number()), model: may(text) });
 const turn = { id: text, startedAt: or(text, ''), message, responseParts: list(part), usage: may(usage) };

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../../src/base/log.ts';
+import { workspacePathsAt } from '../../../src/live/diskFiles.ts';
 import type { Launch } from '../../../src/protocols/adapter.ts';
 import { ahp } from '../../../src/protocols/ahp/index.ts';
 import type { Tool } from '../../../src/protocols/ports.ts';
 import { type Listening, listen } from '../../../src/serve/listen.ts';
 import type { SessionEvent } from '../../../src/session/events.ts';
 import type { Approval, Question, Session, ToolCall } from '../../../src/session/model.ts';
+import { ruledAnswer } from '../../../src/session/policy.ts';
 import { newSession, reduce } from '../../../src/session/reduce.ts';
 import { AhpClient } from '../../serve/ahpClient.ts';
 import { hostFolder, hosting as hostOver, noPorts } from '../../serve/hosting.ts';
@@ -168,6 +170,38 @@ test('an approval shows the command, its folder and what each answer means; the 
     agent.heard.filter((intent) => intent.type === 'answer'),
     [{ type: 'answer', askId: 'a', answer: { kind: 'option', optionId: 'always' } }],
   );
+});
+
+test('attack: what comes with a command, or is asked in other words than the call, is asked about here, too', async (t) => {
+  const all = await opened(t);
+  const agent = await begun(all, 't');
+  const beside = [
+    { type: 'edit', diffs: [{ path: '/w/.env', before: null, after: 'x' }] },
+    { type: 'text', text: 'Both' },
+  ] as const;
+  const details = [
+    { detail: approval.detail, beside },
+    { detail: { type: 'text', text: 'May it leave the sandbox?', unknown: true } },
+    { detail: { type: 'mcp', server: 's', tool: 'run', input: { command: 'ls' } } },
+  ] as const;
+  const rule = { kind: 'command', pattern: 'ls', decision: 'allow' } as const;
+  const answer = (ask: Approval) => ruledAnswer(ask, [rule], '/w', workspacePathsAt('/w'));
+  assert.notEqual(answer(approval), undefined, 'the command alone is allowed by the rule');
+  for (const [at, one] of details.entries()) {
+    const ask = { ...approval, ...one, id: `a${at}`, callId: `c${at}`, outside: true, asker: 'Helper' } as const;
+    agent.say(
+      { type: 'part.added', turnId: 't', part: { kind: 'call', id: `c${at}`, call: { ...call, id: `c${at}` } } },
+      { type: 'ask.opened', ask },
+    );
+    const { asks } = await all.window.until((now) => now.asks.length > at);
+    const shown = asks[at];
+    assert.ok(shown?.kind === 'approval');
+    assert.deepEqual(
+      [shown.detail, shown.beside, shown.outside, shown.asker],
+      [ask.detail, 'beside' in one ? beside : undefined, true, 'Helper'],
+    );
+    assert.equal(answer(shown), undefined);
+  }
 });
 
 test('an edit is asked about with both sides of its diff', async (t) => {
