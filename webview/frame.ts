@@ -19,19 +19,19 @@ const NOTICES_SHOWN = 3;
 /** What lies below the turns: a way to their end, notices, the agent's asks, the progress, what was said last, and the composer. */
 export function dockView(
   view: View,
-  { heardAt, said }: Pick<PageState, 'heardAt' | 'said'>,
+  { heardAt, said, pick }: Pick<PageState, 'heardAt' | 'said' | 'pick'>,
   { covered, jump, composer }: { readonly covered: boolean; readonly jump: (() => void) | undefined; readonly composer: unknown },
 ): TemplateResult {
   return html`<section class="dock" ?inert=${covered} aria-label=${t('Ask {0}', view.session.agent.name || 'Parley')}>
     ${jump ? html`<button class="jump" type="button" @click=${jump}>${iconOf('arrowDown')}${t('Jump to latest')}</button>` : nothing}
-    ${noticesView(view)} ${asksView(view)} ${stripView(view, heardAt)}
+    ${noticesView(view)} ${asksView(view, pick?.sessionId === view.session.id)} ${stripView(view, heardAt)}
     ${said ? html`<div class="said said-${said.level}">${said.text}</div>` : nothing}
     ${composer}
   </section>`;
 }
 
-/** The agent's open asks, always in sight above the composer: one card, with a way to the others. */
-function asksView(view: View): TemplateResult | typeof nothing {
+/** The agent's open asks, always in sight above the composer: one card, with a way to the others. `picked`: a quick-pick shows it too. */
+function asksView(view: View, picked: boolean): TemplateResult | typeof nothing {
   const { asks } = view.session;
   const at = Math.max(
     0,
@@ -41,7 +41,7 @@ function asksView(view: View): TemplateResult | typeof nothing {
   if (!ask) return nothing;
   const next = asks[(at + 1) % asks.length];
   const paging = { place: at + 1, of: asks.length, next: () => next && view.act.showAsk(next.id) };
-  return html`<div class="asks" role="region" aria-label=${t('Waiting for you')}>
+  return html`<div class=${picked ? 'asks picked' : 'asks'} role="region" aria-label=${t('Waiting for you')}>
     ${keyed(ask.id, ask.kind === 'approval' ? approvalView(view, ask, paging) : questionView(view, ask, paging))}
   </div>`;
 }
