@@ -30,8 +30,8 @@ export interface InputOptions extends PickOptions, StepOptions<string> {
   readonly password?: boolean;
   /** Returns an error message for unacceptable text. */
   readonly check?: (text: string) => string | undefined;
-  /** Returns a hint about the current text. */
-  readonly hint?: (text: string) => string | undefined;
+  /** Returns a hint about the current text. Never rejects. */
+  readonly hint?: (text: string) => Promise<string | undefined>;
 }
 
 type StepInput = vscode.QuickInput & {
@@ -87,9 +87,10 @@ export class QuickInputs implements Disposable {
     box.value = options.value ?? '';
     box.password = options.password ?? false;
     box.ignoreFocusOut = true;
-    box.onDidChangeValue((value) => {
-      const message = options.hint?.(value);
-      box.validationMessage = message === undefined ? undefined : { message, severity: vscode.InputBoxValidationSeverity.Info };
+    box.onDidChangeValue(async (value) => {
+      const message = await options.hint?.(value);
+      if (value === box.value)
+        box.validationMessage = message === undefined ? undefined : { message, severity: vscode.InputBoxValidationSeverity.Info };
     });
     return this.#run(box, options, () => {
       const problem = options.check?.(box.value);

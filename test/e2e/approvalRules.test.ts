@@ -76,12 +76,19 @@ test(
     await window.pictures('rules/list');
     await take(pick, page, 'Try a command…');
     // The list before it has an input with the focus, too.
-    await pick.title.filter({ hasText: 'Try a command…' }).waitFor();
+    await pick.title.filter({ hasText: 'Try a command… · with Cases' }).waitFor();
     await pick.type('npm run deploy');
     await pick.box.getByText('Decided without asking, by the rule “Allow: commands that begin with npm run”.').waitFor();
     await window.pictures('rules/tried');
     await page.keyboard.type(' && rm -rf .');
     await pick.box.getByText('No rule decides: you would be asked.').waitFor();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('Delete');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.evaluate(`navigator.clipboard.writeText('npm run deploy\\nrm -rf .')`);
+    await page.keyboard.press('Control+v');
+    await pick.box.getByText('No rule decides: you would be asked.').waitFor();
+    assert.equal(await pick.input.inputValue(), 'npm run deploy rm -rf .');
     await page.keyboard.press('Enter');
     await pick.row('Allow: commands that begin with npm run').waitFor();
     await page.keyboard.press('Escape');

@@ -39,7 +39,7 @@ class Scripted extends QuickInputs {
 
   override async input({ hint }: InputOptions): Promise<string | undefined> {
     const text = this.#answers.shift();
-    if (text !== undefined) this.hints.push(hint?.(text));
+    if (text !== undefined) this.hints.push(await hint?.(text));
     return text;
   }
 }
@@ -122,6 +122,20 @@ describe('approval rules', () => {
       undefined,
     ]);
     assert.deepEqual(desk.answers, []);
+  });
+
+  it('a command of several lines is tried as it was copied, though the box shows one', async () => {
+    await store.add({ rule: { kind: 'command', pattern: 'npm *', decision: 'allow' }, scope: 'workspace' });
+    const { clipboard } = vscode.env;
+    const set = (value: object) => Object.defineProperty(vscode.env, 'clipboard', { value, configurable: true });
+    set({ readText: async () => 'npm test\nrm -rf src\n' });
+    try {
+      const { inputs, rules } = rulesWith('Try a command…', 'npm test rm -rf src', 'Try a command…', 'npm test rm -rf src -v');
+      await rules.manage();
+      assert.deepEqual(inputs.hints, Array(2).fill('No rule decides: you would be asked.'));
+    } finally {
+      set(clipboard);
+    }
   });
 
   it('are listed with where they hold, those an agent keeps among them, and removed after a question', async () => {

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { workspacePathsAt } from '../../live/diskFiles.ts';
-import type { SessionHost } from '../../live/surface.ts';
+import type { HostedSession, SessionHost } from '../../live/surface.ts';
 import { coveredBy } from '../../session/callWords.ts';
 import type { Approval, SessionId } from '../../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../session/policy.ts';
@@ -18,6 +18,9 @@ import { plainLabel, wrapping } from './rowText.ts';
 const RECENT = 50;
 /** UTF-16 units of the request in a title, which wraps. */
 const LONGEST_SUBJECT = 160;
+
+/** UTF-16 units of a pasted text that are read. */
+const LONGEST_PASTED = 100_000;
 
 type Scope = 'session' | 'workspace' | 'everywhere';
 interface KnownRule {
@@ -171,14 +174,22 @@ export class ApprovalRules implements Disposable {
 
   /** Shows below the command which rule would decide; Enter goes back to the list. */
   async #tryCommand(): Promise<void> {
-    const title = vscode.l10n.t('Try a command…');
-    const hint = (command: string) => (command.trim() === '' ? undefined : this.#verdict(command));
+    const session = this.#activeSession();
+    const agent = session ? vscode.l10n.t('with {0}', plainLabel(session.store.now.agent.name)) : '';
+    const title = [vscode.l10n.t('Try a command…'), agent].filter(Boolean).join(' · ');
+    let [length, copied] = [0, ''];
+    const hint = async (text: string) => {
+      const isPasted = text.length > length + 1;
+      length = text.length;
+      if (isPasted) copied = await vscode.env.clipboard.readText();
+      return text.trim() === '' ? undefined : this.#verdict(withLines(text, copied));
+    };
     if ((await this.#inputs.input({ title, hint })) !== undefined) await this.manage();
   }
 
   /** A sentence that says how the rules of the active session would decide a command. */
   #verdict(command: string): string {
-    const active = this.#host.active === undefined ? undefined : this.#host.get(this.#host.active);
+    const active = this.#activeSession();
     const cwd = active?.store.now.cwd ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
     const rules = this.#store.of(active?.profile, active?.id);
     const ask: Approval = {
@@ -197,6 +208,10 @@ export class ApprovalRules implements Disposable {
     const deciding = decides('reject') ?? decides('allow');
     if (!deciding) return vscode.l10n.t('No rule decides: you would be asked.');
     return vscode.l10n.t('Decided without asking, by the rule “{0}”.', ruleText(deciding));
+  }
+
+  #activeSession(): HostedSession | undefined {
+    return this.#host.active === undefined ? undefined : this.#host.get(this.#host.active);
   }
 
   /** Short list of other recent approvals that the rule would have answered. */
@@ -236,6 +251,13 @@ export class ApprovalRules implements Disposable {
     const agent = rule.agent === undefined ? '' : vscode.l10n.t('with {0}', plainLabel(this.#nameOf(rule.agent)));
     return [scopeText(scope), session ? plainLabel(titleOf(session, 30)) : '', agent].filter(Boolean).join(' · ');
   }
+}
+
+/** The text of a box of one line with the lines that were pasted into it: each is a command, and no pattern allows several. */
+function withLines(text: string, copied: string): string {
+  const lines = copied.slice(0, LONGEST_PASTED).trim();
+  const shown = lines.replace(/\r\n|[\r\n]/g, ' ');
+  return shown === lines ? text : text.replace(shown, () => lines);
 }
 
 function scopeText(scope: Scope): string {
