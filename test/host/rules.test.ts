@@ -151,14 +151,15 @@ describe('approval rules', () => {
       output: [],
       locations: [],
     } as const;
-    desk.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call } });
-    desk.open({ ...command('1', 'make'), callId: 'c' });
-    desk.say('a', {
-      type: 'ask.decided',
-      askId: '1',
-      decision: { kind: 'approval', by: 'user', effect: 'allow_always', label: 'Always allow make' },
-    });
-    desk.close('1');
+    for (const [id, title, label] of [
+      ['c', 'make', 'Always allow make'],
+      ['d', 'npm run lint', 'Allow for this session'],
+    ] as const) {
+      desk.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id, call: { ...call, id, title } } });
+      desk.open({ ...command(id, title), callId: id });
+      desk.say('a', { type: 'ask.decided', askId: id, decision: { kind: 'approval', by: 'user', effect: 'allow_always', label } });
+      desk.close(id);
+    }
     const { rules, inputs } = rulesWith('Allow: npm test · In this workspace · with Agent a');
     await rules.manage();
     assert.deepEqual(inputs.lists[0]?.map(rowText), [
@@ -166,6 +167,7 @@ describe('approval rules', () => {
       'Allow: all edits in this workspace · For this session',
       'Allow: npm test · In this workspace · with Agent a',
       'Agent a: Always allow make · the agent decides how far',
+      'Agent a: Allow for this session — npm run lint · the agent decides how far',
       'Open Settings · parley.approvals.rules',
     ]);
     assert.deepEqual(told, ['Remove the rule “Allow: npm test”?']);

@@ -3,9 +3,9 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { workspacePathsAt } from '../../live/diskFiles.ts';
 import type { HostedSession, SessionHost } from '../../live/surface.ts';
 import { coveredBy } from '../../session/callWords.ts';
-import type { Approval, SessionId } from '../../session/model.ts';
+import type { Approval, Session, SessionId, ToolCall } from '../../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../session/policy.ts';
-import { callsOf, titleOf } from '../../session/select.ts';
+import { callsOf, callTitle, titleOf } from '../../session/select.ts';
 import { approvalHeading } from '../../session/shownApproval.ts';
 import { suggestedRules } from '../../session/suggestedRules.ts';
 import { shortened } from '../../session/visible.ts';
@@ -19,6 +19,8 @@ const RECENT = 50;
 /** UTF-16 units of the request in a title, which wraps. */
 const LONGEST_SUBJECT = 160;
 
+/** UTF-16 units of the call that a permission of an agent was given for. */
+const LONGEST_KEPT = 60;
 /** UTF-16 units of a pasted text that are read. */
 const LONGEST_PASTED = 100_000;
 
@@ -229,13 +231,7 @@ export class ApprovalRules implements Disposable {
   #byAgents(): readonly string[] {
     const told = this.#host.all.flatMap((id) => {
       const session = this.#host.get(id)?.store.now;
-      return (session?.turns ?? [])
-        .flatMap(callsOf)
-        .flatMap(({ decision, title }) =>
-          decision?.kind === 'approval' && decision.effect === 'allow_always'
-            ? [`${session?.agent.name ?? ''}: ${plainLabel(decision.label ?? title)}`]
-            : [],
-        );
+      return session ? session.turns.flatMap(callsOf).flatMap((call) => keptText(call, session)) : [];
     });
     return [...new Set(told)].slice(0, 50);
   }
@@ -251,6 +247,16 @@ export class ApprovalRules implements Disposable {
     const agent = rule.agent === undefined ? '' : vscode.l10n.t('with {0}', plainLabel(this.#nameOf(rule.agent)));
     return [scopeText(scope), session ? plainLabel(titleOf(session, 30)) : '', agent].filter(Boolean).join(' · ');
   }
+}
+
+/** The permission that a call's answer gave its agent, in the agent's words, with what it was given for where they do not say it. */
+function keptText(call: ToolCall, { agent, cwd }: Session): readonly string[] {
+  const { decision } = call;
+  if (decision?.kind !== 'approval' || decision.effect !== 'allow_always') return [];
+  const what = shortened(callTitle(call, cwd), LONGEST_KEPT);
+  const { label = '' } = decision;
+  const words = label === '' || label.includes(what) ? [label || what] : [label, what];
+  return [plainLabel(`${agent.name}: ${words.join(' — ')}`)];
 }
 
 /** The text of a box of one line with the lines that were pasted into it: each is a command, and no pattern allows several. */
