@@ -4,7 +4,7 @@ import { type Danger, isGrave } from './commandDangers.ts';
 import { dangersOf, misleadingOptions } from './dangers.ts';
 import type { Approval, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
-import { forSession, optionName, rejection } from './select.ts';
+import { forSession, optionName, rejection, saysByTitle } from './select.ts';
 import { suggestedRules } from './suggestedRules.ts';
 
 /** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
@@ -138,12 +138,12 @@ export function sameMeaning(one: Approval, other: Approval, cwd: string): boolea
   return meaningOf(one, cwd) === meaningOf(other, cwd);
 }
 
-function meaningOf({ title, detail, beside, paths, options, revised, toolKind, outside, asker }: Approval, cwd: string): string {
+function meaningOf(ask: Approval, cwd: string): string {
+  const { title, detail, beside, paths, options, revised, toolKind, outside, asker } = ask;
   const isHere = detail.type === 'command' && detail.cwd !== undefined && resolvePath(cwd, detail.cwd) === resolvePath(cwd, '.');
   const asked = isHere ? { ...detail, cwd: undefined } : detail;
   // The agent's title is shown only where the rest does not say it all.
-  const isShown = detail.type === 'text' || toolKind === 'move' || (detail.type === 'command' && detail.command.trim() === '');
-  return JSON.stringify([isShown ? title : null, asked, beside, paths, options, revised, toolKind, outside, asker]);
+  return JSON.stringify([saysByTitle(ask) ? title : null, asked, beside, paths, options, revised, toolKind, outside, asker]);
 }
 
 /** The answers that stand first, at most five, and the rest; the rest keeps its order. A wider scope gives way before a refusal does. */

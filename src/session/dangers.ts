@@ -1,7 +1,7 @@
 import { guardReason } from '../base/guardedFiles.ts';
 import { DANGER_KINDS, type Danger, type DangerKind, dangersOfCommand, isGrave, isOutside } from './commandDangers.ts';
 import type { Approval, ApprovalDetail, Option } from './model.ts';
-import { relativePath } from './select.ts';
+import { relativePath, saysByTitle } from './select.ts';
 import { HIDDEN } from './visible.ts';
 
 const MOST_FILES = 200;
@@ -23,6 +23,7 @@ export function dangersOf(ask: Approval, cwd: string): readonly Danger[] {
 function judged(ask: Approval, cwd: string): readonly Danger[] {
   const all: Danger[] = [];
   if (misleadingOptions(ask).size > 0) all.push({ kind: 'answers' });
+  if (saysByTitle(ask) && misleads(ask.title)) all.push({ kind: 'hidden' });
   for (const detail of [ask.detail, ...(ask.beside ?? [])]) {
     const found = inDetail(detail, cwd);
     // Offsets in the details beside it do not apply to the command that is shown.
@@ -58,14 +59,19 @@ function inDetail(detail: ApprovalDetail, cwd: string): readonly Danger[] {
         ...(detail.diffs.length > MOST_FILES ? [{ kind: 'unsure', grave: true } as const] : []),
       ];
     case 'mcp':
+      return misleads(detail.server) || misleads(detail.tool) ? [{ kind: 'hidden' }] : [];
     case 'text':
       return [];
   }
 }
 
+function misleads(text: string): boolean {
+  return text.search(HIDDEN) >= 0;
+}
+
 function inPath(path: string, cwd: string): readonly Danger[] {
   const why = guardReason(relativePath(path, cwd));
-  if (why === 'name' || path.search(HIDDEN) >= 0) return [{ kind: 'hidden' }];
+  if (why === 'name' || misleads(path)) return [{ kind: 'hidden' }];
   return why ? [{ kind: 'steers', why }] : [];
 }
 

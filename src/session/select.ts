@@ -205,6 +205,11 @@ export function runningTerminals(session: Session): readonly Terminal[] {
   return session.terminals.filter((terminal) => terminal.exit === undefined);
 }
 
+/** True where only the agent's own title says what is asked. */
+export function saysByTitle({ detail, toolKind }: Approval): boolean {
+  return detail.type === 'text' || toolKind === 'move' || (detail.type === 'command' && detail.command.trim() === '');
+}
+
 /**
  * The title of an ask: with its file, and never the text of the command, which is shown below anyway; `running` says in the
  * user's language that a command is to be run.

@@ -111,6 +111,15 @@ test('hidden characters are found, and where they are', () => {
   assert.deepEqual(found, { kind: 'hidden', at: { from: 3, to: 4 } });
 });
 
+test('hidden characters are found in the name of a tool, and in a title that alone says what is asked', () => {
+  const found = (detail: ApprovalDetail, title = 'T') => dangersOf(ask(detail, { title }), cwd).map(({ kind }) => kind);
+  assert.deepEqual(found({ type: 'mcp', server: 'git\u200bhub', tool: 'create' }), ['hidden']);
+  assert.deepEqual(found({ type: 'mcp', server: 'github', tool: 'cre\u202eate' }), ['hidden']);
+  assert.deepEqual(found({ type: 'text', text: 'x' }, 'Open \u202emoc.elpmaxe'), ['hidden']);
+  assert.deepEqual(found({ type: 'command', command: 'ls' }, 'Open \u202emoc.elpmaxe'), [], 'a title that is not shown');
+  assert.deepEqual(found({ type: 'mcp', server: 'github', tool: 'create', input: { title: 'a\u200bb' } }, 'a\u200bb'), []);
+});
+
 test('only the grave ones keep the focus from the answers', () => {
   const of = (command: string) => isGrave(dangersOf(ask({ type: 'command', command }), cwd));
   assert.equal(of('rm a.log'), false);

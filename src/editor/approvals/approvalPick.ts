@@ -6,7 +6,7 @@ import { dangersOf } from '../../session/dangers.ts';
 import { isUnplaced } from '../../session/diffs.ts';
 import { type DiffLine, hunksOf } from '../../session/hunks.ts';
 import type { Approval, ApprovalDetail, Ask, Diff, Session } from '../../session/model.ts';
-import { byPath, type FileDiffs, longNames } from '../../session/select.ts';
+import { byPath, type FileDiffs, longNames, saysByTitle } from '../../session/select.ts';
 import {
   approvalHeading,
   changeAmount,
@@ -387,11 +387,8 @@ function textOf(detail: ApprovalDetail): string {
 }
 
 /** True when the agent's title alone says what is asked, and is longer than our titles. */
-function isTitleCut({ title, detail, toolKind }: Approval): boolean {
-  return (
-    title.length > LONGEST_TITLE &&
-    (detail.type === 'text' || toolKind === 'move' || (detail.type === 'command' && detail.command.trim() === ''))
-  );
+function isTitleCut(ask: Approval): boolean {
+  return ask.title.length > LONGEST_TITLE && saysByTitle(ask);
 }
 
 /** True when the ask is longer than the pick and the diff beside it show. */
