@@ -27,6 +27,7 @@ async function answered(scene: Scene, one: Case): Promise<void> {
   if (one.name === 'command') await isSmall(card);
   await window.chatWidth(600);
   await window.pictures(`cases/${one.name}-600`, themes);
+  await isBelow(pick.box, card.locator('header'));
   await window.chatWidth(300);
   for (const key of one.keys) await page.keyboard.press(key);
   assert.deepEqual((await answer).result, one.chosen);
@@ -48,6 +49,12 @@ async function isSmall(card: Locator): Promise<void> {
   const [box] = await boxes(card);
   assert.ok((box?.width ?? 999) <= 300 && (box?.height ?? 999) <= 120, JSON.stringify(box));
   assert.equal((await card.textContent())?.split('npm test').length, 2, 'the command is there once');
+}
+
+/** The head of a card in a wide chat is not under the pick. */
+async function isBelow(pick: Locator, head: Locator): Promise<void> {
+  const [[over], [under]] = [await boxes(pick), await boxes(head)];
+  assert.ok(over && under && under.y >= over.y + over.height, JSON.stringify({ over, under }));
 }
 
 /** No changed line is under the pick that it does not show itself. */

@@ -62,6 +62,8 @@ test(
     assert.equal(await pick.box.count(), 0);
     await window.pictures('feedback/diff', ['dark']);
     await diff.answers.waitFor();
+    const keys = { 'Accept Proposal': 'A', 'More Answers…': 'Shift+A', 'Reject Proposal': 'X', 'Reject with Feedback…': 'Shift+X' };
+    for (const [label, key] of Object.entries(keys)) await diff.action(`${label} (Ctrl+K ${key})`).waitFor();
     await page.keyboard.press('Control+k');
     await page.keyboard.press('Shift+x');
     await pick.box.getByText('Sent as the next prompt.').waitFor();

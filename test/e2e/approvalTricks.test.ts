@@ -131,6 +131,31 @@ test(
 );
 
 test(
+  'characters that mislead are written out in an answer, a path and a title, and Enter only looks',
+  inWindow(async (scene) => {
+    const { window, folder } = scene;
+    const content = [{ type: 'diff', path: path.join(folder, 'src/\u202egnp.ts'), oldText: null, newText: 'x' }];
+    const hidden = [
+      { optionId: 'hidden', name: 'Re\u200bject', kind: 'allow_once' },
+      { optionId: 'no', name: 'No', kind: 'reject_once' },
+    ];
+    const open = { toolCallId: 'page', kind: 'fetch', title: 'Open https://\u202emoc.elpmaxe', status: 'pending' };
+    for (const [asked, offered, words] of [
+      [{ toolCallId: 'path', kind: 'edit', title: 'T', status: 'pending', content }, hidden, '⟨U+202E⟩gnp.ts'],
+      [open, options, '⟨U+202E⟩moc.elpmaxe'],
+    ] as const) {
+      const answer = ask(asked, offered);
+      await window.pick.title.filter({ hasText: 'Contains characters that mislead' }).filter({ hasText: words }).waitFor();
+      if (offered === hidden) await window.pick.row('Re⟨U+200B⟩ject ⚠ Allow once').waitFor();
+      await window.pick.readable();
+      await window.pick.focusedRow('Look first').waitFor();
+      await window.pictures(`tricks/hidden-${asked.toolCallId}`, themes);
+      await rejected(scene, answer);
+    }
+  }),
+);
+
+test(
   'a changed line that is longer than a row stands whole in the rows',
   inWindow(async (scene) => {
     const { window, folder } = scene;
