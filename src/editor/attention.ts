@@ -15,23 +15,30 @@ export interface AttentionDeps {
   readonly focused: () => boolean;
   readonly onFocus: (listener: () => void) => Disposable;
   readonly notifies: (of: 'approvals' | 'questions' | 'finishedTurns') => boolean;
+  /** Milliseconds that notifications stay once the user is back; only tests set it. */
+  readonly stay?: number;
 }
+
+/** The press on a notification may be what gives the window the focus: it must not vanish under it. */
+const STAY = 3000;
 
 /**
  * Notifications for a window in the background: an ask, with its answers as links where the text shows the whole ask, and the end of a turn.
  * Extensions cannot use notifications of the operating system; these are VS Code's. They are progress notifications, the only kind that an extension
- * can close: one closes when its ask is settled, or when the user is back.
+ * can close: one closes when its ask is settled, or a moment after the user is back.
  */
 export class Attention implements Disposable {
   readonly #deps: AttentionDeps;
   readonly #life = new Lifetime();
   readonly #open = new Map<AskId | SessionId, Notification>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(deps: AttentionDeps) {
     this.#deps = deps;
     this.#life.own(deps.host.onChange((sessionId, change) => this.#changed(sessionId, change)));
     this.#life.own(deps.host.onSessions(() => this.#sweep()));
-    this.#life.own(deps.onFocus(() => this.#closeAll()));
+    this.#life.own(deps.onFocus(() => this.#closeSoon()));
+    this.#life.onEnd(() => clearTimeout(this.#timer));
     this.#life.onEnd(() => this.#closeAll());
   }
 
@@ -60,7 +67,7 @@ export class Attention implements Disposable {
     const title = plainText(titleOf(session, 60));
     const name = plainText(session.agent.name);
     const text = failed ? vscode.l10n.t('{0} failed: {1}', name, title) : vscode.l10n.t('{0} has finished: {1}', name, title);
-    this.#show(sessionId, `${text} · ${link(vscode.l10n.t('Open'), 'parley.focusChat', [])}`);
+    this.#show(sessionId, `${text} · ${link(vscode.l10n.t('Open'), 'parley.focusChat', [sessionId])}`);
   }
 
   #show(id: AskId | SessionId, text: string): void {
@@ -71,6 +78,12 @@ export class Attention implements Disposable {
   #close(id: AskId | SessionId): void {
     this.#open.get(id)?.dispose();
     this.#open.delete(id);
+  }
+
+  /** Keeps them when the user has gone again meanwhile. */
+  #closeSoon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#deps.focused() && this.#closeAll(), this.#deps.stay ?? STAY);
   }
 
   #closeAll(): void {

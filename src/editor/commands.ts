@@ -118,7 +118,7 @@ function sessionCommands(deps: CommandDeps, aside: AsideAgents) {
     if ((await starter.start(profile)) !== undefined) await chat.focus();
   };
   return {
-    'parley.focusChat': () => chat.focus(),
+    'parley.focusChat': (sessionId?: unknown) => focusChat(deps, sessionId),
     'parley.newSession': () => start(),
     'parley.pickAgent': async () => {
       const profile = await pickAgent(agents, inputs, (chosen) => aside.check(chosen));
@@ -188,6 +188,12 @@ function sessionCommands(deps: CommandDeps, aside: AsideAgents) {
     },
     'parley.addFile': async (clicked?: unknown, selected?: unknown) => chatInFront(deps).insert(await fileContents(clicked, selected)),
   } satisfies Commands;
+}
+
+/** The notification of a finished turn passes its session. */
+function focusChat({ sessions, chat }: CommandDeps, sessionId: unknown) {
+  if (typeof sessionId === 'string' && sessions.get(sessionId)) sessions.switchTo(sessionId);
+  return chat.focus();
 }
 
 /** Run by the chat's context menu. */

@@ -24,8 +24,13 @@ test(
     assert.deepEqual((await answer).result, chosen('once'));
     await toast.waitFor({ state: 'hidden' });
     const second = ask(run('2', 'npm run build'));
-    await window.toast('npm run build').locator('a', { hasText: 'Reject' }).click();
+    const reject = window.toast('npm run build').locator('a', { hasText: 'Reject' });
+    await reject.waitFor();
+    // The press on a notification gives the window the focus first.
+    await window.goBehind(false);
+    await reject.click();
     assert.deepEqual((await second).result, chosen('no'));
+    await window.goBehind(true);
   }),
 );
 

@@ -11,6 +11,7 @@ describe('notifications while the window is in the background', () => {
   let focused: boolean;
   let off: readonly string[];
   let back: () => void;
+  let stay: number;
   /** What stands in open notifications. */
   let texts: (string | undefined)[];
   const original = vscode.window.withProgress;
@@ -20,6 +21,7 @@ describe('notifications while the window is in the background', () => {
     texts = [];
     focused = false;
     off = [];
+    stay = 0;
     desk = new FakeDesk('/project', 'a');
     const progress: typeof vscode.window.withProgress = (_, task) => {
       const at = texts.push('') - 1;
@@ -42,6 +44,9 @@ describe('notifications while the window is in the background', () => {
           return { dispose: () => {} };
         },
         notifies: (of) => !off.includes(of),
+        get stay() {
+          return stay;
+        },
       }),
     );
   });
@@ -86,7 +91,26 @@ describe('notifications while the window is in the background', () => {
     desk.open(question('2', []));
     desk.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
     await settled(() => open().length === 1);
-    assert.match(open()[0] ?? '', /^Agent a has finished: /);
+    assert.match(open()[0] ?? '', /^Agent a has finished: .*command:parley\.focusChat\?%5B%22a%22%5D/);
+    focused = true;
+    back();
+    await settled(() => open().length === 0);
+  });
+
+  it('stays under the press that brings the window to the front, and when the user has gone again', async () => {
+    desk.open(command('1', 'npm test'));
+    await settled(() => open().length === 1);
+    stay = 60_000;
+    focused = true;
+    back();
+    await new Promise(setImmediate);
+    assert.equal(open().length, 1);
+    stay = 0;
+    back();
+    focused = false;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    assert.equal(open().length, 1);
+    focused = true;
     back();
     await settled(() => open().length === 0);
   });
