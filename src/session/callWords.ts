@@ -429,8 +429,7 @@ export function coveredBy({ kind, pattern }: { readonly kind: string; readonly p
   const start = pattern.slice(0, -2);
   if (kind === 'command' && pattern.endsWith(` ${ANY}`) && isPlain(start)) return t('commands that begin with {0}', start);
   // Of a script the beginning: a rule about it is about no other text.
-  if (kind === 'command' && isPlain(pattern))
-    return pattern.includes('\n') ? `${pattern.split('\n', 1)[0]} …` : shortened(pattern, LONGEST_NAMED);
+  if (kind === 'command' && isPlain(pattern)) return pattern.includes('\n') ? scriptText(pattern) : shortened(pattern, LONGEST_NAMED);
   if (kind === 'edit' && pattern.endsWith(BELOW) && isPlain(pattern.slice(0, -BELOW.length)))
     return t('edits in {0}', pattern.slice(0, 1 - BELOW.length));
   if (kind === 'edit' && isPlain(pattern)) return t('edits in {0}', pattern);
@@ -440,6 +439,11 @@ export function coveredBy({ kind, pattern }: { readonly kind: string; readonly p
     if (isPlain(tool)) return t('{0} of {1}', tool, server);
   }
   return `${kind}: ${pattern}`;
+}
+
+function scriptText(script: string): string {
+  const [first, ...others] = script.split('\n');
+  return `${first} … (${t('{0} lines', others.length + 1)})`;
 }
 
 function isPlain(pattern: string): boolean {

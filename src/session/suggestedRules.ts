@@ -67,10 +67,17 @@ function commandRules(command: string, ask: Approval, cwd: string): readonly Sug
   // A pattern never allows a line that holds more than one command, or what a shell puts in; then only the line itself makes sense.
   if (/[;&|<>`$()*?]/.test(command) || (writtenPlatform(cwd) === 'win32' && /[%!^]/.test(command)))
     return /[*?]/.test(command) ? [] : [exact];
-  const [program = '', second = ''] = command.split(/\s+/);
+  const [program = '', second = '', third = '', ...more] = command.split(/\s+/);
   const named = WITH_SUBCOMMAND.has(program) && /^[\w:-]+$/.test(second) ? `${program} ${second}` : undefined;
   const prefix = (text: string) => rule('command', `${text} ${ANY}`);
-  return [exact, ...(named && named !== command ? [prefix(named)] : []), ...(command.includes(' ') && !named ? [prefix(program)] : [])];
+  // `npm run lint -- --fix`: of its task, then of all tasks.
+  const task = named && more.length > 0 && /^\w[\w:.-]*$/.test(third) ? [prefix(`${named} ${third}`)] : [];
+  return [
+    exact,
+    ...task,
+    ...(named && named !== command ? [prefix(named)] : []),
+    ...(command.includes(' ') && !named ? [prefix(program)] : []),
+  ];
 }
 
 function editRules(paths: readonly string[], isAskedEachTime: boolean): readonly SuggestedRule[] {

@@ -11,6 +11,13 @@ const offered = (detail: ApprovalDetail) =>
 
 test('rules are offered in plain words, the narrowest first', () => {
   assert.deepEqual(offered({ type: 'command', command: 'npm run lint' }), ['npm run lint', 'commands that begin with npm run']);
+  assert.deepEqual(offered({ type: 'command', command: 'npm run lint -- --fix' }), [
+    'npm run lint -- --fix',
+    'commands that begin with npm run lint',
+    'commands that begin with npm run',
+  ]);
+  assert.deepEqual(offered({ type: 'command', command: 'git commit -m x' }), ['git commit -m x', 'commands that begin with git commit']);
+  assert.deepEqual(offered({ type: 'command', command: 'echo a\necho b' }), ['echo a … (2 lines)']);
   const diffs = [{ path: '/w/src/a.ts', before: 'a', after: 'b' }];
   assert.deepEqual(offered({ type: 'edit', diffs }), ['edits in src/', 'edits in src/a.ts', 'all edits in this workspace']);
   const files = ['/w/src/a/x.ts', '/w/src/b/y.ts'].map((path) => ({ path, before: 'a', after: 'b' }));
@@ -54,9 +61,9 @@ const asking = (command: string): Approval => ({
   options: [{ id: 'once', label: 'Once', effect: 'allow_once' }],
 });
 
-test('a rule about a script allows exactly that script, and is told by its first line', () => {
+test('a rule about a script allows exactly that script, and is told by its first line and their number', () => {
   const script = 'set -e\nnpm ci\nnpm test';
-  assert.deepEqual(offered({ type: 'command', command: script }), ['set -e …']);
+  assert.deepEqual(offered({ type: 'command', command: script }), ['set -e … (3 lines)']);
   const rules = suggestedRules(asking(script), '/w').map(({ rule }) => rule);
   const allowed = (command: string) => autoAnswer(asking(command), rules, '/w', workspacePathsAt('/w')) !== undefined;
   assert.deepEqual([script, `${script}\n`, `${script}\nrm -rf .`, 'set -e', script.replace('ci', 'i')].map(allowed), [
