@@ -30,8 +30,8 @@ export interface InputOptions extends PickOptions, StepOptions<string> {
   readonly password?: boolean;
   /** Returns an error message for unacceptable text. */
   readonly check?: (text: string) => string | undefined;
-  /** Returns a hint about the current text. Never rejects. */
-  readonly hint?: (text: string) => Promise<string | undefined>;
+  /** Shows a hint about the current text, as often as more is known of it; undefined for none. */
+  readonly hint?: (text: string, show: (hint: string | undefined) => void) => void;
 }
 
 type StepInput = vscode.QuickInput & {
@@ -87,10 +87,13 @@ export class QuickInputs implements Disposable {
     box.value = options.value ?? '';
     box.password = options.password ?? false;
     box.ignoreFocusOut = true;
-    box.onDidChangeValue(async (value) => {
-      const message = await options.hint?.(value);
-      if (value === box.value)
+    box.onDidChangeValue((value) => {
+      const show = (message: string | undefined) => {
+        if (value !== box.value) return;
         box.validationMessage = message === undefined ? undefined : { message, severity: vscode.InputBoxValidationSeverity.Info };
+      };
+      if (options.hint) options.hint(value, show);
+      else show(undefined);
     });
     return this.#run(box, options, () => {
       const problem = options.check?.(box.value);

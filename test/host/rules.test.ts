@@ -39,7 +39,14 @@ class Scripted extends QuickInputs {
 
   override async input({ hint }: InputOptions): Promise<string | undefined> {
     const text = this.#answers.shift();
-    if (text !== undefined) this.hints.push(await hint?.(text));
+    const at = this.hints.push(undefined) - 1;
+    if (text === undefined) this.hints.pop();
+    else
+      hint?.(text, (said) => {
+        this.hints[at] = said;
+      });
+    // What was copied is read before the next answer.
+    await new Promise(setImmediate);
     return text;
   }
 }

@@ -116,7 +116,7 @@ export class ApprovalRules implements Disposable {
   async make(sessionId: SessionId, ask: Approval, until: () => Promise<void>): Promise<boolean> {
     const session = this.#host.get(sessionId);
     if (!session) return false;
-    const { action, subject = action } = approvalHeading(ask, session.store.now);
+    const { action, amount, subject = amount === undefined ? action : `${action} (${amount})` } = approvalHeading(ask, session.store.now);
     const title = wrapping(`${vscode.l10n.t('Always allow…')} — ${plainLabel(shortened(subject, LONGEST_SUBJECT))}`);
     const what = await this.#inputs.pick(
       suggestedRules(ask, session.store.now.cwd).map(({ rule, covers }): PickChoice<ApprovalRule> => {
@@ -180,11 +180,19 @@ export class ApprovalRules implements Disposable {
     const agent = session ? vscode.l10n.t('with {0}', plainLabel(session.store.now.agent.name)) : '';
     const title = [vscode.l10n.t('Try a command…'), agent].filter(Boolean).join(' · ');
     let [length, copied] = [0, ''];
-    const hint = async (text: string) => {
+    const hint = (text: string, show: (hint: string | undefined) => void) => {
       const isPasted = text.length > length + 1;
       length = text.length;
-      if (isPasted) copied = await vscode.env.clipboard.readText();
-      return text.trim() === '' ? undefined : this.#verdict(withLines(text, copied));
+      const say = () => show(text.trim() === '' ? undefined : this.#verdict(withLines(text, copied)));
+      say();
+      const late = isPasted ? vscode.env.clipboard.readText() : undefined;
+      late?.then(
+        (found) => {
+          copied = found;
+          say();
+        },
+        () => {},
+      );
     };
     if ((await this.#inputs.input({ title, hint })) !== undefined) await this.manage();
   }
