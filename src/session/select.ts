@@ -78,10 +78,9 @@ function oneLine(text: string): string {
   return visibleText(text.replace(/\s+/g, ' ').trim());
 }
 
-/** How many calls of a turn ran because a rule allowed them. */
-export function allowedByRule(turn: Turn): number {
-  return callsOf(turn).filter(({ decision }) => decision?.kind === 'approval' && decision.by === 'rule' && decision.effect === 'allow_once')
-    .length;
+/** How many of the calls ran because a rule allowed them. */
+export function allowedByRule(calls: readonly ToolCall[]): number {
+  return calls.filter(({ decision }) => decision?.kind === 'approval' && decision.by === 'rule' && decision.effect === 'allow_once').length;
 }
 
 /** The user's own words in the message that began a turn. */

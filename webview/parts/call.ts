@@ -13,7 +13,7 @@ import {
 } from '../../src/session/callWords.ts';
 import type { Diff, Output, Terminal, ToolCall } from '../../src/session/model.ts';
 import { isSettled } from '../../src/session/parts.ts';
-import { byPath, diffsOf, type FileDiffs, findTerminal, relativePath } from '../../src/session/select.ts';
+import { allowedByRule, byPath, diffsOf, type FileDiffs, findTerminal, relativePath } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
@@ -85,9 +85,11 @@ export function callsView(view: View, key: string, calls: readonly ToolCall[], r
   const open = isUnfolded(view.memory, key, false);
   const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
   const sought = calls.flatMap((call) => soughtText(call, view.session) ?? []);
+  const byRule = allowedByRule(calls);
+  const words = [groupWords(groups, sought), ...(byRule === 0 ? [] : [`${t('allowed by your rule')}: ${byRule}`])].join(' · ');
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
-      <span class="words">${visible(groupWords(groups, sought))}</span>${iconOf(open ? 'down' : 'chevron')}
+      <span class="words">${visible(words)}</span>${iconOf(open ? 'down' : 'chevron')}
     </button>
     ${open ? html`<div class="inside">${rows()}</div>` : nothing}
   </div>`;

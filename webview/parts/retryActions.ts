@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { durationText, groupWords, hasRun } from '../../src/session/callWords.ts';
 import type { Session, Turn } from '../../src/session/model.ts';
-import { allowedByRule, answerText, isRecorded, promptText, turnFiles } from '../../src/session/select.ts';
+import { allowedByRule, answerText, callsOf, isRecorded, promptText, turnFiles } from '../../src/session/select.ts';
 import { type IconName, iconOf } from '../icons.ts';
 import { commandTitle, t } from '../strings.ts';
 import type { SessionMemory } from '../ui.ts';
@@ -72,7 +72,7 @@ export function summaryView(view: View, turn: Turn): TemplateResult | typeof not
 function spentText(turn: Turn): string {
   const { endedAt, startedAt, spent } = turn;
   const commands = turn.parts.filter((part) => part.kind === 'call' && part.call.kind === 'execute' && hasRun(part.call)).length;
-  const byRule = allowedByRule(turn);
+  const byRule = allowedByRule(callsOf(turn));
   const tokens = (spent?.input ?? 0) + (spent?.output ?? 0);
   return [
     endedAt === undefined || startedAt < SINCE ? '' : durationText(endedAt - startedAt),
