@@ -146,7 +146,10 @@ test(
     ] as const) {
       const answer = ask(asked, offered);
       await window.pick.title.filter({ hasText: 'Contains characters that mislead' }).filter({ hasText: words }).waitFor();
-      if (offered === hidden) await window.pick.row('Re⟨U+200B⟩ject ⚠ Allow once').waitFor();
+      if (offered === hidden) {
+        await window.pick.row('Re⟨U+200B⟩ject ⚠ Allow once').waitFor();
+        await window.tab('⟨U+202E⟩gnp.ts (proposed)').waitFor();
+      }
       await window.pick.readable();
       await window.pick.focusedRow('Look first').waitFor();
       await window.pictures(`tricks/hidden-${asked.toolCallId}`, themes);

@@ -1,7 +1,13 @@
 import * as vscode from 'vscode';
 import type { Disposable } from '../../base/lifetime.ts';
+import { visibleText } from '../../session/visible.ts';
 
 export const REVIEW_SCHEME = 'parley-review';
+
+/** The title of a tab: characters that mislead are written out. */
+export function tabTitle(title: string): string {
+  return visibleText(title);
+}
 
 interface Entry {
   bytes: Uint8Array;

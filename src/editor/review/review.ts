@@ -25,7 +25,7 @@ import type {
 import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
-import { REVIEW_SCHEME, type ReviewDocuments } from './documents.ts';
+import { REVIEW_SCHEME, type ReviewDocuments, tabTitle } from './documents.ts';
 
 /** The subject of an open diff: a pending ask, or a file that a turn has changed. */
 export type DiffSubject =
@@ -574,7 +574,7 @@ function excerptName(file: string): string {
 
 function titleOf(file: string, note: string, ask?: Approval): string {
   const asker = ask?.asker ? `${ask.asker}: ` : '';
-  return `${asker}${path.basename(file)} (${note})`;
+  return tabTitle(`${asker}${path.basename(file)} (${note})`);
 }
 
 function isOurs(uri: vscode.Uri): boolean {
