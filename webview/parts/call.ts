@@ -85,11 +85,14 @@ export function callsView(view: View, key: string, calls: readonly ToolCall[], r
   const open = isUnfolded(view.memory, key, false);
   const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
   const sought = calls.flatMap((call) => soughtText(call, view.session) ?? []);
-  const byRule = allowedByRule(calls);
-  const words = [groupWords(groups, sought), ...(byRule === 0 ? [] : [`${t('allowed by your rule')}: ${byRule}`])].join(' · ');
+  // The end of the turn counts them.
+  const byRule =
+    allowedByRule(calls) === 0
+      ? nothing
+      : html`<span class="by-rule"> · ${iconOf('list')}<span class="sr-only">${t('allowed by your rule')}</span></span>`;
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
-      <span class="words">${visible(words)}</span>${iconOf(open ? 'down' : 'chevron')}
+      <span class="words">${visible(groupWords(groups, sought))}${byRule}</span>${iconOf(open ? 'down' : 'chevron')}
     </button>
     ${open ? html`<div class="inside">${rows()}</div>` : nothing}
   </div>`;
