@@ -39,6 +39,14 @@ export async function look(
           if (name === 'everything') await unfold(page);
           await page.screenshot({ path: path.join(pictures, `${name}-${theme}-${width}-${height}.png`) });
           for (const problem of await problems(page, axe)) wrong.push(`${where}: ${problem}`);
+          // What is out of sight is not drawn, and so not looked at.
+          if (name === 'everything') {
+            await page.locator('.scroller').evaluate((scroller) => {
+              scroller.scrollTop = 0;
+            });
+            await page.waitForTimeout(100);
+            for (const problem of await problems(page, axe)) wrong.push(`${where}, at the top: ${problem}`);
+          }
           for (const surface of name === 'everything' ? SURFACES : []) {
             await page.keyboard.press('Escape');
             await page.locator(surface).click();
@@ -50,7 +58,7 @@ export async function look(
         }
       }
     }
-    wrong.push(...(await policyProblems(browser, url)));
+    wrong.push(...(await policyProblems(browser, url)), ...(await edgeProblems(browser, url)));
   } finally {
     stop();
   }
@@ -108,4 +116,23 @@ async function policyProblems(browser: Browser, url: string): Promise<readonly s
   }
   await page.close();
   return refused;
+}
+
+/** What stands above the composer while an earlier message is edited begins where all text does. */
+async function edgeProblems(browser: Browser, url: string): Promise<readonly string[]> {
+  const page = await browser.newPage({ viewport: { width: 300, height: 900 } });
+  await page.goto(`${url}?session=long`);
+  await page.waitForSelector('.composer-text');
+  await page.evaluate(() => {
+    const { patch } = (window as unknown as { page: { patch(events: readonly object[]): void } }).page;
+    patch([{ type: 'link.ready', agent: { protocol: 'none', name: 'Agent' }, offers: { edit: true } }]);
+  });
+  await page.locator('.prompt').last().hover();
+  await page.getByRole('button', { name: 'Edit this message and send it again' }).last().click();
+  const edges = [page.locator('.editing'), page.locator('.composer-text')].map((one) =>
+    one.evaluate((element) => Math.round(element.getBoundingClientRect().left + Number.parseFloat(getComputedStyle(element).paddingLeft))),
+  );
+  const [said, typed] = await Promise.all(edges);
+  await page.close();
+  return said === typed ? [] : [`the words above the composer begin at ${said}, those in it at ${typed}`];
 }
