@@ -13,6 +13,26 @@ const unknownThing = z.pipe(
   z.transform((value: unknown) => ({ type: 'unknown' as const, value })),
 );
 
+/** Members of a list that are read: nobody looks through more. */
+const MOST_LISTED = 2000;
+/** A list of which the first members are read; `left` stands for the others. */
+function first<T extends z.ZodMiniType>(member: T, left: (text: string) => readonly unknown[]) {
+  return z.pipe(
+    z.transform((given: unknown) => {
+      const surplus = Array.isArray(given) ? given.length - MOST_LISTED : 0;
+      return Array.isArray(given) && surplus > 0 ? [...given.slice(0, MOST_LISTED), ...left(`… (${surplus} more, left out)`)] : given;
+    }),
+    z.array(member),
+  );
+}
+/** A list that is read whole or not at all: what is asked about must all be shown. */
+function few<T extends z.ZodMiniType>(member: T) {
+  return z.pipe(
+    z.custom<unknown>((given) => !Array.isArray(given) || given.length <= MOST_LISTED, `More than ${MOST_LISTED} members`),
+    z.array(member),
+  );
+}
+
 const media = z.object({ url: z.string(), id: z.nullish(z.string()) });
 /** The content that `prompt` and `steer` may carry. Any other type ends some servers, so outgoing parts must be of this type. */
 export const KnownPart = z.discriminatedUnion('type', [
@@ -23,7 +43,8 @@ export const KnownPart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('video_url'), video_url: media }),
 ]);
 export const ContentPart = z.union([KnownPart, unknownThing]);
-export const UserInput = z.union([z.string(), z.array(ContentPart)]);
+const contentParts = first(ContentPart, (text) => [{ type: 'text', text }]);
+export const UserInput = z.union([z.string(), contentParts]);
 
 export const KnownBlock = z.discriminatedUnion('type', [
   z.object({ type: z.literal('brief'), text: z.string() }),
@@ -39,7 +60,7 @@ export const KnownBlock = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('todo'),
     // pending, in_progress or done; others have been seen in forks.
-    items: z.array(z.object({ title: z.string(), status: z.string() })),
+    items: first(z.object({ title: z.string(), status: z.string() }), (title) => [{ title, status: 'pending' }]),
   }),
   z.object({ type: z.literal('shell'), language: z.string(), command: z.string() }),
   z.object({ type: z.literal('background_task'), task_id: z.string(), kind: z.string(), status: z.string(), description: z.string() }),
@@ -58,9 +79,9 @@ export const ToolReturnValue = z.object({
 /** The same as it arrives in an event: whatever is missing, the card still closes. */
 const toolReturnSeen = z.object({
   is_error: z.nullish(z.boolean()),
-  output: z.nullish(z.union([z.string(), z.array(ContentPart)])),
+  output: z.nullish(z.union([z.string(), contentParts])),
   message: z.nullish(z.string()),
-  display: z.nullish(z.array(DisplayBlock)),
+  display: z.nullish(first(DisplayBlock, (text) => [{ type: 'brief', text }])),
   extras: z.nullish(object),
 });
 
@@ -75,7 +96,7 @@ const mcpStatus = z.object({
   connected: z.number(),
   total: z.number(),
   tools: z.number(),
-  servers: z.array(z.object({ name: z.string(), status: z.string(), tools: z.array(z.string()) })),
+  servers: first(z.object({ name: z.string(), status: z.string(), tools: first(z.string(), () => []) }), () => []),
 });
 const empty = z.object({});
 const approvalSettled = z.object({ request_id: z.string(), response: z.string(), feedback: z.nullish(z.string()) });
@@ -162,7 +183,7 @@ export const requests = {
     sender: z.string(),
     action: z.string(),
     description: z.string(),
-    display: z.nullish(z.array(DisplayBlock)),
+    display: z.nullish(few(DisplayBlock)),
     source_kind: z.nullish(z.string()),
     source_id: z.nullish(z.string()),
     agent_id: z.nullish(z.string()),
@@ -173,11 +194,11 @@ export const requests = {
   QuestionRequest: z.object({
     id: z.string(),
     tool_call_id: z.nullish(z.string()),
-    questions: z.array(
+    questions: few(
       z.object({
         question: z.string(),
         header: z.nullish(z.string()),
-        options: z.array(z.object({ label: z.string(), description: z.nullish(z.string()) })),
+        options: few(z.object({ label: z.string(), description: z.nullish(z.string()) })),
         multi_select: z.nullish(z.boolean()),
         body: z.nullish(z.string()),
         other_label: z.nullish(z.string()),
@@ -223,7 +244,10 @@ export const methods = {
       protocol_version: z.nullish(z.string()),
       server: z.nullish(z.object({ name: z.string(), version: z.nullish(z.string()) })),
       slash_commands: z.nullish(
-        z.array(z.object({ name: z.string(), description: z.nullish(z.string()), aliases: z.nullish(z.array(z.string())) })),
+        first(
+          z.object({ name: z.string(), description: z.nullish(z.string()), aliases: z.nullish(first(z.string(), () => [])) }),
+          () => [],
+        ),
       ),
       external_tools: z.nullish(
         z.object({

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { events, requests } from '../../src/protocols/kimi-wire/schema.ts';
+import { assertBrief } from './linear.ts';
+
+/** Lists of an agent without end: what is only shown is cut, and what is asked about is shown whole or not asked. */
+
+const many = <T>(count: number, one: (at: number) => T): readonly T[] => Array.from({ length: count }, (_, at) => one(at));
+const diff = (at: number) => ({ type: 'diff', path: `/w/${at}`, old_text: 'a', new_text: 'b' });
+const shell = (at: number) => ({ type: 'shell', language: 'bash', command: `ls ${at}` });
+const text = (at: number) => ({ type: 'text', text: `${at}` });
+
+test('a Wire server shows a result of tens of thousands of pieces: the first are read, and how many are not is said', () => {
+  const results: Readonly<Record<string, object>> = {
+    diffs: { display: many(50_000, diff) },
+    texts: { output: many(50_000, text), display: [] },
+    todo: { display: [{ type: 'todo', items: many(50_000, (at) => ({ title: `${at}`, status: 'done' })) }] },
+  };
+  for (const [name, value] of Object.entries(results)) {
+    assertBrief(`a Wire result of ${name}`, () => {
+      const { return_value: read } = events.ToolResult.parse({ tool_call_id: 'c', return_value: value });
+      const said = JSON.stringify(read);
+      assert.match(said, /… \(48000 more, left out\)/, name);
+      assert.ok(!said.includes('49999'), name);
+    });
+  }
+});
+
+test('a Wire server asks about thousands of pieces: nothing is asked about a part of them', () => {
+  const approval = (display: readonly object[]) =>
+    requests.ApprovalRequest.safeParse({ id: 'a', tool_call_id: 'c', sender: 's', action: 'x', description: 'd', display });
+  const question = { question: 'q', options: [{ label: 'a' }] };
+  const pieces: readonly ((at: number) => object)[] = [diff, shell];
+  for (const one of pieces) {
+    assertBrief('a Wire approval', () => assert.equal(approval(many(50_000, one)).success, false));
+    assert.equal(approval(many(2001, one)).success, false);
+    assert.equal(approval(many(2000, one)).success, true);
+  }
+  for (const questions of [many(2001, () => question), [{ ...question, options: many(2001, (at) => ({ label: `${at}` })) }]])
+    assert.equal(requests.QuestionRequest.safeParse({ id: 'q', questions }).success, false);
+  assert.equal(requests.QuestionRequest.safeParse({ id: 'q', questions: [question] }).success, true);
+});
