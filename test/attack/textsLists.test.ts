@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readElicitation } from '../../src/protocols/acp/forms.ts';
 import { events, requests } from '../../src/protocols/kimi-wire/schema.ts';
 import { assertBrief } from './linear.ts';
 
@@ -39,4 +40,23 @@ test('a Wire server asks about thousands of pieces: nothing is asked about a par
   for (const questions of [many(2001, () => question), [{ ...question, options: many(2001, (at) => ({ label: `${at}` })) }]])
     assert.equal(requests.QuestionRequest.safeParse({ id: 'q', questions }).success, false);
   assert.equal(requests.QuestionRequest.safeParse({ id: 'q', questions: [question] }).success, true);
+});
+
+test('a form of an ACP agent with choices and required names without end is read as far as anybody chooses', () => {
+  const names = many(100_000, (at) => `n${at}`);
+  const named = names.map((name) => ({ const: name, title: name }));
+  const properties = Object.fromEntries(
+    many(1000, (at) => [
+      `f${at}`,
+      at === 0 ? { type: 'string', enum: names } : at === 1 ? { type: 'array', items: { anyOf: named } } : { type: 'string' },
+    ]),
+  );
+  assertBrief('a form of choices without end', () => {
+    const { form } = readElicitation({ mode: 'form', message: 'm', requestedSchema: { properties, required: names } }, false);
+    assert.ok(form && Object.keys(form.requestedSchema.properties).length === 1000);
+    assert.ok(!JSON.stringify(form).includes('n99999'));
+  });
+  const few = { properties: { a: { type: 'string', enum: ['x'] } }, required: ['a'] };
+  const { form } = readElicitation({ mode: 'form', message: 'm', requestedSchema: few }, false);
+  assert.deepEqual([form?.requestedSchema.required, form?.requestedSchema.properties.a?.enum], [['a'], ['x']]);
 });

@@ -8,6 +8,15 @@ import { elicitationRequest, soft, softText, text } from './schema.ts';
 /* Makes an ask of an `elicitation/create`, and its reply of the user's answer (docs/protocols/acp.md, "Forms and links"). */
 
 const named = z.object({ const: z.string(), title: z.nullish(z.string()), description: z.nullish(z.string()) });
+/** Nobody looks through more choices; a list of more counts as absent, so the field takes any text. */
+const MOST_CHOICES = 5000;
+const few = <T extends z.ZodMiniType>(member: T) =>
+  soft(
+    z.pipe(
+      z.custom<unknown>((given) => !Array.isArray(given) || given.length <= MOST_CHOICES),
+      z.array(member),
+    ),
+  );
 const property = z.looseObject({
   type: softText,
   title: softText,
@@ -21,9 +30,9 @@ const property = z.looseObject({
   minItems: soft(z.number()),
   maxItems: soft(z.number()),
   default: z.optional(z.unknown()),
-  enum: soft(z.array(text)),
-  oneOf: soft(z.array(named)),
-  items: soft(z.object({ enum: soft(z.array(text)), anyOf: soft(z.array(named)), oneOf: soft(z.array(named)) })),
+  enum: few(text),
+  oneOf: few(named),
+  items: soft(z.object({ enum: few(text), anyOf: few(named), oneOf: few(named) })),
 });
 type Property = z.output<typeof property>;
 /** A user does not fill in a form of more fields, and reading them takes long. */
@@ -40,7 +49,7 @@ export const formRequest = z.object({
   requestedSchema: z.object({
     title: softText,
     properties: z._default(z.pipe(fewFields, z.record(z.string(), property)), {}),
-    required: soft(z.array(text)),
+    required: few(text),
   }),
 });
 export const linkRequest = z.object({
