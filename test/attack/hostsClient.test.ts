@@ -224,6 +224,20 @@ test('a history of tens of thousands of turns, and a list of as many sessions, a
   assertBrief('a list of 100,000 sessions', () => {
     assert.equal(answers.listSessions.parse({ items }).items.length, 1000);
   });
+  let looks = 0;
+  const agents = Array.from({ length: 100_000 }, () => ({
+    get provider() {
+      looks += 1;
+      return 'gpt';
+    },
+    displayName: 'x',
+    models: [],
+  }));
+  const lost = new Client();
+  assertBrief('a host of 100,000 agents', () => {
+    lost.reply('initialize', initialize({ snapshots: [{ resource: 'ahp-root://', state: { agents }, fromSeq: 0 }] }));
+  });
+  assert.equal(looks, 0, 'their number is enough');
   const flood = Array.from({ length: 100_000 }, (_, at) => ({
     channel: CHAT,
     action: { type: 'chat/usage', turnId: 't', usage: {} },

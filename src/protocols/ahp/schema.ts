@@ -22,7 +22,13 @@ import type {
 
 const text = z.string();
 const may = z.exactOptional;
-const list = <T extends z.ZodMiniType>(one: T) => z.array(one).check(z.maxLength(100_000));
+/** No list of a host is longer; its members are not looked at before their number. */
+const LONGEST_LIST = 10_000;
+const list = <T extends z.ZodMiniType>(one: T) =>
+  z.pipe(
+    z.custom<unknown>((given) => !Array.isArray(given) || given.length <= LONGEST_LIST),
+    z.array(one),
+  );
 /** What most messages leave out. As `z.catch`, without an error made for each: a history has thousands of them. */
 const or = <T extends z.ZodMiniType, V>(one: T, value: V) => z.union([one, z.transform(() => value)]);
 /** The last of a list that may be longer than anybody reads. */
