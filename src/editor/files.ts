@@ -38,6 +38,12 @@ export const editorFiles: Files = {
       if (real !== undefined && realPathNow(path.resolve(file)) !== real) throw new PlaceChanged(file);
       const document = openDocument(file);
       if (document) return saveDocument(document, text, from, real);
+      // A program may have written the file since that text was read.
+      if (
+        from !== undefined &&
+        (await writtenBeneath(file, (there) => inMannerOf(withChange(file, plain(there), from, text), there), real))
+      )
+        return;
       await writeInManner(file, text, real, vscode.workspace.getWorkspaceFolder(vscode.Uri.file(file))?.uri.fsPath);
     });
   },
@@ -139,11 +145,7 @@ const MOST_TRIES = 5;
  * path that was checked: throws when the file's path leads elsewhere by now.
  */
 async function writeDocument(document: vscode.TextDocument, text: string, from?: string, real?: string): Promise<void> {
-  const wantedOf = (now: string): string => {
-    const wanted = from === undefined ? plain(text) : mergedInto(now, plain(from), plain(text));
-    if (wanted === undefined) throw new Error(`${document.fileName} was changed meanwhile`);
-    return wanted;
-  };
+  const wantedOf = (now: string) => (from === undefined ? plain(text) : withChange(document.fileName, now, from, text));
   for (let tries = 1; ; tries += 1) {
     // In a large folder, or during many writes, the editor learns late of changes on the disk, and saves over none of them. Different line ends are
     // made one kind by its save.
@@ -159,6 +161,13 @@ async function writeDocument(document: vscode.TextDocument, text: string, from?:
       if (!isTakenBack || document.getText() === clean || tries === MOST_TRIES) throw error;
     }
   }
+}
+
+/** The present text, which has \n line ends, with the change from one text to another. Throws where the file was changed in the same place. */
+function withChange(file: string, now: string, from: string, text: string): string {
+  const wanted = mergedInto(now, plain(from), plain(text));
+  if (wanted === undefined) throw new Error(`${file} was changed meanwhile`);
+  return wanted;
 }
 
 async function writeThrough(document: vscode.TextDocument, wantedOf: (now: string) => string, real: string | undefined): Promise<void> {

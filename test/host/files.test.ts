@@ -191,6 +191,16 @@ describe('files as the user has them', () => {
     assert.deepEqual([readFileSync(file, 'utf8'), document.isDirty], ['1\ntwo\nthree\nby another program\n', false]);
   });
 
+  it('a program writes a file that is not open between the look at it and the write: both stay, and of one line the write is refused', async () => {
+    const texts = ['one\ntwo\nthree\n', '1\ntwo\nthree\n'] as const;
+    writeFileSync(file, `${texts[0]}by another program\n`);
+    await editorFiles.write(file, texts[1], texts[0]);
+    assert.equal(readFileSync(file, 'utf8'), `${texts[1]}by another program\n`);
+    writeFileSync(file, 'another one\ntwo\nthree\n');
+    await assert.rejects(editorFiles.write(file, texts[1], texts[0]), /was changed meanwhile/);
+    assert.equal(readFileSync(file, 'utf8'), 'another one\ntwo\nthree\n');
+  });
+
   it('a program that adds to the file with each try to save it loses nothing either', async () => {
     writeFileSync(file, 'one\ntwo\nthree\n');
     const document = await open();

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ChangeSets } from '../../live/review/changeSets.ts';
+import { realPathNow } from '../../protocols/paths.ts';
 import { doneSides, isUnplaced } from '../../session/diffs.ts';
 import type { Session, TurnId } from '../../session/model.ts';
 import { changedFiles, fileNamed, turnFiles } from '../../session/select.ts';
@@ -33,10 +34,12 @@ async function revertReported(session: Session, turnId: TurnId, wanted: string):
   const changed = turn && fileNamed(mergedFiles(session, changedFiles(turn)), wanted);
   const name = vscode.workspace.asRelativePath(wanted);
   if (!changed) throw new Error(`${name}: ${vscode.l10n.t('No changes.')}`);
-  const located = isUnplaced(changed.diffs) ? undefined : doneSides(changed.diffs, await presentText(wanted));
+  const real = realPathNow(wanted);
+  const present = await presentText(wanted);
+  const located = isUnplaced(changed.diffs) ? undefined : doneSides(changed.diffs, present);
   if (!located?.ok) throw new Error(vscode.l10n.t('{0} has changed in the meantime. Look at the change again.', name));
   const { before } = located.sides;
-  if (before !== null) return editorFiles.write(wanted, before);
+  if (before !== null) return editorFiles.write(wanted, before, present ?? undefined, real);
   if (openDocument(wanted)?.isDirty) throw new Error(vscode.l10n.t('{0} has unsaved changes. Save or revert it first.', name));
   await whileHeld(wanted, () => rm(wanted));
 }

@@ -548,7 +548,8 @@ export class ChangeSet {
     return this.#run(async () => {
       const steps = await this.#restoreSteps(turnId);
       if (!steps) throw new Error(t('The files before this prompt are not known any more.'));
-      const { done, failure } = await this.#putAll(steps.filter(({ how }) => how !== 'unknown'));
+      const wanted = steps.flatMap((step) => (step.how === 'unknown' ? [] : [{ ...step, known: step.present }]));
+      const { done, failure } = await this.#putAll(wanted);
       const undo = done.map(({ name, present }) => this.#replacedBy(name, present));
       if (done.length > 0) this.#state = { ...this.#state, undo };
       this.#state = withKnown(
@@ -563,7 +564,7 @@ export class ChangeSet {
         for (const turn of this.checkpoints.filter(isLater)) this.#state = withReview(this.#state, name, () => 'undone', turn);
       this.#state = withoutBurst(this.#state, new Set(done.map(({ name }) => name)));
       await this.#changed();
-      if (failure) throw failure.reason;
+      if (failure) throw failure;
     });
   }
 
@@ -600,7 +601,7 @@ export class ChangeSet {
       );
       await this.#restored(done.map(({ name }) => name));
       await this.#changed();
-      if (failure) throw failure.reason;
+      if (failure) throw failure;
     });
   }
 
@@ -990,7 +991,7 @@ export class ChangeSet {
     const bytes = await this.#bytesOf(change.before, name);
     const isAsLeft = present === null || (present === change.after && change.written === undefined);
     if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
-      await this.#put(name, bytes);
+      await this.#put(name, bytes, present);
       return this.#refresh(name);
     }
     const text = await this.#deps.effects.readText(file);
@@ -1035,8 +1036,13 @@ export class ChangeSet {
     return this.#refresh(from);
   }
 
-  async #put(name: string, bytes: Uint8Array | null): Promise<void> {
+  /** `known`: what the file holds as far as the decision knows. */
+  async #put(name: string, bytes: Uint8Array | null, known?: ContentKey): Promise<void> {
     const { root, below } = placeOf(this.#folders, name);
+    if (known !== undefined && known !== (await this.#present(name))) {
+      await checkPlace(root, below);
+      throw changedSince(name);
+    }
     await putFile(root, below, bytes).catch((error: unknown) => {
       throw naming(below, error);
     });
@@ -1114,10 +1120,10 @@ export class ChangeSet {
   }
 
   /**
-   * All contents are read, and all files looked at, before the first is written; what is not kept is moved. What was written comes back, and the first
-   * failure.
+   * All contents are read, and all files looked at, before the first is written; what is not kept is moved. A file that is not as it was `known` to be
+   * when its turn comes is left alone: many files take long. What was written comes back, and why not all was.
    */
-  async #putAll<T extends { readonly name: string; readonly target: ContentKey }>(targets: readonly T[]) {
+  async #putAll<T extends { readonly name: string; readonly target: ContentKey; readonly known?: ContentKey }>(targets: readonly T[]) {
     const works: { readonly done: readonly T[]; readonly run: () => Promise<void> }[] = [];
     const moved = await this.#movedAmong(targets);
     for (const one of targets) {
@@ -1129,7 +1135,7 @@ export class ChangeSet {
       if (source) works.push({ done: [one, source], run: () => moveFile(placeOf(this.#folders, source.name), place) });
       else if (![...moved.values()].includes(one)) {
         const bytes = await this.#bytesOf(target, name);
-        works.push({ done: [one], run: () => this.#put(name, bytes) });
+        works.push({ done: [one], run: () => this.#put(name, bytes, one.known) });
       }
     }
     const done: T[] = [];
@@ -1141,7 +1147,8 @@ export class ChangeSet {
       }
     };
     const ends = await Promise.allSettled(Array.from({ length: WRITES_AT_ONCE }, work));
-    return { done, failure: ends.find((end) => end.status === 'rejected') };
+    const reasons = ends.flatMap((end) => (end.status === 'rejected' ? [messageOf(end.reason)] : []));
+    return { done, failure: reasons.length === 0 ? undefined : new Error(oneMessage(reasons)) };
   }
 
   /** Files that are not kept, each with the one of the others that it is now. */

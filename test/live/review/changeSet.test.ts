@@ -415,6 +415,31 @@ test(
 );
 
 test(
+  'a file that is written while a restore puts back others is left as it is by then, with a reason; the others go back',
+  inScene(async (scene) => {
+    const names = ['a', 'b', 'c', 'made'] as const;
+    scene.write({ a: 'a\n', b: 'b\n', c: 'c\n' });
+    await scene.turn('t', () => scene.write({ a: 'agent\n', b: 'agent\n', c: 'agent\n', made: 'agent\n' }));
+    // The user saves two files once all were looked at, before the first is written.
+    scene.effects.hasUnsaved = (file) => {
+      if (file === scene.path('made')) scene.write({ b: 'agent\nmine\n', made: 'agent\nmine\n' });
+      return false;
+    };
+    await assert.rejects(scene.changes.restore('t'), /^Error: (b|made) has changed in the meantime.*\n(b|made) has changed/);
+    scene.effects.hasUnsaved = () => false;
+    assert.deepEqual(
+      names.map((name) => scene.read(name)),
+      ['a\n', 'agent\nmine\n', 'c\n', 'agent\nmine\n'],
+    );
+    await scene.changes.undoRestore();
+    assert.deepEqual(
+      names.map((name) => scene.read(name)),
+      ['agent\n', 'agent\nmine\n', 'agent\n', 'agent\nmine\n'],
+    );
+  }),
+);
+
+test(
   'a restore that cannot be done whole is not begun',
   inScene(async (scene) => {
     scene.write({ a: 'one\n', b: 'one\n' });
