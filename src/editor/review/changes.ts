@@ -256,7 +256,7 @@ export class ChangesReview implements Disposable {
     const base = await this.#sets.reviewing(file)?.baseText(file);
     if (base === undefined) return undefined;
     const earlier = from === undefined ? file : path.resolve(file, path.relative(name, from));
-    const left = this.#documents.put('before', earlier, base ?? '');
+    const left = this.#hunks.showBase('before', file, base ?? '', earlier);
     return [left, kind === 'deleted' ? this.#documents.put('deleted', file, '') : vscode.Uri.file(file)];
   }
 

@@ -10,7 +10,7 @@ import { inMannerOf, plain } from '../../session/lineEnds.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { commandTitle } from '../commandTitle.ts';
-import { isSavedForAgent, onSavesTyped } from '../files.ts';
+import { isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
 import type { ReviewDocuments } from './documents.ts';
 import { LensChanges, lensTooltip } from './lenses.ts';
 
@@ -57,6 +57,8 @@ export class FileHunks implements Disposable {
     borderStyle: 'dashed',
     borderColor: new vscode.ThemeColor('editorGutter.deletedBackground'),
   });
+  /** The files whose texts without what is to be reviewed are shown, by the addresses of these. */
+  readonly #bases = new Map<string, { readonly file: string; readonly put: (text: string) => vscode.Uri }>();
   /** By address; includes documents that only have lenses. */
   #shown = new Map<string, Reviewed>();
   #resting: NodeJS.Timeout | undefined;
@@ -83,12 +85,21 @@ export class FileHunks implements Disposable {
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
     this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#setKeys()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
+    this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#bases.delete(uri.toString())));
     this.#life.own(vscode.workspace.onDidSaveTextDocument(({ uri }) => isSavedByUser(uri) && sets.userSaved(uri.fsPath)));
     this.#life.own(onSavesTyped(({ file, text }) => sets.userSaved(file, text)));
   }
 
   dispose(): void {
     this.#life.dispose();
+  }
+
+  /** Shows the file's text without what is to be reviewed, at that path; it follows the decisions. `key` keeps texts of one path apart. */
+  showBase(key: string, file: string, text: string, at = file): vscode.Uri {
+    const put = (now: string) => this.#documents.put(key, at, now);
+    const uri = put(text);
+    this.#bases.set(uri.toString(), { file, put });
+    return uri;
   }
 
   of(uri: vscode.Uri | undefined): Reviewed | undefined {
@@ -174,6 +185,18 @@ export class FileHunks implements Disposable {
     this.#lenses.refresh(addresses.filter((one) => shown.has(one) || known.has(one)));
     this.#setKeys();
     this.#setQuickDiff([...shown.values()].some(({ hunks }) => hunks.length > 0));
+    await this.#followBases();
+  }
+
+  /** What was kept is no change any more, where the two texts are on the screen, too. */
+  async #followBases(): Promise<void> {
+    for (const { uri } of vscode.workspace.textDocuments) {
+      const shown = this.#bases.get(uri.toString());
+      if (!shown) continue;
+      const set = this.#sets.reviewing(shown.file);
+      const base = await (set ? set.baseText(shown.file) : presentText(shown.file));
+      if (typeof base === 'string') shown.put(base);
+    }
   }
 
   async #reviewedIn({ uri }: vscode.TextDocument): Promise<Reviewed | undefined> {
@@ -221,7 +244,7 @@ export class FileHunks implements Disposable {
   async #baseOf({ scheme, fsPath: file }: vscode.Uri): Promise<vscode.Uri | undefined> {
     const set = scheme === 'file' ? this.#sets.reviewing(file) : undefined;
     const base = await set?.baseText(file);
-    return typeof base === 'string' ? this.#documents.put('quickDiff', file, base) : undefined;
+    return typeof base === 'string' ? this.showBase('quickDiff', file, base) : undefined;
   }
 
   async #lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {

@@ -44,13 +44,15 @@ export class ReviewPage {
 
   /** Decides about a hunk, counted from the top of what is in view. */
   async decide(title: 'Keep' | 'Undo' | 'Leave out', index = 0): Promise<void> {
-    const tops = await this.lens(title).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+    // The editor hides those out of sight at its top.
+    const lenses = this.lens(title).filter({ visible: true });
+    const tops = await lenses.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
     const [at = 0] =
       tops
         .map((top, place) => [top, place] as const)
         .sort((a, b) => a[0] - b[0])
         [index]?.slice(1) ?? [];
-    await this.lens(title).nth(at).click();
+    await lenses.nth(at).click();
   }
 
   /** Waits until so many hunks have their decisions over them. */

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { diskAgent, numbered, text } from './diskAgent.ts';
+import { ReviewPage } from './pages/review.ts';
+import type { Scene } from './suite.ts';
+import { until, untilFile } from './until.ts';
+
+// The places besides a file itself where its changes are decided about: its diff, the diffs of a session and of a prompt in one editor, and the list.
+const disk = await diskAgent({ name: 'changes-places' });
+const { inWindow, inFolder, read, write } = disk;
+const lines = numbered('line', 20);
+const changed = (...places: readonly number[]) => text(lines.map((line, at) => (places.includes(at + 1) ? `agent ${at + 1}` : line)));
+
+async function chord({ page }: Scene['window'], key: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.keyboard.press(key);
+}
+
+/** Nothing is left of the test before. */
+async function cleared(window: Scene['window']): Promise<ReviewPage> {
+  const review = new ReviewPage(window);
+  await window.openChat();
+  await window.chat.frame.getByText('Disk').first().waitFor();
+  await review.keepAll();
+  await window.command('View: Close All Editors');
+  await window.openChat();
+  return review;
+}
+
+test(
+  'in the diff of a file: the keys go from change to change, keep one and undo others, and the next file follows as a diff',
+  inWindow(async ({ window }) => {
+    const { chat, diff, page } = window;
+    const review = await cleared(window);
+    for (const name of ['one.txt', 'two.txt']) write(name, text(lines));
+    disk.act = () => {
+      write('one.txt', changed(4, 10, 16));
+      write('two.txt', changed(6));
+    };
+    await chat.exchange('four places');
+    await chat.lastTurn.getByText('2 files changed').waitFor();
+    await review.show();
+    await review.row('one.txt').click();
+    await diff.compared();
+    await review.lenses(3);
+    await page.locator('.editor.modified .view-line', { hasText: 'agent 4' }).first().click();
+    await window.cursor(4).waitFor();
+    await chord(window, 'j');
+    await window.cursor(10).waitFor();
+    await window.pictures('review/places-diff');
+    await chord(window, 'Shift+j');
+    await window.cursor(4).waitFor();
+    await chord(window, 'Shift+y');
+    await window.cursor(10).waitFor();
+    await review.lenses(2);
+    await until(async () => (await diff.original()).includes('agent 4'), 'what was kept is no change any more');
+    await chord(window, 'Shift+n');
+    await until(() => read('one.txt') === changed(4, 16), 'the second change is undone');
+    await window.cursor(16).waitFor();
+    await chord(window, 'j');
+    await page.locator('.tab.active', { hasText: 'two.txt' }).waitFor();
+    await diff.compared();
+    await window.cursor(6).waitFor();
+    await chord(window, 'Shift+n');
+    await until(() => read('two.txt') === text(lines), 'the change of the next file is undone');
+    await review.keepAll();
+    assert.equal(read('one.txt'), changed(4, 16));
+  }),
+);
+
+test(
+  'in the gutter of a file: what is kept or undone is no change any more, what the user saves is none, and the rest still is',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = await cleared(window);
+    write('gutter.txt', text(lines));
+    disk.act = () => write('gutter.txt', changed(4, 10, 16));
+    await chat.exchange('three places');
+    await review.openFile('gutter.txt');
+    await review.lenses(3);
+    const marks = (count: number) =>
+      until(async () => (await page.locator('.dirty-diff-glyph').count()) === count, `${count} changes in the gutter`);
+    await marks(3);
+    await review.decide('Keep');
+    await review.lenses(2);
+    await marks(2);
+    await review.decide('Undo');
+    await review.lenses(1);
+    await marks(1);
+    await page.locator('.editor-instance .view-line', { hasText: 'line 19' }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.type(' of mine');
+    await page.keyboard.press('Control+s');
+    await untilFile(inFolder('gutter.txt'), /line 19 of mine\n/);
+    await marks(1);
+    await window.pictures('review/places-gutter');
+  }),
+);
+
+for (const of of ['session', 'prompt'] as const)
+  test(
+    `in the diffs of a ${of} in one editor: a change is kept and one undone by their lenses, and the same by keys`,
+    inWindow(async ({ window }) => {
+      const { chat, page } = window;
+      const review = await cleared(window);
+      for (const name of ['one.txt', 'two.txt']) write(name, text(lines));
+      disk.act = () => {
+        write('one.txt', changed(4, 16));
+        write('two.txt', changed(6, 18));
+      };
+      await chat.exchange('four places');
+      await chat.lastTurn.getByText('2 files changed').waitFor();
+      if (of === 'session') await window.command('Parley: Open All Changes to Review');
+      else await window.command('Parley: Review Changes of Last Turn');
+      await review.lens('Keep').nth(1).waitFor();
+      await window.pictures(`review/places-${of}`);
+      await review.decide('Undo');
+      await until(() => read('one.txt') === changed(16), 'the first change of the first file is undone');
+      await review.lenses(3);
+      await review.decide('Keep');
+      await review.lenses(2);
+      await page.locator('.view-line', { hasText: 'agent 6' }).first().click();
+      await window.cursor(6).waitFor();
+      await chord(window, 'Shift+n');
+      await until(() => read('two.txt') === changed(18), 'the first change of the second file is undone by its key');
+      await review.lenses(1);
+      await page.locator('.view-line', { hasText: 'agent 18' }).first().click();
+      await window.cursor(18).waitFor();
+      await chord(window, 'Shift+y');
+      await review.show();
+      await review.rows.first().waitFor({ state: 'hidden' });
+      assert.deepEqual([read('one.txt'), read('two.txt')], [changed(16), changed(18)]);
+      await window.pictures(`review/places-${of}-decided`);
+    }),
+  );
+
+test(
+  'in the list: a file is kept, what a prompt did to another is undone with the prompt, and the rest of it with its file, by the buttons of their rows',
+  inWindow(async ({ window }) => {
+    const { chat } = window;
+    const review = await cleared(window);
+    for (const name of ['one.txt', 'two.txt']) write(name, text(lines));
+    disk.act = () => {
+      write('one.txt', changed(4));
+      write('two.txt', changed(4));
+    };
+    await chat.exchange('the first');
+    await chat.lastTurn.getByText('2 files changed').waitFor();
+    disk.act = () => write('one.txt', changed(4, 16));
+    await chat.exchange('the second');
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    await review.show();
+    await review.row('the first').waitFor();
+    await window.pictures('review/places-list');
+    const press = async (row: string, title: string) => {
+      await review.row(row).hover();
+      await review.row(row).locator(`.action-label[aria-label^="${title}"]`).click();
+    };
+    await press('two.txt', 'Keep');
+    await review.row('two.txt').waitFor({ state: 'hidden' });
+    await press('the second', 'Undo');
+    await until(() => read('one.txt') === changed(4), 'only what the second prompt did to the file is undone');
+    // Of one prompt the files alone are listed.
+    await review.row('the first').waitFor({ state: 'hidden' });
+    await window.pictures('review/places-list-decided');
+    await press('one.txt', 'Undo');
+    await untilFile(inFolder('one.txt'), /line 4\n/);
+    await review.rows.first().waitFor({ state: 'hidden' });
+    assert.deepEqual([read('one.txt'), read('two.txt')], [text(lines), changed(4)]);
+  }),
+);
