@@ -10,7 +10,7 @@ import type { Session, SessionId, TurnId } from '../../session/model.ts';
 import { commandTitle } from '../commandTitle.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ChangesTree, type FileRow, isRow, labelOf, promptLabel, type Row, type TurnRow } from './changesTree.ts';
-import { ReviewDocuments } from './documents.ts';
+import { openTextDiff, ReviewDocuments } from './documents.ts';
 import { covers, FileHunks, takesTyped } from './fileHunks.ts';
 import { noChangeHere } from './review.ts';
 
@@ -114,7 +114,11 @@ export class ChangesReview implements Disposable {
     const next = files.at(at < 0 && way === -1 ? -1 : (at + way) % files.length);
     if (!next) return;
     if (next.kind === 'deleted' || (inDiff && !isSameFile(next.path, current))) await this.open({ kind: 'file', file: next });
-    else if (!isSameFile(next.path, current)) await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(next.path));
+    else {
+      if (!isSameFile(next.path, current)) await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(next.path));
+      // A notebook has its hunks in its diff only.
+      if (!isText(vscode.window.tabGroups.activeTabGroup.activeTab)) await this.open({ kind: 'file', file: next });
+    }
     await this.#hunks.goToEnd(way);
   }
 
@@ -127,7 +131,7 @@ export class ChangesReview implements Disposable {
     const title = `${labelOf(row.file)} (${vscode.l10n.t('to review')})`;
     const line = await this.firstLine(row.file.path);
     const selection = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
-    await vscode.commands.executeCommand('vscode.diff', ...sides, title, { preview: true, ...selection });
+    await openTextDiff(...sides, title, { preview: true, ...selection });
   }
 
   /** The 0-based line of a file's first change under review; undefined where there is none. */
@@ -299,7 +303,12 @@ function partlyWatched(): string {
 function inFront(): { readonly current: string; readonly inDiff: boolean } {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
   if (input instanceof vscode.TabInputTextDiff) return { current: input.modified.fsPath, inDiff: input.modified.scheme === 'file' };
-  return { current: input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom ? input.uri.fsPath : '', inDiff: false };
+  const isFile = input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputNotebook;
+  return { current: isFile ? input.uri.fsPath : '', inDiff: false };
+}
+
+function isText(tab: vscode.Tab | undefined): boolean {
+  return !(tab?.input instanceof vscode.TabInputNotebook || tab?.input instanceof vscode.TabInputCustom);
 }
 
 /** Lines of a confirmation, bounded. */

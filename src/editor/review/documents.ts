@@ -105,3 +105,17 @@ export class ReviewDocuments implements vscode.FileSystemProvider, Disposable {
     return entry;
   }
 }
+
+/**
+ * Opens a diff of two texts, also where a file has an editor of its own, as a notebook has: only over text there is a place for answers, and for the
+ * decisions about a hunk.
+ */
+export async function openTextDiff(
+  left: vscode.Uri,
+  right: vscode.Uri,
+  title: string,
+  options: vscode.TextDocumentShowOptions,
+): Promise<void> {
+  // The editor takes this since long, and its types do not know it; without it the file's own editor would open.
+  await vscode.commands.executeCommand('vscode.diff', left, right, title, { ...options, override: false });
+}

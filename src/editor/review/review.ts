@@ -25,7 +25,7 @@ import type {
 import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
-import { REVIEW_SCHEME, type ReviewDocuments, tabTitle } from './documents.ts';
+import { openTextDiff, REVIEW_SCHEME, type ReviewDocuments, tabTitle } from './documents.ts';
 
 /** The subject of an open diff: a pending ask, or a file that a turn has changed. */
 export type DiffSubject =
@@ -257,7 +257,7 @@ export class Review implements Disposable {
   }
 
   async #open(left: vscode.Uri, right: vscode.Uri, title: string, options: vscode.TextDocumentShowOptions): Promise<void> {
-    await vscode.commands.executeCommand('vscode.diff', left, right, title, options);
+    await openTextDiff(left, right, title, options);
     this.#opened.fire();
   }
 
@@ -424,7 +424,8 @@ export class Review implements Disposable {
     if (status !== 'done' || isNext) return;
     const selection = allowed.at && new vscode.Range(allowed.at, allowed.at);
     const options = { preview: true, preserveFocus: true, ...(selection ? { selection } : {}) };
-    vscode.window.showTextDocument(vscode.Uri.file(allowed.file), options).then(undefined, (error: unknown) => {
+    // A notebook opens as one.
+    vscode.commands.executeCommand('vscode.open', vscode.Uri.file(allowed.file), options).then(undefined, (error: unknown) => {
       this.#log.warn(`The written file could not be opened: ${String(error)}`);
     });
   }

@@ -16,8 +16,13 @@ export class Chat {
     this.#page = page;
   }
 
+  /** Other extensions have views, too: a notebook draws its cells in one. */
+  get #outer(): Locator {
+    return this.#page.locator('iframe.webview.ready[src*="extensionId=parley.parley"]');
+  }
+
   get frame(): FrameLocator {
-    return this.#page.locator('iframe.webview.ready').contentFrame().locator('iframe#active-frame').contentFrame();
+    return this.#outer.contentFrame().locator('iframe#active-frame').contentFrame();
   }
 
   get composer(): Locator {
@@ -108,6 +113,6 @@ export class Chat {
   }
 
   async wears(theme: Theme): Promise<void> {
-    if (await this.#page.locator('iframe.webview.ready').count()) await this.frame.locator(`body.${bodyClass[theme]}`).waitFor();
+    if (await this.#outer.count()) await this.frame.locator(`body.${bodyClass[theme]}`).waitFor();
   }
 }
