@@ -52,7 +52,7 @@ test(
     await review.show();
     await window.pictures('review/hunks', ['dark', 'light', 'contrast']);
     await review.decide('Undo');
-    await untilFile(inFolder('src/main.ts'), /^(?!\/\/ first line)/);
+    await untilFile(inFolder('src/main.ts'), /^(?!\/\/ first line)./);
     assert.match(read('src/main.ts'), /last line of the agent/);
     await review.lenses(1);
     await review.decide('Keep');
@@ -258,7 +258,7 @@ test(
     assert.equal(await page.getByRole('button', { name: 'Restore Files and Conversation' }).count(), 0, 'this agent cannot go back');
     await window.pictures('review/restore');
     await page.getByRole('button', { name: 'Restore Files' }).click();
-    await untilFile(inFolder('src/main.ts'), /^(?!all gone)/);
+    await untilFile(inFolder('src/main.ts'), /^(?!all gone)./);
     assert.deepEqual([read('src/main.ts'), existsSync(inFolder('more.txt'))], [before, false]);
     await chat.lastTurn.getByText('Undone').waitFor();
     await window.pictures('review/restored');
