@@ -21,15 +21,15 @@ const TOKEN = 'the-token-of-this-test';
 interface Agent {
   readonly protocol: string;
   readonly args: readonly string[];
-  /** It asks the user questions, not only for approval. */
-  readonly asks: boolean;
+  /** The tool by which it asks the user questions; absent where it asks for approval only. */
+  readonly asksBy?: string;
 }
 const AGENTS: readonly Agent[] = [
-  { protocol: 'kimi-wire', args: ['--wire', '--live-output'], asks: true },
-  { protocol: 'acp', args: ['--face', 'acp'], asks: true },
-  { protocol: 'a2a', args: ['--face', 'a2a'], asks: false },
-  { protocol: 'qwen', args: ['--input-format', 'stream-json', '--output-format', 'stream-json'], asks: true },
-  { protocol: 'ai-sdk', args: ['--face', 'ai-sdk'], asks: false },
+  { protocol: 'kimi-wire', args: ['--wire', '--live-output'], asksBy: 'AskUserQuestion' },
+  { protocol: 'acp', args: ['--face', 'acp'], asksBy: 'AskUserQuestion' },
+  { protocol: 'a2a', args: ['--face', 'a2a'] },
+  { protocol: 'qwen', args: ['--input-format', 'stream-json', '--output-format', 'stream-json'], asksBy: 'AskUserQuestion' },
+  { protocol: 'ai-sdk', args: ['--face', 'ai-sdk'], asksBy: 'ask_person' },
 ];
 
 /** An agent that is reached by its address is started here, in that folder. */
@@ -93,7 +93,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-for (const { protocol, args, asks } of AGENTS)
+for (const { protocol, args, asksBy } of AGENTS)
   test(`${protocol}: an edit, its changes, a command, a question, a lost connection, Stop and a killed host`, async (t) => {
     const folder = folderOf(t);
     const work = path.join(folder, 'work');
@@ -215,14 +215,17 @@ for (const { protocol, args, asks } of AGENTS)
       assert.equal(questions, 1);
     });
 
-    const answered = async () => {
+    const answered = async (tool: string) => {
+      const options = ['Red', 'Blue'];
       const question = {
         question: 'Which?',
         header: 'Pick',
-        options: ['Red', 'Blue'].map((label) => ({ label, description: '' })),
+        options: options.map((label) => ({ label, description: '' })),
         multi_select: false,
       };
-      model.next(calls('AskUserQuestion', { questions: [question] }), { text: 'Chosen.' });
+      // The offered tool of this protocol's client takes one question.
+      const input = tool === 'ask_person' ? { question: 'Which?', options } : { questions: [question] };
+      model.next(calls(tool, input), { text: 'Chosen.' });
       await says('t3');
       await until(() => questionOf(chat()) !== undefined);
       const other = new AhpClient(remote(host));
@@ -237,7 +240,7 @@ for (const { protocol, args, asks } of AGENTS)
       assert.match(JSON.stringify(model.bodies.at(-1)?.messages.at(-1)), /Blue/);
       other.disconnect();
     };
-    if (asks) await t.test('a question is answered by another client', answered);
+    if (asksBy !== undefined) await t.test('a question is answered by another client', () => answered(asksBy));
 
     await t.test('attack: what is allowed right behind a Stop does not run', async () => {
       model.next(calls('Shell', { command: 'touch stopped.txt' }));
