@@ -153,6 +153,7 @@ try {
     `${((client.bytes - bytes) / (PIECES * 6)).toFixed(2)} bytes for each streamed character, in ${PIECES.toLocaleString('en')} pieces of 6`,
   );
   await comingBack(client, address, chat);
+  await allAnswered(address);
 } finally {
   host.kill('SIGTERM');
   await new Promise((resolve) => host.once('exit', resolve));
@@ -225,5 +226,18 @@ async function comingBack(client: Client, address: string, chat: string): Promis
     `coming back after ${result?.actions?.length ?? 0} missed actions (${result?.type}): ${(performance.now() - at).toFixed(0)} ms`,
   );
   back.socket.terminate();
+  client.socket.terminate();
+}
+
+/** Every session has answered once, and its agent is there still. */
+async function allAnswered(address: string): Promise<void> {
+  const client = new Client(address);
+  await client.open('all');
+  for (let at = 1; at < SESSIONS; at += 1) {
+    const chat = `ahp-chat:/${name(at)}`;
+    await client.ask('subscribe', { channel: chat });
+    await client.firstPart(chat, `once-${at}`);
+  }
+  console.log(`host with ${SESSIONS} sessions that have answered, each with its agent: ${weight(host)}`);
   client.socket.terminate();
 }
