@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { askingWindow, chosen, run } from './approvalKinds.ts';
@@ -120,3 +121,62 @@ test(
     assert.deepEqual((await answer).result, chosen('no'));
   }),
 );
+
+const script = Array.from({ length: 30 }, (_, at) => `echo step ${at + 1}`).join('\n');
+const tool = (toolCallId: string, name: string) => ({
+  toolCallId,
+  kind: 'other',
+  title: 'T',
+  status: 'pending',
+  _meta: { claudeCode: { toolName: `mcp__github__${name}` } },
+});
+const edit = (folder: string, toolCallId: string, name: string) => {
+  const content = [{ type: 'diff', path: path.join(folder, name), oldText: null, newText: 'x' }];
+  return { toolCallId, kind: 'edit', title: 'T', status: 'pending', content };
+};
+const kinds: readonly {
+  readonly covers: string;
+  readonly where: RegExp;
+  readonly first: (folder: string) => object;
+  readonly next: (folder: string) => object;
+}[] = [
+  {
+    covers: 'commands that begin with npm run lint',
+    where: /For this session/,
+    first: () => run('6', 'npm run lint -- --fix'),
+    next: () => run('7', 'npm run lint src'),
+  },
+  { covers: 'all tools of github', where: /Everywhere.*with Cases/, first: () => tool('8', 'create_issue'), next: () => tool('9', 'list') },
+  {
+    covers: 'edits in src/parts/',
+    where: /In this workspace.*with every agent/,
+    first: (folder) => edit(folder, '10', 'src/parts/one.ts'),
+    next: (folder) => edit(folder, '11', 'src/parts/two.ts'),
+  },
+  {
+    covers: 'echo step 1 … (30 lines)',
+    where: /Everywhere.*with every agent/,
+    first: () => run('12', script),
+    next: () => run('13', script),
+  },
+];
+for (const { covers, where, first, next } of kinds)
+  test(
+    `a rule for '${covers}' answers the next of its kind`,
+    inWindow(async ({ window, folder }) => {
+      const { pick, page, chat } = window;
+      const answer = ask(first(folder));
+      await pick.title.waitFor();
+      await pick.readable();
+      await page.keyboard.press('w');
+      await pick.focusedRow('Always allow…').waitFor();
+      await page.keyboard.press('Enter');
+      await take(pick, page, covers);
+      await take(pick, page, where);
+      assert.deepEqual((await answer).result, chosen('once'));
+      await pick.gone();
+      assert.deepEqual((await ask(next(folder))).result, chosen('once'));
+      await chat.frame.locator('.call', { hasText: `allowed by your rule “${covers}”` }).waitFor({ state: 'attached' });
+      assert.equal(await pick.box.count(), 0);
+    }),
+  );
