@@ -181,7 +181,7 @@ async function writeThrough(document: vscode.TextDocument, wantedOf: (now: strin
     if (wanted === before || (await replaced(document, wanted))) break;
     if (performance.now() > end) throw new Error(`The editor did not take the change of ${document.fileName}`);
   }
-  if (!document.isDirty) return;
+  if (!document.isDirty) return saveReadOnly(document, before, wantedOf, real);
   let typed = false;
   const hand = vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
     typed ||= textEditor.document === document && kind !== undefined && kind !== vscode.TextEditorSelectionChangeKind.Command;
@@ -198,6 +198,23 @@ async function writeThrough(document: vscode.TextDocument, wantedOf: (now: strin
   }
   // A difference now comes from the save, or from typing: then it is the user's.
   if (!typed && plain(document.getText()) !== wanted) await overwritten(document, wanted, real);
+}
+
+/** A text that settings make read-only changes on the screen, and nothing saves it: it is put back there, and its file is written. */
+async function saveReadOnly(
+  document: vscode.TextDocument,
+  before: string,
+  wantedOf: (now: string) => string,
+  real: string | undefined,
+): Promise<void> {
+  const there = await readTextFile(document.fileName).catch(() => undefined);
+  const wanted = wantedOf(before);
+  // Otherwise the editor has saved it by itself, perhaps with more that was typed.
+  const isOnScreenOnly = there !== undefined && plain(there) === before && plain(document.getText()) === wanted;
+  if (wanted === before || !isOnScreenOnly || document.isDirty) return;
+  await replaced(document, before);
+  const isWritten = await writtenBeneath(document.fileName, (now) => inMannerOf(wantedOf(plain(now)), now), real);
+  if (!isWritten) throw new Error(`${document.fileName} could not be saved: it is read-only in the editor`);
 }
 
 /** Waits a limited time for the document to match its file. True also where only the editor can read the file. */

@@ -182,6 +182,26 @@ describe('review of files of all kinds, as the editor has them', () => {
     }
   });
 
+  it('a file that settings make read-only: what is undone is on the disk and on the screen', async () => {
+    const files = vscode.workspace.getConfiguration('files');
+    await files.update('readonlyInclude', { '**/shut.txt': true }, vscode.ConfigurationTarget.Global);
+    try {
+      const lines = ['one', 'two', 'three', 'four', 'five', ''];
+      writeFileSync(place('shut.txt'), lines.join('\n'));
+      const document = await shown('shut.txt');
+      await turn(() => writeFileSync(place('shut.txt'), lines.with(1, 'agent').with(4, 'agent').join('\n')));
+      await settled(() => document.lineAt(4).text === 'agent');
+      const [first] = await hunks('shut.txt');
+      assert.ok(first);
+      await set.settle(place('shut.txt'), 'undo', [first]);
+      assert.equal(bytes('shut.txt').toString(), lines.with(4, 'agent').join('\n'));
+      await settled(() => document.getText() === lines.with(4, 'agent').join('\n') && !document.isDirty);
+      assert.equal((await hunks('shut.txt')).length, 1);
+    } finally {
+      await files.update('readonlyInclude', undefined, vscode.ConfigurationTarget.Global);
+    }
+  });
+
   it('a file that is open is moved back, and the tab of the other name does not bring it back', async () => {
     writeFileSync(place('a.txt'), 'one\ntwo\n');
     await turn(() => renameSync(place('a.txt'), place('b.txt')));
