@@ -13,7 +13,7 @@ const openedAt = performance.now();
 /** The actions of templates, applied to the session shown when they run. */
 export function actions(page: Page): Act {
   const { host, mirror, ui } = page;
-  const fail = (error: unknown) => page.say(messageOf(error), 'error');
+  const fail = (error: unknown) => page.showMessage(messageOf(error), 'error');
   const call = <M extends ViewCall['method']>(method: M, params: Calls[M]['params']) => {
     host.call(method, params).catch(fail);
   };
@@ -49,7 +49,7 @@ export function actions(page: Page): Act {
       const listed = (models: readonly ModelLine[]) => page.now.popup?.kind === 'picker' && show({ ...page.now.popup, models });
       host.call('models', {}).then(listed, () => {});
     },
-    say: (text, level) => page.say(text, level ?? 'error'),
+    say: (text, level) => page.showMessage(text, level ?? 'error'),
     send: (content, how, replaces) => {
       if (!mirror.session) return sendLater(page, content);
       page.update({ sent: page.now.sent + 1 });
@@ -82,7 +82,7 @@ export function actions(page: Page): Act {
     },
     allowMore: (askId, how) => withSession((sessionId) => call('allowMore', { sessionId, askId, how })),
     copy: (text) => {
-      navigator.clipboard.writeText(text).then(() => page.say(t('Copied'), 'info'), fail);
+      navigator.clipboard.writeText(text).then(() => page.showMessage(t('Copied'), 'info'), fail);
     },
     insertAtCursor: (text) => call('insertAtCursor', { text }),
     newSession: (how) => call('newSession', how),
@@ -107,7 +107,7 @@ function sessionActions(
   show: Act['show'],
 ): Pick<Act, 'switchSession' | 'findSessions' | 'renameSession' | 'pinSession' | 'deleteSession' | 'exportSession' | 'openInEditor'> {
   const { host } = page;
-  const fail = (error: unknown) => page.say(messageOf(error), 'error');
+  const fail = (error: unknown) => page.showMessage(messageOf(error), 'error');
   const findSessions = (query: string) => {
     const { popup } = page.now;
     if (popup?.kind === 'sessions') show({ ...popup, query });

@@ -96,10 +96,10 @@ export class MarkdownView {
     const now = whole ? this.#waiting : this.#waiting.slice(0, A_FRAME);
     this.#waiting = this.#waiting.slice(now.length);
     this.#drawing.append(now, this.#done && whole);
-    if (!whole && this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#goOn());
+    if (!whole && this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#drawFrame());
   }
 
-  #goOn(): void {
+  #drawFrame(): void {
     this.#frame = 0;
     this.#work();
   }

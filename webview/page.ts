@@ -110,7 +110,7 @@ export class Page {
   }
 
   /** Shows the user a message and announces it. */
-  say(text: string, level: 'info' | 'error'): void {
+  showMessage(text: string, level: 'info' | 'error'): void {
     clearTimeout(this.#saidTimer);
     this.update({ said: { text, level }, announced: text });
     this.#saidTimer = setTimeout(() => this.update({ said: undefined }), SAID_FOR_MS);

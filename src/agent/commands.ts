@@ -21,7 +21,7 @@ export interface CommandSubject {
 export interface CommandContext {
   readonly args: string;
   readonly conversation: CommandSubject;
-  say(text: string): void;
+  translate(text: string): void;
   /** False when there is too little to shorten. */
   compact(hint: string): Promise<boolean>;
   /** Asks and answers beside the conversation. */
@@ -69,8 +69,8 @@ export const asideCommand: SlashCommand = {
   aliases: [],
   args: [{ name: 'question', description: local('What you want to know', '你想知道的内容'), isRequired: true }],
   needsModel: true,
-  run: async ({ args, say, aside }) => {
-    if (args === '') say(local('Say what you want to know: /btw QUESTION', '请写出你想知道的内容：/btw 问题'));
+  run: async ({ args, translate, aside }) => {
+    if (args === '') translate(local('Say what you want to know: /btw QUESTION', '请写出你想知道的内容：/btw 问题'));
     else await aside(args);
     return undefined;
   },
@@ -81,9 +81,9 @@ const builtIn: readonly SlashCommand[] = [
     name: 'help',
     description: local('List the commands', '列出命令'),
     aliases: ['h', '?'],
-    run: async ({ conversation, say }) => {
+    run: async ({ conversation, translate }) => {
       const rows = conversation.commands.all.map((command) => `- \`/${command.name}\` - ${command.description}`);
-      say(`${rows.join('\n')}\n`);
+      translate(`${rows.join('\n')}\n`);
       return undefined;
     },
   },
@@ -103,8 +103,8 @@ const builtIn: readonly SlashCommand[] = [
     ),
     aliases: [],
     args: [{ name: 'keep', description: local('What the summary has to keep', '摘要中必须保留的内容') }],
-    run: async ({ args, say, compact }) => {
-      say(
+    run: async ({ args, translate, compact }) => {
+      translate(
         (await compact(args))
           ? local('The conversation so far is now a summary.', '目前的对话已变为摘要。')
           : local('There is too little to shorten yet.', '内容还太少，无需缩短。'),
@@ -116,9 +116,9 @@ const builtIn: readonly SlashCommand[] = [
     name: 'clear',
     description: local('Forget the conversation so far', '忘记目前的对话'),
     aliases: ['reset'],
-    run: async ({ conversation, say }) => {
+    run: async ({ conversation, translate }) => {
       conversation.clear();
-      say(local('The conversation so far is forgotten.', '目前的对话已忘记。'));
+      translate(local('The conversation so far is forgotten.', '目前的对话已忘记。'));
       return undefined;
     },
   },
@@ -130,10 +130,10 @@ const builtIn: readonly SlashCommand[] = [
     ),
     aliases: [],
     args: [{ name: 'mode', description: local('on or off; left out: switch', 'on 或 off；省略则切换') }],
-    run: async ({ args, conversation, say }) => {
+    run: async ({ args, conversation, translate }) => {
       const on = args === 'on' ? true : args === 'off' ? false : !conversation.planMode;
       conversation.setPlanMode(on);
-      say(
+      translate(
         on
           ? local(
               'Plan mode is on: nothing is changed until you switch it off or approve a plan.',
@@ -148,8 +148,8 @@ const builtIn: readonly SlashCommand[] = [
     name: 'model',
     description: local('Say which model answers and how to choose another', '说明当前模型以及如何更换'),
     aliases: [],
-    run: async ({ conversation, say }) => {
-      say(
+    run: async ({ conversation, translate }) => {
+      translate(
         local(
           `The model is **${conversation.model.name}** (context of ${conversation.model.contextSize} tokens). Choose another with the settings \`parley.model.baseUrl\` and \`parley.model.name\`, or the command **Parley: Configure Model**.`,
           `当前模型是 **${conversation.model.name}**（上下文 ${conversation.model.contextSize} 个 token）。可通过设置 \`parley.model.baseUrl\` 和 \`parley.model.name\`，或命令 **Parley: Configure Model** 更换。`,
@@ -165,11 +165,11 @@ const builtIn: readonly SlashCommand[] = [
       '显示文件夹、模型、上下文以及本会话已允许的操作',
     ),
     aliases: [],
-    run: async ({ conversation, say }) => {
+    run: async ({ conversation, translate }) => {
       const { history, model, permissions, workspace } = conversation;
       const share = Math.round((history.tokens / model.contextSize) * 100);
       const allowed = permissions.allowsAll ? local('everything', '全部') : permissions.granted.join(', ') || local('nothing', '无');
-      say(
+      translate(
         local(
           `- Folder: \`${workspace.cwd}\`\n- Model: ${model.name}\n- Context: about ${history.tokens} of ${model.contextSize} tokens (${share} %)\n- Allowed without asking in this session: ${allowed}\n`,
           `- 文件夹：\`${workspace.cwd}\`\n- 模型：${model.name}\n- 上下文：约 ${history.tokens} / ${model.contextSize} 个 token（${share} %）\n- 本会话中无需询问即允许：${allowed}\n`,

@@ -185,7 +185,7 @@ export class AgentConversation implements CommandSubject {
     const next = await found.run({
       args: command.args,
       conversation: this,
-      say: (text) => frontend.emit({ type: 'text', text }),
+      translate: (text) => frontend.emit({ type: 'text', text }),
       compact: (hint) => compact(context, hint),
       aside: (question) => askAside(context, question),
     });

@@ -69,7 +69,7 @@ export type AgentEvent =
     }
   | { readonly type: 'text' | 'thought' | 'cut'; readonly text: string }
   | { readonly type: 'call.began'; readonly id: string; readonly name: string }
-  | { readonly type: 'call.grew'; readonly id: string; readonly text: string }
+  | { readonly type: 'call.delta'; readonly id: string; readonly text: string }
   /** The input is whole. */
   | { readonly type: 'call.ready'; readonly id: string; readonly name: string; readonly input: string }
   /** Nothing is left to ask before it runs. A call may end without it. */

@@ -69,7 +69,7 @@ export function subagentsOf(parent: SharedContext, tools: readonly AgentTool[]):
     const own = toolsFor(kind, tools).filter((tool) => !task || !WITH_A_TURN(tool));
     const history = new History();
     const data = { agent_id: agentId, subagent_type: kind };
-    const frontend = task ? unheard(parent.frontend) : nested(parent.frontend, { callId: context.callId, agentId, kind });
+    const frontend = task ? withoutEvents(parent.frontend) : nested(parent.frontend, { callId: context.callId, agentId, kind });
     const input = [{ type: 'text' as const, text: prompt }];
     await parent.frontend.hook('SubagentStart', kind, data, context.signal);
     frontend.emit({ type: 'turn.started', input });
@@ -113,7 +113,7 @@ function toolsFor(kind: SubagentKind, tools: readonly AgentTool[]): readonly Age
 }
 
 /** In the background only what needs a user is heard. */
-function unheard(frontend: Frontend): Frontend {
+function withoutEvents(frontend: Frontend): Frontend {
   return { ...nested(frontend, { callId: '', agentId: '', kind: '' }), emit: () => {} };
 }
 

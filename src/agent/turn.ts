@@ -46,7 +46,7 @@ export type TurnResult = { readonly status: 'finished' } | { readonly status: 'm
 export async function runTurn(context: TurnContext, input: readonly UserPart[]): Promise<TurnResult> {
   context.history.add({ role: 'user', parts: input });
   for (let n = 1; n <= context.maxSteps; n += 1) {
-    await tellNews(context);
+    await addNews(context);
     await compactWhenNear(context);
     context.signal.throwIfAborted();
     const calls = await takeStep(context, n);
@@ -74,7 +74,7 @@ function takeUpSteers(context: TurnContext): boolean {
 }
 
 /** Reports ended background tasks to the client, its hooks and the model. The offline guide cannot use such a report. */
-async function tellNews(context: TurnContext): Promise<void> {
+async function addNews(context: TurnContext): Promise<void> {
   for (const news of context.takeNews()) {
     const { task, message } = news;
     await context.frontend.hook('Notification', `task.${task.status}`, { task_id: task.id, message }, context.signal);
@@ -171,8 +171,8 @@ class ModelAnswer {
       case 'call.began':
         this.#begin(piece.id, piece.name);
         return;
-      case 'call.grew':
-        if (this.#open?.given === piece.id) this.#frontend.emit({ type: 'call.grew', id: this.#open.id, text: piece.text });
+      case 'call.delta':
+        if (this.#open?.given === piece.id) this.#frontend.emit({ type: 'call.delta', id: this.#open.id, text: piece.text });
         return;
       case 'call': {
         const { name, input, meta } = piece.call;

@@ -63,14 +63,14 @@ export class Mirror {
           seq: message.seq,
           lagging: false,
         };
-        this.#tell(undefined);
+        this.#notify(undefined);
         return;
       case 'patch':
         this.#patch(message);
         return;
       case 'sessions':
         this.#listed = message;
-        this.#tell(undefined);
+        this.#notify(undefined);
         return;
       default:
         return;
@@ -90,10 +90,10 @@ export class Mirror {
     }
     const answers = message.answers ? new Map(message.answers) : copy.answers;
     this.#copy = { ...copy, session: message.events.reduce(reduce, copy.session), answers, seq: message.seq };
-    this.#tell(message.events);
+    this.#notify(message.events);
   }
 
-  #tell(events: readonly SessionEvent[] | undefined): void {
+  #notify(events: readonly SessionEvent[] | undefined): void {
     for (const listener of this.#listeners) listener(events);
   }
 }

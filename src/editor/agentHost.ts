@@ -128,10 +128,10 @@ export class AgentHostProcess {
   /** Tells a running host the changed agents, rules and model of the included agent. */
   async settingsChanged(): Promise<void> {
     const host = runningHost(this.#deps.data);
-    if (host) await this.#tellSettings(host);
+    if (host) await this.#sendSettings(host);
   }
 
-  async #tellSettings(host: RunningHost): Promise<RunningHost> {
+  async #sendSettings(host: RunningHost): Promise<RunningHost> {
     const { settings, env, bundled } = await this.#settings();
     writeHostSettings(this.#deps.data, settings);
     await this.order({ kind: 'environment', agent: providerOf(bundled), env }, host).catch((error: unknown) =>
@@ -140,7 +140,7 @@ export class AgentHostProcess {
     return host;
   }
 
-  async tellStarted(): Promise<void> {
+  async showStarted(): Promise<void> {
     const host = await this.#start();
     const connect = commandTitle('connectChat');
     const text = vscode.l10n.t('The agent host is running at {0}. It goes on when this window is closed.', host.address);
@@ -159,7 +159,7 @@ export class AgentHostProcess {
     const entry = { name: NAME, address: address.replace(/^ws:\/\//, ''), connectionToken: token };
     const setting = vscode.workspace.getConfiguration();
     const known = setting.inspect(REMOTE_HOSTS);
-    if (known?.defaultValue === undefined) return this.#tellHowToConnect(entry);
+    if (known?.defaultValue === undefined) return this.#showHowToConnect(entry);
     const write = vscode.l10n.t('Save');
     const question = `${commandTitle('connectChat')}?`;
     const detail = vscode.l10n.t('This adds Parley, with the token of its host, to {0} in your user settings.', REMOTE_HOSTS);
@@ -173,7 +173,7 @@ export class AgentHostProcess {
   }
 
   /** Settings that are not registered cannot be written by an extension. A VS Code in the browser learns of a host from its server. */
-  async #tellHowToConnect(entry: { readonly name: string; readonly address: string; readonly connectionToken: string }): Promise<void> {
+  async #showHowToConnect(entry: { readonly name: string; readonly address: string; readonly connectionToken: string }): Promise<void> {
     const copy = vscode.l10n.t('Copy');
     const port = entry.address.slice(entry.address.lastIndexOf(':') + 1);
     const text = vscode.l10n.t(
@@ -197,7 +197,7 @@ export class AgentHostProcess {
   async #startOne(): Promise<RunningHost> {
     const { data, extensionPath } = this.#deps;
     const running = runningHost(data);
-    if (running) return this.#tellSettings(running);
+    if (running) return this.#sendSettings(running);
     const { settings, env } = await this.#settings();
     const script = path.join(extensionPath, 'dist', 'parley.js');
     return startHost({ data, script, settings, env: { ...env, ELECTRON_RUN_AS_NODE: '1' } });

@@ -97,7 +97,7 @@ export class Attention implements Disposable {
       const of = sessions.find((session) => session.id === id || session.asks.some((ask) => ask.id === id));
       const ask = of?.asks.find((one) => one.id === id);
       if (!of) this.#close(id);
-      else if (ask) shown.say(askText(of, ask));
+      else if (ask) shown.report(askText(of, ask));
     }
   }
 }
@@ -118,7 +118,7 @@ class Notification implements Disposable {
     });
   }
 
-  say(text: string): void {
+  report(text: string): void {
     this.#report?.(text);
   }
 

@@ -199,13 +199,13 @@ function focusChat({ sessions, chat }: CommandDeps, sessionId: unknown) {
 /** Run by the chat's context menu. */
 function copyCommands(deps: CommandDeps) {
   return {
-    'parley.copyMessage': (place?: unknown) => copyText(said(deps, place, 'prompt')),
-    'parley.copyAnswer': (place?: unknown) => copyText(said(deps, place, 'answer')),
+    'parley.copyMessage': (place?: unknown) => copyText(textAt(deps, place, 'prompt')),
+    'parley.copyAnswer': (place?: unknown) => copyText(textAt(deps, place, 'answer')),
   } satisfies Commands;
 }
 
 /** The text of a turn's message, or its answer as Markdown. `place` names the turn as the chat's context menu does; undefined when there is none. */
-function said({ sessions }: Pick<CommandDeps, 'sessions'>, place: unknown, what: 'prompt' | 'answer'): string | undefined {
+function textAt({ sessions }: Pick<CommandDeps, 'sessions'>, place: unknown, what: 'prompt' | 'answer'): string | undefined {
   const { session, turn: id } = (place ?? {}) as { readonly session?: unknown; readonly turn?: unknown };
   const turn = typeof session === 'string' ? sessions.get(session)?.store.now.turns.find((one) => one.id === id) : undefined;
   return turn && (what === 'prompt' ? promptText(turn) : answerText(turn));
@@ -311,7 +311,7 @@ async function goInDiff(way: 1 | -1): Promise<void> {
 function settingsCommands(deps: CommandDeps) {
   const { inputs, secrets, output, inspector, extensionId, agentHost, chat } = deps;
   return {
-    'parley.startAgentHost': () => agentHost.tellStarted(),
+    'parley.startAgentHost': () => agentHost.showStarted(),
     'parley.stopAgentHost': () => agentHost.stop(),
     'parley.connectChat': () => agentHost.connectChat(),
     'parley.follow': () => setFollow(true),

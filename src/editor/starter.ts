@@ -36,7 +36,7 @@ export class Starter {
     if (!vscode.workspace.isTrusted) return Promise.resolve();
     this.#restored ??= this.#sessions
       .restore()
-      .then(tellElsewhere, (error: unknown) => this.#log.error('Earlier sessions could not be read', error));
+      .then(showElsewhere, (error: unknown) => this.#log.error('Earlier sessions could not be read', error));
     return this.#restored;
   }
 
@@ -123,7 +123,7 @@ export class Starter {
   }
 }
 
-function tellElsewhere(elsewhere: readonly SessionId[]): void {
+function showElsewhere(elsewhere: readonly SessionId[]): void {
   if (elsewhere.length === 0) return;
   const text = vscode.l10n.t(
     'Open in another window: {0} conversation(s) of this folder. They come back here once that window closes.',

@@ -56,7 +56,7 @@ async function writeCommitMessage(deps: CommitMessageDeps, source: unknown): Pro
   const answer = await vscode.window.withProgress({ location: vscode.ProgressLocation.SourceControl }, asked);
   await setWriting(stop, false);
   if (answer === undefined) return;
-  if (!answer.ok) return void tellFailure(answer, profile);
+  if (!answer.ok) return void showFailure(answer, profile);
   if (repository.inputBox.value === before) repository.inputBox.value = messageIn(answer.text);
 }
 
@@ -67,7 +67,7 @@ async function setWriting(stop: AbortController, on: boolean): Promise<void> {
   await vscode.commands.executeCommand('setContext', 'parley.writesCommitMessage', writing.size > 0);
 }
 
-async function tellFailure(failure: AsideFailure, profile: Profile): Promise<void> {
+async function showFailure(failure: AsideFailure, profile: Profile): Promise<void> {
   const help = cureTitle(failure);
   const chosen = await vscode.window.showErrorMessage(`${commandTitle('commitMessage')}: ${failure.reason.slice(0, 300)}`, help);
   if (chosen === help) await cure(failure, profile);

@@ -406,11 +406,11 @@ export class LiveSession implements HostedSession {
     const decision = decisionOf(ask, given, rule);
     if (decision) this.#emit({ type: 'ask.decided', askId, decision });
     if (!this.#toolApproval.answer(askId, given)) this.#adapter?.send({ type: 'answer', askId, answer: given });
-    if (words !== undefined) this.#tell(words);
+    if (words !== undefined) this.#sendFeedback(words);
   }
 
   /** Feedback that the answer did not carry: said into the turn where the agent hears it there, otherwise the very next prompt. */
-  #tell(text: string): void {
+  #sendFeedback(text: string): void {
     const content: readonly Content[] = [{ type: 'text', text }];
     const turnId = this.#deps.newId();
     if (this.#offers()?.steer && runningTurn(this.store.now)) return this.#adapter?.send({ type: 'steer', turnId, content });

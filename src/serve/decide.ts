@@ -170,7 +170,7 @@ export function decideChat(said: unknown, held: Held): ActionResult {
       if (!chat.activeTurn && kind === 'steering') return refused('This turn is over.');
       const content = contentOf(action.message);
       const intent: Intent =
-        kind === 'steering' && isHeard(held)
+        kind === 'steering' && hasBegun(held)
           ? { type: 'steer', turnId: id, content, ...by(held) }
           : { type: 'prompt', turnId: id, content, ...by(held) };
       const apply = { type: action.type, kind, id, message: plainMessage(action.message, held.sender) } as const;
@@ -213,7 +213,7 @@ function ranInWindow({ turnId, toolCallId, result }: RanTool, { chat, clientId }
 }
 
 /** True once the agent has begun the chat's open turn. */
-function isHeard({ chat, session }: Held): boolean {
+function hasBegun({ chat, session }: Held): boolean {
   return session?.turns.some((turn) => turn.id === chat.activeTurn?.id && turn.status === 'running') ?? false;
 }
 

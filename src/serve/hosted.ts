@@ -177,7 +177,7 @@ export class HostedSessions {
     const id = isPlain ? name : crypto.randomUUID();
     const hosted = this.#add(uri, id, profile, cwd, this.#deps.now(), { kind: 'none' }, maker);
     // Ready at once: the agent starts with the first prompt.
-    this.#tellSession(hosted, { type: 'session/ready' });
+    this.#updateSession(hosted, { type: 'session/ready' });
     return hosted;
   }
 
@@ -228,8 +228,8 @@ export class HostedSessions {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (retries) hosted.retries.add(retries.own, retries.theirs);
-    if (apply.type.startsWith('chat/')) this.#tellChat(hosted, apply as ChatAction, origin);
-    else this.#tellSession(hosted, apply as SessionAction, origin);
+    if (apply.type.startsWith('chat/')) this.#updateChat(hosted, apply as ChatAction, origin);
+    else this.#updateSession(hosted, apply as SessionAction, origin);
     // The first prompt: from now on it is there for every client.
     if (wasDraft && !isDraft(hosted)) {
       hosted.listedAt = hosted.changedAt = this.#deps.channels.seq;
@@ -277,9 +277,9 @@ export class HostedSessions {
       return;
     }
     const contributor = { kind: 'client', clientId } as const;
-    this.#tellChat(hosted, { type: 'chat/toolCallStart', turnId, toolCallId: callId, toolName: name, displayName: name, contributor });
+    this.#updateChat(hosted, { type: 'chat/toolCallStart', turnId, toolCallId: callId, toolName: name, displayName: name, contributor });
     const ready = { invocationMessage: name, toolInput: input, confirmed: 'not-needed' } as const;
-    this.#tellChat(hosted, { type: 'chat/toolCallReady', turnId, toolCallId: callId, ...ready });
+    this.#updateChat(hosted, { type: 'chat/toolCallReady', turnId, toolCallId: callId, ...ready });
   }
 
   /** Ends a call for clients that its window has not ended. */
@@ -287,7 +287,7 @@ export class HostedSessions {
     const hosted = this.byId(sessionId);
     const turnId = hosted?.chat.activeTurn?.id;
     const result = { success: false, pastTenseMessage: name, error: { message: why } };
-    if (hosted && turnId !== undefined) this.#tellChat(hosted, { type: 'chat/toolCallComplete', turnId, toolCallId: callId, result });
+    if (hosted && turnId !== undefined) this.#updateChat(hosted, { type: 'chat/toolCallComplete', turnId, toolCallId: callId, result });
   }
 
   /** Marks a session as changed; `flush` notifies clients. True for the first change since. */
@@ -311,7 +311,7 @@ export class HostedSessions {
     // Sends terminal output first: a command's output is complete before its call ends.
     this.#terminals.sync(session);
     const actions = chatActions(hosted.chat, withoutTakenBack(session, hosted.takenBack));
-    for (const action of actions) this.#tellChat(hosted, action);
+    for (const action of actions) this.#updateChat(hosted, action);
     this.#keepSender(hosted, session);
     // A prompt whose turn has ended for all clients must not start with the agent's next.
     for (const { turnId, content, held } of session.queue) {
@@ -323,7 +323,7 @@ export class HostedSessions {
     // No action changes the schema: current subscribers learn only the values.
     if (JSON.stringify(config.schema) !== JSON.stringify(hosted.state.config?.schema))
       hosted.state = { ...hosted.state, config: { ...config, values: hosted.state.config?.values ?? {} } };
-    for (const action of sessionActions(hosted, session)) this.#tellSession(hosted, action);
+    for (const action of sessionActions(hosted, session)) this.#updateSession(hosted, action);
     this.#learn(hosted.profile, session);
     if (actions.length > 0 || hosted.chat.title !== hosted.state.title) this.#summaryChanged(hosted);
   }
@@ -354,7 +354,7 @@ export class HostedSessions {
     } else {
       hosted.agent = { kind: 'none', stored: 'read' };
       const { activeTurn } = hosted.chat;
-      if (activeTurn) this.#tellChat(hosted, failure(activeTurn.id, 0, why));
+      if (activeTurn) this.#updateChat(hosted, failure(activeTurn.id, 0, why));
     }
   }
 
@@ -376,17 +376,17 @@ export class HostedSessions {
     for (const intent of intents) live?.send(retries.intent(intent, live.store.now));
   }
 
-  #tellChat(hosted: Hosted, action: ChatAction, origin?: Origin): void {
+  #updateChat(hosted: Hosted, action: ChatAction, origin?: Origin): void {
     const before = hosted.chat;
     const next = reduceChat(before, action);
     if (next === before) return;
     hosted.modifiedAt = this.#deps.now();
     hosted.chat = { ...next, modifiedAt: new Date(hosted.modifiedAt).toISOString() };
     this.#deps.channels.publish(before.resource, action, origin);
-    if (MAY_NEED_INPUT.test(action.type)) for (const told of neededActions(hosted)) this.#tellSession(hosted, told);
+    if (MAY_NEED_INPUT.test(action.type)) for (const told of neededActions(hosted)) this.#updateSession(hosted, told);
   }
 
-  #tellSession(hosted: Hosted, action: SessionAction, origin?: Origin): void {
+  #updateSession(hosted: Hosted, action: SessionAction, origin?: Origin): void {
     const next = reduceSession(hosted.state, action);
     if (next === hosted.state) return;
     hosted.state = next;
@@ -401,7 +401,7 @@ export class HostedSessions {
     const [told] = hosted.state.chats;
     if (told && told.title === title && told.status === status && told.modifiedAt === modifiedAt) return;
     const isNews = told?.title !== title || told.status !== status;
-    this.#tellSession(hosted, { type: 'session/chatUpdated', chat: hosted.chat.resource, changes });
+    this.#updateSession(hosted, { type: 'session/chatUpdated', chat: hosted.chat.resource, changes });
     hosted.state = { ...hosted.state, status: statusOf(hosted) };
     hosted.changedAt = this.#deps.channels.seq;
     if (isNews && !isDraft(hosted)) this.#notify(toChanged(hosted));

@@ -30,7 +30,7 @@ export class TerminalChannels {
   /** Returns the state for a client that subscribes; undefined when the session has no such terminal. */
   shown(uri: string, session: Session, terminalId: string): TerminalState | undefined {
     const channel = terminalUri(session.id, terminalId);
-    this.#tell(channel, session);
+    this.#publish(channel, session);
     const known = this.#held.get(channel);
     const terminal = terminalIn(session, terminalId);
     if (known || !terminal) return known?.state;
@@ -40,7 +40,7 @@ export class TerminalChannels {
   }
 
   sync(session: Session): void {
-    for (const [channel, { sessionId }] of this.#held) if (sessionId === session.id) this.#tell(channel, session);
+    for (const [channel, { sessionId }] of this.#held) if (sessionId === session.id) this.#publish(channel, session);
   }
 
   /** Drops the state of a removed session. */
@@ -48,7 +48,7 @@ export class TerminalChannels {
     for (const [channel, { sessionId }] of this.#held) if (sessionId === id) this.#held.delete(channel);
   }
 
-  #tell(channel: string, session: Session): void {
+  #publish(channel: string, session: Session): void {
     const held = this.#held.get(channel);
     const terminal = held && terminalIn(session, held.terminal.id);
     if (!terminal || terminal === held.terminal) return;

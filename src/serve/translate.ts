@@ -84,7 +84,7 @@ class ActionBuilder {
   /** Truncates the chat after turns that the session no longer has: they were rewound. */
   removedTurns(): void {
     const there = new Set(this.#session.turns.map((turn) => turn.id));
-    const at = this.#chat.turns.findIndex((turn) => !there.has(turn.id) && !isUnheard(turn));
+    const at = this.#chat.turns.findIndex((turn) => !there.has(turn.id) && !isUnsent(turn));
     if (at < 0) return;
     const last = this.#chat.turns[at - 1];
     this.#append({ type: 'chat/truncated', ...(last ? { turnId: last.id } : {}) });
@@ -156,7 +156,7 @@ class ActionBuilder {
   }
 
   #note(turnId: string, part: Extract<ResponsePart, { kind: 'systemNotification' }>): void {
-    if (!this.#places.isTold(this.#parts, part._meta?.id)) this.#append({ type: 'chat/responsePart', turnId, part });
+    if (!this.#places.hasNote(this.#parts, part._meta?.id)) this.#append({ type: 'chat/responsePart', turnId, part });
   }
 
   #call(turnId: string, call: ToolCall): void {
@@ -406,7 +406,7 @@ class PartIndex {
     return { count, last: parts[last] as TextPart | undefined };
   }
 
-  isTold(parts: readonly ResponsePart[], id: unknown): boolean {
+  hasNote(parts: readonly ResponsePart[], id: unknown): boolean {
     this.#catchUp(parts);
     return this.#notes.has(id);
   }
@@ -438,7 +438,7 @@ class PartIndex {
 }
 
 /** True for a turn that ended before an agent received its prompt; no session contains it. */
-function isUnheard({ responseParts }: EndedTurn): boolean {
+function isUnsent({ responseParts }: EndedTurn): boolean {
   return responseParts.every((part) => part.kind === 'error');
 }
 

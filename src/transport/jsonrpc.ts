@@ -88,7 +88,7 @@ export function openRpc(channel: Channel, options: RpcOptions): RpcConnection {
       cancellationStrategy: options.cancellation ?? silentCancellation,
       messageStrategy: {
         handleMessage: (message, next) => {
-          setImmediate(() => reader.goOn());
+          setImmediate(() => reader.handleQueued());
           return next(message);
         },
       },
@@ -187,11 +187,11 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   }
 
   /** The connection has dealt with the message in its queue. */
-  goOn(): void {
+  handleQueued(): void {
     this.#queued = false;
     const until = performance.now() + SLICE;
     for (let next = this.#behind[this.#gone]; next && !this.#queued; next = this.#behind[this.#gone]) {
-      if (performance.now() > until) return this.#goOnLater();
+      if (performance.now() > until) return this.#handleLater();
       this.#gone += 1;
       this.#pass(next);
     }
@@ -224,13 +224,13 @@ class LineReader extends AbstractMessageReader implements MessageReader {
     this.#endRun();
     const message = this.#parse(line);
     if (!message) return;
-    if (line.length > LONG_LINE && !this.#queued) this.#goOnLater();
+    if (line.length > LONG_LINE && !this.#queued) this.#handleLater();
     this.#arrived(message);
   }
 
-  #goOnLater(): void {
+  #handleLater(): void {
     this.#queued = true;
-    setImmediate(() => this.goOn());
+    setImmediate(() => this.handleQueued());
   }
 
   /** Hands on the pieces of text that arrived together. */

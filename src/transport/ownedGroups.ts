@@ -50,12 +50,12 @@ export function ownGroup(child: ChildProcess, untilEnd = false): void {
     process.once('exit', endOwnedGroups);
   }
   groups.add(pid);
-  tell(`a ${pid}\n`);
+  send(`a ${pid}\n`);
 }
 
 /** The group has ended, or lives on by intent. */
 export function disownGroup(pid: number): void {
-  if (groups.delete(pid)) tell(`d ${pid}\n`);
+  if (groups.delete(pid)) send(`d ${pid}\n`);
 }
 
 /** Kills the processes left in the group of an exited one. On Windows it takes a second to find them. */
@@ -75,13 +75,13 @@ export function killLeftBehind(pid: number): void {
 export function endOwnedGroups(): void {
   for (const pid of groups) {
     killTreeNow(pid);
-    tell(`d ${pid}\n`);
+    send(`d ${pid}\n`);
   }
   groups.clear();
   if (endsLeft) left.endNow();
 }
 
-function tell(line: string): void {
+function send(line: string): void {
   if (onWindows) return;
   if (reaper) reaper.stdin?.write(line);
   else standBy();

@@ -207,12 +207,12 @@ function thoughtView(view: View, part: Extract<Part, { kind: 'thought' }>, growi
   return fold(view, {
     key: part.id,
     look: growing ? 'thought growing' : 'thought',
-    summary: html`<span>${growing ? t('Thinking') : took(part)}</span>`,
+    summary: html`<span>${growing ? t('Thinking') : thoughtTitle(part)}</span>`,
     body: () => textView(part.text, done),
   });
 }
 
-function took({ startedAt, endedAt }: Extract<Part, { kind: 'thought' }>): string {
+function thoughtTitle({ startedAt, endedAt }: Extract<Part, { kind: 'thought' }>): string {
   const seconds = startedAt === undefined || endedAt === undefined ? 0 : Math.round((endedAt - startedAt) / 1000);
   return seconds > 0 ? `${t('Thought')} · ${durationText(seconds * 1000)}` : t('Thought');
 }

@@ -69,11 +69,11 @@ export interface ModelCall {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-/** `cut`: the answer ended at its greatest length; `text` says so. `call.began`, `call.grew`... then `call` with the whole input; a model may leave the first two out. Calls do not interleave. */
+/** `cut`: the answer ended at its greatest length; `text` says so. `call.began`, `call.delta`... then `call` with the whole input; a model may leave the first two out. Calls do not interleave. */
 export type ModelPiece =
   | { readonly type: 'text' | 'thought' | 'cut'; readonly text: string }
   | { readonly type: 'call.began'; readonly id: string; readonly name: string }
-  | { readonly type: 'call.grew'; readonly id: string; readonly text: string }
+  | { readonly type: 'call.delta'; readonly id: string; readonly text: string }
   | { readonly type: 'call'; readonly call: ModelCall }
   | { readonly type: 'used'; readonly usage: TokenUsage };
 

@@ -157,7 +157,7 @@ class CallsInOrder {
       const { id, name, input, meta } = first;
       if (!first.began) yield { type: 'call.began', id, name };
       first.began = true;
-      if (first.given < input.length) yield { type: 'call.grew', id, text: input.slice(first.given) };
+      if (first.given < input.length) yield { type: 'call.delta', id, text: input.slice(first.given) };
       first.given = input.length;
       if (!first.ended) return;
       this.#held.shift();

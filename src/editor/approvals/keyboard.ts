@@ -66,7 +66,7 @@ export class ClickGuard {
     this.#now = now;
   }
 
-  heard(sessionId: SessionId, event: SessionEvent): void {
+  onEvent(sessionId: SessionId, event: SessionEvent): void {
     if (event.type === 'ask.closed') {
       this.#until.delete(keyOf(sessionId, event.askId));
       if (event.how !== 'answered') this.#goneAt.set(sessionId, this.#now());

@@ -300,10 +300,10 @@ export class Review implements Disposable {
     const wanted = uri.toString();
     if (![...this.#shown.values()].some(({ subject, right }) => isEditable(subject) && right.toString() === wanted)) return;
     clearTimeout(this.#typing);
-    this.#typing = setTimeout(() => this.#tellAsks(), TYPING_RESTS);
+    this.#typing = setTimeout(() => this.#reviseAsks(), TYPING_RESTS);
   }
 
-  #tellAsks(): void {
+  #reviseAsks(): void {
     const asks = new Map(
       [...this.#shown.values()].flatMap(({ subject }) => (isEditable(subject) ? [[subject.askId, subject.sessionId]] : [])),
     );
@@ -314,7 +314,7 @@ export class Review implements Disposable {
       const changed = [...this.#shown.values()].flatMap((shown) => this.#revisedDiff(shown, ask.id));
       const diffs = changed.map(({ diff }) => diff);
       if (JSON.stringify(diffs) === JSON.stringify(ask.revised ?? [])) continue;
-      if (changed[0] && !ask.revised) void this.#tellOfChange(changed[0].shown);
+      if (changed[0] && !ask.revised) void this.#showOwnChange(changed[0].shown);
       session.send({ type: 'revise', askId: ask.id, diffs });
     }
   }
@@ -327,7 +327,7 @@ export class Review implements Disposable {
   }
 
   /** Tells the user that the proposal is no longer the agent's, with one button to undo: keys may have been typed by mistake. */
-  async #tellOfChange({ subject, right }: OpenDiff): Promise<void> {
+  async #showOwnChange({ subject, right }: OpenDiff): Promise<void> {
     if (subject.kind !== 'ask') return;
     const back = vscode.l10n.t('Put back');
     const text =

@@ -4,8 +4,8 @@ import * as z from 'zod/mini';
 import type { Tool } from '../../protocols/ports.ts';
 import { presentText } from '../files.ts';
 import type { ToolContext } from './context.ts';
-import { handTools, type RemoteToolsContext } from './hands.ts';
 import { languageTools } from './language.ts';
+import { type RemoteToolsContext, remoteTools } from './remoteTools.ts';
 import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
 
 /** The list of editor tools: an agent is offered exactly these. */
@@ -18,7 +18,7 @@ export function sessionTools(context: ToolContext & RemoteToolsContext): {
   readonly tools: readonly Tool[];
   readonly remoteFileTools: readonly Tool[];
 } {
-  return { tools: editorTools(context), remoteFileTools: handTools(context) };
+  return { tools: editorTools(context), remoteFileTools: remoteTools(context) };
 }
 
 /** Tools that show something to the user. They change nothing. */

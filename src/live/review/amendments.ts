@@ -89,7 +89,7 @@ export class Amendments implements Disposable {
     // Records the agent's text before the agreed text replaces it.
     await this.#sets.look(id);
     for (const amendment of amendments) await this.#writeFile(id, amendment);
-    await this.#sets.tellAgent(id);
+    await this.#sets.updateCorrections(id);
   }
 
   async #writeFile(id: SessionId, { path: name, file, real, written, wanted }: Waiting['amendments'][number]): Promise<void> {

@@ -417,7 +417,7 @@ export class ChangeSet {
   }
 
   /** Clears the corrections once the agent has them. */
-  told(): Promise<void> {
+  clearCorrections(): Promise<void> {
     return this.#run(async () => {
       if (this.#state.known.size === 0) return;
       this.#state = { ...this.#state, known: new Map() };

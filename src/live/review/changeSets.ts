@@ -93,7 +93,7 @@ export class ChangeSets implements Disposable {
       const pace = { onListed: resolve, agentSince: () => agentSince };
       looked = set
         .startTurn(turnId, this.#beginTurn(id, turnId), pace)
-        .then(() => this.tellAgent(id))
+        .then(() => this.updateCorrections(id))
         .catch((error: unknown) => this.#log.error('The files before a prompt could not be read', error))
         .finally(resolve);
     });
@@ -129,18 +129,18 @@ export class ChangeSets implements Disposable {
   async restore(id: SessionId, turnId: TurnId): Promise<void> {
     await this.of(id)
       ?.restore(turnId)
-      .finally(() => this.tellAgent(id));
+      .finally(() => this.updateCorrections(id));
   }
 
   /** Takes back the last restore or undo in a session. Rejects with a message for the user. */
   async undoRestore(id: SessionId): Promise<void> {
     await this.of(id)
       ?.undoRestore()
-      .finally(() => this.tellAgent(id));
+      .finally(() => this.updateCorrections(id));
   }
 
   /** Tells the agent with its next prompt which files differ from what it knows. */
-  async tellAgent(id: SessionId): Promise<void> {
+  async updateCorrections(id: SessionId): Promise<void> {
     const texts = correctionTexts((await this.of(id)?.corrections()) ?? []);
     const { corrections = [] } = this.#host.get(id)?.store.now ?? {};
     if (JSON.stringify(texts) !== JSON.stringify(corrections)) this.#publish(id, { type: 'corrections.set', texts });
@@ -191,7 +191,7 @@ export class ChangeSets implements Disposable {
       case 'background.set':
         return set.inTurn && !this.#isBusy(id) ? this.#lookLast(id, set) : undefined;
       case 'corrections.set':
-        return event.texts.length === 0 ? this.#report(set.told()) : undefined;
+        return event.texts.length === 0 ? this.#report(set.clearCorrections()) : undefined;
       case 'turn.ended':
         return this.#isBusy(id) ? this.#report(set.look(this.#explainer(id))) : this.#lookLast(id, set);
       case 'link.closed':
@@ -240,7 +240,7 @@ export class ChangeSets implements Disposable {
   }
 
   #lookLast(id: SessionId, set: ChangeSet): void {
-    this.#report(set.look(this.#explainer(id), true).then(() => this.#tellSession(id, set)));
+    this.#report(set.look(this.#explainer(id), true).then(() => this.#publishTurnFiles(id, set)));
   }
 
   /** Attributes a change by the calls that ran since the last scan and by the work of other sessions in the folder. */
@@ -268,7 +268,7 @@ export class ChangeSets implements Disposable {
   }
 
   /** Tells the session what its turns have changed, where that is news. */
-  async #tellSession(id: SessionId, set: ChangeSet): Promise<void> {
+  async #publishTurnFiles(id: SessionId, set: ChangeSet): Promise<void> {
     const session = this.#host.get(id)?.store.now;
     for (const turn of session?.turns ?? []) {
       const found = set.turnFiles(turn.id);
@@ -296,7 +296,7 @@ export class ChangeSets implements Disposable {
       const set = this.#make(id, cwd);
       set.onChange(() => {
         this.#changes.fire(id);
-        this.#report(this.#tellSession(id, set));
+        this.#report(this.#publishTurnFiles(id, set));
       });
       set.onWrote((file) => this.#wroteFor(id, file));
       this.#sets.set(id, set);

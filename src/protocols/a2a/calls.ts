@@ -278,13 +278,13 @@ const ALLOWS = /once|^(allow|approve|accept|proceed|yes|ok|run)( it)?$/i;
  * Any other unclear option counts as allowing for longer, which no rule chooses.
  */
 export function effectsOf(options: readonly Offered[]): readonly Option['effect'][] {
-  const said = options.map(({ id, name }) => effectSaid(id, name ?? ''));
+  const said = options.map(({ id, name }) => effectNamed(id, name ?? ''));
   const first = said.some((one) => one?.startsWith('reject')) && !said.includes('allow_once') ? said.indexOf(undefined) : -1;
   return said.map((one, at) => one ?? (at === first ? 'allow_once' : 'allow_always'));
 }
 
 /** undefined: an allowance, and unclear for how long. */
-function effectSaid(id: string, name: string): Option['effect'] | undefined {
+function effectNamed(id: string, name: string): Option['effect'] | undefined {
   const [ownId, ownName] = [id.replace(NO_QUESTIONS, ' '), name.replace(NO_QUESTIONS, ' ')];
   const broad = BROAD.test(id) || BROAD.test(name) || ownId !== id || ownName !== name;
   const says = REJECTS.test(ownId) || ALLOWS.test(ownId) ? ownId : ownName;

@@ -49,7 +49,7 @@ const HEAD = 500;
 /** Where a request stands: on its way, over the turn's connection or beside it; held back before it is sent (again), for a reason a user may read; taken. */
 export type RequestProgress = 'sent' | 'sentBeside' | 'answered' | { readonly waits: string };
 interface ProgressOptions {
-  readonly way?: (way: RequestProgress) => void;
+  readonly onProgress?: (progress: RequestProgress) => void;
 }
 interface StreamOptions extends ProgressOptions {
   /** Lets go of the body. */
@@ -68,7 +68,7 @@ interface FetchOptions {
   readonly body?: unknown;
   readonly on?: 'turn' | 'side';
   readonly signal?: AbortSignal;
-  readonly way?: (way: RequestProgress) => void;
+  readonly onProgress?: (progress: RequestProgress) => void;
   /** Milliseconds until the answer begins. */
   readonly within?: number;
 }
@@ -197,7 +197,7 @@ export class RpcClient {
   }
 
   /** A plain request beside JSON-RPC; the answer's body is yours to read. */
-  async fetch(method: 'GET' | 'POST', url: string, { body, on, within, signal, way }: FetchOptions = {}): Promise<HttpAnswer> {
+  async fetch(method: 'GET' | 'POST', url: string, { body, on, within, signal, onProgress }: FetchOptions = {}): Promise<HttpAnswer> {
     const request: HttpRequest = {
       method,
       url,
@@ -206,7 +206,7 @@ export class RpcClient {
       ...(within === undefined ? {} : { headersWithin: within }),
       ...(signal ? { signal: AbortSignal.any([signal, this.#context.signal]) } : {}),
     };
-    return this.#send(on === 'turn' ? this.#pools.turn.client : this.#pools.side, request, way ? { way } : {});
+    return this.#send(on === 'turn' ? this.#pools.turn.client : this.#pools.side, request, onProgress ? { onProgress } : {});
   }
 
   async #exchange(
@@ -279,7 +279,7 @@ export class RpcClient {
   }
 
   /** With the user's credentials once the server wants them, and once more when it asks to wait. */
-  async #send(client: HttpClient, request: HttpRequest, { way }: ProgressOptions = {}): Promise<HttpAnswer> {
+  async #send(client: HttpClient, request: HttpRequest, { onProgress }: ProgressOptions = {}): Promise<HttpAnswer> {
     const stopped = request.signal ?? this.#context.signal;
     let waited = false;
     let renewed = false;
@@ -287,16 +287,16 @@ export class RpcClient {
       // While it waited, what it says may have been taken back.
       if (stopped.aborted) throw new HttpFailure('aborted', t('Stopped'));
       const signed = this.#credentials.sign(request);
-      way?.(client === this.#pools.turn.client ? 'sent' : 'sentBeside');
+      onProgress?.(client === this.#pools.turn.client ? 'sent' : 'sentBeside');
       const answer = await client.request({ signal: stopped, ...signed.request });
       if (answer.ok) {
-        way?.('answered');
+        onProgress?.('answered');
         if (renewed) await this.#credentials.accepted();
         return answer;
       }
       if (answer.status === 401) {
         const words = head(await answer.text(undefined, this.timing.answer));
-        way?.({ waits: t('{0} wants credentials', originOf(request.url)) });
+        onProgress?.({ waits: t('{0} wants credentials', originOf(request.url)) });
         renewed = await this.#credentials.renew(words, signed.edition, stopped);
         if (renewed || stopped.aborted) continue;
         throw new StatusError(401, whyRefused(request.url, 401, words));
@@ -305,7 +305,7 @@ export class RpcClient {
       if (wait !== undefined && !waited && wait <= WAIT_AT_MOST) {
         waited = true;
         answer.dispose();
-        way?.({ waits: tooBusy(request.url, wait) });
+        onProgress?.({ waits: tooBusy(request.url, wait) });
         await pause(wait, stopped);
         continue;
       }

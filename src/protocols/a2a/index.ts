@@ -78,14 +78,14 @@ interface Running {
   readonly agent: ReachedAgent;
   readonly events: LinkEvents;
   readonly signal: AbortSignal;
-  readonly way: (way: RequestProgress) => void;
+  readonly onProgress: (progress: RequestProgress) => void;
 }
 
 /** A link `stream N`: one request, and the records of its answer. */
 function openStream(agent: ReachedAgent, request: StreamRequest, events: LinkEvents): Link {
   const cut = new AbortController();
   const { signal } = cut;
-  const way = (now: RequestProgress) => {
+  const onProgress = (now: RequestProgress) => {
     if (typeof now === 'object') return events.message('held', now.waits);
     if (now === 'answered') return events.message('answered', null);
     // Nothing leaves before what runs now has ended: what it takes back is never sent.
@@ -93,7 +93,7 @@ function openStream(agent: ReachedAgent, request: StreamRequest, events: LinkEve
       if (!signal.aborted) events.message('sent', now === 'sent');
     });
   };
-  const running = { agent, events, signal, way };
+  const running = { agent, events, signal, onProgress };
   const run = 'rest' in request ? runPost(request, running) : runRpc(request, running);
   run.then(
     () => events.closed({ reason: '' }),
@@ -107,7 +107,7 @@ function openStream(agent: ReachedAgent, request: StreamRequest, events: LinkEve
   };
 }
 
-async function runRpc(request: Extract<StreamRequest, { method: string }>, { agent, events, signal, way }: Running): Promise<void> {
+async function runRpc(request: Extract<StreamRequest, { method: string }>, { agent, events, signal, onProgress }: Running): Promise<void> {
   const { method, params, push, isQuick } = request;
   const take = (result: unknown) => {
     for (const file of agent.files.in(result)) events.message('file', file);
@@ -118,13 +118,18 @@ async function runRpc(request: Extract<StreamRequest, { method: string }>, { age
   // The driver's first step ends before the first message.
   await null;
   const configuration = push ? agent.webhook?.inMessage(agent.peer.wire) : undefined;
-  await agent.rpc.stream(method, configuration ? { configuration, ...params } : params, take, { signal, way, opened, ...within });
+  await agent.rpc.stream(method, configuration ? { configuration, ...params } : params, take, {
+    signal,
+    onProgress,
+    opened,
+    ...within,
+  });
 }
 
 /** The shipped server's commands: badly framed streams, where every data line is a record, or one body. */
-async function runPost(request: Extract<StreamRequest, { rest: string }>, { agent, events, signal, way }: Running): Promise<void> {
+async function runPost(request: Extract<StreamRequest, { rest: string }>, { agent, events, signal, onProgress }: Running): Promise<void> {
   await null;
-  const answer = await agent.rpc.fetch('POST', `${agent.origin}${request.rest}`, { body: request.body, signal, way });
+  const answer = await agent.rpc.fetch('POST', `${agent.origin}${request.rest}`, { body: request.body, signal, onProgress });
   if (answer.type !== 'text/event-stream') return events.message('answer', parseOrUndefined(await answer.text(LONGEST_ANSWER)));
   events.message('opened', null);
   const reader = new SseReader(

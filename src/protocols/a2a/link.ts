@@ -4,7 +4,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { AskId, Remedy } from '../../session/model.ts';
 import { isLoopback, type Link, LinkError, type LinkEvents } from '../../transport/link.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
-import { notEncrypted, UnencryptedConsent } from '../plainText.ts';
+import { notEncrypted, UnencryptedConsent } from '../unencrypted.ts';
 import { type A2aPeer, UnfitAgent } from './card.ts';
 import { Credentials } from './credentials.ts';
 import { codeOf, kindOf, RpcClient } from './http.ts';

@@ -54,7 +54,7 @@ import {
   sentSince,
 } from './state.ts';
 import { AGENT, isTaskRead, TASK_READS, type TaskRead, TaskStreams, UNKNOWN_METHOD } from './streams.ts';
-import { addLine, resumeTask, suspendTask, takeKey, tellPast, wasSaid } from './task.ts';
+import { addLine, resumeTask, suspendTask, takeKey, takeSummary, wasSaid } from './task.ts';
 
 /*
  * A conversation with an A2A agent (docs/protocols/a2a.md). One turn lasts from a prompt to the moment the task rests with nothing left to
@@ -160,10 +160,10 @@ class A2aStep extends TaskStreams {
     if (now && !left) this.catchUp(now);
   }
   agentClosed({ reason, stderr, data }: LinkEnd): void {
-    this.tellClosed(reason, stderr, data);
+    this.showClosed(reason, stderr, data);
     this.state.phase = 'over';
   }
-  tellClosed(reason: string, detail: string | undefined, data: unknown): void {
+  showClosed(reason: string, detail: string | undefined, data: unknown): void {
     const next = (data as { readonly next?: readonly Remedy[] } | undefined)?.next ?? ['restart', 'showLog'];
     this.linkClosed(reason, next, detail);
   }
@@ -186,7 +186,7 @@ class A2aStep extends TaskStreams {
     switch (call) {
       case 'connect':
         if (!error) return this.connected(result as A2aAgent);
-        this.tellClosed(error.message, (error.data as { readonly detail?: string } | undefined)?.detail, error.data);
+        this.showClosed(error.message, (error.data as { readonly detail?: string } | undefined)?.detail, error.data);
         return this.leave();
       case 'register push':
         if (!error) return;
@@ -263,7 +263,7 @@ class A2aStep extends TaskStreams {
     const { state } = this;
     const turn = this.newTurn(turnId, content);
     const before = [...state.notes.splice(0), promptText(content)];
-    const text = [tellPast(state), ...before].filter(Boolean).join('\n\n');
+    const text = [takeSummary(state), ...before].filter(Boolean).join('\n\n');
     for (const one of content) if (one.type === 'text') addLine(state.summary, 'User', one.text);
     turn.prompt = { text, task: null, settled: false, versionTried: false, taskTried: false };
     if (!shippedHas(this.state, 'untrustedTasks') || state.task.id !== null) return this.sendPrompt(turn, turn.prompt);
@@ -439,16 +439,16 @@ class A2aStep extends TaskStreams {
     restore(state.delivered, kept.known, parts, kept.calls);
     restoreTurn(turn, parts, kept, this.agent.peer.dialect === 'plain');
     for (const part of parts) this.emit({ type: 'part.added', turnId: turn.id, part });
-    this.goOn(turn, now);
+    this.continueTurn(turn, now);
   }
   /** Shows what the agent did without a listener as a turn. */
   catchUp(now: Incoming): void {
     if (this.state.turn || shippedHas(this.state, 'losesHistory')) return;
     const isOld = (text: string) => wasSaid(this.state, text);
-    if (hasNews(this.state.delivered, now, isOld)) this.goOn(this.newTurn(this.newId(), [], { at: this.now }), now);
+    if (hasNews(this.state.delivered, now, isOld)) this.continueTurn(this.newTurn(this.newId(), [], { at: this.now }), now);
   }
   /** Shows what happened, and subscribes to a task that still runs. */
-  goOn(turn: A2aTurn, now: Incoming): void {
+  continueTurn(turn: A2aTurn, now: Incoming): void {
     turn.records += 1;
     this.syncWith(turn, now);
     this.saveCheckpoint(turn);

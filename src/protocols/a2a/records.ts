@@ -319,7 +319,7 @@ export abstract class TaskRecords extends Step<A2aState> {
   /** Cancels the message with a decision while it is not answered. Once the answer has begun, the agent's records say what became of it. */
   cancelDecision(turn: A2aTurn, call: A2aCall): void {
     const stream = decisionAbout(turn, call.key);
-    if (!stream || stream.way === 'answered' || stream.way === 'told') return;
+    if (!stream || stream.delivery === 'answered' || stream.delivery === 'told') return;
     stream.isCancelled = true;
     this.close(stream.link);
   }
@@ -396,25 +396,25 @@ function isNewRecord(turn: A2aTurn, record: Incoming, stream: A2aStream, dialect
   if (messageId === undefined || timestamp === undefined) return undefined;
   const key: Key = [messageId, timestamp, textOf(parts)];
   const beside = streamsBeside(turn, stream);
-  const before = timesTold(stream, key);
-  noteTold(stream, key, !beside.some(({ stage }) => stage !== 'ended'));
+  const before = timesSeen(stream, key);
+  noteRecord(stream, key, !beside.some(({ stage }) => stage !== 'ended'));
   // The same record twice on one stream; only the shipped server's pieces may be alike to the millisecond.
   if (before > 0 && dialect === 'rfc' && PRECISE.test(timestamp)) return false;
   // Another stream may have told as many of them.
-  return !beside.some((other) => timesTold(other, key) > before);
+  return !beside.some((other) => timesSeen(other, key) > before);
 }
 /** How often the record is among the newest of the stream. */
-function timesTold({ told }: A2aStream, [messageId, timestamp, words]: Key): number {
+function timesSeen({ newest }: A2aStream, [messageId, timestamp, words]: Key): number {
   let times = 0;
-  for (let at = told.length - 3; at >= 0; at -= 3) {
-    if (told[at] === messageId && told[at + 1] === timestamp && told[at + 2] === words) times += 1;
+  for (let at = newest.length - 3; at >= 0; at -= 3) {
+    if (newest[at] === messageId && newest[at + 1] === timestamp && newest[at + 2] === words) times += 1;
   }
   return times;
 }
-function noteTold({ told }: A2aStream, [messageId, timestamp, words]: Key, isAlone: boolean): void {
+function noteRecord({ newest }: A2aStream, [messageId, timestamp, words]: Key, isAlone: boolean): void {
   const most = 3 * (isAlone ? REMEMBERED.alone : REMEMBERED.beside);
-  told.push(messageId, timestamp, words);
-  if (told.length > 2 * most) told.splice(0, told.length - most);
+  newest.push(messageId, timestamp, words);
+  if (newest.length > 2 * most) newest.splice(0, newest.length - most);
 }
 /** The other streams that may carry the same records. */
 function streamsBeside({ streams }: A2aTurn, stream: A2aStream): readonly A2aStream[] {

@@ -214,7 +214,7 @@ export interface A2aStream {
    */
   stage: 'open' | 'resting' | 'lingering' | 'stale' | 'ended';
   /** How far the message has come. `answered`: the response has begun; `told`: it brought a record; `refused`: the agent did not read the message. */
-  way: 'new' | 'held' | 'sent' | 'answered' | 'told' | 'refused';
+  delivery: 'new' | 'held' | 'sent' | 'answered' | 'told' | 'refused';
   /** Why the message was not sent yet, for the user. */
   held: string | null;
   /** Time a decision was sent; null after the next record. */
@@ -226,7 +226,7 @@ export interface A2aStream {
   /** The task it began with. */
   began: string | null;
   /** Id, time and text of its newest records, one after the other: streams of one task carry the same records. */
-  readonly told: string[];
+  readonly newest: string[];
 }
 export interface SentPrompt {
   readonly text: string;
@@ -363,8 +363,8 @@ export function newCall(id: CallId, last: CallSnapshot, dialect: 'rfc' | 'gemini
 }
 export function newStream(link: string, of: A2aStream['of'], callId: string | null): A2aStream {
   return {
-    ...{ link, of, callId, stage: 'open', way: 'new', held: null, sentAt: null, isCancelled: false, isOnTurn: false },
-    ...{ records: 0, began: null, told: [] },
+    ...{ link, of, callId, stage: 'open', delivery: 'new', held: null, sentAt: null, isCancelled: false, isOnTurn: false },
+    ...{ records: 0, began: null, newest: [] },
   };
 }
 export function newRecovery(why: string, isQuiet: boolean): Recovery {
@@ -414,7 +414,7 @@ export function undelivered(turn: A2aTurn): readonly A2aCall[] {
   return Object.values(turn.calls).filter(({ key, last, decision }) => {
     if (last.status !== 'waiting') return false;
     const stream = decision === 'rejected' ? decisionAbout(turn, key) : undefined;
-    return decision === 'allowed' || (stream?.stage === 'ended' && stream.way !== 'told');
+    return decision === 'allowed' || (stream?.stage === 'ended' && stream.delivery !== 'told');
   });
 }
 /** Something is expected of it. */
@@ -423,7 +423,7 @@ export function isOpen(stream: A2aStream | undefined): boolean {
 }
 /** The decision left, and nothing says whether it was read. */
 export function isUnconfirmed(stream: A2aStream | undefined): boolean {
-  return stream?.way === 'sent' || stream?.way === 'answered';
+  return stream?.delivery === 'sent' || stream?.delivery === 'answered';
 }
 /** The newest decision about a call, by the agent's id; older ones are never sent. */
 export function decisionAbout(turn: A2aTurn, callId: string): A2aStream | undefined {

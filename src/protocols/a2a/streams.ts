@@ -47,7 +47,7 @@ import {
   UNSUPPORTED,
   undelivered,
 } from './state.ts';
-import { addLine, dropTask, resumeTask, tellPast } from './task.ts';
+import { addLine, dropTask, resumeTask, takeSummary } from './task.ts';
 
 /*
  * The streams of a turn: each message to the agent has one, and so has each subscription. Sends messages, follows their streams to the end, decides
@@ -153,17 +153,17 @@ export abstract class TaskStreams extends TaskRecords {
       case 'record':
         return this.streamRecord(turn, stream, params);
       case 'sent':
-        stream.way = 'sent';
+        stream.delivery = 'sent';
         stream.isOnTurn = params === true;
         if (isDecision) stream.sentAt = this.now;
         return this.changeHeld(turn, stream, null);
       case 'held':
-        stream.way = 'held';
+        stream.delivery = 'held';
         stream.sentAt = null;
         if (turn.phase === 'stopping' && !(turn.stop === null && isDecision)) return this.close(link);
         return isDecision ? this.changeHeld(turn, stream, String(params)) : undefined;
       case 'answered':
-        stream.way = 'answered';
+        stream.delivery = 'answered';
         return this.changeHeld(turn, stream, null);
       case 'opened':
         return turn.recovery?.link === link ? this.subscriptionOpened(turn, turn.recovery) : undefined;
@@ -183,7 +183,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.receive(turn, stream, result);
   }
   receive(turn: A2aTurn, stream: A2aStream, result: unknown): void {
-    stream.way = 'told';
+    stream.delivery = 'told';
     // Ignores records after the last one.
     if (stream.stage === 'ended') return;
     this.noteActivity(turn, stream);
@@ -275,7 +275,7 @@ export abstract class TaskStreams extends TaskRecords {
       return this.sendMessage(turn, 'prompt', prompt.text, prompt.task);
     }
     this.addNotice(turn, 'info', this.leaveTask());
-    this.sendMessage(turn, 'prompt', [tellPast(state), prompt.text].filter(Boolean).join('\n\n'));
+    this.sendMessage(turn, 'prompt', [takeSummary(state), prompt.text].filter(Boolean).join('\n\n'));
   }
   versionChanged(turn: A2aTurn, result: unknown): void {
     if (!turn.prompt || turn.phase === 'stopping') return;
@@ -396,7 +396,7 @@ export abstract class TaskStreams extends TaskRecords {
   }
   /** Drops the messages that were not sent yet. */
   closeUnsent(turn: A2aTurn): void {
-    for (const stream of turn.streams) if (stream.way === 'new' || stream.way === 'held') this.cutStream(stream);
+    for (const stream of turn.streams) if (stream.delivery === 'new' || stream.delivery === 'held') this.cutStream(stream);
   }
   taskGone(): void {
     // A conversation that has its own task beside this one keeps it.
@@ -410,7 +410,7 @@ export abstract class TaskStreams extends TaskRecords {
    */
   leaveTask(isLost = true): string {
     dropTask(this.state, !isLost && !shippedHas(this.state, 'forgetsContext'));
-    return this.state.task.tellPast ? t('Your next message begins a new task and repeats what was said so far.') : '';
+    return this.state.task.needsSummary ? t('Your next message begins a new task and repeats what was said so far.') : '';
   }
 
   // --- Decisions: each is sent once, never again by itself, and asked about anew where it did not arrive
@@ -435,8 +435,8 @@ export abstract class TaskStreams extends TaskRecords {
   }
   decisionClosed(turn: A2aTurn, stream: A2aStream, error: Problem | null): void {
     const { callId } = stream;
-    if (stream.way === 'told') return this.closed(turn, error);
-    if (error && UNREAD.has(error.kind)) stream.way = 'refused';
+    if (stream.delivery === 'told') return this.closed(turn, error);
+    if (error && UNREAD.has(error.kind)) stream.delivery = 'refused';
     // The turn does not depend on a decision that was replaced or cancelled.
     if (callId === null || stream.isCancelled || decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
     if (turn.phase === 'stopping') return;

@@ -10,7 +10,7 @@ export interface TaskRef {
   /** Settings were sent: they go with the first message of a task. */
   settled: boolean;
   /** The next prompt tells a new task about the conversation. */
-  tellPast: boolean;
+  needsSummary: boolean;
 }
 export interface ConversationTasks {
   /** The conversation's current task. */
@@ -27,7 +27,7 @@ const SUMMARY_LENGTH = 8000;
 export function newTasks(past: readonly Turn[]): ConversationTasks {
   const summary: string[] = [];
   for (const turn of past) summarise(summary, turn);
-  return { task: { id: null, contextId: null, settled: false, tellPast: false }, suspended: null, summary };
+  return { task: { id: null, contextId: null, settled: false, needsSummary: false }, suspended: null, summary };
 }
 
 /** Goes on in the task of an earlier window. Gives the names that its key holds. */
@@ -37,19 +37,19 @@ export function takeKey(
 ): { readonly taskId: string | null; readonly contextId: string | null } {
   const key = parseOrUndefined(resumeKey);
   const { contextId, taskId, tellPast } = isRecord(key) ? key : {};
-  task.tellPast = tellPast === true && summary.length > 0;
+  task.needsSummary = tellPast === true && summary.length > 0;
   if (typeof contextId === 'string') task.contextId = contextId;
   if (typeof taskId === 'string') Object.assign(task, { id: taskId, settled: true });
   return { taskId: typeof taskId === 'string' ? taskId : null, contextId: typeof contextId === 'string' ? contextId : null };
 }
 /** The key by which a later window finds the task. */
-export function keyOf({ id, contextId, tellPast }: TaskRef): string {
-  return JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined, tellPast: tellPast || undefined });
+export function keyOf({ id, contextId, needsSummary }: TaskRef): string {
+  return JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined, tellPast: needsSummary || undefined });
 }
 
 /** The next prompt begins another task. `keepsContext`: the server goes on with what was said, so that it is not told again. */
 export function dropTask({ task, summary }: ConversationTasks, keepsContext: boolean): void {
-  Object.assign(task, { id: null, settled: false, tellPast: summary.length > 0 && !(keepsContext && task.contextId !== null) });
+  Object.assign(task, { id: null, settled: false, needsSummary: summary.length > 0 && !(keepsContext && task.contextId !== null) });
 }
 /** Keeps the conversation's task while a command runs in one of its own. */
 export function suspendTask(tasks: ConversationTasks): void {
@@ -65,9 +65,9 @@ export function resumeTask(tasks: ConversationTasks): void {
 // --- what was said so far
 
 /** Gives the summary that a new task needs, once. */
-export function tellPast({ task, summary }: ConversationTasks): string {
-  if (!task.tellPast) return '';
-  task.tellPast = false;
+export function takeSummary({ task, summary }: ConversationTasks): string {
+  if (!task.needsSummary) return '';
+  task.needsSummary = false;
   let whole = summary.join('\n');
   if (whole.length > SUMMARY_LENGTH) whole = `…${whole.slice(-SUMMARY_LENGTH)}`;
   return `This conversation was begun with an earlier task. What was said so far:\n${whole}\n\nWhat the user says now:\n`;

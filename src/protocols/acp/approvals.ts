@@ -117,13 +117,13 @@ function detailsOf(request: PermissionRequest, call: CallFacts): Pick<Approval, 
   // Of a change that changes nothing the arguments are all there is to see.
   const changesNothing = detail.type === 'edit' && diffs.every((diff) => diff.before === diff.after);
   if (changesNothing && command === undefined && call.rawInput !== null) beside.push({ type: 'text', text: pretty(call.rawInput) });
-  const texts = [request.description ?? '', ...textsOf(call)].filter((text) => text.trim() !== '' && !isSaid(text, detail, call));
+  const texts = [request.description ?? '', ...textsOf(call)].filter((text) => text.trim() !== '' && !isShownAlready(text, detail, call));
   if (texts.length > 0) beside.push({ type: 'text', text: texts.join('\n') });
   return { detail, ...(beside.length > 0 ? { beside } : {}) };
 }
 
 /** The text is the command over again, the folder it runs in, or the arguments that are shown already. */
-function isSaid(text: string, detail: ApprovalDetail, call: CallFacts): boolean {
+function isShownAlready(text: string, detail: ApprovalDetail, call: CallFacts): boolean {
   const bare = text
     .replace(/^\s*```\w*\n/, '')
     .replace(/\n```\s*$/, '')

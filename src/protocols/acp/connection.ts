@@ -72,10 +72,10 @@ export abstract class AcpConnection extends Step<AcpState> {
     state.printed = '';
     state.renewed = state.sessionId !== null;
     this.open(LINK, {});
-    this.sayHello(state.setup.newest);
+    this.sendInitialize(state.setup.newest);
     this.timer('initialize', this.limits.initialize);
   }
-  sayHello(newest: 1 | 2): void {
+  sendInitialize(newest: 1 | 2): void {
     const { client, can } = this.state.setup;
     this.request(`initialize ${newest}`, 'initialize', hello(newest, client, can));
   }
@@ -136,11 +136,11 @@ export abstract class AcpConnection extends Step<AcpState> {
     this.do({ do: 'request', link: LINK, call, method, params });
   }
   /** A notification about the session. */
-  tellOfSession(method: string): void {
+  notifySession(method: string): void {
     this.do({ do: 'notify', link: LINK, method, params: { sessionId: this.state.sessionId } });
   }
   /** A request about the session. */
-  ofSession(call: string, method: string, params: object): void {
+  requestOfSession(call: string, method: string, params: object): void {
     this.request(call, method, { sessionId: this.state.sessionId, ...params });
   }
 
@@ -149,7 +149,7 @@ export abstract class AcpConnection extends Step<AcpState> {
   greeted(newest: 1 | 2, result: unknown, error: Failure | undefined): void {
     const { state } = this;
     // An agent may refuse a version it does not speak instead of naming its own.
-    if (error?.code === UNSUPPORTED_VERSION && newest === 2) return this.sayHello(1);
+    if (error?.code === UNSUPPORTED_VERSION && newest === 2) return this.sendInitialize(1);
     this.timer('initialize', null);
     if (error) return error.kind === 'refused' ? this.failed(faultOf(error).message) : undefined;
     const agent = readHello(result, newest, state.setup.newest);

@@ -126,13 +126,13 @@ class AcpStep extends AcpRequests {
   }
   /** The answer only says that it was understood; what comes of it comes as news. */
   stopOne(method: string, params: object): void {
-    this.ofSession(`stop ${this.newId()}`, method, params);
+    this.requestOfSession(`stop ${this.newId()}`, method, params);
   }
   set(request: SettingRequest | undefined): void {
     if (!request) return;
     const id = this.newId();
     put(this.state.pendingSettings, id, request);
-    this.ofSession(`set ${id}`, request.method, request.params);
+    this.requestOfSession(`set ${id}`, request.method, request.params);
     this.timer(`set ${id}`, this.limits.answer);
   }
   settingAnswered(id: string, result: unknown, error: Failure | undefined): void {
@@ -177,7 +177,7 @@ class AcpStep extends AcpRequests {
       return this.openSession({ key: sessionId, history: false });
     }
     Object.assign(turn.prompt, { step: 'sent', worked: false, idle: null } satisfies Partial<PromptState>);
-    this.ofSession('prompt', 'session/prompt', { prompt: turn.prompt.blocks });
+    this.requestOfSession('prompt', 'session/prompt', { prompt: turn.prompt.blocks });
   }
   promptAnswered(result: unknown, error: Failure | undefined): void {
     const { turn, signedIn } = this.state;
@@ -246,7 +246,7 @@ class AcpStep extends AcpRequests {
     if (turn.by !== 'user') return this.goLive();
     if (turn.phase === 'stopping') return;
     turn.phase = 'stopping';
-    this.tellOfSession('session/cancel');
+    this.notifySession('session/cancel');
     this.timer('stopping', this.limits.stopping);
     this.cancelAsks();
     for (const id of keys(this.state.terminals)) if (find(this.state.terminals, id)?.turnId === turn.id) this.stopCommand(id);
@@ -429,7 +429,7 @@ class AcpStep extends AcpRequests {
   // --- messages, piece by piece or whole
 
   /** Adds one piece of text. A message with an id continues in its part, also after other messages. */
-  say(turn: AcpTurn, lane: AcpLane, kind: 'text' | 'thought', text: string, message: string | null): void {
+  addText(turn: AcpTurn, lane: AcpLane, kind: 'text' | 'thought', text: string, message: string | null): void {
     const { open } = lane;
     if (message === null || text === '' || (open !== null && open.kind === kind && open.message === message))
       return this.text(turn, lane, kind, text, message);
@@ -441,7 +441,7 @@ class AcpStep extends AcpRequests {
   }
   chunk(turn: AcpTurn, lane: AcpLane, kind: 'text' | 'thought', block: ContentBlock, message: string | null): void {
     const content = toContent(block);
-    if (content.type === 'text') this.say(turn, lane, kind, content.text, message);
+    if (content.type === 'text') this.addText(turn, lane, kind, content.text, message);
     else this.addPart(turn, lane, { kind: 'content', content });
   }
   /** Shows a whole message, maybe after pieces of it: its text replaces theirs, other content is shown once. */
@@ -451,7 +451,7 @@ class AcpStep extends AcpRequests {
     const text = contents.map((one) => (one.type === 'text' ? one.text : '')).join('');
     const partId = find(lane.messages, `${kind} ${message}`);
     if (partId !== undefined) this.emit({ type: 'text.set', turnId: turn.id, partId, text });
-    else this.say(turn, lane, kind, text, message);
+    else this.addText(turn, lane, kind, text, message);
     contents.forEach((content, at) => {
       const key = `${kind} ${message} ${at}`;
       if (content.type === 'text' || find(lane.messages, key) !== undefined) return;
@@ -474,7 +474,8 @@ class AcpStep extends AcpRequests {
     // Without a name it is another message as soon as something else was said in between.
     if (messageId === null && lane.open?.message !== message) remove(lane.messages, key);
     for (const block of news) {
-      if (find(lane.messages, key) === undefined) this.say(turn, lane, 'text', `*${t('Said in your name by the agent:')}*\n\n`, message);
+      if (find(lane.messages, key) === undefined)
+        this.addText(turn, lane, 'text', `*${t('Said in your name by the agent:')}*\n\n`, message);
       this.chunk(turn, lane, 'text', block, message);
     }
   }
@@ -551,7 +552,7 @@ class AcpStep extends AcpRequests {
     if (from !== 'permission' && news.status != null && call.decision === 'unanswered') call.decision = 'none';
     call.ended = isFinal(call.status);
     if (news.rawInput != null && isEmpty(call.edits)) mergeEdits(call, patchItems(call.rawInput, this.state.setup.cwd));
-    if (known) this.tell(turn, call);
+    if (known) this.showChanges(turn, call);
     else {
       if (!this.codec.messagesStay) lane.messages = newTable();
       call.told = shown(call);
@@ -610,7 +611,7 @@ class AcpStep extends AcpRequests {
       return edit !== undefined && String(edit.reading) === number && placeEdit(edit, text, outside, isDone);
     };
     const call = turn?.id === reading.turnId ? find(turn.calls, reading.callId) : undefined;
-    if (turn && call && place(call, isFinal(call.status))) this.tell(turn, call);
+    if (turn && call && place(call, isFinal(call.status))) this.showChanges(turn, call);
     for (const question of this.questions()) if (place(question.facts, false)) this.showQuestion(question);
     if (Object.keys(state.reading).length === 0) this.promptOver();
   }

@@ -168,21 +168,22 @@ export abstract class AcpRequests extends AcpConnection {
     if (method === 'elicitation/create') return this.elicitation(id, params);
     if (method === 'session/request_permission') {
       const parsed = this.codec.permission.safeParse(params);
-      return parsed.success ? this.permission(id, parsed.data) : this.no(id, INVALID_PARAMS, badParams(method, parsed.error));
+      return parsed.success ? this.permission(id, parsed.data) : this.refuseJob(id, INVALID_PARAMS, badParams(method, parsed.error));
     }
     const { request, refusal } = readEditorRequest(this.codec, method, params);
-    if (refusal) return this.no(id, refusal.code, refusal.message);
-    if (!this.isKnown(request.sessionId)) return this.no(id, INVALID_PARAMS, `There is no session ${request.sessionId.slice(0, 200)}`);
+    if (refusal) return this.refuseJob(id, refusal.code, refusal.message);
+    if (!this.isKnown(request.sessionId))
+      return this.refuseJob(id, INVALID_PARAMS, `There is no session ${request.sessionId.slice(0, 200)}`);
     if ('content' in request) return this.writeFile(id, request.path, request.content);
     if ('path' in request) return this.readFile(id, { path: request.path, line: request.line ?? null, limit: request.limit ?? null });
     if ('command' in request) return this.createTerminal(id, request);
     return this.aboutTerminal(id, method.slice('terminal/'.length), request.terminalId);
   }
-  no(id: string, code: number, message: string, data?: unknown): void {
+  refuseJob(id: string, code: number, message: string, data?: unknown): void {
     this.refuse(LINK, id, code, message, data);
     this.endJob(id);
   }
-  yes(id: string, result: unknown): void {
+  answerJob(id: string, result: unknown): void {
     this.answer(id, result);
     this.endJob(id);
   }
@@ -278,9 +279,9 @@ export abstract class AcpRequests extends AcpConnection {
     }
     switch (job?.is) {
       case 'form':
-        return this.yes(id, formReply(job.request, answer) ?? FORM_CANCELLED);
+        return this.answerJob(id, formReply(job.request, answer) ?? FORM_CANCELLED);
       case 'link':
-        return isAllowed ? this.openLink(id, job) : this.yes(id, isSaid ? FORM_DECLINED : FORM_CANCELLED);
+        return isAllowed ? this.openLink(id, job) : this.answerJob(id, isSaid ? FORM_DECLINED : FORM_CANCELLED);
       case 'write':
         return this.writeDecided(id, job, isAllowed);
       case 'command':
@@ -294,7 +295,7 @@ export abstract class AcpRequests extends AcpConnection {
   permission(id: string, given: PermissionRequest): void {
     const { state } = this;
     const { turn } = state;
-    if (!this.isKnown(given.sessionId) || turn?.phase === 'stopping' || turn?.by === 'record') return this.yes(id, CANCELLED_OUTCOME);
+    if (!this.isKnown(given.sessionId) || turn?.phase === 'stopping' || turn?.by === 'record') return this.answerJob(id, CANCELLED_OUTCOME);
     const child = this.isOwn(given.sessionId) ? undefined : find(state.children, given.sessionId);
     const own = child && turn ? this.laneOfChild(given.sessionId, turn) : undefined;
     const request = own && given.toolCall ? { ...given, toolCall: ofChild(given.sessionId, given.toolCall) } : given;
@@ -307,7 +308,7 @@ export abstract class AcpRequests extends AcpConnection {
     if (turn && call) {
       call.questions += 1;
       call.decision = call.decision === 'unanswered' ? 'none' : call.decision;
-      this.tell(turn, call);
+      this.showChanges(turn, call);
     }
     this.showQuestion(question);
   }
@@ -363,7 +364,7 @@ export abstract class AcpRequests extends AcpConnection {
       if (effect === 'reject') call.decision = 'refused';
       else if (outcome.outcome.outcome === 'cancelled') call.decision = call.decision === 'refused' ? 'refused' : 'unanswered';
       else if (call.status === 'pending') call.status = turn.phase === 'stopping' ? 'cancelled' : 'running';
-      this.tell(turn, call);
+      this.showChanges(turn, call);
     }
     if (!turn || ask?.shown.kind !== 'approval') return;
     if (effect === 'allow') noteAllowed(turn.decided, ask.shown, state.setup.cwd);
@@ -371,7 +372,7 @@ export abstract class AcpRequests extends AcpConnection {
   }
 
   /** Shows what has changed of a call. */
-  tell(turn: AcpTurn, call: AcpCall): void {
+  showChanges(turn: AcpTurn, call: AcpCall): void {
     const change = takeChange(call);
     if (change) this.changeCall(turn, call.id, change);
   }
@@ -388,9 +389,9 @@ export abstract class AcpRequests extends AcpConnection {
     const { path } = job.params;
     const read = result as FileReadReply;
     if ('outside' in read) return this.askFolder(id, job, read.outside, readSubject(path));
-    if (read.content !== null) return this.yes(id, { content: read.content });
-    if (this.state.agent?.quirks.missingFileIsEmpty) return this.yes(id, { content: '' });
-    return this.no(id, NOT_FOUND, `Resource not found: ${path}`, { uri: path });
+    if (read.content !== null) return this.answerJob(id, { content: read.content });
+    if (this.state.agent?.quirks.missingFileIsEmpty) return this.answerJob(id, { content: '' });
+    return this.refuseJob(id, NOT_FOUND, `Resource not found: ${path}`, { uri: path });
   }
   /** Asks once a folder whether the agent may read, or run commands, in it. */
   askFolder(id: string, job: FolderJob, folder: string, what: PermissionSubject): void {
@@ -406,14 +407,14 @@ export abstract class AcpRequests extends AcpConnection {
   folderDecided(id: string, job: FolderJob, isAllowed: boolean): void {
     if (job.is === 'read' || job.is === 'write') {
       const { path } = job.is === 'read' ? job.params : job;
-      if (!isAllowed) return this.no(id, INTERNAL, `The user did not allow reading outside the workspace: ${path}`);
+      if (!isAllowed) return this.refuseJob(id, INTERNAL, `The user did not allow reading outside the workspace: ${path}`);
       if (job.is === 'read') return this.readNow(id, job, true);
       job.folder = null;
       job.mayLook = true;
       return this.lookAtFile(id, job);
     }
     if (isAllowed) return this.startCommand(id, job, true);
-    this.no(id, INTERNAL, `The user did not allow commands outside the workspace, in ${job.cwd}`);
+    this.refuseJob(id, INTERNAL, `The user did not allow commands outside the workspace, in ${job.cwd}`);
   }
 
   /** One write after the other: agents do not wait for their answers. */
@@ -455,7 +456,7 @@ export abstract class AcpRequests extends AcpConnection {
   /** Asks before another server is contacted, for which comparing with the file's present text is enough. */
   mayLook(id: string, job: WriteJob, folder: string): void {
     if (this.stopsWrite(id, job)) return;
-    if (this.state.agent?.quirks.mirrorsWrites) return this.yes(id, {});
+    if (this.state.agent?.quirks.mirrorsWrites) return this.answerJob(id, {});
     job.step = 'asking';
     this.askFolder(id, job, folder, readSubject(job.path));
   }
@@ -466,7 +467,7 @@ export abstract class AcpRequests extends AcpConnection {
     if (this.stopsWrite(id, job)) return;
     if (decided && keys(decided.refusedPaths).length !== job.refused) return this.lookAtFile(id, job);
     // An agent that writes by itself only mirrors here; what the editor holds unsaved has to learn of it.
-    if (same || (mirrors && place !== 'inside')) return this.yes(id, {});
+    if (same || (mirrors && place !== 'inside')) return this.answerJob(id, {});
     const wasShown = evident && wasAllowed(decided, target, job.content);
     if (refusedPath === null && (place === 'inside' || wasShown)) return this.mergeWrite(id, job, look);
     job.step = 'asking';
@@ -475,7 +476,7 @@ export abstract class AcpRequests extends AcpConnection {
   /** Such an agent mirrors what it has written already; others are refused after a stop. */
   stopsWrite(id: string, job: WriteJob): boolean {
     if (!this.isStopped() || this.state.agent?.quirks.mirrorsWrites) return false;
-    this.no(id, INTERNAL, `The user has stopped this: ${job.look?.target ?? job.path} was not written.`);
+    this.refuseJob(id, INTERNAL, `The user has stopped this: ${job.look?.target ?? job.path} was not written.`);
     return true;
   }
   isStopped(): boolean {
@@ -487,12 +488,12 @@ export abstract class AcpRequests extends AcpConnection {
     if (!look) return;
     if (job.step === 'merging') {
       if (isAllowed) return this.writeNow(id, job, withoutMark(job));
-      return this.no(id, INTERNAL, `The user has changed ${look.target} meanwhile and kept that. Read it again.`);
+      return this.refuseJob(id, INTERNAL, `The user has changed ${look.target} meanwhile and kept that. Read it again.`);
     }
     const decided = this.decidedIn(job.turnId);
     if (!isAllowed) {
       if (decided) put(decided.refusedWrites, look.target, true);
-      return this.no(id, INTERNAL, `The user did not allow writing ${job.path}`);
+      return this.refuseJob(id, INTERNAL, `The user did not allow writing ${job.path}`);
     }
     if (decided && look.refusedPath !== null) {
       const diffs = [{ path: look.refusedPath, before: look.before, after: job.content }];
@@ -530,7 +531,7 @@ export abstract class AcpRequests extends AcpConnection {
     const { turn } = this.state;
     if (!turn || !call) return;
     noteWritten(call, diff);
-    this.tell(turn, call);
+    this.showChanges(turn, call);
   }
 
   // --- commands: what a terminal has printed stays in the session after it was released
@@ -545,7 +546,7 @@ export abstract class AcpRequests extends AcpConnection {
   }
   /** Asks about each objection to the command, one after the other, and then runs it. `allowed`: also outside the session's folders. */
   startCommand(id: string, job: CommandJob, allowed: boolean): void {
-    if (this.isStopped()) return this.no(id, INTERNAL, STOPPED);
+    if (this.isStopped()) return this.refuseJob(id, INTERNAL, STOPPED);
     const { line, command, args, env, cwd, limit } = job;
     const against = this.against(job);
     job.folder = null;
@@ -568,7 +569,7 @@ export abstract class AcpRequests extends AcpConnection {
   /** An answer about a refused command holds for the turn. */
   commandDecided(id: string, job: CommandJob, isAllowed: boolean): void {
     const { line, cwd } = job;
-    if (!isAllowed) return this.no(id, INTERNAL, rejectedAgainst(this.against(job) ?? 'command', line));
+    if (!isAllowed) return this.refuseJob(id, INTERNAL, rejectedAgainst(this.against(job) ?? 'command', line));
     const decided = this.decidedIn(job.turnId);
     if (decided) allowDetails(decided, [{ type: 'command', command: line }], cwd);
     this.startCommand(id, job, false);
@@ -576,18 +577,18 @@ export abstract class AcpRequests extends AcpConnection {
   terminalCreated(id: string, job: CommandJob, terminalId: string): void {
     if (this.isStopped()) {
       this.work('release', terminalId, 'terminal', { do: 'release', id: terminalId });
-      return this.no(id, INTERNAL, STOPPED);
+      return this.refuseJob(id, INTERNAL, STOPPED);
     }
     const { line, turnId } = job;
     put<AcpTerminal>(this.state.terminals, terminalId, { line, turnId, code: 'running', stopped: false, seen: 'unseen' });
     this.emit({ type: 'terminal.changed', terminal: { id: terminalId, command: line, stops: true } });
     this.work('exit', terminalId, 'terminal', { do: 'watch', id: terminalId });
     this.timer(`show ${terminalId}`, this.limits.unseen);
-    this.yes(id, { terminalId });
+    this.answerJob(id, { terminalId });
   }
   aboutTerminal(id: string, verb: string, terminalId: string): void {
     if (find(this.state.terminals, terminalId)) this.port(null, `terminal ${id}`, 'terminal', { do: verb, id: terminalId });
-    else this.no(id, NOT_FOUND, `There is no terminal ${terminalId}`);
+    else this.refuseJob(id, NOT_FOUND, `There is no terminal ${terminalId}`);
   }
   commandEnded(terminalId: string, result: unknown): void {
     const terminal = find(this.state.terminals, terminalId);
@@ -646,20 +647,20 @@ export abstract class AcpRequests extends AcpConnection {
     const { form, link, fault } = readElicitation(params, setup.can.links);
     if (form) {
       const { sessionId } = form;
-      if (turn?.phase === 'stopping' || (sessionId != null && !this.isKnown(sessionId))) return this.yes(id, FORM_CANCELLED);
+      if (turn?.phase === 'stopping' || (sessionId != null && !this.isKnown(sessionId))) return this.answerJob(id, FORM_CANCELLED);
       this.job(id, { is: 'form', request: form });
       this.ask(formAsk(this.newId(), form, turn?.id), null, id);
     } else if (link) {
       this.job(id, { is: 'link', request: link, step: 'looking' });
       this.work('link', id, 'link', { do: 'look', url: link.url });
-    } else this.no(id, INVALID_PARAMS, fault);
+    } else this.refuseJob(id, INVALID_PARAMS, fault);
   }
   linkReplied(id: string, job: Extract<Job, { is: 'link' }>, result: unknown): void {
     const { turn } = this.state;
-    if (job.step === 'opening') return this.yes(id, result === true ? LINK_OPENED : FORM_DECLINED);
+    if (job.step === 'opening') return this.answerJob(id, result === true ? LINK_OPENED : FORM_DECLINED);
     const facts = result as LinkFacts | null;
-    if (!facts) return this.no(id, INVALID_PARAMS, 'A request of the mode "url" cannot be shown.');
-    if (turn?.phase === 'stopping') return this.yes(id, FORM_CANCELLED);
+    if (!facts) return this.refuseJob(id, INVALID_PARAMS, 'A request of the mode "url" cannot be shown.');
+    if (turn?.phase === 'stopping') return this.answerJob(id, FORM_CANCELLED);
     job.step = 'asking';
     this.ask(linkAsk(this.newId(), job.request, facts, turn?.id), null, id);
   }
@@ -675,7 +676,7 @@ export abstract class AcpRequests extends AcpConnection {
       case 'exit':
         return error ? undefined : this.commandEnded(id, result);
       case 'terminal':
-        return error ? this.no(id, error.code ?? INTERNAL, error.message) : this.yes(id, result);
+        return error ? this.refuseJob(id, error.code ?? INTERNAL, error.message) : this.answerJob(id, result);
       case 'read':
       case 'write':
       case 'command':
@@ -688,7 +689,7 @@ export abstract class AcpRequests extends AcpConnection {
   jobReplied(id: string, result: unknown, error: Failure | undefined): void {
     const job = find(this.state.jobs, id);
     if (!job) return;
-    if (error) return this.no(id, error.code ?? INTERNAL, error.message);
+    if (error) return this.refuseJob(id, error.code ?? INTERNAL, error.message);
     switch (job.is) {
       case 'read':
         return this.readReplied(id, job, result);

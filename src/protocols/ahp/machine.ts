@@ -216,12 +216,12 @@ class AhpStep extends Step<AhpState> {
     this.emit({ type: 'resume.set', key: uri });
     this.showTitle(facts);
     this.showChoices();
-    this.tellReady();
+    this.showReady();
     if (setup.tools.length > 0) this.offerTools(uri);
     this.askCommands();
     this.drain();
   }
-  tellReady(): void {
+  showReady(): void {
     const { agent, session } = this.state;
     const name = agent?.displayName || session?.facts.provider || '';
     this.emit({ type: 'link.ready', agent: { protocol: 'ahp', name }, offers: OFFERS });
@@ -264,9 +264,9 @@ class AhpStep extends Step<AhpState> {
     if (method !== 'action') return;
     const envelope = readEnvelope(params);
     if (!envelope) return this.log('warn', 'The host sent an action that cannot be read.');
-    this.heard(envelope);
+    this.received(envelope);
   }
-  heard({ channel, action, serverSeq, origin, rejectionReason }: Envelope): void {
+  received({ channel, action, serverSeq, origin, rejectionReason }: Envelope): void {
     const { state } = this;
     state.seen = Math.max(state.seen, serverSeq);
     const isOurs = origin?.clientId === state.setup.clientId;
@@ -771,13 +771,13 @@ class AhpStep extends Step<AhpState> {
     clear(state.dispatched);
     if (parsed.data.type === 'replay') {
       if (parsed.data.missing.includes(session.uri)) return this.over(unknownHere());
-      for (const envelope of parsed.data.actions) this.heard(envelope);
+      for (const envelope of parsed.data.actions) this.received(envelope);
       for (const { id, next } of Object.values(state.terminals))
         if (next === null) this.request(`terminal ${id}`, 'subscribe', { channel: id });
     } else this.snapshots(parsed.data.snapshots);
     if (state.phase !== 'ready') return;
     this.askAgain(turn?.id);
-    this.tellReady();
+    this.showReady();
     if (state.setup.tools.length > 0) this.offerTools(session.uri);
     this.drain();
   }

@@ -134,7 +134,7 @@ export abstract class ChatCalls extends ChatResults {
     const ask = { kind: 'question', id: this.newId(), turnId: turn.id, callId, title: t('Question'), fields: [field] } as const;
     this.ask(ask, { what: 'question', toolCallId: call.id, isMultiple: field.many === true } satisfies AiSdkAskSubject);
   }
-  looked(turn: ChatTurn, call: OwnCall, look: unknown): void {
+  effectsRead(turn: ChatTurn, call: OwnCall, look: unknown): void {
     const part = findTool(this.last, call.id);
     if (call.stage !== 'running' || !part) return;
     this.showRunning(turn, call, isRecord(look) ? look : {});

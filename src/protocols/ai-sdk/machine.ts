@@ -73,8 +73,8 @@ class AiSdk extends ChatResponses {
     const { setup, settings } = state;
     state.phase = 'ready';
     this.emit({ type: 'resume.set', key: state.chatId });
-    this.tellProblems(setup.problems);
-    if (!settings.isLocal) this.tellWhatGoes();
+    this.showProblems(setup.problems);
+    if (!settings.isLocal) this.showWhatIsSent();
     const accepted = settings.tools === 'none' ? [] : offeredTools(state).map(({ name }) => name);
     this.emit({
       type: 'link.ready',
@@ -89,7 +89,7 @@ class AiSdk extends ChatResponses {
     this.port(null, 'settings', 'server', { do: 'settings' });
   }
   /** Once for each server, as long as the window is open. */
-  tellWhatGoes(): void {
+  showWhatIsSent(): void {
     const { learned, settings } = this.state;
     if (learned.told) return;
     this.learn({ told: true });
@@ -149,9 +149,9 @@ class AiSdk extends ChatResponses {
       ? this.again(failed, turnId, content)
       : replaced === undefined
         ? undefined
-        : this.sayInstead(replaced, turnId, content);
+        : this.replacePrompt(replaced, turnId, content);
     if (instead) this.emit({ type: 'turns.removed', from: replaced ?? '' });
-    const post = instead ?? this.say(turnId, content);
+    const post = instead ?? this.addPrompt(turnId, content);
     const turn = this.newTurn(turnId, content, post);
     // The message continues where the failed turn ended, so this turn shows the parts of that one.
     if (post.continues) this.adopt(turn, [], this.assistant(turn, true).parts, 0);
@@ -183,7 +183,7 @@ class AiSdk extends ChatResponses {
     );
   }
   /** Adds the user's message. Open calls of earlier messages are closed first. */
-  say(turnId: string, content: readonly Content[]): Post {
+  addPrompt(turnId: string, content: readonly Content[]): Post {
     const { messages, users, delivered } = this.state;
     closeOpenCalls(messages);
     clear(delivered);
@@ -193,7 +193,7 @@ class AiSdk extends ChatResponses {
     return { trigger: 'submit-message', continues: false };
   }
   /** Replaces an earlier message of the user and everything after it. undefined: there is no such turn. */
-  sayInstead(replaced: string, turnId: string, content: readonly Content[]): Post | undefined {
+  replacePrompt(replaced: string, turnId: string, content: readonly Content[]): Post | undefined {
     const { messages, users, delivered } = this.state;
     const id = find(users, replaced);
     const at = messages.findIndex((message) => message.id === id);
@@ -211,7 +211,7 @@ class AiSdk extends ChatResponses {
   }
   /** In place of a failed turn: the request that did not get through is made again, or the answer is asked for again. */
   again(failed: NonNullable<AiSdkState['failed']>, turnId: string, content: readonly Content[]): Post | undefined {
-    if (failed.retry === 'regenerate') return this.sayInstead(failed.turnId, turnId, content);
+    if (failed.retry === 'regenerate') return this.replacePrompt(failed.turnId, turnId, content);
     this.renameTurn(failed.turnId, turnId);
     return failed.retry;
   }
@@ -346,7 +346,7 @@ class AiSdk extends ChatResponses {
     if (what === 'file') return this.fileRead(turn, id, isError || !isRecord(result) ? {} : result);
     const call = find(turn.own, id);
     if (!call) return;
-    if (what === 'look') return this.looked(turn, call, isError ? {} : result);
+    if (what === 'look') return this.effectsRead(turn, call, isError ? {} : result);
     if (what === 'tool') return this.callAnswered(turn, call, isError ? { ok: false, text: 'The tool failed.' } : (result as ToolResult));
     if (what === 'result') return this.deliveryAnswered(turn, call, isError ? undefined : result);
   }

@@ -79,12 +79,12 @@ export abstract class ChatResponses extends ChatCalls {
       if (read.settings) state.settings = read.settings;
       if (read.learned) Object.assign(state.learned, read.learned);
       state.mayHaveKey = read.mayHaveKey ?? state.mayHaveKey;
-      this.tellProblems(read.problems ?? []);
+      this.showProblems(read.problems ?? []);
     }
     if (state.turn?.stage === 'settings') this.send(state.turn);
     else if (state.pickUp && !state.turn) this.openResume({ resumableId: null, runId: null, received: 0 });
   }
-  tellProblems(problems: readonly string[]): void {
+  showProblems(problems: readonly string[]): void {
     for (const text of problems) this.emit({ type: 'notice', notice: { level: 'warn', text, next: ['openSettings'] } });
   }
   send(turn: ChatTurn): void {

@@ -38,7 +38,7 @@ export abstract class ChatResults extends ShownMessage {
     if (call.silentSince !== this.state.heard) return this.awaitSilence(timer, call, response);
     if (timer === 'quiet') return call.delivery ? undefined : this.startDelivery(turn, call, false);
     const [refusal] = Object.values(call.delivery?.refusals ?? {});
-    if (refusal) this.tellRefusal(turn, call, refusal);
+    if (refusal) this.showRefusal(turn, call, refusal);
   }
   startDelivery(turn: ChatTurn, call: OwnCall, isSure: boolean): void {
     this.timer(`quiet ${call.id}`, null);
@@ -97,10 +97,10 @@ export abstract class ChatResults extends ShownMessage {
     delivery: ResultDelivery,
     refusal: { readonly why: string; readonly key: string | null },
   ): void {
-    if (isHeld(call, delivery)) return this.tellRefusal(turn, call, refusal);
+    if (isHeld(call, delivery)) return this.showRefusal(turn, call, refusal);
     if (turn.response && !call.isStranger) this.awaitSilence('refused', call, turn.response);
   }
-  tellRefusal(turn: ChatTurn, call: OwnCall, { why, key }: { readonly why: string; readonly key: string | null }): void {
+  showRefusal(turn: ChatTurn, call: OwnCall, { why, key }: { readonly why: string; readonly key: string | null }): void {
     if (key !== null && this.state.mayHaveKey && !call.isStranger) return this.askKey(turn, key, call.id);
     this.refusalStands(turn, call, why);
   }

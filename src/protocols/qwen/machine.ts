@@ -120,8 +120,8 @@ class ProcessStep extends Step<QwenState> {
     this.state.agent = newAgent(how.plain, args, this.now);
     this.state.phase = 'opening';
     this.open(AGENT, { args });
-    if (setup.options.dialect === 'message' || PEERS[setup.product].onlyMessages) this.speak('message', false);
-    else if (setup.options.dialect === 'envelope') this.speak('envelope', false);
+    if (setup.options.dialect === 'message' || PEERS[setup.product].onlyMessages) this.useDialect('message', false);
+    else if (setup.options.dialect === 'envelope') this.useDialect('envelope', false);
     else this.probe(how.plain);
   }
 
@@ -142,10 +142,10 @@ class ProcessStep extends Step<QwenState> {
     // It refused the probe itself, and may answer one without the line it does not know.
     if (!agent.plain && line.type === undefined && isRecord(line.error)) return;
     const dialect = dialectOf(line, INITIALIZE);
-    if (dialect) this.speak(dialect, true);
+    if (dialect) this.useDialect(dialect, true);
   }
   /** The dialect is known. `sent`: the first line was written already. */
-  speak(dialect: QwenDialect, sent: boolean): void {
+  useDialect(dialect: QwenDialect, sent: boolean): void {
     const { agent, key } = this.state;
     if (!agent) return;
     this.timer('detection', null);

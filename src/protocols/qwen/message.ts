@@ -511,7 +511,7 @@ export class MessageStep extends MessageParts {
   onLine(line: Line): void {
     const { type, session_id: session } = line;
     if (type === 'control_response') this.probeAnswered();
-    else this.heard();
+    else this.noteLine();
     if (typeof session === 'string' && session !== '' && session !== this.talk.session && type !== 'conversation_reset')
       this.moveTo(session);
     switch (type) {
@@ -565,7 +565,7 @@ export class MessageStep extends MessageParts {
     this.log('info', `The agent sends lines of an unknown type "${type.slice(0, 100)}"; they are ignored`);
   }
   onRequest(id: string, line: Line): void {
-    this.heard();
+    this.noteLine();
     const payload = isRecord(line.request) ? line.request : line;
     const asks = payload.subtype === 'can_use_tool';
     const request = this.takeRequest(id, line, !asks || this.goesOn(typeof payload.tool_use_id === 'string' ? payload.tool_use_id : null));
@@ -678,7 +678,7 @@ export class MessageStep extends MessageParts {
     if (!turn.spoke && line.result) {
       this.emit({ type: 'text.delta', turnId: turn.id, kind: 'text', partId: this.newPart(), text: line.result });
     }
-    this.tellRefused(line);
+    this.showRefused(line);
     this.emit({ type: 'usage.set', usage: usedSince(this.talk.counted, usageOf(line)) });
     const { status, ...more } = turnEnd(line, { stopping: turn.phase === 'stopping', signedOut: turn.signedOut });
     const unreported = status === 'done' ? this.endWithoutResults(turn.id) : [];
@@ -718,7 +718,7 @@ export class MessageStep extends MessageParts {
     if (silence.said === 'waiting') silence.said = 'nothing';
   }
   /** Notes that the agent wrote a line: it is not silent. */
-  heard(): void {
+  noteLine(): void {
     const { silence } = this.talk;
     silence.since = this.now;
     silence.missed = 0;

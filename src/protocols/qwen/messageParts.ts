@@ -118,7 +118,7 @@ export abstract class MessageParts extends QwenStep {
   callEnded(callId: CallId, block: schema.Block, line: schema.UserLine): void {
     const call = this.call(callId);
     const turnId = this.turnOf(callId);
-    this.tellHookRefusal(line, callId, block, call?.use.name);
+    this.showHookRefusal(line, callId, block, call?.use.name);
     this.settleCall(callId);
     const how = {
       use: call?.use,
@@ -143,7 +143,7 @@ export abstract class MessageParts extends QwenStep {
     return ended.map(({ id }) => id);
   }
   /** A result says when a hook has refused its call. */
-  tellHookRefusal(line: schema.UserLine, callId: CallId, block: schema.Block, name: string | undefined): void {
+  showHookRefusal(line: schema.UserLine, callId: CallId, block: schema.Block, name: string | undefined): void {
     const { refused } = this.talk;
     const decision = metaOf(line, callId)?.permission_decision;
     if (decision?.decision !== 'reject' || decision.source !== 'hook' || find(refused, callId)) return;
@@ -156,7 +156,7 @@ export abstract class MessageParts extends QwenStep {
     this.note('info', refusedByRules(`${tool}: ${reason || '…'}`), line.parent_tool_use_id);
   }
   /** The end of a turn names what was refused in it without asking, some agents all of the session; each is told once. */
-  tellRefused({ permission_denials: all }: schema.ResultLine): void {
+  showRefused({ permission_denials: all }: schema.ResultLine): void {
     const { refused } = this.talk;
     const names = new Set<string>();
     for (const { tool_use_id: id, tool_name: name } of all ?? []) {
@@ -216,7 +216,7 @@ export abstract class MessageParts extends QwenStep {
     call.goesOn = true;
     call.status = 'running';
     this.changeCall({ id: call.turn }, call.id, { status: 'running', goesOn: true });
-    this.tellBackground();
+    this.emitBackground();
   }
   agentEnded(call: QwenCall, status: ToolCall['status'], words: string): void {
     const turn = { id: call.turn };
@@ -234,9 +234,9 @@ export abstract class MessageParts extends QwenStep {
     this.changeCall(turn, call.id, { status, goesOn: false });
     call.status = status;
     call.goesOn = false;
-    this.tellBackground();
+    this.emitBackground();
   }
-  tellBackground(): void {
+  emitBackground(): void {
     const { tasks } = this.talk;
     const running = keys(tasks).flatMap((id) => {
       const call = this.call(find(tasks, id));

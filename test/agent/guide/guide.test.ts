@@ -321,7 +321,7 @@ test('where a text is not found, the files that were not searched are named', ()
   const searched: ToolMessage = { role: 'tool', callId: 'c', name: 'Grep', isError: false, message, text: '' };
   const spoken = 'replace one by two';
   const asked = { text: spoken, spoken, masked: spoken, plain: (text: string) => text };
-  const script = replaceRequest.match(asked, { cwd: '/w', say: (english) => english, offers: [], history: [] });
+  const script = replaceRequest.match(asked, { cwd: '/w', translate: (english) => english, offers: [], history: [] });
   script?.next([]);
   assert.equal(
     script?.next([searched]).value,

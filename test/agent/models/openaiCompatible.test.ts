@@ -71,7 +71,7 @@ test('parallel calls whose arguments arrive mixed come one after the other, each
   );
   assert.deepEqual(order, ['begin call_0', 'end call_0', 'begin call_1', 'end call_1']);
   for (const [at, input] of inputs.entries()) {
-    assert.equal(pieces.map((piece) => (piece.type === 'call.grew' && piece.id === `call_${at}` ? piece.text : '')).join(''), input);
+    assert.equal(pieces.map((piece) => (piece.type === 'call.delta' && piece.id === `call_${at}` ? piece.text : '')).join(''), input);
   }
 });
 

@@ -16,10 +16,10 @@ const ask = (id: string): Approval => ({
 test('a question that takes the place of one nobody answered is not answered by a press of that moment', () => {
   let now = 1000;
   const unread = new ClickGuard(() => now);
-  unread.heard('s', { type: 'ask.opened', ask: ask('1') });
+  unread.onEvent('s', { type: 'ask.opened', ask: ask('1') });
   assert.equal(unread.has(keyOf('s', '1')), false);
-  unread.heard('s', { type: 'ask.closed', askId: '1', how: 'withdrawn' });
-  unread.heard('s', { type: 'ask.opened', ask: ask('2') });
+  unread.onEvent('s', { type: 'ask.closed', askId: '1', how: 'withdrawn' });
+  unread.onEvent('s', { type: 'ask.opened', ask: ask('2') });
   now += 499;
   assert.equal(unread.has(keyOf('s', '2')), true);
   assert.equal(unread.has(keyOf('t', '2')), false);
@@ -30,11 +30,11 @@ test('a question that takes the place of one nobody answered is not answered by 
 test('the next of several, after an answer or a while later, can be answered at once', () => {
   let now = 1000;
   const unread = new ClickGuard(() => now);
-  unread.heard('s', { type: 'ask.closed', askId: '1', how: 'answered' });
-  unread.heard('s', { type: 'ask.opened', ask: ask('2') });
+  unread.onEvent('s', { type: 'ask.closed', askId: '1', how: 'answered' });
+  unread.onEvent('s', { type: 'ask.opened', ask: ask('2') });
   assert.equal(unread.has(keyOf('s', '2')), false);
-  unread.heard('s', { type: 'ask.closed', askId: '2', how: 'cancelled' });
+  unread.onEvent('s', { type: 'ask.closed', askId: '2', how: 'cancelled' });
   now += 300;
-  unread.heard('s', { type: 'ask.opened', ask: ask('3') });
+  unread.onEvent('s', { type: 'ask.opened', ask: ask('3') });
   assert.equal(unread.has(keyOf('s', '3')), false);
 });

@@ -155,7 +155,7 @@ test(
     await desk.sets.of('a')?.undoReported(outside, async () => writeFileSync(outside, 'undone\n'));
     desk.sets.reportedSettled('a', 't', outside, 'undone');
     assert.deepEqual(desk.rows('a'), ['outside.txt undone -']);
-    await desk.sets.tellAgent('a');
+    await desk.sets.updateCorrections('a');
     assert.match(desk.get('a')?.store.now.corrections?.join() ?? '', /undid changes that you made in .*outside\.txt:\n.*\+undone$/s);
     await desk.start('a', 't2');
     desk.end('a', 't2');
@@ -189,7 +189,7 @@ test(
     const set = desk.sets.of('a');
     const lines = Array.from({ length: 12 }, (_, at) => `line ${at}`);
     const told = async () => {
-      await desk.sets.tellAgent('a');
+      await desk.sets.updateCorrections('a');
       return desk.get('a')?.store.now.corrections ?? [];
     };
     desk.write('x', lines.join('\n'));
@@ -227,7 +227,7 @@ test(
       ['y', 'not for long\n'],
     ] as const)
       await desk.sets.of('a')?.agree(desk.path(name), async () => desk.write(name, text));
-    await desk.sets.tellAgent('a');
+    await desk.sets.updateCorrections('a');
     assert.match(edited() ?? '', /edit of x:\n-two\n\+mine\n.*edit of y:\n-agent\n\+not for long$/s);
     desk.end('a');
     await desk.sets.of('a')?.look(undefined, true);
@@ -241,7 +241,7 @@ test(
     await desk.start('a', 't2');
     desk.end('a', 't2');
     await desk.until(() => desk.rows('a', 't2') !== undefined);
-    await desk.sets.tellAgent('a');
+    await desk.sets.updateCorrections('a');
     assert.equal(edited(), undefined);
   }),
 );

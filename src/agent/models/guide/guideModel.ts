@@ -10,7 +10,7 @@ import {
   type ToolMessage,
   textOf,
 } from '../model.ts';
-import { askedOf, sayFor, type UserRequest } from './language.ts';
+import { askedOf, localizeFor, type UserRequest } from './language.ts';
 import { definitionRequest, diagnosticsRequest, editorsRequest, openRequest, referencesRequest } from './requests/editor.ts';
 import { createRequest, last, listRequest, readRequest, replaceRequest } from './requests/files.ts';
 import { explainRequest, findRequest, whereRequest } from './requests/find.ts';
@@ -50,8 +50,8 @@ function moveFor(request: ModelRequest): GuideStep {
   if (asking?.role !== 'user' || request.tools.length === 0) return { text: gist(history), calls: [] };
   // A command must not get what the user changed in files as more of its lines.
   const asked = askedOf(splitChanges(textOf(asking.parts)).words);
-  const speak = sayFor(asked.text);
-  const context: GuideContext = { cwd: request.cwd, say: speak, offers: request.tools, history: history.slice(0, at) };
+  const speak = localizeFor(asked.text);
+  const context: GuideContext = { cwd: request.cwd, translate: speak, offers: request.tools, history: history.slice(0, at) };
   const done = resultsAfter(history.slice(at + 1));
   const first = !context.history.some((message) => message.role === 'user');
   return play(requests(asked, context), done, first ? footnote(speak) : '');
@@ -100,45 +100,45 @@ const helpRequest: GuideRequest = {
 };
 
 const whoRequest: GuideRequest = {
-  match: (asked, { say }) =>
+  match: (asked, { translate }) =>
     /^(?:who|what) are you$|^are you (?:an? |the )?(?:ai|llm|bot|(?:language )?model|real|gpt|human)\b|^你是(?:谁|什么|大?(?:语言)?模型|ai|llm|机器人)/i.test(
       asked.masked,
     )
-      ? text(`${whoText(say)}\n\n${connectText(say)}`)
+      ? text(`${whoText(translate)}\n\n${connectText(translate)}`)
       : undefined,
 };
 
 const connectRequest: GuideRequest = {
-  match: (asked, { say }) =>
+  match: (asked, { translate }) =>
     /\b(?:connect|configure|set ?up|use|add|choose|switch)\b.*\b(?:model|llm|gpt|ollama|lm ?studio|vllm|openai|api key)\b/i.test(
       asked.masked,
     ) || /(?:连接|配置|设置|接入|使用|切换|添加|换).*(?:模型|llm|gpt|ollama|openai|密钥)/i.test(asked.masked)
-      ? text(connectText(say))
+      ? text(connectText(translate))
       : undefined,
 };
 
 /** The fallback: a short list of supported requests, with names from this workspace. */
 function* notUnderstood(asked: UserRequest, context: GuideContext): Script {
-  const { say } = context;
+  const { translate } = context;
   const shown = asked.text.length > 80 ? `${asked.text.slice(0, 80)}...` : asked.text;
   const examples = yield* examplesHere(context);
-  return say(
+  return translate(
     `I did not understand “${shown}”. I am the offline guide, not a language model, and know only requests like these:\n\n${examples}\n\nFor free questions connect a model: settings \`parley.model.baseUrl\` and \`parley.model.name\`, or the command **Parley: Configure Model**.`,
     `我没有听懂“${shown}”。我是离线向导，不是大语言模型，只懂下面这类请求：\n\n${examples}\n\n要自由提问，请连接一个模型：设置 \`parley.model.baseUrl\` 和 \`parley.model.name\`，或运行命令 **Parley: Configure Model**。`,
   );
 }
 
 function* help(context: GuideContext): Script {
-  const { say } = context;
+  const { translate } = context;
   const examples = yield* examplesHere(context);
-  return say(
-    `${whoText(say)}\n\nThings to try in this workspace:\n\n${examples}\n\nI ask before I change a file or run a command. To work with a real model: settings \`parley.model.baseUrl\` and \`parley.model.name\`, or **Parley: Configure Model**.`,
-    `${whoText(say)}\n\n在这个工作区里可以试试：\n\n${examples}\n\n修改文件或运行命令之前，我会先征求你的同意。要使用真正的模型：设置 \`parley.model.baseUrl\` 和 \`parley.model.name\`，或运行 **Parley: Configure Model**。`,
+  return translate(
+    `${whoText(translate)}\n\nThings to try in this workspace:\n\n${examples}\n\nI ask before I change a file or run a command. To work with a real model: settings \`parley.model.baseUrl\` and \`parley.model.name\`, or **Parley: Configure Model**.`,
+    `${whoText(translate)}\n\n在这个工作区里可以试试：\n\n${examples}\n\n修改文件或运行命令之前，我会先征求你的同意。要使用真正的模型：设置 \`parley.model.baseUrl\` 和 \`parley.model.name\`，或运行 **Parley: Configure Model**。`,
   );
 }
 
 function* examplesHere(context: GuideContext): ScriptPart<string> {
-  const { say } = context;
+  const { translate } = context;
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
   const code =
     files.find((path) => /(^|\/)src\/.*\.\w+$/.test(path)) ??
@@ -147,18 +147,18 @@ function* examplesHere(context: GuideContext): ScriptPart<string> {
   const folder = code?.includes('/') ? code.slice(0, code.indexOf('/')) : undefined;
   const command = files.includes('package.json') ? 'npm test' : 'git status';
   const rows = [
-    readme === undefined ? undefined : say(`read ${readme}`, `读取 ${readme}`),
-    code === undefined ? undefined : say(`explain ${code}`, `解释 ${code}`),
-    folder === undefined ? say('list files', '列出文件') : say(`list files in ${folder}`, `列出 ${folder} 里的文件`),
-    say('find TODO', '查找 TODO'),
+    readme === undefined ? undefined : translate(`read ${readme}`, `读取 ${readme}`),
+    code === undefined ? undefined : translate(`explain ${code}`, `解释 ${code}`),
+    folder === undefined ? translate('list files', '列出文件') : translate(`list files in ${folder}`, `列出 ${folder} 里的文件`),
+    translate('find TODO', '查找 TODO'),
     readme === undefined
       ? undefined
-      : say(`replace "old text" with "new text" in ${last(readme)}`, `把 ${last(readme)} 里的“旧文字”替换成“新文字”`),
-    say('create file notes.md with "Hello"', '创建文件 notes.md 内容为“你好”'),
-    say(`run ${command}`, `运行 ${command}`),
-    say('make a plan: read the code; change it; run the tests', '制定计划：读代码；修改；运行测试'),
-    say('show problems', '显示问题'),
-    code === undefined ? undefined : say(`open ${code} at line 1`, `打开 ${code} 第 1 行`),
+      : translate(`replace "old text" with "new text" in ${last(readme)}`, `把 ${last(readme)} 里的“旧文字”替换成“新文字”`),
+    translate('create file notes.md with "Hello"', '创建文件 notes.md 内容为“你好”'),
+    translate(`run ${command}`, `运行 ${command}`),
+    translate('make a plan: read the code; change it; run the tests', '制定计划：读代码；修改；运行测试'),
+    translate('show problems', '显示问题'),
+    code === undefined ? undefined : translate(`open ${code} at line 1`, `打开 ${code} 第 1 行`),
   ];
   return rows.flatMap((row) => (row === undefined ? [] : [`- \`${row}\``])).join('\n');
 }
@@ -169,9 +169,9 @@ function* text(answer: string): Script {
 }
 
 const goOnRequest: GuideRequest = {
-  match: ({ text: words }, { say }) =>
+  match: ({ text: words }, { translate }) =>
     words === GO_ON
-      ? text(say('What came of the calls stands above. Say what to do next.', '调用的结果在上面。请说接下来做什么。'))
+      ? text(translate('What came of the calls stands above. Say what to do next.', '调用的结果在上面。请说接下来做什么。'))
       : undefined,
 };
 
@@ -214,8 +214,8 @@ function understood(asked: UserRequest, context: GuideContext): Script | undefin
   return undefined;
 }
 
-function connectText(say: Localize): string {
-  return say(
+function connectText(translate: Localize): string {
+  return translate(
     `Connect any OpenAI-compatible model (Ollama, LM Studio, vLLM, OpenAI, ...):
 
 1. Run the command **Parley: Configure Model**, or set \`parley.model.baseUrl\` (for Ollama: \`http://127.0.0.1:11434/v1\`) and \`parley.model.name\` in the settings.
@@ -230,15 +230,15 @@ function connectText(say: Localize): string {
 }
 
 /** Shown once, at the end of the first answer. */
-function footnote(say: Localize): string {
-  return say(
+function footnote(translate: Localize): string {
+  return translate(
     '\n\n---\n*I am the offline guide: fixed rules, not a language model. Ask “how do I connect a model?” for the real thing.*',
     '\n\n---\n*我是离线向导：只会固定的规则，不是大语言模型。想用真正的模型，请问我“如何连接模型？”。*',
   );
 }
 
-function whoText(say: Localize): string {
-  return say(
+function whoText(translate: Localize): string {
+  return translate(
     'I am the **offline guide** of parley-agent. I am not a language model: I follow fixed rules and use the same tools a model would use.',
     '我是 parley-agent 的**离线向导**。我不是大语言模型：我按固定规则工作，使用的工具与模型使用的完全相同。',
   );

@@ -22,9 +22,9 @@ export function unreadOf(result: ToolMessage): string {
 }
 
 /** As a Markdown list, at most twenty. */
-export function hitRows(hits: readonly Hit[], say: Localize): string {
+export function hitRows(hits: readonly Hit[], translate: Localize): string {
   const rows = hits.slice(0, 20).map((hit) => `- \`${hit.path}:${hit.line}\` ${code(hit.text)}`);
-  if (hits.length > 20) rows.push(say(`- ... and ${hits.length - 20} more`, `- ……还有 ${hits.length - 20} 处`));
+  if (hits.length > 20) rows.push(translate(`- ... and ${hits.length - 20} more`, `- ……还有 ${hits.length - 20} 处`));
   return rows.join('\n');
 }
 

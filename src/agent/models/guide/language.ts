@@ -17,7 +17,7 @@ export function count(n: number, noun: string): string {
 }
 
 /** The language a user wrote in. */
-export function sayFor(text: string): Localize {
+export function localizeFor(text: string): Localize {
   return /[\u3400-\u9fff]/.test(text) ? inChinese : inEnglish;
 }
 

@@ -18,7 +18,7 @@ export type ScriptPart<T> = Generator<GuideStep, T, readonly ToolMessage[]>;
 
 export interface GuideContext {
   readonly cwd: string;
-  readonly say: Localize;
+  readonly translate: Localize;
   readonly offers: readonly ModelTool[];
   readonly history: readonly HistoryMessage[];
 }
@@ -41,11 +41,11 @@ export function linesOf(result: ToolMessage): readonly string[] {
 }
 
 /** The answer after a failed call: for a rejection, or with the tool's own message. */
-export function sorry(result: ToolMessage, say: Localize): string {
-  if (!result.rejected) return say(`That did not work: ${result.message}`, `没有成功：${result.message}`);
+export function sorry(result: ToolMessage, translate: Localize): string {
+  if (!result.rejected) return translate(`That did not work: ${result.message}`, `没有成功：${result.message}`);
   const words = / The user says: ([\s\S]*)$/.exec(result.message)?.[1];
-  const told = words === undefined ? '' : say(` You said: “${words}”.`, `你说：“${words}”。`);
-  return say('Rejected, nothing was changed.', '已拒绝，未做任何更改。') + told;
+  const told = words === undefined ? '' : translate(` You said: “${words}”.`, `你说：“${words}”。`);
+  return translate('Rejected, nothing was changed.', '已拒绝，未做任何更改。') + told;
 }
 
 export function fence(text: string, language = ''): string {

@@ -325,28 +325,28 @@ class TaskOutput {
   begin(task: ServedTask): void {
     this.#task = task;
     this.#isSuspended = false;
-    this.#tell('state_change', 'working', []);
+    this.#sendUpdate('state_change', 'working', []);
   }
   text(text: string): void {
-    this.#tell('text_content', 'working', [{ text }]);
+    this.#sendUpdate('text_content', 'working', [{ text }]);
   }
   data(kind: UpdateEvent['kind'], data: Fields): void {
-    this.#tell(kind, 'working', [{ data }]);
+    this.#sendUpdate(kind, 'working', [{ data }]);
   }
   suspend(): void {
     this.#isSuspended = true;
-    this.#tell('state_change', 'input-required', [], true);
+    this.#sendUpdate('state_change', 'input-required', [], true);
   }
   resume(): void {
     this.#isSuspended = false;
   }
   end(state: KnownTaskState, error?: string): void {
     this.#isSuspended = false;
-    this.#tell('state_change', state, error === undefined ? [] : [{ text: error }], true, error);
+    this.#sendUpdate('state_change', state, error === undefined ? [] : [{ text: error }], true, error);
   }
 
-  #tell(kind: UpdateEvent['kind'], state: KnownTaskState, parts: readonly A2aPart[], final = false, error?: string): void {
+  #sendUpdate(kind: UpdateEvent['kind'], state: KnownTaskState, parts: readonly A2aPart[], final = false, error?: string): void {
     const event = { kind, model: this.#model, ...(error === undefined ? {} : { error }) };
-    this.#task?.tell(state, parts, eventMetadata(event), final);
+    this.#task?.publish(state, parts, eventMetadata(event), final);
   }
 }

@@ -197,7 +197,7 @@ export class A2aServer {
       await run.prompt(task, textOf(message));
     } catch (error) {
       const reason = messageOf(error);
-      task.tell('failed', [{ text: reason }], eventMetadata({ kind: 'state_change', error: reason }), true);
+      task.publish('failed', [{ text: reason }], eventMetadata({ kind: 'state_change', error: reason }), true);
     }
   }
   async #runOf(contextId: string, message: A2aMessage): Promise<TaskRunner> {

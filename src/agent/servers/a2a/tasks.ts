@@ -59,7 +59,7 @@ export class ServedTask {
   }
 
   /** The agent says something, or the state changes. */
-  tell(state: KnownTaskState, parts: readonly A2aPart[], metadata: Fields, final = false): void {
+  publish(state: KnownTaskState, parts: readonly A2aPart[], metadata: Fields, final = false): void {
     const message = parts.length > 0 ? this.#message(parts) : undefined;
     this.#status = { state, timestamp: new Date().toISOString(), ...(message ? { message } : {}) };
     if (message) this.#keep(message);
@@ -156,11 +156,11 @@ export class Notifications {
       return;
     }
     this.#places.set(task.id, new Map([[config.id, { config, version }]]));
-    task.observe((update) => this.#tell(task, update));
+    task.observe((update) => this.#publish(task, update));
   }
   /** Tells of a task that was just made. */
   announce(task: ServedTask): void {
-    this.#tell(task, undefined);
+    this.#publish(task, undefined);
   }
   list(taskId: string): readonly PushConfig[] {
     return [...(this.#places.get(taskId)?.values() ?? [])].map(({ config }) => config);
@@ -173,7 +173,7 @@ export class Notifications {
     this.#places.delete(taskId);
   }
 
-  #tell(task: ServedTask, update: TaskStatusUpdate | undefined): void {
+  #publish(task: ServedTask, update: TaskStatusUpdate | undefined): void {
     const places = [...(this.#places.get(task.id)?.values() ?? [])];
     if (places.length === 0) return;
     const bodies = places.map((place) => ({ place, body: JSON.stringify(bodyOf(place.version, task, update)) }));

@@ -203,7 +203,7 @@ export class AcpFrontend implements Frontend {
       case 'aside.answered':
       case 'turn.started':
       case 'step.began':
-      case 'call.grew':
+      case 'call.delta':
       case 'call.output':
         return [];
     }

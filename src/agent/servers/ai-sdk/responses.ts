@@ -61,11 +61,11 @@ export class Responses {
   /** A response to a new message. */
   begin(outlet: SseResponse, messageId: string): void {
     this.#queue = [];
-    this.goOn(outlet, messageId);
+    this.continueIn(outlet, messageId);
   }
 
   /** A further response to the same message. */
-  goOn(outlet: SseResponse, messageId: string | null | undefined): void {
+  continueIn(outlet: SseResponse, messageId: string | null | undefined): void {
     this.#messageId = messageId ?? this.#messageId;
     this.#stream?.end();
     this.back();
@@ -241,7 +241,7 @@ export class ChunkEncoder {
         this.#closeBlock();
         this.#began(said.id, said.name);
         return;
-      case 'call.grew':
+      case 'call.delta':
         if (this.#calls.find((one) => one.id === said.id)?.streams && said.text !== '')
           this.#responses.write({ type: 'tool-input-delta', toolCallId: said.id, inputTextDelta: said.text });
         return;
@@ -290,7 +290,7 @@ export class ChunkEncoder {
   }
 
   /** A result for one of the client's own calls. False when it was not told of, or has one. */
-  handIn(id: string, value: unknown): boolean {
+  addResult(id: string, value: unknown): boolean {
     const call = this.#calls.find((one) => one.id === id);
     if (!call?.client || !call.announced || call.ended || call.handedIn) return false;
     call.handedIn = { value };

@@ -156,7 +156,7 @@ class ServedChat {
     for (const problem of problems) process.stderr.write(`parley-agent: ${problem}\n`);
     Object.assign(this.#terms, termsOf(request, offers));
     if (!last) return outlet.end();
-    if (last.role === 'assistant' && this.busy) return this.#goOn(last, outlet);
+    if (last.role === 'assistant' && this.busy) return this.#continueMessage(last, outlet);
     await this.stop();
     if (last.role === 'assistant') {
       this.#responses.begin(outlet, last.id || randomUUID());
@@ -193,8 +193,8 @@ class ServedChat {
   }
 
   /** The client acted: answers and results go to those who wait for them. */
-  #goOn(message: ClientMessage, outlet: SseResponse): void {
-    this.#responses.goOn(outlet, message.id);
+  #continueMessage(message: ClientMessage, outlet: SseResponse): void {
+    this.#responses.continueIn(outlet, message.id);
     let news = 0;
     for (const { id, approved, reason } of verdictsIn(message)) {
       const answer = approved
@@ -297,7 +297,7 @@ class ChatFrontend implements Frontend {
   /** False when no turn waits for that call. A result may come before the loop has got that far. */
   result(id: string, value: unknown, isError: boolean): boolean {
     const outcome = isError ? failed(asText(value)) : done(asText(value), '');
-    const announced = this.#chunks.handIn(id, value);
+    const announced = this.#chunks.addResult(id, value);
     const waiting = this.#waiting.get(id);
     if (waiting) waiting(outcome);
     else if (announced) this.#results.set(id, outcome);

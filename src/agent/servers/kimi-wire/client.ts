@@ -341,7 +341,12 @@ export class Hooks {
   }
 
   /** The reason of the first that blocks. */
-  async tell(moment: HookName, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined> {
+  async trigger(
+    moment: HookName,
+    target: string,
+    data: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const fitting = this.#subscriptions.filter((one) => one.event === moment && matches(one.matcher ?? '', target));
     if (fitting.length === 0) return undefined;
     const began = performance.now();

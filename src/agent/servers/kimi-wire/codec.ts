@@ -98,7 +98,7 @@ export class Encoder {
         return [eventMessage('ContentPart', { type: 'think', think: said.text, encrypted: null })];
       case 'call.began':
         return [eventMessage('ToolCall', { type: 'function', id: said.id, function: { name: said.name, arguments: null }, extras: null })];
-      case 'call.grew':
+      case 'call.delta':
         this.#grown.add(said.id);
         return [eventMessage('ToolCallPart', { arguments_part: said.text })];
       case 'call.ready':

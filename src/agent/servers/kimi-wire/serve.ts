@@ -297,7 +297,7 @@ class WireFrontend implements Frontend {
   }
 
   hook(moment: HookName, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined> {
-    return this.#hooks.tell(moment, target, data, signal);
+    return this.#hooks.trigger(moment, target, data, signal);
   }
 
   emit(said: AgentEvent): void {

@@ -115,10 +115,10 @@ class EnvelopeRound {
     return this.#calls;
   }
 
-  say(text: string): void {
+  addText(text: string): void {
     this.#text += text;
   }
-  think(text: string): void {
+  addThought(text: string): void {
     this.#thought += text;
   }
 
@@ -327,7 +327,7 @@ export class EnvelopeLines implements DialectLines {
       case 'text':
         return this.#text(said.text);
       case 'thought':
-        return this.#round.think(said.text);
+        return this.#round.addThought(said.text);
       case 'cut':
         return this.annotate(sessionEvent('MAX_TOKENS', said.text));
       case 'call.ready':
@@ -369,7 +369,7 @@ export class EnvelopeLines implements DialectLines {
     }
     this.#flushThought();
     if (this.#options.chunks) this.#piece({ content: text });
-    else this.#round.say(text);
+    else this.#round.addText(text);
   }
 
   /** The step is tried again: its calls never run. */

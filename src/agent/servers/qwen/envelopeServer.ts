@@ -56,7 +56,7 @@ export class EnvelopeServer implements QwenServer {
       case 'control/cancel':
         return this.#cancel(line);
       case 'control_response':
-        return this.#chat.told(line, this.#client.take(line));
+        return this.#chat.reportProblem(line, this.#client.take(line));
       case 'control_request':
         return this.#refuseRequest(line);
       case undefined:
@@ -193,7 +193,7 @@ class EnvelopeChat {
   }
 
   /** Tells the client what is wrong with its answer on the control channel. */
-  told({ request_id: id }: Line, problem: string | undefined): void {
+  reportProblem({ request_id: id }: Line, problem: string | undefined): void {
     if (problem === undefined) return;
     this.#introduce();
     this.#lines.controlError({ request_id: id ?? null, message: problem });

@@ -233,7 +233,7 @@ class ResultFigures {
   step(): void {
     this.#steps += 1;
   }
-  said(text: string): void {
+  noteText(text: string): void {
     this.#lastText = text;
   }
   called(id: string, block: Block): void {
@@ -297,8 +297,8 @@ class MessageLines implements DialectLines {
 
   // --- what happens in it
 
-  emit(said: AgentEvent): void {
-    switch (said.type) {
+  emit(event: AgentEvent): void {
+    switch (event.type) {
       case 'step.began':
         this.#tally.step();
         return this.#stream({
@@ -309,36 +309,40 @@ class MessageLines implements DialectLines {
         const { calls } = this.#round;
         this.#round = new MessageRound();
         for (const call of calls) this.#tally.answered(String(call.id));
-        return this.#line({ type: 'system', subtype: 'retry', data: { message: said.reason, attempt: said.nextAttempt, wait: said.wait } });
+        return this.#line({
+          type: 'system',
+          subtype: 'retry',
+          data: { message: event.reason, attempt: event.nextAttempt, wait: event.wait },
+        });
       }
       case 'text':
-        return this.#grow('text', said.text);
+        return this.#grow('text', event.text);
       case 'thought':
-        return this.#grow('thinking', said.text);
+        return this.#grow('thinking', event.text);
       case 'call.began':
         return this.#cut();
       case 'call.ready':
-        return this.#call(said.id, said.name, said.input);
+        return this.#call(event.id, event.name, event.input);
       case 'status':
-        if (said.usage) {
-          this.#total.input_tokens += said.usage.input;
-          this.#total.output_tokens += said.usage.output;
+        if (event.usage) {
+          this.#total.input_tokens += event.usage.input;
+          this.#total.output_tokens += event.usage.output;
         }
-        return this.#endRound(said.usage);
+        return this.#endRound(event.usage);
       case 'call.ended': {
-        const { message, text, isError } = said.outcome;
+        const { message, text, isError } = event.outcome;
         const content = [message, text].filter((part) => part !== '').join('\n\n');
-        this.#tally.answered(said.id);
-        return this.#results([{ type: 'tool_result', tool_use_id: said.id, is_error: isError, content }]);
+        this.#tally.answered(event.id);
+        return this.#results([{ type: 'tool_result', tool_use_id: event.id, is_error: isError, content }]);
       }
       case 'sub': {
-        const known = this.#subs.get(said.callId);
-        const lines = known ?? new MessageLines({ ...this.#options, partials: false }, this.session, said.callId);
-        if (!known) this.#subs.set(said.callId, lines);
-        return lines.emit(said.said);
+        const known = this.#subs.get(event.callId);
+        const lines = known ?? new MessageLines({ ...this.#options, partials: false }, this.session, event.callId);
+        if (!known) this.#subs.set(event.callId, lines);
+        return lines.emit(event.said);
       }
       case 'turn.ended':
-        for (const lines of this.#subs.values()) lines.emit(said);
+        for (const lines of this.#subs.values()) lines.emit(event);
         this.#subs.clear();
         this.#endRound(undefined);
         return this.#cutOff();
@@ -378,7 +382,7 @@ class MessageLines implements DialectLines {
     const open = this.#round.takeOpen();
     if (!open) return;
     this.#stream({ type: 'content_block_stop', index: 0 });
-    if (open.kind === 'text') this.#tally.said(open.text);
+    if (open.kind === 'text') this.#tally.noteText(open.text);
     this.#assistant([{ type: open.kind, [open.kind]: open.text }], null, usage);
   }
 

@@ -81,11 +81,11 @@ export const editorsRequest: GuideRequest = {
 };
 
 function notOffered(context: GuideContext, tool: string): string {
-  return context.say(`The editor did not offer me \`${tool}\` in this session.`, `编辑器在这个会话里没有提供 \`${tool}\`。`);
+  return context.translate(`The editor did not offer me \`${tool}\` in this session.`, `编辑器在这个会话里没有提供 \`${tool}\`。`);
 }
 
 function* open(context: GuideContext, name: string, line: number | undefined): Script {
-  const { say } = context;
+  const { translate } = context;
   const found = yield* fileNamed(context, name);
   if ('problem' in found) return found.problem;
   const at = `${found.path}${line === undefined ? '' : `:${line}`}`;
@@ -93,35 +93,35 @@ function* open(context: GuideContext, name: string, line: number | undefined): S
   if (!offer) {
     const from = Math.max(1, (line ?? 1) - 5);
     const result = yield* call('ReadFile', { path: found.path, line_offset: from, n_lines: 20 });
-    if (result.isError) return sorry(result, say);
-    return `${notOffered(context, 'open_in_ide')} ${say('Here is the place:', '内容如下：')}\n\n**${at}**\n\n${fence(textOfRead(result.text).join('\n'), languageOf(found.path))}`;
+    if (result.isError) return sorry(result, translate);
+    return `${notOffered(context, 'open_in_ide')} ${translate('Here is the place:', '内容如下：')}\n\n**${at}**\n\n${fence(textOfRead(result.text).join('\n'), languageOf(found.path))}`;
   }
   const result = yield* call('open_in_ide', editorInput(offer, { path: found.path, line }));
-  return result.isError ? sorry(result, say) : say(`Opened \`${at}\`.`, `已打开 \`${at}\`。`);
+  return result.isError ? sorry(result, translate) : translate(`Opened \`${at}\`.`, `已打开 \`${at}\`。`);
 }
 
 function* definition(context: GuideContext, name: string): Script {
-  const { say } = context;
+  const { translate } = context;
   const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 20 }));
   const [first] = hits;
   if (!first)
-    return say(`I found no definition of \`${name}\`. Try “find ${name}”.`, `没有找到 \`${name}\` 的定义。可以试试“查找 ${name}”。`);
+    return translate(`I found no definition of \`${name}\`. Try “find ${name}”.`, `没有找到 \`${name}\` 的定义。可以试试“查找 ${name}”。`);
   const shown = yield* call('ReadFile', { path: first.path, line_offset: first.line, n_lines: 12 });
   const offer = offerOf(context, 'open_in_ide');
   const opened = offer ? yield* call('open_in_ide', editorInput(offer, { path: first.path, line: first.line })) : undefined;
   const head =
     opened && !opened.isError
-      ? say(
+      ? translate(
           `\`${name}\` is defined in \`${first.path}:${first.line}\`, now open:`,
           `\`${name}\` 定义在 \`${first.path}:${first.line}\`，已打开：`,
         )
-      : say(`\`${name}\` is defined in \`${first.path}:${first.line}\`:`, `\`${name}\` 定义在 \`${first.path}:${first.line}\`：`);
-  const others = hits.length > 1 ? `\n\n${say('Also:', '另有：')}\n\n${hitRows(hits.slice(1), say)}` : '';
+      : translate(`\`${name}\` is defined in \`${first.path}:${first.line}\`:`, `\`${name}\` 定义在 \`${first.path}:${first.line}\`：`);
+  const others = hits.length > 1 ? `\n\n${translate('Also:', '另有：')}\n\n${hitRows(hits.slice(1), translate)}` : '';
   return `${head}\n\n${excerpt(textOfRead(shown.text), first.line, 'text')}${others}`;
 }
 
 function* references(context: GuideContext, name: string): Script {
-  const { say } = context;
+  const { translate } = context;
   const offer = offerOf(context, 'find_references');
   const place = offer ? hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 1 }))[0] : undefined;
   if (offer && place) {
@@ -131,20 +131,20 @@ function* references(context: GuideContext, name: string): Script {
     );
     const places = result.isError ? [] : placesIn(result.text, context.cwd);
     if (places.length > 0) {
-      return `${say(`References to \`${name}\`, from the editor:`, `编辑器给出的 \`${name}\` 的引用：`)}\n\n${places.join('\n')}`;
+      return `${translate(`References to \`${name}\`, from the editor:`, `编辑器给出的 \`${name}\` 的引用：`)}\n\n${places.join('\n')}`;
     }
   }
   const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const hits = hitsOf(yield* call('Grep', { pattern: `(^|[^\\w$])${word}([^\\w$]|$)`, max_results: 100 }));
-  if (hits.length === 0) return say(`\`${name}\` does not occur in this workspace.`, `这个工作区里没有 \`${name}\`。`);
-  return `${say(`\`${name}\` occurs ${count(hits.length, 'time')}:`, `\`${name}\` 出现 ${hits.length} 次：`)}\n\n${hitRows(hits, say)}`;
+  if (hits.length === 0) return translate(`\`${name}\` does not occur in this workspace.`, `这个工作区里没有 \`${name}\`。`);
+  return `${translate(`\`${name}\` occurs ${count(hits.length, 'time')}:`, `\`${name}\` 出现 ${hits.length} 次：`)}\n\n${hitRows(hits, translate)}`;
 }
 
 function* diagnostics(context: GuideContext, name: string | undefined): Script {
-  const { say } = context;
+  const { translate } = context;
   const offer = offerOf(context, 'get_diagnostics');
   if (!offer) {
-    return `${notOffered(context, 'get_diagnostics')} ${say('I can run a check instead, for example: run `npm run lint`', '可以改为运行检查，例如：运行 `npm run lint`')}`;
+    return `${notOffered(context, 'get_diagnostics')} ${translate('I can run a check instead, for example: run `npm run lint`', '可以改为运行检查，例如：运行 `npm run lint`')}`;
   }
   let path: string | undefined;
   if (name !== undefined) {
@@ -153,35 +153,35 @@ function* diagnostics(context: GuideContext, name: string | undefined): Script {
     path = found.path;
   }
   const result = yield* call('get_diagnostics', editorInput(offer, path === undefined ? {} : { path }));
-  if (result.isError) return sorry(result, say);
+  if (result.isError) return sorry(result, translate);
   const text = (result.text === '' ? result.message : result.text).trim();
-  const place = path === undefined ? '' : say(` in \`${path}\``, `（\`${path}\`）`);
-  const rows = problemsIn(text, context.cwd, say);
+  const place = path === undefined ? '' : translate(` in \`${path}\``, `（\`${path}\`）`);
+  const rows = problemsIn(text, context.cwd, translate);
   if (rows?.length === 0 || /^(?:\[\]|\{\}|)$/.test(text))
-    return say(`The editor reports no problems${place}.`, `编辑器没有报告任何问题${place}。`);
-  return `${say(`The editor reports${place}:`, `编辑器报告的问题${place}：`)}\n\n${rows?.join('\n') ?? fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
+    return translate(`The editor reports no problems${place}.`, `编辑器没有报告任何问题${place}。`);
+  return `${translate(`The editor reports${place}:`, `编辑器报告的问题${place}：`)}\n\n${rows?.join('\n') ?? fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
 }
 
 function* askEditor(context: GuideContext, tool: string): Script {
-  const { say } = context;
+  const { translate } = context;
   if (!offerOf(context, tool)) return notOffered(context, tool);
   const result = yield* call(tool, {});
-  if (result.isError) return sorry(result, say);
+  if (result.isError) return sorry(result, translate);
   const text = (result.text === '' ? result.message : result.text).trim();
   const selected = selectionIn(text, context.cwd);
   if (selected) {
     const head =
       selected.text === ''
-        ? say(`Nothing is selected; the cursor is at \`${selected.place}\`.`, `没有选中内容；光标在 \`${selected.place}\`。`)
+        ? translate(`Nothing is selected; the cursor is at \`${selected.place}\`.`, `没有选中内容；光标在 \`${selected.place}\`。`)
         : `**${selected.place}**`;
     return selected.text === '' ? head : `${head}\n\n${fence(selected.text, selected.language)}`;
   }
-  const open = editorsIn(text, context.cwd, say);
+  const open = editorsIn(text, context.cwd, translate);
   if (open)
     return open.length === 0
-      ? say('No file is open.', '没有打开的文件。')
-      : `${say('Open in the editor:', '编辑器中打开的文件：')}\n\n${open.join('\n')}`;
-  return `${say('From the editor:', '来自编辑器：')}\n\n${fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
+      ? translate('No file is open.', '没有打开的文件。')
+      : `${translate('Open in the editor:', '编辑器中打开的文件：')}\n\n${open.join('\n')}`;
+  return `${translate('From the editor:', '来自编辑器：')}\n\n${fence(text.slice(0, 6000), /^[[{]/.test(text) ? 'json' : '')}`;
 }
 
 /** The client's tool of that name, when it offers it. */
@@ -262,14 +262,14 @@ const marks: Readonly<Record<number, readonly [string, string]>> = {
 };
 
 /** The editor's diagnostics as a Markdown list; empty when there are none, undefined when the answer has another shape. Positions are LSP's. */
-function problemsIn(text: string, cwd: string, say: Localize): readonly string[] | undefined {
+function problemsIn(text: string, cwd: string, translate: Localize): readonly string[] | undefined {
   const found = parse(diagnosticsShape, text);
   return found?.files
     .flatMap((file) =>
       file.diagnostics.map((one) => {
         const [english, chinese] = marks[one.severity ?? 1] ?? ['error', '错误'];
         const from = [one.source, one.code].filter((part) => part !== undefined).join(' ');
-        return `- \`${short(file.path, cwd)}:${one.range.start.line + 1}\` **${say(english, chinese)}** ${one.message}${from === '' ? '' : ` (${from})`}`;
+        return `- \`${short(file.path, cwd)}:${one.range.start.line + 1}\` **${translate(english, chinese)}** ${one.message}${from === '' ? '' : ` (${from})`}`;
       }),
     )
     .slice(0, MOST);
@@ -290,11 +290,13 @@ function selectionIn(text: string, cwd: string): { readonly place: string; reado
 }
 
 /** The open files as a Markdown list; undefined when the answer has another shape. */
-function editorsIn(text: string, cwd: string, say: Localize): readonly string[] | undefined {
+function editorsIn(text: string, cwd: string, translate: Localize): readonly string[] | undefined {
   return parse(editors, text)
     ?.editors.slice(0, MOST)
     .map((one) => {
-      const notes = [one.active ? say('active', '当前') : '', one.unsaved ? say('unsaved', '未保存') : ''].filter((note) => note !== '');
+      const notes = [one.active ? translate('active', '当前') : '', one.unsaved ? translate('unsaved', '未保存') : ''].filter(
+        (note) => note !== '',
+      );
       return `- \`${short(one.path, cwd)}\`${notes.length > 0 ? ` (${notes.join(', ')})` : ''}`;
     });
 }

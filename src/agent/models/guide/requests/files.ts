@@ -7,7 +7,7 @@ type FoundFile = { readonly path: string; readonly folder: boolean } | { readonl
 
 /** The file or folder a user means: as written, by its last part anywhere, or a list of names that come near. */
 export function* fileNamed(context: GuideContext, given: string): ScriptPart<FoundFile> {
-  const { say } = context;
+  const { translate } = context;
   const name = given.replace(/^\.\//, '').replace(/\\/g, '/').replace(/\/+$/, '');
   if (name === '' || name === '.') return { path: '.', folder: true };
   if (/^(?:\/|~|\.\.|[A-Za-z]:)/.test(name)) return { path: given, folder: false };
@@ -20,7 +20,7 @@ export function* fileNamed(context: GuideContext, given: string): ScriptPart<Fou
   if (found.length > 1) {
     const list = found.slice(0, 10).map((path) => `- \`${path}\``);
     return {
-      problem: say(
+      problem: translate(
         `There are ${found.length} of that name. Which one?\n\n${list.join('\n')}`,
         `有 ${found.length} 个同名项，是哪一个？\n\n${list.join('\n')}`,
       ),
@@ -31,10 +31,10 @@ export function* fileNamed(context: GuideContext, given: string): ScriptPart<Fou
   const [likely] = alike;
   if (likely !== undefined && alike.length === 1) return foundAt(likely);
   const near = nearTo(name, all.map(bare));
-  const missing = say(`There is no \`${given}\` in this workspace.`, `工作区里没有 \`${given}\`。`);
+  const missing = translate(`There is no \`${given}\` in this workspace.`, `工作区里没有 \`${given}\`。`);
   if (near.length === 0) return { problem: missing };
   const list = near.map((path) => `- \`${path}\``).join('\n');
-  return { problem: `${missing} ${say('Did you mean', '你是不是要找')}:\n\n${list}` };
+  return { problem: `${missing} ${translate('Did you mean', '你是不是要找')}:\n\n${list}` };
 }
 
 /** The same name but for capital letters, or without its ending. */
@@ -134,17 +134,17 @@ function* list(context: GuideContext, folder: string): Script {
 
 /** The entries of a folder that is there. */
 function* listFolder(context: GuideContext, path: string): Script {
-  const { say } = context;
+  const { translate } = context;
   const result = yield* call('ListDirectory', path === '.' ? {} : { path });
-  if (result.isError) return sorry(result, say);
+  if (result.isError) return sorry(result, translate);
   const lines = linesOf(result);
-  const place = path === '.' ? say('this workspace', '这个工作区') : say(`\`${path}\``, ` \`${path}\` `);
-  if (lines.length === 0) return say(`${place} is empty.`, `${place}是空的。`.trim());
+  const place = path === '.' ? translate('this workspace', '这个工作区') : translate(`\`${path}\``, ` \`${path}\` `);
+  if (lines.length === 0) return translate(`${place} is empty.`, `${place}是空的。`.trim());
   const rows = lines.map((line) => {
     const [name = '', size] = line.split('  ');
     return size === undefined ? `- \`${name}\`` : `- \`${name}\` (${size} B)`;
   });
-  return `${say(`In ${place}:`, `${place}里有：`.trim())}\n\n${rows.join('\n')}`;
+  return `${translate(`In ${place}:`, `${place}里有：`.trim())}\n\n${rows.join('\n')}`;
 }
 
 const READ: readonly RegExp[] = [
@@ -165,26 +165,26 @@ export const readRequest: GuideRequest = {
 };
 
 function* read(context: GuideContext, name: string, from?: number, to?: number): Script {
-  const { say } = context;
+  const { translate } = context;
   const found = yield* fileNamed(context, name);
   if ('problem' in found) return found.problem;
   if (found.folder) return yield* listFolder(context, found.path);
   const part = from === undefined ? {} : { line_offset: from, n_lines: Math.max(1, (to ?? from) - from + 1) };
   const result = yield* call('ReadFile', { path: found.path, ...part });
-  if (result.isError) return sorry(result, say);
+  if (result.isError) return sorry(result, translate);
   const lines = textOfRead(result.text);
-  if (lines.length === 0) return say(`\`${found.path}\` is empty.`, `\`${found.path}\` 是空文件。`);
+  if (lines.length === 0) return translate(`\`${found.path}\` is empty.`, `\`${found.path}\` 是空文件。`);
   const most = 120;
   const rest = lines.length - most;
   const more =
     rest > 0
-      ? say(
+      ? translate(
           `\n\n${rest} more lines: ask for “lines ${most + 1}-${lines.length} of ${found.path}”.`,
           `\n\n还有 ${rest} 行：可以说“查看 ${found.path} 第 ${most + 1} 到 ${lines.length} 行”。`,
         )
       : '';
   const [, first = '1', end = '', total = ''] = /Lines (\d+)-(\d+) of (\d+)/.exec(result.message) ?? [];
-  const head = say(`lines ${first}-${end} of ${total}`, `第 ${first}-${end} 行，共 ${total} 行`);
+  const head = translate(`lines ${first}-${end} of ${total}`, `第 ${first}-${end} 行，共 ${total} 行`);
   return `**${found.path}** (${head})\n\n${fence(lines.slice(0, most).join('\n'), languageOf(found.path))}${more}`;
 }
 
@@ -208,22 +208,22 @@ export const createRequest: GuideRequest = {
 };
 
 function* create(context: GuideContext, path: string, content: string): Script {
-  const { say } = context;
+  const { translate } = context;
   const literal = path.replace(/^\.\//, '').replace(/[*?[\]{}()!+@]/g, '\\$&');
   if (
     !/^(?:\/|~|\.\.|[A-Za-z]:)/.test(path) &&
     linesOf(yield* call('Glob', { pattern: `./${literal}` })).includes(path.replace(/^\.\//, ''))
   ) {
-    return say(
+    return translate(
       `\`${path}\` exists already; I did not touch it. To change it say: replace "old" with "new" in ${path}`,
       `\`${path}\` 已经存在，我没有改动它。要修改请说：把 ${path} 里的“旧文字”替换成“新文字”`,
     );
   }
   const text = content === '' || content.endsWith('\n') ? content : `${content}\n`;
   const result = yield* call('WriteFile', { path, content: text });
-  if (result.isError) return sorry(result, say);
+  if (result.isError) return sorry(result, translate);
   const shown = text === '' ? '' : `\n\n${fence(text, languageOf(path))}`;
-  return `${say(`Created \`${path}\`${text === '' ? ', empty' : ''}.`, `已创建 \`${path}\`${text === '' ? '（空文件）' : ''}。`)}${shown}`;
+  return `${translate(`Created \`${path}\`${text === '' ? ', empty' : ''}.`, `已创建 \`${path}\`${text === '' ? '（空文件）' : ''}。`)}${shown}`;
 }
 
 const REPLACE: readonly RegExp[] = [
@@ -247,20 +247,20 @@ export const replaceRequest: GuideRequest = {
 };
 
 function* replace(context: GuideContext, old: string, next: string, file: string | undefined, everywhere: boolean): Script {
-  const { say } = context;
+  const { translate } = context;
   let path = file;
   if (path === undefined) {
     const searched = yield* call('Grep', { pattern: old, literal: true, max_results: 100 });
-    if (searched.isError) return sorry(searched, say);
+    if (searched.isError) return sorry(searched, translate);
     const hits = hitsOf(searched);
     const files = [...new Set(hits.map((hit) => hit.path))];
     const [only] = files;
     if (only === undefined)
-      return say(`\`${old}\` does not occur in this workspace.`, `这个工作区里没有 \`${old}\`。`) + unreadOf(searched);
+      return translate(`\`${old}\` does not occur in this workspace.`, `这个工作区里没有 \`${old}\`。`) + unreadOf(searched);
     if (files.length > 1) {
-      return say(
-        `\`${old}\` occurs in ${files.length} files. Say in which: replace "${old}" with "${next}" in FILE\n\n${hitRows(hits, say)}`,
-        `\`${old}\` 出现在 ${files.length} 个文件里。请说明是哪个文件：把 文件名 里的“${old}”替换成“${next}”\n\n${hitRows(hits, say)}`,
+      return translate(
+        `\`${old}\` occurs in ${files.length} files. Say in which: replace "${old}" with "${next}" in FILE\n\n${hitRows(hits, translate)}`,
+        `\`${old}\` 出现在 ${files.length} 个文件里。请说明是哪个文件：把 文件名 里的“${old}”替换成“${next}”\n\n${hitRows(hits, translate)}`,
       );
     }
     path = only;
@@ -270,24 +270,25 @@ function* replace(context: GuideContext, old: string, next: string, file: string
     path = found.path;
   }
   const found = yield* call('Grep', { pattern: old, literal: true, path, max_results: 100 });
-  if (found.isError) return sorry(found, say);
+  if (found.isError) return sorry(found, translate);
   const hits = hitsOf(found);
   if (hits.length === 0 && !old.includes('\n')) {
     const near = hitsOf(yield* call('Grep', { pattern: old, literal: true, ignore_case: true, path, max_results: 5 }));
-    const nothing = say(
+    const nothing = translate(
       `\`${old}\` does not occur in \`${path}\`, so nothing was changed.`,
       `\`${path}\` 里没有 \`${old}\`，未做任何更改。`,
     );
-    return near.length === 0 ? nothing : `${nothing} ${say('Written differently:', '写法不同的有：')}\n\n${hitRows(near, say)}`;
+    return near.length === 0 ? nothing : `${nothing} ${translate('Written differently:', '写法不同的有：')}\n\n${hitRows(near, translate)}`;
   }
   const edit = { old, new: next, ...(everywhere ? { replace_all: true } : {}) };
   const result = yield* call('StrReplaceFile', { path, edit });
-  if (!result.isError) return say(`Done: \`${old}\` → \`${next}\` in \`${path}\`.`, `完成：\`${path}\` 中 \`${old}\` → \`${next}\`。`);
+  if (!result.isError)
+    return translate(`Done: \`${old}\` → \`${next}\` in \`${path}\`.`, `完成：\`${path}\` 中 \`${old}\` → \`${next}\`。`);
   if (!result.rejected && / occurs \d+ times /.test(result.message)) {
-    return say(
-      `\`${old}\` occurs several times in \`${path}\`; nothing was changed. Say “replace all "${old}" with "${next}" in ${path}”, or give more of the text around the one you mean.\n\n${hitRows(hits, say)}`,
-      `\`${path}\` 里有多处 \`${old}\`，未做任何更改。可以说“把 ${path} 里的所有“${old}”替换成“${next}””，或给出更多上下文。\n\n${hitRows(hits, say)}`,
+    return translate(
+      `\`${old}\` occurs several times in \`${path}\`; nothing was changed. Say “replace all "${old}" with "${next}" in ${path}”, or give more of the text around the one you mean.\n\n${hitRows(hits, translate)}`,
+      `\`${path}\` 里有多处 \`${old}\`，未做任何更改。可以说“把 ${path} 里的所有“${old}”替换成“${next}””，或给出更多上下文。\n\n${hitRows(hits, translate)}`,
     );
   }
-  return sorry(result, say);
+  return sorry(result, translate);
 }

@@ -47,7 +47,7 @@ function isHere(place: string | undefined): boolean {
 }
 
 function* find(context: GuideContext, what: string, place: string | undefined): Script {
-  const { say } = context;
+  const { translate } = context;
   let path = '.';
   if (place !== undefined) {
     const found = yield* fileNamed(context, place);
@@ -61,12 +61,12 @@ function* find(context: GuideContext, what: string, place: string | undefined): 
     ...(path === '.' ? {} : { path }),
     max_results: 100,
   });
-  if (result.isError) return sorry(result, say);
+  if (result.isError) return sorry(result, translate);
   const hits = hitsOf(result);
   const names = path === '.' ? linesOf(yield* call('Glob', { pattern: `**/*${globText(what)}*` })) : [];
   if (hits.length === 0 && names.length === 0)
     return (
-      say(
+      translate(
         `\`${what}\` does not occur in ${path === '.' ? 'this workspace' : `\`${path}\``}.`,
         `在${path === '.' ? '这个工作区' : ` \`${path}\` `}里没有找到 \`${what}\`。`,
       ) + unreadOf(result)
@@ -75,11 +75,11 @@ function* find(context: GuideContext, what: string, place: string | undefined): 
   const parts: string[] = [];
   if (hits.length > 0)
     parts.push(
-      `${say(`\`${what}\` occurs ${result.message.includes('more') ? 'more than ' : ''}${count(hits.length, 'time')} in ${count(files, 'file')}:`, `\`${what}\` 在 ${files} 个文件里出现了 ${hits.length} 次：`)}\n\n${hitRows(hits, say)}`,
+      `${translate(`\`${what}\` occurs ${result.message.includes('more') ? 'more than ' : ''}${count(hits.length, 'time')} in ${count(files, 'file')}:`, `\`${what}\` 在 ${files} 个文件里出现了 ${hits.length} 次：`)}\n\n${hitRows(hits, translate)}`,
     );
   if (names.length > 0)
     parts.push(
-      `${say('Files of that name:', '同名文件：')}\n\n${names
+      `${translate('Files of that name:', '同名文件：')}\n\n${names
         .slice(0, 10)
         .map((name) => `- \`${name}\``)
         .join('\n')}`,
@@ -88,46 +88,47 @@ function* find(context: GuideContext, what: string, place: string | undefined): 
 }
 
 function* findFile(context: GuideContext, name: string): Script {
-  const { say } = context;
+  const { translate } = context;
   const pattern = /[*?]/.test(name) ? name : `**/*${globText(name)}*`;
   const found = linesOf(yield* call('Glob', { pattern }));
   if (found.length > 0)
-    return `${say(`${count(found.length, 'file')}:`, `找到 ${found.length} 个文件：`)}\n\n${found
+    return `${translate(`${count(found.length, 'file')}:`, `找到 ${found.length} 个文件：`)}\n\n${found
       .slice(0, 30)
       .map((path) => `- \`${path}\``)
       .join('\n')}`;
   const near = nearTo(name, linesOf(yield* call('Glob', { pattern: '**/*' })));
-  const none = say(`There is no file like \`${name}\`.`, `没有名为 \`${name}\` 的文件。`);
+  const none = translate(`There is no file like \`${name}\`.`, `没有名为 \`${name}\` 的文件。`);
   return near.length === 0
     ? none
-    : `${none} ${say('Names that come near:', '相近的名字：')}\n\n${near.map((path) => `- \`${path}\``).join('\n')}`;
+    : `${none} ${translate('Names that come near:', '相近的名字：')}\n\n${near.map((path) => `- \`${path}\``).join('\n')}`;
 }
 
 function* where(context: GuideContext, what: string): Script {
-  const { say } = context;
+  const { translate } = context;
   const files = linesOf(yield* call('Glob', { pattern: `**/{${globText(what)},${globText(what)}.*}` }));
   const parts: string[] = [];
   if (files.length > 0)
     parts.push(
-      `${say('File:', '文件：')}\n\n${files
+      `${translate('File:', '文件：')}\n\n${files
         .slice(0, 10)
         .map((path) => `- \`${path}\``)
         .join('\n')}`,
     );
   if (/^[\w$.]+$/.test(what)) {
     const defined = hitsOf(yield* call('Grep', { pattern: definitionPattern(last(what)), max_results: 20 }));
-    if (defined.length > 0) parts.push(`${say(`\`${what}\` is defined here:`, `\`${what}\` 定义在：`)}\n\n${hitRows(defined, say)}`);
+    if (defined.length > 0)
+      parts.push(`${translate(`\`${what}\` is defined here:`, `\`${what}\` 定义在：`)}\n\n${hitRows(defined, translate)}`);
   }
   if (parts.length > 0) return parts.join('\n\n');
   const result = yield* call('Grep', { pattern: what, literal: true, ignore_case: true, max_results: 50 });
-  if (result.isError) return sorry(result, say);
+  if (result.isError) return sorry(result, translate);
   const hits = hitsOf(result);
   if (hits.length === 0)
-    return say(
+    return translate(
       `I found neither a file nor a text \`${what}\` in this workspace.`,
       `在这个工作区里既没有找到名为 \`${what}\` 的文件，也没有这样的文字。`,
     );
-  return `${say(`No definition of \`${what}\`, but it is mentioned here:`, `没有找到 \`${what}\` 的定义，但这些地方提到了它：`)}\n\n${hitRows(hits, say)}`;
+  return `${translate(`No definition of \`${what}\`, but it is mentioned here:`, `没有找到 \`${what}\` 的定义，但这些地方提到了它：`)}\n\n${hitRows(hits, translate)}`;
 }
 
 function globText(text: string): string {
@@ -156,14 +157,14 @@ export const explainRequest: GuideRequest = {
 };
 
 function* explain(context: GuideContext, name: string): Script {
-  const { say } = context;
+  const { translate } = context;
   const isPath = /[./\\]/.test(name);
   if (!isPath && /^[\w$]+$/.test(name)) {
     const answer = yield* symbol(context, name);
     if (answer !== undefined) return answer;
   }
   if (/\s/.test(name))
-    return say(
+    return translate(
       `I can explain a file, a folder or one name in the code, not “${name}”. That takes a language model.`,
       `我只能说明一个文件、一个文件夹或代码里的一个名字，不能回答“${name}”。这需要大语言模型。`,
     );
@@ -172,13 +173,13 @@ function* explain(context: GuideContext, name: string): Script {
   if (found.path === '.') return yield* project(context);
   if (found.folder) return yield* folder(context, found.path);
   const result = yield* call('ReadFile', { path: found.path });
-  if (result.isError) return sorry(result, say);
-  const outline = outlineOf(found.path, textOfRead(result.text), say);
+  if (result.isError) return sorry(result, translate);
+  const outline = outlineOf(found.path, textOfRead(result.text), translate);
   return `**${found.path}** - ${outline}`;
 }
 
 function* folder(context: GuideContext, path: string): Script {
-  const { say } = context;
+  const { translate } = context;
   const files = linesOf(yield* call('Glob', { pattern: '**/*', directory: path }));
   const readme = files.find((file) => new RegExp(`^${path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/readme(\\.\\w+)?$`, 'i').test(file));
   const about = readme === undefined ? '' : aboutReadme(textOfRead((yield* call('ReadFile', { path: readme, n_lines: 60 })).text));
@@ -190,17 +191,20 @@ function* folder(context: GuideContext, path: string): Script {
   }
   const rows = [...inside]
     .slice(0, 40)
-    .map(([name, held]) => `- \`${name}\`${name.endsWith('/') ? say(` (${count(held, 'file')})`, `（${held} 个文件）`) : ''}`);
-  return `**${path}/** - ${say(`${count(files.length, 'file')} (${kinds(files)}).`, `${files.length} 个文件（${kinds(files)}）。`)}${about === '' ? '' : `\n\n${about}`}\n\n${rows.join('\n')}`;
+    .map(([name, held]) => `- \`${name}\`${name.endsWith('/') ? translate(` (${count(held, 'file')})`, `（${held} 个文件）`) : ''}`);
+  return `**${path}/** - ${translate(`${count(files.length, 'file')} (${kinds(files)}).`, `${files.length} 个文件（${kinds(files)}）。`)}${about === '' ? '' : `\n\n${about}`}\n\n${rows.join('\n')}`;
 }
 
 function* project(context: GuideContext): Script {
-  const { say } = context;
+  const { translate } = context;
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
-  if (files.length === 0) return say('This workspace is empty.', '这个工作区是空的。');
+  if (files.length === 0) return translate('This workspace is empty.', '这个工作区是空的。');
   const readme = files.find((file) => /^readme(\.\w+)?$/i.test(file));
   const parts = [
-    say(`This workspace has ${count(files.length, 'file')} (${kinds(files)}).`, `这个工作区有 ${files.length} 个文件（${kinds(files)}）。`),
+    translate(
+      `This workspace has ${count(files.length, 'file')} (${kinds(files)}).`,
+      `这个工作区有 ${files.length} 个文件（${kinds(files)}）。`,
+    ),
   ];
   if (readme !== undefined) parts.push(aboutReadme(textOfRead((yield* call('ReadFile', { path: readme, n_lines: 60 })).text)));
   if (files.includes('package.json'))
@@ -208,7 +212,7 @@ function* project(context: GuideContext): Script {
   const folders = new Map<string, number>();
   for (const file of files)
     if (file.includes('/')) folders.set(file.slice(0, file.indexOf('/')), (folders.get(file.slice(0, file.indexOf('/'))) ?? 0) + 1);
-  const rows = [...folders].map(([name, held]) => `- \`${name}/\` ${say(`(${count(held, 'file')})`, `（${held} 个文件）`)}`);
+  const rows = [...folders].map(([name, held]) => `- \`${name}/\` ${translate(`(${count(held, 'file')})`, `（${held} 个文件）`)}`);
   const loose = files.filter((file) => !file.includes('/')).map((file) => `- \`${file}\``);
   parts.push([...rows, ...loose].slice(0, 40).join('\n'));
   return parts.filter((part) => part !== '').join('\n\n');
@@ -216,7 +220,7 @@ function* project(context: GuideContext): Script {
 
 /** Explains a name in the code; undefined when no definition is found. */
 function* symbol(context: GuideContext, name: string): ScriptPart<string | undefined> {
-  const { say } = context;
+  const { translate } = context;
   const hits = hitsOf(yield* call('Grep', { pattern: definitionPattern(name), max_results: 10 }));
   const [first] = hits;
   if (!first) return undefined;
@@ -227,8 +231,8 @@ function* symbol(context: GuideContext, name: string): ScriptPart<string | undef
   const word = name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const uses = hitsOf(yield* call('Grep', { pattern: `(^|[^\\w$])${word}([^\\w$]|$)`, max_results: 200 }));
   const elsewhere = new Set(uses.map((use) => use.path)).size;
-  const more = hits.length > 1 ? `\n\n${say('Other definitions:', '其他定义：')}\n\n${hitRows(hits.slice(1), say)}` : '';
-  return `${say(`\`${name}\` is defined in \`${first.path}:${first.line}\` and occurs ${count(uses.length, 'time')} in ${count(elsewhere, 'file')}.`, `\`${name}\` 定义在 \`${first.path}:${first.line}\`，在 ${elsewhere} 个文件里出现 ${uses.length} 次。`)}\n\n${excerpt(lines.slice(begin), from + begin, 'text')}${more}`;
+  const more = hits.length > 1 ? `\n\n${translate('Other definitions:', '其他定义：')}\n\n${hitRows(hits.slice(1), translate)}` : '';
+  return `${translate(`\`${name}\` is defined in \`${first.path}:${first.line}\` and occurs ${count(uses.length, 'time')} in ${count(elsewhere, 'file')}.`, `\`${name}\` 定义在 \`${first.path}:${first.line}\`，在 ${elsewhere} 个文件里出现 ${uses.length} 次。`)}\n\n${excerpt(lines.slice(begin), from + begin, 'text')}${more}`;
 }
 
 /** Where the comment above a definition begins. */
@@ -255,13 +259,13 @@ function aboutReadme(lines: readonly string[]): string {
     .join('\n>\n');
 }
 
-function manifestText(manifest: string, { say }: GuideContext): string {
+function manifestText(manifest: string, { translate }: GuideContext): string {
   try {
     const parsed = Object(JSON.parse(manifest)) as Readonly<Record<string, unknown>>;
     const scripts = Object.keys(Object(parsed.scripts)).slice(0, 12);
     const name = typeof parsed.name === 'string' ? parsed.name : 'package.json';
     const about = typeof parsed.description === 'string' ? `: ${parsed.description}` : '';
-    return `\`${name}\`${about}${scripts.length > 0 ? `\n\n${say('Scripts', '脚本')}: ${scripts.map((script) => `\`${script}\``).join(', ')}` : ''}`;
+    return `\`${name}\`${about}${scripts.length > 0 ? `\n\n${translate('Scripts', '脚本')}: ${scripts.map((script) => `\`${script}\``).join(', ')}` : ''}`;
   } catch {
     return '';
   }
@@ -285,19 +289,19 @@ interface Entry {
 const MOST = 40;
 
 /** The outline of a file: its opening comment, and its headings or declarations with their lines. Markdown. */
-function outlineOf(path: string, lines: readonly string[], say: Localize): string {
+function outlineOf(path: string, lines: readonly string[], translate: Localize): string {
   const about = isProse(path) ? '' : opening(lines);
   const entries = isProse(path) ? headings(lines) : declarations(lines);
-  const size = say(`${count(lines.length, 'line')}.`, `${lines.length} 行。`);
+  const size = translate(`${count(lines.length, 'line')}.`, `${lines.length} 行。`);
   const parts = [size + (about === '' ? '' : `\n\n> ${about.replaceAll('\n', '\n> ')}`)];
   if (entries.length === 0) {
     const start = lines.filter((line) => line.trim() !== '').slice(0, 8);
-    if (start.length > 0) parts.push(`${say('It begins:', '开头是：')}\n\n\`\`\`\`\n${start.join('\n')}\n\`\`\`\``);
+    if (start.length > 0) parts.push(`${translate('It begins:', '开头是：')}\n\n\`\`\`\`\n${start.join('\n')}\n\`\`\`\``);
     return parts.join('\n\n');
   }
   const rows = entries.slice(0, MOST).map((entry) => `- \`${path}:${entry.line}\` ${entry.text}`);
-  if (entries.length > MOST) rows.push(say(`- ... and ${entries.length - MOST} more`, `- ……还有 ${entries.length - MOST} 项`));
-  parts.push(`${isProse(path) ? say('Its headings:', '标题：') : say('It declares:', '其中声明了：')}\n\n${rows.join('\n')}`);
+  if (entries.length > MOST) rows.push(translate(`- ... and ${entries.length - MOST} more`, `- ……还有 ${entries.length - MOST} 项`));
+  parts.push(`${isProse(path) ? translate('Its headings:', '标题：') : translate('It declares:', '其中声明了：')}\n\n${rows.join('\n')}`);
   return parts.join('\n\n');
 }
 

@@ -37,9 +37,9 @@ export function planRequest(understand: RequestReader): GuideRequest {
 }
 
 function* make(context: GuideContext, understand: RequestReader, goal: string): Script {
-  const { say } = context;
+  const { translate } = context;
   if (goal === '')
-    return say(
+    return translate(
       'A plan for what? Say “plan: read README.md; find TODO; run the tests”, or “make a plan to rename X”.',
       '要做什么的计划？可以说“制定计划：读取 README.md；查找 TODO；运行测试”，或“制定计划：重命名 X”。',
     );
@@ -47,19 +47,19 @@ function* make(context: GuideContext, understand: RequestReader, goal: string): 
   const titles = given.length > 1 ? given : yield* propose(context, goal);
   const steps = titles.map((title): PlanStep => ({ title, status: 'pending' }));
   const result = yield* call('SetTodoList', { todos: steps });
-  if (result.isError) return sorry(result, say);
+  if (result.isError) return sorry(result, translate);
   const rows = titles.map(
-    (title, at) => `${at + 1}. ${title}${canDo(context, understand, title) ? '' : say(' *(yours)*', ' *（由你完成）*')}`,
+    (title, at) => `${at + 1}. ${title}${canDo(context, understand, title) ? '' : translate(' *(yours)*', ' *（由你完成）*')}`,
   );
-  return `${say('The plan:', '计划：')}\n\n${rows.join('\n')}\n\n${say('Say “next” to do the first step, or “do step 2”.', '说“下一步”开始第一步，或“执行第 2 步”。')}`;
+  return `${translate('The plan:', '计划：')}\n\n${rows.join('\n')}\n\n${translate('Say “next” to do the first step, or “do step 2”.', '说“下一步”开始第一步，或“执行第 2 步”。')}`;
 }
 
 /** Does one step of the plan made last, or the first that is not done. */
 function* step(context: GuideContext, understand: RequestReader, wanted: number | undefined): Script {
-  const { say } = context;
+  const { translate } = context;
   const steps = lastPlan(context.history);
   if (steps.length === 0)
-    return say(
+    return translate(
       'There is no plan yet. Say “make a plan: read README.md; run the tests”.',
       '还没有计划。可以说“制定计划：读取 README.md；运行测试”。',
     );
@@ -67,13 +67,13 @@ function* step(context: GuideContext, understand: RequestReader, wanted: number 
   const current = steps[at];
   if (!current)
     return wanted === undefined
-      ? say('Every step of the plan is done.', '计划的所有步骤都已完成。')
-      : say(`The plan has ${steps.length} steps.`, `计划只有 ${steps.length} 步。`);
+      ? translate('Every step of the plan is done.', '计划的所有步骤都已完成。')
+      : translate(`The plan has ${steps.length} steps.`, `计划只有 ${steps.length} 步。`);
   yield* call('SetTodoList', { todos: mark(steps, at, 'in_progress') });
   const script = understand(askedOf(current.title), context);
   if (!script) {
     yield* call('SetTodoList', { todos: mark(steps, at, 'done') });
-    return say(
+    return translate(
       `Step ${at + 1}, “${current.title}”, is one for you (or a language model): I know only plain requests. I marked it done; say “next” for the step after it.`,
       `第 ${at + 1} 步“${current.title}”需要由你（或大语言模型）来做：我只懂简单的请求。我已把它标为完成，说“下一步”继续。`,
     );
@@ -84,23 +84,24 @@ function* step(context: GuideContext, understand: RequestReader, wanted: number 
   const left = after.findIndex((one) => one.status !== 'done');
   const next = after[left];
   const closing = next
-    ? say(`Next is step ${left + 1}: ${next.title}. Say “next”.`, `接下来是第 ${left + 1} 步：${next.title}。说“下一步”继续。`)
-    : say('That was the last step.', '这是最后一步。');
-  return `**${say(`Step ${at + 1}`, `第 ${at + 1} 步`)}: ${current.title}**\n\n${answer}\n\n${closing}`;
+    ? translate(`Next is step ${left + 1}: ${next.title}. Say “next”.`, `接下来是第 ${left + 1} 步：${next.title}。说“下一步”继续。`)
+    : translate('That was the last step.', '这是最后一步。');
+  return `**${translate(`Step ${at + 1}`, `第 ${at + 1} 步`)}: ${current.title}**\n\n${answer}\n\n${closing}`;
 }
 
 /** A plan fitted to what the workspace has: read what mentions the goal, make the change, run the tests. */
 function* propose(context: GuideContext, goal: string): ScriptPart<readonly string[]> {
-  const { say } = context;
+  const { translate } = context;
   const word = keyword(goal);
   const files = linesOf(yield* call('Glob', { pattern: '**/*' }));
   const hits = word === undefined ? [] : hitsOf(yield* call('Grep', { pattern: word, literal: true, ignore_case: true, max_results: 50 }));
   const mentioned = [...new Set(hits.map((hit) => hit.path))].slice(0, 3);
   const named = word === undefined ? [] : files.filter((file) => last(file).toLowerCase().includes(word.toLowerCase())).slice(0, 2);
   const reads = [...new Set([...named, ...mentioned])].slice(0, 3);
-  const start = reads.length > 0 ? reads.map((file) => say(`Read ${file}`, `读取 ${file}`)) : [say('Explain this project', '介绍这个项目')];
-  const test = files.includes('package.json') ? [say('Run the tests', '运行测试')] : [];
-  return [...start, goal.charAt(0).toUpperCase() + goal.slice(1), ...test, say('What changed?', '有哪些改动')];
+  const start =
+    reads.length > 0 ? reads.map((file) => translate(`Read ${file}`, `读取 ${file}`)) : [translate('Explain this project', '介绍这个项目')];
+  const test = files.includes('package.json') ? [translate('Run the tests', '运行测试')] : [];
+  return [...start, goal.charAt(0).toUpperCase() + goal.slice(1), ...test, translate('What changed?', '有哪些改动')];
 }
 
 function canDo(context: GuideContext, understand: RequestReader, title: string): boolean {
@@ -188,29 +189,29 @@ export const changesRequest: GuideRequest = {
 };
 
 function* runScript(context: GuideContext, names: readonly string[]): Script {
-  const { say } = context;
+  const { translate } = context;
   const manifest = yield* call('ReadFile', { path: 'package.json' });
   const script = names.find((name) => scriptsIn(textOfRead(manifest.text).join('\n')).includes(name));
   if (script !== undefined) return yield* run(context, script === 'test' ? 'npm test' : `npm run ${script}`);
-  return say(
+  return translate(
     `There is no package.json with a script \`${names[0]}\` here. Give me the command itself, for example: run \`make ${names[0]}\``,
     `这里没有带 \`${names[0]}\` 脚本的 package.json。请直接给出命令，例如：运行 \`make ${names[0]}\``,
   );
 }
 
 function* run(context: GuideContext, command: string): Script {
-  const { say } = context;
+  const { translate } = context;
   const result = yield* call('Shell', { command });
-  if (result.rejected) return sorry(result, say);
+  if (result.rejected) return sorry(result, translate);
   const output = result.text.trim();
   const lines = output.split('\n');
   const shown =
     lines.length > 60
-      ? `${lines.slice(0, 20).join('\n')}\n... (${lines.length - 50} ${say('lines', '行')}) ...\n${lines.slice(-30).join('\n')}`
+      ? `${lines.slice(0, 20).join('\n')}\n... (${lines.length - 50} ${translate('lines', '行')}) ...\n${lines.slice(-30).join('\n')}`
       : output;
   const head = result.isError
-    ? say(`\`${command}\` failed. ${result.message}`, `\`${command}\` 失败。${ended(result.message)}`)
-    : say(`\`${command}\` is done. ${result.message}`, `\`${command}\` 已完成。`);
+    ? translate(`\`${command}\` failed. ${result.message}`, `\`${command}\` 失败。${ended(result.message)}`)
+    : translate(`\`${command}\` is done. ${result.message}`, `\`${command}\` 已完成。`);
   return output === '' ? head : `${head}\n\n${fence(shown)}`;
 }
 
@@ -219,10 +220,10 @@ function leavesRunning({ offers }: GuideContext): boolean {
   return typeof shell === 'object' && shell !== null && 'run_in_background' in shell;
 }
 
-function* runBeside({ say }: GuideContext, command: string): Script {
+function* runBeside({ translate }: GuideContext, command: string): Script {
   const result = yield* call('Shell', { command, run_in_background: true });
-  if (result.isError || result.rejected) return sorry(result, say);
-  return say(`\`${command}\` goes on in the background. You hear of its end.`, `\`${command}\` 在后台继续运行。结束时会通知你。`);
+  if (result.isError || result.rejected) return sorry(result, translate);
+  return translate(`\`${command}\` goes on in the background. You hear of its end.`, `\`${command}\` 在后台继续运行。结束时会通知你。`);
 }
 
 /** How a command ended, in Chinese. */

@@ -22,7 +22,7 @@ export interface RemoteToolsContext {
 }
 
 /** File and terminal tools for agents without local access, such as remote chat servers: reading is free, changing or running anything asks first. */
-export function handTools({ cwd, files, terminals }: RemoteToolsContext): readonly Tool[] {
+export function remoteTools({ cwd, files, terminals }: RemoteToolsContext): readonly Tool[] {
   return [
     toolOf({
       cwd,

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { editorFiles } from '../../src/editor/files.ts';
-import { handTools } from '../../src/editor/tools/hands.ts';
+import { remoteTools } from '../../src/editor/tools/remoteTools.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
 
@@ -19,7 +19,7 @@ describe('hands for agents without any', () => {
 
   before(() => {
     cwd = mkdtempSync(path.join(os.tmpdir(), 'parley-hands-'));
-    tools = handTools({ cwd, files: editorFiles, terminals: childTerminals({ cwd }) });
+    tools = remoteTools({ cwd, files: editorFiles, terminals: childTerminals({ cwd }) });
   });
   beforeEach(() => writeFileSync(file('a.txt'), 'one\ntwo\nthree\ntwo more\n'));
   after(async () => {
