@@ -302,7 +302,7 @@ export abstract class AcpRequests extends AcpConnection {
     const lane = own ?? turn?.main;
     const call = turn && lane && request.toolCall ? this.callNews(turn, lane, request.toolCall, 'permission') : undefined;
     const facts = call && request.toolCall ? askedFacts(call, request.toolCall) : factsOf(request.toolCall);
-    if (facts.tooMuch) return this.yes(id, CANCELLED_OUTCOME);
+    if (facts.tooMuch) return this.answerJob(id, CANCELLED_OUTCOME);
     const place = { turnId: turn?.id ?? null, callId: call?.id ?? null, asker: child?.title ?? null };
     const question = this.job<OpenPermission>(id, newQuestion(id, request, facts, place));
     if (turn && call) {
@@ -540,7 +540,7 @@ export abstract class AcpRequests extends AcpConnection {
     const turnId = this.state.turn?.id ?? null;
     const { commands } = this.state;
     const count = commands.turnId === turnId ? commands.count + 1 : 1;
-    if (count > MOST_COMMANDS) return this.no(id, INTERNAL, `More than ${MOST_COMMANDS} commands in one turn.`);
+    if (count > MOST_COMMANDS) return this.refuseJob(id, INTERNAL, `More than ${MOST_COMMANDS} commands in one turn.`);
     this.state.commands = { turnId, count };
     this.startCommand(id, this.job(id, newCommand(request, this.state)), false);
   }
