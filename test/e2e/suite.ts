@@ -33,6 +33,8 @@ export interface SuiteSpec {
 export interface Prepared {
   readonly machineSettings?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Folders of other extensions, installed beside this one. */
+  readonly others?: readonly string[];
   /** What stands in the command lines of the agents: none of them may outlive the server. */
   readonly agents: string;
   end(): Promise<void>;
@@ -46,6 +48,8 @@ export interface Scene {
   readonly storage: string;
   /** The home of the user whose window it is. */
   readonly home: string;
+  /** The user changes settings; those that are not named are as at the beginning. */
+  change(settings: Readonly<Record<string, unknown>>): Promise<void>;
   /** Processes of the server whose command line holds a text. */
   running(text: string): readonly number[];
 }
@@ -70,6 +74,7 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
       ...(spec.settings ? { settings: spec.settings } : {}),
       ...(prepared?.machineSettings ? { machineSettings: prepared.machineSettings } : {}),
       ...(spec.locale ? { locale: spec.locale } : {}),
+      ...(prepared?.others ? { others: prepared.others } : {}),
       ...(spec.packaged ? { vsix: 'out/parley.vsix' } : {}),
       env: { ...spec.env, ...prepared?.env },
     });
@@ -81,7 +86,8 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     const page = await context.newPage();
     const window = new Window(page);
     const storage = path.join(started.storage, 'parley.parley');
-    scene = { window, folder, storage, home: started.home, running: (text) => descendants(started.pid, text) };
+    const { home, change } = started;
+    scene = { window, folder, storage, home, change, running: (text) => descendants(started.pid, text) };
     await page.goto(addressOf(started, { folder, ...(spec.packaged ? {} : { extension: spec.extension ?? '.' }) }), {
       waitUntil: 'domcontentloaded',
     });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -12,6 +12,8 @@ export interface ServerSpec {
   readonly workbench: Workbench;
   /** A package to install first; without one the server can load a folder under development. */
   readonly vsix?: string;
+  /** Folders of other extensions, as if they were installed. */
+  readonly others?: readonly string[];
   /** User settings on top of the quiet ones. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Settings kept per machine: in the served workbench they count only here. */
@@ -37,6 +39,8 @@ export interface Server {
   readonly storage: string;
   /** The home of its user. */
   readonly home: string;
+  /** The user changes settings, on top of the quiet ones and those it began with. */
+  change(settings: Readonly<Record<string, unknown>>): Promise<void>;
   log(): string;
   /** Settles when the server is gone, whoever ended it. */
   readonly ended: Promise<void>;
@@ -55,6 +59,7 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
     await mkdir(path.join(folder('data'), 'Machine'));
     await writeFile(path.join(folder('data'), 'Machine', 'settings.json'), JSON.stringify(spec.machineSettings, null, 2));
   }
+  for (const other of spec.others ?? []) await cp(other, path.join(folder('extensions'), path.basename(other)), { recursive: true });
   if (spec.locale) await putLanguage(folder('data'), spec.locale);
   const node = path.join(spec.workbench, 'node', 'node');
   const main = path.join(spec.workbench, 'server', 'out', 'server-main.js');
@@ -121,6 +126,7 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
     develops,
     storage: path.join(folder('data'), 'User', 'globalStorage'),
     home: folder('home'),
+    change: (more) => writeFile(settingsFile, JSON.stringify({ ...settings, ...more }, null, 2)),
     log: () => log,
     ended,
     async stop() {
