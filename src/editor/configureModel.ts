@@ -20,7 +20,7 @@ interface Draft {
 type DialogStep<T> = { readonly kind: 'back' } | { readonly kind: 'next'; readonly value: T } | undefined;
 const BACK = { kind: 'back' } as const;
 
-export type ConfigureInputs = Pick<QuickInputs, 'pick' | 'input'>;
+export type ConfigureInputs = Pick<QuickInputs, 'pick' | 'input' | 'holding'>;
 
 /**
  * Endpoint, key and model in three steps with a way back; skips a step that has nothing to ask. `start` is an endpoint chosen already. False when the
@@ -119,7 +119,10 @@ async function keyAndModel(
       if (typed === undefined || typed.kind === 'back') return typed;
       key = typed.value === '' ? undefined : typed.value;
     }
-    const listed = await listModels(draft.baseUrl, key).catch((error: Error) => error);
+    const listing = listModels(draft.baseUrl, key).catch((error: Error) => error);
+    // A server may take seconds: something says so, and keys that are pressed meanwhile go nowhere else.
+    await inputs.holding('configureModel', listing);
+    const listed = await listing;
     refused = listed instanceof Error && /^HTTP 40[13]\.$/.test(listed.message);
     if (refused && asks) continue;
     const name = await askName(inputs, draft, listed, now);
