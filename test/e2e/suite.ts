@@ -48,8 +48,6 @@ export interface Scene {
   readonly storage: string;
   /** The home of the user whose window it is. */
   readonly home: string;
-  /** The user changes settings; those that are not named are as at the beginning. */
-  change(settings: Readonly<Record<string, unknown>>): Promise<void>;
   /** Processes of the server whose command line holds a text. */
   running(text: string): readonly number[];
 }
@@ -86,8 +84,7 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     const page = await context.newPage();
     const window = new Window(page);
     const storage = path.join(started.storage, 'parley.parley');
-    const { home, change } = started;
-    scene = { window, folder, storage, home, change, running: (text) => descendants(started.pid, text) };
+    scene = { window, folder, storage, home: started.home, running: (text) => descendants(started.pid, text) };
     await page.goto(addressOf(started, { folder, ...(spec.packaged ? {} : { extension: spec.extension ?? '.' }) }), {
       waitUntil: 'domcontentloaded',
     });

@@ -39,8 +39,6 @@ export interface Server {
   readonly storage: string;
   /** The home of its user. */
   readonly home: string;
-  /** The user changes settings, on top of the quiet ones and those it began with. */
-  change(settings: Readonly<Record<string, unknown>>): Promise<void>;
   log(): string;
   /** Settles when the server is gone, whoever ended it. */
   readonly ended: Promise<void>;
@@ -126,7 +124,6 @@ export async function startServer(spec: ServerSpec): Promise<Server> {
     develops,
     storage: path.join(folder('data'), 'User', 'globalStorage'),
     home: folder('home'),
-    change: (more) => writeFile(settingsFile, JSON.stringify({ ...settings, ...more }, null, 2)),
     log: () => log,
     ended,
     async stop() {
