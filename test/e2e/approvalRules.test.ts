@@ -10,12 +10,20 @@ const { agent, inWindow, ask } = await askingWindow('approval-rules');
 let finish = () => {};
 agent.handlers['session/prompt'] = () => new Promise((resolve) => (finish = () => resolve({ stopReason: 'end_turn' })));
 
-/** Moves with the arrow keys to a row of one of our lists and presses Enter. */
+/** Moves with the arrow keys to a row of one of our lists and presses Enter. A key that came before the list could be seen is pressed again. */
 async function take(pick: QuickPick, page: Page, text: string | RegExp): Promise<void> {
-  await pick.row(text).first().waitFor();
-  for (let step = 0; step < 20 && (await pick.focusedRow(text).count()) === 0; step += 1) await page.keyboard.press('ArrowDown');
-  await pick.focusedRow(text).waitFor();
-  await page.keyboard.press('Enter');
+  const row = pick.row(text).first();
+  await row.waitFor();
+  for (let step = 0; ; step += 1) {
+    try {
+      if ((await pick.focusedRow(text).count()) === 0) await page.keyboard.press('ArrowDown');
+      await pick.focusedRow(text).waitFor({ timeout: 500 });
+      await page.keyboard.press('Enter');
+      return await row.waitFor({ state: 'hidden', timeout: 3000 });
+    } catch (error) {
+      if (step === 20) throw error;
+    }
+  }
 }
 
 test(
