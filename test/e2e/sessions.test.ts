@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pictures } from './pages/window.ts';
 import { suite } from './suite.ts';
+import { until } from './until.ts';
 
 const inWindow = suite({ name: 'sessions', settings: { 'parley.approvals.popUp': 'never' } });
 
@@ -43,14 +44,14 @@ test(
   'commands act on the session of the tab the user is in, and on the one in the side bar after they went there',
   inWindow(async ({ window }) => {
     const { page } = window;
-    await window.command('Parley: New Session');
     const at = (index: number) =>
       page.locator('iframe.webview.ready').nth(index).contentFrame().locator('iframe#active-frame').contentFrame();
     const titles = async () => Promise.all([0, 1].map(async (index) => (await at(index).locator('.title').textContent())?.trim()));
-    for (let tries = 0; !(await titles()).includes('New Session'); tries += 1) {
-      assert.ok(tries < 200, 'no new session');
-      await page.waitForTimeout(100);
-    }
+    const titled = (...wanted: string[]) => until(async () => (await titles()).sort().join() === wanted.join(), `titled ${wanted.join()}`);
+    // Before both have come back after the reload, the command would not know which one is in use.
+    await titled('About ink', 'About ink');
+    await window.command('Parley: New Session');
+    await titled('About ink', 'New Session');
     const inTab = at((await titles()).indexOf('About ink'));
     const inSideBar = at((await titles()).indexOf('New Session'));
     for (const chat of [inSideBar, inTab]) {
