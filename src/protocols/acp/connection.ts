@@ -1,6 +1,6 @@
 import { t } from '../../base/l10n.ts';
 import type { Failure, LinkEnd } from '../../base/outcomes.ts';
-import { find, splitName } from '../../conversation/state.ts';
+import { find, keys, remove, splitName } from '../../conversation/state.ts';
 import { Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Fault, Option, Question } from '../../session/model.ts';
@@ -81,6 +81,7 @@ export abstract class AcpConnection extends Step<AcpState> {
   }
   /** Ends the process without a word to the user; another one is started when it is gone. */
   restart(after: AcpState['after']): void {
+    this.forgetProcess();
     this.state.opening = 'restart';
     this.state.after = after;
     this.close(LINK);
@@ -97,10 +98,16 @@ export abstract class AcpConnection extends Step<AcpState> {
     }
     state.phase = 'over';
   }
+  /** Settles what the process has asked: the next one numbers its requests from the beginning again. */
+  forgetProcess(): void {
+    const { requests, jobs } = this.state;
+    this.cancelAsks();
+    for (const id of Object.values(requests).map((one) => one.id)) this.refuse(LINK, id, INTERNAL, 'The session has ended.');
+    for (const id of keys(jobs)) remove(jobs, id);
+  }
   /** Settles everything that is open, because no answer can come any more. */
   letGo(): void {
-    this.cancelAsks();
-    for (const id of Object.values(this.state.requests).map((one) => one.id)) this.refuse(LINK, id, INTERNAL, 'The session has ended.');
+    this.forgetProcess();
     this.port(null, 'terminals end', 'terminal', { do: 'end' });
     this.port(null, 'tools end', 'server', { do: 'end' } satisfies ServerArgs);
     for (const timer of ['initialize', 'session', 'quiet', 'stopping', 'minute']) this.timer(timer, null);
