@@ -311,17 +311,22 @@ class Judge {
     else if (!command.joined && !command.piped) this.#folder = this.#start;
     this.#goesTo = undefined;
     const scope: Scope = { placeless, depth, piped: command.piped, inputs: command.inputs };
-    for (const { op, word } of command.redirections) this.#judgeRedirection(op, word, command, scope);
+    const { redirections, words } = command;
+    const fetches = redirections.length > 0 && words.some((one) => FETCHES.test(nameOf(one.text)));
+    for (const { op, word } of redirections) {
+      if (!this.#has('words', 1)) return;
+      this.#judgeRedirection(op, word, words, fetches, scope);
+    }
     this.#judgeWords(command.words, scope);
   }
 
-  #judgeRedirection(op: '<' | '>', word: ShellWord, { words }: ShellCommand, scope: Scope): void {
+  #judgeRedirection(op: '<' | '>', word: ShellWord, words: readonly ShellWord[], fetches: boolean, scope: Scope): void {
     if (/^\/dev\/(?:tcp|udp)\//.test(word.text)) return this.#at('network', word, scope, true);
     if (op === '<') return this.#judgeRead(word, scope);
     this.#judgeWrite(word, scope);
     if (/^\/dev\/(?:sd|hd|nvme|disk|vd|mmcblk|mem|port)/.test(word.text)) this.#at('overwrites', word, scope, true);
     if ((words.length === 0 || words[0]?.text === ':') && !isHarmless(word.text)) this.#at('overwrites', word, scope, false);
-    if (words.some((one) => FETCHES.test(nameOf(one.text)))) this.#fetched.add(baseName(word.text));
+    if (fetches) this.#fetched.add(baseName(word.text));
   }
 
   #judgeWords(all: readonly ShellWord[], scope: Scope): void {

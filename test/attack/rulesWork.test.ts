@@ -40,7 +40,7 @@ const filled = (begin: string, piece: string, size: number, end = '') =>
 
 /** What lines are made of: one word, quotes, substitutions, separators, paths of Windows, braces, classes, here-documents. */
 const PIECES: readonly string[] = [
-  ...['a', 'a ', '"', "' ", '"a b" ', '$(', '$(a) ', '"$(', '`a` ', ';', 'ls a; ', 'a&&', 'cd a&&', 'cd ..\\a;', '|a', '%a% '],
+  ...['a', 'a ', '"', "' ", '"a b" ', '$(', '$(a) ', '"$(', '`a` ', ';', 'ls a; ', 'a&&', 'cd a&&', 'cd ..\\a;', '|a', '%a% ', 'x >a '],
   ...['C:\\a\\', 'C:\\a ', 'rm C:\\a;', '> C:\\a ', '\\\\s\\a ', '//a/b ', '"../a" ', 'a/../', '{', '{a,', '{a,b} ', '[', '[a', '[a] '],
   ...[
     '<<a\n',
