@@ -5,14 +5,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
-import { FakeChat, type Reply } from '../fakes/aiSdk.ts';
-import type { Window } from './pages/window.ts';
+import { FakeChat, finish, type Reply, said, start } from '../fakes/aiSdk.ts';
+import { pictures, type Window } from './pages/window.ts';
 import { suite } from './suite.ts';
 import { until } from './until.ts';
 
 const CHAT = '/api/chat';
 /** What the agent does with the next request. */
-const answer: (reply: Reply) => void = () => {};
+let answer: (reply: Reply) => void = () => {};
 let server: FakeChat;
 let place: string;
 
@@ -75,24 +75,19 @@ const inWindow = suite({
   },
 });
 
-/** The rows of the menu of a place. */
-async function rowsOf({ page }: Window, over: Locator): Promise<readonly string[]> {
-  const rows = page.locator('.monaco-menu .action-label:not(.separator)');
+/** Opens the menu of a place and chooses a row of it. */
+async function choose({ page }: Window, over: Locator, row: string): Promise<void> {
+  const item = page.locator('.monaco-menu .action-label', { hasText: row });
+  // A place that has just come may take no click yet.
   for (let attempt = 1; ; attempt += 1) {
     await over.click({ button: 'right' });
     try {
-      await rows.first().waitFor({ timeout: 5000 });
+      await item.waitFor({ timeout: 5000 });
       break;
     } catch (error) {
       if (attempt === 8) throw error;
     }
   }
-  return (await rows.allTextContents()).map((text) => text.trim());
-}
-
-async function choose(window: Window, over: Locator, row: string): Promise<void> {
-  const item = window.page.locator('.monaco-menu .action-label', { hasText: row });
-  assert.ok((await rowsOf(window, over)).includes(row));
   // The editor's menus take no click for a moment after they open.
   await until(async () => {
     if (await item.isVisible()) await item.click({ timeout: 2000 }).catch(() => {});
@@ -107,8 +102,47 @@ async function showSourceControl(window: Window): Promise<void> {
 }
 
 const inSourceControl = ({ page }: Window) => ({
+  write: page.locator('.action-label[aria-label^="Write Commit Message with Parley"]').first(),
+  stop: page.locator('.action-label[aria-label^="Stop Writing the Commit Message"]').first(),
+  box: page.locator('.scm-editor .view-lines').first(),
   file: page.locator('.scm-view .monaco-list-row', { hasText: 'notes.txt' }).first(),
 });
+
+test(
+  'the button in Source Control is stopped, says why it failed, and writes the message',
+  inWindow(async ({ window }) => {
+    const { page } = window;
+    await window.openChat();
+    await showSourceControl(window);
+    const { write, stop, box } = inSourceControl(window);
+    let asked: Reply | undefined;
+    answer = (reply) => {
+      asked = reply;
+      reply.open().send(start());
+    };
+    await write.click();
+    await stop.waitFor();
+    await page.screenshot({ path: path.join(pictures, 'commit-message-writing.png') });
+    await until(() => asked !== undefined, 'the agent is asked');
+    await stop.click();
+    await asked?.closed;
+    await write.waitFor();
+    assert.equal((await box.textContent())?.trim(), '', 'nothing is written');
+
+    answer = (reply) => reply.json(401, { error: 'no key' });
+    await write.click();
+    await window.command('Notifications: Show Notifications');
+    await window.notification('Write Commit Message with Parley: ').waitFor();
+    await page.screenshot({ path: path.join(pictures, 'commit-message-failed.png') });
+    await page.keyboard.press('Escape');
+    await write.waitFor();
+
+    answer = (reply) => reply.all(start(), ...said('Note the pencils'), finish());
+    await write.click();
+    await box.getByText('Note the pencils').waitFor();
+    await page.screenshot({ path: path.join(pictures, 'commit-message.png') });
+  }),
+);
 
 test(
   'what the menus of a change, a failed test and a file add is in the message',
