@@ -93,8 +93,9 @@ export class FakeAgent {
     return answer;
   }
 
-  answer(id: Received['id'], result: unknown): void {
-    this.send(result instanceof Refuse ? { jsonrpc: '2.0', id, error: result.error } : { jsonrpc: '2.0', id, result });
+  answer(id: Received['id'], result: unknown, to = this.starts.at(-1)): void {
+    const frame = result instanceof Refuse ? { jsonrpc: '2.0', id, error: result.error } : { jsonrpc: '2.0', id, result };
+    to?.write(`${JSON.stringify(frame)}\n`);
   }
 
   /** The first frame of that method, now or later. */
@@ -131,11 +132,11 @@ export class FakeAgent {
     socket.on('data', (text: string) => {
       const lines = (held + text).split('\n');
       held = lines.pop() ?? '';
-      for (const line of lines) this.#take(JSON.parse(line) as Received);
+      for (const line of lines) this.#take(JSON.parse(line) as Received, socket);
     });
   }
 
-  #take(frame: Received): void {
+  #take(frame: Received, from: Socket): void {
     this.received.push(frame);
     for (const wake of [...this.#watchers]) wake();
     if (frame.method === undefined) return this.#answered(frame);
@@ -144,7 +145,7 @@ export class FakeAgent {
     if (frame.id === undefined) return void this.handlers[frame.method]?.(frame.params ?? {}, undefined);
     const handler = this.handlers[frame.method];
     void Promise.resolve(handler ? handler(frame.params ?? {}, frame.id) : new Refuse(-32601, 'Method not found')).then((result) => {
-      if (result !== later) this.answer(frame.id, result);
+      if (result !== later) this.answer(frame.id, result, from);
     });
   }
 
