@@ -59,7 +59,7 @@ test(
     await review.row('main.ts').waitFor({ state: 'hidden' });
     await window.command('Parley: Undo All Changes');
     await window.page.getByRole('button', { name: 'Undo all' }).last().click();
-    await review.rows.first().waitFor({ state: 'hidden' });
+    await review.isEmpty();
     assert.deepEqual([read('README.md'), existsSync(inFolder('USAGE.md'))], [other, false]);
   }),
 );
@@ -376,6 +376,6 @@ test(
     await window.command('Parley: Open All Changes to Review');
     await review.lens('Keep').first().waitFor();
     await window.command('Parley: Keep All Changes');
-    await review.rows.first().waitFor({ state: 'hidden' });
+    await review.isEmpty();
   }),
 );

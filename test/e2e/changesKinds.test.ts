@@ -73,7 +73,7 @@ test(
     await review.lenses(1);
     await window.command('Parley: Undo All Changes');
     await page.getByRole('button', { name: 'Undo all' }).last().click();
-    await review.rows.first().waitFor({ state: 'hidden' });
+    await review.isEmpty();
     assert.deepEqual([readFileSync(inFolder('../beside/other.txt'), 'utf8'), read('own.txt')], [text(lines), text(lines)]);
     await window.command('View: Close All Editors');
   }),

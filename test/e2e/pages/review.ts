@@ -73,10 +73,19 @@ export class ReviewPage {
   /** Keeps everything, if there is something. */
   async keepAll(): Promise<void> {
     await this.show();
-    const reviewed = this.#window.page.getByText('No changes.');
-    await this.rows.first().or(reviewed).first().waitFor();
-    if (await reviewed.isVisible()) return;
+    await this.rows.first().or(this.#nothing).first().waitFor();
+    if (await this.#nothing.isVisible()) return;
     await this.#window.command('Parley: Keep All Changes');
-    await this.rows.first().waitFor({ state: 'hidden' });
+    await this.#nothing.waitFor();
+  }
+
+  /** Waits until the list, which is shown for it, has nothing left. */
+  async isEmpty(): Promise<void> {
+    await this.show();
+    await this.#nothing.waitFor();
+  }
+
+  get #nothing(): Locator {
+    return this.#window.page.getByText('No changes.');
   }
 }
