@@ -34,10 +34,14 @@ export class Starter {
   /** Restores this window's sessions, once. */
   restore(): Promise<void> {
     if (!vscode.workspace.isTrusted) return Promise.resolve();
-    this.#restored ??= this.#sessions
-      .restore()
-      .then(showElsewhere, (error: unknown) => this.#log.error('Earlier sessions could not be read', error));
+    this.#restored ??= this.#restoreOnce();
     return this.#restored;
+  }
+
+  #restoreOnce(): Promise<void> {
+    const failed = (error: unknown) => this.#log.error('The session that is back could not be shown', error);
+    this.#sessions.onReturn((id) => void this.#apply(() => this.#giveWay(id)).catch(failed));
+    return this.#sessions.restore().then(showElsewhere, (error: unknown) => this.#log.error('Earlier sessions could not be read', error));
   }
 
   /** The chat is on the screen: it needs a session to type into. */
@@ -60,13 +64,16 @@ export class Starter {
    * agent.
    */
   agentsChanged(): Promise<void> {
-    const apply = () => this.#applyAgents();
-    this.#applied = this.#applied.then(apply, apply);
+    return this.#apply(async () => this.#giveWay(await this.#sessions.restoreAwaited()));
+  }
+
+  #apply(change: () => Promise<void>): Promise<void> {
+    this.#applied = this.#applied.then(change, change);
     return this.#applied;
   }
 
-  async #applyAgents(): Promise<void> {
-    const back = await this.#sessions.restoreAwaited();
+  /** Replaces the untouched session that was started unasked: by the formerly active one that is back, or by one of the right agent. */
+  async #giveWay(back: SessionId | undefined): Promise<void> {
     const session = this.#offered === undefined ? undefined : this.#sessions.get(this.#offered);
     if (!session) return;
     const wanted = this.#agents.placeOf(this.#agents.default());

@@ -65,6 +65,7 @@ export class Sessions implements SessionHost, Disposable {
   readonly #open = new Map<SessionId, { readonly session: LiveSession; readonly life: Lifetime }>();
   readonly #changes = new Emitter<{ readonly id: SessionId; readonly change: StoreChange }>();
   readonly #lists = new Emitter<void>();
+  readonly #returns = new Emitter<SessionId>();
   readonly #hold = new PromptHold();
   readonly #life = new Lifetime();
   #active: SessionId | undefined;
@@ -95,6 +96,11 @@ export class Sessions implements SessionHost, Disposable {
 
   onSessions(listener: () => void): Disposable {
     return this.#lists.listen(listener);
+  }
+
+  /** The formerly active session is back, which another window, or this one before its reload, held for a while. */
+  onReturn(listener: (id: SessionId) => void): Disposable {
+    return this.#returns.listen(listener);
   }
 
   /** Makes all further prompts wait for this. */
@@ -155,7 +161,10 @@ export class Sessions implements SessionHost, Disposable {
   }
 
   async #look(): Promise<void> {
-    if (this.#awaited.ids.some((id) => !this.#deps.journal.isElsewhere(id))) await this.restoreAwaited();
+    if (this.#awaited.ids.some((id) => !this.#deps.journal.isElsewhere(id))) {
+      const active = await this.restoreAwaited();
+      if (active !== undefined) this.#returns.fire(active);
+    }
     if (this.#awaited.ids.every((id) => !this.#deps.journal.isElsewhere(id))) clearInterval(this.#looking);
   }
 
@@ -245,6 +254,7 @@ export class Sessions implements SessionHost, Disposable {
     this.#open.clear();
     this.#changes.dispose();
     this.#lists.dispose();
+    this.#returns.dispose();
   }
 
   /** A session that does not end as it should keeps no other one from ending. */

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
+import { FileLock } from '../../src/live/journal/lock.ts';
 import { pictures } from './pages/window.ts';
 import { suite } from './suite.ts';
 import { until } from './until.ts';
@@ -73,5 +76,35 @@ test(
     await inSideBar.locator('.composer-text').click();
     await stop();
     await inSideBar.locator('.turn.settled').last().locator('.ended', { hasText: 'Stopped' }).waitFor();
+  }),
+);
+
+test(
+  'a session that was not free yet when the window was opened again takes the place of the one started meanwhile',
+  inWindow(async ({ window, storage }) => {
+    const { chat, page } = window;
+    await window.command('View: Close All Editors');
+    await window.openChat();
+    const title = chat.frame.locator('.title');
+    const before = (await title.textContent())?.trim() ?? '';
+    const address = page.url();
+    const locks = readdirSync(path.join(storage, 'sessions'), { encoding: 'utf8' }).filter((name) => name.endsWith('.lock'));
+    assert.ok(locks.length > 0);
+    await page.goto('about:blank');
+    // Held as by an extension host that takes long to end.
+    const held: FileLock[] = [];
+    for (const file of locks)
+      await until(() => {
+        const lock = FileLock.take(path.join(storage, 'sessions', file));
+        if (lock instanceof FileLock) held.push(lock);
+        return lock instanceof FileLock;
+      }, `${file} is free`);
+    await page.goto(address, { waitUntil: 'domcontentloaded' });
+    await window.ready();
+    await window.openChat();
+    await title.getByText('New Session').waitFor();
+    for (const lock of held) lock.dispose();
+    await title.getByText(before).waitFor();
+    await chat.frame.getByRole('article').last().locator('.ended', { hasText: 'Stopped' }).waitFor();
   }),
 );

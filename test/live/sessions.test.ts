@@ -209,6 +209,26 @@ test(
 );
 
 test(
+  'a window that found its active session held by another one says when it is back, and not of one that was not active',
+  inFolder(async (folder) => {
+    const before = windowOn(folder);
+    const ids = [before.sessions.open(profile, '/w'), before.sessions.open(profile, '/w')];
+    await settle();
+    for (const id of ids) before.sessions.get(id)?.send({ type: 'prompt', turnId: `t-${id}`, content: [{ type: 'text', text: 'hello' }] });
+    const after = windowOn(folder);
+    assert.deepEqual(await after.sessions.restore(), ids);
+    const back = new Promise<string>((resolve) => after.sessions.onReturn(resolve));
+    // The look for what was released keeps no process alive.
+    const alive = setInterval(() => {}, 1000);
+    before.sessions.dispose();
+    assert.equal(await back, ids[1]);
+    clearInterval(alive);
+    assert.deepEqual([...after.sessions.all].sort(), [...ids].sort());
+    after.sessions.dispose();
+  }),
+);
+
+test(
   'what a listener of an event brings about stands behind it in the journal',
   inFolder(async (folder) => {
     const window = windowOn(folder);
