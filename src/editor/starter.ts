@@ -34,14 +34,11 @@ export class Starter {
   /** Restores this window's sessions, once. */
   restore(): Promise<void> {
     if (!vscode.workspace.isTrusted) return Promise.resolve();
-    this.#restored ??= this.#restoreOnce();
-    return this.#restored;
-  }
-
-  #restoreOnce(): Promise<void> {
     const failed = (error: unknown) => this.#log.error('The session that is back could not be shown', error);
-    this.#sessions.onReturn((id) => void this.#apply(() => this.#giveWay(id)).catch(failed));
-    return this.#sessions.restore().then(showElsewhere, (error: unknown) => this.#log.error('Earlier sessions could not be read', error));
+    this.#restored ??= this.#sessions
+      .restore((id) => void this.#apply(() => this.#giveWay(id)).catch(failed))
+      .then(showElsewhere, (error: unknown) => this.#log.error('Earlier sessions could not be read', error));
+    return this.#restored;
   }
 
   /** The chat is on the screen: it needs a session to type into. */

@@ -65,7 +65,6 @@ export class Sessions implements SessionHost, Disposable {
   readonly #open = new Map<SessionId, { readonly session: LiveSession; readonly life: Lifetime }>();
   readonly #changes = new Emitter<{ readonly id: SessionId; readonly change: StoreChange }>();
   readonly #lists = new Emitter<void>();
-  readonly #returns = new Emitter<SessionId>();
   readonly #hold = new PromptHold();
   readonly #life = new Lifetime();
   #active: SessionId | undefined;
@@ -96,11 +95,6 @@ export class Sessions implements SessionHost, Disposable {
 
   onSessions(listener: () => void): Disposable {
     return this.#lists.listen(listener);
-  }
-
-  /** The formerly active session is back, which another window, or this one before its reload, held for a while. */
-  onReturn(listener: (id: SessionId) => void): Disposable {
-    return this.#returns.listen(listener);
   }
 
   /** Makes all further prompts wait for this. */
@@ -137,16 +131,17 @@ export class Sessions implements SessionHost, Disposable {
 
   /**
    * Restores the sessions open when the window was last closed. Only the active one starts its agent; the others do on a switch. Resolves with those
-   * that another window has open; they come back once it lets go of them.
+   * that another window has open; they come back once it lets go of them. `onReturn` is called when the formerly active session is one of these and
+   * comes back: the window before a reload may have taken long to end.
    */
-  async restore(): Promise<readonly SessionId[]> {
+  async restore(onReturn: (id: SessionId) => void = () => {}): Promise<readonly SessionId[]> {
     this.#awaited = this.#deps.journal.readOpen(this.#deps.windowKey);
     await this.#released(this.#awaited.ids);
     await this.restoreAwaited();
     const last = this.all.at(-1);
     if (last !== undefined && this.#active === undefined) this.switchTo(last);
     const elsewhere = this.#awaited.ids.filter((id) => this.#deps.journal.isElsewhere(id));
-    if (elsewhere.length > 0 && !this.#life.ended) this.#looking = setInterval(() => void this.#look(), LOOK_EVERY).unref();
+    if (elsewhere.length > 0 && !this.#life.ended) this.#looking = setInterval(() => void this.#look(onReturn), LOOK_EVERY).unref();
     const most = { sessions: SESSIONS_KEPT, bytes: BYTES_KEPT };
     await this.#deps.journal.prune(most, new Set([...this.all, ...this.#awaited.ids]), this.#deps.now());
     return elsewhere;
@@ -160,10 +155,10 @@ export class Sessions implements SessionHost, Disposable {
     }
   }
 
-  async #look(): Promise<void> {
+  async #look(onReturn: (id: SessionId) => void): Promise<void> {
     if (this.#awaited.ids.some((id) => !this.#deps.journal.isElsewhere(id))) {
       const active = await this.restoreAwaited();
-      if (active !== undefined) this.#returns.fire(active);
+      if (active !== undefined) onReturn(active);
     }
     if (this.#awaited.ids.every((id) => !this.#deps.journal.isElsewhere(id))) clearInterval(this.#looking);
   }
@@ -254,7 +249,6 @@ export class Sessions implements SessionHost, Disposable {
     this.#open.clear();
     this.#changes.dispose();
     this.#lists.dispose();
-    this.#returns.dispose();
   }
 
   /** A session that does not end as it should keeps no other one from ending. */

@@ -216,8 +216,9 @@ test(
     await settle();
     for (const id of ids) before.sessions.get(id)?.send({ type: 'prompt', turnId: `t-${id}`, content: [{ type: 'text', text: 'hello' }] });
     const after = windowOn(folder);
-    assert.deepEqual(await after.sessions.restore(), ids);
-    const back = new Promise<string>((resolve) => after.sessions.onReturn(resolve));
+    let returned = (_: string) => {};
+    const back = new Promise<string>((resolve) => (returned = resolve));
+    assert.deepEqual(await after.sessions.restore((id) => returned(id)), ids);
     // The look for what was released keeps no process alive.
     const alive = setInterval(() => {}, 1000);
     before.sessions.dispose();
