@@ -47,9 +47,9 @@ export class FileLock implements Disposable {
       if (create(file, { pid: process.pid, host: hostname(), token })) return new FileLock(file, token);
       const left = readOwner(file);
       if (left && left !== 'busy' && released.delete(left.token)) return new FileLock(file, left.token);
-      const owner = ownerOf(file);
-      if (owner === 'stale') removeStale(file);
-      else if (owner) return owner;
+      const found = stateOf(file);
+      if (found.kind === 'stale') removeStale(file, found.which);
+      else if (found.kind === 'held') return found.owner;
     }
     return UNKNOWN;
   }
@@ -91,8 +91,7 @@ export class FileLock implements Disposable {
 
 /** True when another process is writing that file. */
 export function isHeld(lockFile: string): boolean {
-  const owner = ownerOf(lockFile);
-  return owner !== undefined && owner !== 'stale';
+  return stateOf(lockFile).kind === 'held';
 }
 
 /** False when there is a lock already. The file is never there without its owner, also when this process ends at any moment. */
@@ -134,21 +133,31 @@ function createInPlace(file: string, owner: LockOwner): boolean {
   }
 }
 
-/** undefined when there is no lock. */
-function ownerOf(file: string): LockOwner | 'stale' | undefined {
+/** A stale lock has a name by which another one in its place is told from it. */
+type LockState =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'held'; readonly owner: LockOwner }
+  | { readonly kind: 'stale'; readonly which: string };
+
+function stateOf(file: string): LockState {
   let age: number;
+  let which: string;
   try {
-    age = Date.now() - statSync(file).mtimeMs;
+    const { mtimeMs, ino } = statSync(file);
+    age = Date.now() - mtimeMs;
+    which = `${ino}-${mtimeMs}`;
   } catch {
-    return undefined;
+    return { kind: 'free' };
   }
   const owner = readOwner(file);
-  if (owner === 'busy') return age > STALE ? 'stale' : UNKNOWN;
-  if (owner && released.has(owner.token)) return 'stale';
-  if (!owner) return age > BEING_WRITTEN ? 'stale' : UNKNOWN;
-  if (owner.host !== hostname()) return age > STALE ? 'stale' : owner;
+  const held = { kind: 'held', owner: owner === 'busy' || !owner ? UNKNOWN : owner } as const;
+  if (owner === 'busy') return age > STALE ? { kind: 'stale', which } : held;
+  if (!owner) return age > BEING_WRITTEN ? { kind: 'stale', which } : held;
+  const stale = { kind: 'stale', which: owner.token } as const;
+  if (released.has(owner.token)) return stale;
+  if (owner.host !== hostname()) return age > STALE ? stale : held;
   // A clock that was set back lets a lock be of the future; an owner that lives sets its time with the next heartbeat.
-  return isAlive(owner.pid) && Math.abs(age) <= STALE ? owner : 'stale';
+  return isAlive(owner.pid) && Math.abs(age) <= STALE ? held : stale;
 }
 
 /** 'busy' while another program lets nobody read it. */
@@ -171,15 +180,39 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Moves a stale lock away; only one process succeeds. Puts back a lock that another process took in between. */
-function removeStale(file: string): void {
+/**
+ * Removes the stale lock `which`, not one that has taken its place. Only one process at a time may: the one that holds the claim on that very lock, a
+ * file beside it. Whoever judged the lock before it was removed finds, with a claim of its own, that another lock is there.
+ */
+function removeStale(file: string, which: string): void {
+  const claim = `${file}.${which.replace(/[^\w-]/g, '').slice(0, 60)}.removal`;
+  const token = crypto.randomUUID();
+  if (!create(claim, { pid: process.pid, host: hostname(), token })) {
+    // The process that held it ended meanwhile.
+    if (stateOf(claim).kind === 'stale') discard(claim);
+    return;
+  }
+  try {
+    if (isStale(file, which)) moveAway(file, which);
+  } finally {
+    const owner = readOwner(claim);
+    if (owner === 'busy' || owner?.token === token) discard(claim);
+  }
+}
+
+function moveAway(file: string, which: string): void {
   const aside = `${file}.${crypto.randomUUID()}`;
   try {
     renameSync(file, aside);
+    // Another process took this one, which was suspended with the claim, for dead: what it moved away goes back, but over no other lock.
+    if (!isStale(aside, which)) linkSync(aside, file);
   } catch {
-    return;
+    // It is gone, or another process has the lock by now.
   }
-  const owner = ownerOf(aside);
-  if (owner !== undefined && owner !== 'stale') renameSync(aside, file);
-  else discard(aside);
+  discard(aside);
+}
+
+function isStale(file: string, which: string): boolean {
+  const found = stateOf(file);
+  return found.kind === 'stale' && found.which === which;
 }
