@@ -7,7 +7,7 @@ import type { Session, SessionId } from '../../session/model.ts';
 import { newSession } from '../../session/reduce.ts';
 import { discard, heldBy, replaceFile, whileHeld } from '../../transport/replaceFile.ts';
 import { replayLegacy, replayLegacyText } from './legacy.ts';
-import { FileLock, isHeld } from './lock.ts';
+import { FileLock, isHeld, type LockOwner, takeSettled } from './lock.ts';
 import { type Disk, lockFile, realDisk } from './recordFile.ts';
 import { RecordReader } from './records.ts';
 import { Replay, type Replayed, replayFile, VERSION } from './replay.ts';
@@ -85,7 +85,7 @@ export class Journal {
   async open(id: SessionId): Promise<OpenedJournal> {
     this.#ensureFolder();
     const lock = this.#lock(id);
-    if (lock === 'elsewhere') return { kind: 'elsewhere' };
+    if (lock !== undefined && !(lock instanceof FileLock)) return { kind: 'elsewhere' };
     const found = await this.#replay(id, true);
     if (!found || found.head.id !== id || found.head.version > VERSION) {
       lock?.dispose();
@@ -148,12 +148,18 @@ export class Journal {
     await this.#compactOld(kept, keep, now);
   }
 
-  /** Rejects with a message for the user while another program holds the file, which then is kept. */
+  /** Rejects with a message for the user while another window has the session open, or another program holds the file; the session then is kept. */
   async remove(id: SessionId): Promise<void> {
+    this.#ensureFolder();
+    const lock = await takeSettled(() => this.#lock(id));
     const file = journalFile(this.#folder, id);
-    // The old one first: it would be read again without the new one.
-    for (const one of [legacyFile(this.#folder, id), file]) await whileHeld(one, () => rm(one, { force: true }));
-    discard(`${file}.new`);
+    try {
+      // The old one first: it would be read again without the new one.
+      for (const one of [legacyFile(this.#folder, id), file]) await whileHeld(one, () => rm(one, { force: true }));
+      discard(`${file}.new`);
+    } finally {
+      lock?.dispose();
+    }
   }
 
   /** Which sessions a window had open, under a key of its own. */
@@ -206,10 +212,9 @@ export class Journal {
   }
 
   /** undefined where the file system has no room for a lock, or allows none: reading goes on, and the writer tries again. */
-  #lock(id: SessionId): FileLock | 'elsewhere' | undefined {
+  #lock(id: SessionId): FileLock | LockOwner | undefined {
     try {
-      const lock = FileLock.take(lockFile(journalFile(this.#folder, id)));
-      return lock instanceof FileLock ? lock : 'elsewhere';
+      return FileLock.take(lockFile(journalFile(this.#folder, id)));
     } catch (error) {
       this.#log.error('A session file could not be locked', error);
       return undefined;

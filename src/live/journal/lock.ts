@@ -1,6 +1,7 @@
 import { closeSync, existsSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import * as z from 'zod/mini';
+import { t } from '../../base/l10n.ts';
 import type { Disposable } from '../../base/lifetime.ts';
 import { systemCode } from '../../base/log.ts';
 import { discard, heldBy } from '../../transport/replaceFile.ts';
@@ -14,6 +15,10 @@ const BEING_WRITTEN = 5_000;
 
 /** Only one of several processes that take over a lock at once succeeds; the others retry. */
 const MOST_TRIES = 100;
+
+/** How often, and after how many milliseconds, to look again whether a writer of this process is done. */
+const MOST_LOOKS = 40;
+const LOOK_AFTER = 50;
 
 const ownerSchema = z.object({ pid: z.number(), host: z.string(), token: z.string() });
 export type LockOwner = z.infer<typeof ownerSchema>;
@@ -86,6 +91,20 @@ export class FileLock implements Disposable {
         // The next beat tries again.
       }
     }
+  }
+}
+
+/**
+ * The lock that `take` takes. A writer of this process that was closed may hold it until what it writes has reached the file. Rejects with words for the
+ * user while another window has it.
+ */
+export async function takeSettled(take: () => FileLock | LockOwner | undefined): Promise<FileLock | undefined> {
+  for (let tries = 0; ; tries += 1) {
+    const lock = take();
+    if (lock === undefined || lock instanceof FileLock) return lock;
+    if (lock.pid !== process.pid || tries >= MOST_LOOKS)
+      throw new Error(t('That session is open in another window, or cannot be read any more.'));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AFTER));
   }
 }
 
