@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inFolder, wholeTurns } from '../live/journalTurns.ts';
 
-/** Sessions that are cut off; `npm run attack -- --kills N` sets how many. */
-const KILLS = Number(process.env.PARLEY_ATTACK_KILLS ?? 60);
+/** Processes that are killed; `npm run attack -- --kills N` sets how many. */
+const KILLS = Number(process.env.PARLEY_ATTACK_KILLS ?? 15);
 /** Sessions that one process writes at once, and that each of its kills cuts off. */
 const SESSIONS = ['s0', 's1', 's2', 's3'];
 /** So many processes that write the same sessions are killed before new sessions begin. */
@@ -34,13 +34,14 @@ async function killed(child: ChildProcess, ms: number): Promise<readonly string[
 }
 
 /** Kills processes until `kills` gives out; resolves with the number of turns that were settled. */
-async function lane(kills: { left: number }): Promise<number> {
+async function lane(kills: { left: number; done: number }): Promise<number> {
   let settledTurns = 0;
   while (kills.left > 0) {
     await inFolder(async (folder, journal) => {
       const settled: string[] = [];
       for (let time = 0; time < KILLS_EACH && kills.left > 0; time += 1) {
-        kills.left -= SESSIONS.length;
+        kills.left -= 1;
+        kills.done += 1;
         settled.push(...(await killed(start(folder, String(1000 * time), ...SESSIONS), Math.random() * 15 * SESSIONS.length)));
         for (const id of SESSIONS) {
           const read = await journal.read(id);
@@ -58,10 +59,11 @@ async function lane(kills: { left: number }): Promise<number> {
 }
 
 test(`nothing that was settled is lost by ${KILLS} kills at random moments`, async () => {
-  const kills = { left: KILLS };
+  const kills = { left: KILLS, done: 0 };
   const settled = await Promise.all(Array.from({ length: LANES }, () => lane(kills)));
+  assert.equal(kills.done, KILLS);
   console.log(
-    `        ${KILLS} sessions cut off, ${SESSIONS.length} by each kill; ${settled.reduce((sum, turns) => sum + turns, 0)} settled turns, 0 lost`,
+    `        ${kills.done} kills, ${SESSIONS.length} sessions cut off by each; ${settled.reduce((sum, turns) => sum + turns, 0)} settled turns, 0 lost`,
   );
 });
 
