@@ -38,3 +38,34 @@ export function assertLinear(name: string, size: number, prepare: (size: number)
   if (isOneStop) noteStop({ ms: many / 1000, what: name });
   assert.ok(many <= 3 * FACTOR * one, `${name}: ${FACTOR} times the input took ${(many / one).toFixed(0)} times as long`);
 }
+
+/**
+ * Fails when a text costs more than so many times what prose of its length costs: work that is bounded for each character, by thousands of others,
+ * grows in proportion, too.
+ */
+export function assertLikeProse(name: string, texts: Iterable<string>, read: (text: string) => unknown, times: number): void {
+  const prose = (size: number) => 'The quick brown fox jumps over it. '.repeat(Math.ceil(size / 35));
+  read(prose(LONG));
+  const usual = Math.max(
+    cost(() => read(prose(LONG)), 3),
+    NOISE,
+  );
+  for (const text of texts) {
+    const whole = text.repeat(Math.ceil(LONG / text.length));
+    const micros = cost(() => read(whole), 1);
+    // Once more, in case something else was in the way.
+    const least =
+      micros > times * usual
+        ? Math.min(
+            micros,
+            cost(() => read(whole), 2),
+          )
+        : micros;
+    assert.ok(
+      least <= times * usual,
+      `${name}: ${JSON.stringify(text)} again and again costs ${(least / usual).toFixed(0)} times what prose does`,
+    );
+  }
+}
+/** Characters of such a text. */
+const LONG = 100_000;

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { TerminalFilter } from '../../src/base/terminalText.ts';
 import { questionRows, withoutMarks } from '../../src/editor/approvals/questionText.ts';
 import { commandRows, plainLabel, plainMarkdown } from '../../src/editor/approvals/rowText.ts';
-import { redacted, traceLine } from '../../src/editor/redact.ts';
+import { traceLine } from '../../src/editor/redact.ts';
+import { withoutSecrets } from '../../src/editor/secretText.ts';
 import { effectsOf, readGeminiCall, readRfcCall, screenText } from '../../src/protocols/a2a/calls.ts';
 import { excerptSides } from '../../src/session/diffs.ts';
 import { hunksOf } from '../../src/session/hunks.ts';
@@ -42,7 +43,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'visible text': visibleText,
   shortened: (text) => shortened(text, 100),
   'protocol log': (text) => traceLine({ text }),
-  redacted,
+  'without secrets': withoutSecrets,
   'link target': targetOf,
   'path in code': pathInCode,
   'absolute path': (text) => absolute(text, '/w'),
