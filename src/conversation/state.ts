@@ -79,7 +79,7 @@ export interface Lane {
   readonly parts: string[];
 }
 /** A tool call of the agent. `D` lists what the user may have decided about it, in the protocol's terms. */
-export interface CallState<D extends string = string> {
+export interface CallState<D extends string | { readonly is: string } = string | { readonly is: string }> {
   readonly id: string;
   decision: D;
   ended: boolean;

@@ -203,7 +203,7 @@ export class AgentLink implements Link {
       return this.#life.own(
         await openWebhook(
           (id) => taskId() === id,
-          (body) => events.message('news', body),
+          (body) => events.message('notification', body),
         ),
       );
     } catch (error) {

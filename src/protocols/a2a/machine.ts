@@ -29,6 +29,8 @@ import {
   type A2aAskSubject,
   type A2aStream,
   type A2aTurn,
+  askedOf,
+  type BeforeStop,
   type CommandRun,
   commandRuns,
   EDITOR_TOOLS,
@@ -46,12 +48,14 @@ import {
   type OurQuestion,
   type Problem,
   problemOf,
+  recoveryOf,
   renamed,
   restorePast,
   restoreTurn,
   type SentPrompt,
   type Stop,
   sentSince,
+  stopOf,
 } from './state.ts';
 import { AGENT, isTaskRead, TASK_READS, type TaskRead, TaskStreams, UNKNOWN_METHOD } from './streams.ts';
 import { addLine, resumeTask, suspendTask, takeKey, takeSummary, wasSaid } from './task.ts';
@@ -78,7 +82,7 @@ class A2aStep extends TaskStreams {
     switch (input.on) {
       case 'message':
         if (input.link !== AGENT) return this.streamMessage(input.link, input.method, input.params);
-        return input.method === 'news' && this.state.phase === 'ready' ? this.news(input.params) : undefined;
+        return input.method === 'notification' && this.state.phase === 'ready' ? this.notified(input.params) : undefined;
       case 'reply':
         return this.state.phase === 'left' ? undefined : this.reply(input.call, input.result, input.error);
       case 'intent':
@@ -173,9 +177,9 @@ class A2aStep extends TaskStreams {
     const opened = state.phase !== 'new';
     state.phase = opened ? 'left' : 'over';
     state.turn = null;
-    const { task, sent, refused } = state.push;
-    const registered = task ?? (sent ? state.task.id : null);
-    if (registered !== null && !refused) this.notifyLink('forgetPush', { taskId: registered });
+    const { push } = state;
+    const registered = push.is === 'registered' ? push.taskId : push.is === 'sent' ? (push.before ?? state.task.id) : null;
+    if (registered !== null) this.notifyLink('forgetPush', { taskId: registered });
     if (opened) this.close(AGENT);
   }
   /** The driver gives no reply to a call that was dropped, so those of a turn find it. */
@@ -190,7 +194,7 @@ class A2aStep extends TaskStreams {
         return this.leave();
       case 'register push':
         if (!error) return;
-        this.state.push.refused = true;
+        this.state.push = { is: 'refused' };
         return this.log('info', `No notifications from this agent: ${error.message}`);
       case 'editor tools':
         return this.toolsTurned(result === true, error);
@@ -216,7 +220,7 @@ class A2aStep extends TaskStreams {
     if (problem) this.log('info', `Reading the task failed: ${problem.message}`);
     const now = error ? null : (toIncoming(result) ?? null);
     if (call === 'restore') return this.taskRestored(now, problem);
-    if (call === 'news') return this.newsRead(now);
+    if (call === 'notified') return this.notifiedRead(now);
     if (!turn) return;
     switch (call) {
       case 'stale':
@@ -224,7 +228,7 @@ class A2aStep extends TaskStreams {
       case 'unconfirmed':
         return this.decisionsVerified(turn, now);
       case 'resting':
-        return this.restingRead(turn, now);
+        return this.restingTaskRead(turn, now);
       case 'missed':
         return this.missedRead(turn, now, problem);
       case 'stopped':
@@ -234,7 +238,8 @@ class A2aStep extends TaskStreams {
   elapsed(turn: A2aTurn, timer: string): void {
     if (timer === 'tick') return this.tick(turn);
     if (timer === 'keep') return this.keepElapsed(turn);
-    if (timer === 'retry') return turn.recovery ? this.subscribe(turn, turn.recovery, false) : undefined;
+    const recovery = recoveryOf(turn);
+    if (timer === 'retry') return recovery ? this.subscribe(turn, recovery, false) : undefined;
     if (timer === 'stop') return this.stopElapsed(turn);
     const stream = turn.streams.find(({ link }) => timer === `rest ${link}`);
     if (stream) this.restElapsed(turn, stream);
@@ -301,15 +306,17 @@ class A2aStep extends TaskStreams {
     if (about.on !== 'call') return this.ourAskAnswered(turn, ask, about.on, answer);
     const call = find(turn.calls, ask.callId ?? '');
     const request = call?.last.request;
-    if (!call || !request) return;
+    if (!request || call.decision.is !== 'asking') return;
+    const { about: asked, edited } = call.decision;
     const chosen = answer.kind === 'option' ? request.options.find((one) => one.id === answer.optionId) : rejectionOf(request);
     if (answer.kind === 'option' && !chosen) return;
     this.closeAsk(ask, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
     const isAllowed = chosen !== undefined && !chosen.effect.startsWith('reject');
-    call.decision = isAllowed ? 'allowed' : 'rejected';
+    const mayEdit = answer.kind === 'option' && request.proposed !== undefined;
+    call.decision = isAllowed
+      ? { is: 'allowed', about: asked, edited: mayEdit ? (answer.edited ?? edited) : null }
+      : { is: 'rejected', about: asked };
     if (isAllowed) this.changeCall(turn, call.id, { status: 'pending' });
-    const mayEdit = answer.kind === 'option' && isAllowed && request.proposed !== undefined;
-    call.edited = mayEdit ? (answer.edited ?? call.edited) : null;
     // The agent offers no way to say no.
     if (!chosen) return this.stop(turn);
     const words = wordsBeside(answer, request);
@@ -353,73 +360,76 @@ class A2aStep extends TaskStreams {
       this.verifyDecisions(turn, null);
     }
     for (const call of Object.values(turn.calls)) {
-      if (call.decision === 'changed' && this.now - call.changedAt >= RE_ASK_DELAY) this.askAbout(turn, call);
+      const since = call.decision.is === 'changed' ? call.decision.since : null;
+      if (since !== null && this.now - since >= RE_ASK_DELAY) this.askAbout(turn, call);
     }
     if (heldBecause(turn) !== undefined) {
-      turn.heardAt = this.now;
+      turn.activeAt = this.now;
       return;
     }
-    if (turn.newsAt !== null && this.now - turn.newsAt >= timing.news) {
-      turn.newsAt = null;
+    if (turn.notifiedAt !== null && this.now - turn.notifiedAt >= timing.notified) {
+      turn.notifiedAt = null;
       this.checkStaleStreams(turn);
     }
     const waits = isWaiting(turn);
     // An open turn connection is the only way to stop a running command later; a decision may have gone beside it.
     if (shippedHas(this.state, 'turnHangsOnConnection') && (waits || isStreaming(turn))) this.notifyLink('keepAlive');
-    if (waits) turn.heardAt = this.now;
+    if (waits) turn.activeAt = this.now;
   }
 
-  // --- Notifications: hints that there is news
+  // --- Notifications: hints that the task has changed
 
-  news(params: unknown): void {
+  notified(params: unknown): void {
     const record = toIncoming(params);
     if (!record) return;
     const { state } = this;
     const { turn } = state;
     if (!turn) {
       // They come in bunches: one look is enough for all that come before it ends, and one after.
-      if (state.reading === 'no') return this.readNews();
+      if (state.reading === 'no') return this.readNotified();
       state.reading = 'again';
       return;
     }
-    const { recovery } = turn;
+    const recovery = recoveryOf(turn);
     if (recovery) {
-      recovery.hasNews = true;
-      if (recovery.step === 'waiting' && !recovery.isEarly) {
+      recovery.wasNotified = true;
+      if (recovery.step.is === 'waiting' && !recovery.isEarly) {
         this.timer('retry', null);
         this.subscribe(turn, recovery, true);
-      } else if (recovery.step === 'asking') {
+      } else if (recovery.step.is === 'asking') {
         for (const ask of this.ourAsks(turn)) this.closeAsk(ask, 'withdrawn');
         this.retry(turn, recovery);
       }
     }
-    if (!isKnown(turn, record, state.task.id)) turn.newsAt ??= this.now;
+    if (!isKnown(turn, record, state.task.id)) turn.notifiedAt ??= this.now;
   }
-  readNews(): void {
+  readNotified(): void {
     if (this.state.task.id === null) return;
     this.state.reading = 'reading';
-    this.readTask('news');
+    this.readTask('notified');
   }
-  newsRead(now: Incoming | null): void {
+  notifiedRead(now: Incoming | null): void {
     const { state } = this;
     const again = state.reading === 'again';
     state.reading = 'no';
     if (now) this.catchUp(now);
-    if (again && state.turn) state.turn.newsAt ??= this.now;
-    else if (again) this.readNews();
+    if (again && state.turn) state.turn.notifiedAt ??= this.now;
+    else if (again) this.readNotified();
   }
   /** A stream that does not tell what the task holds is let go of; one that only had nothing to say is left alone. */
   checkStaleStreams(turn: A2aTurn): void {
     if (isOffline(turn)) return;
-    turn.staleCheckedAt = turn.heardAt;
+    turn.staleCheck = { activeAt: turn.activeAt };
     this.readTask('stale', 'fresh tasks/get');
   }
   staleStreamsChecked(turn: A2aTurn, now: Incoming | null): void {
-    if (!now || isOffline(turn) || turn.heardAt !== turn.staleCheckedAt) return;
+    const { staleCheck } = turn;
+    turn.staleCheck = null;
+    if (!now || isOffline(turn) || turn.activeAt !== staleCheck?.activeAt) return;
     const { progress } = turn;
     this.syncWith(turn, now);
     if (turn.progress === progress && !isAtRest(now.state)) return;
-    turn.heardAt = this.now;
+    turn.activeAt = this.now;
     const wasStreaming = isStreaming(turn);
     for (const stream of turn.streams) if (stream.stage !== 'ended') this.cutStream(stream);
     // Connections that were held meanwhile may be as dead.
@@ -461,7 +471,7 @@ class A2aStep extends TaskStreams {
   stop(turn: A2aTurn): void {
     if (turn.phase === 'stopping') return;
     turn.phase = 'stopping';
-    turn.recovery = null;
+    turn.course = { is: 'stopping', stop: { is: 'refusing' } };
     clear(turn.followUps);
     for (const ask of this.ourAsks(turn)) this.closeAsk(ask, 'cancelled');
     this.timer('retry', null);
@@ -471,7 +481,7 @@ class A2aStep extends TaskStreams {
     for (const call of waiting) {
       const ask = this.openAsk(call);
       if (ask) this.closeAsk(ask, 'cancelled');
-      Object.assign(call, { decision: 'rejected', edited: null });
+      call.decision = { is: 'rejected', about: askedOf(call) };
     }
     const [first] = waiting;
     const refusal = first?.last.request?.options.find((one) => one.effect === 'reject_once');
@@ -479,38 +489,47 @@ class A2aStep extends TaskStreams {
       this.timer('stop', this.state.setup.timing.cancelWithin);
       return this.sendDecision(turn, first, refusal);
     }
-    const holdsConnection = turn.streams.some(({ link, isOnTurn }) => isOnTurn && find(this.state.links, link) !== undefined);
-    turn.stop = { step: 'cancelling', commandRan: commandRuns(turn), wasStreaming: isStreaming(turn), holdsConnection, why: null };
+    const before: BeforeStop = {
+      commandRan: commandRuns(turn),
+      wasStreaming: isStreaming(turn),
+      holdsConnection: turn.streams.some(({ link, isOnTurn }) => isOnTurn && find(this.state.links, link) !== undefined),
+    };
     this.timer('stop', this.state.setup.timing.cancelWithin);
     const { id } = this.state.task;
-    if (id === null || shippedHas(this.state, 'cancelEndsConversation')) return this.afterCancel(turn, turn.stop);
+    if (id === null || shippedHas(this.state, 'cancelEndsConversation')) return this.afterCancel(turn, before, null);
+    this.setStop(turn, { is: 'cancelling', before });
     this.request('cancel', 'tasks/cancel', { id });
   }
+  setStop<S extends Stop>(turn: A2aTurn, stop: S): S {
+    turn.course = { is: 'stopping', stop };
+    return stop;
+  }
   cancelled(turn: A2aTurn, problem: Problem | null): void {
-    const { stop } = turn;
-    if (!stop) return;
+    const stop = stopOf(turn);
+    if (stop?.is !== 'cancelling') return;
+    let failure: string | null = null;
     if (!problem && !shippedHas(this.state, 'turnHangsOnConnection')) this.leaveTask(false);
     else if (isNotFound(problem)) this.leaveTask();
     else if (problem && !(problem.kind === 'rpc' && problem.code === NOT_CANCELABLE)) {
-      stop.why = problem.message;
+      failure = problem.message;
       this.log('warn', `Cancelling failed: ${problem.message}`);
     }
-    this.afterCancel(turn, stop);
+    this.afterCancel(turn, stop.before, failure);
   }
-  /** The shipped server stops with its connection; others end their streams. */
-  afterCancel(turn: A2aTurn, stop: Stop): void {
+  /** Gemini CLI's server stops with its connection; others end their streams. */
+  afterCancel(turn: A2aTurn, before: BeforeStop, failure: string | null): void {
     if (shippedHas(this.state, 'turnHangsOnConnection')) {
-      stop.step = 'hangingUp';
+      this.setStop(turn, { is: 'hangingUp', before });
       return this.request('hang up', 'hangUpGently');
     }
-    stop.step = 'waiting';
+    const stop = this.setStop(turn, { is: 'waiting', before, failure });
     // Before the first record there is no task to cancel and no last record to wait for.
     if (!isStreaming(turn) || turn.records === 0) this.stopWaited(turn, stop);
   }
   stopElapsed(turn: A2aTurn): void {
-    const { stop } = turn;
-    switch (stop?.step) {
-      case undefined:
+    const stop = stopOf(turn);
+    switch (stop?.is) {
+      case 'refusing':
         return this.finish('cancelled');
       case 'waiting':
         return this.stopWaited(turn, stop);
@@ -520,37 +539,36 @@ class A2aStep extends TaskStreams {
       case 'cancelling':
         this.drop('cancel');
         this.log('warn', 'The cancel was not answered in time.');
-        stop.why = '';
-        if (shippedHas(this.state, 'turnHangsOnConnection')) this.afterCancel(turn, stop);
-        else this.stopWaited(turn, stop);
+        if (shippedHas(this.state, 'turnHangsOnConnection')) this.afterCancel(turn, stop.before, '');
+        else this.stopWaited(turn, this.setStop(turn, { is: 'waiting', before: stop.before, failure: '' }));
     }
   }
-  stopWaited(turn: A2aTurn, { why, wasStreaming }: Stop): void {
+  stopWaited(turn: A2aTurn, { failure, before }: Extract<Stop, { is: 'waiting' }>): void {
     const hangsUp = isStreaming(turn);
     if (hangsUp) this.notifyLink('hangUp');
-    if (why !== null && (!wasStreaming || hangsUp)) {
+    if (failure !== null && (!before.wasStreaming || hangsUp)) {
       // The task may go on, and a message to it would be lost.
       this.leaveTask();
-      this.addNotice(turn, 'warn', notReached(why));
+      this.addNotice(turn, 'warn', notReached(failure));
     }
     this.finish('cancelled');
   }
-  /** `wasHeard`: the server has closed its side. A connection that was not held tells nothing. */
-  hungUp(turn: A2aTurn, wasHeard: boolean): void {
-    const { stop } = turn;
-    if (!stop) return;
-    if (wasHeard && stop.holdsConnection) stop.commandRan = false;
+  /** `isConfirmed`: the server has closed its side. A connection that was not held tells nothing. */
+  hungUp(turn: A2aTurn, isConfirmed: boolean): void {
+    const stop = stopOf(turn);
+    if (stop?.is !== 'hangingUp') return;
+    const { commandRan, holdsConnection } = stop.before;
+    this.setStop(turn, { is: 'reading', mayRunOn: commandRan && !(isConfirmed && holdsConnection) });
     if (!shippedHas(this.state, 'cancelEndsConversation') || this.state.task.id === null) return this.stoppedRead(turn, null);
-    stop.step = 'reading';
     this.readTask('stopped');
   }
-  /** The shipped server has stopped, because the user wanted it to or because its connection was lost: does it still have the task? */
+  /** Gemini CLI's server has stopped, because the user wanted it to or because its connection was lost: does it still have the task? */
   stoppedRead(turn: A2aTurn, now: Incoming | null): void {
-    const { stop } = turn;
+    const stop = stopOf(turn);
     const isGone = now === null || isOver(now.state) || (!stop && shippedHas(this.state, 'abortedTaskFails'));
-    const told = isGone ? this.leaveTask() : '';
-    if (!stop) return this.fail([t('The connection was lost.'), told].filter(Boolean).join(' '), ['retry', 'continue']);
-    if (stop.commandRan) this.addNotice(turn, 'warn', notReached(''));
+    const note = isGone ? this.leaveTask() : '';
+    if (!stop) return this.fail([t('The connection was lost.'), note].filter(Boolean).join(' '), ['retry', 'continue']);
+    if (stop.is === 'reading' && stop.mayRunOn) this.addNotice(turn, 'warn', notReached(''));
     this.finish('cancelled');
   }
 
@@ -563,7 +581,8 @@ class A2aStep extends TaskStreams {
     this.closeAsk(ask, answer.kind === 'cancelled' ? 'cancelled' : 'answered');
     const yes = answer.kind === 'option' && answer.optionId === 'yes';
     const values = answer.kind === 'fields' ? answer.values : undefined;
-    const { recovery, command } = turn;
+    const { command } = turn;
+    const recovery = recoveryOf(turn);
     if (on === 'reconnect' && recovery) {
       if (yes) this.retry(turn, recovery);
       else this.fail(notReached(recovery.why), ['continue']);

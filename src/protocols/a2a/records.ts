@@ -38,8 +38,10 @@ import {
   type A2aState,
   type A2aStream,
   type A2aTurn,
+  askedOf,
   callOf,
   decisionAbout,
+  editOf,
   editsOf,
   hasBecomeAnother,
   isDecided,
@@ -148,8 +150,8 @@ export abstract class TaskRecords extends Step<A2aState> {
     if (text) turn.lastWords = text;
     if (retry) return this.log('info', `The agent tries again: ${error ?? ''}`);
     if (error || isFailed(record)) {
-      turn.failure ??= joinWords(error ?? '', text) || null;
-      turn.failedAt = turn.progress;
+      const failure = turn.failure?.message ?? joinWords(error ?? '', text);
+      turn.failure = failure === '' ? null : { message: failure, at: turn.progress };
       if (error || text) return;
     }
     if (record.state !== 'canceled' || !text) this.showParts(turn, record, showsText, undefined, event);
@@ -274,11 +276,11 @@ export abstract class TaskRecords extends Step<A2aState> {
   }
   callUpdated(turn: A2aTurn, call: A2aCall, snapshot: CallSnapshot): void {
     if (isEnded(call.last) || (snapshot.status === 'pending' && call.last.status === 'running')) return;
-    const told = completed(snapshot, call.last);
-    const { asked } = call;
-    const next = asked && isDecided(call) ? stillAsAsked(told, asked, editsOf({ ...call, last: asked }, this.state.newer).edited) : told;
+    const whole = completed(snapshot, call.last);
+    const asked = askedOf(call);
+    const next = asked && isDecided(call) ? stillAsAsked(whole, asked, editsOf(call, asked, this.state.newer).edited) : whole;
     // A late snapshot of a call that is asked about does not change the question.
-    if (call.decision === 'asking' && next.status === 'pending' && isSame(next.input, call.last.input)) return;
+    if (call.decision.is === 'asking' && next.status === 'pending' && isSame(next.input, call.last.input)) return;
     call.last = next;
     this.showCall(turn, call);
   }
@@ -290,16 +292,12 @@ export abstract class TaskRecords extends Step<A2aState> {
     const status = statusOf(call);
     this.changeCall(turn, call.id, { ...shownOf(last, call.live), status });
     if (isEnded(last) || last.status === 'running') this.withdrawAsk(call);
-    if (status !== 'waiting' || call.decision !== 'none') return;
-    if (call.hasChanged) {
-      call.decision = 'changed';
-      call.changedAt = this.now;
-      return;
-    }
+    if (status !== 'waiting') return;
+    if (call.decision.is === 'changed') call.decision = { is: 'changed', since: call.decision.since ?? this.now };
+    if (call.decision.is !== 'none') return;
     const before = rememberedChoice(last, this.state.allowances, this.agent.harmless, this.state.setup.cwd);
     if (!before) return this.askAbout(turn, call);
-    call.decision = 'allowed';
-    call.asked = last;
+    call.decision = { is: 'allowed', about: last, edited: null };
     this.changeCall(turn, call.id, { status: 'pending' });
     this.sendDecision(turn, call, before);
   }
@@ -307,14 +305,14 @@ export abstract class TaskRecords extends Step<A2aState> {
   callChanged(turn: A2aTurn, call: A2aCall): void {
     this.withdrawAsk(call);
     this.cancelDecision(turn, call);
-    if (call.edited !== null)
+    if (editOf(call) !== null)
       this.addNotice(
         turn,
         'warn',
         t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', call.last.title),
       );
     if (isUnconfirmed(decisionAbout(turn, call.key))) this.addNotice(turn, 'warn', mayBeFollowed());
-    Object.assign(call, { decision: 'none', asked: null, edited: null, hasChanged: true });
+    call.decision = { is: 'changed', since: null };
   }
   /** Cancels the message with a decision while it is not answered. Once the answer has begun, the agent's records say what became of it. */
   cancelDecision(turn: A2aTurn, call: A2aCall): void {
@@ -326,18 +324,19 @@ export abstract class TaskRecords extends Step<A2aState> {
   askAbout(turn: A2aTurn, call: A2aCall): void {
     const { request } = call.last;
     if (!request) return;
-    call.decision = 'asking';
-    call.asked = call.last;
-    const shown = askOf(call.last, request, call.edited, this.state.setup.cwd);
+    const edited = editOf(call);
+    call.decision = { is: 'asking', about: call.last, edited };
+    const shown = askOf(call.last, request, edited, this.state.setup.cwd);
     this.ask({ id: this.newId(), turnId: turn.id, callId: call.id, ...shown }, { on: 'call' } satisfies A2aAskSubject);
   }
-  /** Withdraws the question about the call, which then counts as decided. */
+  /** Withdraws the question about a call that the agent no longer waits with. Nothing is allowed by that. */
   withdrawAsk(call: A2aCall): void {
-    if (call.decision === 'changed') call.decision = 'none';
+    const { decision } = call;
+    if (decision.is === 'changed') call.decision = { is: 'changed', since: null };
+    if (decision.is !== 'asking') return;
     const ask = this.openAsk(call);
-    if (!ask) return;
-    this.closeAsk(ask, 'withdrawn');
-    call.decision = 'allowed';
+    if (ask) this.closeAsk(ask, 'withdrawn');
+    call.decision = { ...decision, is: 'withdrawn' };
   }
   openAsk(call: A2aCall): OpenAsk | undefined {
     return Object.values(this.state.asks).find(({ callId }) => callId === call.id);

@@ -40,7 +40,7 @@ export interface A2aTiming {
   /** Silence after a decision until the task is read. */
   readonly verify: number;
   /** Until a stream must confirm a notification; later it counts as dead. */
-  readonly news: number;
+  readonly notified: number;
   /** `keep`: until a checkpoint with growing text is written; other news has one at once. */
   readonly keep: number;
   /** `retry`: before the tries to subscribe to a task again. */
@@ -55,7 +55,7 @@ export const TIMING: A2aTiming = {
   answer: 15_000,
   card: 60_000,
   verify: 15_000,
-  news: 3000,
+  notified: 3000,
   keep: 1000,
   retries: [0, 500, 1000, 2000, 4000, 8000, 15_000, 15_000],
   giveUp: 60_000,
@@ -79,8 +79,7 @@ export interface A2aState extends ConversationState, ConversationTasks {
   /** The shipped server in its later generation. */
   newer: boolean;
   versionChanged: boolean;
-  /** The task that has our address for notifications. `sent`: the last message carried the address. */
-  push: { sent: boolean; task: string | null; refused: boolean };
+  push: PushRegistration;
   /** The model that the agent named last. */
   model: string;
   /** The task is read for news. `again`: more came meanwhile. */
@@ -94,6 +93,14 @@ export interface A2aSetup {
   readonly starts: boolean;
   readonly timing: A2aTiming;
 }
+/** Whether the agent has our address for notifications. */
+export type PushRegistration =
+  | { readonly is: 'none' }
+  /** A message carried the address, for the task that it begins. `before`: the task that had it until then. */
+  | { readonly is: 'sent'; readonly before: string | null }
+  | { readonly is: 'registered'; readonly taskId: string }
+  /** The agent takes no address. */
+  | { readonly is: 'refused' };
 /** The answer to `connect`. */
 export interface A2aAgent {
   readonly peer: A2aPeer;
@@ -125,10 +132,8 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
 
   /** The state that the newest stream told. */
   taskState: TaskState | null;
-  /** The failure that the agent named. */
-  failure: string | null;
-  /** `progress` when it was named. */
-  failedAt: number;
+  /** The failure that the agent named. `at`: `progress` when it was named last. */
+  failure: { readonly message: string; readonly at: number } | null;
   /** The last text that came with a state. */
   lastWords: string;
   records: number;
@@ -155,45 +160,48 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   readonly lateEdits: LateEdit[];
   /** By the agent's id of a call: the file it is about, as it was when the call was first told. */
   readonly files: Table<Omit<FileOfCall, 'call'>>;
-  heardAt: number;
+  activeAt: number;
   /** `rests`: a checkpoint was just written; the timer writes one `soon` after it, or `later` for growing text. */
   keeping: 'no' | 'rests' | 'soon' | 'later';
-  /** The value of `heardAt` when the task was last read because its streams were silent. */
-  staleCheckedAt: number;
   /** Time of a notification that no stream has confirmed yet. */
-  newsAt: number | null;
+  notifiedAt: number | null;
+  /** The task is being read because its streams are silent. `activeAt`: the value at the beginning of the read. */
+  staleCheck: { readonly activeAt: number } | null;
   /** The task is being read because nothing followed a decision. */
   verifying: { readonly why: string | null } | null;
   /** The task is being read to learn what it waits for. `whole`: also what became of a call that makes no progress. */
-  looking: { readonly whole: boolean } | null;
-  recovery: Recovery | null;
-  stop: Stop | null;
+  restingRead: { readonly whole: boolean } | null;
+  /** `stopping` exactly where `phase` says so. */
+  course: Course;
 }
-export type DecisionState =
-  /** Nothing was asked. */
-  | 'none'
-  | 'asking'
-  /** It has become another call, and is asked about after a moment. */
-  | 'changed'
-  | 'allowed'
-  | 'rejected';
-export interface A2aCall extends CallState<DecisionState> {
+/** A turn follows its streams, recovers one that broke, or stops: never two of them. */
+export type Course = { readonly is: 'streaming' } | Recovery | { readonly is: 'stopping'; stop: Stop };
+/**
+ * What was decided about a call, and by whom. `about`: the call as it was then, to which the decision is limited. `edited`: the proposal as the
+ * user edited it; null when they did not.
+ */
+export type Decision =
+  /** Nobody was asked. */
+  | { readonly is: 'none' }
+  /** The user is asked. `edited`: in their earlier answer, which did not arrive. */
+  | { readonly is: 'asking'; readonly about: CallSnapshot; readonly edited: string | null }
+  /** The call has become another one. `since`: the time from which it waits; it is asked about after a moment. Null when it does not wait. */
+  | { readonly is: 'changed'; readonly since: number | null }
+  /** The agent went on before the user answered: nothing was allowed. */
+  | { readonly is: 'withdrawn'; readonly about: CallSnapshot; readonly edited: string | null }
+  /** By the user, or by what they allowed for the conversation. */
+  | { readonly is: 'allowed'; readonly about: CallSnapshot; readonly edited: string | null }
+  /** By the user, or because the turn was stopped. `about` is null for a call that was rejected in an earlier window, or was not asked about. */
+  | { readonly is: 'rejected'; readonly about: CallSnapshot | null };
+export interface A2aCall extends CallState<Decision> {
   /** The agent's id. */
   readonly key: string;
   readonly dialect: 'rfc' | 'gemini';
   last: CallSnapshot;
   /** The output so far. */
   live: string | null;
-  /** The call as it was when the user, or an allowance, decided last. */
-  asked: CallSnapshot | null;
-  /** The proposal as the user edited it. */
-  edited: string | null;
-  /** How often the user was asked again because a decision was not accepted. */
+  /** Number of times the user was asked again because a decision was not accepted. */
   timesReasked: number;
-  /** True once the call has become another: from then on its questions come after a moment. */
-  hasChanged: boolean;
-  /** The time of the decision state `changed`. */
-  changedAt: number;
   /** True when the task was read to learn what this call waits for. */
   isRead: boolean;
 }
@@ -251,38 +259,56 @@ export interface CommandRun {
 }
 /** Subscribing again to a task whose stream has broken. */
 export interface Recovery {
+  readonly is: 'recovering';
   readonly why: string;
-  /** No connection was lost, so the first try is not shown. */
-  isQuiet: boolean;
-  /** `ended`: the subscription ended without the last word, and the task is read. The shipped server, which stops without its connection, is only read. */
-  step: 'waiting' | 'subscribed' | 'ended' | 'asking';
-  /** `at`: the number of this try. `until`: the number of the last one; each subscription that opens moves it. */
+  /** The number of this try. */
   at: number;
+  /** The time at which the last try ends, in milliseconds; each subscription that opens moves it. */
   until: number;
-  /** News brought the try forward; it does not take the place of the one that was due, once for each. */
+  /** A notification brought the try forward; it does not take the place of the one that was due, once for each. */
   isEarly: boolean;
-  /** News came since the try began. */
-  hasNews: boolean;
+  /** A notification came since the try began. */
+  wasNotified: boolean;
   /** `progress` of the turn when the try began. */
   progress: number;
-  /** The time at which the subscription opened. */
+  step:
+    /** Of Gemini CLI's server, which stops without its connection, the task is only read. */
+    | { readonly is: 'reading' }
+    /** The timer `retry` runs. */
+    | { readonly is: 'waiting' }
+    | Subscription
+    /** The user is asked whether to try again. */
+    | { readonly is: 'asking' };
+}
+export interface Subscription {
+  readonly is: 'subscribed';
+  readonly link: string;
+  /** The time at which it opened. */
   openedAt: number | null;
-  link: string | null;
-  /** Once the subscription is open, the task is read for the missed content; meanwhile its records, and the task it sent first, wait. */
-  read: 'no' | 'reading' | 'done';
-  held: unknown[] | null;
+  /** The stream ended without its last word, and the task is read. */
+  hasEnded: boolean;
+  /** The task is being read for the missed content. */
+  isReading: boolean;
+  /** Records that wait until the task was read; null from then on. */
+  waiting: unknown[] | null;
+  /** The task that the subscription sent first. */
   task: Incoming | null;
 }
-/** Stopping the task. Null in a turn that is stopped by refusing what waits. */
-export interface Stop {
-  step: 'cancelling' | 'waiting' | 'hangingUp' | 'reading';
-  /** A command ran, and may still run. */
-  commandRan: boolean;
+/** Stopping the task. `before`: the turn as it was when the user stopped it. */
+export type Stop =
+  /** What waits is refused, which ends the turn of an agent with the quirk `refusalStops`. */
+  | { readonly is: 'refusing' }
+  | { readonly is: 'cancelling'; readonly before: BeforeStop }
+  /** For the end of the streams. `failure`: why the cancel failed, for the user; '' when it was not answered in time; null when it did not. */
+  | { readonly is: 'waiting'; readonly before: BeforeStop; readonly failure: string | null }
+  | { readonly is: 'hangingUp'; readonly before: BeforeStop }
+  /** The task is read. `mayRunOn`: a command ran, and may still run. */
+  | { readonly is: 'reading'; readonly mayRunOn: boolean };
+export interface BeforeStop {
+  readonly commandRan: boolean;
   readonly wasStreaming: boolean;
   /** The turn's connection was in use: closing it stops what runs. */
   readonly holdsConnection: boolean;
-  /** Why the cancel failed, for the user; '' when it was not answered in time. */
-  why: string | null;
 }
 /** Failure of a stream or a request. `kind`: `rpc`, `status`, `nothing`, or a kind of the transport. */
 export interface Problem {
@@ -313,7 +339,7 @@ export function newA2a(seed: string, setup: A2aSetup, past: readonly Turn[]): A2
     camel: false,
     newer: false,
     versionChanged: false,
-    push: { sent: false, task: null, refused: false },
+    push: { is: 'none' },
     model: '',
     reading: 'no',
     streams: 0,
@@ -330,7 +356,6 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     hasOtherContent: false,
     taskState: null,
     failure: null,
-    failedAt: 0,
     lastWords: '',
     records: 0,
     progress: 0,
@@ -344,22 +369,20 @@ export function newA2aTurn(id: string, task: string | null, now: number): A2aTur
     followUps: {},
     lateEdits: [],
     files: {},
-    heardAt: now,
-    staleCheckedAt: 0,
+    activeAt: now,
     keeping: 'no',
-    newsAt: null,
+    notifiedAt: null,
+    staleCheck: null,
     verifying: null,
-    looking: null,
-    recovery: null,
-    stop: null,
+    restingRead: null,
+    course: { is: 'streaming' },
   };
 }
 
 // --- new parts of it
 
 export function newCall(id: CallId, last: CallSnapshot, dialect: 'rfc' | 'gemini'): A2aCall {
-  const decided = { decision: 'none' as const, asked: null, edited: null, timesReasked: 0, hasChanged: false, changedAt: 0, isRead: false };
-  return { id, key: last.id, dialect, ended: false, last, live: null, ...decided };
+  return { id, key: last.id, dialect, ended: false, last, live: null, decision: { is: 'none' }, timesReasked: 0, isRead: false };
 }
 export function newStream(link: string, of: A2aStream['of'], callId: string | null): A2aStream {
   return {
@@ -367,9 +390,8 @@ export function newStream(link: string, of: A2aStream['of'], callId: string | nu
     ...{ records: 0, began: null, newest: [] },
   };
 }
-export function newRecovery(why: string, isQuiet: boolean): Recovery {
-  const tries = { at: 0, until: 0, isEarly: false, hasNews: false, progress: 0, openedAt: null } as const;
-  return { why, isQuiet, step: 'ended', ...tries, link: null, read: 'no', held: null, task: null };
+export function newRecovery(why: string): Recovery {
+  return { is: 'recovering', why, at: 0, until: 0, isEarly: false, wasNotified: false, progress: 0, step: { is: 'reading' } };
 }
 
 // --- what the state says
@@ -383,24 +405,50 @@ export function streamOf(turn: A2aTurn, link: string): A2aStream | undefined {
 }
 /** The call waits for the user. */
 export function isUndecided({ decision }: A2aCall): boolean {
-  return decision === 'asking' || decision === 'changed';
+  return decision.is === 'asking' || (decision.is === 'changed' && decision.since !== null);
+}
+/** The subject of the last decision about a call, or of the question that is open. */
+export function askedOf({ decision }: A2aCall): CallSnapshot | null {
+  return decision.is === 'none' || decision.is === 'changed' ? null : decision.about;
+}
+/** The proposal as the user edited it. */
+export function editOf({ decision }: A2aCall): string | null {
+  return 'edited' in decision ? decision.edited : null;
+}
+export function recoveryOf({ course }: A2aTurn): Recovery | null {
+  return course.is === 'recovering' ? course : null;
+}
+/** The subscription that this link carries, while it counts. */
+export function subscriptionOn(turn: A2aTurn, link: string): Subscription | undefined {
+  const step = recoveryOf(turn)?.step;
+  return step?.is === 'subscribed' && step.link === link ? step : undefined;
+}
+/** The registration after a message with the address was sent. */
+export function sentWith(push: PushRegistration): PushRegistration {
+  if (push.is === 'refused') return push;
+  return { is: 'sent', before: push.is === 'sent' ? push.before : push.is === 'registered' ? push.taskId : null };
+}
+export function stopOf({ course }: A2aTurn): Stop | null {
+  return course.is === 'stopping' ? course.stop : null;
 }
 /** The status to show: one that waits for nobody is pending. */
 export function statusOf(call: A2aCall): ToolCall['status'] {
   const { status, request } = call.last;
   if (status === 'waiting') return request && !isDecided(call) ? 'waiting' : 'pending';
-  return status === 'cancelled' && call.decision === 'rejected' ? 'rejected' : status;
+  return status === 'cancelled' && call.decision.is === 'rejected' ? 'rejected' : status;
 }
-/** What becomes of the proposal that the user changed: it is sent with the decision, or written late, when the call is done. */
-export function editsOf({ edited, last, dialect }: A2aCall, newer: boolean): Readonly<Record<'edited' | 'late', string | null>> {
-  const proposed = last.request?.proposed;
+/** Returns the user's text of the proposal in `of`: as `edited`, to be sent with the decision, or as `late`, to be written when the call is done. */
+export function editsOf(call: A2aCall, of: CallSnapshot, newer: boolean): Readonly<Record<'edited' | 'late', string | null>> {
+  const edited = editOf(call);
+  const proposed = of.request?.proposed;
   const text = edited === null || proposed === undefined ? proposed : withLineEndsOf(edited, proposed);
   if (text === undefined || text === proposed) return { edited: null, late: null };
-  const isSent = dialect === 'rfc' || !hasQuirk('takesNoEdits', newer);
+  const isSent = call.dialect === 'rfc' || !hasQuirk('takesNoEdits', newer);
   return isSent ? { edited: text, late: null } : { edited: null, late: text };
 }
-export function isDecided(call: A2aCall): boolean {
-  return call.decision !== 'none' && !isUndecided(call);
+/** Nothing is asked about it any more. */
+export function isDecided({ decision }: A2aCall): boolean {
+  return decision.is === 'withdrawn' || decision.is === 'allowed' || decision.is === 'rejected';
 }
 /** Some call waits for the user. */
 export function isWaiting(turn: A2aTurn): boolean {
@@ -409,12 +457,12 @@ export function isWaiting(turn: A2aTurn): boolean {
 export function commandRuns(turn: A2aTurn): boolean {
   return Object.values(turn.calls).some(({ last }) => last.kind === 'execute' && last.status === 'running');
 }
-/** Decided calls that the agent still reports as waiting. */
+/** Calls that are decided, or whose question was withdrawn, and that the agent still reports as waiting. */
 export function undelivered(turn: A2aTurn): readonly A2aCall[] {
   return Object.values(turn.calls).filter(({ key, last, decision }) => {
     if (last.status !== 'waiting') return false;
-    const stream = decision === 'rejected' ? decisionAbout(turn, key) : undefined;
-    return decision === 'allowed' || (stream?.stage === 'ended' && stream.delivery !== 'told');
+    const stream = decision.is === 'rejected' ? decisionAbout(turn, key) : undefined;
+    return decision.is === 'allowed' || decision.is === 'withdrawn' || (stream?.stage === 'ended' && stream.delivery !== 'told');
   });
 }
 /** Something is expected of it. */
@@ -442,18 +490,21 @@ export function heldBecause(turn: A2aTurn): string | undefined {
   return newestDecisions(turn).find(({ held }) => held !== null)?.held ?? undefined;
 }
 /** The call is no longer the one that the user was asked about. */
-export function hasBecomeAnother({ last, asked, decision, edited }: A2aCall, cwd: string): boolean {
+export function hasBecomeAnother(call: A2aCall, cwd: string): boolean {
+  const { last } = call;
+  const asked = askedOf(call);
   if (!asked) return false;
-  if (last.status === 'pending') return decision === 'asking';
-  return last.status === 'waiting' && isAnotherCall(last, asked, decision === 'asking' ? null : edited, cwd);
+  const isAsking = call.decision.is === 'asking';
+  if (last.status === 'pending') return isAsking;
+  return last.status === 'waiting' && isAnotherCall(last, asked, isAsking ? null : editOf(call), cwd);
 }
 /** Some body has not ended. */
 export function isStreaming(turn: A2aTurn): boolean {
   return turn.streams.some(({ stage }) => stage !== 'ended');
 }
 /** No stream of the task is open, and one is wanted. */
-export function isOffline({ recovery }: A2aTurn): boolean {
-  return recovery !== null && recovery.openedAt === null;
+export function isOffline({ course }: A2aTurn): boolean {
+  return course.is === 'recovering' && !(course.step.is === 'subscribed' && course.step.openedAt !== null);
 }
 /** Remembers what earlier windows showed. */
 export function restorePast(known: Delivered, past: readonly Turn[]): void {
@@ -493,7 +544,7 @@ export function restoreTurn(turn: A2aTurn, parts: readonly Part[], { calls, know
     if (part?.kind !== 'call') continue;
     const { name, title, kind, input } = part.call;
     const call = newCall(partId, { id: key, name, title, kind, status, ...(input === undefined ? {} : { input }) }, 'rfc');
-    if (part.call.status === 'rejected') call.decision = 'rejected';
+    if (part.call.status === 'rejected') call.decision = { is: 'rejected', about: null };
     put(turn.callIds, key, partId);
     put(turn.calls, partId, call);
   }

@@ -40,10 +40,15 @@ import {
   type Problem,
   problemIn,
   type Recovery,
+  recoveryOf,
   type Stop,
+  type Subscription,
   sentSince,
+  sentWith,
   spreadOf,
+  stopOf,
   streamOf,
+  subscriptionOn,
   UNSUPPORTED,
   undelivered,
 } from './state.ts';
@@ -70,11 +75,11 @@ const UNREAD = new Set(['rpc', 'status', 'address', 'header', 'refused', 'unknow
 /** Codes by which agents say that they offer no subscription, or none to an ended task. */
 const NO_SUBSCRIPTION: readonly number[] = [UNSUPPORTED, UNKNOWN_METHOD, -32603];
 /**
- * Requests that read the task. `restore`: of an earlier window, before the link is ready. `news`: after a notification without a turn. `stale`:
+ * Requests that read the task. `restore`: of an earlier window, before the link is ready. `notified`: after a notification without a turn. `stale`:
  * after one that no stream has confirmed. `unconfirmed`: nothing came of a decision. `resting`: the task rests without saying what it waits for. `missed`: what
  * a broken stream did not tell. `stopped`: whether the agent still has the task after a stop or a lost connection.
  */
-export const TASK_READS = ['restore', 'news', 'stale', 'unconfirmed', 'resting', 'missed', 'stopped'] as const;
+export const TASK_READS = ['restore', 'notified', 'stale', 'unconfirmed', 'resting', 'missed', 'stopped'] as const;
 export type TaskRead = (typeof TASK_READS)[number];
 export const isTaskRead = (call: string): call is TaskRead => TASK_READS.some((one) => one === call);
 /** Requests that end with their turn. */
@@ -88,7 +93,7 @@ export abstract class TaskStreams extends TaskRecords {
   /** The stream of a command has ended. */
   abstract commandClosed(turn: A2aTurn, stream: A2aStream, problem: Problem | null, error: Problem | null): void;
   /** Every stream of a turn that is being stopped has ended. */
-  abstract stopWaited(turn: A2aTurn, stop: Stop): void;
+  abstract stopWaited(turn: A2aTurn, stop: Extract<Stop, { is: 'waiting' }>): void;
 
   // --- Requests
 
@@ -104,11 +109,11 @@ export abstract class TaskStreams extends TaskRecords {
   }
   /** The first message of a task carries the address. A task of an earlier window gets it later. */
   registerPush(): void {
-    const { push, task, agent } = this.state;
-    if (!agent?.push || task.id === null) return;
-    if (push.sent) Object.assign(push, { sent: false, task: task.id });
-    if (push.task === task.id || push.refused) return;
-    push.task = task.id;
+    const { state } = this;
+    const { push, task, agent } = state;
+    if (!agent?.push || task.id === null || push.is === 'refused') return;
+    state.push = { is: 'registered', taskId: task.id };
+    if (push.is === 'sent' || (push.is === 'registered' && push.taskId === task.id)) return;
     this.request('register push', 'registerPush', { taskId: task.id });
   }
 
@@ -125,7 +130,7 @@ export abstract class TaskStreams extends TaskRecords {
     const params = messageParams(peer, { messageId, says, taskId: task.id, contextId: task.contextId, workspace, reference });
     task.settled = true;
     const withPush = isFirst && push;
-    if (withPush) state.push.sent = true;
+    if (withPush) state.push = sentWith(state.push);
     promptSent(state.delivered, messageId, typeof says === 'string' ? says : '');
     this.saveCheckpoint(turn);
     const method = peer.streaming ? 'message/stream' : 'message/send';
@@ -160,13 +165,16 @@ export abstract class TaskStreams extends TaskRecords {
       case 'held':
         stream.delivery = 'held';
         stream.sentAt = null;
-        if (turn.phase === 'stopping' && !(turn.stop === null && isDecision)) return this.close(link);
+        if (turn.phase === 'stopping' && !(stopOf(turn)?.is === 'refusing' && isDecision)) return this.close(link);
         return isDecision ? this.changeHeld(turn, stream, String(params)) : undefined;
       case 'answered':
         stream.delivery = 'answered';
         return this.changeHeld(turn, stream, null);
-      case 'opened':
-        return turn.recovery?.link === link ? this.subscriptionOpened(turn, turn.recovery) : undefined;
+      case 'opened': {
+        const subscription = subscriptionOn(turn, link);
+        if (subscription) this.subscriptionOpened(turn, subscription);
+        return;
+      }
       case 'file': {
         const { call, ...file } = params as FileOfCall;
         put(turn.files, call, file);
@@ -177,8 +185,9 @@ export abstract class TaskStreams extends TaskRecords {
     }
   }
   streamRecord(turn: A2aTurn, stream: A2aStream, result: unknown): void {
-    const { recovery, command } = turn;
-    if (recovery?.link === stream.link) return this.subscriptionRecord(turn, stream, recovery, result);
+    const { command } = turn;
+    const subscription = subscriptionOn(turn, stream.link);
+    if (subscription) return this.subscriptionRecord(turn, stream, subscription, result);
     if (stream.of === 'command' && command && this.commandRecord(command, result)) return;
     this.receive(turn, stream, result);
   }
@@ -203,8 +212,8 @@ export abstract class TaskStreams extends TaskRecords {
   }
   /** Notes that a record came. An older stream says nothing about a decision that was sent later. */
   noteActivity(turn: A2aTurn, from: A2aStream): void {
-    turn.heardAt = this.now;
-    turn.newsAt = null;
+    turn.activeAt = this.now;
+    turn.notifiedAt = null;
     for (const stream of turn.streams) {
       stream.sentAt = null;
       if (stream === from) break;
@@ -238,8 +247,9 @@ export abstract class TaskStreams extends TaskRecords {
     this.changeHeld(turn, stream, null);
     stream.sentAt = null;
     const problem = problemIn(why);
-    const { recovery } = turn;
-    if (recovery?.link === link) return this.subscriptionClosed(turn, stream, recovery, problem);
+    const recovery = recoveryOf(turn);
+    const subscription = subscriptionOn(turn, link);
+    if (recovery && subscription) return this.subscriptionClosed(turn, stream, recovery, subscription, problem);
     this.streamEnded(turn, stream, problem);
   }
   /** Handles the end of a stream's body. After the last record it does not matter how it ended. Returns the failure, if it counts. */
@@ -253,7 +263,8 @@ export abstract class TaskStreams extends TaskRecords {
     else if (stream.of === 'decision') this.decisionClosed(turn, stream, error);
     else if (stream.of === 'command') this.commandClosed(turn, stream, problem, error);
     else if (stream.of === 'text') this.closed(turn, error);
-    if (this.state.turn === turn && turn.stop?.step === 'waiting' && !isStreaming(turn)) this.stopWaited(turn, turn.stop);
+    const stop = stopOf(turn);
+    if (this.state.turn === turn && stop?.is === 'waiting' && !isStreaming(turn)) this.stopWaited(turn, stop);
     return error;
   }
   /** Tries a prompt once more where the agent wants another task for it, or speaks another version. */
@@ -314,21 +325,22 @@ export abstract class TaskStreams extends TaskRecords {
 
   /** Ends the turn if nothing is left to wait for after its newest stream has ended. */
   settleTurn(turn: A2aTurn): void {
-    if (this.state.turn !== turn || this.ourAsks(turn).length > 0 || isOffline(turn) || turn.looking) return;
+    if (this.state.turn !== turn || this.ourAsks(turn).length > 0 || isOffline(turn) || turn.restingRead) return;
     if (isOpen(turn.streams.at(-1))) return;
     this.writeEdits(turn);
     if (turn.lateEdits.some(({ isWriting }) => isWriting)) return;
-    const { taskState, stop } = turn;
+    const { taskState } = turn;
+    const stop = stopOf(turn);
     // The agent worked on and came to an end: it got over it.
-    if (turn.failure !== null && taskState === 'completed' && turn.progress > turn.failedAt) {
-      this.addNotice(turn, 'warn', turn.failure);
+    if (turn.failure !== null && taskState === 'completed' && turn.progress > turn.failure.at) {
+      this.addNotice(turn, 'warn', turn.failure.message);
       turn.failure = null;
     }
     const { failure } = turn;
-    if (stop) {
+    if (stop && stop.is !== 'refusing') {
       if (isOver(taskState)) this.leaveTask(false);
       // The connection may still have to be closed, and the cancel to be answered.
-      return stop.step === 'waiting' && !isStreaming(turn) ? this.stopWaited(turn, stop) : undefined;
+      return stop.is === 'waiting' && !isStreaming(turn) ? this.stopWaited(turn, stop) : undefined;
     }
     if (isWaiting(turn)) {
       if (!isOver(taskState)) return;
@@ -351,7 +363,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (taskState !== 'completed' && isOver(taskState)) this.leaveTask(false);
     if (taskState === 'canceled') return this.finish('cancelled', { stop: t('The agent was stopped.') });
     if (taskState === 'failed' || taskState === 'rejected' || failure !== null) {
-      return this.fail(failure === null ? agentError() : advised(failure), ['retry']);
+      return this.fail(failure === null ? agentError() : advised(failure.message), ['retry']);
     }
     const followUp = Object.values(turn.followUps).join('\n');
     clear(turn.followUps);
@@ -420,7 +432,7 @@ export abstract class TaskStreams extends TaskRecords {
     const at = turn.lateEdits.findIndex((one) => one.callId === call.key && !one.isWriting);
     if (at >= 0) turn.lateEdits.splice(at, 1);
     const { diff } = call.last;
-    const { edited, late } = editsOf(call, state.newer);
+    const { edited, late } = editsOf(call, call.last, state.newer);
     if (late !== null && diff) turn.lateEdits.push({ callId: call.key, path: diff.path, text: late, isWriting: false });
     this.cancelDecision(turn, call);
     this.sendMessage(turn, 'decision', { callId: call.key, dialect: call.dialect, sends: choice.sends, edited, camel: state.camel });
@@ -479,7 +491,7 @@ export abstract class TaskStreams extends TaskRecords {
     const told = t('Your answer did not reach the agent. {0}', why ?? '').trim();
     this.addNotice(turn, 'warn', mayBeRead ? inSentences(told, mayBeFollowed()) : told);
     for (const call of calls) {
-      if (call.decision === 'asking' || call.last.status !== 'waiting') continue;
+      if (call.decision.is === 'asking' || call.last.status !== 'waiting') continue;
       call.timesReasked += 1;
       if (call.timesReasked > ASKED_AGAIN_AT_MOST) {
         return this.fail(t('The agent refused: {0}', why ?? '–'), ['retry', 'showLog']);
@@ -498,12 +510,12 @@ export abstract class TaskStreams extends TaskRecords {
     return true;
   }
   readResting(turn: A2aTurn, whole: boolean): void {
-    turn.looking = { whole };
+    turn.restingRead = { whole };
     this.readTask('resting');
   }
-  restingRead(turn: A2aTurn, now: Incoming | null): void {
-    const whole = turn.looking?.whole === true;
-    turn.looking = null;
+  restingTaskRead(turn: A2aTurn, now: Incoming | null): void {
+    const whole = turn.restingRead?.whole === true;
+    turn.restingRead = null;
     if (now && isAtRest(now.state) && (whole || recordAsks(this.state.delivered, now))) this.syncWith(turn, now);
     this.settleTurn(turn);
   }
@@ -534,78 +546,82 @@ export abstract class TaskStreams extends TaskRecords {
 
   // --- A stream that broke: subscribes to the task again. Agents do not replay what was missed, so it is read from the task.
 
-  /** Subscribes to the task again. `follows`: no connection was lost; the task has no subscription yet. */
-  lost(turn: A2aTurn, error: Problem | null, follows: boolean): void {
-    if (turn.recovery) return;
+  /** Subscribes to the task again. `isFirst`: no connection was lost; the task has no subscription yet. */
+  lost(turn: A2aTurn, error: Problem | null, isFirst: boolean): void {
+    if (turn.course.is !== 'streaming') return;
     const why = error?.message ?? t('The connection was lost.');
     if (this.state.task.id === null || turn.records === 0) return this.fail(why, ['retry']);
-    turn.recovery = newRecovery(why, follows);
+    const recovery = newRecovery(why);
+    turn.course = recovery;
     if (shippedHas(this.state, 'turnHangsOnConnection')) this.readTask('stopped');
-    else this.retry(turn, turn.recovery);
+    else this.retry(turn, recovery, isFirst);
   }
-  retry(turn: A2aTurn, recovery: Recovery): void {
-    Object.assign(recovery, { at: 0, until: this.now + this.state.setup.timing.giveUp, isEarly: false, hasNews: false });
-    this.nextTry(turn, recovery);
+  retry(turn: A2aTurn, recovery: Recovery, isFirst = false): void {
+    Object.assign(recovery, { at: 0, until: this.now + this.state.setup.timing.giveUp, isEarly: false, wasNotified: false });
+    this.nextTry(turn, recovery, isFirst);
   }
-  nextTry(turn: A2aTurn, recovery: Recovery): void {
+  nextTry(turn: A2aTurn, recovery: Recovery, isFirst = false): void {
     const { retries } = this.state.setup.timing;
     if (recovery.at >= retries.length || this.now >= recovery.until) return this.giveUp(turn, recovery);
-    Object.assign(recovery, { step: 'waiting', link: null, openedAt: null });
-    if (recovery.isQuiet) recovery.isQuiet = false;
-    else this.showActivity(turn, t('The connection was lost.'));
-    if (!recovery.isEarly && recovery.hasNews) return this.subscribe(turn, recovery, true);
+    recovery.step = { is: 'waiting' };
+    if (!isFirst) this.showActivity(turn, t('The connection was lost.'));
+    if (!recovery.isEarly && recovery.wasNotified) return this.subscribe(turn, recovery, true);
     this.timer('retry', (retries[recovery.at] ?? 0) * spreadOf(this.state));
   }
   subscribe(turn: A2aTurn, recovery: Recovery, isEarly: boolean): void {
-    Object.assign(recovery, { isEarly, hasNews: false, progress: turn.progress, step: 'subscribed', read: 'no', held: [], task: null });
+    Object.assign(recovery, { isEarly, wasNotified: false, progress: turn.progress });
     const params = { method: 'tasks/resubscribe', params: { id: this.state.task.id }, isQuick: true };
-    recovery.link = this.openStream(turn, 'subscription', null, params);
+    const link = this.openStream(turn, 'subscription', null, params);
+    recovery.step = { is: 'subscribed', link, openedAt: null, hasEnded: false, isReading: false, waiting: [], task: null };
   }
-  subscriptionOpened(turn: A2aTurn, recovery: Recovery): void {
-    recovery.openedAt = this.now;
+  subscriptionOpened(turn: A2aTurn, subscription: Subscription): void {
+    subscription.openedAt = this.now;
     this.clearActivity(turn);
-    this.readMissed(recovery);
+    this.readMissed(subscription);
   }
   /** Reads the task as soon as the subscription is open: no version promises a first record. */
-  readMissed(recovery: Recovery): void {
-    if (recovery.read === 'reading') return;
-    recovery.read = 'reading';
+  readMissed(subscription: Subscription): void {
+    if (subscription.isReading) return;
+    subscription.isReading = true;
     this.readTask('missed');
   }
   /** Records wait until what was missed is read. */
-  subscriptionRecord(turn: A2aTurn, stream: A2aStream, recovery: Recovery, result: unknown): void {
-    if (recovery.read === 'no') this.readMissed(recovery);
-    if (!recovery.held) return this.receive(turn, stream, result);
-    const record = recovery.task || recovery.held.length > 0 ? undefined : toIncoming(result);
-    if (record?.kind !== 'task') return void recovery.held.push(result);
-    recovery.task = record;
+  subscriptionRecord(turn: A2aTurn, stream: A2aStream, subscription: Subscription, result: unknown): void {
+    const { waiting } = subscription;
+    if (!waiting) return this.receive(turn, stream, result);
+    this.readMissed(subscription);
+    const record = subscription.task || waiting.length > 0 ? undefined : toIncoming(result);
+    if (record?.kind !== 'task') return void waiting.push(result);
+    subscription.task = record;
     if (!record.history?.length) return;
     this.drop('missed');
     this.missedRead(turn, record, null);
   }
   missedRead(turn: A2aTurn, now: Incoming | null, problem: Problem | null): void {
-    const { recovery } = turn;
-    if (!recovery) return;
-    recovery.read = 'done';
-    const { task, held } = recovery;
-    const records = held ?? [];
+    const recovery = recoveryOf(turn);
+    if (recovery?.step.is !== 'subscribed') return;
+    const subscription = recovery.step;
+    const { task, link } = subscription;
+    const records = subscription.waiting ?? [];
+    subscription.isReading = false;
     if (!problem && !now && !task && records.length === 0) return this.recovered(turn, recovery, true);
     // Falls back to the task record that the subscription sent.
     const whole = now ?? task;
     if (whole) this.syncWith(turn, whole);
-    recovery.held = null;
-    const stream = streamOf(turn, recovery.link ?? '');
+    subscription.waiting = null;
+    const stream = streamOf(turn, link);
     for (const one of records) if (stream && this.state.turn === turn) this.receive(turn, stream, one);
-    if (stream && recovery.step === 'ended') this.streamEnded(turn, stream, null);
-    if (this.state.turn !== turn || turn.recovery !== recovery) return;
+    if (stream && subscription.hasEnded) this.streamEnded(turn, stream, null);
+    if (this.state.turn !== turn || turn.course !== recovery) return;
     if (isAtRest(turn.taskState)) return this.recovered(turn, recovery);
-    if (recovery.step === 'ended') this.afterTry(turn, recovery);
+    if (subscription.hasEnded) this.afterTry(turn, recovery);
   }
-  subscriptionClosed(turn: A2aTurn, stream: A2aStream, recovery: Recovery, problem: Problem | null): void {
-    if (recovery.openedAt !== null) recovery.until += this.now - recovery.openedAt;
-    const isRead = problem !== null || recovery.read === 'done';
+  subscriptionClosed(turn: A2aTurn, stream: A2aStream, recovery: Recovery, subscription: Subscription, problem: Problem | null): void {
+    const { openedAt, waiting, isReading } = subscription;
+    if (openedAt !== null) recovery.until += this.now - openedAt;
+    const isRead = problem !== null || (waiting === null && !isReading);
     if (isRead) this.streamEnded(turn, stream, problem);
-    if (this.state.turn !== turn || turn.recovery !== recovery) return;
+    if (this.state.turn !== turn || turn.course !== recovery) return;
     if (isNotFound(problem)) return this.recovered(turn, recovery, true);
     if (problem && !(problem.kind === 'rpc' && NO_SUBSCRIPTION.includes(problem.code))) {
       this.log('info', `Subscribing again failed: ${problem.message}`);
@@ -614,20 +630,20 @@ export abstract class TaskStreams extends TaskRecords {
     }
     if (isRead && isAtRest(turn.taskState)) return this.recovered(turn, recovery);
     // The task has ended, or the agent offers no subscription.
-    recovery.step = 'ended';
-    this.readMissed(recovery);
+    subscription.hasEnded = true;
+    this.readMissed(subscription);
   }
   afterTry(turn: A2aTurn, recovery: Recovery): void {
     // Starts the tries anew only after progress: an agent that closes every subscription at once would be asked without end.
     if (turn.progress > recovery.progress) return this.retry(turn, recovery);
-    // A try that news brought forward does not take the place of the one that was due.
+    // A try that a notification brought forward does not take the place of the one that was due.
     if (!recovery.isEarly) recovery.at += 1;
     this.nextTry(turn, recovery);
   }
-  recovered(turn: A2aTurn, { link }: Recovery, isGone = false): void {
-    turn.recovery = null;
+  recovered(turn: A2aTurn, { step }: Recovery, isGone = false): void {
+    turn.course = { is: 'streaming' };
     this.clearActivity(turn);
-    const stream = streamOf(turn, link ?? '');
+    const stream = step.is === 'subscribed' ? streamOf(turn, step.link) : undefined;
     if (stream) this.cutStream(stream);
     if (isGone) this.taskGone();
     else this.settleTurn(turn);
@@ -635,8 +651,8 @@ export abstract class TaskStreams extends TaskRecords {
   giveUp(turn: A2aTurn, recovery: Recovery): void {
     this.clearActivity(turn);
     // A notification during the last try counts as an answer.
-    if (recovery.hasNews) return this.retry(turn, recovery);
-    Object.assign(recovery, { step: 'asking', link: null, openedAt: null });
+    if (recovery.wasNotified) return this.retry(turn, recovery);
+    recovery.step = { is: 'asking' };
     this.confirm(turn, 'reconnect', t('The connection was lost.'), notReached(recovery.why), t('Try again'), t('Stop'));
   }
 

@@ -19,7 +19,7 @@ export const FAST: A2aTiming = {
   answer: 5000,
   card: 5000,
   verify: 60_000,
-  news: 60,
+  notified: 60,
   keep: 20,
   retries: [0, 10, 10, 10],
   giveUp: 60_000,
