@@ -1,14 +1,25 @@
 import { validateHeaderValue } from 'node:http';
 import { t } from '../../base/l10n.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { AskId } from '../../session/model.ts';
+import type { Field } from '../../session/model.ts';
 import type { HttpRequest } from '../../transport/http.ts';
 import type { AdapterContext } from '../adapter.ts';
 import { isRecord } from './schema.ts';
+import type { LinkQuestion } from './state.ts';
 
 /** How often the user is asked before a request is given up: once, and once more after a slip. */
 const ASKS = 2;
 const BEARER: readonly Wanted[] = [{ scheme: '', way: { how: 'bearer' } }];
+
+export interface CredentialsSetup {
+  readonly context: AdapterContext;
+  /** The only origin that gets secrets. */
+  readonly origin: string;
+  /** Headers of the profile. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Asks the user; settles as cancelled when the signal fires or the link closes. */
+  readonly ask: (question: LinkQuestion, signal: AbortSignal) => Promise<Answer>;
+}
 
 /** The user is asked, and requests wait for it. */
 class Renewal {
@@ -47,13 +58,16 @@ export class Credentials {
   /** The secrets that the server refused, or no longer accepts. */
   readonly #refused = new Set<string>();
   #asksLeft = ASKS;
-  readonly #asks = new Map<AskId, (values: readonly string[] | undefined) => void>();
+  readonly #askUser: CredentialsSetup['ask'];
+  /** Withdraws the open question. */
+  #withdrawal = new AbortController();
   #renewal: Renewal | undefined;
 
-  constructor(context: AdapterContext, origin: string, headers: Readonly<Record<string, string>>) {
+  constructor({ context, origin, headers, ask }: CredentialsSetup) {
     this.#context = context;
     this.#origin = origin;
     this.#headers = headers;
+    this.#askUser = ask;
   }
 
   /** The card says how; before it is read, a bearer token is meant. */
@@ -93,7 +107,7 @@ export class Credentials {
       return await unless(signal, renewal.done);
     } finally {
       renewal.leave();
-      if (renewal.isAbandoned) for (const settle of [...this.#asks.values()]) settle(undefined);
+      if (renewal.isAbandoned) this.#withdrawal.abort();
     }
   }
 
@@ -105,16 +119,6 @@ export class Credentials {
       const secret = this.#secrets.values[at];
       if (secret !== undefined && (await secrets?.get(this.#name(scheme))) !== secret) await secrets?.set(this.#name(scheme), secret);
     }
-  }
-
-  /** True when the answer was to the question for a secret. */
-  answer(id: AskId, answer: Answer): boolean {
-    const settle = this.#asks.get(id);
-    if (!settle) return false;
-    const values = answer.kind === 'fields' ? answer.values : {};
-    const given = this.#schemes.wanted.map(({ way }, at) => tidied(values[fieldId(at)]?.[0] ?? '', way));
-    settle(given.includes('') ? undefined : given);
-    return true;
   }
 
   #begin(words: string): Renewal {
@@ -167,40 +171,21 @@ export class Credentials {
     return this.#schemes.wanted.length > 1 ? `a2a:${this.#origin}#${scheme}` : `a2a:${this.#origin}`;
   }
 
-  #ask(before: string, words: string): Promise<readonly string[] | undefined> {
-    const { emit, newId, signal } = this.#context;
-    const id = newId();
+  /** Returns the secrets that the user enters, one for each scheme that is wanted; undefined when one is missing. */
+  async #ask(before: string, words: string): Promise<readonly string[] | undefined> {
     const why = this.#schemes.isUnsupported ? t('Its own way to sign in is not supported; paste a token.') : '';
     const body = [before, words, why].filter(Boolean).join('\n\n');
-    const several = this.#schemes.wanted.length > 1;
-    return new Promise((resolve) => {
-      const settle = (values: readonly string[] | undefined) => {
-        if (!this.#asks.delete(id)) return;
-        signal.removeEventListener('abort', withdrawn);
-        emit({ type: 'ask.closed', askId: id, how: values === undefined ? 'cancelled' : 'answered' });
-        resolve(values);
-      };
-      const withdrawn = () => settle(undefined);
-      this.#asks.set(id, settle);
-      signal.addEventListener('abort', withdrawn, { once: true });
-      emit({
-        type: 'ask.opened',
-        ask: {
-          kind: 'question',
-          id,
-          ours: true,
-          title: t('{0} wants credentials', this.#origin),
-          fields: this.#schemes.wanted.map(({ way, scheme }, at) => ({
-            id: fieldId(at),
-            label: several ? `${labelOf(way)} (${scheme})` : labelOf(way),
-            kind: 'secret',
-            required: true,
-            ...(body && at === 0 ? { body } : {}),
-          })),
-        },
-      });
-      if (signal.aborted) withdrawn();
+    const { wanted } = this.#schemes;
+    const fields = wanted.map(({ way, scheme }, at): Field => {
+      const label = wanted.length > 1 ? `${labelOf(way)} (${scheme})` : labelOf(way);
+      return { id: fieldId(at), label, kind: 'secret', required: true, ...(body && at === 0 ? { body } : {}) };
     });
+    this.#withdrawal = new AbortController();
+    const title = t('{0} wants credentials', this.#origin);
+    const answer = await this.#askUser({ kind: 'question', ours: true, title, fields }, this.#withdrawal.signal);
+    const values = answer.kind === 'fields' ? answer.values : {};
+    const given = this.#schemes.wanted.map(({ way }, at) => tidied(values[fieldId(at)]?.[0] ?? '', way));
+    return given.includes('') ? undefined : given;
   }
 }
 

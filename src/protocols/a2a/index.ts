@@ -60,10 +60,7 @@ export function openA2a(launch: Launch, context: AdapterContext, timing: A2aTimi
   queueMicrotask(() => driver.feed({ on: 'start' }));
   return {
     ended: driver.ended,
-    send(intent: Intent) {
-      if (intent.type === 'answer' && link?.answerAsk(intent.askId, intent.answer)) return;
-      driver.feed({ on: 'intent', intent });
-    },
+    send: (intent: Intent) => driver.feed({ on: 'intent', intent }),
     dispose: leave,
   };
 }

@@ -1,17 +1,18 @@
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
+import type { LinkAnswer } from '../../base/outcomes.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { AskId, Remedy } from '../../session/model.ts';
+import type { Remedy } from '../../session/model.ts';
 import { isLoopback, type Link, LinkError, type LinkEvents } from '../../transport/link.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
-import { notEncrypted, UnencryptedConsent } from '../unencrypted.ts';
+import { mayUseAddress, notEncrypted } from '../unencrypted.ts';
 import { type A2aPeer, UnfitAgent } from './card.ts';
 import { Credentials } from './credentials.ts';
 import { codeOf, kindOf, RpcClient } from './http.ts';
 import { CallFiles, findCommands, noticesOf, postTo, type ReachedAgent, readPeer } from './reached.ts';
 import { isRecord } from './schema.ts';
 import { AgentProgram, readOnlyTools } from './server.ts';
-import type { A2aAgent, A2aTiming } from './state.ts';
+import type { A2aAgent, A2aTiming, LinkQuestion } from './state.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
 export interface LinkSetup {
@@ -21,19 +22,19 @@ export interface LinkSetup {
   /** The task of the conversation: notifications of others are refused. */
   readonly taskId: () => string | null;
 }
-type Stage =
-  | { readonly is: 'opening'; readonly credentials?: Credentials }
-  | { readonly is: 'open'; readonly agent: ReachedAgent }
-  | { readonly is: 'closed' };
+type Stage = { readonly is: 'opening' } | { readonly is: 'open'; readonly agent: ReachedAgent } | { readonly is: 'closed' };
+const CANCELLED: Answer = { kind: 'cancelled' };
 
 /** The link `agent`: the program, if it is started here, its address, sockets, secrets, the server for notifications. */
 export class AgentLink implements Link {
   readonly #setup: LinkSetup;
   readonly #events: LinkEvents;
   readonly #life = new Lifetime();
-  readonly #plainText: UnencryptedConsent;
   readonly #program: AgentProgram | undefined;
   #stage: Stage = { is: 'opening' };
+  /** Requests `ask` to the machine, which keeps the questions, by their ids: each settles its promise once. */
+  readonly #questions = new Map<string, (answer: Answer) => void>();
+  #questionCount = 0;
   /** Messages that still go to the agent after everything else is closed. */
   #lastRequest: Promise<void> = Promise.resolve();
 
@@ -41,7 +42,9 @@ export class AgentLink implements Link {
     const { launch, context } = setup;
     this.#setup = setup;
     this.#events = events;
-    this.#plainText = new UnencryptedConsent(context);
+    this.#life.onEnd(() => {
+      for (const settle of [...this.#questions.values()]) settle(CANCELLED);
+    });
     this.#program = launch.kind === 'process' ? new AgentProgram(launch, context) : undefined;
   }
 
@@ -51,16 +54,9 @@ export class AgentLink implements Link {
     return this.#stage.agent;
   }
 
-  /** True when the answer was to a question of this link: for a secret, or before anything goes unencrypted. */
-  answerAsk(id: AskId, answer: Answer): boolean {
-    const stage = this.#stage;
-    const credentials = stage.is === 'open' ? stage.agent.credentials : stage.is === 'opening' ? stage.credentials : undefined;
-    return this.#plainText.answer(id, answer) || credentials?.answer(id, answer) === true;
-  }
-
   async request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     try {
-      return await (method === 'connect' ? this.#connect() : this.#ask(method, isRecord(params) ? params : {}, signal));
+      return await (method === 'connect' ? this.#connect() : this.#send(method, isRecord(params) ? params : {}, signal));
     } catch (error) {
       throw this.#failure(error);
     }
@@ -78,13 +74,36 @@ export class AgentLink implements Link {
     }
   }
 
-  answer(): void {}
+  answer(id: string, { result }: LinkAnswer): void {
+    this.#questions.get(id)?.((result ?? CANCELLED) as Answer);
+  }
 
   close(): void {
     void this.#close();
   }
 
-  async #ask(method: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown> {
+  /** Asks the user. Settles as cancelled when the signal fires, which withdraws the question, and when the link closes. */
+  #ask(question: LinkQuestion, signal?: AbortSignal): Promise<Answer> {
+    if (this.#stage.is === 'closed' || signal?.aborted) return Promise.resolve(CANCELLED);
+    this.#questionCount += 1;
+    const id = `question ${this.#questionCount}`;
+    return new Promise((resolve) => {
+      const withdraw = () => {
+        settle(CANCELLED);
+        this.#events.withdrawn(id);
+      };
+      const settle = (answer: Answer) => {
+        this.#questions.delete(id);
+        signal?.removeEventListener('abort', withdraw);
+        resolve(answer);
+      };
+      this.#questions.set(id, settle);
+      signal?.addEventListener('abort', withdraw, { once: true });
+      this.#events.asked(id, 'ask', question);
+    });
+  }
+
+  async #send(method: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown> {
     const { agent } = this;
     switch (method) {
       case 'fresh tasks/get':
@@ -124,14 +143,13 @@ export class AgentLink implements Link {
     const { launch, context, timing } = this.#setup;
     const address = (launch.kind === 'http' ? launch.url : await this.#startProgram()).replace(/\/$/, '');
     this.#mustBeOpen();
-    if (!(await this.#plainText.mayUse(new URL(address)))) {
-      throw new UnfitAgent(notEncrypted(address));
-    }
+    const mayUse = await mayUseAddress(new URL(address), context.ports.secrets, (question) => this.#ask(question));
+    if (!mayUse) throw new UnfitAgent(notEncrypted(address));
     this.#mustBeOpen();
     const { origin } = new URL(address);
-    const credentials = new Credentials(context, origin, launch.kind === 'http' ? launch.headers : (this.#program?.headers ?? {}));
+    const headers = launch.kind === 'http' ? launch.headers : (this.#program?.headers ?? {});
+    const credentials = new Credentials({ context, origin, headers, ask: (question, signal) => this.#ask(question, signal) });
     const rpc = this.#life.own(new RpcClient(context, credentials, timing));
-    this.#stage = { is: 'opening', credentials };
     const described = await readPeer(rpc, address, this.#extensions);
     credentials.learn(described.schemes, described.security);
     rpc.target = described;

@@ -41,6 +41,7 @@ import {
   isUndecided,
   isWaiting,
   type LeftTurn,
+  type LinkQuestion,
   leftTurn,
   NOT_FOUND,
   newA2aTurn,
@@ -96,9 +97,10 @@ class A2aStep extends TaskStreams {
       case 'leave':
         return this.leave();
       case 'asked':
-        return this.refuse(input.link, input.id, UNKNOWN_METHOD, 'Not known');
-      case 'junk':
+        return this.asked(input);
       case 'withdrawn':
+        return this.questionWithdrawn(input.id);
+      case 'junk':
         return;
     }
   }
@@ -175,12 +177,25 @@ class A2aStep extends TaskStreams {
     const { state } = this;
     if (state.phase === 'left') return;
     const opened = state.phase !== 'new';
+    for (const request of Object.values(state.requests)) this.decline(request);
     state.phase = opened ? 'left' : 'over';
     state.turn = null;
     const { push } = state;
     const registered = push.is === 'registered' ? push.taskId : push.is === 'sent' ? (push.before ?? state.task.id) : null;
     if (registered !== null) this.notifyLink('forgetPush', { taskId: registered });
     if (opened) this.close(AGENT);
+  }
+  /** The link asks the user, also before it is ready and during a turn. */
+  asked({ link, id, method, params }: Extract<Input, { on: 'asked' }>): void {
+    if (link !== AGENT || method !== 'ask' || this.state.phase === 'left') return this.refuse(link, id, UNKNOWN_METHOD, 'Not known');
+    const cancelled: Answer = { kind: 'cancelled' };
+    if (!this.openRequest(id, link, { result: cancelled }, true)) return;
+    this.ask({ ...(params as LinkQuestion), id: this.newId() }, { on: 'link' } satisfies A2aAskSubject, id);
+  }
+  questionWithdrawn(id: string): void {
+    const ask = Object.values(this.state.asks).find(({ requests }) => requests.includes(id));
+    if (ask) this.closeAsk(ask, 'withdrawn');
+    this.closeRequest(id);
   }
   /** The driver gives no reply to a call that was dropped, so those of a turn find it. */
   reply(call: string, result: unknown, error: Failure | undefined): void {
@@ -257,7 +272,7 @@ class A2aStep extends TaskStreams {
       case 'cancel':
         return turn ? this.stop(turn) : undefined;
       case 'answer':
-        return turn ? this.answered(turn, intent.askId, intent.answer) : undefined;
+        return this.answered(intent.askId, intent.answer);
       case 'setOption':
         return this.setOption(intent.optionId, intent.value);
       default:
@@ -299,10 +314,13 @@ class A2aStep extends TaskStreams {
     turn.prompt = { ...prompt, task: id, settled };
     this.sendMessage(turn, 'prompt', prompt.text);
   }
-  answered(turn: A2aTurn, askId: string, answer: Answer): void {
+  answered(askId: string, answer: Answer): void {
+    const { turn } = this.state;
     const ask = find(this.state.asks, askId);
     if (!ask) return;
     const about = ask.about as A2aAskSubject;
+    if (about.on === 'link') return this.answerAsk(ask, answer, answer);
+    if (!turn) return;
     if (about.on !== 'call') return this.ourAskAnswered(turn, ask, about.on, answer);
     const call = find(turn.calls, ask.callId ?? '');
     const request = call?.last.request;

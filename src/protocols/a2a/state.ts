@@ -12,7 +12,7 @@ import {
   type Table,
   type TurnState,
 } from '../../conversation/state.ts';
-import type { CallId, Notice, Part, SessionOption, ToolCall, Turn } from '../../session/model.ts';
+import type { Ask, CallId, Notice, Part, SessionOption, ToolCall, Turn } from '../../session/model.ts';
 import { type CallSnapshot, isAnotherCall, withLineEndsOf } from './calls.ts';
 import type { A2aPeer } from './card.ts';
 import type { CommandAnswer, CommandTree, Incoming } from './codec.ts';
@@ -317,7 +317,10 @@ export interface Problem {
   readonly message: string;
 }
 export type OurQuestion = 'reconnect' | 'signIn' | 'checkpoint' | 'arguments' | 'confirmed';
-export type A2aAskSubject = { readonly on: 'call' | OurQuestion };
+/** `link`: a question of the link, for a secret or before anything goes unencrypted. Its answer goes back to the link. */
+export type A2aAskSubject = { readonly on: 'call' | 'link' | OurQuestion };
+/** A question of the link, as its request `ask`: the id is given by the machine. It belongs to no turn. */
+export type LinkQuestion = { readonly [K in Ask['kind']]: Omit<Extract<Ask, { kind: K }>, 'id' | 'turnId' | 'callId'> }[Ask['kind']];
 /** A turn that an earlier window showed, and its checkpoint. */
 export interface LeftTurn {
   readonly turn: Turn;
