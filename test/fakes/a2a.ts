@@ -188,7 +188,7 @@ export const asks: Json = {
     file_edit_details: { file_name: 'a.txt', file_path: '/w/a.txt', new_content: 'one\r\ntwo\r\n' },
   },
 };
-/** A call of the shipped server. */
+/** A call of the Gemini CLI server. */
 export const shipped = (state: string, more: Json = {}, id = 'g1'): Json =>
   status(
     'working',

@@ -17,7 +17,7 @@ interface Conversation {
 }
 
 /**
- * An agent that does as the shipped server does: when the connection of the prompt closes, the waiting call is gone. The conversation is left
+ * An agent that does as the Gemini CLI server does: when the connection of the prompt closes, the waiting call is gone. The conversation is left
  * alone with its approval for a while, as by a user who is at lunch, and without signs of life in between.
  */
 describe('an agent beyond the editor’s proxies and certificates', () => {

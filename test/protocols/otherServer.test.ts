@@ -37,7 +37,7 @@ test('no other server is looked at before the user has allowed it', async () => 
   assert.deepEqual(looked, [LOCAL, LOCAL]);
 });
 
-test('the file of a call of the shipped server is not looked up on another server', () => {
+test('the file of a call of the Gemini CLI server is not looked up on another server', () => {
   const result = (file: string) => ({
     kind: 'task',
     id: 't',

@@ -20,7 +20,7 @@ import {
   wordsIn,
 } from './schema.ts';
 
-/** A tool call as either dialect tells it: always the whole object (docs/protocols/a2a.md §8). */
+/** A tool call in either dialect: always the whole object (docs/protocols/a2a.md §8). */
 export interface CallSnapshot {
   readonly id: string;
   readonly name: string;
@@ -252,7 +252,7 @@ function isFilled(input: unknown): boolean {
   return typeof input === 'object' && input !== null ? Object.keys(input).length > 0 : input != null;
 }
 
-/** A person's answer, told back: it is no call (docs/protocols/a2a.md §6). */
+/** The user's decision, repeated by the agent: it is no call (docs/protocols/a2a.md §6). */
 export function isConfirmation(data: unknown): boolean {
   if (!isRecord(data) || (data.selected_option_id ?? data.selectedOptionId) == null) return false;
   const said = fields(data, ['tool_call_id', 'status', 'tool_name', 'confirmation_request']);
@@ -293,7 +293,7 @@ function effectNamed(id: string, name: string): Option['effect'] | undefined {
   return ALLOWS.test(says) ? 'allow_once' : undefined;
 }
 
-/** Tool calls as the shipped server tells them, both generations (docs/protocols/a2a.md §7, §9). */
+/** Tool calls of the Gemini CLI server, of both generations (docs/protocols/a2a.md §7, §9). */
 
 /** undefined when it is no tool call. */
 export function readGeminiCall(data: unknown): (CallSnapshot & { readonly newer: boolean }) | undefined {
@@ -586,7 +586,7 @@ export function completed(call: CallSnapshot, before: CallSnapshot): CallSnapsho
   return { ...whole, name, title, kind: call.kind === 'other' ? kind : call.kind, ...(unknown ? { request: { ...request, detail } } : {}) };
 }
 
-/** What becomes of a change that was asked about: told as a sentence, it is still about `asked`. `edited`: the user's own version, which was sent. */
+/** Returns a newer snapshot of a change with the diff that the user decided about, where it has only a sentence. `edited`: the user's own version, which was sent. */
 export function stillAsAsked(call: CallSnapshot, asked: CallSnapshot, edited: string | null): CallSnapshot {
   const { diff, kind, name, title, request } = asked;
   const isAbout = kind === 'edit' && request?.detail.type === 'edit' && (call.name === '' || call.name === name);
@@ -600,12 +600,12 @@ export function stillAsAsked(call: CallSnapshot, asked: CallSnapshot, edited: st
  */
 export function isAnotherCall(call: CallSnapshot, asked: CallSnapshot, edited: string | null, cwd: string): boolean {
   const { proposed } = call.request ?? {};
-  // An agent may tell the user's own text back.
+  // An agent may repeat the user's own text.
   if (edited !== null && proposed !== undefined && lines(proposed) === lines(edited)) return !isSame(outline(call), outline(asked));
   return !isSame(substance(call, cwd), substance(asked, cwd));
 }
 
-/** Returns the substance of a decision. A title counts where it is shown; agents count down in it, so numbers are no news. */
+/** Returns the substance of a decision. A title counts where it is shown; agents count down in it, so numbers do not count. */
 function substance({ name, title, kind, input, diff, request }: CallSnapshot, cwd: string): unknown {
   const options = request?.options.map(({ id, label, effect, sends }) => [id, label, effect, sends]);
   const { detail } = request ?? {};
@@ -640,7 +640,7 @@ function withText(detail: ApprovalDetail, text: string): ApprovalDetail {
   return detail.type === 'edit' ? { ...detail, diffs: detail.diffs.map((diff) => ({ ...diff, after: lines(text) })) } : detail;
 }
 
-/** What the user says beside a decision, or answers to an agent's questions, as words for it. */
+/** Returns the user's words beside a decision, or their answers to an agent's questions as a text. */
 export function wordsBeside(answer: Answer, { questions = [] }: CallApproval): string | undefined {
   if (answer.kind !== 'fields') return answer.kind === 'option' ? answer.feedback : undefined;
   const { values } = answer;

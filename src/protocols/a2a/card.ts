@@ -6,7 +6,7 @@ import { type A2aVersion, type Card, COMMAND_CONTEXT, card, isOurExtension } fro
 export interface A2aPeer {
   readonly name: string;
   readonly version?: string;
-  /** Where JSON-RPC is spoken. */
+  /** The address for JSON-RPC. */
   readonly endpoint: string;
   readonly wire: A2aVersion;
   readonly tenant?: string;
@@ -14,7 +14,7 @@ export interface A2aPeer {
   readonly push: boolean;
   /** Its address, when both sides speak it. */
   readonly extension?: string;
-  /** Commands may be told which conversation they are for. */
+  /** Commands take the id of their conversation. */
   readonly commandContext: boolean;
   readonly dialect: 'rfc' | 'gemini' | 'plain';
   /** Notes about the agent for the user, one sentence each. */

@@ -33,7 +33,7 @@ import {
 import { messageOn, stateOf, type TaskState } from './versionCodec.ts';
 
 /*
- * A2A 0.3 and 1.0, both dialects of the development-tool extension, and what the shipped server says, in both directions: records of a stream
+ * A2A 0.3 and 1.0, both dialects of the development-tool extension, and what the Gemini CLI server says, in both directions: records of a stream
  * become `Incoming`, their parts `PartContent`; what a client and an agent write is spelled as the version and the dialect of the other side
  * want it. Pure.
  */
@@ -277,7 +277,7 @@ function isEvent(value: unknown): value is Fields {
 }
 const NO_EVENT: EventFacts = { kind: 'unspecified', retry: false };
 
-/** The early shipped server tells its retries as a text that ends with JSON: `Unknown error from LLM stream: {"type":"retry"}`. */
+/** The early Gemini CLI server reports its retries as a text that ends with JSON: `Unknown error from LLM stream: {"type":"retry"}`. */
 function typeWithin(words: string | undefined): unknown {
   const at = words?.indexOf('{') ?? -1;
   const value = words === undefined || at < 0 ? undefined : parseOrUndefined(words.slice(at));
@@ -317,7 +317,7 @@ function readData(data: unknown, kind: EventFacts['kind']): PartContent {
 
 // --- what we write, in the version and the dialect the agent speaks (docs/protocols/a2a.md §4, §6)
 
-/** How the agent is written to; a part of what its card says. */
+/** The spelling that the agent wants; a part of its card. */
 export type Spelling = Pick<A2aPeer, 'wire' | 'dialect' | 'extension' | 'commandContext'>;
 /** The user's decision about one call; `camel`: the agent names its members so. */
 export interface CallDecision {
@@ -459,14 +459,14 @@ export function eventMetadata({ kind, ...facts }: UpdateEvent): Fields {
   return { [EXTENSION]: { kind: kind.toUpperCase(), ...facts } };
 }
 
-/** A call as every update tells it: the whole of it. The types are those that the client's schema reads. */
+/** A call in an update: the whole of it. The types are those that the client's schema reads. */
 export interface CallUpdate {
   readonly id: string;
   readonly status: CallState;
   readonly tool: string;
   readonly description?: string;
   readonly input: Fields;
-  /** What a running call has put out so far. */
+  /** The output of a running call so far. */
   readonly live?: string;
   readonly output?: RfcToolCall['output'];
   readonly error?: RfcToolCall['error'];
@@ -530,7 +530,7 @@ export function commandTree(value: unknown, by: CommandTree['by']): CommandTree 
           if (!parsed.success) return [];
           const { description, arguments: args, sub_commands: below } = parsed.data;
           const parent = `${path.join(' ')} `;
-          // The shipped server names sub-commands by their whole path.
+          // The Gemini CLI server names sub-commands by their whole path.
           const name = path.length > 0 && parsed.data.name.startsWith(parent) ? parsed.data.name.slice(parent.length) : parsed.data.name;
           const here = [...path, name];
           const needed = (args ?? [])
@@ -592,7 +592,7 @@ export function cannotStart({ id, status, message }: CommandAnswer, records: num
   return status === 'failed_to_start' || (records === 0 && id === null && !ran);
 }
 
-/** The shipped server's answer to a command, in the body of its response: text, a message, several of them, or any JSON. */
+/** The Gemini CLI server's answer to a command, in the body of its response: text, a message, several of them, or any JSON. */
 export function readCommandResult(body: unknown): CommandResult {
   return resultIn(isRecord(body) ? body.data : body);
 }
@@ -615,7 +615,7 @@ function codeBlock(value: unknown): string {
   return `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 }
 
-/** The checkpoints that the shipped server lists: JSON in a text. */
+/** The checkpoints that the Gemini CLI server lists: JSON in a text. */
 export function readCheckpoints(value: unknown): readonly string[] {
   const data = isRecord(value) ? value.data : undefined;
   const content = isRecord(data) ? data.content : data;

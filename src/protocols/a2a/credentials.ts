@@ -7,7 +7,7 @@ import type { AdapterContext } from '../adapter.ts';
 import { isRecord } from './schema.ts';
 import type { LinkQuestion } from './state.ts';
 
-/** How often the user is asked before a request is given up: once, and once more after a slip. */
+/** Number of times the user is asked before a request is given up: once, and once more after a slip. */
 const ASKS = 2;
 const BEARER: readonly Wanted[] = [{ scheme: '', way: { how: 'bearer' } }];
 
@@ -228,7 +228,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const FRAMING =
   /^(host|connection|content-length|content-type|content-encoding|transfer-encoding|upgrade|te|trailer|expect|keep-alive|accept)$/i;
 
-/** How a server wants to be shown a secret. */
+/** The place of a secret in a request. */
 export type SecretPlacement =
   | { readonly how: 'bearer' }
   | { readonly how: 'basic' }

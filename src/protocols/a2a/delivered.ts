@@ -57,7 +57,7 @@ export interface Delivered {
 
 /** Agents give their last 200 messages, so older ids are not asked for. */
 const REMEMBERED = 200;
-/** Those messages may have been told in many pieces, with others between. */
+/** Those messages may have come in many pieces, with others between. */
 const MOST_PLACES = 5 * REMEMBERED;
 /** Limits of a checkpoint; a later window knows the rest by its place. */
 const KEPT = { names: 50, prompts: 20, prompt: 2000 };
@@ -204,14 +204,14 @@ function shownIn({ pieces, length }: Words, newest = pieces.length): ShownText {
   return { whole: newest < pieces.length ? '' : pieces.join(''), starts: starts.reverse() };
 }
 
-/** The record holds this turn, as far as can be told: the prompt arrived. */
+/** The record holds this turn, as far as is known: the prompt arrived. */
 export function isInRecord(known: Delivered, record: Incoming): boolean {
   if (!isEmpty(known.calls) || known.words.text.length + known.words.thought.length > 0) return true;
   return sincePrompt(known, record, false).anchored || !(record.history ?? []).some(isUsers);
 }
 
 /** The record shows a running task, or content that was not shown. */
-export function hasNews(known: Delivered, record: Incoming, isOld: (text: string) => boolean): boolean {
+export function hasUnshown(known: Delivered, record: Incoming, isOld: (text: string) => boolean): boolean {
   if (!isAtRest(record.state)) return true;
   const asks = record.state === 'input-required';
   const isNew = ({ said }: Unseen) =>
@@ -219,7 +219,7 @@ export function hasNews(known: Delivered, record: Incoming, isOld: (text: string
   return unseen(known, record, isOld).some(isNew);
 }
 
-/** The record holds a call that waits for a decision, and nothing later was heard of that call. */
+/** The record holds a call that waits for a decision, and no later state of that call has come. */
 export function recordAsks(known: Delivered, record: Incoming): boolean {
   const { messages, anchored } = sincePrompt(known, record, false);
   const calls = messages.flatMap(({ said }) => said.flatMap((one) => (one.type === 'call' ? [[one.call.id, one.call] as const] : [])));

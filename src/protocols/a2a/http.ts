@@ -46,7 +46,7 @@ const CLOSE_WITHIN = 1_000;
 const KEEP_ALIVE_WAIT = 500;
 const HEAD = 500;
 
-/** Where a request stands: on its way, over the turn's connection or beside it; held back before it is sent (again), for a reason a user may read; taken. */
+/** Progress of a request: sent over the turn's connection, or beside it; waiting to be sent, with a reason for the user; answered. */
 export type RequestProgress = 'sent' | 'sentBeside' | 'answered' | { readonly waits: string };
 interface ProgressOptions {
   readonly onProgress?: (progress: RequestProgress) => void;
@@ -115,10 +115,10 @@ export class RpcClient {
     for (const client of this.#renew()) client.dispose();
   }
 
-  /** The same so that a server which waits for the end of a socket hears it; false when one had not closed its side within a second. */
+  /** The same with the end of each socket announced to the server; false when it has not closed one of its sides within a second. */
   async hangUpGently(): Promise<boolean> {
-    const heard = await Promise.all(this.#renew().map((client) => client.hangUp(CLOSE_WITHIN)));
-    return heard.every(Boolean);
+    const closed = await Promise.all(this.#renew().map((client) => client.hangUp(CLOSE_WITHIN)));
+    return closed.every(Boolean);
   }
 
   #renew(): readonly HttpClient[] {
@@ -282,7 +282,7 @@ export class RpcClient {
   async #send(client: HttpClient, request: HttpRequest, { onProgress }: ProgressOptions = {}): Promise<HttpAnswer> {
     const stopped = request.signal ?? this.#context.signal;
     let waited = false;
-    let renewed = false;
+    let hasNewSecrets = false;
     for (;;) {
       // While it waited, what it says may have been taken back.
       if (stopped.aborted) throw new HttpFailure('aborted', t('Stopped'));
@@ -291,14 +291,14 @@ export class RpcClient {
       const answer = await client.request({ signal: stopped, ...signed.request });
       if (answer.ok) {
         onProgress?.('answered');
-        if (renewed) await this.#credentials.accepted();
+        if (hasNewSecrets) await this.#credentials.accepted();
         return answer;
       }
       if (answer.status === 401) {
         const words = head(await answer.text(undefined, this.timing.answer));
         onProgress?.({ waits: t('{0} wants credentials', originOf(request.url)) });
-        renewed = await this.#credentials.renew(words, signed.edition, stopped);
-        if (renewed || stopped.aborted) continue;
+        hasNewSecrets = await this.#credentials.renew(words, signed.edition, stopped);
+        if (hasNewSecrets || stopped.aborted) continue;
         throw new StatusError(401, whyRefused(request.url, 401, words));
       }
       const wait = answer.status === 429 || answer.status === 503 ? retryAfter(answer.headers, this.#context.now()) : undefined;

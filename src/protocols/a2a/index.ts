@@ -65,7 +65,7 @@ export function openA2a(launch: Launch, context: AdapterContext, timing: A2aTimi
   };
 }
 
-/** How a stream is asked for: by JSON-RPC, or by a plain POST to the shipped server. */
+/** The request of a stream: by JSON-RPC, or by a plain POST to the Gemini CLI server. */
 type StreamRequest =
   /** `push`: with the address for notifications. `isQuick`: the answer begins at once. */
   | { readonly method: string; readonly params: Readonly<Record<string, unknown>>; readonly push?: true; readonly isQuick?: true }
@@ -123,7 +123,7 @@ async function runRpc(request: Extract<StreamRequest, { method: string }>, { age
   });
 }
 
-/** The shipped server's commands: badly framed streams, where every data line is a record, or one body. */
+/** The Gemini CLI server's commands: badly framed streams, where every data line is a record, or one body. */
 async function runPost(request: Extract<StreamRequest, { rest: string }>, { agent, events, signal, onProgress }: Running): Promise<void> {
   await null;
   const answer = await agent.rpc.fetch('POST', `${agent.origin}${request.rest}`, { body: request.body, signal, onProgress });

@@ -1,6 +1,5 @@
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
-import type { LinkAnswer } from '../../base/outcomes.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Remedy } from '../../session/model.ts';
 import { isLoopback, type Link, LinkError, type LinkEvents } from '../../transport/link.ts';
@@ -74,7 +73,7 @@ export class AgentLink implements Link {
     }
   }
 
-  answer(id: string, { result }: LinkAnswer): void {
+  answer(id: string, { result }: { readonly result?: unknown }): void {
     this.#questions.get(id)?.((result ?? CANCELLED) as Answer);
   }
 
@@ -154,9 +153,9 @@ export class AgentLink implements Link {
     credentials.learn(described.schemes, described.security);
     rpc.target = described;
     const commands = await findCommands(rpc, described, origin);
-    // The shipped server under another name is known by what it serves.
-    const isShipped = described.dialect === 'plain' && described.remarks.length === 0 && commands?.by === 'rest';
-    const peer: A2aPeer = isShipped ? { ...described, dialect: 'gemini' } : described;
+    // The Gemini CLI server under another name is known by what it serves.
+    const isGemini = described.dialect === 'plain' && described.remarks.length === 0 && commands?.by === 'rest';
+    const peer: A2aPeer = isGemini ? { ...described, dialect: 'gemini' } : described;
     const webhook = peer.push && launch.options?.push !== 'off' && isLoopback(new URL(address)) ? await this.#openWebhook() : undefined;
     const folder = peer.dialect === 'gemini' ? await this.#program?.toolsFolder() : undefined;
     this.#mustBeOpen();

@@ -21,8 +21,8 @@ import {
   readCommandResult,
   toIncoming,
 } from './codec.ts';
-import { beginTurn, hasNews, isInRecord, restore } from './delivered.ts';
-import { shippedHas } from './quirks.ts';
+import { beginTurn, hasUnshown, isInRecord, restore } from './delivered.ts';
+import { geminiHas } from './quirks.ts';
 import { isKnown } from './records.ts';
 import {
   type A2aAgent,
@@ -66,7 +66,7 @@ import { addLine, resumeTask, suspendTask, takeKey, takeSummary, wasSaid } from 
  * decide, over as many streams as that takes: every decision of the user is a new stream of the same task, and so is every subscription.
  *
  * Links: `agent` is the program or address with its sockets; it is open as long as the conversation. `stream N` is one body of records.
- * A stream tells `held` (the server asks to wait, or for credentials), `sent` (whether over the turn's connection), `answered` (the response has
+ * Messages of a stream: `held` (the server asks to wait, or for credentials), `sent` (whether over the turn's connection), `answered` (the response has
  * begun), `opened` (it is an event stream) and `record`.
  *
  * The step is written in three layers, each for itself. Here: what the user wants, what comes beside the streams, stopping and commands. Below it,
@@ -118,7 +118,7 @@ class A2aStep extends TaskStreams {
     const { peer } = agent;
     state.agent = agent;
     state.newer = peer.dialect === 'gemini' && Object.keys(peer.schemes).length > 0;
-    if (shippedHas(this.state, 'losesHistory')) state.past = [];
+    if (geminiHas(this.state, 'losesHistory')) state.past = [];
     restorePast(state.delivered, state.past);
     const { taskId, contextId } = takeKey(state, state.setup.resumeKey);
     // A turn that was left is looked for in its own task, which for a command is another than the conversation's.
@@ -129,7 +129,7 @@ class A2aStep extends TaskStreams {
     }
     if (state.task.id !== null) return this.readTask('restore');
     // A server that was just started has no contexts of earlier ones.
-    const isForgotten = contextId !== null && (state.setup.starts || shippedHas(state, 'forgetsContext'));
+    const isForgotten = contextId !== null && (state.setup.starts || geminiHas(state, 'forgetsContext'));
     if (isForgotten && state.summary.length > 0) return this.becomeReady(null, this.leaveTask());
     if (state.setup.resumeKey !== '' && contextId === null) this.cannotTakeUp();
     this.becomeReady(null);
@@ -141,9 +141,9 @@ class A2aStep extends TaskStreams {
     // Only the agent itself can say that the task is gone: after any other failure it may well go on with the next message.
     const isGone = problem === null && state.suspended === null;
     resumeTask(state);
-    const told = isGone ? this.leaveTask(now === null) : '';
+    const note = isGone ? this.leaveTask(now === null) : '';
     if (isGone && state.summary.length === 0 && !now) this.cannotTakeUp();
-    this.becomeReady(null, told);
+    this.becomeReady(null, note);
   }
   becomeReady(now: Incoming | null, note = ''): void {
     const { state } = this;
@@ -286,7 +286,7 @@ class A2aStep extends TaskStreams {
     const text = [takeSummary(state), ...before].filter(Boolean).join('\n\n');
     for (const one of content) if (one.type === 'text') addLine(state.summary, 'User', one.text);
     turn.prompt = { text, task: null, settled: false, versionTried: false, taskTried: false };
-    if (!shippedHas(this.state, 'untrustedTasks') || state.task.id !== null) return this.sendPrompt(turn, turn.prompt);
+    if (!geminiHas(this.state, 'untrustedTasks') || state.task.id !== null) return this.sendPrompt(turn, turn.prompt);
     const agentSettings = { kind: 'agent-settings', workspacePath: state.setup.cwd, isTrusted: true };
     const { contextId } = state.task;
     this.request('make task', 'POST /tasks', { agentSettings, ...(contextId ? { contextId } : {}) });
@@ -391,7 +391,7 @@ class A2aStep extends TaskStreams {
     }
     const waits = isWaiting(turn);
     // An open turn connection is the only way to stop a running command later; a decision may have gone beside it.
-    if (shippedHas(this.state, 'turnHangsOnConnection') && (waits || isStreaming(turn))) this.notifyLink('keepAlive');
+    if (geminiHas(this.state, 'turnHangsOnConnection') && (waits || isStreaming(turn))) this.notifyLink('keepAlive');
     if (waits) turn.activeAt = this.now;
   }
 
@@ -434,7 +434,7 @@ class A2aStep extends TaskStreams {
     if (again && state.turn) state.turn.notifiedAt ??= this.now;
     else if (again) this.readNotified();
   }
-  /** A stream that does not tell what the task holds is let go of; one that only had nothing to say is left alone. */
+  /** A stream that does not show what the task holds is let go of; one that only had nothing to say is left alone. */
   checkStaleStreams(turn: A2aTurn): void {
     if (isOffline(turn)) return;
     turn.staleCheck = { activeAt: turn.activeAt };
@@ -471,9 +471,9 @@ class A2aStep extends TaskStreams {
   }
   /** Shows what the agent did without a listener as a turn. */
   catchUp(now: Incoming): void {
-    if (this.state.turn || shippedHas(this.state, 'losesHistory')) return;
+    if (this.state.turn || geminiHas(this.state, 'losesHistory')) return;
     const isOld = (text: string) => wasSaid(this.state, text);
-    if (hasNews(this.state.delivered, now, isOld)) this.continueTurn(this.newTurn(this.newId(), [], { at: this.now }), now);
+    if (hasUnshown(this.state.delivered, now, isOld)) this.continueTurn(this.newTurn(this.newId(), [], { at: this.now }), now);
   }
   /** Shows what happened, and subscribes to a task that still runs. */
   continueTurn(turn: A2aTurn, now: Incoming): void {
@@ -503,7 +503,7 @@ class A2aStep extends TaskStreams {
     }
     const [first] = waiting;
     const refusal = first?.last.request?.options.find((one) => one.effect === 'reject_once');
-    if (first && refusal && shippedHas(this.state, 'refusalStops')) {
+    if (first && refusal && geminiHas(this.state, 'refusalStops')) {
       this.timer('stop', this.state.setup.timing.cancelWithin);
       return this.sendDecision(turn, first, refusal);
     }
@@ -514,7 +514,7 @@ class A2aStep extends TaskStreams {
     };
     this.timer('stop', this.state.setup.timing.cancelWithin);
     const { id } = this.state.task;
-    if (id === null || shippedHas(this.state, 'cancelEndsConversation')) return this.afterCancel(turn, before, null);
+    if (id === null || geminiHas(this.state, 'cancelEndsConversation')) return this.afterCancel(turn, before, null);
     this.setStop(turn, { is: 'cancelling', before });
     this.request('cancel', 'tasks/cancel', { id });
   }
@@ -526,7 +526,7 @@ class A2aStep extends TaskStreams {
     const stop = stopOf(turn);
     if (stop?.is !== 'cancelling') return;
     let failure: string | null = null;
-    if (!problem && !shippedHas(this.state, 'turnHangsOnConnection')) this.leaveTask(false);
+    if (!problem && !geminiHas(this.state, 'turnHangsOnConnection')) this.leaveTask(false);
     else if (isNotFound(problem)) this.leaveTask();
     else if (problem && !(problem.kind === 'rpc' && problem.code === NOT_CANCELABLE)) {
       failure = problem.message;
@@ -536,7 +536,7 @@ class A2aStep extends TaskStreams {
   }
   /** Gemini CLI's server stops with its connection; others end their streams. */
   afterCancel(turn: A2aTurn, before: BeforeStop, failure: string | null): void {
-    if (shippedHas(this.state, 'turnHangsOnConnection')) {
+    if (geminiHas(this.state, 'turnHangsOnConnection')) {
       this.setStop(turn, { is: 'hangingUp', before });
       return this.request('hang up', 'hangUpGently');
     }
@@ -557,7 +557,7 @@ class A2aStep extends TaskStreams {
       case 'cancelling':
         this.drop('cancel');
         this.log('warn', 'The cancel was not answered in time.');
-        if (shippedHas(this.state, 'turnHangsOnConnection')) this.afterCancel(turn, stop.before, '');
+        if (geminiHas(this.state, 'turnHangsOnConnection')) this.afterCancel(turn, stop.before, '');
         else this.stopWaited(turn, this.setStop(turn, { is: 'waiting', before: stop.before, failure: '' }));
     }
   }
@@ -571,19 +571,19 @@ class A2aStep extends TaskStreams {
     }
     this.finish('cancelled');
   }
-  /** `isConfirmed`: the server has closed its side. A connection that was not held tells nothing. */
+  /** `isConfirmed`: the server has closed its side. A connection that was not held proves nothing. */
   hungUp(turn: A2aTurn, isConfirmed: boolean): void {
     const stop = stopOf(turn);
     if (stop?.is !== 'hangingUp') return;
     const { commandRan, holdsConnection } = stop.before;
     this.setStop(turn, { is: 'reading', mayRunOn: commandRan && !(isConfirmed && holdsConnection) });
-    if (!shippedHas(this.state, 'cancelEndsConversation') || this.state.task.id === null) return this.stoppedRead(turn, null);
+    if (!geminiHas(this.state, 'cancelEndsConversation') || this.state.task.id === null) return this.stoppedRead(turn, null);
     this.readTask('stopped');
   }
   /** Gemini CLI's server has stopped, because the user wanted it to or because its connection was lost: does it still have the task? */
   stoppedRead(turn: A2aTurn, now: Incoming | null): void {
     const stop = stopOf(turn);
-    const isGone = now === null || isOver(now.state) || (!stop && shippedHas(this.state, 'abortedTaskFails'));
+    const isGone = now === null || isOver(now.state) || (!stop && geminiHas(this.state, 'abortedTaskFails'));
     const note = isGone ? this.leaveTask() : '';
     if (!stop) return this.fail([t('The connection was lost.'), note].filter(Boolean).join(' '), ['retry', 'continue']);
     if (stop.is === 'reading' && stop.mayRunOn) this.addNotice(turn, 'warn', notReached(''));
@@ -630,9 +630,9 @@ class A2aStep extends TaskStreams {
       return this.request('checkpoints', 'POST /executeCommand', { command: 'restore list', args: [] });
     }
     if (by === 'rest' && line === '/init') {
-      // The shipped server's `init` runs on its own, and writes without asking.
-      const told = t('The agent edits files and runs commands without asking you.');
-      return this.confirm(turn, 'confirmed', t('Continue?'), `${line} → GEMINI.md\n\n${told}`);
+      // The Gemini CLI server's `init` runs on its own, and writes without asking.
+      const warning = t('The agent edits files and runs commands without asking you.');
+      return this.confirm(turn, 'confirmed', t('Continue?'), `${line} → GEMINI.md\n\n${warning}`);
     }
     const required = this.required(command);
     if (given !== '' || required.length === 0) return this.runCommand(turn, command);
@@ -673,7 +673,7 @@ class A2aStep extends TaskStreams {
     if (answer.id !== state.suspended?.id) state.delivered.ownTask = true;
     return true;
   }
-  /** The shipped server has answered with one body. */
+  /** The Gemini CLI server has answered with one body. */
   commandAnswered(turn: A2aTurn, body: unknown): void {
     const { failed, text } = readCommandResult(body);
     this.showText(turn, 'text', text || t('Done'));
@@ -691,7 +691,7 @@ class A2aStep extends TaskStreams {
       this.showText(turn, 'text', answer.message || t('Done'));
       return this.finish('done');
     }
-    // Only the answer came: a subscription tells the rest.
+    // Only the answer came: a subscription brings the rest.
     if (answer.message) {
       turn.hasOtherContent = true;
       this.addNotice(turn, 'info', answer.message);

@@ -1,7 +1,7 @@
 import type { A2aPeer } from './card.ts';
 
 /*
- * What Gemini CLI's A2A server does otherwise than A2A and the extension say, seen by running it: version 0.25.2 (`early`), the only one that was
+ * Deviations of Gemini CLI's A2A server from A2A and the extension, seen by running it: version 0.25.2 (`early`), the only one that was
  * published, and its source of August 2026 (`later`). Each row names the transcript that fails without it (test/protocols/a2a/cases).
  */
 
@@ -15,7 +15,7 @@ export const QUIRKS = {
   untrustedTasks: {
     seenIn: 'both',
     what: 'A task that is made by a message counts as untrusted, and then uses no tool servers. One that is made by POST /tasks is as trusted as it says.',
-    transcript: 'the shipped server: a task is made beforehand, since one made by a message counts as untrusted',
+    transcript: 'the Gemini CLI server: a task is made beforehand, since one made by a message counts as untrusted',
   },
   turnHangsOnConnection: {
     seenIn: 'both',
@@ -39,8 +39,8 @@ export const QUIRKS = {
   },
   decisionsUnconfirmed: {
     seenIn: 'both',
-    what: 'It may rest without a word about a call that was allowed; its record of the task does not tell either.',
-    transcript: 'the shipped server rests without a word about what was allowed',
+    what: 'It may rest without a word about a call that was allowed; its record of the task has nothing about it either.',
+    transcript: 'the Gemini CLI server rests without a word about what was allowed',
   },
   takesNoEdits: {
     seenIn: 'early',
@@ -50,12 +50,12 @@ export const QUIRKS = {
   forgetsContext: {
     seenIn: 'both',
     what: 'A new task knows nothing of the one before it, although both have the same context.',
-    transcript: 'the shipped server is told of the conversation after a stop, although the context goes on',
+    transcript: 'the Gemini CLI server is told of the conversation after a stop, although the context goes on',
   },
   losesHistory: {
     seenIn: 'both',
     what: 'Of each answer the record of a task holds the first piece only.',
-    transcript: 'a task of the shipped server is not read for what was missed',
+    transcript: 'a task of the Gemini CLI server is not read for what was missed',
   },
 } as const satisfies Readonly<Record<string, A2aQuirk>>;
 export type QuirkId = keyof typeof QUIRKS;
@@ -66,10 +66,10 @@ export function hasQuirk(id: QuirkId, later: boolean): boolean {
   return seenIn === 'both' || (seenIn === 'later') === later;
 }
 /** The agent is Gemini CLI's server, and has this quirk in its generation. */
-export function shippedHas({ agent, newer }: Known, id: QuirkId): boolean {
+export function geminiHas({ agent, newer }: Known, id: QuirkId): boolean {
   return agent?.peer.dialect === 'gemini' && hasQuirk(id, newer);
 }
-/** What a conversation knows of its agent. */
+/** Facts of a conversation about its agent. */
 interface Known {
   readonly agent: { readonly peer: Pick<A2aPeer, 'dialect'> } | null;
   readonly newer: boolean;

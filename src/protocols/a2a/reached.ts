@@ -26,7 +26,7 @@ export interface ReachedAgent {
   readonly webhook?: Webhook;
   readonly folder?: ExtensionFolder;
 }
-/** The files of the shipped server's calls, as they are at a call's first report, before any decision about it. */
+/** The files of the Gemini CLI server's calls, as they are at a call's first report, before any decision about it. */
 export class CallFiles {
   readonly #seen = new Set<string>();
   readonly #folders: readonly string[];
@@ -54,7 +54,7 @@ export class CallFiles {
 }
 const NONE: readonly FileOfCall[] = [];
 
-/** A quick look before a record is decoded for this: is there a call of the shipped server in it? */
+/** A quick look before a record is decoded for this: is there a call of the Gemini CLI server in it? */
 function holdsCall(result: unknown): boolean {
   const status = isRecord(result) ? (isRecord(result.statusUpdate) ? result.statusUpdate.status : result.status) : undefined;
   const message = isRecord(status) ? status.message : undefined;
@@ -109,7 +109,7 @@ export async function findCommands(rpc: RpcClient, peer: A2aPeer, origin: string
   return answer && commandTree(parseOrUndefined(await answer.text(LONGEST_ANSWER, within)), 'rest');
 }
 
-/** What the agent answers to a request beside the protocol; undefined when that is not JSON. */
+/** Returns the agent's answer to a request beside the protocol; undefined when that is not JSON. */
 export async function postTo({ rpc, origin }: ReachedAgent, place: string, body: object): Promise<unknown> {
   const answer = await rpc.fetch('POST', `${origin}${place}`, { body });
   return parseOrUndefined(await answer.text(LONGEST_ANSWER));

@@ -285,7 +285,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     this.showCall(turn, call);
   }
   showCall(turn: A2aTurn, call: A2aCall): void {
-    // The shipped server says an empty text before for a file that is not there.
+    // The Gemini CLI server says an empty text before for a file that is not there.
     if (find(turn.files, call.key)?.isNew) call.last = asCreation(call.last);
     const { last } = call;
     if (hasBecomeAnother(call, this.state.setup.cwd)) this.callChanged(turn, call);
@@ -317,7 +317,7 @@ export abstract class TaskRecords extends Step<A2aState> {
   /** Cancels the message with a decision while it is not answered. Once the answer has begun, the agent's records say what became of it. */
   cancelDecision(turn: A2aTurn, call: A2aCall): void {
     const stream = decisionAbout(turn, call.key);
-    if (!stream || stream.delivery === 'answered' || stream.delivery === 'told') return;
+    if (!stream || stream.delivery === 'answered' || stream.delivery === 'confirmed') return;
     stream.isCancelled = true;
     this.close(stream.link);
   }
@@ -381,9 +381,9 @@ function mayBeOurEnd(turn: A2aTurn, record: Incoming, contextId: string | null, 
 
 // --- What is new
 
-/** How many of its newest records a stream remembers: alone, and beside one that may be far behind. */
+/** Number of newest records that a stream remembers: alone, and beside one that may be far behind. */
 const REMEMBERED = { alone: 8, beside: 10_000 };
-/** How many ended streams are compared with one that runs. */
+/** Number of ended streams that are compared with one that runs. */
 const ENDED_BESIDE = 4;
 /** Timestamps with milliseconds, which two records of one message do not share. */
 const PRECISE = /\.\d{3,}/;
@@ -397,12 +397,12 @@ function isNewRecord(turn: A2aTurn, record: Incoming, stream: A2aStream, dialect
   const beside = streamsBeside(turn, stream);
   const before = timesSeen(stream, key);
   noteRecord(stream, key, !beside.some(({ stage }) => stage !== 'ended'));
-  // The same record twice on one stream; only the shipped server's pieces may be alike to the millisecond.
+  // The same record twice on one stream; only the Gemini CLI server's pieces may be alike to the millisecond.
   if (before > 0 && dialect === 'rfc' && PRECISE.test(timestamp)) return false;
-  // Another stream may have told as many of them.
+  // Another stream may have brought as many of them.
   return !beside.some((other) => timesSeen(other, key) > before);
 }
-/** How often the record is among the newest of the stream. */
+/** Counts the record among the newest of the stream. */
 function timesSeen({ newest }: A2aStream, [messageId, timestamp, words]: Key): number {
   let times = 0;
   for (let at = newest.length - 3; at >= 0; at -= 3) {
@@ -429,7 +429,7 @@ function isInLastRead(lastRead: Incoming | null, { messageId, timestamp, parts }
   if (timestamp !== undefined && at !== undefined) return Date.parse(timestamp) <= Date.parse(at);
   return textOf(read).endsWith(textOf(parts));
 }
-/** The notification is about another task, or tells nothing newer than the streams. */
+/** The notification is about another task, or holds nothing newer than the streams. */
 export function isKnown(turn: A2aTurn, { timestamp, state, taskId }: Incoming, ours: string | null): boolean {
   if (taskId !== (ours ?? undefined)) return true;
   const isPast = timestamp !== undefined && Date.parse(timestamp) <= Date.parse(turn.timestamp);

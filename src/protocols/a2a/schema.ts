@@ -144,7 +144,7 @@ export const commandAnswer = z.object({
   message: long,
 });
 
-// Messages of the shipped server (docs/protocols/a2a.md §7).
+// Messages of the Gemini CLI server (docs/protocols/a2a.md §7).
 
 const fileResult = {
   fileName: short,
@@ -304,7 +304,7 @@ const keptDelivery = z.object({
   prompt: z.string(),
   /** Kind and id of a message, how much of it was shown, and where the last of that stands among all words of the kind; UTF-16 units. */
   names: z.array(z.tuple([z.string(), z.number(), z.number()])),
-  /** Where pieces began. */
+  /** Offsets at which pieces began. */
   starts: z.object({ text: z.array(z.number()), thought: z.array(z.number()) }),
   /** Parts that show a work and no message, with its id; '' when it was replaced since. */
   apart: z.array(z.tuple([z.string(), z.string()])),

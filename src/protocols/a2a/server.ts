@@ -136,7 +136,7 @@ export class AgentProgram {
     return server.ended.then((closed) => {
       this.#tools?.dispose();
       const stderr = closed.stderr || server.tail();
-      // The shipped server prints this when it finds no way to sign in.
+      // The Gemini CLI server prints this when it finds no way to sign in.
       if (!/provide a GEMINI_API_KEY/.test(server.tail() + closed.stderr))
         return { reason: closed.reason, stderr, next: ['restart', 'showLog'] };
       const reason = t('The agent needs GEMINI_API_KEY, or USE_CCPA for a Google login, in the "env" of its settings.');
@@ -154,7 +154,7 @@ export class AgentProgram {
     await server?.ended;
   }
 
-  /** The folder that the shipped server finds the editor's tools by. */
+  /** The folder that the Gemini CLI server finds the editor's tools by. */
   async toolsFolder(): Promise<ExtensionFolder | undefined> {
     if (!this.#tools) return undefined;
     const folder = new ExtensionFolder(this.#launch, this.#tools);
@@ -171,7 +171,7 @@ function guard(launch: ProcessLaunch): { readonly command: string; readonly args
     return { command, args: [...loaded, ...args], guarded: true };
   const file = found(command, launch.env.PATH ?? process.env.PATH ?? '');
   if (file && /\.[cm]?js$/.test(file)) return { command: 'node', args: [...loaded, file, ...args], guarded: true };
-  // The name stays as given: some programs behind a link tell by it what to do. A missing one gets no watch, so that starting it fails by its name.
+  // The name stays as given: some programs behind a link decide by it what to do. A missing one gets no watch, so that starting it fails by its name.
   return file ? { ...watched(command, args), guarded: false } : { command, args, guarded: false };
 }
 
@@ -188,7 +188,7 @@ function found(command: string, search: string): string | undefined {
   return undefined;
 }
 
-/** The variables that tell the shipped server about the folder, and an identity for the repository it keeps beside it. */
+/** The variables that name the folder to the Gemini CLI server, and an identity for the repository it keeps beside it. */
 function environmentFor(launch: ProcessLaunch, hasIdentity: boolean): Record<string, string> {
   const home = homeFolder(launch.env);
   const below = path.relative(home, launch.cwd);
@@ -248,7 +248,7 @@ export function readOnlyTools(context: AdapterContext, offered: OfferedTools | u
 }
 
 /**
- * The shipped server takes tool servers from its own folders only. One folder in the user's home, put there when they turn the session's option
+ * The Gemini CLI server takes tool servers from its own folders only. One folder in the user's home, put there when they turn the session's option
  * on and taken away when they turn it off, starts the bridge to the window that started the agent.
  */
 export class ExtensionFolder {

@@ -41,7 +41,7 @@ export interface A2aTiming {
   readonly verify: number;
   /** Until a stream must confirm a notification; later it counts as dead. */
   readonly notified: number;
-  /** `keep`: until a checkpoint with growing text is written; other news has one at once. */
+  /** `keep`: until a checkpoint with growing text is written; anything else has one at once. */
   readonly keep: number;
   /** `retry`: before the tries to subscribe to a task again. */
   readonly retries: readonly number[];
@@ -76,13 +76,13 @@ export interface A2aState extends ConversationState, ConversationTasks {
   past: Turn[];
   /** The agent names members in camelCase. */
   camel: boolean;
-  /** The shipped server in its later generation. */
+  /** The Gemini CLI server in its later generation. */
   newer: boolean;
   versionChanged: boolean;
   push: PushRegistration;
   /** The model that the agent named last. */
   model: string;
-  /** The task is read for news. `again`: more came meanwhile. */
+  /** The task is read after a notification. `again`: another one came meanwhile. */
   reading: 'no' | 'reading' | 'again';
   streams: number;
 }
@@ -111,7 +111,7 @@ export interface A2aAgent {
   readonly push: boolean;
   /** Parley's tools that change nothing, as `server/tool`. */
   readonly harmless: readonly string[];
-  /** The shipped server finds our tools by a folder, which the user may turn on. */
+  /** The Gemini CLI server finds our tools by a folder, which the user may turn on. */
   readonly folder: { readonly path: string; on: boolean } | null;
 }
 export interface Allowance {
@@ -130,7 +130,7 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   /** True when something other than text was shown. */
   hasOtherContent: boolean;
 
-  /** The state that the newest stream told. */
+  /** The state in the newest stream. */
   taskState: TaskState | null;
   /** The failure that the agent named. `at`: `progress` when it was named last. */
   failure: { readonly message: string; readonly at: number } | null;
@@ -141,7 +141,7 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   progress: number;
   /** Grows with every new thing that has an id, and with every change of one: checkpoints are written at once. */
   landmarks: number;
-  /** True when the task may hold more than its streams have told since it was last read whole. */
+  /** True when the task may hold more than its streams have brought since it was last read whole. */
   isUnread: boolean;
   /** The task that was read last. */
   lastRead: Incoming | null;
@@ -156,9 +156,9 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
 
   /** The user's words about a call, by the agent's id: sent when the turn rests. */
   readonly followUps: Table<string>;
-  /** Proposals that the user changed, for a server that cannot be told: their text is written when the call is done. */
+  /** Proposals that the user changed, for a server that takes no edits: their text is written when the call is done. */
   readonly lateEdits: LateEdit[];
-  /** By the agent's id of a call: the file it is about, as it was when the call was first told. */
+  /** By the agent's id of a call: the file it is about, as it was at the first record of the call. */
   readonly files: Table<Omit<FileOfCall, 'call'>>;
   activeAt: number;
   /** `rests`: a checkpoint was just written; the timer writes one `soon` after it, or `later` for growing text. */
@@ -180,7 +180,7 @@ export type Course = { readonly is: 'streaming' } | Recovery | { readonly is: 's
  * What was decided about a call, and by whom. `about`: the call as it was then, to which the decision is limited. `edited`: the proposal as the
  * user edited it; null when they did not.
  */
-export type Decision =
+export type DecisionState =
   /** Nobody was asked. */
   | { readonly is: 'none' }
   /** The user is asked. `edited`: in their earlier answer, which did not arrive. */
@@ -193,7 +193,7 @@ export type Decision =
   | { readonly is: 'allowed'; readonly about: CallSnapshot; readonly edited: string | null }
   /** By the user, or because the turn was stopped. `about` is null for a call that was rejected in an earlier window, or was not asked about. */
   | { readonly is: 'rejected'; readonly about: CallSnapshot | null };
-export interface A2aCall extends CallState<Decision> {
+export interface A2aCall extends CallState<DecisionState> {
   /** The agent's id. */
   readonly key: string;
   readonly dialect: 'rfc' | 'gemini';
@@ -221,8 +221,8 @@ export interface A2aStream {
    * and nothing is expected. `ended`: it has said its last word, or has closed.
    */
   stage: 'open' | 'resting' | 'lingering' | 'stale' | 'ended';
-  /** How far the message has come. `answered`: the response has begun; `told`: it brought a record; `refused`: the agent did not read the message. */
-  delivery: 'new' | 'held' | 'sent' | 'answered' | 'told' | 'refused';
+  /** State of the message. `answered`: the response has begun; `confirmed`: it brought a record; `refused`: the agent did not read the message. */
+  delivery: 'new' | 'held' | 'sent' | 'answered' | 'confirmed' | 'refused';
   /** Why the message was not sent yet, for the user. */
   held: string | null;
   /** Time a decision was sent; null after the next record. */
@@ -271,8 +271,7 @@ export interface Recovery {
   wasNotified: boolean;
   /** `progress` of the turn when the try began. */
   progress: number;
-  step:
-    /** Of Gemini CLI's server, which stops without its connection, the task is only read. */
+  step: /** Of Gemini CLI's server, which stops without its connection, the task is only read. */
     | { readonly is: 'reading' }
     /** The timer `retry` runs. */
     | { readonly is: 'waiting' }
@@ -465,7 +464,7 @@ export function undelivered(turn: A2aTurn): readonly A2aCall[] {
   return Object.values(turn.calls).filter(({ key, last, decision }) => {
     if (last.status !== 'waiting') return false;
     const stream = decision.is === 'rejected' ? decisionAbout(turn, key) : undefined;
-    return decision.is === 'allowed' || decision.is === 'withdrawn' || (stream?.stage === 'ended' && stream.delivery !== 'told');
+    return decision.is === 'allowed' || decision.is === 'withdrawn' || (stream?.stage === 'ended' && stream.delivery !== 'confirmed');
   });
 }
 /** Something is expected of it. */
@@ -558,7 +557,7 @@ export function restoreTurn(turn: A2aTurn, parts: readonly Part[], { calls, know
   const message = isPlain ? known.names.at(-1)?.[0].replace(/^text /, '') : undefined;
   laneOf(turn).open = { kind: 'text', partId: last.id, message: new Map(known.apart).get(last.id) || (message ?? null) };
 }
-/** What a later window needs of the turn. */
+/** The checkpoint of a turn, for a later window. */
 export function checkpointIn({ task, delivered }: A2aState, { calls }: A2aTurn, running: boolean): TurnCheckpoint {
   return {
     running,
@@ -619,7 +618,7 @@ export function mayBeFollowed(): string {
 export function installGit(): string {
   return t('Install Git, and set its user.name and user.email: this agent needs them to change files.');
 }
-/** The shipped server's first generation fails over its own repository in two ways that the user can mend. */
+/** The Gemini CLI server's first generation fails over its own repository in two ways that the user can mend. */
 export function advised(failure: string): string {
   if (!/Git is not installed|Author identity unknown|unable to auto-detect email/i.test(failure)) return failure;
   return `${failure} ${installGit()}`;

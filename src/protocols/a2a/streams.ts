@@ -7,7 +7,7 @@ import type { DecisionOption } from './calls.ts';
 import type { A2aPeer } from './card.ts';
 import { type CallDecision, type Incoming, isAtRest, isOver, messageParams, toIncoming } from './codec.ts';
 import { promptSent, recordAsks } from './delivered.ts';
-import { shippedHas } from './quirks.ts';
+import { geminiHas } from './quirks.ts';
 import { TaskRecords } from './records.ts';
 import {
   type A2aAskSubject,
@@ -59,7 +59,7 @@ import { addLine, dropTask, resumeTask, takeSummary } from './task.ts';
  * whether the turn is over then, asks again about decisions that did not arrive, and recovers streams that broke.
  */
 
-/** How long to keep reading a body that stays open after its last record, in multiples of `lastWords`. */
+/** Time to keep reading a body that stays open after its last record, in multiples of `restFor`. */
 const LINGER_FACTOR = 3;
 /** Least milliseconds between two checkpoints of a turn. */
 const KEEP_REST = 100;
@@ -77,7 +77,7 @@ const NO_SUBSCRIPTION: readonly number[] = [UNSUPPORTED, UNKNOWN_METHOD, -32603]
 /**
  * Requests that read the task. `restore`: of an earlier window, before the link is ready. `notified`: after a notification without a turn. `stale`:
  * after one that no stream has confirmed. `unconfirmed`: nothing came of a decision. `resting`: the task rests without saying what it waits for. `missed`: what
- * a broken stream did not tell. `stopped`: whether the agent still has the task after a stop or a lost connection.
+ * a broken stream left out. `stopped`: whether the agent still has the task after a stop or a lost connection.
  */
 export const TASK_READS = ['restore', 'notified', 'stale', 'unconfirmed', 'resting', 'missed', 'stopped'] as const;
 export type TaskRead = (typeof TASK_READS)[number];
@@ -192,7 +192,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.receive(turn, stream, result);
   }
   receive(turn: A2aTurn, stream: A2aStream, result: unknown): void {
-    stream.delivery = 'told';
+    stream.delivery = 'confirmed';
     // Ignores records after the last one.
     if (stream.stage === 'ended') return;
     this.noteActivity(turn, stream);
@@ -302,7 +302,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (turn.phase === 'stopping') return;
     if (error?.kind === 'rpc' || error?.kind === 'status') return this.refused(error);
     if (turn.streams.some(isOpen)) return;
-    // The shipped server says that it waits while its command runs.
+    // The Gemini CLI server says that it waits while its command runs.
     const works = error !== null && commandRuns(turn);
     if ((isAtRest(turn.taskState) && !works) || isWaiting(turn)) return this.settleTurn(turn);
     this.lost(turn, error, false);
@@ -353,7 +353,7 @@ export abstract class TaskStreams extends TaskRecords {
       return this.finish('cancelled');
     }
     if (taskState === 'input-required' && failure === null && undelivered(turn).length > 0) {
-      if (!shippedHas(this.state, 'decisionsUnconfirmed')) return this.verifyDecisions(turn, null);
+      if (!geminiHas(this.state, 'decisionsUnconfirmed')) return this.verifyDecisions(turn, null);
       this.addNotice(turn, 'warn', t('The agent ended before it reported a result.'));
     }
     if (this.mayAsk(turn) && this.readsFirst(turn)) return;
@@ -418,10 +418,10 @@ export abstract class TaskStreams extends TaskRecords {
   }
   /**
    * Leaves a task that takes no more messages, or is lost (`isLost`): the next prompt begins another. A server that still has the context of the
-   * conversation is not told of it again. Returns a sentence for the user, empty where nothing changes for them.
+   * conversation gets no summary of it. Returns a sentence for the user, empty where nothing changes for them.
    */
   leaveTask(isLost = true): string {
-    dropTask(this.state, !isLost && !shippedHas(this.state, 'forgetsContext'));
+    dropTask(this.state, !isLost && !geminiHas(this.state, 'forgetsContext'));
     return this.state.task.needsSummary ? t('Your next message begins a new task and repeats what was said so far.') : '';
   }
 
@@ -447,7 +447,7 @@ export abstract class TaskStreams extends TaskRecords {
   }
   decisionClosed(turn: A2aTurn, stream: A2aStream, error: Problem | null): void {
     const { callId } = stream;
-    if (stream.delivery === 'told') return this.closed(turn, error);
+    if (stream.delivery === 'confirmed') return this.closed(turn, error);
     if (error && UNREAD.has(error.kind)) stream.delivery = 'refused';
     // The turn does not depend on a decision that was replaced or cancelled.
     if (callId === null || stream.isCancelled || decisionAbout(turn, callId) !== stream) return this.closed(turn, null);
@@ -488,8 +488,8 @@ export abstract class TaskStreams extends TaskRecords {
     for (const stream of turn.streams) stream.sentAt = null;
     for (const call of calls) this.cancelDecision(turn, call);
     this.giveUpStreams(turn);
-    const told = t('Your answer did not reach the agent. {0}', why ?? '').trim();
-    this.addNotice(turn, 'warn', mayBeRead ? inSentences(told, mayBeFollowed()) : told);
+    const lost = t('Your answer did not reach the agent. {0}', why ?? '').trim();
+    this.addNotice(turn, 'warn', mayBeRead ? inSentences(lost, mayBeFollowed()) : lost);
     for (const call of calls) {
       if (call.decision.is === 'asking' || call.last.status !== 'waiting') continue;
       call.timesReasked += 1;
@@ -520,7 +520,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.settleTurn(turn);
   }
 
-  // --- Proposals that the user changed, for a server that cannot be told
+  // --- Proposals that the user changed, for a server that takes no edits
 
   writeEdits(turn: A2aTurn): void {
     if (turn.lateEdits.length === 0) return;
@@ -553,7 +553,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (this.state.task.id === null || turn.records === 0) return this.fail(why, ['retry']);
     const recovery = newRecovery(why);
     turn.course = recovery;
-    if (shippedHas(this.state, 'turnHangsOnConnection')) this.readTask('stopped');
+    if (geminiHas(this.state, 'turnHangsOnConnection')) this.readTask('stopped');
     else this.retry(turn, recovery, isFirst);
   }
   retry(turn: A2aTurn, recovery: Recovery, isFirst = false): void {

@@ -2,14 +2,14 @@ import type { Turn } from '../../session/model.ts';
 import { parseOrUndefined } from './codec.ts';
 import { isRecord } from './schema.ts';
 
-/* The task that a conversation goes on in. Tasks end, and are lost; the next one is then told what was said before. */
+/* The task that a conversation goes on in. Tasks end, and are lost; the next one then gets a summary of what was said before. */
 
 export interface TaskRef {
   id: string | null;
   contextId: string | null;
   /** Settings were sent: they go with the first message of a task. */
   settled: boolean;
-  /** The next prompt tells a new task about the conversation. */
+  /** The next prompt carries a summary of the conversation for a new task. */
   needsSummary: boolean;
 }
 export interface ConversationTasks {
@@ -17,7 +17,7 @@ export interface ConversationTasks {
   task: TaskRef;
   /** The conversation's own task, while a command runs in another. */
   suspended: TaskRef | null;
-  /** The conversation in short, for a task that has to be told. */
+  /** The conversation in short, for a task that does not know it. */
   readonly summary: string[];
 }
 
@@ -47,7 +47,7 @@ export function keyOf({ id, contextId, needsSummary }: TaskRef): string {
   return JSON.stringify({ taskId: id ?? undefined, contextId: contextId ?? undefined, tellPast: needsSummary || undefined });
 }
 
-/** The next prompt begins another task. `keepsContext`: the server goes on with what was said, so that it is not told again. */
+/** The next prompt begins another task. `keepsContext`: the server goes on with what was said, so that it gets no summary. */
 export function dropTask({ task, summary }: ConversationTasks, keepsContext: boolean): void {
   Object.assign(task, { id: null, settled: false, needsSummary: summary.length > 0 && !(keepsContext && task.contextId !== null) });
 }

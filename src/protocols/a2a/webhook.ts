@@ -9,7 +9,7 @@ import { type PushConfig, pushInMessage, pushName, pushOfTask } from './versionC
 const BODY_LIMIT = 16 * 1024 * 1024;
 const BODY_WITHIN = 10_000;
 
-/** Where an agent of this conversation may say that there is news (docs/protocols/a2a.md §12); closed when disposed. */
+/** The address at which the agent of this conversation reports that a task has changed (docs/protocols/a2a.md §12); closed when disposed. */
 export interface Webhook extends Disposable {
   readonly url: string;
   /** Our name for it at the agent. */
@@ -22,9 +22,9 @@ export interface Webhook extends Disposable {
 
 /**
  * Listens on loopback for one conversation. A call without the token learns nothing and changes nothing; what a call with it says is only a
- * hint, so `onNews` has to look for itself. `isOurs` judges the id of the task.
+ * hint, so `onNotification` has to look for itself. `isOurs` judges the id of the task.
  */
-export async function openWebhook(isOurs: (taskId: string) => boolean, onNews: (record: unknown) => void): Promise<Webhook> {
+export async function openWebhook(isOurs: (taskId: string) => boolean, onNotification: (record: unknown) => void): Promise<Webhook> {
   const path = `/a2a/${secret()}`;
   const [id, token, credentials] = [randomUUID(), secret(), secret()];
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -45,7 +45,7 @@ export async function openWebhook(isOurs: (taskId: string) => boolean, onNews: (
     if (!record) return respond(400);
     if (record.taskId === undefined || !isOurs(record.taskId)) return respond(403);
     respond(200);
-    onNews(body);
+    onNotification(body);
   };
   const server = http.createServer({ requestTimeout: BODY_WITHIN, headersTimeout: BODY_WITHIN }, (request, response) => {
     receive(request, response).catch(() => response.destroy());

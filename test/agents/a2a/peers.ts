@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Launch } from '../../../src/protocols/adapter.ts';
 import { bareEnvironment, type FakeModel, modernNode, newPlace, type Place, peerFolder, startModel, type Within } from '../lab.ts';
 
-/** The shipped server, with the least settings it needs to talk to the scripted model and to nobody else. */
+/** The Gemini CLI server, with the least settings it needs to talk to the scripted model and to nobody else. */
 export interface Peer {
   readonly place: Place;
   readonly model: FakeModel;

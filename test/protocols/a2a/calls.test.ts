@@ -57,7 +57,7 @@ test('the options of the agent as they are; without any, allow and reject', () =
   );
 });
 
-test("the shipped server's calls: an approval that was answered is none, errors are found where they hide", () => {
+test("the Gemini CLI server's calls: an approval that was answered is none, errors are found where they hide", () => {
   const call = (more: object) =>
     readGeminiCall({ request: { callId: 'g', name: 'run_shell_command', args: { command: 'ls' } }, status: 'awaiting_approval', ...more });
   const asked = { confirmationDetails: { type: 'exec', command: 'ls' } };

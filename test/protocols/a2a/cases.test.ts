@@ -11,7 +11,7 @@ import { URI } from '../../fakes/a2a.ts';
  * Cases of A2A. The setup of a case is what its agent says of itself, where that is not the usual one: {"peer":{…},"push":true,"starts":true,"past":[…],"timing":{…}}.
  *
  * Inputs of its own, each for `stream N`: record N {…} · text N "words" · task N {…} · state N "completed" (the last word, a state) ·
- * call N {…} (a call of the RFC) · gemini N {…} (a call of the shipped server) · bodyOf N {…} (an answer that is no stream) · file N {…} (what the file of a call is) · sent N (over the turn's connection) · sentBeside N · held N "why" · answered N · opened N · ended N ·
+ * call N {…} (a call of the RFC) · gemini N {…} (a call of the Gemini CLI server) · bodyOf N {…} (an answer that is no stream) · file N {…} (what the file of a call is) · sent N (over the turn's connection) · sentBeside N · held N "why" · answered N · opened N · ended N ·
  * broke N "why" · failed N {…} (another end) · refusedBy N {"code":…,"message":…}. Checkpoints, timers of housekeeping, dropped calls and options are left out.
  */
 

@@ -89,7 +89,7 @@ test('a card that promises streams and answers in one piece; one that names anot
           return reply.json(
             task('completed', { status: { state: 'completed', message: { role: 'agent', parts: [text('All at once.')] } } }),
           );
-        // The RFC's extension stands in the card; what comes is the shipped server's.
+        // The RFC's extension stands in the card; what comes is the Gemini CLI server's.
         reply.record(answered ? shipped('success', { response: { resultDisplay: 'ok' } }) : shipped('awaiting_approval', exec));
         reply.record(status(answered ? 'completed' : 'input-required', '', [], { final: true }));
         reply.end();

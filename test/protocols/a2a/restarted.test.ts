@@ -6,7 +6,7 @@ import { talk } from './talk.ts';
 const meta = { coderAgent: { kind: 'text-content' } };
 
 for (const words of [true, false])
-  test(`the shipped server is restarted in the first turn ${words ? 'in the middle of its words' : 'before it said anything'}: the new task is told what was said, and the user that there is one`, async (t) => {
+  test(`the Gemini CLI server is restarted in the first turn ${words ? 'in the middle of its words' : 'before it said anything'}: the new task is told what was said, and the user that there is one`, async (t) => {
     let tasks = 0;
     const agent = await fakeAgent(t, {
       card: { name: 'Gemini SDLC Agent', capabilities: { streaming: true } },

@@ -7,7 +7,7 @@ import { startServer } from '../../../src/protocols/a2a/server.ts';
 import { cardOf } from '../../fakes/a2a.ts';
 import { talk } from './talk.ts';
 
-// Listens as the early shipped server does: on a port, naming no host.
+// Listens as the early Gemini CLI server does: on a port, naming no host.
 const PROGRAM = `
 const server = require('node:http').createServer();
 server.listen(0, () => {

@@ -6,7 +6,7 @@ import { talk } from './talk.ts';
 const GEMINI: Json = { name: 'Gemini SDLC Agent', capabilities: { streaming: true } };
 const line = (id: number) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: shipped('executing') })}\n\n`;
 
-// The shipped server listens for the end of the socket and for nothing else: one that is reset leaves its command running.
+// The Gemini CLI server listens for the end of the socket and for nothing else: one that is reset leaves its command running.
 test('stopped while something of a running command is still unread: the server hears the end of the socket', async (t) => {
   let open: Reply | undefined;
   let stop: () => void = () => {};

@@ -81,7 +81,7 @@ test('a file that is not there before its edit is new, while it is asked about a
   );
 });
 
-test('the early shipped server is never sent changed content: the file is written after the call, where its path led before', async (t) => {
+test('the early Gemini CLI server is never sent changed content: the file is written after the call, where its path led before', async (t) => {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-late-')));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(path.join(folder, 'real'));

@@ -25,7 +25,7 @@ import type { SlashCommand } from '../../commands.ts';
 import type { PermissionAnswer } from '../../frontend.ts';
 
 /*
- * What clients ask of this server, and the errors they get. How things are spelled is the codec's, which client and server share; here stands what
+ * Requests of clients, and the errors they get. How things are spelled is the codec's, which client and server share; here stands what
  * this server refuses: a client takes all that it understands, a server only what its version allows (docs/protocols/a2a.md §4).
  */
 
@@ -115,7 +115,7 @@ function partIn(version: A2aVersion, part: unknown): A2aPart {
   if (kind === 'file' || kind === 'raw' || kind === 'url') throw wrongContent('Files are not supported: send text.');
   throw invalidParams('A part has to hold a text or an object.');
 }
-/** How many messages of the history are wanted; undefined: all. */
+/** Number of messages of the history that are wanted; undefined: all. */
 export function historyLengthIn(params: Fields): number | undefined {
   const { historyLength } = params;
   if (historyLength === undefined || historyLength === null) return undefined;

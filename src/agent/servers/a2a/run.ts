@@ -108,7 +108,7 @@ interface OpenCall {
   description?: string;
   live: string;
   rejected: boolean;
-  /** It was told that the call runs. */
+  /** The client knows that the call runs. */
   ran: boolean;
 }
 interface Asked {
@@ -121,7 +121,7 @@ class TaskFrontend implements Frontend {
   readonly asksQuestions = false;
   readonly hasPlanMode = false;
   readonly #outlet: TaskOutput;
-  /** Where commands run. */
+  /** The folder that commands run in. */
   readonly #cwd: string;
   readonly #servers: readonly McpToolServer[];
   /** Answers for the session about tools of these servers. */
@@ -309,7 +309,7 @@ class TaskOutput {
   #task: ServedTask | undefined;
   #isSuspended = false;
 
-  /** `model`: the name told with every event. */
+  /** `model`: the name in every event. */
   constructor(model: string) {
     this.#model = model;
   }

@@ -50,7 +50,7 @@ export interface A2aServerOptions {
   /** The tool server of the editor that started this agent. */
   readonly editor?: McpToolServer;
 }
-/** How the client of one request speaks. */
+/** The version and extension of the client of one request. */
 export interface Caller {
   readonly version: A2aVersion;
   readonly extensions: readonly string[];
@@ -66,7 +66,7 @@ interface Admitted {
   readonly decisions: readonly DecisionMessage[];
 }
 
-/** A client that takes no stream hears at once when its command waits for the user; it is not kept waiting longer than this. Milliseconds. */
+/** A client that takes no stream learns at once when its command waits for the user; it is not kept waiting longer than this. Milliseconds. */
 const FIRST_STEP = 500;
 const PAGE = 50;
 const LONGEST_PAGE = 100;
@@ -333,7 +333,7 @@ function textOf({ parts }: A2aMessage): string {
   return parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n');
 }
 
-/** Hands on what the task tells; settles after the first final update. */
+/** Passes the updates of the task on; settles after the first final update. */
 function untilFinal(task: ServedTask, listener: Parameters<ServedTask['follow']>[0]): Promise<void> {
   return new Promise((resolve) => {
     const stop = task.follow((update) => {

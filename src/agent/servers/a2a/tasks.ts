@@ -92,7 +92,7 @@ export class ServedTask {
   }
 }
 
-/** The id of the call that a message tells of as running. */
+/** The id of the call that a message reports as running. */
 function runningCall({ parts: [part] }: A2aMessage): unknown {
   return part && 'data' in part ? runningCallIn(part.data) : undefined;
 }
