@@ -114,7 +114,11 @@ async function ours(url: string): Promise<Took> {
 /** As far as the official clients go: records that are read and left, here after they were checked. */
 async function records(origin: string, wire: '0.3' | '1.0'): Promise<Took> {
   const scene = quietScene(() => {});
-  const rpc = new RpcClient(scene, new Credentials({ context: scene, origin, headers: {}, ask: () => Promise.resolve({ kind: 'cancelled' }) }), TIMING);
+  const rpc = new RpcClient(
+    scene,
+    new Credentials({ context: scene, origin, headers: {}, questions: { ask: () => Promise.resolve({ kind: 'cancelled' }) } }),
+    TIMING,
+  );
   rpc.target = { endpoint: `${origin}/${wire}`, wire };
   const message = { kind: 'message', role: 'user', messageId: randomUUID(), parts: [{ kind: 'text', text: 'go' }] };
   const read = stopwatch();

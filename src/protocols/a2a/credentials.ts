@@ -1,11 +1,10 @@
 import { validateHeaderValue } from 'node:http';
 import { t } from '../../base/l10n.ts';
-import type { Answer } from '../../session/intents.ts';
 import type { Field } from '../../session/model.ts';
 import type { HttpRequest } from '../../transport/http.ts';
 import type { AdapterContext } from '../adapter.ts';
+import type { LinkQuestions } from './questions.ts';
 import { isRecord } from './schema.ts';
-import type { LinkQuestion } from './state.ts';
 
 /** Number of times the user is asked before a request is given up: once, and once more after a slip. */
 const ASKS = 2;
@@ -17,8 +16,8 @@ export interface CredentialsSetup {
   readonly origin: string;
   /** Headers of the profile. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Asks the user; settles as cancelled when the signal fires or the link closes. */
-  readonly ask: (question: LinkQuestion, signal: AbortSignal) => Promise<Answer>;
+  /** Asks the user. */
+  readonly questions: Pick<LinkQuestions, 'ask'>;
 }
 
 /** The user is asked, and requests wait for it. */
@@ -58,16 +57,16 @@ export class Credentials {
   /** The secrets that the server refused, or no longer accepts. */
   readonly #refused = new Set<string>();
   #asksLeft = ASKS;
-  readonly #askUser: CredentialsSetup['ask'];
+  readonly #questions: CredentialsSetup['questions'];
   /** Withdraws the open question. */
   #withdrawal = new AbortController();
   #renewal: Renewal | undefined;
 
-  constructor({ context, origin, headers, ask }: CredentialsSetup) {
+  constructor({ context, origin, headers, questions }: CredentialsSetup) {
     this.#context = context;
     this.#origin = origin;
     this.#headers = headers;
-    this.#askUser = ask;
+    this.#questions = questions;
   }
 
   /** The card says how; before it is read, a bearer token is meant. */
@@ -182,7 +181,7 @@ export class Credentials {
     });
     this.#withdrawal = new AbortController();
     const title = t('{0} wants credentials', this.#origin);
-    const answer = await this.#askUser({ kind: 'question', ours: true, title, fields }, this.#withdrawal.signal);
+    const answer = await this.#questions.ask({ kind: 'question', ours: true, title, fields }, this.#withdrawal.signal);
     const values = answer.kind === 'fields' ? answer.values : {};
     const given = this.#schemes.wanted.map(({ way }, at) => tidied(values[fieldId(at)]?.[0] ?? '', way));
     return given.includes('') ? undefined : given;

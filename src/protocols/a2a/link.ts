@@ -1,6 +1,5 @@
 import { Lifetime } from '../../base/lifetime.ts';
 import { messageOf } from '../../base/log.ts';
-import type { Answer } from '../../session/intents.ts';
 import type { Remedy } from '../../session/model.ts';
 import { isLoopback, type Link, LinkError, type LinkEvents } from '../../transport/link.ts';
 import type { AdapterContext, Launch } from '../adapter.ts';
@@ -8,10 +7,11 @@ import { mayUseAddress, notEncrypted } from '../unencrypted.ts';
 import { type A2aPeer, UnfitAgent } from './card.ts';
 import { Credentials } from './credentials.ts';
 import { codeOf, kindOf, RpcClient } from './http.ts';
+import { LinkQuestions } from './questions.ts';
 import { CallFiles, findCommands, noticesOf, postTo, type ReachedAgent, readPeer } from './reached.ts';
 import { isRecord } from './schema.ts';
 import { AgentProgram, readOnlyTools } from './server.ts';
-import type { A2aAgent, A2aTiming, LinkQuestion } from './state.ts';
+import type { A2aAgent, A2aTiming } from './state.ts';
 import { openWebhook, type Webhook } from './webhook.ts';
 
 export interface LinkSetup {
@@ -22,7 +22,6 @@ export interface LinkSetup {
   readonly taskId: () => string | null;
 }
 type Stage = { readonly is: 'opening' } | { readonly is: 'open'; readonly agent: ReachedAgent } | { readonly is: 'closed' };
-const CANCELLED: Answer = { kind: 'cancelled' };
 
 /** The link `agent`: the program, if it is started here, its address, sockets, secrets, the server for notifications. */
 export class AgentLink implements Link {
@@ -31,9 +30,7 @@ export class AgentLink implements Link {
   readonly #life = new Lifetime();
   readonly #program: AgentProgram | undefined;
   #stage: Stage = { is: 'opening' };
-  /** Requests `ask` to the machine, which keeps the questions, by their ids: each settles its promise once. */
-  readonly #questions = new Map<string, (answer: Answer) => void>();
-  #questionCount = 0;
+  readonly #questions: LinkQuestions;
   /** Messages that still go to the agent after everything else is closed. */
   #lastRequest: Promise<void> = Promise.resolve();
 
@@ -41,9 +38,9 @@ export class AgentLink implements Link {
     const { launch, context } = setup;
     this.#setup = setup;
     this.#events = events;
-    this.#life.onEnd(() => {
-      for (const settle of [...this.#questions.values()]) settle(CANCELLED);
-    });
+    const questions = new LinkQuestions(events);
+    this.#questions = questions;
+    this.#life.onEnd(() => questions.close());
     this.#program = launch.kind === 'process' ? new AgentProgram(launch, context) : undefined;
   }
 
@@ -74,32 +71,11 @@ export class AgentLink implements Link {
   }
 
   answer(id: string, { result }: { readonly result?: unknown }): void {
-    this.#questions.get(id)?.((result ?? CANCELLED) as Answer);
+    this.#questions.answer(id, result);
   }
 
   close(): void {
     void this.#close();
-  }
-
-  /** Asks the user. Settles as cancelled when the signal fires, which withdraws the question, and when the link closes. */
-  #ask(question: LinkQuestion, signal?: AbortSignal): Promise<Answer> {
-    if (this.#stage.is === 'closed' || signal?.aborted) return Promise.resolve(CANCELLED);
-    this.#questionCount += 1;
-    const id = `question ${this.#questionCount}`;
-    return new Promise((resolve) => {
-      const withdraw = () => {
-        settle(CANCELLED);
-        this.#events.withdrawn(id);
-      };
-      const settle = (answer: Answer) => {
-        this.#questions.delete(id);
-        signal?.removeEventListener('abort', withdraw);
-        resolve(answer);
-      };
-      this.#questions.set(id, settle);
-      signal?.addEventListener('abort', withdraw, { once: true });
-      this.#events.asked(id, 'ask', question);
-    });
   }
 
   async #send(method: string, params: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown> {
@@ -142,12 +118,12 @@ export class AgentLink implements Link {
     const { launch, context, timing } = this.#setup;
     const address = (launch.kind === 'http' ? launch.url : await this.#startProgram()).replace(/\/$/, '');
     this.#mustBeOpen();
-    const mayUse = await mayUseAddress(new URL(address), context.ports.secrets, (question) => this.#ask(question));
+    const mayUse = await mayUseAddress(new URL(address), context.ports.secrets, (question) => this.#questions.ask(question));
     if (!mayUse) throw new UnfitAgent(notEncrypted(address));
     this.#mustBeOpen();
     const { origin } = new URL(address);
     const headers = launch.kind === 'http' ? launch.headers : (this.#program?.headers ?? {});
-    const credentials = new Credentials({ context, origin, headers, ask: (question, signal) => this.#ask(question, signal) });
+    const credentials = new Credentials({ context, origin, headers, questions: this.#questions });
     const rpc = this.#life.own(new RpcClient(context, credentials, timing));
     const described = await readPeer(rpc, address, this.#extensions);
     credentials.learn(described.schemes, described.security);

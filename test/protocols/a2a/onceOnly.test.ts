@@ -40,8 +40,8 @@ test('a last record that no blank line follows is heard', async (t) => {
 test('neither the headers of the settings nor a secret go to another origin', () => {
   const headers = { authorization: 'Bearer mine' };
   const context = {} as unknown as AdapterContext;
-  const ask = () => Promise.resolve({ kind: 'cancelled' } as const);
-  const credentials = new Credentials({ context, origin: 'https://agent.example', headers, ask });
+  const questions = { ask: () => Promise.resolve({ kind: 'cancelled' } as const) };
+  const credentials = new Credentials({ context, origin: 'https://agent.example', headers, questions });
   const to = (url: string) => credentials.sign({ method: 'POST', url }).request.headers;
   assert.deepEqual(to('https://agent.example/rpc'), headers);
   for (const url of ['https://elsewhere.example/rpc', 'http://agent.example/rpc', 'https://agent.example:8443/'])
