@@ -94,7 +94,9 @@ export class LiveSession implements HostedSession {
   }
 
   /** Applies an event that the agent does not tell: of the file review, and of the clients of an agent host. */
-  publish(event: Extract<SessionEvent, { readonly type: 'turn.files' | 'turn.sender' | 'corrections.set' | 'notice' }>): void {
+  publish(
+    event: Extract<SessionEvent, { readonly type: 'turn.files' | 'turn.sender' | 'turn.retries' | 'corrections.set' | 'notice' }>,
+  ): void {
     this.#emit(event);
   }
 

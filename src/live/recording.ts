@@ -38,6 +38,7 @@ export function* recordedEvents({ title, turns, terminals }: Session): Generator
     const { id: turnId, stop, error, forgotten, unlisted } = turn;
     yield { type: 'turn.started', turnId, at: turn.startedAt, prompt: turn.prompt };
     if (turn.sender !== undefined) yield { type: 'turn.sender', turnId, sender: turn.sender };
+    if (turn.retries !== undefined) yield { type: 'turn.retries', turnId, failed: turn.retries };
     for (const part of turn.parts) yield { type: 'part.added', turnId, part };
     if (turn.status !== 'running')
       yield {

@@ -295,7 +295,7 @@ class ClientRequests {
   async #printed(channel: string, hosted: Hosted) {
     const place = terminalPlace(channel);
     if (!place) return undefined;
-    const stored = this.#hosted.session(hosted) ?? (await this.#hosted.stored(hosted.id));
+    const stored = this.#hosted.session(hosted) ?? (await this.#hosted.stored(hosted));
     return () => {
       const session = this.#hosted.session(hosted) ?? stored;
       const state = session && this.#hosted.terminal(hosted, session, place.terminalId);
@@ -437,7 +437,7 @@ class ClientRequests {
   async #shownText(uri: string): Promise<string | null | undefined> {
     const place = contentPlace(uri);
     const hosted = place && this.#hosted.byId(place.sessionId);
-    const session = hosted && (this.#hosted.session(hosted) ?? (await this.#hosted.stored(hosted.id)));
+    const session = hosted && (this.#hosted.session(hosted) ?? (await this.#hosted.stored(hosted)));
     const diff = place && session && diffsUnder(session, place.owner)[place.at];
     return diff?.[place?.side ?? 'after'];
   }

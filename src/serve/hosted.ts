@@ -22,7 +22,7 @@ import { reduce } from '../session/reduce.ts';
 import { changesetsOf, chatUri, fileUri } from './addresses.ts';
 import type { Channels, Origin } from './channels.ts';
 import type { Taken } from './decide.ts';
-import { Retries } from './retries.ts';
+import { Retries, replayed } from './retries.ts';
 import { TerminalChannels } from './terminals.ts';
 import { chatActions, chatTitle, configOf, failure } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
@@ -103,7 +103,7 @@ export class HostedSessions {
       });
       hosted.modifiedAt = at;
       // A killed host had no time to write the title.
-      const stored = title === '' ? await this.stored(head.id) : undefined;
+      const stored = title === '' ? await this.stored(hosted) : undefined;
       const shown = title || (stored ? chatTitle(stored) : profile.name);
       hosted.state = {
         ...hosted.state,
@@ -205,8 +205,8 @@ export class HostedSessions {
   async shown(hosted: Hosted): Promise<Hosted> {
     if (hosted.agent.kind === 'none' && hosted.agent.stored === 'unread') {
       hosted.agent = { kind: 'none', stored: 'read' };
-      const session = await this.stored(hosted.id);
-      if (session) for (const action of chatActions(hosted.chat, session)) hosted.chat = reduceChat(hosted.chat, action);
+      const session = await this.#read(hosted);
+      if (session) hosted.chat = replayed(hosted.chat, session);
     }
     this.sync(hosted);
     return hosted;
@@ -217,10 +217,17 @@ export class HostedSessions {
     return this.#terminals.shown(uri, session, terminalId);
   }
 
-  /** Reads a session from the journal, with everything that was in progress ended. */
-  async stored(id: SessionId): Promise<Session | undefined> {
+  /** Reads a session from the journal, with the turns that clients know and everything that was in progress ended. */
+  async stored(hosted: Hosted): Promise<Session | undefined> {
+    const session = await this.#read(hosted);
+    return session && hosted.retries.seen(session, hosted.chat);
+  }
+
+  async #read({ id, retries }: Hosted): Promise<Session | undefined> {
     const found = await this.#deps.journal.read(id);
-    return found && reduce(found.session, { type: 'link.closed', reason: 'Interrupted.', at: this.#deps.now() });
+    if (!found) return undefined;
+    retries.restore(found.session);
+    return reduce(found.session, { type: 'link.closed', reason: 'Interrupted.', at: this.#deps.now() });
   }
 
   /** Carries out a decision. Starts the agent if needed. */
@@ -313,6 +320,7 @@ export class HostedSessions {
     const actions = chatActions(hosted.chat, withoutTakenBack(session, hosted.takenBack));
     for (const action of actions) this.#updateChat(hosted, action);
     this.#keepSender(hosted, session);
+    this.#keepRetry(hosted);
     // A prompt whose turn has ended for all clients must not start with the agent's next.
     for (const { turnId, content, held } of session.queue) {
       if (hosted.chat.turns.some((turn) => turn.id === turnId)) this.#send(hosted, [{ type: 'unqueue', turnId }]);
@@ -337,6 +345,14 @@ export class HostedSessions {
       this.#deps.sessions.get(id)?.publish({ type: 'turn.sender', turnId: turn.id, sender });
   }
 
+  /** Keeps with the conversation which failed turn its last one tries again. */
+  #keepRetry({ id, retries }: Hosted): void {
+    const live = this.#deps.sessions.get(id);
+    const turn = live?.store.now.turns.at(-1);
+    const failed = turn && retries.unkept(turn);
+    if (turn && failed !== undefined) live?.publish({ type: 'turn.retries', turnId: turn.id, failed });
+  }
+
   async #start(hosted: Hosted, intents: Taken['intents']): Promise<void> {
     if (hosted.agent.kind !== 'starting') {
       const { agent } = hosted;
@@ -358,11 +374,13 @@ export class HostedSessions {
     }
   }
 
-  async #reopen({ id }: Hosted): Promise<string | undefined> {
+  async #reopen({ id, retries }: Hosted): Promise<string | undefined> {
     try {
       // It may be open for that.
       await this.#renamed;
       const how = await this.#deps.sessions.reopen(id);
+      const session = this.#deps.sessions.get(id)?.store.now;
+      if (session) retries.restore(session);
       if (how === 'elsewhere') return 'This conversation is open in another window.';
       return how === 'gone' ? 'This conversation cannot be read any more.' : undefined;
     } catch (error) {

@@ -1,10 +1,12 @@
+import { reduceChat } from '../protocols/ahp/reduce.ts';
 import type { ChatState } from '../protocols/ahp/state.ts';
 import type { Intent } from '../session/intents.ts';
 import type { Part, Session, Turn, TurnId } from '../session/model.ts';
+import { chatActions } from './translate.ts';
 
 /**
  * Turns that try a failed one again. They are turns of their own for the session, while clients go on with the failed one (docs/protocols/ahp.md §5).
- * Forgotten with the host: then the session's turns are told as they are.
+ * The session keeps them (`Turn.retries`), so that a later host knows them.
  */
 export class Retries {
   /** The clients' turns by the session's. */
@@ -12,6 +14,16 @@ export class Retries {
 
   add(own: TurnId, theirs: TurnId): void {
     this.#theirs.set(own, theirs);
+  }
+
+  /** Takes over the tries that the session keeps from an earlier host. */
+  restore({ turns }: Session): void {
+    for (const { id, retries } of turns) if (retries !== undefined) this.#theirs.set(id, retries);
+  }
+
+  /** Returns the client's turn that the session's turn tries again, where the session does not keep that yet. */
+  unkept({ id, retries }: Turn): TurnId | undefined {
+    return retries === undefined ? this.#theirs.get(id) : undefined;
   }
 
   /** Returns the latest try of a client's turn. */
@@ -63,6 +75,23 @@ export class Retries {
   #of(own: TurnId): TurnId {
     return this.#theirs.get(own) ?? own;
   }
+}
+
+/** Returns the chat as clients know a session of an earlier host: each try goes on with the turn that it tries again. */
+export function replayed(before: ChatState, session: Session): ChatState {
+  const known = new Retries();
+  let chat = before;
+  const show = (turns: readonly Turn[]) => {
+    for (const action of chatActions(chat, known.seen({ ...session, turns }, chat))) chat = reduceChat(chat, action);
+  };
+  for (const [at, { id, retries }] of session.turns.entries()) {
+    if (retries === undefined) continue;
+    show(session.turns.slice(0, at));
+    chat = reduceChat(chat, { type: 'chat/turnResume', turnId: retries });
+    known.add(id, retries);
+  }
+  show(session.turns);
+  return chat;
 }
 
 /** Ids are unique within a turn of the session only. */

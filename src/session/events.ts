@@ -57,6 +57,8 @@ export type SessionEvent =
   /** Removes that turn and all after it. */
   | { readonly type: 'turns.removed'; readonly from: TurnId }
   | { readonly type: 'turn.sender'; readonly turnId: TurnId; readonly partId?: PartId; readonly sender: string }
+  /** The turn tries a failed one again, which goes on for the clients of an agent host. */
+  | { readonly type: 'turn.retries'; readonly turnId: TurnId; readonly failed: TurnId }
   | { readonly type: 'turn.activity'; readonly turnId: TurnId; readonly text: string | null }
   | { readonly type: 'turn.stopping'; readonly turnId: TurnId }
   | { readonly type: 'turn.adapterState'; readonly turnId: TurnId; readonly value: unknown }

@@ -99,6 +99,8 @@ export interface Turn {
   readonly prompt: readonly Content[];
   /** The client of an agent host that sent the prompt, by the name it gives itself. */
   readonly sender?: string;
+  /** The failed turn of an agent host's clients that it tries again, and which goes on for them. */
+  readonly retries?: TurnId;
   /** The corrections sent beside the user's words: files that are not as the agent knows them. */
   readonly corrections?: string;
   readonly parts: readonly Part[];

@@ -81,13 +81,12 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'turns.removed':
       return removeTurns(session, event.from);
     case 'turn.sender':
-      return inTurn(session, event.turnId, (turn) => withSender(turn, event));
+    case 'turn.retries':
+      return inTurn(session, event.turnId, (turn) => (event.type === 'turn.sender' ? withSender(turn, event) : withRetry(turn, event)));
     case 'turn.activity':
-      return inRunningTurn(session, event.turnId, (turn) => withActivity(turn, event.text));
     case 'turn.stopping':
-      return inRunningTurn(session, event.turnId, (turn) => (turn.stopping ? turn : { ...turn, stopping: true }));
     case 'turn.adapterState':
-      return inRunningTurn(session, event.turnId, (turn) => ({ ...turn, adapterState: event.value }));
+      return inRunningTurn(session, event.turnId, (turn) => withProgress(turn, event));
     case 'turn.files':
       return inTurn(session, event.turnId, (turn) => withFiles(turn, event));
     case 'part.added':
@@ -222,6 +221,18 @@ function inTurn(session: Session, id: TurnId, change: (turn: Turn) => Turn): Ses
   if (!turn) return session;
   const next = change(turn);
   return next === turn ? session : { ...session, turns: session.turns.with(at, next) };
+}
+
+type Progress = Extract<SessionEvent, { type: 'turn.activity' | 'turn.stopping' | 'turn.adapterState' }>;
+
+function withProgress(turn: Turn, event: Progress): Turn {
+  if (event.type === 'turn.activity') return withActivity(turn, event.text);
+  if (event.type === 'turn.adapterState') return { ...turn, adapterState: event.value };
+  return turn.stopping ? turn : { ...turn, stopping: true };
+}
+
+function withRetry(turn: Turn, { failed }: Extract<SessionEvent, { type: 'turn.retries' }>): Turn {
+  return turn.retries === failed ? turn : { ...turn, retries: failed };
 }
 
 function withActivity(turn: Turn, text: string | null): Turn {

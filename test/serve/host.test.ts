@@ -619,7 +619,7 @@ const texts = ({ turns, activeTurn }: ChatState) =>
   ]);
 
 test('a failed turn is tried again in its place for clients, and as another try for the agent, however often it fails', async (t) => {
-  const { client, host, chat, last, sessions } = await failedOnce(t);
+  const { client, host, chat, last, sessions, folder, end } = await failedOnce(t);
   const part = chat().turns[0]?.responseParts.at(-1);
   assert.ok(part?.kind === 'error' && part.resumable, 'VS Code offers "Try Again" for these alone');
   const told = client.envelopes.find(({ action }) => action.type === 'chat/error');
@@ -650,6 +650,46 @@ test('a failed turn is tried again in its place for clients, and as another try 
       ['t2', 'complete'],
     ],
   );
+  const before = texts(chat());
+  await end();
+  const second = hosting(t, folder);
+  await second.host.restore();
+  const back = new AhpClient(second.host);
+  await back.open();
+  await back.subscribe(CHAT);
+  const now = () => back.chats.get(CHAT) as ChatState;
+  assert.deepEqual(texts(now()), before, 'one turn, also after a restart');
+  await back.dispatch(CHAT, prompt('t3', 'Go on'));
+  await begun(second);
+  second.last().ready();
+  second.last().endTurn();
+  await until(() => now().turns.length === 3);
+  assert.deepEqual([back.refusals, texts(now()).slice(0, 2)], [[], before]);
+});
+
+test('a failed try is tried again after a restart, in the same turn', async (t) => {
+  const { client, chat, last, folder, end } = await failedOnce(t);
+  await client.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
+  const tried = last().prompts().at(-1)?.turnId ?? '';
+  last().say({ type: 'text.delta', turnId: tried, kind: 'text', partId: 'p', text: 'Less' });
+  last().endTurn('failed');
+  await until(() => chat().turns.length === 1);
+  await end();
+  const second = hosting(t, folder);
+  await second.host.restore();
+  const back = new AhpClient(second.host);
+  await back.open();
+  await back.subscribe(CHAT);
+  await back.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
+  await begun(second);
+  second.last().ready();
+  const said = second.last().prompts().at(-1);
+  assert.deepEqual(said?.type === 'prompt' && [said.content, said.again], [[{ type: 'text', text: 'Do it' }], tried]);
+  second.last().say({ type: 'text.delta', turnId: said?.turnId ?? '', kind: 'text', partId: 'p', text: 'Whole' });
+  second.last().endTurn();
+  const now = () => back.chats.get(CHAT) as ChatState;
+  await until(() => now().turns.at(-1)?.state === 'complete');
+  assert.deepEqual([back.refusals, texts(now())], [[], [['t1', ['Half', 'error', 'Less', 'error', 'Whole']]]]);
 });
 
 test('what is asked in a try is answered in the turn of the client, and Stop ends it', async (t) => {
