@@ -113,8 +113,8 @@ export interface CodeLook {
   readonly font?: number;
 }
 
-/** The intents of the view. Revising is excluded: the user changes a proposal in the editor's diff. */
-export type ViewIntent = Exclude<Intent, { readonly type: 'revise' }>;
+/** The intents of the view. Proposals are revised in the editor's diff, and only clients of an agent host reorder the queue. */
+export type ViewIntent = Exclude<Intent, { readonly type: 'revise' | 'reorder' }>;
 
 /** view -> host */
 export type FromView =

@@ -174,6 +174,8 @@ export class LiveSession implements HostedSession {
         return this.#adapter?.send(intent);
       case 'unqueue':
         return this.#setQueue(without(this.store.now.queue, intent.turnId));
+      case 'reorder':
+        return this.#setQueue(reordered(this.store.now.queue, intent.order));
       case 'cancel': {
         if (readsHistory(this.store.now)) return this.#adapter?.send(intent);
         const turn = runningTurn(this.store.now);
@@ -583,7 +585,15 @@ function commandText(path: readonly string[], args: string): string {
   return `/${[...path, args].filter(Boolean).join(' ')}`;
 }
 
-export function without(queue: readonly QueuedPrompt[], turnId: TurnId): readonly QueuedPrompt[] {
+export function reordered(queue: readonly QueuedPrompt[], order: readonly TurnId[]): readonly QueuedPrompt[] {
+  const byId = new Map(queue.map((one) => [one.turnId, one]));
+  const named = [...new Set(order)].flatMap((id) => byId.get(id) ?? []);
+  const isNamed = new Set(named);
+  let next = 0;
+  return queue.map((one) => (isNamed.has(one) ? (named[next++] ?? one) : one));
+}
+
+function without(queue: readonly QueuedPrompt[], turnId: TurnId): readonly QueuedPrompt[] {
   return queue.filter((prompt) => prompt.turnId !== turnId);
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { fromMeta, MODE } from '../protocols/ahp/codec.ts';
+import { reduceChat } from '../protocols/ahp/reduce.ts';
 import {
   type CallResult,
   type ChatAction,
@@ -98,6 +99,7 @@ const chatAction = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('chat/inputAnswerChanged') }),
   z.looseObject({ type: z.literal('chat/pendingMessageSet'), kind: z.enum(['queued', 'steering']), id: text, message }),
   z.looseObject({ type: z.literal('chat/pendingMessageRemoved'), kind: z.enum(['queued', 'steering']), id: text }),
+  z.looseObject({ type: z.literal('chat/queuedMessagesReordered'), order: z.array(text) }),
   z.looseObject({ type: z.literal('chat/draftChanged'), draft: z.optional(z.unknown()) }),
 ]);
 const sessionAction = z.discriminatedUnion('type', [
@@ -182,6 +184,16 @@ export function decideChat(said: unknown, held: Held): ActionResult {
       if (!isHere) return refused('This message is not waiting any more.');
       if (kind === 'steering') return refused('The agent already has this message.');
       return { kind: 'taken', apply: { type: action.type, kind, id }, intents: [{ type: 'unqueue', turnId: id }] };
+    }
+    case 'chat/queuedMessagesReordered': {
+      const apply = { type: action.type, order: action.order } as const;
+      const after = reduceChat(chat, apply);
+      if (after === chat)
+        return chat.queuedMessages?.some((one) => action.order.includes(one.id))
+          ? IGNORED
+          : refused('This message is not waiting any more.');
+      const order = after.queuedMessages?.map((one) => one.id) ?? [];
+      return { kind: 'taken', apply: { ...apply, order }, intents: [{ type: 'reorder', order }] };
     }
     case 'chat/draftChanged':
       return { kind: 'taken', apply: { type: action.type, draft: action.draft }, intents: [] };

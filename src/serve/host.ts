@@ -28,6 +28,12 @@ const SPOKEN = /^(?:0\.9|1\.\d+)\.\d+(?:-[\w.]+)?$/;
 /** Of the included agent (docs/servers.md). */
 const MODEL_VARIABLE = /^PARLEY_(?:LOCALE|MODEL_[A-Z_]+)$/;
 
+/** Methods that clients offer their users all the same (docs/protocols/ahp.md §8). */
+const NOT_SERVED: ReadonlyMap<string, string> = new Map([
+  ['createChat', 'A session has one chat here. Begin a new session instead.'],
+  ['createTerminal', 'Clients cannot open terminals here: Parley shows those of its agents.'],
+]);
+
 /** Errors of JSON-RPC and of the protocol (docs/protocols/ahp.md §1). */
 const CODES = {
   request: -32600,
@@ -227,7 +233,7 @@ class ClientRequests {
         return {};
       default:
         if (!isAsked) return null;
-        throw new RequestError('method', `Parley does not serve "${method}".`);
+        throw new RequestError('method', NOT_SERVED.get(method) ?? `Parley does not serve "${method}".`);
     }
   }
 

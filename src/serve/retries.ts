@@ -58,6 +58,7 @@ export class Retries {
 
   /** Returns an intent with the turns that the session knows. A try says again what the failed turn was asked, if the agent was ever asked that. */
   intent(wanted: Intent, { turns }: Session): Intent {
+    if (wanted.type === 'reorder') return { ...wanted, order: wanted.order.map((id) => this.own(id)) };
     if (wanted.type === 'unqueue') return { ...wanted, turnId: this.own(wanted.turnId) };
     if (wanted.type !== 'prompt') return wanted;
     const known = (id: TurnId) => (turns.some((one) => one.id === id) ? id : this.own(id));

@@ -368,6 +368,8 @@ class ActionBuilder {
     for (const prompt of queue)
       if (!this.#chat.queuedMessages?.some((one) => one.id === prompt.turnId))
         this.#append({ type: 'chat/pendingMessageSet', kind: 'queued', id: prompt.turnId, message: sentMessage(prompt) });
+    const order = queue.map((prompt) => prompt.turnId);
+    if (this.#chat.queuedMessages?.some((one, at) => one.id !== order[at])) this.#append({ type: 'chat/queuedMessagesReordered', order });
     // After the queue: a client sees that its message waits there, before it hears that it is none of the turn any more.
     const told = this.#chat.steeringMessage;
     if (told && told.id !== steering?.id) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: told.id });

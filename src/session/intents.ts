@@ -18,6 +18,8 @@ export type Intent =
   /** Adds a message to the running turn; queued where the agent cannot accept it. */
   | { readonly type: 'steer'; readonly turnId: TurnId; readonly content: readonly Content[]; readonly sender?: string }
   | { readonly type: 'unqueue'; readonly turnId: TurnId }
+  /** Puts the named prompts of the queue into this order, among their own places; the others keep theirs. */
+  | { readonly type: 'reorder'; readonly order: readonly TurnId[] }
   | { readonly type: 'cancel' }
   /** Stops one stoppable call, or the command of one terminal; the turn continues. */
   | { readonly type: 'stopCall'; readonly callId: CallId }

@@ -456,6 +456,37 @@ test('what a client says while a turn runs is queued, and starts its turn from t
   assert.deepEqual([chat().activeTurn?.id, chat().activeTurn?.message.text, chat().queuedMessages], ['s', 'And then', undefined]);
 });
 
+test('queued messages are put into another order by one client, for all of them and for the agent', async (t) => {
+  const { client, host, chat, last, ...served } = await opened(t);
+  const other = new AhpClient(host);
+  await other.open('window-2');
+  await other.subscribe(CHAT);
+  await client.dispatch(CHAT, prompt('t1'));
+  await begun(served);
+  last().ready();
+  const queue = (id: string) =>
+    client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'queued', id, message: { text: id, origin: { kind: 'user' } } });
+  for (const id of ['a', 'b', 'c']) await queue(id);
+  await other.dispatch(CHAT, { type: 'chat/queuedMessagesReordered', order: ['c', 'strange', 'a'] });
+  const order = (of: AhpClient) => of.chats.get(CHAT)?.queuedMessages?.map(({ id }) => id);
+  await until(() => order(client)?.[0] === 'c');
+  assert.deepEqual([order(client), order(other)], [Array.of('c', 'a', 'b'), Array.of('c', 'a', 'b')]);
+  await other.dispatch(CHAT, { type: 'chat/queuedMessagesReordered', order: ['strange'] });
+  assert.deepEqual(other.refusals, ['This message is not waiting any more.']);
+  for (const ended of [1, 2, 3, 4]) {
+    last().endTurn();
+    await until(() => chat().turns.length === ended);
+  }
+  const ids = ({ turns }: ChatState) => turns.map(({ id }) => id);
+  assert.deepEqual([ids(chat()), ids(other.chats.get(CHAT) as ChatState)], [Array.of('t1', 'c', 'a', 'b'), Array.of('t1', 'c', 'a', 'b')]);
+  assert.deepEqual(
+    last()
+      .prompts()
+      .map((one) => one.turnId),
+    ['t1', 'c', 'a', 'b'],
+  );
+});
+
 test('each prompt says who sent it, also one that waited, to other clients and after a restart', async (t) => {
   const first = await opened(t);
   const other = new AhpClient(first.host);
@@ -1035,7 +1066,8 @@ test('attack: unknown versions, sessions and methods, and broken messages are re
   await assert.rejects(client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: ['http://x/'] }), /-32602/);
   await assert.rejects(client.ask('resourceRead', { uri: 'file:///etc/passwd' }), /-32008/);
   await assert.rejects(client.ask('resourceRead', { uri: 'parley-content:/%ZZ' }), /-32008/);
-  await assert.rejects(client.ask('createTerminal'), /-32601/);
+  await assert.rejects(client.ask('createTerminal'), /-32601.*Clients cannot open terminals/);
+  await assert.rejects(client.ask('createChat'), /-32601.*one chat/);
   for (const params of [undefined, null, [], 'x', {}, { channel: 1 }]) await client.notify('dispatchAction', params);
   await client.dispatch('fake:/none', { type: 'chat/turnStarted' });
   assert.equal(client.refusals.length, 1);

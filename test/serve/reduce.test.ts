@@ -136,6 +136,14 @@ test('a turn that starts from the queue takes its message from there', () => {
   assert.equal(reduceChat(taken, { type: 'chat/pendingMessageRemoved', kind: 'queued', id: 'q' }), taken);
 });
 
+test('queued messages take the order that is named, and the others follow', () => {
+  const waiting = after(...['a', 'b', 'c'].map((id): ChatAction => ({ type: 'chat/pendingMessageSet', kind: 'queued', id, message })));
+  const order = (state: ChatState) => state.queuedMessages?.map(({ id }) => id).join('');
+  const reordered = (...ids: string[]) => reduceChat(waiting, { type: 'chat/queuedMessagesReordered', order: ids });
+  assert.deepEqual([order(reordered('c', 'a', 'b')), order(reordered('c', 'x', 'c'))], ['cab', 'cab']);
+  assert.equal(reordered('a', 'b'), waiting);
+});
+
 test('turns are cut after the one that is named', () => {
   const two = after(started, complete, { ...started, turnId: 'u' }, { ...complete, turnId: 'u' }, { ...started, turnId: 'v' });
   const cut = reduceChat(two, { type: 'chat/truncated', turnId: 't' });

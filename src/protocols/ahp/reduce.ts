@@ -103,6 +103,8 @@ function changeChat(state: ChatState, action: ChatAction): ChatState {
       return withPending(state, action.kind, { id: action.id, message: action.message });
     case 'chat/pendingMessageRemoved':
       return withoutPending(state, action.kind, action.id);
+    case 'chat/queuedMessagesReordered':
+      return withOrder(state, action.order);
     case 'chat/draftChanged':
       return { ...state, draft: action.draft };
   }
@@ -237,6 +239,13 @@ function withPending(state: ChatState, kind: 'queued' | 'steering', entry: Pendi
   const queue = state.queuedMessages ?? [];
   const isKnown = queue.some((one) => one.id === entry.id);
   return { ...state, queuedMessages: isKnown ? queue.map((one) => (one.id === entry.id ? entry : one)) : [...queue, entry] };
+}
+
+function withOrder(state: ChatState, order: readonly string[]): ChatState {
+  const queue = state.queuedMessages ?? [];
+  const byId = new Map(queue.map((one) => [one.id, one]));
+  const next = [...new Set([...order, ...byId.keys()])].flatMap((id) => byId.get(id) ?? []);
+  return next.every((one, at) => one === queue[at]) ? state : { ...state, queuedMessages: next };
 }
 
 function withoutPending(state: ChatState, kind: 'queued' | 'steering', id: string): ChatState {
