@@ -189,7 +189,7 @@ async function main(): Promise<number> {
     now: Date.now,
     newId: randomUUID,
     journal,
-    windowKey: 'host',
+    windowKey: () => 'host',
   });
   const publish: PublishEvent = (id, event) => sessions.get(id)?.publish(event);
   const changeSets = new ChangeSets(sessions, path.join(data, 'review'), () => ChangeSet, diskEffects, publish, log);

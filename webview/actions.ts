@@ -1,5 +1,6 @@
 import type { Calls, ModelLine, ViewCall } from '../src/bridge/contract.ts';
 import type { Content } from '../src/session/model.ts';
+import { promptText } from '../src/session/select.ts';
 import { absolute } from './links.ts';
 import type { Page } from './page.ts';
 import { saidIn } from './parts/retryActions.ts';
@@ -140,8 +141,23 @@ function sessionActions(
 /** Keeps the content for a session that the host may be starting by itself; starts one after a while. */
 function sendLater(page: Page, content: readonly Content[]): void {
   page.update({ unsent: content });
+  const isWaiting = () => page.now.unsent === content && page.mirror.active === undefined;
+  // The user may have left the question for a folder, or there is none.
+  const giveBack = () => {
+    if (!isWaiting()) return;
+    const { draft, attachments } = page.ui.memory('');
+    page.ui.change('', {
+      draft: [promptText({ prompt: content }), draft].filter(Boolean).join('\n\n'),
+      attachments: [...content.filter((one) => one.type !== 'text'), ...attachments],
+    });
+    page.update({ unsent: undefined });
+  };
   const begin = () => {
-    if (page.now.unsent && page.mirror.active === undefined) page.host.call('newSession', {}).catch(() => {});
+    if (!isWaiting()) return;
+    page.host.call('newSession', {}).then(giveBack, (error: unknown) => {
+      page.showMessage(messageOf(error), 'error');
+      giveBack();
+    });
   };
   setTimeout(begin, Math.max(0, openedAt + STARTS_BY_ITSELF_MS - performance.now()));
 }

@@ -139,7 +139,7 @@ function buildSessions(context: vscode.ExtensionContext, life: Lifetime, documen
       now: Date.now,
       newId: randomUUID,
       journal: new Journal(path.join(context.globalStorageUri.fsPath, 'sessions'), log),
-      windowKey: windowKey(),
+      windowKey,
     }),
   );
   const publish: PublishEvent = (id, event) => sessions.get(id)?.publish(event);
@@ -315,6 +315,9 @@ function applySettings(life: Lifetime, { log, output, secrets, agentHost }: Buil
   life.own(onSettings('parley.agents', agentsChanged));
   life.own(onSettings('parley.defaultAgent', agentsChanged));
   life.own(vscode.workspace.onDidGrantWorkspaceTrust(() => void starter.chatShown().catch(failed('Sessions could not be restored'))));
+  life.own(
+    vscode.workspace.onDidChangeWorkspaceFolders(() => void starter.foldersChanged().catch(failed('A session could not be started'))),
+  );
 }
 
 /** A key that stays the same across reloads, however the window was opened: the folders it shows. */

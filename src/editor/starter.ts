@@ -20,6 +20,7 @@ export class Starter {
   readonly #inputs: QuickInputs;
   readonly #log: Log;
   #restored: Promise<void> | undefined;
+  #isShown = false;
   #applied: Promise<void> = Promise.resolve();
   /** The session started because the chat appeared, until the user types: the user has not chosen its agent. */
   #offered: SessionId | undefined;
@@ -43,11 +44,19 @@ export class Starter {
 
   /** The chat is on the screen: it needs a session to type into. */
   async chatShown(): Promise<void> {
+    this.#isShown = true;
+    // Without a folder there is nothing to restore, and no session to start.
+    if (!hasFolder()) return;
     await this.restore();
-    if (this.#sessions.all.length > 0 || !vscode.workspace.isTrusted || !hasFolder()) return;
+    if (this.#sessions.all.length > 0 || !vscode.workspace.isTrusted) return;
     this.#offered = await this.start(this.#agents.default(), false);
     // The settings may have arrived meanwhile.
     await this.agentsChanged();
+  }
+
+  /** The folders of a workspace on a remote computer may arrive after the window opened. */
+  foldersChanged(): Promise<void> {
+    return this.#isShown ? this.chatShown() : Promise.resolve();
   }
 
   /** The user types in the chat: the visible session is the one they want. */

@@ -40,7 +40,7 @@ export interface SessionsDeps {
   readonly newId: () => string;
   readonly journal: Journal;
   /** Identifies this window, so that its open sessions are restored. */
-  readonly windowKey: string;
+  readonly windowKey: () => string;
 }
 
 /** Work that an agent's next prompt waits for. Never rejects. */
@@ -135,7 +135,7 @@ export class Sessions implements SessionHost, Disposable {
    * comes back: the window before a reload may have taken long to end.
    */
   async restore(onReturn: (id: SessionId) => void = () => {}): Promise<readonly SessionId[]> {
-    this.#awaited = this.#deps.journal.readOpen(this.#deps.windowKey);
+    this.#awaited = this.#deps.journal.readOpen(this.#deps.windowKey());
     await this.#released(this.#awaited.ids);
     await this.restoreAwaited();
     const last = this.all.at(-1);
@@ -313,7 +313,7 @@ export class Sessions implements SessionHost, Disposable {
   #listChanged(): void {
     const ids = [...new Set([...this.all, ...this.#awaited.ids])];
     const active = this.#active ?? this.#awaited.active;
-    this.#deps.journal.writeOpen(this.#deps.windowKey, { ids, ...(active === undefined ? {} : { active }) });
+    this.#deps.journal.writeOpen(this.#deps.windowKey(), { ids, ...(active === undefined ? {} : { active }) });
     this.#lists.fire();
   }
 }

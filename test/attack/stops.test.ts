@@ -46,7 +46,7 @@ function windowOn(folder: string) {
     now: Date.now,
     newId: () => crypto.randomUUID(),
     journal: new Journal(folder, silentLog),
-    windowKey: 'w',
+    windowKey: () => 'w',
   });
 }
 

@@ -175,7 +175,7 @@ async function own(): Promise<void> {
     now: Date.now,
     newId: randomUUID,
     journal: new Journal(path.join(temp, 'own'), silentLog),
-    windowKey: 'bench',
+    windowKey: () => 'bench',
   });
   const review = path.join(temp, 'own-review');
   const changeSets = new ChangeSets(

@@ -23,7 +23,7 @@ export function windowOn(folder: string, profile: (id: string) => Profile | unde
     now: () => 1,
     newId: () => crypto.randomUUID(),
     journal: new Journal(folder, silentLog),
-    windowKey: 'w',
+    windowKey: () => 'w',
   });
   return { script, sessions };
 }

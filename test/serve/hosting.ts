@@ -50,7 +50,7 @@ export function hosting(folder: string, now: () => number, newId: () => string) 
     now,
     newId,
     journal,
-    windowKey: 'host',
+    windowKey: () => 'host',
   });
   const changeSets = new ChangeSets(
     sessions,

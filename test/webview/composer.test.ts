@@ -348,6 +348,23 @@ test('what is typed without a session begins one and is sent to it', async (cont
   );
 });
 
+test('what was sent without a session stands in the composer again when none could be begun, with what was typed since', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const end of ['none', 'failure'] as const) {
+    const stage = await Stage.open(undefined);
+    await stage.type('What is in this workspace?');
+    await stage.key('Enter');
+    await stage.type('And why?');
+    context.mock.timers.tick(5000);
+    const call = stage.sent.find((message) => message.type === 'call' && message.method === 'newSession');
+    assert.ok(call?.type === 'call');
+    stage.post(end === 'none' ? { type: 'reply', id: call.id, result: null } : { type: 'failed', id: call.id, message: 'no room' });
+    await stage.settle();
+    assert.equal(stage.composer.value, 'What is in this workspace?\n\nAnd why?', end);
+    assert.deepEqual(stage.intents, []);
+  }
+});
+
 test('what is typed before the session is there goes to the one that comes by itself, and begins no other', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });
   const stage = await Stage.open(undefined);
