@@ -45,8 +45,8 @@ export async function mayUseAddress(
 
 /**
  * Before anything goes readable over a network the user is asked, once for each origin; what they agreed to is kept by the editor (docs/agents.md).
- * No machine asks this: it comes before there is a link, is the same for every protocol that has addresses, and is about the address, not about the
- * conversation. The event and the answer are those of any other ask.
+ * For protocols whose machine does not ask this: it comes before there is a link, and is about the address, not about the conversation. The event and
+ * the answer are those of any other ask.
  */
 export class UnencryptedConsent {
   readonly #context: AdapterContext;

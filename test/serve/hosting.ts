@@ -10,6 +10,7 @@ import type { Profile } from '../../src/live/profiles.ts';
 import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../src/live/review/changeSets.ts';
 import { Sessions } from '../../src/live/sessions.ts';
+import type { Protocol } from '../../src/protocols/adapter.ts';
 import type { Ports } from '../../src/protocols/ports.ts';
 import { agentHost } from '../../src/serve/host.ts';
 import { WindowTools } from '../../src/serve/windowTools.ts';
@@ -32,16 +33,25 @@ export function hostFolder(): string {
   return folder;
 }
 
-/** An agent host over one folder, with agents that are played by hand. Over the same folder again it is that host after a restart. */
-export function hosting(folder: string, now: () => number, newId: () => string) {
+/**
+ * An agent host over one folder, with agents that are played by hand, or that `real` speaks to. Over the same folder again it is that host after
+ * a restart.
+ */
+export function hosting(
+  folder: string,
+  now: () => number,
+  newId: () => string,
+  real?: { readonly protocol: Protocol; readonly url: string },
+) {
   const scripted = scriptedProtocol();
   const journal = new Journal(path.join(folder, 'sessions'), silentLog);
   const windowTools = new WindowTools();
   const environments: (readonly [string, Readonly<Record<string, string | undefined>>])[] = [];
   const sessions = new Sessions({
-    protocols: () => ({ scripted: scripted.protocol }),
+    protocols: () => ({ scripted: real?.protocol ?? scripted.protocol }),
     profile: (id) => (id === profile.id ? profile : undefined),
-    launch: async () => ({ kind: 'process', command: 'x', args: [], env: {}, cwd: folder }),
+    launch: async () =>
+      real ? { kind: 'http', url: real.url, headers: {}, cwd: folder } : { kind: 'process', command: 'x', args: [], env: {}, cwd: folder },
     ports: ({ id }) => ({ ...noPorts, tools: windowTools.toolsOf(id) }),
     rules: () => [],
     client: { name: 'Parley', version: '0' },
