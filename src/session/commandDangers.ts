@@ -3,7 +3,7 @@ import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
 import { codeIsGrave, type ProgramCall, RULES, type Rule } from './dangerousPrograms.ts';
 import { relativePath } from './select.ts';
 import { type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
-import { HIDDEN } from './visible.ts';
+import { firstHidden, HIDDEN } from './visible.ts';
 
 /** The reasons to give an approval a second look, the worst first. */
 export const DANGER_KINDS = [
@@ -35,6 +35,10 @@ export interface Danger {
   readonly at?: { readonly from: number; readonly to: number };
   /** The consumer that follows the file's instructions, for `steers`. */
   readonly why?: GuardReason;
+  /** For `hidden` in a change: the character, written out, and where it is. */
+  readonly seen?: string;
+  /** For `unsure`: too long, so that only the beginning and the end were judged. */
+  readonly long?: true;
   /** The effect is irreversible or cannot be seen beforehand, so only the user may allow it. Some kinds always are grave. */
   readonly grave?: true;
 }
@@ -49,8 +53,9 @@ export function isGrave(dangers: readonly Danger[]): boolean {
   return dangers.some(({ kind, why, grave }) => grave || (GRAVE.has(kind) && why !== 'build'));
 }
 
-/** Longer commands are judged by their beginning, and are grave because the rest was not looked at. */
+/** Longer commands are judged by their beginning and their end, and are grave because the rest was not looked at. */
 const LOOKED_AT = 20_000;
+const LOOKED_AT_END = 4000;
 /** Texts within texts that are read: `sh -c "sh -c …"`. */
 const DEEPEST = 6;
 
@@ -58,26 +63,33 @@ const DEEPEST = 6;
 export function commandDangers(whole: string, cwd: string, folder = cwd): readonly Danger[] {
   const found: Danger[] = [];
   const command = whole.slice(0, LOOKED_AT);
-  if (whole.length > LOOKED_AT) found.push({ kind: 'unsure', grave: true });
+  if (whole.length > LOOKED_AT) found.push({ kind: 'unsure', grave: true, long: true });
   // On Windows many agents run their commands in Git Bash.
   const dialects: readonly ShellDialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell', 'posix'] : ['posix'];
   const start = isOutside(folder, cwd) ? cwd : folder;
   const work: Work = { words: MOST_JUDGED, units: MOST_READ };
   for (const dialect of dialects) new Judge(command, cwd, start, dialect, found, work).judgeText(command, 0, 0);
+  if (whole.length > LOOKED_AT) {
+    const from = lastCommands(whole);
+    const rest: Work = { words: MOST_JUDGED, units: MOST_READ };
+    for (const dialect of dialects) new Judge(whole, cwd, start, dialect, found, rest).judgeText(whole.slice(from), from, 0);
+  }
   const joined = withLinesJoined(command);
   if (joined !== command) {
     const more: Danger[] = [];
     for (const dialect of dialects) new Judge(joined, cwd, start, dialect, more, work).judgeText(joined, undefined, 0);
     found.push(...more.filter(({ kind, grave }) => !found.some((one) => one.kind === kind && (one.grave || !grave))));
   }
-  // The pattern is global: search() keeps no place in it.
-  const hidden = NOT_PLAIN.test(whole) ? whole.search(HIDDEN) : -1;
-  if (hidden >= 0) found.push({ kind: 'hidden', at: { from: hidden, to: hidden + 1 } });
+  const hidden = firstHidden(whole);
+  if (hidden) found.push({ kind: 'hidden', at: hidden });
   return found;
 }
 
-/** Without one of these nothing is hidden: a quick look at a long text. */
-const NOT_PLAIN = /[^\n\t -~]/;
+/** Where the commands at the end of a long text begin that are judged. */
+function lastCommands(whole: string): number {
+  const from = Math.max(LOOKED_AT, whole.length - LOOKED_AT_END);
+  return from + whole.slice(from).search(/(?<=[;&|\n])|$/);
+}
 
 /** A command as it is asked about: it does not change. */
 interface AskedCommand {

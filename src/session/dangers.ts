@@ -1,8 +1,10 @@
 import { guardReason } from '../base/guardedFiles.ts';
+import { answerSays } from './answerWords.ts';
 import { DANGER_KINDS, type Danger, type DangerKind, dangersOfCommand, isGrave, isOutside } from './commandDangers.ts';
-import type { Approval, ApprovalDetail, Option } from './model.ts';
+import type { Approval, ApprovalDetail, Diff, Option } from './model.ts';
 import { relativePath, saysByTitle } from './select.ts';
-import { HIDDEN } from './visible.ts';
+import { inputText } from './shownApproval.ts';
+import { firstHidden, firstInText, misleadingInText, visibleText, writtenOut } from './visible.ts';
 
 const MOST_FILES = 200;
 /** These use the network in a way that their own words say. */
@@ -56,17 +58,63 @@ function inDetail(detail: ApprovalDetail, cwd: string): readonly Danger[] {
             ...inPath(path, cwd),
             ...(after === null && !summary ? [{ kind: 'deletes' } as const] : []),
           ]),
+        ...inChanges(detail.diffs, cwd),
         ...(detail.diffs.length > MOST_FILES ? [{ kind: 'unsure', grave: true } as const] : []),
       ];
     case 'mcp':
-      return misleads(detail.server) || misleads(detail.tool) ? [{ kind: 'hidden' }] : [];
+      return misleads(detail.server) || misleads(detail.tool) ? [{ kind: 'hidden' }] : inText(inputText(detail.input));
     case 'text':
-      return [];
+      return inText(detail.text);
   }
 }
 
+/** The most UTF-16 units of changed texts in which characters that mislead are looked for. */
+const LONGEST_CHANGES = 4_000_000;
+
+/** The first character that misleads in the text that changes would add. */
+function inChanges(diffs: readonly Diff[], cwd: string): readonly Danger[] {
+  let left = LONGEST_CHANGES;
+  for (const { path, before, after, summary } of diffs) {
+    if (summary || after === null) continue;
+    left -= after.length;
+    if (left < 0) return [{ kind: 'unsure', grave: true, long: true }];
+    const found = firstAdded(before ?? '', after);
+    if (!found) continue;
+    const line = after.slice(0, found.index).split('\n').length;
+    const name = [...visibleText(relativePath(path, cwd))].slice(-60).join('');
+    return [{ kind: 'hidden', seen: `${writtenOut(found.character)} ${name}:${line}` }];
+  }
+  return [];
+}
+
+/** The first character that misleads in a line that the text before does not have. */
+function firstAdded(before: string, after: string): { readonly index: number; readonly character: string } | undefined {
+  let known: ReadonlySet<string> | undefined;
+  const pattern = misleadingInText();
+  for (let found = pattern.exec(after); found; found = pattern.exec(after)) {
+    const { index, 0: character } = found;
+    const end = endOfLine(after, index);
+    known ??= new Set(before.split('\n'));
+    if (!known.has(after.slice(after.lastIndexOf('\n', index) + 1, end))) return { index, character };
+    // The rest of a line is known with it.
+    pattern.lastIndex = end;
+  }
+  return undefined;
+}
+
+/** The same in a text that is shown as it is. */
+function inText(text: string): readonly Danger[] {
+  const seen = firstInText(text.slice(0, LONGEST_CHANGES));
+  return seen === undefined ? [] : [{ kind: 'hidden', seen }];
+}
+
+function endOfLine(text: string, at: number): number {
+  const end = text.indexOf('\n', at);
+  return end < 0 ? text.length : end;
+}
+
 function misleads(text: string): boolean {
-  return text.search(HIDDEN) >= 0;
+  return firstHidden(text) !== undefined;
 }
 
 function inPath(path: string, cwd: string): readonly Danger[] {
@@ -86,31 +134,18 @@ export function misleadingOptions({ options }: Pick<Approval, 'options'>): Reado
   return new Set(options.filter((one) => (count.get(one.id) ?? 0) > 1 || isMisleading(one, hasOnce)));
 }
 
-/** True for a label that contradicts its effect. Ignores invisible characters and leading signs. */
-function isMisleading({ label, effect }: Option, hasOnce: boolean): boolean {
-  const text = label
-    .slice(0, LONGEST_LABEL)
-    .replace(HIDDEN, '')
-    .replace(/^[^\p{L}]+/u, '')
-    .replace(/^(?:please|just)\s+/i, '');
-  switch (effect) {
+/** True for a name that contradicts its effect, in any language or letters that look like it, or whose letters are of two scripts that look alike. */
+function isMisleading(option: Option, hasOnce: boolean): boolean {
+  const { refuses, allows, lasts, once, forged } = answerSays(option);
+  switch (option.effect) {
     case 'allow_once':
-      return REFUSES.test(text) || LASTS.test(text);
+      return forged || refuses || lasts;
     case 'allow_always':
-      return REFUSES.test(text) || (hasOnce && ONCE.test(text));
+      return forged || refuses || (hasOnce && once);
     case 'reject_once':
     case 'reject_always':
-      return ALLOWS.test(text);
+      return forged || allows;
     case 'other':
       return false;
   }
 }
-
-/** The most UTF-16 units of a label that are read. */
-const LONGEST_LABEL = 10_000;
-const REFUSES =
-  /^(?:no(?:pe|t)?\b|reject|deny|decline|refuse|cancel|abort|don['’]?t\b(?! ask)|do not\b(?! ask)|never\b(?! ask)|disallow|disagree|block|stop\b(?! asking)|skip\b|dismiss|forbid|keep me safe|leave\b|quit\b|exit\b|拒绝|否|不(?!再)|取消|停止|跳过)|\b(?:reject|deny|decline|refuse)\b/i;
-const ALLOWS =
-  /^(?:yes\b|ok(?:ay)?\b|sure\b|allow|approve|accept|proceed|always allow|grant|run\b|continue\b(?! without)|confirm|go ahead|execute|agree|permit|允许|批准|同意|是$|好|确认|继续|执行)/i;
-const LASTS = /\balways\b|\bdon['’]?t ask\b|\bdo not ask\b|\bnever ask\b|\bforever\b|\bpermanently\b|总是|始终|永久|不再询问/i;
-const ONCE = /\bonce\b|\bonly this\b|\bthis time\b|一次/i;

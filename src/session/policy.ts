@@ -6,6 +6,7 @@ import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
 import { bracesWrittenOut, guessAt, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
+import { firstHidden } from './visible.ts';
 
 /** A rule from the user's own settings. A pattern is a glob: `*` within a path segment or any run of a command, `**` across segments, `?` one character. */
 export interface ApprovalRule {
@@ -24,8 +25,11 @@ export interface WorkspacePaths {
   readonly below: (path: string) => { readonly path: string; readonly guarded?: GuardReason } | undefined;
 }
 
-/** Invisible characters, which no name may contain that must be what it reads. */
-const HIDDEN = /\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}/u;
+/** True for a name without characters that do not show: it must be what it reads. */
+function isPlainName(name: string): boolean {
+  return !/[\t\n]/.test(name) && !firstHidden(name);
+}
+
 /** The most files that a rule allows without the user. */
 const MOST_FILES = 200;
 /** The longest command, in UTF-16 units, that a pattern allows; of a longer one as much is read for rejections, and the user is asked about it. */
@@ -161,9 +165,7 @@ function allows(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean 
     case 'mcp':
       return (
         ask.detail.type === 'mcp' &&
-        all.every(
-          (one) => one.type === 'text' || (one.type === 'mcp' && !HIDDEN.test(`${one.server}${one.tool}`) && matchesTool(rule, one)),
-        )
+        all.every((one) => one.type === 'text' || (one.type === 'mcp' && isPlainName(`${one.server}${one.tool}`) && matchesTool(rule, one)))
       );
     default:
       return ask.toolKind === rule.kind && rule.pattern === undefined && all.every((one) => one.type === 'text') && readsInside(ask, place);

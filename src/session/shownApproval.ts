@@ -108,7 +108,7 @@ function membersOf(text: string): object | undefined {
 // --- dangers
 
 /** A danger in words, for the card and the pick. */
-export function dangerText({ kind, why }: Danger): string {
+export function dangerText({ kind, why, long, seen }: Danger): string {
   switch (kind) {
     case 'answers':
       return t('Misleading answers');
@@ -117,7 +117,7 @@ export function dangerText({ kind, why }: Danger): string {
     case 'pipe':
       return t('Pipes text into a shell');
     case 'hidden':
-      return t('Contains characters that mislead');
+      return seen === undefined ? t('Contains characters that mislead') : t('Contains characters that mislead: {0}', seen);
     case 'outside':
       return t('Reaches outside this workspace');
     case 'steers':
@@ -147,7 +147,7 @@ export function dangerText({ kind, why }: Danger): string {
     case 'network':
       return t('Uses the network');
     case 'unsure':
-      return t('May run something else than it says');
+      return long ? t('Too long to check as a whole') : t('May run something else than it says');
     case 'lasting':
       return t('The agent offers no single allowance: once allowed, it will not ask again');
   }
@@ -172,8 +172,13 @@ function steersText(why: GuardReason | undefined): string {
 export function excerptOf(text: string, { from, to }: { readonly from: number; readonly to: number }, width: number): string {
   const part = text.slice(from, Math.min(to, from + width));
   const room = Math.max(0, width - part.length);
-  const begin = Math.max(0, from - Math.floor(room / 3));
-  const end = Math.min(text.length, from + part.length + Math.ceil((2 * room) / 3));
+  const begin = wholeAt(text, Math.max(0, from - Math.floor(room / 3)));
+  const end = wholeAt(text, Math.min(text.length, from + part.length + Math.ceil((2 * room) / 3)));
   const line = visibleText(text.slice(begin, end)).replace(/\s+/g, ' ').trim();
   return `${begin > 0 ? '…' : ''}${line}${end < text.length ? '…' : ''}`;
+}
+
+/** The place, or the one after it where it would cut a character in two. */
+function wholeAt(text: string, at: number): number {
+  return /^[\udc00-\udfff]/.test(text.slice(at, at + 1)) ? at + 1 : at;
 }

@@ -6,7 +6,7 @@ import { dangersOf } from './dangers.ts';
 import type { Approval } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { relativePath } from './select.ts';
-import { HIDDEN } from './visible.ts';
+import { firstHidden } from './visible.ts';
 
 /** A rule that would have answered an approval, and what it covers in plain words. */
 export interface SuggestedRule {
@@ -59,7 +59,7 @@ export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRu
 const NARROW: ReadonlySet<DangerKind> = new Set(['deletes', 'overwrites', 'stops', 'code']);
 
 function commandRules(command: string, ask: Approval, cwd: string): readonly SuggestedRule[] {
-  if (command === '' || command.length > LONGEST_SCRIPT || command.replaceAll('\n', ' ').search(HIDDEN) >= 0) return [];
+  if (command === '' || command.length > LONGEST_SCRIPT || firstHidden(command)) return [];
   const exact = rule('command', escaped(command));
   const isNarrow = dangersOf(ask, cwd).some(({ kind }) => NARROW.has(kind));
   if (isNarrow || command.includes('\n')) return /[*?]/.test(command) ? [] : [exact];
@@ -84,8 +84,7 @@ function editRules(paths: readonly string[], isAskedEachTime: boolean): readonly
   const [first] = paths;
   // A file that runs by itself is asked about each time.
   if (paths.some((path) => guardReason(path) !== undefined)) return [];
-  if (first === undefined || isAskedEachTime || paths.some((path) => /^(?:\/|[A-Za-z]:|\.\.)/.test(path) || path.search(HIDDEN) >= 0))
-    return [];
+  if (first === undefined || isAskedEachTime || paths.some((path) => /^(?:\/|[A-Za-z]:|\.\.)/.test(path) || firstHidden(path))) return [];
   const folder = commonFolder(paths);
   const inFolder = folder === '' ? [] : [rule('edit', `${escaped(folder)}${BELOW}`)];
   const one = new Set(paths).size === 1 ? [rule('edit', escaped(first))] : [];

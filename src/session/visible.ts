@@ -1,9 +1,35 @@
 /**
- * Control, bidirectional and invisible characters, which can make a command or a path read as another one. Tab and line feed are fine, and so is
- * the joiner within one picture.
+ * Characters that do not show, or not as what they are: control, format, private and unassigned ones, halves of characters, tags, fillers. They can
+ * make a command or a path read as another one. Tab and line feed are fine, and so is the joiner within one picture.
  */
 export const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u2800\ufff9-\ufffb\u{13430}-\u{1343f}]|(?![\u200d\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}|(?<!\p{Extended_Pictographic})[\ufe0e\ufe0f]|(?<!\p{Extended_Pictographic}|\ufe0f|[\u{1f3fb}-\u{1f3ff}])\u200d|\u200d(?!\p{Extended_Pictographic})/gu;
+  /(?!\t|\n|\u200d|\ufe0e|\ufe0f|\p{Extended_Pictographic})[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u1680\u2800\ufffc\u{1d159}]|(?<!\p{Extended_Pictographic})[\ufe0e\ufe0f]|(?<!\p{Extended_Pictographic}|\ufe0f|[\u{1f3fb}-\u{1f3ff}])\u200d|\u200d(?!\p{Extended_Pictographic})/gu;
+/** One that a codec has written out already. */
+const WRITTEN = String.raw`⟨U\+[0-9A-F]{4,6}⟩`;
+const MISLEADING = new RegExp(`${HIDDEN.source}|${WRITTEN}`, 'u');
+
+/** The place of the first such character, written out or not, in UTF-16 units. */
+export function firstHidden(text: string): { readonly from: number; readonly to: number } | undefined {
+  // Without another character than these nothing is hidden: a quick look at a long text.
+  const found = /[^\n\t -~]/.test(text) ? MISLEADING.exec(text) : null;
+  return found ? { from: found.index, to: found.index + found[0].length } : undefined;
+}
+
+/**
+ * Such characters in texts, where some are at home: line ends of Windows, a mark at the beginning of a file, icons of fonts, and joiners between letters
+ * of scripts that need them. A new one each time, as a global pattern keeps its place.
+ */
+export function misleadingInText(): RegExp {
+  return new RegExp(`(?!${AT_HOME})(?:${HIDDEN.source})`, 'gu');
+}
+const NOT_JOINED = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}`;
+const AT_HOME = String.raw`\r(?:\n|$)|(?<![^])\ufeff|[\f\p{Co}]|(?<=(?![${NOT_JOINED}])[\p{L}\p{M}])[\u200c\u200d]`;
+
+/** The first such character in a text, written out. */
+export function firstInText(text: string): string | undefined {
+  const [found] = misleadingInText().exec(text) ?? [];
+  return found === undefined ? new RegExp(WRITTEN, 'u').exec(text)?.[0] : writtenOut(found);
+}
 
 /** The text with such characters written out, the same way on every surface. */
 export function visibleText(text: string): string {

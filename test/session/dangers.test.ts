@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { isGrave } from '../../src/session/commandDangers.ts';
 import { dangersOf } from '../../src/session/dangers.ts';
 import type { Approval, ApprovalDetail, Option } from '../../src/session/model.ts';
+import { excerptOf } from '../../src/session/shownApproval.ts';
 
 const cwd = '/w/app';
 const ask = (detail: ApprovalDetail, change: Partial<Approval> = {}): Approval => ({
@@ -117,7 +118,10 @@ test('hidden characters are found in the name of a tool, and in a title that alo
   assert.deepEqual(found({ type: 'mcp', server: 'github', tool: 'cre\u202eate' }), ['hidden']);
   assert.deepEqual(found({ type: 'text', text: 'x' }, 'Open \u202emoc.elpmaxe'), ['hidden']);
   assert.deepEqual(found({ type: 'command', command: 'ls' }, 'Open \u202emoc.elpmaxe'), [], 'a title that is not shown');
-  assert.deepEqual(found({ type: 'mcp', server: 'github', tool: 'create', input: { title: 'a\u200bb' } }, 'a\u200bb'), []);
+  assert.deepEqual(found({ type: 'mcp', server: 'github', tool: 'create', input: { title: 'ab' } }, 'a\u200bb'), [], 'no title');
+  assert.deepEqual(found({ type: 'mcp', server: 'github', tool: 'create', input: { title: 'a\u200bb' } }), ['hidden']);
+  assert.deepEqual(found({ type: 'text', text: 'a\u202eb' }), ['hidden']);
+  assert.deepEqual(found({ type: 'text', text: 'a\r\nb می‌خواهم' }), [], 'what is at home in a text');
 });
 
 test('only the grave ones keep the focus from the answers', () => {
@@ -199,4 +203,77 @@ test('names that say something else than the effect, and ids that come twice, ar
     option('Yes, proceed', 'allow_once'),
   ])
     assert.ok(!misleads(option('Run it', 'allow_once'), one), one.label);
+});
+
+test('a character of two units is marked whole, and one that a codec has written out is found too', () => {
+  const [tag] = dangersOf(ask({ type: 'command', command: 'ls \u{e0072}\u{e006d}' }), cwd);
+  assert.deepEqual(tag, { kind: 'hidden', at: { from: 3, to: 5 } });
+  const [written] = dangersOf(ask({ type: 'command', command: 'ls ⟨U+202E⟩x' }), cwd);
+  assert.deepEqual(written, { kind: 'hidden', at: { from: 3, to: 11 } });
+});
+
+test('characters that mislead in lines that a change adds are told with their place, and no others', () => {
+  const of = (before: string | null, after: string) =>
+    dangersOf(ask({ type: 'edit', diffs: [{ path: '/w/app/src/a.ts', before, after }] }), cwd);
+  assert.deepEqual(of('a\n', 'a\nif (x /*\u2066*/) {\n'), [{ kind: 'hidden', seen: '⟨U+2066⟩ src/a.ts:2' }]);
+  assert.deepEqual(of(null, 'x\u200by'), [{ kind: 'hidden', seen: '⟨U+200B⟩ src/a.ts:1' }]);
+  assert.ok(isGrave(of(null, 'x\u{e0041}y')));
+  assert.deepEqual(of('\u202ea\nb', '\u202ea\nc'), [], 'it was there before');
+  assert.deepEqual(of(null, '\ufeffa\r\n\ue0b0 می‌خواهم\r\n'), [], 'what is at home in a file');
+  const huge = '\u202e'.repeat(1_000_000);
+  assert.deepEqual(of(`${huge}\na`, `${huge}\nb`), []);
+});
+
+test('a command too long to be judged as a whole is judged at its end as well, and says so', () => {
+  const command = `${'א😀'.repeat(250_000)}; rm -rf x`;
+  const found = dangersOf(ask({ type: 'command', command }), cwd);
+  assert.deepEqual(
+    found.map(({ kind, at }) => [kind, at && command.slice(at.from, at.to)]),
+    [
+      ['deletes', 'rm -rf'],
+      ['unsure', undefined],
+    ],
+  );
+  assert.ok(isGrave(found) && found.some(({ long }) => long));
+  for (let width = 50; width < 60; width += 1) {
+    const [{ at } = {}] = found;
+    assert.match(at ? excerptOf(command, at, width) : '', /^…[א😀]+; rm -rf x$/u, 'no half of a character');
+  }
+});
+
+test('a name in letters that look like others, or in another language, is known for what it says', () => {
+  const misleads = (label: string, effect: Option['effect']) =>
+    dangersOf(ask({ type: 'text', text: 'x' }, { options: [{ id: 'x', label, effect }] }), cwd).length > 0;
+  for (const label of [
+    ...['Rеject', 'Ｒｅｊｅｃｔ', '𝐑𝐞𝐣𝐞𝐜𝐭', 'R e j e c t', 'ʀᴇᴊᴇᴄᴛ', 'Rej3ct', 'Dеny', 'Ꭱeject', 'Ⓝⓞ', 'Cancel', 'Deny', 'No', 'Rejected'],
+    ...[
+      'Ablehnen',
+      'Nein',
+      'Nicht erlauben',
+      'Refuser',
+      'Ne pas autoriser',
+      'Rechazar',
+      'Não',
+      'Rifiuta',
+      'Weigeren',
+      'Avvisa',
+      'Odrzuć',
+      'Hayır',
+    ],
+    ...['Отклонить', 'Нет', 'Відхилити', 'Απόρριψη', 'דחה', 'رفض', 'अस्वीकार', 'ไม่อนุญาต', 'Từ chối', 'Tolak'],
+    ...['拒绝', '拒絕', '不允许', 'いいえ', '許可しない', '거부', '아니요', '❌', '🚫 Stop'],
+  ]) {
+    assert.ok(misleads(label, 'allow_once'), label);
+    assert.ok(misleads(label, 'allow_always'), label);
+  }
+  for (const label of ['Аllow', 'Erlauben', 'Oui', 'Aceptar', 'Zezwól', 'Разрешить', 'Ναι', 'السماح', 'はい', '허용', '是', '允許', '✅'])
+    assert.ok(misleads(label, 'reject_once'), label);
+  assert.ok(misleads('Immer erlauben', 'allow_once'));
+  for (const label of ['Erlauben', 'Oui', 'Разрешить', '許可', 'Now', 'Note it', 'November', 'Notify me', '10 µs', 'Start'])
+    assert.ok(!misleads(label, 'allow_once'), label);
+  for (const label of ['No volver a preguntar', 'Nicht mehr fragen', 'Ne plus demander', 'Never ask again'])
+    assert.ok(!misleads(label, 'allow_always'), label);
+  for (const label of ['Ablehnen', 'Нет', '拒绝', 'Continue without it']) assert.ok(!misleads(label, 'reject_once'), label);
+  assert.ok(misleads('', 'allow_once') === false);
+  assert.ok(dangersOf(ask({ type: 'text', text: 'x' }, { options: [{ id: 'reject', label: '', effect: 'allow_once' }] }), cwd).length > 0);
 });

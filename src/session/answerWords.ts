@@ -1,0 +1,560 @@
+import type { Option } from './model.ts';
+import { HIDDEN } from './visible.ts';
+
+// What the name of an answer says: yes or no, in the languages that agents and their models write, and in letters that only look like those.
+
+/** The most UTF-16 units of a name that are read. */
+const LONGEST_NAME = 10_000;
+
+/** Small letters of other scripts, and signs of Latin ones, that look like a Latin letter after compatibility forms and marks are gone. */
+const LOOK_ALIKES: Readonly<Record<string, string>> = {
+  a: 'аɑαᴀᗅꓮⲁ4@',
+  b: 'ЬьвʙβᏼᗷꓐᏴ',
+  c: 'сϲᴄⅽꮯᏟꓚⲥ',
+  d: 'ԁɗᴅꓓᗞᎠժ',
+  e: 'еєҽɛεᴇꓰᎬⲉ3',
+  f: 'ғϝꜰꓝᖴſ',
+  g: 'ɡԍցɢꓖᏀ',
+  h: 'һнηʜհꓧᎻⲏ',
+  i: 'іıɪιӏꓲ1|',
+  j: 'јϳᴊյꓙᎫɉ',
+  k: 'кκᴋⲕꓗᏦқ',
+  l: 'ʟꓡᏞᒪ',
+  m: 'мᴍⅿꓟᎷⲙ',
+  n: 'ոɴпռꓠⲛηи',
+  o: 'оοσօᴏꓳⲟ0௦ഠ',
+  p: 'рρᴘꓑᏢⲣᑭ',
+  q: 'ԛզգ',
+  r: 'гʀɾꓣᏒᎡя',
+  s: 'ѕꜱꓢᏚ$ʂ5',
+  t: 'тτᴛꓔᎢⲧ7',
+  u: 'սυᴜꓴцʋ',
+  v: 'ѵνᴠꓦᏙⱱ',
+  w: 'ѡωԝᴡꓪᎳш',
+  x: 'хχҳꓫⲭ×',
+  y: 'уγүʏꓬᎽⲩ',
+  z: 'ᴢꓜᏃʐ',
+};
+const LATIN: ReadonlyMap<string, string> = new Map(
+  Object.entries(LOOK_ALIKES).flatMap(([latin, others]) => [...others].map((one) => [one.toLowerCase(), latin] as const)),
+);
+
+/** The name as it looks: without marks, case and letters of other scripts that look like Latin ones. */
+function skeleton(text: string): string {
+  const plain = text.slice(0, LONGEST_NAME).replace(HIDDEN, '').normalize('NFKD').toLowerCase().replace(/\p{M}/gu, '');
+  const letters = [...plain].map((one) => LATIN.get(one) ?? one).join('');
+  // Letters with something between each two: "R e j e c t".
+  return letters.replace(/(?<!\p{L})\p{L}(?:[\s._*·-]{1,3}\p{L}(?!\p{L})){2,}/gu, (word) => word.replace(/[^\p{L}]/gu, ''));
+}
+
+interface Words {
+  /** Words and beginnings of sentences. */
+  readonly first: readonly string[];
+  /** Words that say it wherever they stand. */
+  readonly anywhere: readonly string[];
+}
+
+const REFUSING: Words = {
+  first: [
+    ...[
+      'no',
+      'nope',
+      'nah',
+      'not',
+      'reject',
+      'rejected',
+      'deny',
+      'denied',
+      'decline',
+      'refuse',
+      'cancel',
+      'abort',
+      'dont',
+      'don t',
+      'do not',
+    ],
+    ...[
+      'never',
+      'nothing',
+      'disallow',
+      'disagree',
+      'disapprove',
+      'block',
+      'stop',
+      'skip',
+      'dismiss',
+      'forbid',
+      'prohibit',
+      'prevent',
+      'veto',
+    ],
+    ...['keep me safe', 'leave', 'quit', 'exit', 'close', 'back', 'go back', 'discard', 'halt', 'terminate', 'revoke', 'turn down', 'ban'],
+    ...['negative', 'rather not', 'i refuse', 'i decline', 'i do not', 'i don t', 'false'],
+    // German
+    ...[
+      'ablehnen',
+      'abgelehnt',
+      'verweigern',
+      'nein',
+      'nicht',
+      'abbrechen',
+      'abbruch',
+      'verbieten',
+      'blockieren',
+      'zurückweisen',
+      'untersagen',
+    ],
+    ...['sperren', 'verwerfen', 'schließen', 'überspringen', 'niemals', 'stopp', 'stoppen', 'anhalten', 'unterlassen'],
+    // French
+    ...['refuser', 'rejeter', 'non', 'annuler', 'interdire', 'bloquer', 'ne pas', 'arrêter', 'décliner', 'ignorer', 'jamais', 'refus'],
+    // Spanish, Portuguese, Italian, Catalan
+    ...['rechazar', 'denegar', 'cancelar', 'negar', 'prohibir', 'bloquear', 'detener', 'declinar', 'nunca', 'omitir', 'rebutjar', 'denega'],
+    ...[
+      'rejeitar',
+      'recusar',
+      'não',
+      'proibir',
+      'parar',
+      'rifiuta',
+      'rifiutare',
+      'nega',
+      'negare',
+      'annulla',
+      'annullare',
+      'blocca',
+      'vieta',
+    ],
+    ...['respingi', 'ferma', 'interrompi', 'mai', 'salta', 'rebutja', 'cancel la'],
+    // Dutch, Swedish, Danish, Norwegian, Finnish
+    ...[
+      'weigeren',
+      'afwijzen',
+      'nee',
+      'annuleren',
+      'blokkeren',
+      'niet',
+      'weiger',
+      'avvisa',
+      'neka',
+      'nej',
+      'avbryt',
+      'avböj',
+      'avvis',
+      'avslå',
+    ],
+    ...[
+      'afvis',
+      'nægt',
+      'nei',
+      'nekt',
+      'annuller',
+      'afslå',
+      'blockera',
+      'bloker',
+      'stopp',
+      'hylkää',
+      'ei',
+      'kiellä',
+      'peruuta',
+      'estä',
+      'hylkaa',
+    ],
+    // Polish, Czech, Slovak, Hungarian, Romanian, Turkish
+    ...[
+      'odrzuć',
+      'odmów',
+      'nie',
+      'anuluj',
+      'zablokuj',
+      'zabroń',
+      'odmítnout',
+      'zamítnout',
+      'ne',
+      'zrušit',
+      'zakázat',
+      'odmietnuť',
+      'zamietnuť',
+    ],
+    ...['zrušiť', 'elutasít', 'elutasítás', 'nem', 'mégse', 'mégsem', 'tiltás', 'letiltás', 'tilt', 'respinge', 'refuză', 'nu', 'anulează'],
+    ...['interzice', 'reddet', 'hayır', 'iptal', 'engelle', 'izin verme', 'reddediyorum', 'vazgeç'],
+    // Russian, Ukrainian, Bulgarian, Serbian, Greek
+    ...[
+      'отклонить',
+      'отказать',
+      'отказаться',
+      'отказ',
+      'запретить',
+      'нет',
+      'отмена',
+      'отменить',
+      'не',
+      'блокировать',
+      'заблокировать',
+      'стоп',
+    ],
+    ...[
+      'відхилити',
+      'відмовити',
+      'ні',
+      'скасувати',
+      'заборонити',
+      'отхвърли',
+      'откажи',
+      'забрани',
+      'одбиј',
+      'откажи',
+      'απόρριψη',
+      'άρνηση',
+      'όχι',
+    ],
+    ...['ακύρωση', 'απαγόρευση', 'μη', 'να μην'],
+    // Hebrew, Arabic, Persian, Hindi, Thai, Vietnamese, Indonesian
+    ...[
+      'דחה',
+      'דחייה',
+      'סרב',
+      'לא',
+      'ביטול',
+      'בטל',
+      'חסום',
+      'رفض',
+      'ارفض',
+      'لا',
+      'إلغاء',
+      'منع',
+      'حظر',
+      'رد',
+      'رد کردن',
+      'خیر',
+      'نه',
+      'لغو',
+    ],
+    ...[
+      'अस्वीकार',
+      'अस्वीकृत',
+      'नहीं',
+      'रद्द',
+      'मना',
+      'ปฏิเสธ',
+      'ไม่',
+      'ยกเลิก',
+      'từ chối',
+      'không',
+      'hủy',
+      'huỷ',
+      'tolak',
+      'tidak',
+      'batal',
+      'batalkan',
+    ],
+    ...['jangan'],
+    // Chinese, Japanese, Korean
+    ...[
+      '否',
+      '不',
+      '取消',
+      '停止',
+      '跳过',
+      '跳過',
+      '禁止',
+      '中止',
+      '放弃',
+      '放棄',
+      '别',
+      '別',
+      '勿',
+      '退出',
+      '关闭',
+      '關閉',
+      'いいえ',
+      'キャンセル',
+    ],
+    ...['やめる', 'ダメ', '断る', '아니요', '아니오', '아뇨', '취소', '중지', '안 함', '안함'],
+  ],
+  anywhere: [
+    ...[
+      'reject',
+      'deny',
+      'decline',
+      'refuse',
+      'ablehnen',
+      'verweigern',
+      'refuser',
+      'rejeter',
+      'rechazar',
+      'denegar',
+      'rejeitar',
+      'recusar',
+    ],
+    ...[
+      'rifiuta',
+      'weigeren',
+      'отклонить',
+      'запретить',
+      'відхилити',
+      '拒绝',
+      '拒絕',
+      '拒否',
+      '却下',
+      '否决',
+      '否決',
+      '驳回',
+      '駁回',
+      '否認',
+      '不允许',
+    ],
+    ...[
+      '不允許',
+      '不同意',
+      '不批准',
+      '許可しない',
+      '許可しません',
+      '거부',
+      '거절',
+      '차단',
+      '허용하지',
+      '허용 안',
+      'nicht erlauben',
+      'nicht zulassen',
+    ],
+    ...['ne pas autoriser', 'no permitir', 'não permitir', 'non consentire', 'не разрешать', 'не допускать'],
+  ],
+};
+
+const ALLOWING: Words = {
+  first: [
+    ...[
+      'yes',
+      'yep',
+      'yeah',
+      'ok',
+      'okay',
+      'sure',
+      'allow',
+      'allowed',
+      'approve',
+      'accept',
+      'proceed',
+      'always allow',
+      'grant',
+      'run',
+      'confirm',
+    ],
+    ...[
+      'go ahead',
+      'execute',
+      'agree',
+      'permit',
+      'continue',
+      'do it',
+      'i agree',
+      'i accept',
+      'i approve',
+      'authorize',
+      'authorise',
+      'apply',
+      'true',
+    ],
+    // German, French
+    ...[
+      'erlauben',
+      'zulassen',
+      'genehmigen',
+      'ja',
+      'gestatten',
+      'akzeptieren',
+      'annehmen',
+      'bestätigen',
+      'fortfahren',
+      'ausführen',
+      'zustimmen',
+    ],
+    ...[
+      'weiter',
+      'einverstanden',
+      'autoriser',
+      'permettre',
+      'accepter',
+      'approuver',
+      'oui',
+      'confirmer',
+      'continuer',
+      'exécuter',
+      'd accord',
+    ],
+    // Spanish, Portuguese, Italian, Catalan
+    ...['permitir', 'aceptar', 'aprobar', 'sí', 'autorizar', 'confirmar', 'continuar', 'ejecutar', 'permetre', 'aceitar', 'aprovar', 'sim'],
+    ...[
+      'executar',
+      'consenti',
+      'consentire',
+      'permetti',
+      'permettere',
+      'accetta',
+      'accettare',
+      'approva',
+      'autorizza',
+      'conferma',
+      'continua',
+    ],
+    ...['esegui', 'accepta'],
+    // Dutch, Swedish, Danish, Norwegian, Finnish
+    ...['toestaan', 'accepteren', 'goedkeuren', 'bevestigen', 'doorgaan', 'uitvoeren', 'tillåt', 'tillad', 'tillat', 'godkänn', 'godkend'],
+    ...['godkjenn', 'acceptera', 'accepter', 'bekräfta', 'bekræft', 'salli', 'hyväksy', 'kyllä', 'suorita'],
+    // Polish, Czech, Slovak, Hungarian, Romanian, Turkish
+    ...[
+      'zezwól',
+      'pozwól',
+      'zatwierdź',
+      'akceptuj',
+      'zaakceptuj',
+      'tak',
+      'potwierdź',
+      'povolit',
+      'schválit',
+      'ano',
+      'áno',
+      'přijmout',
+      'potvrdit',
+    ],
+    ...[
+      'povoliť',
+      'schváliť',
+      'engedélyez',
+      'engedélyezés',
+      'elfogad',
+      'elfogadás',
+      'igen',
+      'jóváhagy',
+      'permite',
+      'acceptă',
+      'aprobă',
+      'da',
+    ],
+    ...['izin ver', 'onayla', 'evet', 'kabul', 'kabul et', 'devam'],
+    // Russian, Ukrainian, Bulgarian, Greek
+    ...['разрешить', 'да', 'принять', 'одобрить', 'подтвердить', 'продолжить', 'выполнить', 'согласен', 'дозволити', 'так', 'прийняти'],
+    ...['схвалити', 'разреши', 'позволи', 'приеми', 'одобри', 'αποδοχή', 'έγκριση', 'ναι', 'να επιτρέπεται', 'επιτρέπεται'],
+    // Hebrew, Arabic, Persian, Hindi, Thai, Vietnamese, Indonesian
+    ...[
+      'אשר',
+      'אישור',
+      'אפשר',
+      'כן',
+      'قبول',
+      'السماح',
+      'سماح',
+      'اسمح',
+      'موافق',
+      'موافقة',
+      'نعم',
+      'اجازه',
+      'بله',
+      'تأیید',
+      'अनुमति',
+      'हाँ',
+      'हां',
+    ],
+    ...['स्वीकार', 'อนุญาต', 'ใช่', 'ยอมรับ', 'cho phép', 'chấp nhận', 'đồng ý', 'có', 'izinkan', 'setuju', 'terima', 'ya'],
+    // Chinese, Japanese, Korean
+    ...[
+      '允许',
+      '允許',
+      '批准',
+      '同意',
+      '好',
+      '确认',
+      '確認',
+      '确定',
+      '確定',
+      '继续',
+      '繼續',
+      '执行',
+      '執行',
+      '接受',
+      '許可',
+      'はい',
+      '承認',
+      '実行',
+    ],
+    ...['続行', '허용', '예', '네', '승인', '동의', '실행', '수락', '계속'],
+  ],
+  anywhere: [],
+};
+
+const ASKING_AGAIN =
+  /^(?:don ?t|do not|never|stop) ask|^no (?:volver|preguntar|further)|^n(?:e plus|icht (?:mehr|erneut|wieder)|on chiedere|ie (?:pytaj|wieder fragen|mehr fragen))|^nao perguntar|^не спрашивать|^不再|^今後/;
+const LASTING =
+  /\b(?:always|don ?t ask|do not ask|never ask|no more questions|forever|permanently|from now on|immer|dauerhaft|nicht (?:mehr|erneut|wieder) fragen|toujours|ne plus demander|siempre|no volver a preguntar|sempre|non chiedere piu|nao perguntar|altijd|alltid|altid|zawsze|vzdy|mindig|her zaman|selalu)\b|总是|總是|始终|始終|永久|永远|永遠|不再询问|不再詢問|常に|今後|항상/;
+const ALWAYS_IN_SKELETON = [...['всегда', 'больше не спрашивать', 'завжди', 'πάντα', 'תמיד', 'دائما', 'हमेशा', 'เสมอ', 'luôn']].map(
+  skeleton,
+);
+const ONLY_ONCE = /\bonce\b|\bonly this\b|\bthis time\b|\beinmal\b|\bune fois\b|\buna vez\b|\buna volta\b|\beenmalig\b|一次|今回|한 번/;
+const REFUSING_SIGN = /^[\s\p{P}]{0,8}[❌✖✗✘✕❎🚫⛔🛑👎🙅⊗⛒]/u;
+const ALLOWING_SIGN = /^[\s\p{P}]{0,8}[✓✔✅👍☑🆗]/u;
+const WITHOUT_BLANKS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+
+/** A pattern for a list of words: long ones with any ending, and those of scripts without blanks also within a run of letters. */
+function patternOf({ first, anywhere }: Words): RegExp {
+  const one = (word: string) => {
+    const looks = skeleton(word).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return WITHOUT_BLANKS.test(word) || word.length > 4 ? looks : `${looks}(?![\\p{L}\\p{N}])`;
+  };
+  const within = anywhere.length === 0 ? '' : `|(?:^|(?<!\\p{L})|(?=${WITHOUT_BLANKS.source}))(?:${anywhere.map(one).join('|')})`;
+  return new RegExp(`^(?:${first.map(one).join('|')})${within}`, 'u');
+}
+const REFUSES = patternOf(REFUSING);
+const ALLOWS = patternOf(ALLOWING);
+
+/** What the name of an answer says. */
+export interface AnswerSays {
+  readonly refuses: boolean;
+  readonly allows: boolean;
+  /** It holds for later, too. */
+  readonly lasts: boolean;
+  readonly once: boolean;
+  /** A word mixes letters of scripts that look alike, which no language does. */
+  readonly forged: boolean;
+}
+
+const known = new WeakMap<Pick<Option, 'id' | 'label'>, AnswerSays>();
+
+/** Read once for each option: every surface asks for it. */
+export function answerSays(option: Pick<Option, 'id' | 'label'>): AnswerSays {
+  const before = known.get(option) ?? read(option.label || option.id);
+  known.set(option, before);
+  return before;
+}
+
+function read(name: string): AnswerSays {
+  const seen = name.slice(0, LONGEST_NAME).replace(HIDDEN, '');
+  // Numbers and signs in front are none of its letters.
+  const whole = skeleton(seen.normalize('NFKC').replace(/^[^\p{L}]+/u, ''));
+  const words = whole
+    .replace(/[’'`´]/g, ' ')
+    .replace(/^[^\p{L}]+/u, '')
+    .replace(/\s+/g, ' ')
+    .replace(/^(?:(?:please|just|bitte|por favor|请|請) ?)+/u, '');
+  const bare = words.replace(/^(?:i|we|you) (?=(?:do|don|will|would|can) )/, '');
+  return {
+    refuses: (REFUSES.test(bare) && !ASKING_AGAIN.test(bare)) || REFUSING_SIGN.test(seen),
+    allows: bare === '是' || (ALLOWS.test(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen),
+    lasts: LASTING.test(words) || ALWAYS_IN_SKELETON.some((one) => words.includes(one)),
+    once: ONLY_ONCE.test(words),
+    forged: isForged(seen),
+  };
+}
+
+function isForged(name: string): boolean {
+  const words =
+    name
+      .replaceAll('µ', '')
+      .normalize('NFKC')
+      .match(/[\p{L}\p{M}]+/gu) ?? [];
+  return (
+    words.some((word) => /\p{Script=Latin}/u.test(word) && ALIKE.test(word)) ||
+    /[\p{Script=Cherokee}\p{Script=Lisu}\p{Script=Coptic}]/u.test(name)
+  );
+}
+const ALIKE =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}]/u;
