@@ -5,8 +5,10 @@ import type { LiveSession } from '../live/liveSession.ts';
 import type { ChangeSets } from '../live/review/changeSets.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { Remedy, SessionId } from '../session/model.ts';
+import { findAsk } from '../session/select.ts';
 import { shortened } from '../session/visible.ts';
 import type { Agents } from './agents.ts';
+import { lookedAt } from './approvals/approvalPick.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { ChatPanels } from './chatPanels.ts';
 import type { CodeColouring } from './codeColouring.ts';
@@ -120,8 +122,10 @@ function changeAnswers(deps: ChatAnswersDeps) {
   const { sessions, approvals, review } = deps;
   return {
     review: async ({ sessionId, path: file, askId, turnId }) => {
-      known(sessions, sessionId);
-      if (askId !== undefined) await review.openAsk(sessionId, askId, file, true);
+      const { now } = known(sessions, sessionId).store;
+      const ask = askId === undefined ? undefined : findAsk(now, askId);
+      if (ask?.kind === 'approval' && ask.detail.type !== 'edit') await review.look(sessionId, ask.id, { text: lookedAt(ask, now.cwd) });
+      else if (askId !== undefined) await review.openAsk(sessionId, askId, file, true);
       else if (turnId !== undefined) await review.openTurn(sessionId, turnId, file);
       return null;
     },

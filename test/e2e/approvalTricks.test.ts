@@ -159,6 +159,42 @@ test(
 );
 
 test(
+  'a character that misleads in a change is told with its place, and Enter only looks',
+  inWindow(async (scene) => {
+    const { window, folder } = scene;
+    const newText = 'old 1\nif (admin /*\u202e } \u2066*/) {';
+    const content = [{ type: 'diff', path: path.join(folder, 'part1.txt'), oldText: 'old 1', newText }];
+    const answer = ask({ toolCallId: 'turned', kind: 'edit', title: 'T', status: 'pending', content });
+    await window.pick.title.filter({ hasText: 'Contains characters that mislead: ⟨U+202E⟩ part1.txt:2' }).waitFor();
+    await window.pick.readable();
+    await window.pick.focusedRow('Look first').waitFor();
+    await window.chat.ask('Contains characters that mislead: ⟨U+202E⟩ part1.txt:2').waitFor();
+    await window.pictures('tricks/hidden-change', themes);
+    await rejected(scene, answer);
+  }),
+);
+
+test(
+  'a refusal in look-alike letters or another language that allows is marked, and Enter only looks',
+  inWindow(async (scene) => {
+    const { pick, chat } = scene.window;
+    for (const [at, name] of ['Rеject', 'Ablehnen', '拒绝'].entries()) {
+      const answer = ask(run(`word-${at}`, 'npm test'), [{ optionId: 'yes', name, kind: 'allow_once' }, ...options.slice(2)]);
+      await pick.title.filter({ hasText: 'Misleading answers' }).waitFor();
+      await pick.readable();
+      await pick.focusedRow('Look first').waitFor();
+      await pick.row(`${name} ⚠ Allow once`).waitFor();
+      await chat
+        .ask('npm test')
+        .getByRole('button', { name: `${name} ⚠ Allow once` })
+        .waitFor();
+      await scene.window.pictures(`tricks/word-${at}`, ['dark']);
+      await rejected(scene, answer);
+    }
+  }),
+);
+
+test(
   'a changed line that is longer than a row stands whole in the rows',
   inWindow(async (scene) => {
     const { window, folder } = scene;
@@ -319,5 +355,24 @@ test(
       agent.problems.filter((one) => one.includes('an answer to nothing')),
       [],
     );
+  }),
+);
+
+test(
+  'a command of half a million letters in two directions is asked about at once, with its end',
+  inWindow(async (scene) => {
+    const { pick, chat, page } = scene.window;
+    const answer = ask(run('long', `${'א😀'.repeat(250_000)}; rm -rf x`));
+    await pick.title.filter({ hasText: 'Deletes files; Too long to check as a whole' }).waitFor();
+    await pick.row('; rm -rf x').waitFor();
+    await pick.readable();
+    await pick.focusedRow('Look first').waitFor();
+    await chat.ask('Too long to check as a whole').locator('.risks', { hasText: '; rm -rf x' }).waitFor();
+    await scene.window.pictures('tricks/long', ['dark']);
+    await page.keyboard.press('Enter');
+    await pick.gone();
+    await page.locator('.editor-instance .monaco-editor.focused .view-line', { hasText: 'rm -rf x' }).waitFor();
+    await page.keyboard.press('r');
+    await rejected(scene, answer);
   }),
 );

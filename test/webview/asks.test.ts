@@ -14,6 +14,44 @@ test('an approval shows exactly what would run, with hidden characters written o
   assert.equal(stage.text('.command'), 'git push ⟨U+202E⟩gnp.exe⟨U+202C⟩ && echo done⟨U+200B⟩');
 });
 
+test('every character of two units that does not show is written out, also in a place that is marked', async () => {
+  const detail = { type: 'command', command: 'ls \u{e0072}\u{e006d}' } as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail }] }));
+  assert.equal(stage.text('.command'), 'ls ⟨U+E0072⟩⟨U+E006D⟩');
+});
+
+test('of a command too long to draw the card has the beginning, the end and its warning, and opens the whole', async () => {
+  const text = `${'א😀'.repeat(250_000)}; rm -rf x`;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail: { type: 'command', command: text } }] }));
+  const card = stage.find('.ask').textContent ?? '';
+  assert.ok(card.length < 10_000);
+  assert.match(stage.text('.command'), /\d{6} characters are not shown here.*; rm -rf x$/s);
+  assert.match(stage.text('.risks'), /Deletes files: .*; rm -rf x.*Too long to check as a whole/s);
+  await stage.press('Show all');
+  assert.ok((stage.find('.ask').textContent ?? '').length < 50_000);
+  await stage.press('Look first');
+  assert.deepEqual(stage.calls('review'), [{ sessionId: 's1', askId: 'a1' }]);
+});
+
+test('of a changed line too long to draw the card has both ends and the place of the change', async () => {
+  const before = `${'x'.repeat(60_000)}SAFE${'y'.repeat(60_000)}end`;
+  const detail = { type: 'edit', diffs: [{ path: '/w/a.js', before, after: before.replace('SAFE', 'HARM') }] } as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...edit, detail }] }));
+  const drawn = stage.text('.diff-lines');
+  assert.ok(drawn.length < 10_000);
+  assert.match(drawn, /HARM.*characters are not shown here.*end/s);
+});
+
+test('an answer whose words are not plain ones shows them beside ours', async () => {
+  const options = [
+    { id: 'y', label: 'Whatever you like', effect: 'allow_once' },
+    { id: 'n', label: 'No', effect: 'reject_once' },
+  ] as const;
+  const detail = { type: 'command', command: 'npm test' } as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
+  assert.equal(stage.text('[data-option=y]'), 'Allow once “Whatever you like”');
+});
+
 test('of several things that wait one is drawn; a press goes on to the next, and an answer to the one that is left', async () => {
   const asks = Array.from({ length: 100 }, (_, at) => ({ ...command, id: `a${at}` }));
   const stage = await Stage.open(session({ ...running, asks }));

@@ -4,13 +4,14 @@ import type { Approval, ApprovalDetail, Option } from '../../src/session/model.t
 import { byPath, type FileDiffs, longNames, relativePath } from '../../src/session/select.ts';
 import { approvalHeading, dangerText, excerptOf, inputText, shownDiffs, wordsBeside } from '../../src/session/shownApproval.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
+import { drawable, drawableEnd } from '../drawable.ts';
 import { iconOf } from '../icons.ts';
 import { textView } from '../markdownView.ts';
 import { commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { askerView, countdownView, type Paging, pagingView, scrollBox } from './askCard.ts';
 import { counts, diffLines } from './diff.ts';
-import { moreText, plainText, showMoreButton, shownCount } from './fold.ts';
+import { moreText, notShown, plainText, showMoreButton, shownCount } from './fold.ts';
 
 /** Field name of unsent feedback on an approval. */
 const FEEDBACK = 'feedback';
@@ -19,6 +20,12 @@ const EDITED = 'edited';
 const HEADING = 300;
 /** Lines of a command before the rest is folded. */
 const LINES_SHOWN = 8;
+/** The most lines that are shown to reach the last one with a warning: above the command stands what is dangerous in a long one. */
+const MOST_LINES_SHOWN = 40;
+/** UTF-16 units of a command that are drawn folded, unfolded, and of its end. */
+const [FOLDED, UNFOLDED, END] = [4000, 40_000, 300];
+/** Letters of the agent's own words on a button. */
+const WORDS = 60;
 /** UTF-16 units of a command that a narrow card shows without scrolling; a longer one gets its dangerous parts shown separately. */
 const IN_SIGHT = 200;
 const EXCERPT = 60;
@@ -92,9 +99,9 @@ function detailView(
   switch (detail.type) {
     case 'command': {
       const { cwd } = view.session;
-      return html`${commandView(view, key, detail.command, dangers)}
+      return html`${commandView(view, ask, key, detail.command, dangers)}
         ${detail.cwd === undefined || detail.cwd === cwd ? nothing : html`<p class="faint">${t('in {0}', visibleText(detail.cwd))}</p>`}
-        ${ask.editable && detail === ask.detail ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
+        ${ask.editable && detail === ask.detail && detail.command.length <= UNFOLDED ? commandEditor(view, ask, edited ?? detail.command) : nothing}`;
     }
     case 'edit': {
       const files = byPath(shownDiffs(ask, detail.diffs));
@@ -133,33 +140,45 @@ function fileView(view: View, ask: Approval, file: FileDiffs, key: string, alone
   </div>`;
 }
 
-/** The command as it would run. Lines that carry a warning are never folded away. */
-function commandView(view: View, key: string, command: string, dangers: Dangers): TemplateResult {
+/** The command as it would run. Lines that carry a warning are never folded away; of a very long one the beginning and the end are drawn. */
+function commandView(view: View, ask: Approval, key: string, command: string, dangers: Dangers): TemplateResult {
   const lines = command.split('\n');
   const marks = dangers.flatMap(({ at }) => (at ? [at] : [])).sort((a, b) => a.from - b.from);
   const lastMark = marks.at(-1);
   const needed = lastMark ? command.slice(0, lastMark.to).split('\n').length : 0;
-  const folded = Math.max(LINES_SHOWN, needed);
-  const whole = lines.length <= folded + 1 || isUnfolded(view.memory, `${key}:command`, false);
-  const shown = whole ? command : lines.slice(0, folded).join('\n');
-  return html`<div class="box"><pre class="command" tabindex="0" dir="ltr"><code>${withMarks(shown, marks)}</code></pre>${
-    lines.length <= folded + 1
+  const folded = Math.max(LINES_SHOWN, Math.min(needed, MOST_LINES_SHOWN));
+  const isUnfoldedHere = isUnfolded(view.memory, `${key}:command`, false);
+  const whole = lines.length <= folded + 1 || isUnfoldedHere;
+  const wanted = whole ? command.length : lines.slice(0, folded).join('\n').length;
+  const to = Math.min(wanted, drawable(command, isUnfoldedHere ? UNFOLDED : FOLDED));
+  const isCut = to < wanted;
+  const end = Math.max(to, drawableEnd(command, END));
+  return html`<div class="box"><pre class="command" tabindex="0" dir="ltr"><code>${withMarks(command, marks, 0, to)}${
+    isCut ? html`${end > to ? notShown(end - to) : nothing}${withMarks(command, marks, end, command.length)}` : nothing
+  }</code></pre>${
+    lines.length <= folded + 1 && command.length <= FOLDED && !isCut
       ? nothing
-      : html`<button class="more" type="button" @click=${() => view.act.unfold(`${key}:command`, !whole)}>
-            ${iconOf('down')}${whole ? t('Show less') : moreText(lines.length - folded)}
+      : html`<button class="more" type="button" @click=${() => view.act.unfold(`${key}:command`, !isUnfoldedHere)}>
+            ${iconOf('down')}${isUnfoldedHere ? t('Show less') : isCut ? moreText(0) : moreText(lines.length - folded)}
           </button>`
+  }${
+    isCut
+      ? html`<button class="more" type="button" @click=${() => view.act.review({ askId: ask.id })}>${iconOf('open')}${t('Look first')}</button>`
+      : nothing
   }</div>`;
 }
 
-function withMarks(text: string, marks: readonly { readonly from: number; readonly to: number }[]): unknown {
+/** The part of the text between two places; `marks` are places in the whole text. */
+function withMarks(text: string, marks: readonly { readonly from: number; readonly to: number }[], begin: number, end: number): unknown {
   const pieces: unknown[] = [];
-  let at = 0;
+  let at = begin;
   for (const { from, to } of marks) {
-    if (from < at || from >= text.length) continue;
-    pieces.push(visible(text.slice(at, from)), html`<span class="risky">${visible(text.slice(from, to))}</span>`);
-    at = to;
+    if (from < at || from >= end) continue;
+    const last = Math.min(to, end);
+    pieces.push(visible(text.slice(at, from)), html`<span class="risky">${visible(text.slice(from, last))}</span>`);
+    at = last;
   }
-  return [...pieces, visible(text.slice(at))];
+  return [...pieces, visible(text.slice(at, end))];
 }
 
 function commandEditor(view: View, ask: Approval, value: string): TemplateResult {
@@ -176,7 +195,10 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
   const buttons = once ? rest.filter((one) => one.means === 'other').slice(0, MOST_BUTTONS) : rest.slice(0, MOST_BUTTONS);
   const inMenu = rest.filter((one) => !buttons.includes(one));
   const unclear = buttons.filter((one) => one.means === 'other');
-  const short = once && once.label === t('Allow once') && !grave ? t('Allow') : undefined;
+  // The agent's own words stand beside ours where they may say something else.
+  const words = once?.description?.startsWith('“') ? ` ${shortened(once.description, WORDS)}` : '';
+  const short =
+    once && once.label === t('Allow once') && (words !== '' || !grave) ? (words === '' ? t('Allow') : once.label + words) : undefined;
   const button = (one: ApprovalAnswer, label?: string, look = 'button') => answerButton(view, ask, one, label, look);
   const arrow = html`<button class="button ${once && !grave ? 'primary' : ''} arrow" type="button" id=${menuId(ask)} aria-haspopup="menu" aria-expanded=${String(menuOpen)}
     title=${commandTitle('More Answers')} aria-label=${commandTitle('More Answers')} @click=${() => view.act.unfold(menuKey, !menuOpen)}>${iconOf('down')}</button>`;

@@ -5,12 +5,13 @@ import { type DiffLine, hunksOf } from '../../src/session/hunks.ts';
 import type { Diff } from '../../src/session/model.ts';
 import { type FileDiffs, relativePath } from '../../src/session/select.ts';
 import { visibleText } from '../../src/session/visible.ts';
+import { drawable, drawableEnd } from '../drawable.ts';
 import { highlightedLines } from '../highlighter.ts';
 import { iconOf } from '../icons.ts';
 import { commandTitle, t, visible } from '../strings.ts';
 import type { Styled } from '../terminalOutput.ts';
 import { isUnfolded, type View } from '../view.ts';
-import { moreText, plainText, showMoreButton, shownCount } from './fold.ts';
+import { moreText, notShown, plainText, showMoreButton, shownCount } from './fold.ts';
 
 /** One file's change, in one diff or several: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. `mark` stands by the path. */
 export function diffCard(view: View, key: string, { path: file, diffs }: FileDiffs, openDiff: () => void, mark?: string): TemplateResult {
@@ -146,8 +147,27 @@ function lineView(
 ): TemplateResult {
   const shownSign = sign === '-' ? '−' : sign;
   const number = after ?? before;
-  const changed = partner === undefined ? undefined : changedIn(text, partner);
-  return html`<span class="l" data-s=${shownSign} title=${number === undefined ? nothing : t('line {0}', number)}>${withMark(looks, changed)}</span>`;
+  const changed = partner === undefined || Math.max(text.length, partner.length) > LONGEST_COMPARED ? undefined : changedIn(text, partner);
+  const title = number === undefined ? nothing : t('line {0}', number);
+  if (drawable(text, LONGEST_LINE) < text.length)
+    return html`<span class="l" data-s=${shownSign} title=${title}>${longLine(text, partner ?? '')}</span>`;
+  return html`<span class="l" data-s=${shownSign} title=${title}>${withMark(looks, changed)}</span>`;
+}
+
+/** UTF-16 units of a line that are drawn; of a longer one its beginning, the place where it differs from its partner, and its end. */
+const LONGEST_LINE = 4000;
+const [AT_ENDS, AT_CHANGE] = [300, 400];
+
+function longLine(text: string, partner: string): unknown {
+  let change = 0;
+  while (change < text.length && text[change] === partner[change]) change += 1;
+  const safe = (at: number) => drawableEnd(text, text.length - at);
+  const first = drawable(text, AT_ENDS, AT_ENDS);
+  const from = Math.max(first, safe(Math.max(0, change - AT_CHANGE / 2)));
+  const to = Math.min(text.length, Math.max(from, safe(Math.min(text.length, from + AT_CHANGE))));
+  const last = Math.max(to, drawableEnd(text, AT_ENDS));
+  const gap = (units: number) => (units > 0 ? notShown(units) : nothing);
+  return [visible(text.slice(0, first)), gap(from - first), visible(text.slice(from, to)), gap(last - to), visible(text.slice(last))];
 }
 
 interface Range {
@@ -197,7 +217,7 @@ function partnersOf(lines: readonly DiffLine[]): ReadonlyMap<number, string> {
     const pairs = Math.min(removed - at, added - removed);
     for (let pair = 0; pair < pairs; pair += 1) {
       const [before, after] = [lines[at + pair], lines[removed + pair]];
-      if (!before || !after || before.text.length > LONGEST_COMPARED || after.text.length > LONGEST_COMPARED) continue;
+      if (!before || !after) continue;
       partners.set(at + pair, after.text);
       partners.set(removed + pair, before.text);
     }

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
+import { drawable } from '../drawable.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 
@@ -53,9 +54,10 @@ const LONGEST = 400_000;
 export function plainText(view: View, key: string, text: string): TemplateResult {
   const cut = cutAt(text);
   const whole = cut >= text.length || isUnfolded(view.memory, key, false);
-  const shown = whole ? text.slice(0, LONGEST) : text.slice(0, cut);
+  const most = whole ? drawable(text, LONGEST) : cut;
+  const shown = text.slice(0, most);
   const more = cut < text.length;
-  return html`<pre class="plain" tabindex="0" dir="auto">${shown}${whole && text.length > LONGEST ? '…' : nothing}</pre>
+  return html`<pre class="plain" tabindex="0" dir="auto">${shown}${whole && most < text.length ? notShown(text.length - most) : nothing}</pre>
     ${
       more
         ? html`<button class="text-button" type="button" @click=${() => view.act.unfold(key, !whole)}>
@@ -63,6 +65,11 @@ export function plainText(view: View, key: string, text: string): TemplateResult
           </button>`
         : nothing
     }`;
+}
+
+/** Says how much of a text is too much for the page. */
+export function notShown(units: number): TemplateResult {
+  return html`<span class="not-shown">${t('{0} characters are not shown here', units)}</span>`;
 }
 
 /** The label of a button that shows more lines, or the rest of a line. */
@@ -74,9 +81,9 @@ function cutAt(text: string): number {
   let at = -1;
   for (let line = 0; line < LINES; line += 1) {
     at = text.indexOf('\n', at + 1);
-    if (at < 0) return Math.min(text.length, CHARACTERS);
+    if (at < 0) return drawable(text, CHARACTERS);
   }
-  return Math.min(at, CHARACTERS);
+  return Math.min(at, drawable(text, CHARACTERS));
 }
 
 function countLines(text: string): number {

@@ -21,7 +21,7 @@ import { shortened, visibleText } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { type AskPick, type AskPreview, type PickOutcome, pendingOutcome } from './askPick.ts';
 import type { KeyGuard } from './keyboard.ts';
-import { commandRows, linesUnderPick, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
+import { asLines, commandRows, linesUnderPick, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
 
 export interface ApprovalPickPorts {
   /** True while this ask has just replaced another, which presses were meant for. */
@@ -278,14 +278,17 @@ function hasDiff({ detail }: Approval): boolean {
   return detail.type === 'edit' && detail.diffs.length > 0;
 }
 
-/** The ask as one text, with the offset of its dangerous part. */
-function lookedAt(ask: Approval, cwd: string): NonNullable<AskPreview['text']> {
+/** The ask as one text, with the offset of its dangerous part. An editor cuts very long lines: they go on in the next. */
+export function lookedAt(ask: Approval, cwd: string): NonNullable<AskPreview['text']> {
   const { detail } = ask;
-  const text = visibleText(wholeText(ask));
+  const text = asLines(visibleText(wholeText(ask)));
   const at = dangersOf(ask, cwd).find((one) => one.at)?.at?.from;
-  const isPlain = detail.type === 'command' && text.startsWith(detail.command);
   const name = detail.type !== 'command' ? '' : /^[A-Za-z]:|^\\\\/.test(cwd) ? '.ps1' : '.sh';
-  return { name: `${vscode.l10n.t('Look first')}${name}`, text, ...(at !== undefined && isPlain ? { at } : {}) };
+  return {
+    name: `${vscode.l10n.t('Look first')}${name}`,
+    text,
+    ...(at !== undefined && detail.type === 'command' ? { at: asLines(visibleText(detail.command.slice(0, at))).length } : {}),
+  };
 }
 
 function rowsOf(shown: PickInput): readonly Row[] {
@@ -575,7 +578,7 @@ function textRows(text: string, heading: string): readonly Row[] {
   const lines: Row[] = rows.map((label) => ({ label, iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true }));
   if (more > 0) {
     const label = t('Show {0} more {0|line|lines}', more);
-    const action: Action = { do: 'lookAtText', title: heading === '' ? label : heading, text: visibleText(text) };
+    const action: Action = { do: 'lookAtText', title: heading === '' ? label : heading, text: asLines(visibleText(text)) };
     lines.push({ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action });
   }
   return [separator(heading), ...lines];

@@ -30,6 +30,15 @@ export function commandRows(command: string, most = 8, width = ROW_WIDTH): { rea
 /** UTF-16 units that are laid out: many times the visible amount. */
 const LAID_OUT = 8000;
 
+/** UTF-16 units of a line in a text to look at. */
+const LONGEST_LINE = 200;
+
+/** The text with lines that an editor draws whole: a longer one goes on in the next, behind a mark. */
+export function asLines(text: string): string {
+  const line = new RegExp(`[^\n]{${LONGEST_LINE}}(?=[^\n])`, 'gu');
+  return text.length <= LONGEST_LINE ? text : text.replaceAll(GOES_ON, `${writtenOut('↪')} `).replace(line, `$&\n${GOES_ON}`);
+}
+
 /** Small letters of the editor's font that fit a row of a 600-pixel quick-pick before its end is cut. */
 export const ROW_WIDTH = 64;
 

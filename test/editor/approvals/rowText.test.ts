@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandRows, plainLabel, wrapping } from '../../../src/editor/approvals/rowText.ts';
+import { asLines, commandRows, plainLabel, wrapping } from '../../../src/editor/approvals/rowText.ts';
 
 /** One line again out of its rows. */
 const joined = (rows: readonly string[]) => rows.map((row, at) => (at === 0 ? row : row.replace(/^↪ /, ''))).join('');
@@ -56,4 +56,12 @@ test('a row of wide letters is shorter than one of narrow ones, so that its end 
   assert.equal(more, 0);
   assert.equal(joined(rows), `echo ${'WM'.repeat(30)};rm -rf ~`);
   assert.ok(rows.every((row) => [...row].reduce((sum, one) => sum + (/[WM]/.test(one) ? 12 : 7.4), 0) < 540));
+});
+
+test('a text to look at has no line that an editor would cut, and leaves nothing out', () => {
+  const text = `${'א😀'.repeat(2000)}; rm -rf x\nshort`;
+  const lines = asLines(text).split('\n');
+  assert.ok(lines.every((line) => [...line].length <= 202));
+  assert.equal(lines.map((line) => line.replace(/^↪ /, '')).join(''), text.replace('\n', ''));
+  assert.equal(asLines('echo\nrm'), 'echo\nrm');
 });
