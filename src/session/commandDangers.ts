@@ -37,8 +37,8 @@ export interface Danger {
   readonly why?: GuardReason;
   /** For `hidden` in a change: the character, written out, and where it is. */
   readonly seen?: string;
-  /** For `unsure`: too long, so that only the beginning and the end were judged. */
-  readonly long?: true;
+  /** For `unsure`: the length of a text of which only the beginning and the end were judged. */
+  readonly long?: number;
   /** The effect is irreversible or cannot be seen beforehand, so only the user may allow it. Some kinds always are grave. */
   readonly grave?: true;
 }
@@ -63,7 +63,7 @@ const DEEPEST = 6;
 export function commandDangers(whole: string, cwd: string, folder = cwd): readonly Danger[] {
   const found: Danger[] = [];
   const command = whole.slice(0, LOOKED_AT);
-  if (whole.length > LOOKED_AT) found.push({ kind: 'unsure', grave: true, long: true });
+  if (whole.length > LOOKED_AT) found.push({ kind: 'unsure', grave: true, long: whole.length });
   // On Windows many agents run their commands in Git Bash.
   const dialects: readonly ShellDialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell', 'posix'] : ['posix'];
   const start = isOutside(folder, cwd) ? cwd : folder;

@@ -77,7 +77,7 @@ function inChanges(diffs: readonly Diff[], cwd: string): readonly Danger[] {
   for (const { path, before, after, summary } of diffs) {
     if (summary || after === null) continue;
     left -= after.length;
-    if (left < 0) return [{ kind: 'unsure', grave: true, long: true }];
+    if (left < 0) return [{ kind: 'unsure', grave: true, long: after.length }];
     const found = firstAdded(before ?? '', after);
     if (!found) continue;
     const line = after.slice(0, found.index).split('\n').length;

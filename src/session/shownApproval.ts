@@ -117,7 +117,7 @@ export function dangerText({ kind, why, long, seen }: Danger): string {
     case 'pipe':
       return t('Pipes text into a shell');
     case 'hidden':
-      return seen === undefined ? t('Contains characters that mislead') : t('Contains characters that mislead: {0}', seen);
+      return [t('Contains characters that mislead'), ...(seen === undefined ? [] : [seen])].join(': ');
     case 'outside':
       return t('Reaches outside this workspace');
     case 'steers':
@@ -147,7 +147,7 @@ export function dangerText({ kind, why, long, seen }: Danger): string {
     case 'network':
       return t('Uses the network');
     case 'unsure':
-      return long ? t('Too long to check as a whole') : t('May run something else than it says');
+      return [t('May run something else than it says'), ...(long === undefined ? [] : [t('{0} characters', long)])].join(': ');
     case 'lasting':
       return t('The agent offers no single allowance: once allowed, it will not ask again');
   }

@@ -363,11 +363,11 @@ test(
   inWindow(async (scene) => {
     const { pick, chat, page } = scene.window;
     const answer = ask(run('long', `${'א😀'.repeat(250_000)}; rm -rf x`));
-    await pick.title.filter({ hasText: 'Deletes files; Too long to check as a whole' }).waitFor();
+    await pick.title.filter({ hasText: 'Deletes files; May run something else than it says: 750010 characters' }).waitFor();
     await pick.row('; rm -rf x').waitFor();
     await pick.readable();
     await pick.focusedRow('Look first').waitFor();
-    await chat.ask('Too long to check as a whole').locator('.risks', { hasText: '; rm -rf x' }).waitFor();
+    await chat.ask('750010 characters').locator('.risks', { hasText: '; rm -rf x' }).waitFor();
     await scene.window.pictures('tricks/long', ['dark']);
     await page.keyboard.press('Enter');
     await pick.gone();

@@ -16,7 +16,6 @@ import { isSettled } from '../../src/session/parts.ts';
 import { allowedByRule, byPath, diffsOf, type FileDiffs, findTerminal, relativePath } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { clock } from '../clock.ts';
-import { drawable } from '../drawable.ts';
 import { iconOf } from '../icons.ts';
 import { commandTitle, t, visible } from '../strings.ts';
 import { plainOutput, type Styled, styledLines } from '../terminalOutput.ts';
@@ -302,6 +301,8 @@ function places(view: View, call: ToolCall): TemplateResult | typeof nothing {
 }
 
 const TAIL = 4000;
+/** Characters of a command over its output. */
+const IN_BOX = 1000;
 const LINES = 15;
 
 /** An agent's terminal: the end of its output and how it ended; its command where nothing around it names it. */
@@ -314,7 +315,7 @@ function terminalView(view: View, key: string, terminal: Terminal | undefined, n
   const end = exitText(terminal, named);
   const stops = terminal.stops === true && !terminal.exit;
   return html`<div class="box terminal">
-    ${named === terminal.command || terminal.command === '' ? nothing : html`<div class="terminal-command" dir="ltr"><code>${visible(terminal.command.slice(0, drawable(terminal.command, TAIL)))}${terminal.command.length > TAIL ? '…' : nothing}</code></div>`}
+    ${named === terminal.command || terminal.command === '' ? nothing : html`<div class="terminal-command" dir="ltr"><code>${visible(shortened(terminal.command, IN_BOX))}</code></div>`}
     ${
       cut || terminal.dropped > 0
         ? html`<button class="more" type="button" ?disabled=${!cut} aria-expanded=${String(whole)} @click=${() => view.act.unfold(`${key}:whole`, !whole)}>

@@ -69,7 +69,7 @@ export function plainText(view: View, key: string, text: string): TemplateResult
 
 /** Says how much of a text is too much for the page. */
 export function notShown(units: number): TemplateResult {
-  return html`<span class="not-shown">${t('{0} characters are not shown here', units)}</span>`;
+  return html`<span class="not-shown">… ${t('{0} characters', units)} …</span>`;
 }
 
 /** The label of a button that shows more lines, or the rest of a line. */
