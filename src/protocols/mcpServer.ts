@@ -5,7 +5,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { parseJson } from '../base/json.ts';
 import type { Disposable } from '../base/lifetime.ts';
-import { isSameSecret } from '../transport/httpAccess.ts';
+import { HEAD_LIMITS, isSameSecret, Strangers } from '../transport/httpAccess.ts';
 import type { JsonSchema, ToolAnswer } from './ports.ts';
 
 /** A bundle of its own, loaded with the first session whose agent takes tools over MCP: the SDK is heavy (acp.md §12). */
@@ -31,6 +31,10 @@ export interface McpEndpoint extends Disposable {
   readonly url: string;
 }
 
+/** Milliseconds for all of a request to arrive. */
+const REQUEST_WITHIN = 60_000;
+/** One for each call that is under way, and some that are kept. */
+const MOST_CONNECTIONS = 256;
 /** Bytes in one request. */
 const BODY_LIMIT = 4 * 1024 * 1024;
 const PATH = '/mcp';
@@ -40,12 +44,14 @@ const PATH = '/mcp';
  * hangs up aborts the tool it called. Only callers with the token, and no web page, get in.
  */
 export async function serveMcp(options: McpServerOptions): Promise<McpEndpoint> {
-  const server = createServer((request, response) => {
-    serve(options, server, request, response).catch((error: unknown) => {
+  const strangers = new Strangers();
+  const server = createServer({ ...HEAD_LIMITS, requestTimeout: REQUEST_WITHIN }, (request, response) => {
+    serve(options, { server, strangers }, request, response).catch((error: unknown) => {
       options.onError(error instanceof Error ? error.message : String(error));
       if (!response.headersSent) refuse(response, 500, 'Internal error');
     });
   });
+  strangers.limit(server, MOST_CONNECTIONS);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -59,7 +65,17 @@ export async function serveMcp(options: McpServerOptions): Promise<McpEndpoint> 
   };
 }
 
-async function serve(options: McpServerOptions, server: HttpServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+interface Door {
+  readonly server: HttpServer;
+  readonly strangers: Strangers;
+}
+
+async function serve(
+  options: McpServerOptions,
+  { server, strangers }: Door,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const hosts = [`127.0.0.1:${portOf(server)}`, `localhost:${portOf(server)}`];
   const { host, origin, authorization } = request.headers;
   if (!host || !hosts.includes(host)) return refuse(response, 403, 'Wrong host');
@@ -67,6 +83,7 @@ async function serve(options: McpServerOptions, server: HttpServer, request: Inc
   const { pathname } = new URL(request.url ?? '/', `http://${host}`);
   const named = pathname.startsWith(`${PATH}/`) ? `Bearer ${pathname.slice(PATH.length + 1)}` : undefined;
   if (!isSameSecret(named ?? authorization ?? '', `Bearer ${options.token}`)) return refuse(response, 401, 'Unauthorized');
+  strangers.know(request.socket);
   if (named === undefined && pathname !== PATH) return refuse(response, 404, 'Not found');
   // There is nothing to say unasked, so there is no stream to open.
   if (request.method !== 'POST') return refuse(response, 405, 'Method not allowed');

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Log } from '../base/log.ts';
 import type { LinkAnswer } from '../base/outcomes.ts';
-import { isLocalHostHeader, isSameSecret } from '../transport/httpAccess.ts';
+import { HEAD_LIMITS, isLocalHostHeader, isSameSecret, Strangers } from '../transport/httpAccess.ts';
 import type { Link, LinkEvents } from '../transport/link.ts';
 import { rpcLink } from '../transport/rpcLink.ts';
 import { acceptedWebSocket, LONGEST_MESSAGE } from '../transport/webSocket.ts';
@@ -13,8 +13,6 @@ import { type AgentHost, RequestError } from './host.ts';
 
 /** Each session that a window of Parley shows has one. */
 const MOST_CONNECTIONS = 512;
-/** Milliseconds for a connection to ask for a WebSocket: programs without the token must not keep others out. */
-const ASK_WITHIN = 5_000;
 /** Why all connections are closed, as a code of the WebSocket protocol (RFC 6455 §7.4). */
 const GOING_AWAY = 1001;
 /** JSON-RPC's error code for an internal error. */
@@ -31,18 +29,21 @@ export interface Listening {
 
 /** Serves the host over WebSockets. Requires the token and rejects web pages, except the editor's own, which their origin identifies. */
 export async function listen(host: AgentHost, place: ListenAddress, token: string, log: Log): Promise<Listening> {
-  const limits = { headersTimeout: ASK_WITHIN, requestTimeout: ASK_WITHIN, connectionsCheckingInterval: 1_000 };
+  const strangers = new Strangers();
+  const limits = { ...HEAD_LIMITS, requestTimeout: HEAD_LIMITS.headersTimeout };
   const server = http.createServer(limits, (_request, response) => {
     response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' });
     response.end('This is for WebSockets.\n');
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  strangers.limit(server, MOST_CONNECTIONS);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_MESSAGE, perMessageDeflate: false });
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
     const why = refusal(request, place, token);
-    if (why === undefined) sockets.handleUpgrade(request, socket, head, (one) => serve(host, one, log));
-    else {
+    if (why === undefined) {
+      strangers.know(socket);
+      sockets.handleUpgrade(request, socket, head, (one) => serve(host, one, log));
+    } else {
       log.warn(`A connection was refused: ${why}`);
       socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
     }

@@ -2,7 +2,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseJson } from '../../base/json.ts';
 import { messageOf } from '../../base/log.ts';
-import { isLocalHostHeader, isSameSecret } from '../../transport/httpAccess.ts';
+import { HEAD_LIMITS, isLocalHostHeader, isSameSecret, Strangers } from '../../transport/httpAccess.ts';
 
 /* Shared by the agent's HTTP servers: which requests are accepted, and how large they may be. */
 
@@ -38,8 +38,7 @@ export class HttpError extends Error {
 }
 
 const BODY_LIMIT = 64 * 1024 * 1024;
-/** Milliseconds for the head of a request, and for all of it. */
-const HEAD_WITHIN = 15_000;
+/** Milliseconds for all of a request. */
 const REQUEST_WITHIN = 120_000;
 const MOST_CONNECTIONS = 256;
 
@@ -48,6 +47,7 @@ export async function listenHttp(
   options: HttpServerOptions,
   handle: (request: IncomingMessage, response: ServerResponse, path: string) => Promise<void> | void,
 ): Promise<HttpServer> {
+  const strangers = new Strangers();
   /** The path of a request that may go on; undefined when it is answered already. */
   const admit = (request: IncomingMessage, response: ServerResponse): string | undefined => {
     const { host = '', origin, authorization = '' } = request.headers;
@@ -70,16 +70,17 @@ export async function listenHttp(
       response.setHeader('www-authenticate', 'Bearer');
       throw new HttpError(401, 'The token is missing or wrong.');
     }
+    if (options.token === undefined || !options.isPublic?.(request, path)) strangers.know(request.socket);
     return path;
   };
 
-  const server = http.createServer({ headersTimeout: HEAD_WITHIN, requestTimeout: REQUEST_WITHIN }, (request, response) => {
+  const server = http.createServer({ ...HEAD_LIMITS, requestTimeout: REQUEST_WITHIN }, (request, response) => {
     Promise.resolve()
       .then(() => admit(request, response))
       .then((path) => (path === undefined ? undefined : handle(request, response, path)))
       .catch((error: unknown) => sendError(response, error));
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  strangers.limit(server, MOST_CONNECTIONS);
   server.listen(options.port, '127.0.0.1');
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);

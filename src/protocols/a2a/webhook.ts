@@ -2,12 +2,14 @@ import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Disposable } from '../../base/lifetime.ts';
+import { HEAD_LIMITS, Strangers } from '../../transport/httpAccess.ts';
 import { parseOrUndefined, toIncoming } from './codec.ts';
 import type { A2aVersion, Fields } from './schema.ts';
 import { type PushConfig, pushInMessage, pushName, pushOfTask } from './versionCodec.ts';
 
 const BODY_LIMIT = 16 * 1024 * 1024;
 const BODY_WITHIN = 10_000;
+const MOST_CONNECTIONS = 64;
 
 /** The address at which the agent of this conversation reports that a task has changed (docs/protocols/a2a.md §12); closed when disposed. */
 export interface Webhook extends Disposable {
@@ -27,12 +29,14 @@ export interface Webhook extends Disposable {
 export async function openWebhook(isOurs: (taskId: string) => boolean, onNotification: (record: unknown) => void): Promise<Webhook> {
   const path = `/a2a/${secret()}`;
   const [id, token, credentials] = [randomUUID(), secret(), secret()];
+  const strangers = new Strangers();
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const respond = (status: number) => void response.writeHead(status, { connection: 'close' }).end();
     if (request.url !== path) return respond(404);
     if (request.method !== 'POST') return respond(405);
     const { 'x-a2a-notification-token': given, authorization = '' } = request.headers;
     if (!same(String(given ?? ''), token) && !same(authorization, `Bearer ${credentials}`)) return respond(401);
+    strangers.know(request.socket);
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -47,9 +51,10 @@ export async function openWebhook(isOurs: (taskId: string) => boolean, onNotific
     respond(200);
     onNotification(body);
   };
-  const server = http.createServer({ requestTimeout: BODY_WITHIN, headersTimeout: BODY_WITHIN }, (request, response) => {
+  const server = http.createServer({ ...HEAD_LIMITS, requestTimeout: BODY_WITHIN }, (request, response) => {
     receive(request, response).catch(() => response.destroy());
   });
+  strangers.limit(server, MOST_CONNECTIONS);
   server.listen(0, '127.0.0.1');
   await new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
