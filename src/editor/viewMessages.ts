@@ -8,6 +8,9 @@ const LONGEST_CODE = 100_000;
 const LARGEST_IMAGE = 16 * 1024 * 1024;
 /** No question has more fields. A schema names every member that it does not know, in each of its alternatives: that takes long. */
 const MOST_MEMBERS = 1000;
+/** Members of all objects and lists of a message, and characters of all its texts and pictures: what each of them may hold would add up to gigabytes. */
+const MOST_IN_ALL = 10_000;
+const MOST_CHARACTERS = 64 * 1024 * 1024;
 /** Levels of objects and lists in a message. */
 const DEEPEST = 8;
 
@@ -97,7 +100,7 @@ export type ReadMessage = { readonly message: FromView } | { readonly problem: s
 
 /** Validates a message. A malformed call returns its number, so that the view can be told. */
 export function readFromView(value: unknown): ReadMessage {
-  if (isWide(value, DEEPEST)) return refused(value);
+  if (isTooLarge(value, DEEPEST, { members: MOST_IN_ALL, characters: MOST_CHARACTERS })) return refused(value);
   const parsed = message.safeParse(value);
   // zod types an absent field as `| undefined`; a strict object that came as JSON has no such field.
   if (parsed.success) return { message: parsed.data as FromView };
@@ -110,12 +113,21 @@ function refused(value: unknown): ReadMessage {
   return callId === undefined ? { problem } : { problem, callId };
 }
 
-/** True when a list or an object in it has more members than those of any message, or lies deeper. Ends at the first. */
-function isWide(value: unknown, levels: number): boolean {
+/**
+ * True when a list or an object in it has more members than those of any message, or lies deeper, or when it holds more in all than is left. Ends at the
+ * first.
+ */
+function isTooLarge(value: unknown, levels: number, left: { members: number; characters: number }): boolean {
+  if (typeof value === 'string') {
+    left.characters -= value.length;
+    return left.characters < 0;
+  }
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   const members = Array.isArray(value) ? value.length : Object.keys(value).length;
-  return members > MOST_MEMBERS || Object.values(value).some((inner) => isWide(inner, levels - 1));
+  left.members -= members;
+  if (members > MOST_MEMBERS || left.members < 0) return true;
+  return Object.values(value).some((inner) => isTooLarge(inner, levels - 1, left));
 }
 
 function callIdOf(value: unknown): number | undefined {

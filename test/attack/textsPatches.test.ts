@@ -270,6 +270,23 @@ test('hunks at their lines are put together whatever their number, also in a fil
   assert.deepEqual(done, both);
 });
 
+test('a message of the view whose members are within their bounds, and add up to gigabytes, is refused', () => {
+  const intent = (intent: object) => ({ type: 'intent', sessionId: 's', intent });
+  const prompt = (data: string, count: number) =>
+    intent({ type: 'prompt', turnId: 't', content: Array.from({ length: count }, () => ({ type: 'image', mime: 'image/png', data })) });
+  const fields = (count: number) =>
+    intent({
+      type: 'answer',
+      askId: 'a',
+      answer: { kind: 'fields', values: Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, Array(200).fill('x')])) },
+    });
+  const picture = 'x'.repeat(16 * 1024 * 1024);
+  assert.ok('message' in readFromView(prompt(picture, 3)));
+  assert.ok('problem' in readFromView(prompt(picture, 200)));
+  assert.ok('message' in readFromView(fields(40)));
+  assert.ok('problem' in readFromView(fields(1000)));
+});
+
 test('a message of the view with members without end is refused by their number alone', () => {
   const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, ['x']]));
   const intent = (intent: object) => ({ type: 'intent', sessionId: 's', intent });
