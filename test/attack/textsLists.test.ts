@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readElicitation } from '../../src/protocols/acp/forms.ts';
+import { type AcpSettings, eventsOf } from '../../src/protocols/acp/settings.ts';
 import { events, requests } from '../../src/protocols/kimi-wire/schema.ts';
 import { assertBrief } from './linear.ts';
 
@@ -59,4 +60,29 @@ test('a form of an ACP agent with choices and required names without end is read
   const few = { properties: { a: { type: 'string', enum: ['x'] } }, required: ['a'] };
   const { form } = readElicitation({ mode: 'form', message: 'm', requestedSchema: few }, false);
   assert.deepEqual([form?.requestedSchema.required, form?.requestedSchema.properties.a?.enum], [['a'], ['x']]);
+});
+
+test('thousands of changes of the mode do not read, or tell, all the other settings anew', () => {
+  let reads = 0;
+  const choices = many(500, (at) => ({ value: `v${at}`, name: `V ${at}` }));
+  const config = many(500, (at) => ({
+    id: `o${at}`,
+    name: 'O',
+    type: 'select' as const,
+    currentValue: 'v1',
+    get options() {
+      reads += 1;
+      return choices;
+    },
+  }));
+  const modes = { currentModeId: 'a', availableModes: ['a', 'b'].map((id) => ({ id, name: id })) };
+  const settings: AcpSettings = { modes, models: null, config };
+  for (let at = 0; at < 1000; at += 1) {
+    const told = eventsOf({ sessionUpdate: 'current_mode_update', currentModeId: at % 2 ? 'a' : 'b' }, settings, {});
+    assert.deepEqual(
+      told.map(({ type }) => type),
+      ['mode.set'],
+    );
+  }
+  assert.equal(reads, 0);
 });

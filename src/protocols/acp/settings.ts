@@ -45,7 +45,8 @@ export function takeSettings(settings: AcpSettings, answer: Pick<SessionAnswer, 
 function changeMode(settings: AcpSettings, id: string): readonly SessionEvent[] {
   if (!settings.modes) return [];
   settings.modes = { ...settings.modes, currentModeId: id };
-  return modeOption(settings) ? [] : settingEvents(settings);
+  // The options are what they were: thousands of changes do not write them all anew.
+  return modeOption(settings) ? [] : [{ type: 'mode.set', mode: modeChoice(settings, undefined) }];
 }
 export function settingDone(settings: AcpSettings, done: SettingRequest['done']): readonly SessionEvent[] {
   if (done && 'modeId' in done) return changeMode(settings, done.modeId);
