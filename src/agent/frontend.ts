@@ -102,7 +102,8 @@ export interface ApprovalRequest {
 /** `edited` is what the user made of the text of a single proposed file. */
 export type PermissionAnswer =
   | { readonly allow: true; readonly forSession: boolean; readonly edited?: string }
-  | { readonly allow: false; readonly feedback?: string };
+  /** `written`: the client has written what the user made of the proposal. */
+  | { readonly allow: false; readonly feedback?: string; readonly written?: true };
 
 /** The reason a request is withdrawn with when its answer came from elsewhere. */
 export class Settled {

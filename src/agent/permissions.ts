@@ -1,5 +1,5 @@
 import { type ApprovalRequest, type Frontend, type PermissionAnswer, Settled } from './frontend.ts';
-import { Rejected } from './tools/tool.ts';
+import { Rejected, WrittenByClient } from './tools/tool.ts';
 
 /** The action of an edit that is asked about each time: no answer for the session covers a file that runs by itself. */
 export const GUARDED_EDIT = 'edit file that runs by itself';
@@ -23,7 +23,7 @@ export class Permissions {
     return [...this.#granted];
   }
 
-  /** Returns when it is allowed, with the text the user put in the place of the proposed one; throws Rejected, or what the signal was aborted with. */
+  /** Returns when it is allowed, with the text the user put in the place of the proposed one; throws Rejected, WrittenByClient, or what the signal was aborted with. */
   async ask(frontend: Frontend, request: ApprovalRequest, signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted();
     if (this.allowsAll || this.#granted.has(request.action)) return undefined;
@@ -39,7 +39,7 @@ export class Permissions {
     } finally {
       this.#waiting.delete(waiting);
     }
-    if (!answer.allow) throw new Rejected(answer.feedback);
+    if (!answer.allow) throw answer.written ? new WrittenByClient() : new Rejected(answer.feedback);
     if (answer.forSession && request.action !== GUARDED_EDIT) this.#allowForSession(request.action);
     return answer.edited;
   }

@@ -5,7 +5,7 @@ import { localize } from '../locale.ts';
 import { GUARDED_EDIT } from '../permissions.ts';
 import { placeOf, type ResolvedPath, shortPath } from '../workspace/paths.ts';
 import type { TextFile } from '../workspace/textFiles.ts';
-import { defineTool, done, ToolFailure, type ToolOutcome, type ToolRunContext } from './tool.ts';
+import { defineTool, done, ToolFailure, type ToolOutcome, type ToolRunContext, WrittenByClient } from './tool.ts';
 
 // --- where a path leads
 
@@ -201,11 +201,16 @@ async function permitAndWrite(context: ToolRunContext, edit: Edit): Promise<Tool
   const outside = localize(', outside of the workspace', '，在工作区之外');
   const leads = place.real === place.path ? '' : localize(` (leads to \`${place.real}\`)`, `（指向 \`${place.real}\`）`);
   const { guarded } = place;
-  const edited = await context.permit({
+  const permission = context.permit({
     action: guarded ? GUARDED_EDIT : place.inside ? 'edit file' : 'edit file outside of working directory',
     description: `${verb} \`${name}\`${place.inside ? '' : `${outside}${leads}`}${guarded ? `. ${reasonText(guarded)}` : ''}`,
     shown,
   });
+  const edited = await permission.catch((error: unknown) => {
+    if (error instanceof WrittenByClient) return error;
+    throw error;
+  });
+  if (edited instanceof WrittenByClient) return usersVersion(edit, name, (await context.files.read(place, name))?.text ?? '');
   const now = await context.files.read(place, name);
   const again = await placeOf(context.workspace, place.path);
   if (now?.text !== before?.text || again.real !== place.real) {
@@ -214,6 +219,10 @@ async function permitAndWrite(context: ToolRunContext, edit: Edit): Promise<Tool
   const after = edited?.replaceAll('\r\n', '\n') ?? edit.after;
   await context.files.write(place, after, before ?? { eol: await newFileEol(place.real, context.workspace.cwd), bom: false });
   if (after === edit.after) return done('', edit.message, shown);
+  return usersVersion(edit, name, after);
+}
+
+function usersVersion({ place, before }: Edit, name: string, after: string): ToolOutcome {
   const written = [{ type: 'diff' as const, path: place.path, before: before?.text ?? null, after }];
   return done(after, `The user changed your text before allowing it. ${name} now holds the user's version, which follows.`, written);
 }

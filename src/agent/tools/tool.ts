@@ -97,6 +97,9 @@ export class Rejected extends Error {
   }
 }
 
+/** The proposed edit itself is not to be made: the client has written what the user made of it. */
+export class WrittenByClient extends Rejected {}
+
 /** A tool from its zod schema; the model sees the same schema as JSON Schema. */
 export function defineTool<S extends z.ZodMiniType>(spec: {
   readonly name: string;

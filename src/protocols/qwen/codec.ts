@@ -92,6 +92,13 @@ export function anyErrorLine(id: string, message: string): Line {
   return { type: 'control_response', request_id: id, response: { subtype: 'error', request_id: id, error: { message, retryable: false } } };
 }
 
+/** What the client says with a refusal, where no words of the user are to be said. */
+export const CLIENT_WORDS = {
+  refused: 'The user did not allow this.',
+  /** The client has written what the user made of the proposal. */
+  applied: 'The user applied an edited version of this change; read the file again.',
+} as const;
+
 /** The verbs are exact: agents take every other word for a refusal. */
 export function permissionLine(dialect: QwenDialect, id: string, decision: ToolDecision): Line {
   if (dialect === 'envelope') {

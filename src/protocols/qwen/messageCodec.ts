@@ -313,7 +313,7 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   const isReport = how.use?.work === 'agent' && withoutFrame(whole) !== whole;
   const contents = contentOf(block.content)
     .flatMap((one) => forPeople(one, block.is_error === true, isReport))
-    .filter((one) => !(wasRefused && one.type === 'text' && OURS_ALONE.test(one.text)));
+    .filter((one) => !((wasRefused || how.applied) && one.type === 'text' && OURS_ALONE.test(one.text)));
   const words = contents.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
   // A failure is shown once: as the error if it is short enough. The output of a command stays output.
   const asError = status === 'failed' && how.use?.work !== 'shell' && words.length <= ERROR_TEXT;
@@ -376,7 +376,8 @@ function withoutFrame(text: string): string {
 const TO_THE_MODEL =
   /(?:Error: )?Request aborted\.?|The user (?:did not allow this|stopped the turn)\.|The turn is over\.|Too late\.|The conversation was ended\./gi;
 /** The whole text is what we say to the model when the user gave no words. */
-const OURS_ALONE = /^\s*(?:The user (?:did not allow this|stopped the turn)|The turn is over|Too late|The conversation was ended)\.\s*$/;
+const OURS_ALONE =
+  /^\s*(?:The user (?:did not allow this|stopped the turn|applied an edited version of this change; read the file again)|The turn is over|Too late|The conversation was ended)\.\s*$/;
 /** The whole text is what we say to the model about a call that nobody refused. */
 const ENDED_BY_US = /^\s*(?:The user stopped the turn|The turn is over|Too late|The conversation was ended)\.\s*$/;
 const SENTENCE = /[^.\n]+\.?/g;

@@ -8,6 +8,7 @@ import { visibleText } from '../../session/visible.ts';
 import { namedPaths } from '../namedPaths.ts';
 import type { FileRead } from '../replacements.ts';
 import {
+  CLIENT_WORDS,
   dialectOf,
   errorLine,
   isRecord,
@@ -53,8 +54,6 @@ const MARGIN = 5_000;
 const ANSWERS_KEPT = 200;
 /** Depth of nested sub-agents to search for the one that works in the background. */
 const DEEPEST = 20;
-const REFUSED = 'The user did not allow this.';
-const APPLIED = 'The user applied an edited version of this change; read the file again.';
 const UNREADABLE = 'The request could not be read.';
 const FILES_NAMED = 20;
 const FOREIGN_LIMIT = 3;
@@ -306,7 +305,7 @@ export abstract class QwenStep extends Step<QwenState> {
       return undefined;
     }
     const request = readRequest(line);
-    const no: Decline = { result: permissionLine(this.dialect, id, { allow: false, message: REFUSED }) };
+    const no: Decline = { result: permissionLine(this.dialect, id, { allow: false, message: CLIENT_WORDS.refused }) };
     const opened = request && this.openRequest(id, AGENT, no, background);
     if (!opened) return undefined;
     // No user can answer while the session or its process ends.
@@ -452,7 +451,7 @@ export abstract class QwenStep extends Step<QwenState> {
     }
     if (answer.kind !== 'option' || answer.optionId === REJECT) {
       // With words of the user the agent continues; without words it stops.
-      const wordless = this.dialect === 'envelope' ? '' : REFUSED;
+      const wordless = this.dialect === 'envelope' ? '' : CLIENT_WORDS.refused;
       return this.refuseApproval(approval, (answer.kind === 'option' ? answer.feedback : undefined) ?? wordless, 'answered');
     }
     if (diffs.length === 0) return this.allow(approval, answer.optionId);
@@ -486,11 +485,11 @@ export abstract class QwenStep extends Step<QwenState> {
     const call = this.call(approval.request.tool_use_id);
     if (failure === undefined) {
       if (call) call.decision = { is: 'written', diff };
-      return this.refuseApproval(approval, APPLIED, 'answered');
+      return this.refuseApproval(approval, CLIENT_WORDS.applied, 'answered');
     }
     this.log('error', `The edited version of ${diff.path} could not be written: ${failure}`);
     this.note('error', t('{0} could not be written: {1}', diff.path, failure));
-    this.refuseApproval(approval, REFUSED, 'answered');
+    this.refuseApproval(approval, CLIENT_WORDS.refused, 'answered');
   }
   /** Asks again about an edit whose file has changed since the user looked at it. */
   askAgain(approval: QwenApproval, read: FileRead): void {

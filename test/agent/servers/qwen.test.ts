@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { CLIENT_WORDS, successLine } from '../../../src/protocols/qwen/codec.ts';
 import { temporaryFolder } from '../agentProcess.ts';
-import { CHUNKS, ENVELOPE, finished, type Line, MESSAGES, metadata, request, served, text } from './qwenServed.ts';
+import { CHUNKS, ENVELOPE, finished, type Line, lendNothing, MESSAGES, metadata, request, served, text } from './qwenServed.ts';
 
 for (const [name, args] of [
   ['messages', ENVELOPE],
@@ -346,6 +347,44 @@ test('envelope: a call that was not allowed is shown as cancelled, and did not r
   await agent.line(finished);
   assert.deepEqual(statuses(agent.lines()), ['Pending', 'Confirming', 'Canceled']);
 });
+
+for (const [dialect, args] of [
+  ['message', MESSAGES],
+  ['envelope', ENVELOPE],
+] as const) {
+  /** The agent proposes a new file, and the client refuses with these words, after it has done that in the agent's folder. */
+  const refusedWith = async (t: TestContext, message: string, act: (cwd: string) => void = () => {}) => {
+    const agent = served(t, ...args);
+    const words = 'create file notes.md with "Hello"';
+    if (dialect === 'envelope') agent.say(request(text(words)));
+    else {
+      agent.say({ type: 'control_request', request_id: 'i', request: { subtype: 'initialize', hooks: null } });
+      await agent.line((one) => one.type === 'control_response');
+      agent.say({ type: 'user', session_id: '', parent_tool_use_id: null, message: { role: 'user', content: words } });
+    }
+    if (dialect === 'envelope') await lendNothing(agent);
+    const isAsk = (line: Line) => line.subtype === 'can_use_tool' || Object(line.request).subtype === 'can_use_tool';
+    const asked = await agent.line(isAsk);
+    act(agent.cwd);
+    agent.say(successLine(dialect, String(asked.request_id), { behavior: 'deny', message }));
+    await agent.line((line) => (dialect === 'envelope' ? finished(line) : line.type === 'result'));
+    return agent;
+  };
+
+  test(`${dialect}: the client's own words for a refusal are no words of the user`, async (t) => {
+    const { told } = await refusedWith(t, CLIENT_WORDS.refused);
+    assert.doesNotMatch(told.out, /You said|The user says/);
+    const other = await refusedWith(t, 'use tabs');
+    assert.match(other.told.out, /The user says: use tabs/);
+  });
+
+  test(`${dialect}: an edit that the client has written as the user edited it is no rejection`, async (t) => {
+    const agent = await refusedWith(t, CLIENT_WORDS.applied, (cwd) => writeFileSync(path.join(cwd, 'notes.md'), 'mine\n'));
+    assert.equal(readFileSync(path.join(agent.cwd, 'notes.md'), 'utf8'), 'mine\n');
+    assert.doesNotMatch(agent.told.out, /You said|The user says|Rejected|is_error":true/);
+    assert.match(agent.told.out, /`notes\.md` is as you edited it\./);
+  });
+}
 
 test('envelope: a prompt that is not taken ends, and the debugging command of the document is taken', async (t) => {
   const agent = served(t, ...ENVELOPE);

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../base/log.ts';
-import { type Line, readDecision, recordOf } from '../../../protocols/qwen/codec.ts';
+import { CLIENT_WORDS, type Line, readDecision, recordOf } from '../../../protocols/qwen/codec.ts';
 import type { Preferences } from '../../conversation.ts';
 import {
   type AgentEvent,
@@ -162,6 +162,8 @@ export class QwenFrontend implements Frontend {
   async #ask(asked: Permission, signal: AbortSignal): Promise<PermissionAnswer> {
     const decision = await this.#decision(asked, signal);
     if (decision.allow) return { allow: true, forSession: false };
+    if (decision.message === CLIENT_WORDS.applied) return { allow: false, written: true };
+    if (decision.message === CLIENT_WORDS.refused) return { allow: false };
     return { allow: false, ...(decision.message === '' ? {} : { feedback: decision.message }) };
   }
 
@@ -170,7 +172,7 @@ export class QwenFrontend implements Frontend {
     const how = { signal, limit: this.#policy.limit, ...(misfit ? { misfit } : {}) };
     const payload = await this.#client.ask('can_use_tool', this.#lines.permission(asked), how);
     const decision = readDecision(this.#client.dialect, payload);
-    this.#lines.decided(asked.callId, decision.allow);
+    this.#lines.decided(asked.callId, decision.allow || decision.message === CLIENT_WORDS.applied);
     return decision;
   }
 

@@ -1,3 +1,4 @@
+import type { Localize } from '../../../locale.ts';
 import { hitRows, hitsOf, unreadOf } from '../hits.ts';
 import { call, fence, type GuideContext, type GuideRequest, linesOf, type Script, type ScriptPart, sorry } from '../script.ts';
 
@@ -222,8 +223,14 @@ function* create(context: GuideContext, path: string, content: string): Script {
   const text = content === '' || content.endsWith('\n') ? content : `${content}\n`;
   const result = yield* call('WriteFile', { path, content: text });
   if (result.isError) return sorry(result, translate);
+  if (result.text !== '') return usersVersion(path, translate);
   const shown = text === '' ? '' : `\n\n${fence(text, languageOf(path))}`;
   return `${translate(`Created \`${path}\`${text === '' ? ', empty' : ''}.`, `已创建 \`${path}\`${text === '' ? '（空文件）' : ''}。`)}${shown}`;
+}
+
+/** A write that gives a text has written what the user made of the proposed one. */
+function usersVersion(path: string, translate: Localize): string {
+  return translate(`\`${path}\` is as you edited it.`, `\`${path}\` 已按你修改后的内容写入。`);
 }
 
 const REPLACE: readonly RegExp[] = [
@@ -282,6 +289,7 @@ function* replace(context: GuideContext, old: string, next: string, file: string
   }
   const edit = { old, new: next, ...(everywhere ? { replace_all: true } : {}) };
   const result = yield* call('StrReplaceFile', { path, edit });
+  if (!result.isError && result.text !== '') return usersVersion(path, translate);
   if (!result.isError)
     return translate(`Done: \`${old}\` → \`${next}\` in \`${path}\`.`, `完成：\`${path}\` 中 \`${old}\` → \`${next}\`。`);
   if (!result.rejected && / occurs \d+ times /.test(result.message)) {
