@@ -133,6 +133,43 @@ for (const of of ['session', 'prompt'] as const)
     }),
   );
 
+for (const of of ['session', 'prompt'] as const)
+  test(
+    `in the diffs of a ${of} in one editor: the keys go from change to change and from file to file, keep and undo`,
+    inWindow(async ({ window }) => {
+      const { chat, page } = window;
+      const review = await cleared(window);
+      for (const name of ['one.txt', 'two.txt']) write(name, text(lines));
+      disk.act = () => {
+        write('one.txt', changed(4, 16));
+        write('two.txt', changed(6, 18));
+      };
+      await chat.exchange('four places');
+      await chat.lastTurn.getByText('2 files changed').waitFor();
+      if (of === 'session') await window.command('Parley: Open All Changes to Review');
+      else await window.command('Parley: Review Changes of Last Turn');
+      await review.lens('Keep').nth(1).waitFor();
+      await page.locator('.view-line', { hasText: 'agent 4' }).first().click();
+      await window.cursor(4).waitFor();
+      await chord(window, 'j');
+      await window.cursor(16).waitFor();
+      await chord(window, 'j');
+      await window.cursor(6).waitFor();
+      await window.pictures(`review/places-${of}-keys`);
+      await chord(window, 'Shift+n');
+      await until(() => read('two.txt') === changed(18), 'the first change of the second file is undone');
+      await chord(window, 'Shift+j');
+      await window.cursor(16).waitFor();
+      await chord(window, 'Shift+j');
+      await window.cursor(4).waitFor();
+      await chord(window, 'Shift+y');
+      await until(async () => (await review.lens('Undo').count()) === 2, 'the first change is kept');
+      await chord(window, 'Shift+n');
+      await until(() => read('one.txt') === changed(4), 'the keys went on to the next change, which is undone');
+      assert.equal(read('two.txt'), changed(18));
+    }),
+  );
+
 test(
   'in the list: a file is kept, what a prompt did to another is undone with the prompt, and the rest of it with its file, by the buttons of their rows',
   inWindow(async ({ window }) => {

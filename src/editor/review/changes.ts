@@ -71,7 +71,7 @@ export class ChangesReview implements Disposable {
   /** Keeps or undoes the hunk at that line of the file, or at the cursor. The editor's quick diff passes its changes and the shown one's index. */
   async settleHunk(how: 'keep' | 'undo', uri?: unknown, place?: unknown, index?: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
-    const reviewed = this.#hunks.of(uri instanceof vscode.Uri ? uri : editor?.document.uri);
+    const reviewed = await this.#hunks.find(uri instanceof vscode.Uri ? uri : editor?.document.uri);
     const at = typeof place === 'number' ? place : (quickDiffLine(place, index) ?? editor?.selection.active.line);
     const hunk = at === undefined ? undefined : reviewed?.hunks.find((one) => covers(one, at));
     if (!reviewed || !hunk) return noChangeHere();
@@ -107,8 +107,11 @@ export class ChangesReview implements Disposable {
 
   /** Goes to the next or previous change to review: after the last of a file to the next file, and from the last file to the first. */
   async go(way: 1 | -1): Promise<void> {
-    if (this.#hunks.go(way)) return;
-    const { current, inDiff } = inFront();
+    const { current, inDiff, inDiffs } = inFront();
+    const inEditor = way === 1 ? 'multiDiffEditor.goToNextChange' : 'multiDiffEditor.goToPreviousChange';
+    // Only the editor can lead from one of several diffs to the next; older ones cannot, and the next file opens beside them.
+    if (inDiffs && (await vscode.commands.getCommands()).includes(inEditor)) return void (await vscode.commands.executeCommand(inEditor));
+    if (await this.#hunks.go(way)) return;
     const { files = [] } = this.#sets.reviewing(current) ?? this.#sets.of(this.#host.active) ?? {};
     const at = files.findIndex((file) => isSameFile(file.path, current));
     const next = files.at(at < 0 && way === -1 ? -1 : (at + way) % files.length);
@@ -299,12 +302,18 @@ function partlyWatched(): string {
   return vscode.l10n.t('This folder is large: not all of its files are watched.');
 }
 
-/** The file of the active tab, and whether the tab is a diff against its earlier text. */
-function inFront(): { readonly current: string; readonly inDiff: boolean } {
+/** The file of the active tab, and whether the tab is a diff against its earlier text, or several in one editor. */
+function inFront(): { readonly current: string; readonly inDiff: boolean; readonly inDiffs?: true } {
   const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+  if (isMultiDiff(input)) return { current: vscode.window.activeTextEditor?.document.uri.fsPath ?? '', inDiff: true, inDiffs: true };
   if (input instanceof vscode.TabInputTextDiff) return { current: input.modified.fsPath, inDiff: input.modified.scheme === 'file' };
   const isFile = input instanceof vscode.TabInputText || input instanceof vscode.TabInputCustom || input instanceof vscode.TabInputNotebook;
   return { current: isFile ? input.uri.fsPath : '', inDiff: false };
+}
+
+/** The editor has a class for it, which its types do not know yet. */
+function isMultiDiff(input: unknown): boolean {
+  return typeof input === 'object' && input !== null && 'textDiffs' in input;
 }
 
 function isText(tab: vscode.Tab | undefined): boolean {

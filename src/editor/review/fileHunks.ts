@@ -83,7 +83,7 @@ export class FileHunks implements Disposable {
     this.#life.own(vscode.commands.registerCommand(SHOW_REMOVED, showRemoved));
     this.#life.own(vscode.commands.registerCommand(MERGE_UNSAVED, (uri: unknown) => this.#merge(uri).catch(showError)));
     this.#life.own(vscode.window.onDidChangeVisibleTextEditors(() => this.update()));
-    this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#setKeys()));
+    this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#updateKeys()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#bases.delete(uri.toString())));
     this.#life.own(vscode.workspace.onDidSaveTextDocument(({ uri }) => isSavedByUser(uri) && sets.userSaved(uri.fsPath)));
@@ -106,6 +106,13 @@ export class FileHunks implements Disposable {
     return uri && this.#shown.get(uri.toString());
   }
 
+  /** The same for any document: the visible editors do not include those of a multi-diff editor. */
+  async find(uri: vscode.Uri | undefined): Promise<Reviewed | undefined> {
+    const reviewed = uri && (this.of(uri) ?? (await this.#reviewedIn({ uri })));
+    if (uri && reviewed) this.#shown.set(uri.toString(), reviewed);
+    return reviewed;
+  }
+
   update(): void {
     clearTimeout(this.#resting);
     this.#latest = undefined;
@@ -113,10 +120,10 @@ export class FileHunks implements Disposable {
   }
 
   /** Goes to the next or previous hunk of the file in front; false where there is none in that direction. */
-  go(way: 1 | -1): boolean {
+  async go(way: 1 | -1): Promise<boolean> {
     const editor = vscode.window.activeTextEditor;
     const { line } = editor?.selection.active ?? { line: 0 };
-    const lines = this.of(editor?.document.uri)?.hunks.map((one) => one.afterLine) ?? [];
+    const lines = (await this.find(editor?.document.uri))?.hunks.map((one) => one.afterLine) ?? [];
     const found = way === 1 ? lines.find((one) => one > line) : lines.findLast((one) => one < line);
     if (!editor || found === undefined) return false;
     reveal(editor, found);
@@ -183,7 +190,7 @@ export class FileHunks implements Disposable {
     for (const editor of editors) this.#decorate(editor);
     const addresses = editors.map(({ document }) => document.uri.toString());
     this.#lenses.refresh(addresses.filter((one) => shown.has(one) || known.has(one)));
-    this.#setKeys();
+    this.#updateKeys();
     this.#setQuickDiff([...shown.values()].some(({ hunks }) => hunks.length > 0));
     await this.#followBases();
   }
@@ -199,7 +206,7 @@ export class FileHunks implements Disposable {
     }
   }
 
-  async #reviewedIn({ uri }: vscode.TextDocument): Promise<Reviewed | undefined> {
+  async #reviewedIn({ uri }: Pick<vscode.TextDocument, 'uri'>): Promise<Reviewed | undefined> {
     const file = uri.fsPath;
     const set = uri.scheme === 'file' ? this.#sets.reviewing(file) : undefined;
     const segments = await set?.segments(file);
@@ -224,9 +231,18 @@ export class FileHunks implements Disposable {
     editor.setDecorations(this.#removed, ranges(hunks.filter(({ hunk }) => hunk.after.length === 0)));
   }
 
-  #setKeys(): void {
-    const count = this.of(vscode.window.activeTextEditor?.document.uri)?.hunks.length ?? 0;
-    void vscode.commands.executeCommand('setContext', 'parley.fileHasHunks', count > 0);
+  #updateKeys(): void {
+    this.#setKeys().catch((error: unknown) => this.#log.error('The changes of a file could not be found', error));
+  }
+
+  async #setKeys(): Promise<void> {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    const set = (has: boolean) => vscode.commands.executeCommand('setContext', 'parley.fileHasHunks', has);
+    // A key that is pressed while they are counted is not lost.
+    if (!this.of(uri)) void set(uri?.scheme === 'file' && this.#sets.reviewing(uri.fsPath) !== undefined);
+    const count = (await this.find(uri))?.hunks.length ?? 0;
+    // Another editor may have come to the front.
+    if (uri?.toString() === vscode.window.activeTextEditor?.document.uri.toString()) void set(count > 0);
   }
 
   /** Shows the changes under review in the gutter, only while there are some: a source control takes a place in the editor's own views. */
@@ -250,10 +266,8 @@ export class FileHunks implements Disposable {
   async #lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const { uri } = document;
     this.#lenses.asked(uri.toString());
-    // The visible editors do not include documents of a multi-diff editor.
-    const reviewed = this.of(uri) ?? (await this.#reviewedIn(document));
+    const reviewed = await this.find(uri);
     if (!reviewed) return this.#wholeLenses(document);
-    this.#shown.set(uri.toString(), reviewed);
     const { hunks } = reviewed;
     const isDrawn = hunks.length > MOST_DRAWN ? aroundScreen(document) : () => true;
     const isPlain = isPlainTab(uri);
