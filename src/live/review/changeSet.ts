@@ -762,6 +762,11 @@ export class ChangeSet {
     this.#state = withCounts(this.#state, counted);
   }
 
+  /** What was counted hunk by hunk stands for a text that is not there any more. */
+  async #recountDecided(name: string, present: ContentKey): Promise<void> {
+    if (openChanges(this.#state, name).some(({ hunks }) => hunks)) await this.#recount(name, (await this.#textOf(present)) ?? '');
+  }
+
   /** The agent's text of a file under review, once it has changed that to `now`; undefined where that is all its own. */
   async #writtenBy(found: Tracked | undefined, now: ContentKey): Promise<ContentKey | undefined> {
     if (found?.written === undefined || now === null) return undefined;
@@ -907,7 +912,7 @@ export class ChangeSet {
     const mixed = await this.#undoAround(name, found);
     if (mixed) throw new Error(changedByOthers(name));
     const present = await this.#takeBack(name, found);
-    if (openChanges(this.#state, name).some(({ hunks }) => hunks)) await this.#recount(name, (await this.#textOf(present)) ?? '');
+    await this.#recountDecided(name, present);
     this.#state = withoutTracked(this.#state, name, 'undone', present);
   }
 
@@ -1174,6 +1179,7 @@ export class ChangeSet {
     for (const name of names) {
       const found = this.#state.tracked.get(name);
       const now = await this.#refresh(name);
+      await this.#recountDecided(name, now);
       if (found?.from !== undefined && now === null) await this.#restoredMove(name, found.from, found.before);
       else if (found && found.before === now && found.from === undefined) this.#state = withoutTracked(this.#state, name, 'undone', now);
       else if (found) {

@@ -1409,3 +1409,23 @@ test(
     }
   }),
 );
+
+test(
+  'after the user typed elsewhere and saved, a restore says of the agent’s change that it is undone, and the undo of it counts it again',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(20) });
+    await scene.turn('t', () => scene.write({ a: numbered(20, (at) => (at === 5 ? 'agent' : undefined)) }));
+    scene.write({ a: scene.read('a').replace('line 15', 'mine') });
+    await scene.changes.userSaved(scene.path('a'));
+    const row = () => scene.changes.turnFiles('t')?.files.map(({ review, added, removed }) => [review, added, removed]);
+    assert.deepEqual(row(), [['open', 1, 1]]);
+    await scene.changes.restore('t');
+    assert.equal(
+      scene.read('a'),
+      numbered(20, (at) => (at === 15 ? 'mine' : undefined)),
+    );
+    assert.deepEqual(row(), [['undone', 0, 0]]);
+    await scene.changes.undoRestore();
+    assert.deepEqual(row(), [['open', 1, 1]]);
+  }),
+);
