@@ -95,7 +95,10 @@ export class LiveSession implements HostedSession {
 
   /** Applies an event that the agent does not tell: of the file review, and of the clients of an agent host. */
   publish(
-    event: Extract<SessionEvent, { readonly type: 'turn.files' | 'turn.sender' | 'turn.retries' | 'corrections.set' | 'notice' }>,
+    event: Extract<
+      SessionEvent,
+      { readonly type: 'turn.files' | 'turn.sender' | 'turn.retries' | 'corrections.set' | 'call.amended' | 'notice' }
+    >,
   ): void {
     this.#emit(event);
   }
@@ -551,6 +554,7 @@ function decisionOf(ask: Ask, answer: Answer, rule: ApprovalRule | undefined): D
     label: option.label,
     ...(rule ? { rule: { kind: rule.kind, ...(rule.pattern === undefined ? {} : { pattern: rule.pattern }) } } : {}),
     ...(answer.feedback === undefined ? {} : { feedback: answer.feedback }),
+    ...(answer.edited === undefined ? {} : { edited: true as const }),
   };
 }
 

@@ -366,20 +366,20 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
 /** The user or rule that decided. The verb already says "rejected", unless the agent continues with the call. */
 function allowedBy({ decision }: ToolCall): Pick<CallWords, 'allowedBy'> {
   if (decision?.kind !== 'approval' || isRejection(decision)) return {};
-  return { allowedBy: decision.by === 'rule' ? t('by your rule') : t('by you') };
+  return { allowedBy: decision.by === 'rule' ? t('by your rule') : decision.edited ? t('edited by you') : t('by you') };
 }
 
 function decisionText({ decision, status }: ToolCall): string | undefined {
   if (decision?.kind !== 'approval') return undefined;
-  const { by, effect, rule, label = '', feedback } = decision;
+  const { by, effect, rule, label = '', feedback, edited } = decision;
   const quoted = (words: string | undefined) => (words ? ` “${words}”` : '');
   const isRejected = isRejection(decision);
   if (isRejected && status === 'running') return t('Rejected');
   if (by === 'rule') return `${isRejected ? t('by your rule') : t('allowed by your rule')}${quoted(rule && coveredBy(rule))}`;
   if (isRejected) return `${t('by you')}${quoted(feedback)}`;
-  if (effect === 'allow_once') return t('allowed by you');
-  if (effect === 'allow_always')
-    return forSession(label) ? `${t('allowed by you')} · ${t('For this session')}` : `${t('allowed by you')}${quoted(label)}`;
+  const allowed = edited ? t('edited by you') : t('allowed by you');
+  if (effect === 'allow_once') return allowed;
+  if (effect === 'allow_always') return forSession(label) ? `${allowed} · ${t('For this session')}` : `${allowed}${quoted(label)}`;
   return `“${label}”`;
 }
 

@@ -81,6 +81,8 @@ export type SessionEvent =
   | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange; readonly at?: number }
   /** The agent never reported the end of this call; its changes were found on the disk after its turn. */
   | { readonly type: 'call.appliedOnDisk'; readonly turnId: TurnId; readonly callId: CallId }
+  /** What the user made of the call's proposal was written after the agent's own edit; `diffs` as they agreed to them. */
+  | { readonly type: 'call.amended'; readonly turnId: TurnId; readonly callId: CallId; readonly diffs: readonly Diff[] }
   | { readonly type: 'call.inputDelta'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }
   /** The open ask of the same id and kind, with details the agent added later. It keeps its place; surfaces update it where it stands. */

@@ -212,6 +212,8 @@ export type Decision =
       readonly label?: string;
       /** The words that the answer carried. */
       readonly feedback?: string;
+      /** The user has allowed their own version of the proposal, and it was written. */
+      readonly edited?: true;
       /** The user's rule that decided. */
       readonly rule?: { readonly kind: string; readonly pattern?: string };
     }

@@ -1,5 +1,5 @@
 import type { CallChange, SessionEvent } from './events.ts';
-import type { CallId, Decision, Diff, Part, PartId, ToolCall, Turn } from './model.ts';
+import type { CallId, Decision, Diff, Output, Part, PartId, ToolCall, Turn } from './model.ts';
 
 /** Changes of one turn's parts. Each gives the same turn back when nothing changes. */
 
@@ -74,6 +74,20 @@ export function decideCall(turn: Turn, id: CallId, decision: Decision, proposed:
     const isRejected = decision.kind === 'approval' && decision.effect.startsWith('reject');
     if (!isRejected || call.output.some((one) => one.kind === 'diff')) return { ...call, decision };
     return { ...call, decision, output: [...call.output, ...proposed.map((diff) => ({ kind: 'diff' as const, diff }))] };
+  });
+}
+
+/** The call shows what was written, and that the user has made it of the agent's proposal. */
+export function amendCall(turn: Turn, id: CallId, diffs: readonly Diff[]): Turn {
+  return inCall(turn, id, (call) => {
+    const isReplaced = (one: Output) => one.kind === 'diff' && diffs.some(({ path }) => path === one.diff.path);
+    const rest = call.output.filter((one) => !isReplaced(one));
+    const { decision } = call;
+    return {
+      ...call,
+      output: [...diffs.map((diff) => ({ kind: 'diff' as const, diff })), ...rest],
+      ...(decision?.kind === 'approval' ? { decision: { ...decision, edited: true as const } } : {}),
+    };
   });
 }
 

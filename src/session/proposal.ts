@@ -1,6 +1,6 @@
 import { pendingSides } from './diffs.ts';
 import { plain } from './lineEnds.ts';
-import type { Approval } from './model.ts';
+import type { Approval, Diff } from './model.ts';
 import { compareTexts, type Hunk, hunksOfSegments, type Segments } from './segments.ts';
 
 /** A change of a proposal, in the proposed text as the user has made it so far. */
@@ -86,6 +86,8 @@ export interface Amendment {
   readonly path: string;
   readonly written: string;
   readonly wanted: string;
+  /** The whole change as the user agreed to it. */
+  readonly agreed: Diff;
 }
 
 /** The protocol carries an edited text of one file only. */
@@ -103,7 +105,9 @@ export function amendmentsOf(ask: Approval): readonly Amendment[] {
       before,
     );
     const written = located.ok ? located.sides.after : null;
-    return written === null || after === null || written === after ? [] : [{ path, written, wanted: plain(after) }];
+    return written === null || after === null || written === after
+      ? []
+      : [{ path, written, wanted: plain(after), agreed: { path, before, after } }];
   });
 }
 

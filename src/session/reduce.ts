@@ -20,6 +20,7 @@ import type {
 } from './model.ts';
 import {
   addPart,
+  amendCall,
   carryOut,
   changeCall,
   decideCall,
@@ -103,6 +104,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return inOpenPlace(session, event.turnId, event.callId, (turn) => growInput(turn, event.callId, event.text));
     case 'call.appliedOnDisk':
       return inTurn(session, event.turnId, (turn) => carryOut(turn, event.callId));
+    case 'call.amended':
+      return inTurn(session, event.turnId, (turn) => amendCall(turn, event.callId, event.diffs));
     case 'ask.opened':
       return openAsk(session, event.ask);
     case 'ask.revised':

@@ -72,7 +72,7 @@ test('only what the protocol cannot carry is written afterwards, and the agent i
   const revised = [{ path: 'a', before: 'a\nb\nc\n', after: 'a\nmine\nc\n' }];
   const [only, ...more] = amendmentsOf(approval(diffs, { revised }));
   assert.ok(only);
-  assert.deepEqual([only, more], [{ path: 'a', written: 'a\nB\nc\n', wanted: 'a\nmine\nc\n' }, []]);
+  assert.deepEqual([only, more], [{ path: 'a', written: 'a\nB\nc\n', wanted: 'a\nmine\nc\n', agreed: revised[0] }, []]);
   assert.deepEqual(amendmentsOf(approval(diffs, { revised, editable: true })), []);
   const two = approval([...diffs, { path: 'other', before: 'c', after: 'C' }], { revised, editable: true });
   assert.deepEqual(amendmentsOf(two), [only], 'an edited text is carried for one file only');

@@ -2,13 +2,13 @@ import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
-import { realPathNow } from '../../protocols/paths.ts';
+import { isSameFile, realPathNow } from '../../protocols/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
 import { plain } from '../../session/lineEnds.ts';
 import { mergedInto } from '../../session/merge.ts';
-import type { AskId, CallId, Session, SessionId, TurnId } from '../../session/model.ts';
+import type { AskId, CallId, Diff, Session, SessionId, TurnId } from '../../session/model.ts';
 import { type Amendment, amendmentsOf } from '../../session/proposal.ts';
-import { findAsk } from '../../session/select.ts';
+import { callsOf, diffsOf, findAsk } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
 import type { FileEffects } from './changeSet.ts';
 import type { ChangeSets, PublishEvent } from './changeSets.ts';
@@ -27,6 +27,7 @@ interface Waiting {
  * next prompt.
  */
 export class Amendments implements Disposable {
+  readonly #host: SessionHost;
   readonly #sets: ChangeSets;
   readonly #effects: FileEffects;
   readonly #publish: PublishEvent;
@@ -35,6 +36,7 @@ export class Amendments implements Disposable {
   #waiting: readonly Waiting[] = [];
 
   constructor(host: SessionHost, sets: ChangeSets, effects: FileEffects, publish: PublishEvent, log: Log) {
+    this.#host = host;
     this.#sets = sets;
     this.#effects = effects;
     this.#publish = publish;
@@ -80,32 +82,47 @@ export class Amendments implements Disposable {
   #apply(isMeant: (one: Waiting) => boolean): void {
     const due = this.#waiting.filter(isMeant);
     this.#waiting = this.#waiting.filter((one) => !due.includes(one));
-    for (const { id, amendments } of due) {
-      this.#write(id, amendments).catch((error: unknown) => this.#log.error('The edited proposal could not be written', error));
+    for (const one of due) {
+      this.#write(one).catch((error: unknown) => this.#log.error('The edited proposal could not be written', error));
     }
   }
 
-  async #write(id: SessionId, amendments: Waiting['amendments']): Promise<void> {
+  async #write({ id, turnId, callId, amendments }: Waiting): Promise<void> {
     // Records the agent's text before the agreed text replaces it.
     await this.#sets.look(id);
-    for (const amendment of amendments) await this.#writeFile(id, amendment);
+    const agreed: Diff[] = [];
+    for (const amendment of amendments)
+      if (await this.#writeFile(id, amendment)) agreed.push({ ...amendment.agreed, path: this.#nameIn(id, callId, amendment) });
+    if (agreed.length > 0 && turnId !== undefined && callId !== undefined)
+      this.#publish(id, { type: 'call.amended', turnId, callId, diffs: agreed });
     await this.#sets.updateCorrections(id);
   }
 
-  async #writeFile(id: SessionId, { path: name, file, real, written, wanted }: Waiting['amendments'][number]): Promise<void> {
+  /** A call may name the file in another way than the request for its approval. */
+  #nameIn(id: SessionId, callId: CallId | undefined, { path: name, file }: Waiting['amendments'][number]): string {
+    const { turns = [], cwd = '' } = this.#host.get(id)?.store.now ?? {};
+    const call = turns.flatMap(callsOf).find((one) => one.id === callId);
+    const same = call && diffsOf(call).find((diff) => isSameFile(path.resolve(cwd, diff.path), file));
+    return same?.path ?? name;
+  }
+
+  /** False where it was not written, which the user is told. */
+  async #writeFile(id: SessionId, { path: name, file, real, written, wanted }: Waiting['amendments'][number]): Promise<boolean> {
     const present = await this.#effects.readText(file);
     const merged = typeof present === 'string' ? mergedInto(plain(present), written, wanted) : undefined;
     const refuse = (text: string, error: unknown) => {
       this.#log.warn(`${file}: ${String(error)}`);
       this.#publish(id, { type: 'notice', notice: { level: 'warn', text } });
+      return false;
     };
     const differs = t('What you changed in the proposal for {0} was not written: the agent wrote or proposed something else.', name);
     if (typeof present !== 'string' || merged === undefined) return refuse(differs, 'it does not hold what was proposed');
     try {
       const write = () => this.#effects.writeText(file, merged, plain(present), real);
       await (this.#sets.of(id)?.agree(file, write) ?? write());
+      return true;
     } catch (error) {
-      refuse(notWritten(name, error), error);
+      return refuse(notWritten(name, error), error);
     }
   }
 }

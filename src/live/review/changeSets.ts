@@ -24,7 +24,7 @@ const MOST_SESSIONS = 50;
 const MOST_BYTES = 1024 * 1024 * 1024;
 
 /** Events that the file review sends to a session. */
-export type ReviewEvent = Extract<SessionEvent, { readonly type: 'turn.files' | 'corrections.set' | 'notice' }>;
+export type ReviewEvent = Extract<SessionEvent, { readonly type: 'turn.files' | 'corrections.set' | 'call.amended' | 'notice' }>;
 export type PublishEvent = (id: SessionId, event: ReviewEvent) => void;
 
 /** The change sets of all sessions, kept in step with their turns. */

@@ -5,7 +5,9 @@ import { silentLog } from '../../../src/base/log.ts';
 import { Amendments } from '../../../src/live/review/amendments.ts';
 import { ChangeSet, type FileEffects } from '../../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
+import { callWords } from '../../../src/session/callWords.ts';
 import type { Approval } from '../../../src/session/model.ts';
+import { callsOf, diffsOf } from '../../../src/session/select.ts';
 import { PlaceChanged } from '../../../src/transport/realFiles.ts';
 import { Desk } from './desk.ts';
 
@@ -30,7 +32,8 @@ async function allowed(
     const file = desk.path('x');
     desk.write('x', 'one\ntwo\nthree\nfour\n');
     await desk.start('a');
-    desk.call('a', 'e', { kind: 'edit', status: 'waiting' });
+    const output = [{ kind: 'diff' as const, diff: { path: file, before: null, after: 'ONE\ntwo\nthree\nFOUR\n' } }];
+    desk.call('a', 'e', { kind: 'edit', status: 'waiting', output });
     const ask: Approval = {
       kind: 'approval',
       id: 'q',
@@ -79,6 +82,10 @@ test('undoing an edit that was agreed brings back what was there before it, the 
         ?.files?.map(({ added, removed, callId }) => [added, removed, callId]),
       [[2, 1, 'e']],
     );
+    const [call] = session(desk)?.turns.flatMap(callsOf) ?? [];
+    const diff = { path: file, before: 'one\ntwo\nthree\nfour\n', after: 'ONE\ntwo\nthree\nfour\nmine\n' };
+    assert.deepEqual(call && diffsOf(call), [diff], 'the call shows what was agreed, with the same lines as the file');
+    assert.equal(call && callWords(call, { cwd: desk.root, terminals: [] }).decided, 'edited by you');
     await desk.sets.of('a')?.settle(file, 'undo');
     assert.equal(readFileSync(file, 'utf8'), 'one\ntwo\nthree\nfour\n');
     assert.deepEqual(desk.sets.of('a')?.files, []);
@@ -92,6 +99,8 @@ test('where the agent wrote something else, nothing is written, and the user is 
     assert.match(session(desk)?.notices[0]?.text ?? '', /x was not written/);
     assert.equal(readFileSync(file, 'utf8'), 'ONE\ntwo\nthree\nsomething else\n');
     assert.equal(session(desk)?.corrections, undefined);
+    const [call] = session(desk)?.turns.flatMap(callsOf) ?? [];
+    assert.equal(call && callWords(call, { cwd: desk.root, terminals: [] }).decided, 'allowed by you', 'it is not as the user edited it');
   }));
 
 test('a file that has become a link: the agreed text is written nowhere, and the reason is said', () =>
