@@ -15,6 +15,7 @@ import {
   compareTexts,
   type Hunk,
   hunksOfSegments,
+  isWithoutOneHunk,
   linesUndone,
   type PlacedHunk,
   type Segments,
@@ -67,10 +68,12 @@ import {
   reopened,
   type Tracked,
   type TurnChange,
+  undoneChanges,
   withChange,
   withCounts,
   withKnown,
   withMove,
+  withOpen,
   withoutBurst,
   withoutKnown,
   withoutMove,
@@ -151,6 +154,8 @@ const MOST_CHECKPOINTS = 100;
 const WRITES_AT_ONCE = 8;
 /** Comparisons that are kept: of the files on the screen, and of the latest prompts' changes of them. */
 const MOST_COMPARED = 8;
+/** Files in which the undoing of an undoing is noticed: the latest ones. */
+const MOST_UNDONE = 20;
 /** Files of which one message says why they were not undone. */
 const MOST_REASONS = 10;
 /** Longer texts are listed without their lines. */
@@ -168,6 +173,8 @@ export class ChangeSet {
   readonly onWrote = this.#writes.listen;
   #scan: Scan;
   #state: ReviewState = emptyState;
+  /** Texts with all that was undone in them, and without it, oldest first: in the editor the user can undo the undoing. */
+  readonly #undone = new Map<string, { readonly with: string; readonly without: string }>();
   /** `unsaved`: why the state could not be written. */
   #kept: { readonly loaded: boolean; readonly unsaved?: string } = { loaded: false };
   /** The latest comparisons, oldest first: after a decision several surfaces ask for the hunks of a file, and its prompts are counted anew. */
@@ -359,7 +366,7 @@ export class ChangeSet {
           ? await stateOf(file, this.#deps.store, known)
           : { content: await this.#deps.store.put(Buffer.from(text)), stamp: '' };
       this.#setScanned(name, state);
-      if (!this.#state.tracked.has(name)) return;
+      if (!this.#state.tracked.has(name) && !this.#undone.has(name)) return;
       await this.#absorbUser(name, state?.content ?? null);
       await this.#changed();
     });
@@ -557,6 +564,7 @@ export class ChangeSet {
         done.map(({ name, present }) => [name, present]),
         'restored',
       );
+      for (const { name, present, target } of done) this.#noteUndone(name, await this.#textOf(present), await this.#textOf(target));
       await this.#restored(done.map(({ name }) => name));
       const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
       const isLater = (turn: TurnId) => this.#state.checkpoints.slice(at).some((one) => one.turnId === turn);
@@ -575,6 +583,7 @@ export class ChangeSet {
       const known = await Promise.all(undo.map(async ({ name }) => [name, await this.#present(name)] as const));
       const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
       for (const { name, present, before, written, from } of done) {
+        this.#undone.delete(name);
         if (before === undefined) continue;
         const tracked = new Map(this.#state.tracked).set(name, {
           before,
@@ -648,6 +657,8 @@ export class ChangeSet {
     const who = explain?.(file, to, at);
     if (who === 'other') return this.#absorbUser(name, to);
     this.#state = withoutKnown(this.#state, name);
+    const undone = this.#undone.get(name);
+    if (undone) this.#followUndone(name, undone, (await this.#textOf(to)) ?? '');
     for (const [moved, one] of this.#state.tracked)
       if (one.from === name && to !== null) this.#state = withoutMove(this.#state, moved, name);
     const found = this.#state.tracked.get(name);
@@ -699,6 +710,7 @@ export class ChangeSet {
 
   /** A file under review was changed by somebody else: their text belongs to both sides. */
   async #absorbUser(name: string, now: ContentKey): Promise<void> {
+    if (await this.#broughtBack(name, now)) return;
     const found = this.#state.tracked.get(name);
     if (!found || found.after === now) return;
     const { before: base, written = found.after } = found;
@@ -712,10 +724,62 @@ export class ChangeSet {
       return;
     }
     const manner = mannerOf(text);
-    const segments = withUserText(compareTexts(manner.read(before ?? ''), manner.read(after ?? '')), manner.read(text));
+    const agents = compareTexts(manner.read(before ?? ''), manner.read(after ?? ''));
+    // As an arrow of the editor's own diff does it.
+    if (isWithoutOneHunk(agents, manner.read(text))) this.#noteUndone(name, after, text);
+    const segments = withUserText(agents, manner.read(text));
     // Who saves a text with other line ends wants them for all of it.
     const like = hasMixedEnds(after ?? '') || inMannerOf(text, after ?? text) === text ? before : text;
     await this.#rebase(name, found, { segments, manner, like }, text, now);
+  }
+
+  #noteUndone(name: string, was: string | null | undefined, now: string | null | undefined): void {
+    const known = this.#undone.get(name);
+    this.#undone.delete(name);
+    const [from, to] = [shortText(was), shortText(now)];
+    if (from === undefined || to === undefined || hasMixedEnds(from) || hasMixedEnds(to)) return;
+    const whole = known && mergedInto(known.with, known.without, plain(from));
+    this.#undone.set(name, { with: whole ?? plain(from), without: plain(to) });
+    for (const oldest of this.#undone.keys()) if (this.#undone.size > MOST_UNDONE) this.#undone.delete(oldest);
+  }
+
+  /** The user has brought back lines of the agent's that were undone: these are to be reviewed again. False where nothing of them is in the file. */
+  async #broughtBack(name: string, now: ContentKey): Promise<boolean> {
+    const undone = this.#undone.get(name);
+    const text = undone && shortText(await this.#textOf(now));
+    if (!undone) return false;
+    if (text === undefined || hasMixedEnds(text)) return false;
+    const since = withUserText(compareTexts(undone.without, undone.with), plain(text));
+    // What the user has written themselves is theirs, however like it is.
+    const back = settleHunks(since, ({ written }) => written !== undefined, 'keep');
+    if (hunksOfSegments(back).length === 0) return false;
+    this.#followUndone(name, undone, text);
+    const found = this.#state.tracked.get(name);
+    const [before, after] = found ? await Promise.all([found.before, found.written ?? found.after].map((one) => this.#textOf(one))) : [];
+    const open = compareTexts(plain(before ?? undone.without), plain(after ?? undone.without));
+    const settled = withUserText(open, beforeText(back));
+    const agents = mergedInto(writtenText(settled), beforeText(back), plain(text)) ?? plain(text);
+    const counted = await Promise.all(
+      undoneChanges(this.#state, name).map(async (one) => ((await this.#hasMoreOf(one, text)) ? [one] : [])),
+    );
+    this.#state = withOpen(this.#state, new Set(counted.flat()));
+    const segments = withUserText(compareTexts(beforeText(settled), agents), plain(text));
+    await this.#rebase(name, found ?? { before: now, after: now }, { segments, manner: mannerOf(text), like: text }, text, now);
+    return true;
+  }
+
+  #followUndone(name: string, undone: { readonly with: string; readonly without: string }, text: string): void {
+    const whole = mergedInto(undone.with, undone.without, plain(text));
+    if (whole === undefined) this.#undone.delete(name);
+    else this.#undone.set(name, { with: whole, without: plain(text) });
+  }
+
+  /** The text has more hunks of that change than were left of it. */
+  async #hasMoreOf(change: TurnChange, text: string): Promise<boolean> {
+    const [before, after] = [await this.#textOf(change.before), await this.#textOf(change.after)].map((one) => shortText(one ?? ''));
+    if (before === undefined || after === undefined) return false;
+    const left = withUserText(compareTexts(plain(before), plain(after)), plain(text));
+    return hunksOfSegments(left).length > (change.hunks?.kept ?? 0);
   }
 
   async #rebase(
@@ -796,6 +860,7 @@ export class ChangeSet {
     if (how === 'undo') {
       if (await this.#isAllUndone(found, known, next, left)) return this.#undoAll([[name, () => this.#undoFile(name)]]);
       await this.#write(name, left, present);
+      this.#noteUndone(name, present, left);
       this.#state = withKnown(this.#state, [[name, known]], 'undone');
     }
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
@@ -996,13 +1061,18 @@ export class ChangeSet {
     const bytes = await this.#bytesOf(change.before, name);
     const isAsLeft = present === null || (present === change.after && change.written === undefined);
     if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
+      const was = await this.#textOf(present);
       await this.#put(name, bytes, present);
+      this.#noteUndone(name, was, bytes && utf8Text(bytes));
       return this.#refresh(name);
     }
     const text = await this.#deps.effects.readText(file);
     const left = await this.#without(name, change, text);
     if (change.before === null && plain(left) === '' && !this.#deps.effects.hasUnsaved(file)) await this.#put(name, null);
-    else await this.#write(name, left, text ?? '');
+    else {
+      await this.#write(name, left, text ?? '');
+      this.#noteUndone(name, text, left);
+    }
     return this.#refresh(name);
   }
 

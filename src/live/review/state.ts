@@ -227,6 +227,12 @@ export function reopened(state: ReviewState, name: string): ReviewState {
   return { ...state, checkpoints };
 }
 
+/** The user has brought back what was undone of these. */
+export function withOpen(state: ReviewState, chosen: ReadonlySet<TurnChange>): ReviewState {
+  const open = (change: TurnChange) => (chosen.has(change) ? { ...change, review: firstReview(change) } : change);
+  return { ...state, checkpoints: state.checkpoints.map((one) => ({ ...one, changes: one.changes.map(open) })) };
+}
+
 /** Adds a change to the latest prompt; a file that is again what it was before the prompt has no change in it. */
 export function withChange(state: ReviewState, change: TurnChange): ReviewState {
   const last = state.checkpoints.at(-1);
@@ -322,6 +328,14 @@ export function nameNow({ checkpoints }: ReviewState, turnId: string, name: stri
 export function openChanges(state: ReviewState, name: string): readonly TurnChange[] {
   const names = namesAt(state, name);
   return state.checkpoints.flatMap(({ changes }, at) => changes.filter((change) => isOpen(change, names[at] ?? name)));
+}
+
+/** Decided changes of a file of which something was undone, in any prompt. */
+export function undoneChanges(state: ReviewState, name: string): readonly TurnChange[] {
+  const names = namesAt(state, name, true);
+  const isUndone = ({ review, hunks }: TurnChange) =>
+    review === 'undone' || (review === 'kept' && hunks !== undefined && hunks.kept < hunks.all);
+  return state.checkpoints.flatMap(({ changes }, at) => changes.filter((one) => one.name === names[at] && isUndone(one)));
 }
 
 /** No other prompt has open changes in that file. */

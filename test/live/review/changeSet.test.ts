@@ -1429,3 +1429,44 @@ test(
     assert.deepEqual(row(), [['open', 1, 1]]);
   }),
 );
+
+for (const how of ['the hunk', 'the file', 'a restore', 'the arrow of a diff'] as const)
+  test(
+    `undone by ${how}, and then undone again by the user: what is in the file again is to be reviewed again, and what they typed is theirs`,
+    inScene(async (scene) => {
+      const agents = numbered(30, (at) => (at === 5 || at === 20 ? `agent ${at}` : undefined));
+      scene.write({ a: numbered(30) });
+      await scene.turn('t', () => scene.write({ a: agents }));
+      const file = scene.path('a');
+      const [first, second] = await scene.hunks('a');
+      assert.ok(first && second);
+      const saved = async (text: string) => {
+        scene.write({ a: text });
+        await scene.changes.userSaved(file);
+      };
+      const row = () => scene.changes.turnFiles('t')?.files.map(({ review, added }) => [review, added]);
+      const open = async () => (await scene.hunks('a')).map(({ hunk }) => hunk.after.join());
+      const isWhole = how === 'the file' || how === 'a restore';
+      if (how === 'the hunk') await scene.changes.settle(file, 'undo', [first]);
+      else if (how === 'the file') await scene.changes.settle(file, 'undo');
+      else if (how === 'a restore') await scene.changes.restore('t');
+      else await saved(agents.replace('agent 5', 'line 5'));
+      if (!isWhole) await scene.changes.settle(file, 'keep');
+      const settled = row();
+      assert.deepEqual(settled, isWhole ? [['undone', settled?.[0]?.[1]]] : [['kept', 1]]);
+      // What they write in the same place, or elsewhere, brings nothing back.
+      await saved(scene.read('a').replace('line 5', 'mine 5').replace('line 10', 'mine 10'));
+      assert.deepEqual([scene.names, row()?.[0]?.[0]], [[], isWhole ? 'undone' : 'kept']);
+      await saved(scene.read('a').replace('mine 5', 'line 5'));
+      await saved(scene.read('a').replace('line 5', 'agent 5').replace('line 20', 'agent 20'));
+      assert.deepEqual(await open(), isWhole ? ['agent 5', 'agent 20'] : ['agent 5']);
+      assert.deepEqual(row(), [['open', 2]]);
+      await scene.changes.settle(file, 'undo');
+      const text = scene.read('a');
+      assert.equal(
+        text,
+        numbered(30, (at) => (at === 10 ? 'mine 10' : !isWhole && at === 20 ? 'agent 20' : undefined)),
+      );
+      assert.deepEqual([scene.names, row()?.[0]?.[0]], [[], isWhole ? 'undone' : 'kept']);
+    }),
+  );
