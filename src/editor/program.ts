@@ -31,6 +31,7 @@ import { ChangesReview } from './review/changes.ts';
 import type { ReviewDocuments } from './review/documents.ts';
 import { wayOutOfDiff } from './review/leaveDiff.ts';
 import { showProposalLenses } from './review/proposalLenses.ts';
+import { closeRemovedFiles } from './review/removedFiles.ts';
 import { Review } from './review/review.ts';
 import { EditorSecrets } from './secrets.ts';
 import { SessionList } from './sessionList.ts';
@@ -162,6 +163,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
   const rules = life.own(new ApprovalRules(core.rules, sessions, inputs));
   const review = life.own(new Review(sessions, core.documents, log, core.changeSets));
   const changes = life.own(new ChangesReview(sessions, core.changeSets, inputs, log));
+  life.own(closeRemovedFiles(core.changeSets, log));
   const starter = new Starter(sessions, { default: () => agents.default(), placeOf: (profile) => agentHost.placeOf(profile) }, inputs, log);
   const typing = new Typing(Date.now);
   life.own(

@@ -365,8 +365,9 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
 
 /** The user or rule that decided. The verb already says "rejected", unless the agent continues with the call. */
 function allowedBy({ decision }: ToolCall): Pick<CallWords, 'allowedBy'> {
-  if (decision?.kind !== 'approval' || isRejection(decision)) return {};
-  return { allowedBy: decision.by === 'rule' ? t('by your rule') : decision.edited ? t('edited by you') : t('by you') };
+  // That the user has edited it is said in narrow rows, too.
+  if (decision?.kind !== 'approval' || isRejection(decision) || decision.edited) return {};
+  return { allowedBy: decision.by === 'rule' ? t('by your rule') : t('by you') };
 }
 
 function decisionText({ decision, status }: ToolCall): string | undefined {

@@ -88,8 +88,6 @@ export function reduce(session: Session, event: SessionEvent): Session {
     case 'turn.stopping':
     case 'turn.adapterState':
       return inRunningTurn(session, event.turnId, (turn) => withProgress(turn, event));
-    case 'turn.files':
-      return inTurn(session, event.turnId, (turn) => withFiles(turn, event));
     case 'part.added':
       return inOpenPlace(session, event.turnId, event.part.parent, (turn) => addPart(turn, event.part, event.at));
     case 'parts.removed':
@@ -102,10 +100,10 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return inOpenPlace(session, event.turnId, event.callId, (turn) => changeCall(turn, event.callId, event.change, event.at));
     case 'call.inputDelta':
       return inOpenPlace(session, event.turnId, event.callId, (turn) => growInput(turn, event.callId, event.text));
+    case 'turn.files':
     case 'call.appliedOnDisk':
-      return inTurn(session, event.turnId, (turn) => carryOut(turn, event.callId));
     case 'call.amended':
-      return inTurn(session, event.turnId, (turn) => amendCall(turn, event.callId, event.diffs));
+      return inTurn(session, event.turnId, (turn) => foundOnDisk(turn, event));
     case 'ask.opened':
       return openAsk(session, event.ask);
     case 'ask.revised':
@@ -236,6 +234,12 @@ function withProgress(turn: Turn, event: Progress): Turn {
 
 function withRetry(turn: Turn, { failed }: Extract<SessionEvent, { type: 'turn.retries' }>): Turn {
   return turn.retries === failed ? turn : { ...turn, retries: failed };
+}
+
+/** The disk may tell more of a turn once it is over. */
+function foundOnDisk(turn: Turn, event: Extract<SessionEvent, { type: 'turn.files' | 'call.appliedOnDisk' | 'call.amended' }>): Turn {
+  if (event.type === 'turn.files') return withFiles(turn, event);
+  return event.type === 'call.amended' ? amendCall(turn, event.callId, event.diffs) : carryOut(turn, event.callId);
 }
 
 function withActivity(turn: Turn, text: string | null): Turn {

@@ -43,7 +43,7 @@ test(
     };
     rmSync(inFolder('a.txt'));
     mkdirSync(inFolder('a.txt'));
-    await undo('a.txt', 'a.txt has changed in the meantime. Look at the change again.');
+    await undo('a.txt', 'a.txt is a folder now. Move it away, then try again.');
     await window.pictures('review/trouble-folder');
     renameSync(inFolder('lib'), inFolder('was'));
     writeFileSync(path.join(outside, 'c.txt'), 'lib/c.txt agent\nmore\n');

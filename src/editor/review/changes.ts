@@ -10,17 +10,15 @@ import type { Session, SessionId, TurnId } from '../../session/model.ts';
 import { commandTitle } from '../commandTitle.ts';
 import type { QuickInputs } from '../quickInputs.ts';
 import { ChangesTree, type FileRow, isRow, labelOf, promptLabel, type Row, type TurnRow } from './changesTree.ts';
-import { openTextDiff, ReviewDocuments } from './documents.ts';
+import { noChangeHere, openTextDiff, ReviewDocuments } from './documents.ts';
 import { covers, FileHunks, takesTyped } from './fileHunks.ts';
-import { noChangeHere } from './review.ts';
+import { effectWords, isLeft, leftWords, listed, reasonWords, restoredWords } from './restoreWords.ts';
 
 /** Scheme of the texts before the changes under review. */
 export const BASE_SCHEME = 'parley-review-base';
 const VIEW = 'parley.changes';
 /** Files whose diffs a preview opens. */
 const MOST_PREVIEWED = 100;
-/** Files that a confirmation lists. */
-const MOST_LISTED = 20;
 
 export interface Restored {
   readonly sessionId: SessionId;
@@ -28,9 +26,6 @@ export interface Restored {
   /** True when the conversation goes back too. */
   readonly conversation: boolean;
 }
-
-/** Files that a message names. */
-const FILES_NAMED = 5;
 
 /** The changes under review, as a list, and the user's actions on them. Methods reject with a message for the user. */
 export class ChangesReview implements Disposable {
@@ -207,10 +202,11 @@ export class ChangesReview implements Disposable {
     }
     const answer = await this.#askRestore(session, turnId, preview.files);
     if (answer === undefined) return undefined;
-    await this.#sets.restore(session.id, turnId);
-    const left = preview.files.filter(({ how }) => how === 'unknown').map(({ name }) => name);
-    void this.#offerUndo(session.id, left);
-    return { sessionId: session.id, turnId, conversation: answer === 'both' };
+    const left = preview.files.filter(isLeft);
+    const problem = await this.#sets.restore(session.id, turnId, new Set(left.map(({ name }) => name))).then(() => undefined, messageOf);
+    if (problem === undefined && left.length === 0) void this.#offerUndo(session.id, preview.files.length);
+    else void this.#tellLeft(left, problem);
+    return problem === undefined ? { sessionId: session.id, turnId, conversation: answer === 'both' } : undefined;
   }
 
   /** Asks with the effect on each file, and shows the diffs when the user wants to see them first. */
@@ -220,7 +216,11 @@ export class ChangesReview implements Disposable {
     const diffs = commandTitle('openChange');
     const question = vscode.l10n.t('Restore these files to before this prompt? You can undo this.');
     const buttons = canGoBack(session, turnId) ? [both, files] : [files];
-    const detail = listed(preview.toSorted((a, b) => weightOf(b) - weightOf(a)).map(outcomeOf));
+    const detail = effectWords(preview);
+    if (preview.every(isLeft)) {
+      void vscode.window.showWarningMessage(leftWords(preview.length), { modal: true, detail });
+      return undefined;
+    }
     let answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, ...buttons, diffs);
     if (answer === diffs) {
       await this.#showPreview(session.id, turnId);
@@ -239,13 +239,17 @@ export class ChangesReview implements Disposable {
     await vscode.commands.executeCommand('vscode.changes', vscode.l10n.t('Restore Files'), resources);
   }
 
-  /** `left`: files that could not be restored. */
-  async #offerUndo(id: SessionId, left: readonly string[]): Promise<void> {
+  /** In a dialog, as the question was: some files are not as it may have been understood. `problem`: why more of them were not written. */
+  async #tellLeft(left: readonly RestoredFile[], problem: string | undefined): Promise<void> {
+    const detail = [...(problem === undefined ? [] : [problem]), reasonWords(left)].join('\n');
+    const text = left.length > 0 ? leftWords(left.length) : commandTitle('restoreFiles');
+    // No Undo here: it would be what Enter does.
+    await vscode.window.showWarningMessage(text, { modal: true, detail });
+  }
+
+  async #offerUndo(id: SessionId, count: number): Promise<void> {
     const undo = vscode.l10n.t('Undo');
-    const files = `${left.slice(0, FILES_NAMED).join(', ')}${left.length > FILES_NAMED ? ` … (+${left.length - FILES_NAMED})` : ''}`;
-    const not = vscode.l10n.t('{0} cannot be restored: the text before the change was not kept, or the file is not text.', files);
-    const text = left.length > 0 ? not : vscode.l10n.t('Files restored.');
-    if ((await vscode.window.showInformationMessage(text, undo)) !== undo) return;
+    if ((await vscode.window.showInformationMessage(restoredWords(count), undo)) !== undo) return;
     await this.undoRestore(id).catch((error: unknown) => vscode.window.showErrorMessage(messageOf(error)));
   }
 
@@ -318,29 +322,6 @@ function isMultiDiff(input: unknown): boolean {
 
 function isText(tab: vscode.Tab | undefined): boolean {
   return !(tab?.input instanceof vscode.TabInputNotebook || tab?.input instanceof vscode.TabInputCustom);
-}
-
-/** Lines of a confirmation, bounded. */
-function listed(names: readonly string[]): string {
-  const more = names.length > MOST_LISTED ? [`… +${names.length - MOST_LISTED}`] : [];
-  return [...names.slice(0, MOST_LISTED), ...more].join('\n');
-}
-
-/** Sort weight: files with the user's own text come first. */
-function weightOf({ how, users }: RestoredFile): number {
-  return users === 'lost' ? 4 : how === 'unknown' ? 3 : users === 'kept' ? 2 : how === 'delete' ? 1 : 0;
-}
-
-function outcomeOf({ name, how, users }: RestoredFile): string {
-  const restored = vscode.l10n.t('restored');
-  const kinds = {
-    rewrite: restored,
-    create: restored,
-    delete: vscode.l10n.t('deleted'),
-    unknown: vscode.l10n.t('cannot be undone'),
-  } as const;
-  const own = { kept: vscode.l10n.t('your changes stay'), lost: vscode.l10n.t('your changes are lost') } as const;
-  return `${name} — ${[kinds[how], users ? own[users] : ''].filter(Boolean).join(', ')}`;
 }
 
 /** True when the agent can take back the conversation from that prompt on. */

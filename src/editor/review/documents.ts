@@ -9,6 +9,10 @@ export function tabTitle(title: string): string {
   return visibleText(title);
 }
 
+export function noChangeHere(): void {
+  void vscode.window.showInformationMessage(vscode.l10n.t('No changes.'));
+}
+
 interface Entry {
   bytes: Uint8Array;
   readonly editable: boolean;

@@ -25,7 +25,7 @@ import type {
 import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
-import { openTextDiff, REVIEW_SCHEME, type ReviewDocuments, tabTitle } from './documents.ts';
+import { noChangeHere, openTextDiff, REVIEW_SCHEME, type ReviewDocuments, tabTitle } from './documents.ts';
 
 /** The subject of an open diff: a pending ask, or a file that a turn has changed. */
 export type DiffSubject =
@@ -540,10 +540,6 @@ async function replaceText(uri: vscode.Uri, text: string): Promise<void> {
   const edit = new vscode.WorkspaceEdit();
   edit.replace(uri, new vscode.Range(document.positionAt(change.from), document.positionAt(change.to)), change.text);
   await vscode.workspace.applyEdit(edit);
-}
-
-export function noChangeHere(): void {
-  void vscode.window.showInformationMessage(vscode.l10n.t('No changes.'));
 }
 
 function idOf(left: vscode.Uri, right: vscode.Uri): string {

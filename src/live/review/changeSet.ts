@@ -1,4 +1,3 @@
-import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { Emitter } from '../../base/emitter.ts';
 import { KeyedQueue } from '../../base/keyedQueue.ts';
@@ -36,12 +35,14 @@ import {
   placeOf,
   putFile,
   readable,
+  removeEmptyFolder,
   shownName,
 } from './folders.ts';
 import {
   emptyScan,
   type FileState,
   findMoves,
+  folderChangedAt,
   type Moving,
   type Scan,
   type ScanLimits,
@@ -83,6 +84,8 @@ import {
   writeState,
 } from './state.ts';
 
+import { MOST_UNDONE, UndoneTexts } from './undone.ts';
+
 /** A file of the workspace whose changes by the agent are not reviewed yet. */
 export interface UnreviewedFile {
   /** As it is shown: relative to its folder, with slashes. */
@@ -121,6 +124,8 @@ export interface RestoredFile {
   readonly how: 'rewrite' | 'create' | 'delete' | 'unknown';
   /** Whether the user's own changes since then stay. */
   readonly users?: 'kept' | 'lost';
+  /** Why it cannot be written now: a sentence that names it. */
+  readonly refused?: string;
 }
 /** The user's unsaved text in a file that the agent has written meanwhile; it lacks the agent's changes. Texts have \n line ends. */
 export interface UnsavedBeside {
@@ -147,6 +152,7 @@ export interface ReviewDeps {
   readonly effects: FileEffects;
   readonly log: Log;
   readonly limits: ScanLimits;
+  readonly undone: UndoneTexts;
 }
 
 /** Prompts that can be gone back to. */
@@ -154,8 +160,6 @@ const MOST_CHECKPOINTS = 100;
 const WRITES_AT_ONCE = 8;
 /** Comparisons that are kept: of the files on the screen, and of the latest prompts' changes of them. */
 const MOST_COMPARED = 8;
-/** Files in which the undoing of an undoing is noticed: the latest ones. */
-const MOST_UNDONE = 20;
 /** Files of which one message says why they were not undone. */
 const MOST_REASONS = 10;
 /** Longer texts are listed without their lines. */
@@ -173,8 +177,6 @@ export class ChangeSet {
   readonly onWrote = this.#writes.listen;
   #scan: Scan;
   #state: ReviewState = emptyState;
-  /** Texts with all that was undone in them, and without it, oldest first: in the editor the user can undo the undoing. */
-  readonly #undone = new Map<string, { readonly with: string; readonly without: string }>();
   /** `unsaved`: why the state could not be written. */
   #kept: { readonly loaded: boolean; readonly unsaved?: string } = { loaded: false };
   /** The latest comparisons, oldest first: after a decision several surfaces ask for the hunks of a file, and its prompts are counted anew. */
@@ -192,9 +194,9 @@ export class ChangeSet {
   } = { inTurn: false };
 
   /** `file` is where the state is kept between windows. */
-  constructor(root: string, file: string, deps: Omit<ReviewDeps, 'limits'> & Partial<Pick<ReviewDeps, 'limits'>>) {
+  constructor(root: string, file: string, deps: Omit<ReviewDeps, 'limits' | 'undone'> & Partial<Pick<ReviewDeps, 'limits'>>) {
     this.#file = file;
-    this.#deps = { limits: usualLimits, ...deps };
+    this.#deps = { limits: usualLimits, undone: new UndoneTexts(), ...deps };
     this.#scan = emptyScan(foldersOf(root, deps.effects.folders(root)));
   }
 
@@ -320,10 +322,10 @@ export class ChangeSet {
     // An agent in the background may have written since.
     if (this.#underWay.inTurn) await this.look(explain);
     await this.#run(async () => {
-      const { files } = await this.#rescan(foldersOf(this.root, this.#deps.effects.folders(this.root)), pace);
+      const { files, emptyFolders } = await this.#rescan(foldersOf(this.root, this.#deps.effects.folders(this.root)), pace);
       this.#underWay = { ...this.#underWay, inTurn: true };
       for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
-      const checkpoint = { turnId, files: await this.#keptList(files), changes: [], burst: [], folders: [] };
+      const checkpoint = { turnId, files: await this.#keptList(files, emptyFolders), changes: [], burst: [], folders: [] };
       this.#state = { ...this.#state, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
       await this.#save();
       if (this.trouble !== undefined) this.#changes.fire();
@@ -366,7 +368,7 @@ export class ChangeSet {
           ? await stateOf(file, this.#deps.store, known)
           : { content: await this.#deps.store.put(Buffer.from(text)), stamp: '' };
       this.#setScanned(name, state);
-      if (!this.#state.tracked.has(name) && !this.#undone.has(name)) return;
+      if (!this.#state.tracked.has(name) && !this.#deps.undone.has(name)) return;
       await this.#absorbUser(name, state?.content ?? null);
       await this.#changed();
     });
@@ -533,8 +535,11 @@ export class ChangeSet {
   /** Previews the effect of a restore to before that prompt. Touches only files that the agent has changed since. */
   async preview(turnId: TurnId): Promise<RestorePreview | undefined> {
     const steps = await this.#restoreSteps(turnId);
+    const refusals = await this.#refusals(turnId, steps ?? []);
     const files = steps?.map(({ name, how, users }): RestoredFile => {
-      return { name: shownName(this.#folders, name), how, ...(users === undefined || how === 'unknown' ? {} : { users }) };
+      const refused = how === 'unknown' ? undefined : refusals.get(name);
+      const shown = { name: shownName(this.#folders, name), how, ...(refused === undefined ? {} : { refused }) };
+      return users === undefined || how === 'unknown' || refused !== undefined ? shown : { ...shown, users };
     });
     return files && { turnId, files: files.sort((a, b) => (a.name < b.name ? -1 : 1)) };
   }
@@ -542,20 +547,49 @@ export class ChangeSet {
   /** Files as they are and as going back to before that prompt makes them, as far as both are text; so many at most. */
   async previewTexts(turnId: TurnId, most: number) {
     const steps = (await this.#restoreSteps(turnId)) ?? [];
+    const refusals = await this.#refusals(turnId, steps);
     const texts = steps.slice(0, most).map(async ({ name, present, target, how }) => {
-      const [now, then] = [await this.#textOf(present), await this.#textOf(how === 'unknown' ? present : target)];
+      const isLeft = how === 'unknown' || refusals.has(name);
+      const [now, then] = [await this.#textOf(present), await this.#textOf(isLeft ? present : target)];
       const path = fileOf(this.#folders, name);
       return now === undefined || then === undefined ? [] : [{ path, present: now, target: then }];
     });
     return (await Promise.all(texts)).flat();
   }
 
-  /** Puts the files back to before that prompt. Can be undone. */
-  restore(turnId: TurnId): Promise<void> {
+  /** Why files cannot be written now. A file that was moved stays as it is at both places. */
+  async #refusals(turnId: TurnId, steps: readonly RestoreStep[]): Promise<ReadonlyMap<string, string>> {
+    const refusals = new Map<string, string>();
+    for (const { name } of steps) {
+      const refused = await this.#whyRefused(name);
+      if (refused !== undefined) refusals.set(name, refused);
+    }
+    const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
+    for (const { name, from } of this.#state.checkpoints.slice(at).flatMap((one) => one.changes)) {
+      const refused = refusals.get(name) ?? refusals.get(from ?? name);
+      if (refused !== undefined) for (const one of [name, from ?? name]) refusals.set(one, refused);
+    }
+    return refusals;
+  }
+
+  async #whyRefused(name: string): Promise<string | undefined> {
+    if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) return unsavedIn(shownName(this.#folders, name));
+    try {
+      const { root, below } = placeOf(this.#folders, name);
+      await checkPlace(root, below);
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  /** Puts the files back to before that prompt, but for those `left` alone, by the names of the preview. Can be undone. */
+  restore(turnId: TurnId, left: ReadonlySet<string> = new Set()): Promise<void> {
     return this.#run(async () => {
       const steps = await this.#restoreSteps(turnId);
       if (!steps) throw new Error(t('The files before this prompt are not known any more.'));
-      const wanted = steps.flatMap((step) => (step.how === 'unknown' ? [] : [{ ...step, known: step.present }]));
+      const isLeft = ({ name, how }: RestoreStep) => how === 'unknown' || left.has(shownName(this.#folders, name));
+      const wanted = steps.flatMap((step) => (isLeft(step) ? [] : [{ ...step, known: step.present }]));
       const { done, failure } = await this.#putAll(wanted);
       const undo = done.map(({ name, present }) => this.#replacedBy(name, present));
       if (done.length > 0) this.#state = { ...this.#state, undo };
@@ -564,7 +598,7 @@ export class ChangeSet {
         done.map(({ name, present }) => [name, present]),
         'restored',
       );
-      for (const { name, present, target } of done) this.#noteUndone(name, await this.#textOf(present), await this.#textOf(target));
+      await this.#putBack(turnId, done);
       await this.#restored(done.map(({ name }) => name));
       const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
       const isLater = (turn: TurnId) => this.#state.checkpoints.slice(at).some((one) => one.turnId === turn);
@@ -583,7 +617,7 @@ export class ChangeSet {
       const known = await Promise.all(undo.map(async ({ name }) => [name, await this.#present(name)] as const));
       const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
       for (const { name, present, before, written, from } of done) {
-        this.#undone.delete(name);
+        this.#deps.undone.forget(name);
         if (before === undefined) continue;
         const tracked = new Map(this.#state.tracked).set(name, {
           before,
@@ -614,10 +648,19 @@ export class ChangeSet {
     });
   }
 
+  /** What is left to do of files that a restore has written. */
+  async #putBack(turnId: TurnId, done: readonly RestoreStep[]): Promise<void> {
+    const gone = done.flatMap(({ name, target }) => (target === null ? [name] : []));
+    await this.#removeFolders(turnId, gone);
+    for (const { name, present, target } of done.slice(-MOST_UNDONE))
+      this.#deps.undone.note(name, shortText(await this.#textOf(present)), shortText(await this.#textOf(target)));
+  }
+
   /** The list of all files as an object of the store; '' when the disk refuses: the prompt cannot be gone back to then. */
-  async #keptList(files: Scan['files']): Promise<string> {
+  async #keptList(files: Scan['files'], emptyFolders: readonly string[]): Promise<string> {
     try {
-      return await this.#deps.store.put(Buffer.from(JSON.stringify([...files].map(([name, state]) => [name, state.content]))));
+      const list = [...[...files].map(([name, state]) => [name, state.content]), ...emptyFolders.map((name) => [`${name}/`, null])];
+      return await this.#deps.store.put(Buffer.from(JSON.stringify(list)));
     } catch (error) {
       this.#scan = { ...this.#scan, trouble: messageOf(error) };
       return '';
@@ -653,12 +696,11 @@ export class ChangeSet {
   async #track(name: string, from: ContentKey, to: ContentKey, explain: Explain | undefined): Promise<void> {
     const file = fileOf(this.#folders, name);
     // A file that is gone has left the folder it was in at its last change, or before.
-    const at = to === null ? (await lstat(path.dirname(file)).catch(() => undefined))?.mtimeMs : this.#scan.files.get(name)?.at;
+    const at = to === null ? await folderChangedAt(file) : this.#scan.files.get(name)?.at;
     const who = explain?.(file, to, at);
     if (who === 'other') return this.#absorbUser(name, to);
     this.#state = withoutKnown(this.#state, name);
-    const undone = this.#undone.get(name);
-    if (undone) this.#followUndone(name, undone, (await this.#textOf(to)) ?? '');
+    if (this.#deps.undone.has(name)) this.#deps.undone.follow(name, shortText(await this.#textOf(to)));
     for (const [moved, one] of this.#state.tracked)
       if (one.from === name && to !== null) this.#state = withoutMove(this.#state, moved, name);
     const found = this.#state.tracked.get(name);
@@ -726,52 +768,34 @@ export class ChangeSet {
     const manner = mannerOf(text);
     const agents = compareTexts(manner.read(before ?? ''), manner.read(after ?? ''));
     // As an arrow of the editor's own diff does it.
-    if (isWithoutOneHunk(agents, manner.read(text))) this.#noteUndone(name, after, text);
+    if (isWithoutOneHunk(agents, manner.read(text))) this.#deps.undone.note(name, shortText(after), shortText(text));
     const segments = withUserText(agents, manner.read(text));
     // Who saves a text with other line ends wants them for all of it.
     const like = hasMixedEnds(after ?? '') || inMannerOf(text, after ?? text) === text ? before : text;
     await this.#rebase(name, found, { segments, manner, like }, text, now);
   }
 
-  #noteUndone(name: string, was: string | null | undefined, now: string | null | undefined): void {
-    const known = this.#undone.get(name);
-    this.#undone.delete(name);
-    const [from, to] = [shortText(was), shortText(now)];
-    if (from === undefined || to === undefined || hasMixedEnds(from) || hasMixedEnds(to)) return;
-    const whole = known && mergedInto(known.with, known.without, plain(from));
-    this.#undone.set(name, { with: whole ?? plain(from), without: plain(to) });
-    for (const oldest of this.#undone.keys()) if (this.#undone.size > MOST_UNDONE) this.#undone.delete(oldest);
-  }
-
   /** The user has brought back lines of the agent's that were undone: these are to be reviewed again. False where nothing of them is in the file. */
   async #broughtBack(name: string, now: ContentKey): Promise<boolean> {
-    const undone = this.#undone.get(name);
-    const text = undone && shortText(await this.#textOf(now));
-    if (!undone) return false;
-    if (text === undefined || hasMixedEnds(text)) return false;
-    const since = withUserText(compareTexts(undone.without, undone.with), plain(text));
-    // What the user has written themselves is theirs, however like it is.
-    const back = settleHunks(since, ({ written }) => written !== undefined, 'keep');
-    if (hunksOfSegments(back).length === 0) return false;
-    this.#followUndone(name, undone, text);
+    const text = this.#deps.undone.has(name) ? shortText(await this.#textOf(now)) : undefined;
+    const back = text === undefined ? undefined : this.#deps.undone.without(name, text);
+    if (text === undefined || !back) return false;
+    this.#deps.undone.follow(name, text);
     const found = this.#state.tracked.get(name);
     const [before, after] = found ? await Promise.all([found.before, found.written ?? found.after].map((one) => this.#textOf(one))) : [];
-    const open = compareTexts(plain(before ?? undone.without), plain(after ?? undone.without));
-    const settled = withUserText(open, beforeText(back));
-    const agents = mergedInto(writtenText(settled), beforeText(back), plain(text)) ?? plain(text);
-    const counted = await Promise.all(
-      undoneChanges(this.#state, name).map(async (one) => ((await this.#hasMoreOf(one, text)) ? [one] : [])),
-    );
-    this.#state = withOpen(this.#state, new Set(counted.flat()));
+    const settled = withUserText(compareTexts(plain(before ?? back.base), plain(after ?? back.base)), back.user);
+    const agents = mergedInto(writtenText(settled), back.user, plain(text)) ?? plain(text);
+    await this.#reopen(name, text);
     const segments = withUserText(compareTexts(beforeText(settled), agents), plain(text));
     await this.#rebase(name, found ?? { before: now, after: now }, { segments, manner: mannerOf(text), like: text }, text, now);
     return true;
   }
 
-  #followUndone(name: string, undone: { readonly with: string; readonly without: string }, text: string): void {
-    const whole = mergedInto(undone.with, undone.without, plain(text));
-    if (whole === undefined) this.#undone.delete(name);
-    else this.#undone.set(name, { with: whole, without: plain(text) });
+  /** Opens decided changes of which the text has more again. */
+  async #reopen(name: string, text: string): Promise<void> {
+    const chosen = new Set<TurnChange>();
+    for (const change of undoneChanges(this.#state, name)) if (await this.#hasMoreOf(change, text)) chosen.add(change);
+    this.#state = withOpen(this.#state, chosen);
   }
 
   /** The text has more hunks of that change than were left of it. */
@@ -860,7 +884,7 @@ export class ChangeSet {
     if (how === 'undo') {
       if (await this.#isAllUndone(found, known, next, left)) return this.#undoAll([[name, () => this.#undoFile(name)]]);
       await this.#write(name, left, present);
-      this.#noteUndone(name, present, left);
+      this.#deps.undone.note(name, shortText(present), shortText(left));
       this.#state = withKnown(this.#state, [[name, known]], 'undone');
     }
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
@@ -1063,15 +1087,18 @@ export class ChangeSet {
     if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
       const was = await this.#textOf(present);
       await this.#put(name, bytes, present);
-      this.#noteUndone(name, was, bytes && utf8Text(bytes));
+      if (bytes === null) await this.#removeFoldersOf(name);
+      this.#deps.undone.note(name, shortText(was), shortText(bytes && utf8Text(bytes)));
       return this.#refresh(name);
     }
     const text = await this.#deps.effects.readText(file);
     const left = await this.#without(name, change, text);
-    if (change.before === null && plain(left) === '' && !this.#deps.effects.hasUnsaved(file)) await this.#put(name, null);
-    else {
+    if (change.before === null && plain(left) === '' && !this.#deps.effects.hasUnsaved(file)) {
+      await this.#put(name, null);
+      await this.#removeFoldersOf(name);
+    } else {
       await this.#write(name, left, text ?? '');
-      this.#noteUndone(name, text, left);
+      this.#deps.undone.note(name, shortText(text), shortText(left));
     }
     return this.#refresh(name);
   }
@@ -1239,6 +1266,24 @@ export class ChangeSet {
     return moved;
   }
 
+  /** The file is gone as it was before the first prompt that has touched it. */
+  #removeFoldersOf(name: string): Promise<void> {
+    const first = this.#state.checkpoints.find(({ changes }) => changes.some((one) => one.name === name));
+    return first ? this.#removeFolders(first.turnId, [name]) : Promise.resolve();
+  }
+
+  /** Folders that hold nothing any more once these files are gone, and were not there before that prompt. */
+  async #removeFolders(turnId: TurnId, gone: readonly string[]): Promise<void> {
+    const checkpoint = gone.length > 0 ? this.#state.checkpoints.findLast((one) => one.turnId === turnId) : undefined;
+    const list = checkpoint && (await fileList(this.#deps.store, checkpoint.files));
+    if (!list) return;
+    const known = new Set([...list.keys()].flatMap(foldersAbove));
+    const folders = new Set(gone.flatMap(foldersAbove));
+    // The innermost first.
+    for (const folder of [...folders].filter((one) => !known.has(one)).toSorted((a, b) => b.length - a.length))
+      await removeEmptyFolder(placeOf(this.#folders, folder)).catch(() => {});
+  }
+
   async #bytesOf(content: ContentKey, name: string): Promise<Buffer | null> {
     const bytes = content === null ? null : await this.#deps.store.get(content);
     if (bytes === undefined) throw new Error(notRestored(name));
@@ -1301,6 +1346,11 @@ export function countLines(segments: Segments): LineCounts {
     added: hunks.reduce((sum, { hunk }) => sum + lines(hunk.after, isWhole), 0),
     removed: hunks.reduce((sum, { hunk }) => sum + lines(hunk.before, isWhole), 0),
   };
+}
+
+/** Names of the folders that a file lies in; of an empty folder on a list, which ends with a slash, its own too. */
+function foldersAbove(name: string): readonly string[] {
+  return [...name.matchAll(/\//g)].flatMap(({ index }) => (index > 0 ? [name.slice(0, index)] : []));
 }
 
 /** Its text is there, or there is no file. */

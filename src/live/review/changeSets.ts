@@ -47,6 +47,9 @@ export class ChangeSets implements Disposable {
   readonly #begun = new Map<SessionId, { readonly turnId: TurnId; readonly at: number }>();
   readonly #changes = this.#life.own(new Emitter<SessionId>());
   readonly onChange = this.#changes.listen;
+  readonly #writes = this.#life.own(new Emitter<string>());
+  /** A file was written or removed for the user, by a decision; absolute paths. */
+  readonly onWrote = this.#writes.listen;
 
   /** `setType` is called with the first session: the editor loads the class only then. */
   constructor(host: SessionHost, folder: string, setType: () => typeof ChangeSet, effects: FileEffects, publish: PublishEvent, log: Log) {
@@ -125,10 +128,10 @@ export class ChangeSets implements Disposable {
     this.#publish(id, { type: 'turn.files', turnId, files, ...(turn.unlisted ? { unlisted: turn.unlisted } : {}) });
   }
 
-  /** Puts the files of a session back to before a prompt. The next prompt tells the agent. Rejects with a message for the user. */
-  async restore(id: SessionId, turnId: TurnId): Promise<void> {
+  /** Puts the files of a session back to before a prompt, but for those `left` alone. The next prompt tells the agent. Rejects with a message for the user. */
+  async restore(id: SessionId, turnId: TurnId, left?: ReadonlySet<string>): Promise<void> {
     await this.of(id)
-      ?.restore(turnId)
+      ?.restore(turnId, left)
       .finally(() => this.updateCorrections(id));
   }
 
@@ -299,6 +302,7 @@ export class ChangeSets implements Disposable {
         this.#report(this.#publishTurnFiles(id, set));
       });
       set.onWrote((file) => this.#wroteFor(id, file));
+      set.onWrote((file) => this.#writes.fire(file));
       this.#sets.set(id, set);
       this.#report(set.load());
     }

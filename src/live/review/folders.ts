@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, lstat } from 'node:fs/promises';
+import { access, lstat, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import { messageOf, systemCode } from '../../base/log.ts';
@@ -78,6 +78,7 @@ export async function checkPlace(root: string, name: string): Promise<string> {
   const folder = realPathNow(path.dirname(file));
   if (pathBelow(realPathNow(root), folder) === undefined) throw outside(name);
   const there = await lstat(file).catch(() => undefined);
+  if (there?.isDirectory()) throw new Error(t('{0} is a folder now. Move it away, then try again.', name));
   if (there && !there.isFile()) throw changedSince(name);
   if (there)
     await access(file, constants.W_OK).catch((error: unknown) => {
@@ -94,6 +95,15 @@ export async function putFile(root: string, name: string, bytes: Uint8Array | nu
   } catch (error) {
     throw readable(name, error);
   }
+}
+
+/** Removes a folder below `root` in which there is nothing; never through a link. Rejects for one in which there is something. */
+export async function removeEmptyFolder({ root, below }: FolderFile): Promise<void> {
+  const folder = path.join(root, below);
+  const above = realPathNow(path.dirname(folder));
+  const real = realPathNow(root);
+  if (above !== real && pathBelow(real, above) === undefined) throw outside(below);
+  await rmdir(path.join(above, path.basename(folder)));
 }
 
 /** Moves a file, never over another one and never through a link. Rejects with a message for the user. */

@@ -26,12 +26,14 @@ export interface Scan {
   readonly trouble?: string;
   /** Folders that are left out by their names, with when their entries last changed, and links that lead outside, with when their target did. */
   readonly leftOut: ReadonlyMap<string, number>;
+  /** Folders in which there is nothing at all. */
+  readonly emptyFolders: readonly string[];
   /** The last name that is watched in a folder with too many files; later scans end there, too. By the folder's path. */
   readonly ends: ReadonlyMap<string, string>;
 }
 /** Before anything was read. */
 export function emptyScan(folders: Folders): Scan {
-  return { folders, files: new Map(), partial: false, leftOut: new Map(), ends: new Map() };
+  return { folders, files: new Map(), partial: false, leftOut: new Map(), emptyFolders: [], ends: new Map() };
 }
 export interface ScanLimits {
   readonly files: number;
@@ -88,17 +90,27 @@ export async function scanFolders(
 ): Promise<Scan> {
   const leftOut = new Map<string, number>();
   const ends = new Map<string, string>();
+  const emptyFolders: string[] = [];
   const listed: Listed[] = [];
   for (const root of [folders.root, ...folders.others]) {
     const prefix = prefixOf(folders, root);
     const walked = await walkFolder(root, limits.files, before.ends.get(root));
     for (const [below, at] of walked.leftOut) leftOut.set(prefix + below, at);
     if (walked.end !== undefined) ends.set(root, walked.end);
+    emptyFolders.push(...walked.empty.map((below) => prefix + below));
     listed.push(...(await listFiles(root, prefix, [...walked.found, ...knownBehind(walked, prefix, before.files)], pace)));
   }
   pace.onListed?.();
   const { files, left, trouble } = await readFiles(listed, store, before.files, limits, pace);
-  return { folders, files, partial: ends.size > 0 || left <= 0, leftOut, ends, ...(trouble === undefined ? {} : { trouble }) };
+  return {
+    folders,
+    files,
+    partial: ends.size > 0 || left <= 0,
+    leftOut,
+    emptyFolders,
+    ends,
+    ...(trouble === undefined ? {} : { trouble }),
+  };
 }
 
 /** New files have pushed them out of the walk: they are watched on. */
@@ -216,6 +228,11 @@ async function statsOf(file: string): Promise<Listed['found'] | undefined> {
   }
 }
 
+/** When the entries of a file's folder last changed. */
+export async function folderChangedAt(file: string): Promise<number | undefined> {
+  return (await lstat(path.dirname(file)).catch(() => undefined))?.mtimeMs;
+}
+
 function stampOf({ mtimeMs, ctimeMs, ino, size }: Exclude<Listed['found'], 'unreadable'>): string {
   return `${mtimeMs} ${ctimeMs} ${ino} ${size}`;
 }
@@ -238,6 +255,7 @@ interface FolderWalk {
   readonly root: string;
   readonly found: string[];
   readonly leftOut: Map<string, number>;
+  readonly empty: string[];
   readonly most: number;
   /** The last name to be found. */
   readonly last: string | undefined;
@@ -248,7 +266,7 @@ interface FolderWalk {
 
 /** `last`: where the walk before had to end. What was watched then is watched on, however many files come or go before that. */
 async function walkFolder(root: string, most: number, last: string | undefined): Promise<FolderWalk> {
-  const walked: FolderWalk = { root, found: [], leftOut: new Map(), most, last, folders: 0, end: undefined };
+  const walked: FolderWalk = { root, found: [], leftOut: new Map(), empty: [], most, last, folders: 0, end: undefined };
   if (!(await walk(walked, '', []))) walked.end = walked.found.at(-1) ?? '';
   return walked;
 }
@@ -257,6 +275,7 @@ async function walkFolder(root: string, most: number, last: string | undefined):
 async function walk(walked: FolderWalk, below: string, outer: NestedRules): Promise<boolean> {
   const folder = path.join(walked.root, below);
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  if (entries.length === 0 && below !== '') walked.empty.push(below);
   const own = entries.some((entry) => entry.name === '.gitignore' && entry.isFile()) ? await rulesIn(folder) : undefined;
   const rules = own ? [...outer, { below, rules: own }] : outer;
   walked.folders += 1;

@@ -154,7 +154,7 @@ export async function usedBy(file: string, store: ContentStore): Promise<readonl
   return names.filter((name) => name !== null && isKept(name)) as readonly string[];
 }
 
-/** undefined when the list is gone: then nothing is known of any file. */
+/** Folders in which there was nothing are listed too, with a slash at the end. undefined when the list is gone: then nothing is known of any file. */
 export async function fileList(store: ContentStore, name: string): Promise<ReadonlyMap<string, ContentKey> | undefined> {
   const bytes = await store.get(name);
   const parsed = listed.safeParse(bytes && parseJson(bytes.toString('utf8')));

@@ -540,7 +540,7 @@ export abstract class TaskStreams extends TaskRecords {
     const at = turn.lateEdits.findIndex((one) => one.isWriting && one.path === path);
     if (at >= 0) turn.lateEdits.splice(at, 1);
     if (error) this.addNotice(turn, 'error', t('{0} could not be written: {1}', path, error.message));
-    else this.addNotice(turn, 'info', t('Your version of {0} was written after the agent’s.', path));
+    else this.addNotice(turn, 'info', `${path}: ${t('edited by you')}`);
     this.settleTurn(turn);
   }
 

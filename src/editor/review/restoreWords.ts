@@ -1,0 +1,52 @@
+import * as vscode from 'vscode';
+import { t } from '../../base/l10n.ts';
+import type { RestoredFile } from '../../live/review/changeSet.ts';
+
+/** Files that a confirmation lists. */
+const MOST_LISTED = 20;
+
+/** Lines of a confirmation, bounded. */
+export function listed(names: readonly string[]): string {
+  const more = names.length > MOST_LISTED ? [`… +${names.length - MOST_LISTED}`] : [];
+  return [...names.slice(0, MOST_LISTED), ...more].join('\n');
+}
+
+/** What a restore does not touch. */
+export function isLeft({ how, refused }: RestoredFile): boolean {
+  return how === 'unknown' || refused !== undefined;
+}
+
+export function leftWords(count: number): string {
+  return vscode.l10n.t('Left alone: {0}', t('{0} {0|file|files}', count));
+}
+
+export function restoredWords(count: number): string {
+  return `${t('{0} {0|file|files}', count)}: ${vscode.l10n.t('restored')}`;
+}
+
+/** The effect of a restore on each file; those that are left alone, and those with the user's own text, come first. */
+export function effectWords(files: readonly RestoredFile[]): string {
+  return listed(files.toSorted((a, b) => weightOf(b) - weightOf(a)).map(outcomeOf));
+}
+
+/** Why files were left alone. */
+export function reasonWords(left: readonly RestoredFile[]): string {
+  return listed(left.map((one) => one.refused ?? outcomeOf(one)));
+}
+
+function weightOf({ how, users, refused }: RestoredFile): number {
+  return refused !== undefined ? 5 : users === 'lost' ? 4 : how === 'unknown' ? 3 : users === 'kept' ? 2 : how === 'delete' ? 1 : 0;
+}
+
+function outcomeOf({ name, how, users, refused }: RestoredFile): string {
+  if (refused !== undefined) return vscode.l10n.t('Left alone: {0}', refused);
+  const restored = vscode.l10n.t('restored');
+  const kinds = {
+    rewrite: restored,
+    create: restored,
+    delete: vscode.l10n.t('deleted'),
+    unknown: vscode.l10n.t('cannot be undone'),
+  } as const;
+  const own = { kept: vscode.l10n.t('your changes stay'), lost: vscode.l10n.t('your changes are lost') } as const;
+  return `${name} — ${[kinds[how], users ? own[users] : ''].filter(Boolean).join(', ')}`;
+}
