@@ -132,6 +132,9 @@ export function commandInput(rawInput: unknown): CommandInput | undefined {
   };
 }
 
+/** Options with which a program does nothing, or something smaller. */
+const WITHOUT_EFFECT = /\s(?:-n|--(?:dry-run|help|check|version|list|simulate|no-act|just-print|what-?if|recon)\b)/i;
+
 /**
  * True when a title reads like a command line and names another than the one that runs. Agents call such a call by its tool, by what it is
  * for, or by the command, whole, cut or with something before it.
@@ -144,6 +147,8 @@ export function namesAnother(title: string, command: string): boolean {
   if (said.includes(runs)) return /[;&|<>$~]|(?:^|\s)--?\w/.test(said.replace(runs, ''));
   const begin = said.replace(/\s*(?:…|\.\.\.)$/, '');
   if (begin !== said && begin.length > 10 && runs.startsWith(begin)) return false;
+  // Some agents leave out the end. It must hold no other command, and nothing that would take the effect away.
+  if (runs.startsWith(`${said} `) && !/[;&|<>$`\n\r]/.test(command) && !WITHOUT_EFFECT.test(runs.slice(said.length))) return false;
   if (/[;&|<>$~/\\=]|(?:^|\s)--?\w/.test(said)) return true;
   // A word alone is the name of a tool; a sentence begins with a capital letter.
   return /^[\p{Ll}\d.]\S*\s/u.test(said);
