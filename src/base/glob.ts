@@ -152,6 +152,7 @@ class Automaton {
 
   /** The state after each text that the guess stands for. */
   #readGuess(from: State, guess: string): State {
+    if (!/[*?]/.test(guess)) return this.#read(from, guess);
     let state = from;
     for (const sign of guess) {
       const [least] = state.positions.toSorted((a, b) => a - b);

@@ -117,6 +117,20 @@ export function guardReason(below: string): GuardReason | undefined {
   return byUser.some((matches) => matches(path)) ? 'user' : undefined;
 }
 
+/** True when a glob may stand for the path of a guarded file: `*` and `?` as a shell reads them. */
+export function mayBeGuarded(glob: string): boolean {
+  if (guardReason(glob.replace(/[*?]/g, 'x')) !== undefined) return true;
+  return glob
+    .split(/[\\/]/)
+    .filter((name) => /[*?]/.test(name))
+    .some((name) => {
+      const matches = globMatcher(foldName(name), 'path');
+      return SAMPLES.some(matches);
+    });
+}
+/** Each name of the list, those with wildcards in one way to write them out. */
+const SAMPLES: readonly string[] = Object.values(LIST).flatMap((names) => names.split(/\s+/).map((name) => name.replaceAll('*', 'a')));
+
 function wildReason(name: string): GuardReason | undefined {
   const [begins, ends] = [wild.get(name.slice(0, 2)), wild.get(`*${name.slice(-2)}`)];
   return (begins?.find(({ matches }) => matches(name)) ?? ends?.find(({ matches }) => matches(name)))?.reason;

@@ -1,6 +1,8 @@
 import { isOnOtherServer, pathBelowFolder, writtenPlatform } from '../base/fileName.ts';
 import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
+import { type Reach, ReachFinder } from './commandReach.ts';
 import { codeIsGrave, type ProgramCall, RULES, type Rule } from './dangerousPrograms.ts';
+import { sedEffects } from './sedScript.ts';
 import { relativePath } from './select.ts';
 import { type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 import { firstHidden, HIDDEN } from './visible.ts';
@@ -59,30 +61,42 @@ const LOOKED_AT_END = 4000;
 /** Texts within texts that are read: `sh -c "sh -c …"`. */
 const DEEPEST = 6;
 
-/** Every danger of a command line, in any order; a kind may come several times. `cwd`: the session's folder, `folder`: where it runs. */
+/** What the text of a command tells about it. */
+export interface JudgedCommand {
+  /** In any order; a kind may come several times. */
+  readonly dangers: readonly Danger[];
+  readonly reach: Reach;
+}
+
+/** Every danger of a command line. `cwd`: the session's folder, `folder`: where it runs. */
 export function commandDangers(whole: string, cwd: string, folder = cwd): readonly Danger[] {
+  return judgeCommand(whole, cwd, folder).dangers;
+}
+
+export function judgeCommand(whole: string, cwd: string, folder = cwd): JudgedCommand {
   const found: Danger[] = [];
+  const reach = new ReachFinder();
   const command = whole.slice(0, LOOKED_AT);
   if (whole.length > LOOKED_AT) found.push({ kind: 'unsure', grave: true, long: whole.length });
   // On Windows many agents run their commands in Git Bash.
   const dialects: readonly ShellDialect[] = isWindowsFolder(cwd) ? ['cmd', 'powershell', 'posix'] : ['posix'];
   const start = isOutside(folder, cwd) ? cwd : folder;
   const work: Work = { words: MOST_JUDGED, units: MOST_READ };
-  for (const dialect of dialects) new Judge(command, cwd, start, dialect, found, work).judgeText(command, 0, 0);
+  for (const dialect of dialects) new Judge(command, cwd, start, dialect, found, work, reach).judgeText(command, 0, 0);
   if (whole.length > LOOKED_AT) {
     const from = lastCommands(whole);
     const rest: Work = { words: MOST_JUDGED, units: MOST_READ };
-    for (const dialect of dialects) new Judge(whole, cwd, start, dialect, found, rest).judgeText(whole.slice(from), from, 0);
+    for (const dialect of dialects) new Judge(whole, cwd, start, dialect, found, rest, reach).judgeText(whole.slice(from), from, 0);
   }
   const joined = withLinesJoined(command);
   if (joined !== command) {
     const more: Danger[] = [];
-    for (const dialect of dialects) new Judge(joined, cwd, start, dialect, more, work).judgeText(joined, undefined, 0);
+    for (const dialect of dialects) new Judge(joined, cwd, start, dialect, more, work, reach).judgeText(joined, undefined, 0);
     found.push(...more.filter(({ kind, grave }) => !found.some((one) => one.kind === kind && (one.grave || !grave))));
   }
   const hidden = firstHidden(whole);
   if (hidden) found.push({ kind: 'hidden', at: hidden });
-  return found;
+  return { dangers: found, reach: reach.result() };
 }
 
 /** Where the commands at the end of a long text begin that are judged. */
@@ -96,15 +110,15 @@ interface AskedCommand {
   readonly command: string;
   readonly cwd?: string | undefined;
 }
-const known = new WeakMap<AskedCommand, { readonly cwd: string; readonly dangers: readonly Danger[] }>();
+const known = new WeakMap<AskedCommand, JudgedCommand & { readonly cwd: string }>();
 
 /** The same, judged once for all rules and surfaces. */
-export function dangersOfCommand(asked: AskedCommand, cwd: string): readonly Danger[] {
+export function judgedCommand(asked: AskedCommand, cwd: string): JudgedCommand {
   const before = known.get(asked);
-  if (before?.cwd === cwd) return before.dangers;
-  const dangers = commandDangers(asked.command, cwd, asked.cwd);
-  known.set(asked, { cwd, dangers });
-  return dangers;
+  if (before?.cwd === cwd) return before;
+  const judged = { cwd, ...judgeCommand(asked.command, cwd, asked.cwd) };
+  known.set(asked, judged);
+  return judged;
 }
 
 /** Programs that run the rest of their line, and their options that take a value. */
@@ -122,6 +136,30 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['winpty', ''],
   ['time', '-f -o'],
   ['timeout', '-s -k --signal --kill-after'],
+  ['gtimeout', '-s -k --signal --kill-after'],
+  ['genv', '-u -C --unset --chdir'],
+  ['gnice', '-n'],
+  ['gnohup', ''],
+  ['gstdbuf', '-i -o -e'],
+  ['gtime', '-f -o'],
+  ['gxargs', '-I -i -n -P -L -l -s -d -a -E -R -J --max-args --max-procs --replace --delimiter --arg-file'],
+  ['chronic', ''],
+  ['ifne', '-n'],
+  ['sem', '-j --id'],
+  ['catchsegv', ''],
+  ['tini', ''],
+  ['dumb-init', ''],
+  ['sudo-rs', '-u -g -D'],
+  ['run0', '-u'],
+  ['pfexec', ''],
+  ['pnpx', ''],
+  ['pipx-run', ''],
+  ['ccache', ''],
+  ['sccache', ''],
+  ['distcc', ''],
+  ['bear', ''],
+  ['wine', ''],
+  ['coreutils', ''],
   ['nice', '-n'],
   ['ionice', '-c -n -p'],
   ['chrt', ''],
@@ -159,7 +197,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['dotenv', '-e'],
   ['cross-env', ''],
 ]);
-const SHELL = /^(?:ba|z|da|k|c|tc|fi|a)?sh$/;
+const SHELL = /^(?:r?(?:ba|z|da|k|mk|pdk|c|tc|fi|a|ya|o|po|bru|hu|i|x|ng)?sh|elvish|nu|xonsh|oil)$/;
 const POWERSHELL = /^(?:powershell|pwsh)$/;
 /** Programs that run a command besides these: given in another way, or behind options that are judged as those of a plain program. */
 const RUNNERS = new Set(
@@ -167,10 +205,18 @@ const RUNNERS = new Set(
   sshpass ssh-agent tmux screen dtach expect ltrace valgrind gdb perf rr hyperfine systemd-run systemd-inhibit start-stop-daemon daemonize xvfb-run
   dbus-launch dbus-run-session firejail bwrap proot fakeroot fakechroot faketime eatmydata taskset numactl cpulimit prlimit setarch linux32 linux64
   arch rlwrap entr watchexec torsocks torify proxychains proxychains4 nix-shell env-cmd dotenvx concurrently nodemon
-  npm-run-all run-s run-p gosu su-exec rush noglob nocorrect repeat - and or not begin compgen complete mapfile readarray bind fc history open ed tclsh`.split(
+  npm-run-all run-s run-p gosu su-exec rush noglob envdir chpst setuidgid softlimit s6-setuidgid execlineb with-contenv cgexec cset schedtool timelimit
+  retry pee mispipe ts-node-dev tsnd onchange chokidar reflex modd when-changed entr-run faketty ptyget reattach-to-user-namespace sandbox-exec xcrun
+  machinectl systemd-nspawn schroot lxc-attach apptainer singularity flatpak-spawn host-spawn jexec dtruss truss dtrace ktrace stap bpftrace uftrace heaptrack
+  trace-cmd kcov multitime memusage qemu-x86_64 qemu-aarch64 box64 rosetta ld.so nq tsp pueue at batch wezterm kitty foot zellij abduco kdesu gksu beesu
+  honcho foreman overmind forego chamber envchain infisical teller summon sops berglas railway newgrp sudoedit ssh-keygen nsh sshuttle autossh parallel-ssh
+  pssh pdsh clush dsh csshx socat vagrant heroku fly flyctl keychain exo-open gtk-launch wmic psexec nocorrect repeat - and or not begin compgen complete mapfile readarray bind fc history open ed tclsh`.split(
     /\s+/,
   ),
 );
+/** Programs whose options are judged one by one. */
+const OWN_OPTIONS = /^(?:vim?|nvim|less|man|tar|rg|sort|split|zip|wget|g?make|just|rsync)$/;
+const FINDS_AND_RUNS = /^-(?:exec|ok)(?:dir)?$/;
 const COMPILER = /^(?:[\w.]+-)*(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|gdc|gnat|cpp)(?:-[\d.]+)?$/;
 /** Before the program that starts the compiler's own ones, and its arguments behind commas. */
 const WRAPPER_OPTION = /^--?wrapper(?:=|$)/;
@@ -183,7 +229,14 @@ const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
     word: /^(?:run|exec|enter)$/,
   },
   { name: /^(?:poetry|pipenv|pdm|hatch|rye|uv|conda|mamba|pixi|devbox|op|doppler)$/, word: /^run$/ },
-  { name: /^(?:npm|pnpm|yarn|bun|bundle|mise|asdf|rbenv|pyenv|direnv|aws-vault)$/, word: /^(?:exec|x|dlx)$/ },
+  {
+    name: /^(?:npm|pnpm|yarn|bun|bundle|mise|asdf|rbenv|pyenv|nodenv|goenv|jenv|plenv|direnv|aws-vault|opam|stack|cabal|dune|lein|carton|perlbrew|composer|lerna|nx|ip|tox)$/,
+    word: /^(?:exec|x|dlx)$/,
+  },
+  {
+    name: /^(?:rustup|fnm|nvm|volta|micromamba|uvx|guix|symfony|snap|coverage|gcloud|az|aws|ecs|netlify|spack)$/,
+    word: /^(?:run|exec|shell|ssh|--)$/,
+  },
   { name: /^nix$/, word: /^(?:-c|--command)$/ },
   { name: /^git$/, word: /^(?:foreach$|run$|-x|-o.|--ext?(?:ec|cmd)(?:=|$)|--open-files-in-pager)/i },
   { name: /^(?:rsync|xterm|konsole|alacritty|gnome-terminal)$/, word: /^(?:-e|--rsh|--command|--$)/ },
@@ -246,6 +299,8 @@ const MOST_WORDS = 1000;
 const MOST_WRITES = 60;
 /** Pieces of a word with substitutions that are looked at. */
 const MOST_PIECES = 50;
+/** Values of a variable that are kept. */
+const MOST_VALUES = 20;
 /** UTF-16 units of a folder that `cd` leads to. */
 const LONGEST_FOLDER = 500;
 /** Programs around a program: `sudo env nice …`. */
@@ -271,15 +326,19 @@ class Judge {
   readonly #dialect: ShellDialect;
   readonly #found: Danger[];
   readonly #work: Work;
+  readonly #reach: ReachFinder;
   /** Files fetched in the same line: running one runs unseen code. */
   readonly #fetched = new Set<string>();
   /** Where paths begin: another folder than the first only where `cd` must have succeeded. */
   #folder: string;
   #goesTo: string | undefined;
+  /** Where `cd` went whose text does not say whether it is outside. */
+  #unknownFolder: { readonly word: ShellWord; readonly scope: Scope } | undefined;
+  readonly #variables = new LineVariables();
   #writes = 0;
   #isOutsideKnown = false;
 
-  constructor(text: string, cwd: string, folder: string, dialect: ShellDialect, found: Danger[], work: Work) {
+  constructor(text: string, cwd: string, folder: string, dialect: ShellDialect, found: Danger[], work: Work, reach: ReachFinder) {
     this.#text = text;
     this.#cwd = cwd;
     this.#start = folder;
@@ -287,6 +346,7 @@ class Judge {
     this.#dialect = dialect;
     this.#found = found;
     this.#work = work;
+    this.#reach = reach;
   }
 
   /** `base`: where the text stands in what was asked; undefined where it was put together. */
@@ -346,6 +406,9 @@ class Judge {
     if (all.length > MOST_WORDS) this.#add('unsure', undefined, true);
     const words = this.#afterAssignments(all.slice(0, MOST_WORDS), scope);
     const [first, ...args] = words;
+    const isPlaced = !scope.placeless;
+    // A variable may decide what the program runs.
+    if (words.length < all.length && words.length > 0) this.#reach.mustName(all[all.length - words.length - 1], isPlaced);
     if (!first) return;
     const program = nameOf(first.text);
     if ((scope.wrapped ?? 0) > MOST_WRAPPERS) return this.#at('unsure', first, scope, true);
@@ -356,6 +419,14 @@ class Judge {
     const apart = this.#dialect === 'cmd' ? partsOfName(first) : undefined;
     if (apart) this.#judgeWords([...apart, ...args], { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
     this.#judgeProgramPath(first, scope);
+    const { word: unknown, scope: there } = this.#unknownFolder ?? {};
+    if (unknown && there && !PLACELESS.has(program)) {
+      this.#at('outside', unknown, there, true);
+      this.#unknownFolder = undefined;
+    }
+    if (program === 'for' && args[1]?.text === 'in' && args[0]) this.#variables.set(args[0].text, args.slice(2));
+    else if (/^(?:read|readarray|mapfile|getopts|printf|declare|typeset|local|export|select)$/.test(program))
+      for (const { text } of args.slice(0, MOST_VALUES)) this.#variables.set(text.replace(/[+[=].*$/s, ''), []);
     const wrapped = WRAPPERS.get(program);
     const own = wrapped === undefined ? args : args.slice(0, args.length - afterOptions(args, wrapped, program).length);
     this.#judgeServers(program, first, own, scope);
@@ -377,6 +448,7 @@ class Judge {
         ...(program === 'xargs' || program === 'parallel' ? { fromXargs: true } : {}),
       };
       const behind = afterOptions(args, wrapped, program);
+      this.#reach.mustName(behind[0] ?? args.at(-1), isPlaced);
       // For cmd.exe a first word in quotes is the title of the window.
       const hasTitle = program === 'start' && this.#dialect === 'cmd' && behind[0] && behind[0].plainFrom !== behind[0].from;
       return this.#judgeWords(hasTitle ? afterOptions(behind.slice(1), wrapped, program) : behind, inside);
@@ -386,6 +458,7 @@ class Judge {
       // A tool of a package is what these are for; a shell, or a text for one, runs anything.
       const shell = inside.find(({ text }) => SHELL.test(nameOf(text))) ?? args.find(({ text }) => /^(?:-c.*|--call(?:=.*)?)$/.test(text));
       if (shell) this.#at('code', shell, scope, true);
+      this.#reach.mustName(inside[0] ?? args.at(-1), isPlaced);
       this.#judgeWords(inside, { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
     }
     this.#judgeElsewhere(program, args, scope);
@@ -393,6 +466,35 @@ class Judge {
     this.#judgeTexts(call, first, scope);
     this.#judgeRules(call, first, scope);
     this.#judgePaths(call, scope);
+    this.#judgeReach(call, scope);
+  }
+
+  /** Finds what else the program runs, and what it may change. */
+  #judgeReach(call: ProgramCall, scope: Scope): void {
+    const { program, args, operands } = call;
+    const isPlaced = !scope.placeless;
+    this.#reach.judge(call, WRITERS.has(program) && program !== 'sed', isPlaced);
+    if (SHELL.test(program) || POWERSHELL.test(program) || program === 'cmd') {
+      const at = args.findIndex(
+        ({ text }, index) => !/^[-+]/.test(text) && !/^(?:[-+]O|-o|--rcfile|--init-file)$/.test(args[index - 1]?.text ?? ''),
+      );
+      this.#reach.mustName(program === 'cmd' || POWERSHELL.test(program) || at < 0 ? args.at(-1) : args[at], isPlaced);
+    } else if (RUNNERS.has(program)) this.#reach.mustName(args.at(-1), isPlaced);
+    else if (program === 'source' || program === '.') this.#reach.mustName(args[0], isPlaced);
+    else {
+      const texts = args.map(({ text }) => text);
+      const from = OWN_OPTIONS.test(program) ? undefined : runsFrom(program, texts);
+      // These take a version, or the name of something else, before the program.
+      if (from !== undefined && /^(?:rustup|nvm|fnm|ip|opam|gcloud|az|aws|ecs)$/.test(program)) this.#reach.mustName(args.at(-1), isPlaced);
+      // Behind the word that says so stands the program, where no options do.
+      if (from !== undefined) this.#reach.mustName(args.slice(from).find(({ text }) => !text.startsWith('-')) ?? args.at(-1), isPlaced);
+      if (/^(?:g?find|bfs)$/.test(program))
+        for (const [at, text] of texts.entries()) if (FINDS_AND_RUNS.test(text)) this.#reach.mustName(args[at + 1] ?? args[at], isPlaced);
+      const interpreter = INTERPRETERS.find(({ name }) => name.test(program));
+      const option = interpreter ? texts.findIndex((text) => interpreter.option.test(text) || text === interpreter.sub) : -1;
+      if (option >= 0) this.#reach.mustName(args[option + 1] ?? args[option], isPlaced);
+      if (interpreter) this.#reach.runsScript(operands[0], isPlaced);
+    }
   }
 
   /** Judges a command for another account, computer or container. */
@@ -431,6 +533,8 @@ class Judge {
       if (name === undefined && !(at === 0 && word.text === '&')) break;
       at += 1;
       this.#judgeRead(word, scope, value);
+      this.#reach.holds(value);
+      if (name !== undefined) this.#variables.set(name, [{ ...word, text: value }]);
       const loads = /^NODE_OPTIONS=.*(?:require|import|loader|-r\b)/.test(word.text);
       if ((name && STEERING_VARIABLE.test(name) && at < words.length) || loads) this.#at('unsure', word, scope, true);
     }
@@ -662,14 +766,22 @@ class Judge {
   #judgePaths(call: ProgramCall, scope: Scope): void {
     const { program, args, operands } = call;
     if (/^(?:docker|podman|nerdctl|docker-compose)$/.test(program)) this.#judgeMounts(call, scope);
-    const writes = WRITERS.has(program);
+    const writes = WRITERS.has(program) && !(program === 'sed' && !sedEffects(args).inPlace);
     const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
     if (program === 'cd' || program === 'pushd' || program === 'set-location' || program === 'chdir') {
       const [folder] = operands.length > 1 ? operands.filter(({ text }) => !/^\/d$/i.test(text)) : operands;
       // `cd` without a folder changes to the home folder.
       if (!folder && program === 'cd' && this.#dialect === 'posix') this.#add('outside', undefined, true);
       if (!folder) return;
-      if (!isPublic(folder.text) && this.#isOutside(folder.text)) this.#at('outside', folder, scope, true);
+      const variable = this.#variableOf(folder);
+      const values = variable && this.#variables.valuesOf(variable.name);
+      if (variable && !values) {
+        // What is done in a folder that nobody knows matters, going there does not. A shell may stay there, so no rule answers.
+        this.#unknownFolder = { word: folder, scope };
+        this.#reach.changes();
+      } else if (variable && values) {
+        if (values.some((one) => this.#isOutside(`${one}${variable.behind}`))) this.#at('outside', folder, scope, true);
+      } else if (!isPublic(folder.text) && this.#isOutside(folder.text)) this.#at('outside', folder, scope, true);
       else if (!folder.expands && this.#folder.length < LONGEST_FOLDER)
         this.#goesTo = isAbsolute(folder.text) ? folder.text : `${this.#folder}/${folder.text}`;
       return;
@@ -694,7 +806,9 @@ class Judge {
       if (this.#writes === MOST_WRITES + 1) this.#add('unsure', undefined, true);
       return;
     }
-    const why = guardReason(relativePath(path, this.#cwd));
+    const below = relativePath(path, this.#cwd);
+    this.#reach.writesTo(this.#folder === this.#cwd || isAbsolute(path) ? below : `${relativePath(this.#folder, this.#cwd)}/${path}`, word);
+    const why = guardReason(below);
     if (why && why !== 'name')
       this.#found.push({ kind: 'steers', why, ...(scope.placeless ? {} : { at: { from: word.from, to: word.to } }) });
     else if (why === 'name' && path.search(HIDDEN) < 0 && !/[*?"<>|]/.test(path) && !this.#isCollapsed(path))
@@ -725,6 +839,13 @@ class Judge {
     return this.#dialect === 'posix' && /^[A-Za-z]:(?![\\/])/.test(path) && isWindowsFolder(this.#cwd);
   }
 
+  /** The variable that a folder begins with: `"$d"`, `"${d}/src"`, and not `$HOME` or `$d/..`. */
+  #variableOf({ text, substitutes }: ShellWord): { readonly name: string; readonly behind: string } | undefined {
+    if (substitutes || this.#dialect !== 'posix' || isWindowsFolder(this.#cwd) || /(?:^|\/)\.\.(?:\/|$)/.test(text)) return undefined;
+    const [, open, name, close, behind = ''] = /^\$(\{?)(\w+)(\}?)((?:\/[\w./-]*)?)$/.exec(text) ?? [];
+    return name === undefined || open?.length !== close?.length || FOLDERS_OUTSIDE.test(name) ? undefined : { name, behind };
+  }
+
   #isOutside(path: string): boolean {
     return isOutside(path, this.#cwd, this.#folder);
   }
@@ -741,6 +862,25 @@ class Judge {
   #add(kind: DangerKind, at: Danger['at'], grave: boolean | undefined, why?: GuardReason): void {
     if (kind === 'outside') this.#isOutsideKnown = true;
     this.#found.push({ kind, ...(at ? { at } : {}), ...(why ? { why } : {}), ...(grave ? { grave: true } : {}) });
+  }
+}
+
+/** What the variables of a line are set to in it. */
+class LineVariables {
+  readonly #values = new Map<string, readonly string[]>([['PWD', ['.']]]);
+  readonly #unknown = new Set<string>();
+
+  /** All that it may hold; undefined where nobody knows. */
+  valuesOf(name: string): readonly string[] | undefined {
+    return this.#unknown.has(name) ? undefined : this.#values.get(name);
+  }
+
+  /** Adds to what it may hold; without a value it may hold anything. */
+  set(name: string, values: readonly ShellWord[]): void {
+    const before = this.#values.get(name) ?? [];
+    const isKnown = values.length > 0 && before.length + values.length <= MOST_VALUES && values.every(({ expands }) => !expands);
+    if (isKnown) this.#values.set(name, [...before, ...values.map(({ text }) => text)]);
+    else this.#unknown.add(name);
   }
 }
 
@@ -766,6 +906,13 @@ const EXPRESSION =
   /\[[\w.`]{1,200}\]\s{0,9}::\s{0,9}\w{1,100}|\.(?:Download\w*|Upload\w*|OpenRead|Delete|MoveTo|CopyTo|Kill|Invoke\w*|Run|Exec|ShellExecute\w*|WriteAll\w*)\s{0,9}\(|(?<![&\w.)\]'"])[&.]\s{0,9}(?:\(|\$\w)/gi;
 /** Words by which a POSIX shell sets variables, besides `=`. */
 const SETS_VARIABLES = /\b(?:for|read|readarray|mapfile|getopts|printf|declare|typeset|local|select|eval|let)\b/;
+/** Variables of the system, whose folders are known to lie elsewhere. */
+const FOLDERS_OUTSIDE = /^(?:HOME|OLDPWD|TMPDIR|TMP|TEMP|APPDATA|USERPROFILE|XDG_\w+|CDPATH|PATH|HOMEPATH|LOGNAME|USER|MAIL|SHELL|\d+)$/;
+/** Programs for which it does not matter where they run, or that show names only, and words around commands. */
+const PLACELESS = new Set(
+  `cd pushd popd pwd dirs echo printf true false : exit return done fi esac test [ [[ for do then else elif if while until ! ls dir tree stat file which du df
+  basename dirname realpath date uname whoami`.split(/\s+/),
+);
 const HARMLESS_TYPE =
   /^(?:System\.)?(?:math|string|char|int\w*|long|double|decimal|bool\w*|datetime\w*|timespan|guid|version|uri|regex|convert|text\.\w+|text\.regularexpressions\.\w+|io\.path|globalization\.\w+|stringcomparison|stringsplitoptions)$/i;
 
@@ -923,6 +1070,8 @@ function isWindowsFolder(cwd: string): boolean {
 /** Judges a path by its text alone; callers that follow links find those that lead outside. */
 export function isOutside(path: string, cwd: string, folder = cwd): boolean {
   if (isWindowsFolder(cwd)) return isOutsideOnWindows(path, cwd, folder);
+  // Nobody knows how far up a folder in a variable leads.
+  if (/^[$%~]/.test(path) && /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path)) return true;
   const full = isAbsolute(path) || folder === cwd ? path : `${folder}/${path}`;
   const plain = resolved(full.replaceAll('\\', '/'));
   if (plain === undefined) return true;

@@ -1,4 +1,6 @@
 import type { GuardReason } from '../base/guardedFiles.ts';
+import { GIT_PROGRAMS, NPM_PROGRAMS, optionName } from './programOptions.ts';
+import { sedEffects } from './sedScript.ts';
 import type { ShellWord } from './shellWords.ts';
 
 /* The only list of dangerous programs, with reasons. commandDangers.ts reads the commands inside shells and interpreters. */
@@ -49,6 +51,14 @@ function option({ args }: Pick<ProgramCall, 'args'>, letters: string, ...long: r
     if (/^-[A-Za-z]/.test(text)) return letters !== '' && [...letters].some((one) => /^-[A-Za-z]+/.exec(text)?.[0].includes(one));
     const name = text.split('=', 1)[0] ?? '';
     return name.length > 4 && long.some((one) => one.startsWith(name));
+  });
+}
+
+/** A long option that is one of these names, cut anywhere or with more behind a dash: programs take the beginning of a name for all of it. */
+function cutOption({ args }: Pick<ProgramCall, 'args'>, long: readonly string[]): ShellWord | undefined {
+  return args.find(({ text }) => {
+    const name = optionName(text);
+    return name.length > 1 && long.some((one) => one.startsWith(name) || name.startsWith(`${one}-`));
   });
 }
 
@@ -193,23 +203,13 @@ of(
     grave: true,
     when: (call) =>
       gitSetting(call) ??
-      some(call, /^--(?:config-env|exec-path)=|^-{1,2}(?:open-files-in-pager|extcmd|upload-pack|receive-pack|exec)(?:=|$)|^ext::/i) ??
+      cutOption(call, GIT_PROGRAMS) ??
+      some(call, /(?:^|=)(?:ext|fd)::/i) ??
       gitRule(/^grep$/, (own) => option(own, 'O'))(call),
   },
   { kind: 'code', grave: true, when: gitRule(/^clone$/, (call) => option(call, 'u', '--template')) },
   { kind: 'code', grave: true, when: gitRule(/^init$/, (call) => option(call, '', '--template')) },
-  {
-    kind: 'steers',
-    why: 'versionControl',
-    when: gitRule(
-      /^config$/,
-      (call) =>
-        some(
-          call,
-          /^--(?:global|system)$|^(?:core\.(?:sshcommand|pager|editor|hookspath|fsmonitor)|alias\.|credential\.|filter\.|diff\.|merge\.|include)/i,
-        ) ?? false,
-    ),
-  },
+  { kind: 'steers', why: 'versionControl', when: gitRule(/^config$/, writtenGitSetting) },
   {
     kind: 'code',
     grave: true,
@@ -226,7 +226,7 @@ of(
     grave: true,
     when: gitRule(/^(?:apply|am)$/, (call) => !option(call, '', '--check', '--stat', '--numstat', '--summary', '--abort', '--quit')),
   },
-  { kind: 'overwrites', grave: true, when: (call) => some(call, /^--output(?:-directory)?(?:=|$)/) ?? false },
+  { kind: 'overwrites', grave: true, when: (call) => some(call, /^--outp(?:u|ut|ut-.*)?(?:=|$)/) ?? false },
 );
 /** Settings for one command that name no program. Each other one counts: programs stand in many places. */
 const PLAIN_GIT_SETTING =
@@ -240,6 +240,27 @@ function gitSetting(call: ProgramCall): ShellWord | undefined {
     const value = glued ?? (/^(?:-c|--config)$/.test(before[at - 1]?.text ?? '') ? text : undefined);
     return value !== undefined && !PLAIN_GIT_SETTING.test(value);
   });
+}
+/** Settings that may be kept for a repository: they name no program, file or place. */
+const KEPT_GIT_SETTING =
+  /^(?:user|color|advice|column|versionsort|rerere)\.|^(?:pull\.(?:rebase|ff)|push\.(?:default|autosetupremote|followtags)|fetch\.prune|init\.defaultbranch|core\.(?:quotepath|autocrlf|eol|abbrev|longpaths|filemode|ignorecase|safecrlf|precomposeunicode)|commit\.(?:gpgsign|cleanup|verbose)|tag\.(?:gpgsign|sort)|branch\.(?:sort|autosetupmerge|autosetuprebase)|merge\.(?:conflictstyle|ff|renames)|diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context|colormoved)|rebase\.(?:autosquash|autostash)|log\.(?:date|decorate|follow)|status\.\w+)$/i;
+/** What a call of `git config` changes beyond these. */
+function writtenGitSetting({ args, operands }: ProgramCall): ShellWord | undefined {
+  const [, first, ...others] = operands;
+  const [mode = '', key] = /^(?:get|list|set|unset|edit|rename-section|remove-section)$/.test(first?.text ?? '')
+    ? [first?.text, others[0]]
+    : ['', first];
+  const shown = first ?? args.at(-1);
+  if (mode === 'get' || mode === 'list') return undefined;
+  const flag = (pattern: RegExp) => args.some(({ text }) => pattern.test(text));
+  if (mode === 'edit' || flag(/^(?:-e|--ed\w*)$/)) return shown;
+  const changes = mode !== '' || flag(/^--(?:unset|add|rep|ren|rem)/);
+  if (!changes && flag(/^(?:-l|--(?:get|li)[\w-]*)$/)) return undefined;
+  // A key alone is read, whatever place it is read from.
+  const place = flag(/^(?:--(?:gl|sy|fi|wo|bl)[\w-]*(?:=.*)?|-f.*)$/);
+  const values = operands.length - (mode === '' ? 1 : 2);
+  if (!changes && values < 2) return undefined;
+  return !place && key !== undefined && !key.expands && KEPT_GIT_SETTING.test(key.text) ? undefined : shown;
 }
 of('hg', {
   kind: 'discards',
@@ -428,9 +449,17 @@ of('npm pnpm yarn bun', {
   kind: 'code',
   grave: true,
   when: (call) =>
-    some(
-      call,
-      /^--(?:script-shell|shell|node-options|git|editor|viewer|browser|userconfig|globalconfig|onload-script|init-module)(?:=|$)/i,
+    cutOption(
+      {
+        args: call.args.slice(
+          0,
+          Math.max(
+            0,
+            call.args.findIndex(({ text }) => text === '--'),
+          ) || call.args.length,
+        ),
+      },
+      NPM_PROGRAMS,
     ) ?? false,
 });
 of('npm pnpm yarn', {
@@ -573,12 +602,26 @@ of('awk gawk mawk', {
   grave: true,
   when: (call) => call.args.find(({ text }) => /\bsystem\s*\(|\|\s*(?:getline|"|&)/.test(text) || printsIntoProgram(text)) ?? false,
 });
-of('sed', {
+of('sed gsed', {
   kind: 'code',
   grave: true,
-  when: (call) => call.args.find(({ text }) => /^[\d,$]*e\s/.test(text) || endsWithExecuted(text)) ?? false,
+  when: (call) => {
+    const { runs, complete } = sedEffects(call.args);
+    return runs ?? (complete ? false : (call.args.find(({ text }) => /^[\d,$]*e\s/.test(text) || endsWithExecuted(text)) ?? false));
+  },
 });
-of('tar', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:checkpoint-action|to-command|use-compress-program)/) ?? false });
+of('tar gtar bsdtar', {
+  kind: 'code',
+  grave: true,
+  when: (call) =>
+    cutOption(call, ['checkpoint-action', 'to-command', 'info-script', 'new-volume-script', 'rsh-command', 'rmt-command']) ?? false,
+});
+of('sort gsort', { kind: 'code', grave: true, when: (call) => cutOption(call, ['compress-program']) ?? false });
+of('rg', { kind: 'code', grave: true, when: (call) => some(call, /^--(?:pre|hostname-bin)(?:=|$)/) ?? false });
+of('man', { kind: 'code', grave: true, when: (call) => option(call, 'PH', '--pager', '--html', '--preprocessor') ?? false });
+of('go', { kind: 'code', grave: true, when: (call) => some(call, /^--?(?:toolexec|vettool|exec)(?:=|$)/) ?? false });
+of('wget', { kind: 'code', grave: true, when: (call) => option(call, 'e', '--execute', '--use-askpass', '--config') ?? false });
+of('zip', { kind: 'code', grave: true, when: (call) => some(call, /^-[A-Za-z]*TT|^--unzip-/) ?? false });
 of('make gmake', { kind: 'code', grave: true, when: (call) => option(call, '', '--eval') ?? false });
 of('osascript', { kind: 'code', grave: true });
 of('start-process saps', { kind: 'root', grave: true, when: (call) => some(call, /^runas$/i) ?? false });

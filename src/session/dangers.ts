@@ -1,6 +1,6 @@
 import { guardReason } from '../base/guardedFiles.ts';
 import { answerSays } from './answerWords.ts';
-import { DANGER_KINDS, type Danger, type DangerKind, dangersOfCommand, isGrave, isOutside } from './commandDangers.ts';
+import { DANGER_KINDS, type Danger, type DangerKind, isGrave, isOutside, judgedCommand } from './commandDangers.ts';
 import type { Approval, ApprovalDetail, Diff, Option } from './model.ts';
 import { relativePath, saysByTitle } from './select.ts';
 import { inputText } from './shownApproval.ts';
@@ -47,7 +47,7 @@ function inDetail(detail: ApprovalDetail, cwd: string): readonly Danger[] {
   switch (detail.type) {
     case 'command': {
       const place: readonly Danger[] = detail.cwd !== undefined && isOutside(detail.cwd, cwd) ? [{ kind: 'outside' }] : [];
-      return [...(detail.unsure ? [{ kind: 'unsure' } as const] : []), ...place, ...dangersOfCommand(detail, cwd)];
+      return [...(detail.unsure ? [{ kind: 'unsure' } as const] : []), ...place, ...judgedCommand(detail, cwd).dangers];
     }
     case 'edit':
       return [

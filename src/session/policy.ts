@@ -1,10 +1,12 @@
 import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { type GlobWord, globMatcher, wordsGuesser, wordsMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
-import { commandInVariable, dangersOfCommand, isGrave, runsFrom, takesValue } from './commandDangers.ts';
+import { isAbsolutePath } from '../base/paths.ts';
+import { commandInVariable, isGrave, judgedCommand, runsFrom, takesValue } from './commandDangers.ts';
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
+import { takesWords } from './programOptions.ts';
 import { bracesWrittenOut, guessAt, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
 import { firstHidden } from './visible.ts';
 
@@ -192,10 +194,27 @@ function allowsCommand(
   if (detail.cwd !== undefined && (folder === undefined || folder.guarded)) return false;
   const text = withoutBlanksAround(detail.command);
   if (rule.pattern === text) return true;
-  if (rule.pattern === undefined) return !isGrave(dangersOfCommand(detail, cwd));
-  if (text.length > LONGEST_COMMAND || MORE_THAN_WORDS.test(text)) return false;
-  if (platform === 'win32' && WINDOWS_EXPANSION.test(text)) return false;
-  return globMatcher(rule.pattern, 'text')(text) && !isGrave(dangersOfCommand(detail, cwd));
+  if (rule.pattern !== undefined) {
+    if (text.length > LONGEST_COMMAND || MORE_THAN_WORDS.test(text)) return false;
+    if (platform === 'win32' && WINDOWS_EXPANSION.test(text)) return false;
+    if (!globMatcher(rule.pattern, 'text')(text)) return false;
+  }
+  const { dangers, reach } = judgedCommand(detail, cwd);
+  if (isGrave(dangers) || reach.changesGuarded) return false;
+  const leading = detail.command.length - detail.command.trimStart().length;
+  if (rule.pattern !== undefined && reach.named - leading > namedBy(rule.pattern)) return false;
+  // Links lead to other files than the words name.
+  const at = (path: string) => (detail.cwd === undefined || isAbsolutePath(path) ? path : `${detail.cwd}/${path}`);
+  return reach.writes.every((path) => {
+    const { real } = file(at(path));
+    return real === undefined ? isAbsolutePath(path) : real.guarded === undefined;
+  });
+}
+
+/** The length of what a pattern names without a wildcard. */
+export function namedBy(pattern: string): number {
+  const at = pattern.search(/[*?]/);
+  return at < 0 ? pattern.length : at;
 }
 /** Operators, substitutions and groups of the usual shells, characters that do not show, and blanks that no shell takes for one. */
 const MORE_THAN_WORDS = /[;&|<>`$(){}]|\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Default_Ignorable_Code_Point}|(?! )\p{Zs}|\u2800/u;
@@ -381,10 +400,13 @@ function startsIn(all: readonly ReadWord[]): readonly GlobWord[] {
     words.slice(1).map(({ text }) => text),
   );
   const guessed = guessedPrograms(name, words, from);
+  // A program that is not known may run its words: they are no command that is rejected, and none that is allowed without a look.
+  const isUnknown = from === undefined && words.length > 2 && !takesWords(name) && !ASSIGNMENT.test(name);
   return words.map(({ text, expands = false, guess }, at) => {
     const starts =
       at === 0 || (from !== undefined && at > from) ? startsOf(text, from !== undefined) : name === 'git' ? aliasedIn(text) : NONE;
-    const guessedStarts = guess !== undefined && guessed.has(at) ? [programName(guess)] : NONE;
+    const doubted = isUnknown && at > 0 ? startsOf(text, true) : NONE;
+    const guessedStarts = guess !== undefined && guessed.has(at) ? [programName(guess), ...doubted] : doubted;
     return { text, starts, expands, guess, guessedStarts };
   });
 }

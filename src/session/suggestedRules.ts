@@ -1,10 +1,10 @@
 import { writtenPlatform } from '../base/fileName.ts';
 import { guardReason } from '../base/guardedFiles.ts';
 import { ANY, BELOW, coveredBy, LONGEST_NAMED } from './callWords.ts';
-import type { DangerKind } from './commandDangers.ts';
+import { type DangerKind, judgedCommand } from './commandDangers.ts';
 import { dangersOf } from './dangers.ts';
 import type { Approval } from './model.ts';
-import type { ApprovalRule } from './policy.ts';
+import { type ApprovalRule, namedBy } from './policy.ts';
 import { relativePath } from './select.ts';
 import { firstHidden } from './visible.ts';
 
@@ -55,29 +55,41 @@ export function suggestedRules(ask: Approval, cwd: string): readonly SuggestedRu
   }
 }
 
-/** Dangers that delete data or run anything: only the exact command may be allowed again. */
-const NARROW: ReadonlySet<DangerKind> = new Set(['deletes', 'overwrites', 'stops', 'code']);
+/** Dangers that delete data, run anything or change what runs by itself: only the exact command may be allowed again. */
+const NARROW: ReadonlySet<DangerKind> = new Set(['deletes', 'overwrites', 'stops', 'code', 'steers']);
 
 function commandRules(command: string, ask: Approval, cwd: string): readonly SuggestedRule[] {
   if (command === '' || command.length > LONGEST_SCRIPT || firstHidden(command)) return [];
-  const exact = rule('command', escaped(command));
+  const exact = /[*?]/.test(command) ? [] : [rule('command', command)];
   const isNarrow = dangersOf(ask, cwd).some(({ kind }) => NARROW.has(kind));
-  if (isNarrow || command.includes('\n')) return /[*?]/.test(command) ? [] : [exact];
-  if (command.length > LONGEST_NAMED) return /[*?]/.test(command) ? [] : [exact];
+  if (isNarrow || command.includes('\n') || command.length > LONGEST_NAMED) return exact;
   // A pattern never allows a line that holds more than one command, or what a shell puts in; then only the line itself makes sense.
-  if (/[;&|<>`$()*?]/.test(command) || (writtenPlatform(cwd) === 'win32' && /[%!^]/.test(command)))
-    return /[*?]/.test(command) ? [] : [exact];
+  if (/[;&|<>`$(){}*?]/.test(command) || (writtenPlatform(cwd) === 'win32' && /[%!^]/.test(command))) return exact;
+  const { reach } = judgedCommand({ command, cwd: ask.detail.type === 'command' ? ask.detail.cwd : undefined }, cwd);
+  if (reach.changesGuarded) return exact;
+  const named = Math.max(reach.named, reach.scripts);
+  const prefixes = [...new Set(prefixesOf(command, named))].map((text) => rule('command', `${text} ${ANY}`));
+  return [...exact, ...prefixes.filter(({ rule: { pattern = '' } }) => namedBy(pattern) >= named)];
+}
+
+/** How patterns for a command may begin, the narrowest first. `named`: the length of what a pattern has to name. */
+function prefixesOf(command: string, named: number): readonly string[] {
   const [program = '', second = '', third = '', ...more] = command.split(/\s+/);
-  const named = WITH_SUBCOMMAND.has(program) && /^[\w:-]+$/.test(second) ? `${program} ${second}` : undefined;
-  const prefix = (text: string) => rule('command', `${text} ${ANY}`);
-  // `npm run lint -- --fix`: of its task, then of all tasks.
-  const task = named && more.length > 0 && /^\w[\w:.-]*$/.test(third) ? [prefix(`${named} ${third}`)] : [];
-  return [
-    exact,
-    ...task,
-    ...(named && named !== command ? [prefix(named)] : []),
-    ...(command.includes(' ') && !named ? [prefix(program)] : []),
-  ];
+  const own = command.slice(0, named);
+  // What runs behind another program is named with its subcommand.
+  const [, inner = '', behind = ''] = /(?:^|\s)(\S+)\s+(\w[\w:-]*)$/.exec(`${own}${/^\s+\S+/.exec(command.slice(named))?.[0] ?? ''}`) ?? [];
+  const around = WITH_SUBCOMMAND.has(inner) && own.endsWith(inner) ? `${own} ${behind}` : own;
+  const isShorter = named > 0 && named <= command.length && around.length < command.length;
+  const wrapped = isShorter && /^[\w./:=@ -]+$/.test(around) ? [around] : [];
+  const subcommand = WITH_SUBCOMMAND.has(program) && /^\w[\w:-]*$/.test(second) ? `${program} ${second}` : undefined;
+  if (subcommand !== undefined) {
+    // `npm run lint -- --fix`: of its task, then of all tasks.
+    const task = more.length > 0 && /^\w[\w:.-]*$/.test(third) ? [`${subcommand} ${third}`] : [];
+    const all = [...task, ...(subcommand === command ? [] : [subcommand])];
+    return all.some((text) => text.length + 1 >= named) ? all : wrapped;
+  }
+  if (named > program.length + 1) return wrapped;
+  return command.includes(' ') ? [program] : [];
 }
 
 function editRules(paths: readonly string[], isAskedEachTime: boolean): readonly SuggestedRule[] {

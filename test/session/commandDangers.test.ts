@@ -21,6 +21,16 @@ git checkout -b feature/rm-old
 git switch -c topic
 git add -A && git commit -m "fix: rm -rf is no longer run; see ../notes"
 git stash
+git config user.email a@b
+git config --get core.pager
+git config --global user.name
+git config --list
+git ls-files --others
+git grep --or -e a -e b
+git diff --ext-diff
+sed -n '/start/,/end/p' x
+sed 's/[/]/x/' x
+sed -n 5p package.json
 git branch -a
 git restore --staged .
 git reset HEAD~1
@@ -298,6 +308,21 @@ git clone -u ./x host:y
 git clone ext::./x
 git hook run pre-commit
 git rebase -x ./x main
+git grep --open-files=./x a
+git fetch --upload-pac=./x origin
+git push --receive-pac=./x
+git push --exe=./x
+npm test --script-shel=/tmp/x
+npm test -script-shell=/tmp/x
+sed '/n/e ./x' a
+sed -n -e p -e '1e ./x' a
+sed s,a,b,e a
+sort --compress-prog=./x a
+tar -xf a --to-com=./x
+rg --pre=./x a
+man -P ./x ls
+go vet -vettool=./x ./...
+wget -e use_askpass=./x y
 npm exec -- sh -c id
 npm x -c ls
 npm exec --call=ls
@@ -312,6 +337,12 @@ echo x > .git/hooks/pre-commit
 systemctl enable x
 launchctl load x.plist
 git config core.hooksPath x
+git config gpg.program x
+git config tar.q.command x
+git config remote.o.uploadpack x
+git config set diff.external x
+git config --file x user.name y
+git config --edit
 cp x .vscode/tasks.json`,
   settings: `useradd x
 mount /dev/sdb /mnt
@@ -491,6 +522,41 @@ test('a path is outside or not by the key of its file, however it is written', (
 test('a folder a command runs in is where its paths begin', () => {
   assert.deepEqual(commandDangers('cat ../README.md', cwd, '/w/app/src'), []);
   assert.equal(commandDangers('cat ../../secret', cwd, '/w/app/src')[0]?.kind, 'outside');
+});
+
+test('a folder in a variable is outside where its value says so, or where nobody knows it and something is done there', () => {
+  for (const command of [
+    'cd "$d"',
+    'cd "$d" && ls',
+    'cd "$\u007bd}/src"; pwd',
+    'd=src; cd "$d" && npm test',
+    'd=src; cd "$d/a" && cat x',
+    'for d in packages/*; do cd "$d" && npm test; done',
+    'for d in a b; do (cd "$d" && make); done',
+    'cd "$PWD/src" && npm test',
+  ])
+    assert.ok(!found(command).some(({ kind }) => kind === 'outside'), command);
+  for (const command of [
+    'cd "$d" && cat x',
+    'cd $d; npm test',
+    'd=../x; cd "$d" && npm test',
+    'd=src; d=../x; cd "$d" && npm test',
+    'd=src; d=$X; cd "$d" && npm test',
+    'd=src; read d; cd "$d" && npm test',
+    'd=src; cd "$d/../.." && npm test',
+    'for d in a ../b; do (cd "$d" && make); done',
+    'for d in $(ls); do (cd "$d" && make); done',
+    'while read d; do cd "$d"; cat x; done',
+    'cd $HOME',
+    'cd "$HOME/x"',
+    'cd $d/.. && cat x',
+    'cd "$OLDPWD"',
+    'cd "$(cat x)"',
+  ])
+    assert.ok(
+      found(command).some((one) => one.kind === 'outside' && isGrave([one])),
+      command,
+    );
 });
 
 test('the place that shows it is part of the command, also within the text of a shell', () => {
