@@ -1,6 +1,7 @@
 import { html, nothing, render, type TemplateResult } from 'lit/html.js';
+import { drawable } from './drawable.ts';
 import type { EditorApi } from './host.ts';
-import { setStrings, t } from './strings.ts';
+import { setStrings, t, visible } from './strings.ts';
 import './inspector.css';
 
 /** A row of traffic, as the host sends it: `src/editor/traffic.ts`, without its JSON. */
@@ -50,9 +51,11 @@ function draw(): void {
         <span aria-live="polite">${found.length}</span>
         <button type="button" @click=${() => api.postMessage({ type: 'save' })}>${t('Save')}</button>
       </header>
-      <table>
-        <thead><tr><th>${t('Time')}</th><th>${t('Direction')}</th><th>${t('Kind')}</th><th class="num">${t('Size')}</th><th>${t('Events')}</th></tr></thead>
-        <tbody @keydown=${move}>${found.slice(-SHOWN).map(rowView)}</tbody>
+      <table role="table">
+        <thead role="rowgroup"><tr role="row">
+          ${[t('Time'), t('Direction'), t('Kind'), t('Size'), t('Events')].map((name, at) => html`<th role="columnheader" class=${CELLS[at] ?? nothing}>${name}</th>`)}
+        </tr></thead>
+        <tbody role="rowgroup" @keydown=${move}>${found.slice(-SHOWN).map(rowView)}</tbody>
       </table>`,
     root,
   );
@@ -83,14 +86,26 @@ function rowView(row: Row): TemplateResult {
     if (!open) api.postMessage({ type: 'detail', number: row.number });
     draw();
   };
-  return html`<tr class=${row.way}>
-      <td>${timeOf(row.at)}</td>
-      <td>${row.way === 'in' ? '←' : '→'} ${row.way}</td>
-      <td><button class="kind" type="button" aria-expanded=${String(open)} @click=${toggle}>${row.kind}</button></td>
-      <td class="num">${row.size}</td>
-      <td>${summary(row.events)}</td>
-    </tr>
-    ${open ? html`<tr><td colspan="5"><pre tabindex="0">${pretty(detail?.json ?? '')}</pre></td></tr>` : nothing}`;
+  const cells = [
+    timeOf(row.at),
+    `${row.way === 'in' ? '←' : '→'} ${row.way}`,
+    html`<button class="kind" type="button" aria-expanded=${String(open)} @click=${toggle}>${visible(row.kind)}</button>`,
+    row.size,
+    summary(row.events),
+  ];
+  return html`<tr role="row" class=${row.way}>${cells.map((cell, at) => html`<td role="cell" class=${CELLS[at] ?? nothing}>${cell}</td>`)}</tr>
+    ${open ? html`<tr role="row"><td role="cell" class="json" colspan="5"><pre tabindex="0">${jsonView(detail?.json ?? '')}</pre></td></tr>` : nothing}`;
+}
+
+/** The look of the columns: in a narrow tab a row becomes three lines, so it no longer is a table for browsers without its roles. */
+const CELLS = ['at', 'way', 'name', 'num', 'made'];
+/** Most UTF-16 units of a message that are drawn; Save writes it whole. */
+const LONGEST_JSON = 200_000;
+
+function jsonView(json: string): unknown {
+  const text = pretty(json);
+  const most = drawable(text, LONGEST_JSON);
+  return [visible(text.slice(0, most)), most < text.length ? `… ${t('{0} characters', text.length - most)} …` : nothing];
 }
 
 /** Such as "text.delta ×3, call.changed". */
