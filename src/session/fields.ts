@@ -25,8 +25,7 @@ export function fieldProblem(field: Field, values: readonly string[]): FieldProb
     case 'number':
     case 'integer': {
       const number = Number(text);
-      if (!Number.isFinite(number)) return 'number';
-      if (field.kind === 'integer' && !Number.isInteger(number)) return 'integer';
+      if (field.kind === 'integer' ? !Number.isInteger(number) : !Number.isFinite(number)) return field.kind;
       return between(number, field, 'small', 'large');
     }
     case 'email':
@@ -42,40 +41,54 @@ export function fieldProblem(field: Field, values: readonly string[]): FieldProb
   }
 }
 
-/** The problem with an answer, as a sentence; undefined for a valid one. */
+/** The problem with an answer, as a sentence that says what is expected; undefined for a valid one. */
 export function problemText(field: Field, values: readonly string[]): string | undefined {
   const problem = fieldProblem(field, values);
-  const { min = 0, max = 0 } = field;
   switch (problem) {
     case undefined:
       return undefined;
     case 'missing':
       return t('Needed');
-    case 'number':
-      return t('Expected: {0}', '1.5');
     case 'integer':
-      return t('Expected: {0}', '1, 2, 3, …');
+      return t('Expected: {0}', wholeNumbers(field));
+    case 'number':
+      return t('Expected: {0}', boundsText(field) || '1.5');
     case 'small':
-    case 'few':
-      return t('Expected: {0}', `≥ ${min}`);
     case 'large':
+      return t('Expected: {0}', field.kind === 'integer' ? wholeNumbers(field) : boundsText(field));
+    case 'few':
     case 'many':
-      return t('Expected: {0}', `≤ ${max}`);
+      return t('Expected: {0}', boundsText(field));
     case 'short':
-      return t('Expected: {0}', t('{0} characters', `≥ ${min}`));
     case 'long':
-      return t('Expected: {0}', t('{0} characters', `≤ ${max}`));
+      return t('Expected: {0}', t('{0} characters', boundsText(field)));
     case 'email':
       return t('Expected: {0}', 'name@example.org');
     case 'uri':
       return t('Expected: {0}', 'https://…');
     case 'date':
-      return t('Expected: {0}', '2027-01-31, 2027-01-31T12:00:00Z');
+      return t('Expected: {0}', field.kind === 'date' ? '2027-01-31' : '2027-01-31T12:00:00Z');
     default: {
       const unknown: never = problem;
       return unknown;
     }
   }
+}
+
+/** The first or last ones that are allowed: "1, 2, 3, …", "…, 8, 9, 10". */
+function wholeNumbers({ min, max }: Field): string {
+  const last = max === undefined ? undefined : Math.floor(max);
+  if (min === undefined && last !== undefined) return `…, ${last - 2}, ${last - 1}, ${last}`;
+  const first = Math.ceil(min ?? 1);
+  const all = [first, first + 1, first + 2].filter((one) => last === undefined || one <= last);
+  const rest = last === undefined ? ['…'] : last > first + 3 ? ['…', last] : last === first + 3 ? [last] : [];
+  return [...all, ...rest].join(', ');
+}
+
+function boundsText({ min, max }: Field): string {
+  if (min === undefined) return max === undefined ? '' : `≤ ${max}`;
+  if (max === undefined) return `≥ ${min}`;
+  return min === max ? String(min) : `${min} … ${max}`;
 }
 
 /** True for a field that may stay empty: a form may omit optional fields, a question always needs an answer. */

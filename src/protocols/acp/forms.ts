@@ -190,8 +190,7 @@ export function linkAsk(id: string, request: LinkRequest, facts: LinkFacts, turn
 function toField(name: string, one: Property, required: boolean, free: boolean): Field {
   const choices = choicesOf(one);
   const many = one.type === 'array';
-  const min = many ? one.minItems : (one.minimum ?? one.minLength);
-  const max = many ? one.maxItems : (one.maximum ?? one.maxLength);
+  const [min, max] = boundsOf(one);
   const initial = initialOf(one, choices);
   return {
     id: name,
@@ -206,6 +205,13 @@ function toField(name: string, one: Property, required: boolean, free: boolean):
     ...(min == null ? {} : { min }),
     ...(max == null ? {} : { max }),
   };
+}
+
+/** The bounds that bind its type: of how many, of the number, or of the length. */
+function boundsOf(one: Property): readonly (number | null | undefined)[] {
+  if (one.type === 'array') return [one.minItems, one.maxItems];
+  if (one.type === 'number' || one.type === 'integer') return [one.minimum, one.maximum];
+  return [one.minLength, one.maxLength];
 }
 
 function kindOf(one: Property): NonNullable<Field['kind']> {
