@@ -222,6 +222,10 @@ function approvalCommands(deps: CommandDeps) {
     const subject = review.subjectOf(uri);
     return subject && subject.kind !== 'turn' ? subject : undefined;
   };
+  // Only the answers over a change pass its line.
+  const leaveProposal = async (uri: unknown, line: unknown) => {
+    if (typeof line === 'number') await review.leaveProposal(uri);
+  };
   const answerInDiff = async (uri: unknown, answer: (ask: AskRef) => Promise<boolean>): Promise<void> => {
     const ask = askInFront(uri);
     if (!ask) return;
@@ -256,14 +260,29 @@ function approvalCommands(deps: CommandDeps) {
     },
     'parley.acceptAll': () => decideAll('accept'),
     'parley.rejectAll': () => decideAll('reject'),
-    'parley.acceptDiff': (uri?: unknown) => decideDiff('accept', uri),
-    'parley.rejectDiff': (uri?: unknown) => decideDiff('reject', uri),
+    'parley.acceptDiff': async (uri?: unknown, line?: unknown) => {
+      await leaveProposal(uri, line);
+      await decideDiff('accept', uri);
+    },
+    'parley.rejectDiff': async (uri?: unknown, line?: unknown) => {
+      await leaveProposal(uri, line);
+      await decideDiff('reject', uri);
+    },
     // The keybindings of the answers pass their letter.
-    'parley.diffAnswers': (uri?: unknown) => {
+    'parley.diffAnswers': async (uri?: unknown, line?: unknown) => {
       const ask = askInFront(uri);
+      await leaveProposal(uri, line);
       if (ask) approvals.showFromDiff(ask.sessionId, ask.askId, typeof uri === 'string' ? uri : undefined);
     },
-    'parley.diffFeedback': (uri?: unknown) => answerInDiff(uri, ({ sessionId, askId }) => approvals.rejectWithFeedback(sessionId, askId)),
+    'parley.diffFeedback': async (uri?: unknown, line?: unknown) => {
+      await leaveProposal(uri, line);
+      await answerInDiff(uri, ({ sessionId, askId }) => approvals.rejectWithFeedback(sessionId, askId));
+    },
+    'parley.toggleHunk': async (uri?: unknown, line?: unknown) => {
+      await leaveProposal(uri, line);
+      await review.toggleHunk(uri, line);
+      if (typeof line === 'number') approvals.renewPick();
+    },
     'parley.manageRules': () => rules.manage(),
   } satisfies Commands;
 }
@@ -277,7 +296,6 @@ function changeCommands(deps: CommandDeps) {
       const turn = session?.store.now.turns.findLast((one) => turnFiles(one).length > 0);
       if (session && turn) await review.openTurn(session.id, turn.id);
     },
-    'parley.toggleHunk': (uri?: unknown, line?: unknown) => review.toggleHunk(uri, line),
     'parley.keepHunk': (uri?: unknown, place?: unknown, index?: unknown) => changes.settleHunk('keep', uri, place, index),
     'parley.undoHunk': (uri?: unknown, place?: unknown, index?: unknown) => changes.settleHunk('undo', uri, place, index),
     'parley.nextHunk': () => go(1),

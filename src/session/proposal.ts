@@ -24,6 +24,11 @@ export function proposalHunks(before: string, proposed: string, text: string): r
   return [...present.map(({ hunk, afterLine }) => ({ line: afterLine, isIn: true, hunk })), ...leftOut].sort((a, b) => a.line - b.line);
 }
 
+/** True for a text that has nothing but what stood there before and what the agent proposes. */
+export function isOfProposal(before: string, proposed: string, text: string): boolean {
+  return choiceOf(compareTexts(before, proposed), text.split('\n')) !== undefined;
+}
+
 /** The text with that change left out, or put back. */
 export function toggleHunk(text: string, { hunk, line, isIn }: ProposalHunk): string {
   const [there, instead] = isIn ? [hunk.after, hunk.before] : [hunk.before, hunk.after];

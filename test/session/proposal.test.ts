@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Approval, Diff } from '../../src/session/model.ts';
-import { amendmentsOf, correctionTexts, proposalHunks, toggleHunk } from '../../src/session/proposal.ts';
+import { amendmentsOf, correctionTexts, isOfProposal, proposalHunks, toggleHunk } from '../../src/session/proposal.ts';
 import { afterText, compareTexts, hunksOfSegments, settleHunks } from '../../src/session/segments.ts';
 import { shownDiffs } from '../../src/session/shownApproval.ts';
 import { randomFrom } from '../random.ts';
@@ -25,8 +25,10 @@ test('a change of a proposal is left out and put back, and keeps its place betwe
   assert.ok(first && second);
   let text = toggleHunk(proposed, first);
   assert.equal(text, 'a\nb\nc\nd\nd2\ne\n');
+  assert.ok(isOfProposal(before, proposed, text), 'nothing in it is the user’s own');
   assert.deepEqual(read(text), ['1 out', '4', '6']);
   text = `mine\n${text}`;
+  assert.ok(!isOfProposal(before, proposed, text));
   assert.deepEqual(read(text), ['0', '2 out', '5', '7']);
   const out = proposalHunks(before, proposed, text).find(({ isIn }) => !isIn);
   assert.ok(out);

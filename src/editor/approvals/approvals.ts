@@ -106,16 +106,30 @@ export class Approvals implements Disposable {
   show(sessionId: SessionId, askId: AskId): boolean {
     this.refresh();
     const key = keyOf(sessionId, askId);
-    if (this.#view?.key === key) return true;
+    if (this.#view?.key === key) return this.renewPick();
     const found = this.#queue.want(key);
     this.refresh();
     return found;
   }
 
+  /**
+   * Shows the pick on the screen anew, with that letter's answer in focus: a press elsewhere has taken the keyboard from it, and the editor would
+   * return it to the rows at most, where letters do nothing. False when there is none.
+   */
+  renewPick(letter?: string): boolean {
+    if (!this.#view) return false;
+    const { pick } = this.#view;
+    this.#left();
+    pick.dispose();
+    this.refresh();
+    if (letter !== undefined) this.#view?.pick.focus?.(letter);
+    return true;
+  }
+
   /** Shows this ask again from its diff or text, with that letter's answer in focus. The answer leads back to where the keyboard was before. */
   showFromDiff(sessionId: SessionId, askId: AskId, letter?: string): void {
     const key = keyOf(sessionId, askId);
-    if (this.#view?.key === key) return;
+    if (this.#view?.key === key) return void this.renewPick(letter);
     this.#focus.resume(key);
     this.#focus.leave(() => this.#deps.restoreFocus(true) ?? this.#deps.wayOutOfDiff());
     if (!this.show(sessionId, askId)) this.#focus.forget();

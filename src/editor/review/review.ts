@@ -22,7 +22,7 @@ import type {
   TurnFile,
   TurnId,
 } from '../../session/model.ts';
-import { carriesEdits, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
+import { carriesEdits, isOfProposal, type ProposalHunk, proposalHunks, toggleHunk } from '../../session/proposal.ts';
 import { changedFiles, type FileDiffs, fileNamed, findAsk, rowName, turnFiles } from '../../session/select.ts';
 import { comparedText, openDocument } from '../files.ts';
 import { noChangeHere, openTextDiff, REVIEW_SCHEME, type ReviewDocuments, tabTitle } from './documents.ts';
@@ -195,7 +195,7 @@ export class Review implements Disposable {
     const { path: file, text } = at;
     if (!text) {
       await this.openAsk(sessionId, askId, file);
-      return void (await vscode.commands.executeCommand('workbench.action.compareEditor.focusSecondarySide'));
+      return toReadOnlySide();
     }
     const name = text.name.replace(/[/\\:*?"<>|\s]+/g, ' ').trim();
     const uri = this.#documents.put(`${sessionId}/${askId}${ASKED_TEXT}`, name || 'text', text.text);
@@ -295,6 +295,14 @@ export class Review implements Disposable {
     return text === plain(subject.proposed.after ?? '') ? undefined : text;
   }
 
+  /** True when the right side has lines of the user's own, not only changes left out. */
+  #wrote(shown: Pick<OpenDiff, 'subject' | 'right'>): boolean {
+    const text = this.#made(shown);
+    if (text === undefined || shown.subject.kind !== 'ask') return false;
+    const { before, after } = shown.subject.proposed;
+    return !isOfProposal(plain(before ?? ''), plain(after ?? ''), text);
+  }
+
   /** Handles typing, saving or discarding in a diff: updates the asks once typing rests. */
   #changed(uri: vscode.Uri): void {
     const wanted = uri.toString();
@@ -371,6 +379,12 @@ export class Review implements Disposable {
     return proposalHunks(plain(before ?? ''), plain(after ?? ''), plain(document.getText()));
   }
 
+  /** Takes the keyboard out of a proposal that can be edited, into which a press on one of its answers has put it: keys there choose answers. */
+  async leaveProposal(uri: unknown): Promise<void> {
+    const subject = this.subjectOf(uri);
+    if (subject && isEditable(subject) && subject === this.active) await toReadOnlySide();
+  }
+
   /** Excludes a change of a pending edit, or includes it again: at that line of the proposed side, or at the cursor. */
   async toggleHunk(uri?: unknown, line?: unknown): Promise<void> {
     const editor = vscode.window.activeTextEditor;
@@ -430,18 +444,22 @@ export class Review implements Disposable {
     });
   }
 
-  /** Closes tabs of settled asks and forgets their texts. Keeps only user edits of a proposal that no answer carried. */
+  /** Closes tabs of settled asks and forgets their texts. Keeps only what the user has written into a proposal and no answer carried. */
   #settle(answered?: AskId): void {
     const over = [...this.#shown].filter(
       ([, { subject }]) => subject.kind !== 'turn' && !this.#stillOpen(subject.sessionId, subject.askId),
     );
     const isKept = ({ subject, right }: OpenDiff) =>
-      isEditable(subject) && subject.askId !== answered && this.#made({ subject, right }) !== undefined && isOpenTab(right);
+      isEditable(subject) && subject.askId !== answered && this.#wrote({ subject, right }) && isOpenTab(right);
     const kept = over.filter(([, shown]) => isKept(shown));
     const gone = over.filter((one) => !kept.includes(one));
     for (const [id] of over) this.#shown.delete(id);
     for (const [id] of kept) this.#kept.add(id);
     if (kept.length > 0) {
+      // As nothing is left to save it for, closing it asks nothing.
+      void saveAll(kept.map(([, { right }]) => right)).catch((error: unknown) =>
+        this.#log.error('An edited proposal could not be kept', error),
+      );
       void vscode.window.showInformationMessage(
         vscode.l10n.t('What you changed was not written: the question is over. Your text stays open until you close it.'),
       );
@@ -603,12 +621,18 @@ async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readon
       const sides = reviewSides(tab);
       return sides !== undefined && matches(sides);
     });
-  for (const tab of closing) {
-    const right = reviewSides(tab)?.right.toString();
-    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === right);
-    if (document?.isDirty && isOurs(document.uri)) await document.save();
-  }
+  await saveAll(closing.flatMap((tab) => reviewSides(tab)?.right ?? []));
   if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
+}
+
+async function toReadOnlySide(): Promise<void> {
+  await vscode.commands.executeCommand('workbench.action.compareEditor.focusSecondarySide');
+}
+
+/** Saves changed texts of ours to memory. */
+async function saveAll(uris: readonly vscode.Uri[]): Promise<void> {
+  const wanted = new Set(uris.filter(isOurs).map(String));
+  for (const document of vscode.workspace.textDocuments) if (document.isDirty && wanted.has(document.uri.toString())) await document.save();
 }
 
 /** True when the group in front has a tab of this file. */
