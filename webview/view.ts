@@ -1,6 +1,7 @@
 import type { Calls, ContextKind, ModelLine, ProfileLine, SessionLine, SetupLine, ViewIntent } from '../src/bridge/contract.ts';
 import type { ApprovalAnswers } from '../src/session/approvalAnswers.ts';
-import type { AskId, Content, Remedy, Session } from '../src/session/model.ts';
+import { allowedEarlier } from '../src/session/earlierAnswers.ts';
+import type { AskId, Content, Remedy, Session, ToolCall } from '../src/session/model.ts';
 import type { SessionMemory } from './ui.ts';
 
 /** The id of the input field for messages to the agent. */
@@ -89,4 +90,9 @@ export interface Act {
 /** Whether something is unfolded: what the user chose, otherwise `usually`. */
 export function isUnfolded(memory: SessionMemory, key: string, usually: boolean): boolean {
   return memory.unfolded[key] ?? usually;
+}
+
+/** The answer because of which the agent did not ask about the call. */
+export function earlierAnswer({ session }: View, call: ToolCall): string | undefined {
+  return allowedEarlier(session).get(call);
 }

@@ -552,6 +552,7 @@ function decisionOf(ask: Ask, answer: Answer, rule: ApprovalRule | undefined): D
     by: rule ? 'rule' : 'user',
     effect: option.effect,
     label: option.label,
+    ...(option.effect === 'allow_always' && option.description !== undefined ? { reach: option.description } : {}),
     ...(rule ? { rule: { kind: rule.kind, ...(rule.pattern === undefined ? {} : { pattern: rule.pattern }) } } : {}),
     ...(answer.feedback === undefined ? {} : { feedback: answer.feedback }),
     ...(answer.edited === undefined ? {} : { edited: true as const }),

@@ -18,8 +18,8 @@ export interface CallWords {
   readonly problem?: string;
   /** The user or rule that decided. */
   readonly decided?: string;
-  /** Who allowed it, for narrow rows, which mark allowed calls. */
-  readonly allowedBy?: string;
+  /** The same in the fewest words, for narrow rows. */
+  readonly decidedShort?: string;
 }
 
 /** The groups that rows of one kind fold into: "Read 3 files · searched 2". */
@@ -27,11 +27,14 @@ export type CallGroup = 'read' | 'search' | 'run';
 
 type Stage = 'running' | 'done' | 'failed' | 'rejected' | 'cancelled';
 
-export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>): CallWords {
-  const decided = decisionText(call);
+/** `earlier`: the answer because of which the agent did not ask about the call. */
+export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'terminals'>, earlier?: string): CallWords {
+  const decided = earlier === undefined ? decisionText(call) : `${t('allowed by you')}${lastingText(earlier)}`;
   const words = wordsOf(call, session);
   const named = stageOf(call) === 'rejected' && words.thing === undefined ? { verb: t('Rejected'), thing: words.verb } : words;
-  return decided === undefined ? named : { ...named, decided, ...allowedBy(call) };
+  return decided === undefined
+    ? named
+    : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: t('allowed by you') }) };
 }
 
 /** What stands between the verb and the thing: a space, or nothing in a language that writes none. */
@@ -363,11 +366,13 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
   return undefined;
 }
 
-/** The user or rule that decided. The verb already says "rejected", unless the agent continues with the call. */
-function allowedBy({ decision }: ToolCall): Pick<CallWords, 'allowedBy'> {
-  // That the user has edited it is said in narrow rows, too.
-  if (decision?.kind !== 'approval' || isRejection(decision) || decision.edited) return {};
-  return { allowedBy: decision.by === 'rule' ? t('by your rule') : t('by you') };
+/** The user or rule that decided. The verb of a rejected call says that it was. */
+function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedShort'> {
+  if (decision?.kind !== 'approval' || (isRejection(decision) && status === 'running')) return {};
+  const isByRule = decision.by === 'rule';
+  if (isRejection(decision)) return { decidedShort: isByRule ? t('by your rule') : t('by you') };
+  const byUser = decision.edited ? t('edited by you') : t('allowed by you');
+  return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? t('allowed by your rule') : byUser } : {};
 }
 
 function decisionText({ decision, status }: ToolCall): string | undefined {
@@ -380,8 +385,14 @@ function decisionText({ decision, status }: ToolCall): string | undefined {
   if (isRejected) return `${t('by you')}${quoted(feedback)}`;
   const allowed = edited ? t('edited by you') : t('allowed by you');
   if (effect === 'allow_once') return allowed;
-  if (effect === 'allow_always') return forSession(label) ? `${allowed} · ${t('For this session')}` : `${allowed}${quoted(label)}`;
+  if (effect === 'allow_always') return `${allowed}${lastingText(label)}`;
   return `“${label}”`;
+}
+
+/** How long an answer holds: in our words where the agent says plainly that it is for the session, otherwise in its own. */
+function lastingText(label: string): string {
+  if (forSession(label)) return ` · ${t('For this session')}`;
+  return label === '' ? '' : ` “${label}”`;
 }
 
 /** True when the user, or one of their rules, rejected the call. */
@@ -421,12 +432,19 @@ export const LONGEST_NAMED = 300;
 export const ANY = '*';
 /** The end of a pattern of a rule that covers a folder. */
 export const BELOW = ['', ANY + ANY].join('/');
+/** Scopes of rules without a pattern. */
+const WHOLE: Readonly<Record<string, () => string>> = {
+  command: () => t('Run in terminal'),
+  execute: () => t('Run in terminal'),
+  edit: () => t('all edits in this workspace'),
+  mcp: () => t('all tools of {0}', 'MCP'),
+  read: () => t('reading files here'),
+  delete: () => t('Deletes files'),
+  fetch: () => t('Uses the network'),
+};
 /** The scope of a rule in plain words; its pattern where there are none for it. */
 export function coveredBy({ kind, pattern }: { readonly kind: string; readonly pattern?: string }): string {
-  if (pattern === undefined) {
-    if (kind === 'edit') return t('all edits in this workspace');
-    return kind === 'read' ? t('reading files here') : `${kind}: ${ANY}`;
-  }
+  if (pattern === undefined) return (Object.hasOwn(WHOLE, kind) ? WHOLE[kind]?.() : undefined) ?? `${kind}: ${ANY}`;
   const start = pattern.slice(0, -2);
   if (kind === 'command' && pattern.endsWith(` ${ANY}`) && isPlain(start)) return t('commands that begin with {0}', start);
   // Of a script the beginning: a rule about it is about no other text.

@@ -210,6 +210,8 @@ export type Decision =
       readonly effect: Option['effect'];
       /** The agent's name of the option, where the effect alone does not tell. */
       readonly label?: string;
+      /** Where the option holds, in the agent's words. */
+      readonly reach?: string;
       /** The words that the answer carried. */
       readonly feedback?: string;
       /** The user has allowed their own version of the proposal, and it was written. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { SESSION } from '../fakes/acp.ts';
-import { askingWindow, type Case, cases, changeOf } from './approvalKinds.ts';
+import { askingWindow, type Case, cases, changeOf, rejected, run } from './approvalKinds.ts';
 import type { Scene } from './suite.ts';
 
 // What is shown of an approval of each kind, in four themes and two widths of the chat, and which keys answer it.
@@ -24,7 +24,8 @@ async function answered(scene: Scene, one: Case): Promise<void> {
   await window.pictures(`cases/${one.name}`, themes);
   if (one.diff) await seesChanges(scene, one.name);
   const card = chat.frame.locator('[data-ask]').first();
-  if (one.name === 'command') await isSmall(card);
+  if (one.name === 'command') await isSmall(card, 'npm test');
+  if (one.name === 'reject') await isSmall(card, 'npm publish');
   await window.chatWidth(600);
   await window.pictures(`cases/${one.name}-600`, themes);
   await isBelow(pick.box, card.locator('header'));
@@ -35,20 +36,27 @@ async function answered(scene: Scene, one: Case): Promise<void> {
   await foldsToOneLine(scene);
 }
 
-/** The call that was answered last says who decided, on one line, and its details are closed. */
+/** The call that was answered last says who decided, on one line, in words that are not cut, and its details are closed. */
 async function foldsToOneLine({ window }: Scene): Promise<void> {
   const row = window.chat.frame.locator('.call .row-line').last();
-  await row.filter({ hasText: /by you/ }).waitFor();
+  const decided = row.locator('.decided').filter({ hasText: /by you/ });
+  await decided.waitFor();
   assert.equal(await window.chat.frame.locator('.call').last().locator('.call-body').count(), 0);
-  const [box] = await boxes(row);
-  assert.ok((box?.height ?? 999) <= 28, JSON.stringify(box));
+  for (const width of [240, 300]) {
+    await window.chatWidth(width);
+    const [box] = await boxes(row);
+    assert.ok((box?.height ?? 999) <= 28, JSON.stringify(box));
+    // biome-ignore lint/performance/useDomNodeTextContent: the other one has words that are not shown
+    assert.match((await decided.innerText()).trim(), /by you$/);
+    assert.ok(await decided.evaluate((one) => one.scrollWidth <= one.clientWidth), `cut at ${width} px`);
+  }
 }
 
-/** A card about a command of one line. */
-async function isSmall(card: Locator): Promise<void> {
+/** A card about a command of one line, with or without a warning. */
+async function isSmall(card: Locator, command: string): Promise<void> {
   const [box] = await boxes(card);
   assert.ok((box?.width ?? 999) <= 300 && (box?.height ?? 999) <= 120, JSON.stringify(box));
-  assert.equal((await card.textContent())?.split('npm test').length, 2, 'the command is there once');
+  assert.equal((await card.textContent())?.split(command).length, 2, 'the command is there once');
 }
 
 /** The head of a card in a wide chat is not under the pick. */
@@ -74,6 +82,27 @@ for (const one of cases)
     `the same keys answer every agent: ${one.name}`,
     inWindow((scene) => answered(scene, one)),
   );
+
+test(
+  'two warnings stand beside each other, and wrap where they do not fit',
+  inWindow(async (scene) => {
+    const { window } = scene;
+    const card = window.chat.frame.locator('[data-ask]').first();
+    const command = 'rm -rf dist && npm install';
+    const answer = ask(run('two', command));
+    await window.pick.title.filter({ hasText: command }).waitFor();
+    await window.pictures('cases/warnings', themes);
+    const warnings = await boxes(card.locator('.risks li'));
+    assert.equal(new Set(warnings.map(({ y }) => y)).size, 1, JSON.stringify(warnings));
+    await isSmall(card, command);
+    await window.chatWidth(240);
+    await window.pictures('cases/warnings-240', themes);
+    const within = await card.evaluate((one) => one.scrollWidth <= one.clientWidth);
+    assert.ok(within, 'nothing of it is beside the card');
+    await window.chatWidth(300);
+    await rejected(scene, answer);
+  }),
+);
 
 test(
   'the keys on the rows are drawn for the theme, also when it changes under them',

@@ -158,13 +158,18 @@ describe('approval rules', () => {
       output: [],
       locations: [],
     } as const;
-    for (const [id, title, label] of [
-      ['c', 'make', 'Always allow make'],
-      ['d', 'npm run lint', 'Allow for this session'],
+    for (const [id, title, label, reach] of [
+      ['c', 'make', 'Always allow make', {}],
+      ['d', 'npm run lint', 'Allow for this session', {}],
+      ['e', 'npm test', 'Always allow "npm test"', { reach: 'In this workspace' }],
     ] as const) {
       desk.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id, call: { ...call, id, title } } });
       desk.open({ ...command(id, title), callId: id });
-      desk.say('a', { type: 'ask.decided', askId: id, decision: { kind: 'approval', by: 'user', effect: 'allow_always', label } });
+      desk.say('a', {
+        type: 'ask.decided',
+        askId: id,
+        decision: { kind: 'approval', by: 'user', effect: 'allow_always', label, ...reach },
+      });
       desk.close(id);
     }
     const { rules, inputs } = rulesWith('Allow: npm test · In this workspace · with Agent a');
@@ -175,6 +180,7 @@ describe('approval rules', () => {
       'Allow: npm test · In this workspace · with Agent a',
       'Agent a: Always allow make · the agent decides how far',
       'Agent a: Allow for this session — npm run lint · the agent decides how far',
+      'Agent a: Always allow "npm test" · In this workspace',
       'Open Settings · parley.approvals.rules',
     ]);
     assert.deepEqual(told, ['Remove the rule “Allow: npm test”?']);

@@ -50,7 +50,14 @@ test('a rule that the user wrote is told by its pattern where no words say the s
   assert.equal(coveredBy({ kind: 'command', pattern: '*' }), 'command: *');
   assert.equal(coveredBy({ kind: 'edit', pattern: 'src/*.ts' }), 'edit: src/*.ts');
   assert.equal(coveredBy({ kind: 'mcp', pattern: '*/*' }), 'mcp: */*');
-  assert.equal(coveredBy({ kind: 'fetch' }), 'fetch: *');
+  assert.equal(coveredBy({ kind: 'unheard' }), 'unheard: *');
+});
+
+test('a rule without a pattern is told in words', () => {
+  assert.equal(coveredBy({ kind: 'fetch' }), 'Uses the network');
+  assert.equal(coveredBy({ kind: 'command' }), 'Run in terminal');
+  assert.equal(coveredBy({ kind: 'mcp' }), 'all tools of MCP');
+  assert.equal(coveredBy({ kind: 'constructor' }), 'constructor: *');
 });
 
 const asking = (command: string): Approval => ({

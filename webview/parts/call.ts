@@ -31,6 +31,8 @@ export interface SubagentSteps {
   /** The current step. */
   readonly latest?: ToolCall;
   readonly draw: () => unknown;
+  /** The answer because of which the agent did not ask about the call. */
+  readonly earlier?: string | undefined;
 }
 
 /** A tool call as one row of words; its effects and its raw input open below it. */
@@ -39,7 +41,7 @@ export function callView(
   turnId: string,
   call: ToolCall,
   running: boolean,
-  { steps, latest, draw }: SubagentSteps,
+  { steps, latest, draw, earlier }: SubagentSteps,
 ): TemplateResult {
   const key = `${turnId}/${call.id}`;
   const empty =
@@ -51,7 +53,7 @@ export function callView(
     call.decision?.kind !== 'answers';
   const open = !empty && isUnfolded(view.memory, key, usuallyOpen(view, call, running));
   const status = runsOn(view, call) ? 'running' : call.status;
-  const words = rowWords(status === call.status ? call : { ...call, status }, view);
+  const words = rowWords(status === call.status ? call : { ...call, status }, view, earlier);
   const title = [words.verb, words.thing, words.place].filter(Boolean).join(' ');
   const buttons = [
     ...(open ? openersOf(view, turnId, call) : []),
@@ -60,7 +62,7 @@ export function callView(
   return html`<div class="call call-${status}" role="group" aria-label=${visibleText(title)}>
     <div class="row-line" data-openers=${buttons.length === 0 ? nothing : buttons.length}>
       <button class="row call-toggle" type="button" ?disabled=${empty} aria-expanded=${empty ? nothing : String(open)} @click=${() => view.act.unfold(key, !open)}>
-        <span class="words" title=${words.decided === undefined ? nothing : lineOf(title, words)}>${wordsView(words)}${countsOf(call, words)}${asidesOf(call, words, steps)}</span>
+        <span class="words" title=${words.decided === undefined ? nothing : lineOf(title, words)}>${wordsView(words)}${countsOf(call, words)}${asidesOf(words, steps)}</span>
         <span class="end">${timeView(call, status)}</span>
         ${empty ? nothing : iconOf(open ? 'down' : 'chevron')}
       </button>
@@ -86,10 +88,7 @@ export function callsView(view: View, key: string, calls: readonly ToolCall[], r
   const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
   const sought = calls.flatMap((call) => soughtText(call, view.session) ?? []);
   // The end of the turn counts them.
-  const byRule =
-    allowedByRule(calls) === 0
-      ? nothing
-      : html`<span class="by-rule"> · ${iconOf('list')}<span class="sr-only">${t('allowed by your rule')}</span></span>`;
+  const byRule = allowedByRule(calls) === 0 ? '' : ` · ${t('allowed by your rule')}`;
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
       <span class="words">${visible(groupWords(groups, sought))}${byRule}</span>${iconOf(open ? 'down' : 'chevron')}
@@ -99,7 +98,7 @@ export function callsView(view: View, key: string, calls: readonly ToolCall[], r
 }
 
 /** Labels of a row besides its title. */
-function asidesOf(call: ToolCall, { result, problem, decided, allowedBy }: CallWords, steps: number): readonly TemplateResult[] {
+function asidesOf({ result, problem, decided, decidedShort }: CallWords, steps: number): readonly TemplateResult[] {
   const faint = [...(steps > 0 ? [t('{0} {0|step|steps}', steps)] : []), ...(result === undefined ? [] : [result])];
   return [
     ...faint.map((text) => html` <span class="aside faint">${text}</span>`),
@@ -107,16 +106,15 @@ function asidesOf(call: ToolCall, { result, problem, decided, allowedBy }: CallW
     ...(decided === undefined
       ? []
       : [
-          html` <span class=${`aside faint decided${decided.includes('“') ? ' quoted' : ''}`}>${decidedView(call, decided, allowedBy)}</span>`,
+          html` <span class=${`aside faint decided${decided.includes('“') ? ' quoted' : ''}`}>${decidedView(decided, decidedShort)}</span>`,
         ]),
   ];
 }
 
-/** Who decided; a narrow row has no place for more than marks: allowed, and by a rule. */
-function decidedView({ decision }: ToolCall, decided: string, allowedBy: string | undefined): unknown {
-  if (allowedBy === undefined) return visible(decided);
-  const byRule = decision?.kind === 'approval' && decision.by === 'rule';
-  return html`<span class="in-full">${visible(decided)}</span><span class="in-short">${iconOf('check')}${byRule ? iconOf('list') : nothing}<span class="sr-only">${allowedBy}</span></span>`;
+/** Who decided. The row's tooltip has what a narrow one leaves out. */
+function decidedView(decided: string, short: string | undefined): unknown {
+  if (short === undefined || short === decided) return visible(decided);
+  return html`<span class="in-full">${visible(decided)}</span><span class="in-short">${short}</span>`;
 }
 
 /** The row as one text, as its line may be cut. */
@@ -134,8 +132,8 @@ function answersView({ decision }: ToolCall): unknown {
 const IN_ROW = 400;
 
 /** The words of a row, truncated when the agent sends very long ones. */
-function rowWords(call: ToolCall, { session }: View): CallWords {
-  const { verb, thing, place, ...rest } = callWords(call, session);
+function rowWords(call: ToolCall, { session }: View, earlier?: string): CallWords {
+  const { verb, thing, place, ...rest } = callWords(call, session, earlier);
   const cut = (name: 'thing' | 'place', text: string | undefined) => (text === undefined ? {} : { [name]: shortened(text, IN_ROW) });
   return { ...rest, verb: shortened(verb, IN_ROW), ...cut('thing', thing), ...cut('place', place) };
 }

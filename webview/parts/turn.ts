@@ -6,7 +6,7 @@ import type { Fault, Part, Session, ToolCall, Turn } from '../../src/session/mod
 import { type ClosedLink, closedLinkInTurn, findTerminal } from '../../src/session/select.ts';
 import { textView } from '../markdownView.ts';
 import { t } from '../strings.ts';
-import type { View } from '../view.ts';
+import { earlierAnswer, type View } from '../view.ts';
 import { callsView, callView, type SubagentSteps } from './call.ts';
 import { changesView } from './changes.ts';
 import { contentView, pendingView, promptView, taskView } from './content.ts';
@@ -162,6 +162,7 @@ function insideOf(view: View, turn: Turn, family: PartsByCall, call: ToolCall): 
   return {
     steps: parts.filter(({ kind }) => kind === 'call').length || parts.length,
     ...(latest ? { latest: latest.call } : {}),
+    earlier: earlierAnswer(view, call),
     draw: () => partsView(view, turn, new Map(family).set(call.id, shown), call.id),
   };
 }

@@ -24,6 +24,13 @@ const LONGEST_KEPT = 60;
 /** UTF-16 units of a pasted text that are read. */
 const LONGEST_PASTED = 100_000;
 
+const MOST_BY_AGENTS = 50;
+
+interface KeptByAgent {
+  readonly label: string;
+  /** Where it holds, as far as the agent says it. */
+  readonly description: string;
+}
 type Scope = 'session' | 'workspace' | 'everywhere';
 interface KnownRule {
   readonly rule: StoredRule;
@@ -153,9 +160,7 @@ export class ApprovalRules implements Disposable {
       [
         { label: vscode.l10n.t('Try a command…'), value: 'try' },
         ...known.map((one): PickChoice<Row> => ({ label: ruleText(one.rule), description: this.#reachText(one), value: one })),
-        ...this.#byAgents().map(
-          (label): PickChoice<Row> => ({ label, description: vscode.l10n.t('the agent decides how far'), value: 'agents' }),
-        ),
+        ...this.#byAgents().map((one): PickChoice<Row> => ({ ...one, value: 'agents' })),
         { label: commandTitle('openSettings'), description: 'parley.approvals.rules', value: 'settings' },
       ],
       { title: commandTitle('manageRules'), placeholder: vscode.l10n.t('Choose a rule to remove it') },
@@ -236,12 +241,12 @@ export class ApprovalRules implements Disposable {
   }
 
   /** Permissions beyond one time that the user gave an agent, as far as the open sessions report them. */
-  #byAgents(): readonly string[] {
+  #byAgents(): readonly KeptByAgent[] {
     const told = this.#host.all.flatMap((id) => {
       const session = this.#host.get(id)?.store.now;
       return session ? session.turns.flatMap(callsOf).flatMap((call) => keptText(call, session)) : [];
     });
-    return [...new Set(told)].slice(0, 50);
+    return [...new Map(told.map((one) => [`${one.label} ${one.description}`, one])).values()].slice(0, MOST_BY_AGENTS);
   }
 
   /** The name of a profile's agent, if a session has it. */
@@ -258,13 +263,14 @@ export class ApprovalRules implements Disposable {
 }
 
 /** The permission that a call's answer gave its agent, in the agent's words, with what it was given for where they do not say it. */
-function keptText(call: ToolCall, { agent, cwd }: Session): readonly string[] {
+function keptText(call: ToolCall, { agent, cwd }: Session): readonly KeptByAgent[] {
   const { decision } = call;
   if (decision?.kind !== 'approval' || decision.effect !== 'allow_always') return [];
   const what = shortened(callTitle(call, cwd), LONGEST_KEPT);
-  const { label = '' } = decision;
+  const { label = '', reach } = decision;
   const words = label === '' || label.includes(what) ? [label || what] : [label, what];
-  return [plainLabel(`${agent.name}: ${words.join(' — ')}`)];
+  const description = reach === undefined ? vscode.l10n.t('the agent decides how far') : plainLabel(shortened(reach, LONGEST_KEPT));
+  return [{ label: plainLabel(`${agent.name}: ${words.join(' — ')}`), description }];
 }
 
 /** The text of a box of one line with the lines that were pasted into it: each is a command, and no pattern allows several. */

@@ -51,6 +51,7 @@ const decision = z.discriminatedUnion('kind', [
     by: z.enum(['user', 'rule']),
     effect: text,
     label: optional(text),
+    reach: optional(text),
     feedback: optional(text),
     edited: optional(yes),
     rule: optional(z.looseObject({ kind: text, pattern: optional(text) })),

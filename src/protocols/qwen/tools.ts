@@ -378,9 +378,15 @@ function suggestedOption(suggestion: Suggestion, at: number, peer: ProductTraits
 
 type Rule = NonNullable<z.infer<typeof rules>['rules']>[number];
 
-/** Rules about commands in words; of other tools as the agent keeps them. */
+/** A rule in words; as the agent keeps it where there are none for it. */
 function ruleText({ toolName, ruleContent }: Rule): string {
-  if (!ruleContent) return toolName;
+  const mcp = mcpName(toolName);
+  if (mcp && !ruleContent) return mcp.tool === '*' ? t('all tools of {0}', mcp.server) : t('{0} of {1}', mcp.tool, mcp.server);
+  const server = /^mcp__([^_]+)$/.exec(toolName)?.[1];
+  if (server !== undefined && !ruleContent) return t('all tools of {0}', server);
+  if (!ruleContent) return toolName === 'Bash' ? t('Run in terminal') : toolName === 'WebFetch' ? t('Uses the network') : toolName;
+  const host = /^domain:([^*]+)$/.exec(ruleContent)?.[1];
+  if (toolName === 'WebFetch' && host !== undefined) return t('Host: {0}', host);
   if (toolName !== 'Bash') return `${toolName}(${ruleContent})`;
   const beginning = /^(.+?)(?::\*| \*)$/s.exec(ruleContent)?.[1];
   return beginning === undefined ? `"${ruleContent}"` : t('commands that begin with {0}', `"${beginning}"`);
