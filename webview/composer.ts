@@ -2,7 +2,7 @@ import { live } from 'lit/directives/live.js';
 import { createRef, type Ref, ref } from 'lit/directives/ref.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import type { Content, QueuedPrompt, Session } from '../src/session/model.ts';
-import { canStop, isBusy, isRecorded, readsHistory, runningTurn } from '../src/session/select.ts';
+import { canStop, isBusy, isPreparing, isRecorded, readsHistory, runningTurn } from '../src/session/select.ts';
 import { attachmentsView, contentOf, droppedPaths } from './attachments.ts';
 import { CompletionPopup, commandHint, isEmpty, MENU_ID, menuView, named, optionId, placeContent } from './completion.ts';
 import { iconOf } from './icons.ts';
@@ -319,8 +319,6 @@ function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateRe
   const { queue, link } = view.session;
   if (queue.length === 0) return nothing;
   const busy = isBusy(view.session);
-  // Nothing else keeps a prompt from being sent.
-  const looks = !busy && link.state === 'ready' && queue.some((prompt) => !prompt.held);
   const steers = link.state === 'ready' && link.offers.steer === true;
   const { intent } = view.act;
   const now = ({ turnId, content }: QueuedPrompt) => {
@@ -329,7 +327,7 @@ function queueView(view: View, edit: (prompt: QueuedPrompt) => void): TemplateRe
     intent({ type: 'steer', turnId, content });
   };
   return html`<section class="queue" aria-label=${t('{0} waiting', queue.length)}>
-    ${looks ? html`<p class="faint" role="status">${t('Looking at the files…')}</p>` : nothing}
+    ${isPreparing(view.session) ? html`<p class="faint" role="status">${t('Looking at the files…')}</p>` : nothing}
     <ul>
       ${queue.map(
         (prompt) =>

@@ -21,12 +21,14 @@ export interface LiveDeps extends Pick<AdapterContext, 'ports' | 'client' | 'log
   readonly launch: () => Promise<Launch>;
   readonly rules: () => readonly ApprovalRule[];
   readonly journal?: JournalWriter;
-  /** Work that must be done before the agent gets a prompt, which waits in the queue for it. Undefined when there is none; never rejects. */
+  /** Work that must be done before the agent gets a prompt. Undefined when there is none; never rejects. */
   readonly beforePrompt?: (turnId: TurnId) => Promise<void> | undefined;
 }
 
 /** Milliseconds after which another Stop counts as deliberate. */
 const SECOND_STOP = 1_000;
+/** Milliseconds for which a prompt is prepared unseen. After that it stands in the queue, where the user sees it and the journal keeps it. */
+const PREPARED_UNSEEN = 500;
 
 interface OpenAdapter {
   readonly adapter: Adapter;
@@ -39,6 +41,20 @@ type AgentState =
   | ({ readonly kind: 'open' } & OpenAdapter)
   | { readonly kind: 'gone' }
   | { readonly kind: 'disposed' };
+
+/** The prompt that `beforePrompt` works for. Only one is prepared at a time; the work of an earlier one is no longer awaited. */
+type Preparation =
+  | { readonly kind: 'none' }
+  /** Sent once it is prepared, without the queue. `timer` queues it when that takes long. */
+  | {
+      readonly kind: 'direct';
+      readonly turnId: TurnId;
+      readonly work: Promise<void>;
+      readonly prompt: QueuedPrompt;
+      readonly timer: NodeJS.Timeout;
+    }
+  | { readonly kind: 'queued'; readonly turnId: TurnId; readonly work: Promise<void> }
+  | { readonly kind: 'done'; readonly turnId: TurnId };
 
 /** A session and the agent that feeds it: policy, queue of prompts, journal, end of life. */
 export class LiveSession implements HostedSession {
@@ -55,8 +71,7 @@ export class LiveSession implements HostedSession {
   #boundAt = MOST_PARTS;
   /** Messages that clients of an agent host have added to the running turn: no protocol says whose they are when the agent has taken them up. */
   readonly #steered = new Map<TurnId, { readonly content: readonly Content[]; readonly sender: string }>();
-  /** The prompt that waits for `beforePrompt`, or is through with it. */
-  #prepared: { readonly turnId: TurnId; done: boolean } | undefined;
+  #preparation: Preparation = { kind: 'none' };
 
   constructor(start: Session, profile: string, deps: LiveDeps) {
     this.id = start.id;
@@ -176,13 +191,13 @@ export class LiveSession implements HostedSession {
         if (intent.sender !== undefined) this.#steered.set(intent.turnId, { content: intent.content, sender: intent.sender });
         return this.#adapter?.send(intent);
       case 'unqueue':
-        return this.#setQueue(without(this.store.now.queue, intent.turnId));
+        return this.#takeBack(intent.turnId);
       case 'reorder':
         return this.#setQueue(reordered(this.store.now.queue, intent.order));
       case 'cancel': {
         if (readsHistory(this.store.now)) return this.#adapter?.send(intent);
         const turn = runningTurn(this.store.now);
-        if (!turn) return this.#stopStart();
+        if (!turn) return this.#stopBeforeTurn();
         if (turn.stopping) return this.#stopAgain();
         this.#stoppedAt = this.#deps.now();
         this.#emit({ type: 'turn.stopping', turnId: turn.id });
@@ -285,11 +300,12 @@ export class LiveSession implements HostedSession {
     this.#drain();
   }
 
-  /** Stops an agent that is still starting, and holds the queued prompts for the user. */
-  #stopStart(): void {
-    if (this.store.now.link.state !== 'opening') return;
+  /** Stops an agent that is still starting, and holds the prompts that wait for it or are being prepared. */
+  #stopBeforeTurn(): void {
+    const { state } = this.store.now.link;
+    if (state === 'closed') return;
     this.#hold();
-    this.#end(t('The agent was stopped.'));
+    if (state === 'opening') this.#end(t('The agent was stopped.'));
   }
 
   /** Restarts an agent that ignored an earlier Stop and resumes the conversation. A double click is one Stop. */
@@ -333,6 +349,7 @@ export class LiveSession implements HostedSession {
         if (!this.store.now.partial) void this.#lookFor(event.turnId);
         return this.#drain();
       case 'link.closed':
+        this.#queuePrepared();
         // The user queued these prompts before the turn broke off, so they may not fit any more.
         if (runningTurn(before)) this.#hold();
         return this.#forget();
@@ -432,12 +449,19 @@ export class LiveSession implements HostedSession {
 
   #prompt(prompt: QueuedPrompt): void {
     if (isEmpty(prompt.content) || this.store.now.turns.some((turn) => turn.id === prompt.turnId)) return;
+    if (this.#preparation.kind === 'direct' && this.#preparation.turnId === prompt.turnId) {
+      this.#preparation = { ...this.#preparation, prompt };
+      return;
+    }
     const { queue, link } = this.store.now;
     const others = without(queue, prompt.turnId);
     const wasQueued = others.length < queue.length;
     const isNext = wasQueued || others.every((one) => one.held);
     // A prompt that can be sent at once never enters the queue.
-    if (isNext && this.#canSend() && this.#isPrepared(prompt.turnId)) return this.#sendPrompt(prompt, wasQueued);
+    if (isNext && this.#canSend()) {
+      if (this.#isPrepared(prompt, wasQueued)) return this.#sendPrompt(prompt, wasQueued);
+      if (this.#preparation.kind === 'direct') return;
+    }
     this.#setQueue(wasQueued ? [prompt, ...others] : [...others, prompt]);
     if (link.state === 'closed') void this.restart();
     else this.#drain();
@@ -445,11 +469,17 @@ export class LiveSession implements HostedSession {
 
   #drain(): void {
     const next = this.store.now.queue.find((one) => !one.held);
-    if (next && this.#canSend() && this.#isPrepared(next.turnId)) this.#sendPrompt(next, true);
+    if (next && this.#canSend() && this.#isPrepared(next, true)) this.#sendPrompt(next, true);
   }
 
+  /** False while a prompt is being prepared that goes first. */
   #canSend(): boolean {
-    return this.#adapter !== undefined && this.store.now.link.state === 'ready' && !runningTurn(this.store.now);
+    return (
+      this.#adapter !== undefined &&
+      this.store.now.link.state === 'ready' &&
+      !runningTurn(this.store.now) &&
+      this.#preparation.kind !== 'direct'
+    );
   }
 
   #sendPrompt(prompt: QueuedPrompt, wasQueued: boolean): void {
@@ -462,21 +492,55 @@ export class LiveSession implements HostedSession {
     this.#adapter?.send({ ...intent, content: [...intent.content, { type: 'text', text: enclosed(corrections) }] });
   }
 
-  #isPrepared(turnId: TurnId): boolean {
-    if (this.#prepared?.turnId === turnId) return this.#prepared.done;
+  /** Begins the work before the prompt, unless it is done or under way for it already. */
+  #isPrepared(prompt: QueuedPrompt, isQueued: boolean): boolean {
+    const { turnId } = prompt;
+    if (this.#preparation.kind !== 'none' && this.#preparation.turnId === turnId) return this.#preparation.kind === 'done';
     const work = this.#deps.beforePrompt?.(turnId);
     if (!work) return true;
-    const mine = { turnId, done: false };
-    this.#prepared = mine;
-    void work.then(() => {
-      mine.done = true;
-      if (this.#prepared === mine) this.#drain();
-    });
+    if (isQueued) this.#preparation = { kind: 'queued', turnId, work };
+    else {
+      const timer = setTimeout(() => this.#queuePrepared(), PREPARED_UNSEEN);
+      this.#preparation = { kind: 'direct', turnId, work, prompt, timer };
+      this.#emit({ type: 'notices.removed' });
+    }
+    void work.then(() => this.#endPreparation(work));
     return false;
   }
 
-  /** Holds queued prompts for the user. Feedback is still sent where its rejection has ended the turn. */
+  #endPreparation(work: Promise<void>): void {
+    const preparation = this.#preparation;
+    if (preparation.kind === 'none' || preparation.kind === 'done' || preparation.work !== work) return;
+    this.#preparation = { kind: 'done', turnId: preparation.turnId };
+    if (preparation.kind === 'queued') return this.#drain();
+    clearTimeout(preparation.timer);
+    // The agent may have begun a turn of its own meanwhile.
+    if (this.#canSend()) this.#sendPrompt(preparation.prompt, false);
+    else this.#setQueue([preparation.prompt, ...this.store.now.queue]);
+  }
+
+  /** Puts the prompt that is being prepared into the queue, as its first. */
+  #queuePrepared(): void {
+    const preparation = this.#preparation;
+    if (preparation.kind !== 'direct') return;
+    clearTimeout(preparation.timer);
+    const { turnId, work, prompt } = preparation;
+    this.#preparation = { kind: 'queued', turnId, work };
+    this.#setQueue([prompt, ...this.store.now.queue]);
+  }
+
+  /** Removes a prompt that was not sent. */
+  #takeBack(turnId: TurnId): void {
+    const preparation = this.#preparation;
+    if (preparation.kind !== 'direct' || preparation.turnId !== turnId) return this.#setQueue(without(this.store.now.queue, turnId));
+    clearTimeout(preparation.timer);
+    this.#preparation = { kind: 'none' };
+    this.#drain();
+  }
+
+  /** Holds the prompts that were not sent for the user. Feedback is still sent where its rejection has ended the turn. */
   #hold(exceptFeedback = false): void {
+    this.#queuePrepared();
     const { queue } = this.store.now;
     const holds = (one: QueuedPrompt) => !one.held && !(exceptFeedback && one.feedback);
     if (queue.some(holds)) this.#setQueue(queue.map((one) => (holds(one) ? { ...one, held: true } : one)));

@@ -105,7 +105,9 @@ export type SessionEvent =
   /** `copyOf`: the title of the conversation that this one is a copy of. `chosen`: by the user. */
   | { readonly type: 'title.set'; readonly title: string; readonly copyOf?: string; readonly chosen?: true }
   | { readonly type: 'resume.set'; readonly key: string }
-  | { readonly type: 'notice'; readonly notice: Notice };
+  | { readonly type: 'notice'; readonly notice: Notice }
+  /** The user has sent a prompt that is being prepared, and has read the notices above it. Those about something that goes on stay. */
+  | { readonly type: 'notices.removed' };
 
 /** A field that is absent is unchanged; a list that is present replaces. */
 export type CallChange = Partial<Omit<ToolCall, 'id' | 'appliedOnDisk' | 'decision' | 'startedAt' | 'endedAt'>>;

@@ -138,6 +138,8 @@ export function reduce(session: Session, event: SessionEvent): Session {
       return event.key === session.resumeKey ? session : { ...session, resumeKey: event.key };
     case 'notice':
       return addNotice(session, event.notice);
+    case 'notices.removed':
+      return session.notices.every(goesOnStill) ? session : { ...session, notices: session.notices.filter(goesOnStill) };
     default: {
       const unknown: never = event;
       return unknown ? session : session;

@@ -33,9 +33,14 @@ export function isRecorded({ link }: Pick<Session, 'link'>): boolean {
   return link.state === 'recorded';
 }
 
-/** Something is under way that a user can stop: a turn, the start of the agent, or the reading of an earlier conversation. */
+/** True while a queued prompt waits for the work before it alone. */
+export function isPreparing(session: Session): boolean {
+  return session.link.state === 'ready' && !isBusy(session) && session.queue.some((prompt) => !prompt.held);
+}
+
+/** True while the user can stop something: a turn, the work before it, the start of the agent, or the replay of an earlier conversation. */
 export function canStop(session: Session): boolean {
-  return isBusy(session) || session.link.state === 'opening';
+  return isBusy(session) || isPreparing(session) || session.link.state === 'opening';
 }
 
 /** An earlier conversation is being read, and that can be stopped. */

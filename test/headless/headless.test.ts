@@ -386,6 +386,7 @@ test('a recording is played without the agent, with the same events and exit cod
   const file = path.join(folder(t), 'run.jsonl');
   const first = await headless('--protocol', 'kimi-wire', '--cwd', folder(t), '--prompt', 'help', '--record', file);
   assert.match(readFileSync(file, 'utf8'), /^\{"intent":\{"type":"prompt"/m);
+  assert.doesNotMatch(readFileSync(file, 'utf8'), /queue\.set/, 'a prompt that can be sent at once is in no queue');
   const again = await headless('--replay', file);
   assert.deepEqual([again.code, again.events], [first.code, first.events]);
   assert.deepEqual(

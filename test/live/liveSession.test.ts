@@ -11,7 +11,7 @@ import type { Tool } from '../../src/protocols/ports.ts';
 import type { Approval, Content, Diff, Offers, ToolCall } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
 import { newSession } from '../../src/session/reduce.ts';
-import { changedFiles } from '../../src/session/select.ts';
+import { canStop, changedFiles } from '../../src/session/select.ts';
 import { scriptedProtocol } from './scriptedProtocol.ts';
 
 const text = (words: string): readonly Content[] => [{ type: 'text', text: words }];
@@ -581,27 +581,127 @@ test('what one of our tools asks is asked by us, and the words with a rejection 
   live.dispose();
 });
 
-test('the agent hears of a prompt after what has to be done before it, and of a prompt that is taken back meanwhile never', async () => {
-  const waiting = new Map<string, () => void>();
-  const { live, script } = await opened({ beforePrompt: (turnId) => new Promise((resolve) => waiting.set(turnId, resolve)) });
-  script.last().ready();
-  const settle = () => new Promise((resolve) => setImmediate(resolve));
-  live.send({ type: 'prompt', turnId: 'a', content: text('one') });
-  live.send({ type: 'prompt', turnId: 'b', content: text('two') });
-  assert.deepEqual(script.last().prompts(), []);
-  live.send({ type: 'unqueue', turnId: 'a' });
-  waiting.get('a')?.();
-  await settle();
-  assert.deepEqual([...waiting.keys()], ['a', 'b']);
-  assert.deepEqual(script.last().prompts(), []);
-  waiting.get('b')?.();
-  await settle();
+/** A session whose prompts are prepared by hand, with the queues that it had. */
+async function prepared(over: Partial<LiveDeps> = {}) {
+  const work = new Map<string, () => void>();
+  const all = await opened({ beforePrompt: (turnId) => new Promise((resolve) => work.set(turnId, resolve)), ...over });
+  all.script.last().ready();
+  const queues: string[][] = [];
+  all.live.store.onChange(({ now, event }) => {
+    if (event.type === 'queue.set') queues.push(now.queue.map((one) => `${one.turnId}${one.held ? ' held' : ''}`));
+  });
+  const prepare = async (turnId: string) => {
+    work.get(turnId)?.();
+    await settle();
+  };
+  const prompt = (turnId: string) => all.live.send({ type: 'prompt', turnId, content: text(turnId) });
+  return { ...all, queues, prepare, prompt, begun: () => [...work.keys()] };
+}
+
+test('a prompt is sent after what has to be done before it, without the queue; the next one waits there', async () => {
+  const { script, said, queues, prompt, prepare, begun } = await prepared();
+  prompt('a');
+  assert.deepEqual([said(), queues], [[], []]);
+  prompt('b');
+  await prepare('a');
+  assert.deepEqual([said(), queues, begun()], [['a'], [['b']], ['a']]);
+  script.last().endTurn();
+  assert.deepEqual(said(), ['a'], 'b is prepared after the turn of a, in the queue where it is seen');
+  await prepare('b');
   assert.deepEqual(
-    script
-      .last()
-      .prompts()
-      .map((prompt) => prompt.turnId),
-    ['b'],
+    [said(), queues],
+    [
+      ['a', 'b'],
+      [['b'], []],
+    ],
+  );
+});
+
+test('a prompt that is taken back while it is prepared is never sent, and the next one is prepared', async () => {
+  const { live, said, queues, prompt, prepare, begun } = await prepared();
+  prompt('a');
+  prompt('b');
+  live.send({ type: 'unqueue', turnId: 'a' });
+  assert.deepEqual(begun(), ['a', 'b']);
+  await prepare('a');
+  assert.deepEqual(said(), []);
+  await prepare('b');
+  assert.deepEqual([said(), queues], [['b'], [['b'], []]]);
+});
+
+test('Stop while a prompt is prepared keeps it for the user, who can send it', async () => {
+  const { live, said, queues, now, prompt, prepare, begun } = await prepared();
+  prompt('a');
+  prompt('b');
+  live.send({ type: 'cancel' });
+  await prepare('a');
+  assert.deepEqual([said(), queues.at(-1), now().link.state], [[], ['a held', 'b held'], 'ready']);
+  prompt('a');
+  assert.deepEqual([said(), queues.at(-1), begun()], [['a'], ['b held'], ['a']], 'what was prepared is not prepared again');
+});
+
+test('a prompt that takes long to prepare stands in the queue, where Stop reaches it, too', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const stops of [false, true]) {
+    const { live, said, queues, prompt, prepare, now } = await prepared();
+    prompt('a');
+    t.mock.timers.tick(499);
+    assert.deepEqual([queues, canStop(now())], [[], false]);
+    t.mock.timers.tick(1);
+    assert.deepEqual([queues, canStop(now())], [[['a']], true]);
+    if (stops) live.send({ type: 'cancel' });
+    await prepare('a');
+    assert.deepEqual([said(), queues.at(-1)], stops ? [[], ['a held']] : [['a'], []]);
+    live.dispose();
+  }
+});
+
+test('a prompt whose agent goes while it is prepared is sent by the next one', async () => {
+  const { live, script, said, now, prompt, prepare } = await prepared();
+  prompt('a');
+  script.last().say({ type: 'link.closed', reason: 'exit 1', at: 5 });
+  assert.deepEqual(now().queue, [{ turnId: 'a', content: text('a') }]);
+  await prepare('a');
+  assert.deepEqual(said(), []);
+  await live.restart();
+  script.last().ready();
+  assert.deepEqual([said(), now().queue], [['a'], []]);
+});
+
+test('a prompt that is prepared in a turn of the agent follows it, unless that is stopped', async () => {
+  for (const stops of [false, true]) {
+    const { live, script, said, now, prompt, prepare } = await prepared();
+    prompt('a');
+    script.last().say({ type: 'turn.started', turnId: 'own', at: 1, prompt: [] });
+    if (!stops) await prepare('a');
+    assert.deepEqual([said(), now().queue.length], [[], stops ? 0 : 1]);
+    if (stops) live.send({ type: 'cancel' });
+    script.last().say({ type: 'turn.ended', turnId: 'own', at: 2, status: stops ? 'cancelled' : 'done' });
+    await prepare('a');
+    assert.deepEqual([said(), now().queue.map((one) => one.held)], stops ? [[], [true]] : [['a'], []]);
+  }
+});
+
+test('a prompt that is sent again while it is prepared is sent once, as it was said last', async () => {
+  const { live, script, prompt, prepare } = await prepared();
+  prompt('a');
+  live.send({ type: 'prompt', turnId: 'a', content: text('better') });
+  await prepare('a');
+  assert.deepEqual(script.last().prompts(), [{ type: 'prompt', turnId: 'a', content: text('better') }]);
+});
+
+test('a prompt that is being prepared removes the notices above it, and none that come later', async () => {
+  const { script, now, prompt, prepare } = await prepared();
+  const say = (words: string, about?: 'saving') =>
+    script.last().say({ type: 'notice', notice: { level: 'warn', text: words, ...(about ? { about } : {}) } });
+  say('read');
+  say('goes on', 'saving');
+  prompt('a');
+  say('new');
+  await prepare('a');
+  assert.deepEqual(
+    now().notices.map((one) => one.text),
+    ['goes on', 'new'],
   );
 });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -226,6 +226,34 @@ test(
     clearInterval(alive);
     assert.deepEqual([...after.sessions.all].sort(), [...ids].sort());
     after.sessions.dispose();
+  }),
+);
+
+test(
+  'a prompt that is prepared before it is sent is one line in the journal, and is kept when the window closes first',
+  inFolder(async (folder) => {
+    const window = windowOn(folder);
+    const work: (() => void)[] = [];
+    window.sessions.holdPrompts(() => new Promise((resolve) => work.push(resolve)));
+    const id = window.sessions.open(profile, '/w');
+    await settle();
+    window.script.last().ready();
+    const lines = () => readFileSync(path.join(folder, `${id}.journal`), 'utf8').split('\n');
+    const naming = (words: string) => lines().flatMap((line) => (line.includes(words) ? (/"type":"([^"]+)"/.exec(line)?.[1] ?? '') : []));
+    const prompt = (turnId: string) => window.sessions.get(id)?.send({ type: 'prompt', turnId, content: [{ type: 'text', text: turnId }] });
+    prompt('first');
+    work.shift()?.();
+    await settle();
+    assert.deepEqual(naming('"text":"first"'), ['turn.started']);
+    window.script.last().endTurn();
+    prompt('second');
+    window.sessions.dispose();
+    assert.deepEqual(naming('"text":"second"'), ['queue.set']);
+    const read = await new Journal(folder, silentLog).read(id);
+    assert.deepEqual(
+      read?.session.queue.map((one) => one.turnId),
+      ['second'],
+    );
   }),
 );
 

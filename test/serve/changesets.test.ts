@@ -111,6 +111,22 @@ test('what the agent has changed is a channel of the session and one of the turn
   );
 });
 
+test('a prompt that the agent can take at once is in no queue, and one line of the journal names it', async (t) => {
+  const { client, folder, sessions, last, prompts } = await changed(t);
+  // Of a computer that is busy: the prompt stays out of the queue however long this takes.
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const turn = { turnId: 't2', startedAt: '2026-01-01T00:00:00Z', message: { text: 'A second thing', origin: { kind: 'user' } } };
+  await client.dispatch(CHAT, { type: 'chat/turnStarted', ...turn });
+  await until(() => prompts() === 2);
+  last().endTurn();
+  const [id = ''] = sessions.all;
+  const lines = readFileSync(path.join(folder, 'sessions', `${id}.journal`), 'utf8').split('\n');
+  assert.deepEqual(
+    lines.flatMap((line) => (line.includes('"text":"A second thing"') ? (/"type":"([^"]+)"/.exec(line)?.[1] ?? []) : [])),
+    ['turn.started'],
+  );
+});
+
 test('Undo takes back one file, or what is left; Keep takes files off the list; each other client sees it', async (t) => {
   const { client, host, file, uri, files, invoke } = await changed(t);
   const other = new AhpClient(host);

@@ -53,6 +53,7 @@ test('1. an event that fits nothing gives the same object back', () => {
     { type: 'plan.set', plan: null },
     { type: 'mode.set', mode: null },
     { type: 'queue.set', queue: [] },
+    { type: 'notices.removed' },
     { type: 'title.set', title: '' },
     { type: 'link.closed', reason: 'again', at: 4 },
   ];

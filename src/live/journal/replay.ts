@@ -181,6 +181,7 @@ const TURNLESS: ReadonlySet<SessionEvent['type']> = new Set([
   'title.set',
   'resume.set',
   'notice',
+  'notices.removed',
 ]);
 
 /** A session to which many events are applied: the same state as `reduce` makes, in time that does not grow with the number of its turns. */

@@ -257,6 +257,7 @@ const events: { readonly [Type in SessionEvent['type']]: z.ZodMiniType } = {
   'title.set': z.looseObject({ title: text, copyOf: optional(text), chosen: optional(yes) }),
   'resume.set': z.looseObject({ key: text }),
   notice: z.looseObject({ notice }),
+  'notices.removed': z.looseObject({}),
 };
 const typed = z.looseObject({ type: text });
 
