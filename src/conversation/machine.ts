@@ -31,6 +31,8 @@ export type Input =
   /** The session is left: stop what runs within a grace time, and let go. */
   | { readonly on: 'leave' }
   | { readonly on: 'intent'; readonly intent: Intent }
+  /** The user has signed out, and the values that were entered for the agent are no longer stored. */
+  | { readonly on: 'signedOut' }
   /** The agent sent something that needs no answer: a notification, a record of an HTTP stream. */
   | { readonly on: 'message'; readonly link: string; readonly method: string; readonly params: unknown }
   /** The agent asks, and waits for one answer. */

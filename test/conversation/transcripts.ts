@@ -196,6 +196,7 @@ function inputOf<S extends ConversationState>(protocol: TranscriptProtocol<S>, l
   switch (on) {
     case 'start':
     case 'leave':
+    case 'signedOut':
       return { on };
     case 'prompt':
     case 'steer':

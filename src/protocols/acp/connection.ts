@@ -108,8 +108,8 @@ export abstract class AcpConnection extends Step<AcpState> {
   /** Settles everything that is open, because no answer can come any more. */
   letGo(): void {
     this.forgetProcess();
-    this.port(null, 'terminals end', 'terminal', { do: 'end' });
-    this.port(null, 'tools end', 'server', { do: 'end' } satisfies ServerArgs);
+    this.port(null, 'endTerminals', 'terminal', { do: 'end' });
+    this.port(null, 'endTools', 'server', { do: 'end' } satisfies ServerArgs);
     for (const timer of ['initialize', 'session', 'quiet', 'stopping', 'minute']) this.timer(timer, null);
   }
   leave(): void {
@@ -390,6 +390,11 @@ export abstract class AcpConnection extends Step<AcpState> {
     if (state.turn.phase === 'stopping') this.finishTurn('cancelled');
     else this.finishTurn('failed', { error: { message, next: ['retry', 'signIn', 'showLog'] } });
   }
+  /** Replaces the process: the running one still has the values that were entered. */
+  signedOut(): void {
+    this.state.keyed = false;
+    this.restart('announce');
+  }
   stopSignIn(): void {
     if (this.state.signIn?.step !== 'agent') return;
     this.drop('authenticate');
@@ -429,10 +434,6 @@ export abstract class AcpConnection extends Step<AcpState> {
       case 'login':
       case 'keep':
         return this.signInReplied(what, result, error);
-      case 'forgotten':
-        // The running process still has the key.
-        state.keyed = false;
-        return this.restart('announce');
     }
   }
   elapsed(what: string, _id: string): void {

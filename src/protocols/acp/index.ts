@@ -124,7 +124,7 @@ class AcpAdapter implements Adapter {
         resolve();
       });
     });
-    this.#driver.feed({ on: 'reply', call: 'forgotten' });
+    this.#driver.feed({ on: 'signedOut' });
     await announced;
   }
 

@@ -96,6 +96,8 @@ class AcpStep extends AcpRequests {
         return this.startProcess();
       case 'leave':
         return this.leave();
+      case 'signedOut':
+        return this.signedOut();
     }
   }
 
