@@ -42,8 +42,8 @@ export const RESTART = 'restart';
  * link:     open · close · linkClosed · cannotTakeUp
  * turns:    startTurn · endTurn · showActivity · clearActivity · enqueue · nextPrompt
  * stopping: startStopping · clearStop · offerRestart · notStopping
- * parts:    text · addPart · notice · addCall · changeCall
- * requests of the agent: openRequest · answer · decline · closeRequest · refuse · port · drop
+ * parts:    text · addPart · notice · aboutApprovals · addCall · changeCall
+ * requests of the agent: openRequest · answer · decline · closeRequest · refuse · port · portDone · drop
  * asks:     ask · replaceAsk · answerAsk · closeAsk · settle
  */
 export abstract class Step<S extends ConversationState> {

@@ -58,29 +58,16 @@ export interface DriverOptions {
   /** Called after every input, and what it caused at once: the state may be written down here. */
   readonly afterStep?: () => void;
 }
-export interface Driver<S extends ConversationState> {
-  readonly state: Readonly<S>;
-  /** Settles once the conversation is over and everything is let go. */
-  readonly ended: Promise<void>;
-  feed(input: Input): void;
-  /** A query that changes nothing in the conversation. Rejects with a `LinkError`; `unsent` when the link is not open. */
-  request(link: string, method: string, params?: unknown, signal?: AbortSignal): Promise<unknown>;
-}
-
 /** JSON-RPC's internal error, for a request of the agent that our own fault lost. */
 const INTERNAL_ERROR = -32603;
 
-/** Starts nothing by itself: the first input does. */
-export function drive<S extends ConversationState>(machine: Machine<S>, state: S, options: DriverOptions): Driver<S> {
-  return new MachineDriver(machine, state, options);
-}
-
 /**
  * Runs a machine: carries out its effects and feeds back what becomes of them. The one place with links, timers and promises, for every
- * protocol. What it guarantees stands in conversation/machine.ts.
+ * protocol. conversation/machine.ts lists what it guarantees. Starts nothing by itself: the first input does.
  */
-class MachineDriver<S extends ConversationState> implements Driver<S> {
+export class Driver<S extends ConversationState> {
   readonly state: S;
+  /** Settles once the conversation is over and everything is let go. */
   readonly ended: Promise<void>;
   readonly #machine: Machine<S>;
   readonly #options: DriverOptions;
@@ -121,6 +108,7 @@ class MachineDriver<S extends ConversationState> implements Driver<S> {
     if (this.state.phase === 'over') this.#dispose();
   }
 
+  /** Sends a query that changes nothing in the conversation. Rejects with a `LinkError`; `unsent` when the link is not open. */
   request(link: string, method: string, params?: unknown, signal: AbortSignal = new AbortController().signal): Promise<unknown> {
     const unsent = { kind: 'unsent', message: `${link} is not open` } as const;
     return this.#links.get(link)?.request(method, params, signal) ?? Promise.reject(new LinkError(unsent));

@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 import { silentLog } from '../../src/base/log.ts';
 import { aiSdkMachine } from '../../src/protocols/ai-sdk/machine.ts';
 import { readEvents } from '../../src/protocols/ai-sdk/server.ts';
-import { drive } from '../../src/protocols/driver.ts';
+import { Driver } from '../../src/protocols/driver.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
 import type { LinkEvents } from '../../src/transport/link.ts';
 import { newState } from '../protocols/ai-sdk/state.ts';
@@ -67,7 +67,7 @@ async function ours(pieces: readonly Buffer[]): Promise<number> {
   const state = newState();
   const opened = new Promise<LinkEvents>((resolve) => {
     const link = { request: () => Promise.reject(new Error('none')), notify() {}, answer() {}, close() {} };
-    const driver = drive(aiSdkMachine, state, {
+    const driver = new Driver(aiSdkMachine, state, {
       now: () => 0,
       emit: (event) => {
         session = reduce(session, event);

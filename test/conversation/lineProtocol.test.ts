@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
-import { drive } from '../../src/protocols/driver.ts';
+import { Driver } from '../../src/protocols/driver.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
 import { rpcLink } from '../../src/transport/rpcLink.ts';
@@ -20,7 +20,7 @@ function open(machine = line) {
   const channel = new ScriptedChannel();
   const events: SessionEvent[] = [];
   const errors: string[] = [];
-  const driver = drive(machine, newLine('i', null), {
+  const driver = new Driver(machine, newLine('i', null), {
     now: () => 0,
     emit: (event) => events.push(event),
     log: { ...silentLog, error: (text) => errors.push(text) },

@@ -11,7 +11,7 @@ import { FilePort } from '../../src/protocols/acp/files.ts';
 import { acpMachine } from '../../src/protocols/acp/machine.ts';
 import type { AcpFileRequest } from '../../src/protocols/acp/requests.ts';
 import { LIMITS, newAcp } from '../../src/protocols/acp/state.ts';
-import { drive } from '../../src/protocols/driver.ts';
+import { Driver } from '../../src/protocols/driver.ts';
 import type { Ask } from '../../src/session/model.ts';
 import type { LinkEvents } from '../../src/transport/link.ts';
 import { settled } from './settled.ts';
@@ -101,7 +101,7 @@ describe('files as the user has them', () => {
     const can = { links: false, logins: false };
     const client = { name: 'test', version: '0' };
     const setup = { cwd: folder, folders: [], client, newest: 1, resume: null, startedAt: null, can, tools: [], limits: LIMITS } as const;
-    const driver = drive(acpMachine, newAcp('s', setup), {
+    const driver = new Driver(acpMachine, newAcp('s', setup), {
       now: Date.now,
       log: silentLog,
       emit: (event) => {

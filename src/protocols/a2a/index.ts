@@ -4,7 +4,7 @@ import type { Intent } from '../../session/intents.ts';
 import type { Link, LinkEvents } from '../../transport/link.ts';
 import { SseReader } from '../../transport/sse.ts';
 import type { Adapter, AdapterContext, Launch, Protocol } from '../adapter.ts';
-import { drive } from '../driver.ts';
+import { Driver } from '../driver.ts';
 import { parseOrUndefined } from './codec.ts';
 import { codeOf, kindOf, type RequestProgress } from './http.ts';
 import { AgentLink } from './link.ts';
@@ -37,7 +37,7 @@ export function openA2a(launch: Launch, context: AdapterContext, timing: A2aTimi
     timing,
   };
   let link: AgentLink | undefined;
-  const driver = drive<A2aState>(a2aMachine, newA2a(`${context.newId()}.`, setup, context.past ?? []), {
+  const driver = new Driver<A2aState>(a2aMachine, newA2a(`${context.newId()}.`, setup, context.past ?? []), {
     now: context.now,
     emit: context.emit,
     log: context.log,

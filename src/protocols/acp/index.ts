@@ -5,7 +5,7 @@ import { LinkError } from '../../transport/link.ts';
 import { processChannel } from '../../transport/process.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, Past, ProcessLaunch, Protocol } from '../adapter.ts';
-import { type Driver, drive } from '../driver.ts';
+import { Driver } from '../driver.ts';
 import { isSameFile } from '../paths.ts';
 import { type Codec, faultOf, textPath } from './codec.ts';
 import { variablesIn } from './connection.ts';
@@ -41,7 +41,7 @@ class AcpAdapter implements Adapter {
     this.#announced = listen;
     const secrets = new AgentSecrets(launch, context);
     this.#secrets = secrets;
-    this.#driver = drive(acpMachine, newAcp(`${context.newId()}.`, setupOf(launch, context)), {
+    this.#driver = new Driver(acpMachine, newAcp(`${context.newId()}.`, setupOf(launch, context)), {
       now: context.now,
       emit,
       log: context.log,

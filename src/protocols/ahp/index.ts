@@ -4,7 +4,7 @@ import { type Channel, closedChannel, lateChannel } from '../../transport/channe
 import { isLoopback, type LinkEvents } from '../../transport/link.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, Hint, HostOrder, Launch, Past, Protocol, RunningSession } from '../adapter.ts';
-import { type Driver, drive } from '../driver.ts';
+import { Driver } from '../driver.ts';
 import { keyOfFile } from '../paths.ts';
 import { runTool } from '../runTool.ts';
 import { notEncrypted } from '../unencrypted.ts';
@@ -66,7 +66,7 @@ class AhpAdapter implements Adapter {
 
   constructor(launch: HostLaunch, context: AdapterContext, { connect, limits }: AhpOptions) {
     this.#launch = launch;
-    this.#driver = drive(ahpMachine, newAhp(`${context.newId()}.`, setupOf(launch, context, limits)), {
+    this.#driver = new Driver(ahpMachine, newAhp(`${context.newId()}.`, setupOf(launch, context, limits)), {
       now: context.now,
       emit: context.emit,
       log: context.log,

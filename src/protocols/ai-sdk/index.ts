@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OfferedTool } from '../../conversation/state.ts';
 import type { Adapter, AdapterContext, Launch, Protocol } from '../adapter.ts';
-import { drive } from '../driver.ts';
+import { Driver } from '../driver.ts';
 import { readText } from '../fileNow.ts';
 import type { Tool } from '../ports.ts';
 import { notEncrypted, UnencryptedConsent } from '../unencrypted.ts';
@@ -42,7 +42,7 @@ export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Me
   const chatId = context.resume?.key ?? randomUUID();
   const { settings, mayHaveKey, learned } = server;
   const state = newAiSdk(randomUUID(), { chatId, setup, settings, mayHaveKey, learned: { ...learned }, past });
-  const driver = drive(aiSdkMachine, state, {
+  const driver = new Driver(aiSdkMachine, state, {
     now: context.now,
     emit: context.emit,
     log: context.log,

@@ -5,7 +5,7 @@ import { type ProcessSpec, processChannel } from '../../transport/process.ts';
 import { versionOf, whereIs } from '../../transport/programs.ts';
 import { rpcLink } from '../../transport/rpcLink.ts';
 import type { Adapter, AdapterContext, AgentSearch, InstalledAgent, Past, ProcessLaunch, Protocol } from '../adapter.ts';
-import { type Driver, drive } from '../driver.ts';
+import { Driver } from '../driver.ts';
 import { runTool } from '../runTool.ts';
 import { readInfo, textPath, type WireVersion } from './codec.ts';
 import type { Probe, Start } from './connection.ts';
@@ -54,7 +54,7 @@ export class WireAdapter implements Adapter {
   constructor(launch: ProcessLaunch, context: AdapterContext, world: World) {
     const key = context.resume?.key ?? context.newId();
     this.#launch = launch;
-    this.#driver = drive(wire, newWire(`${context.newId()}.`, setupOf(launch, context, key, world.limits)), {
+    this.#driver = new Driver(wire, newWire(`${context.newId()}.`, setupOf(launch, context, key, world.limits)), {
       now: context.now,
       emit: context.emit,
       log: context.log,

@@ -3,7 +3,7 @@ import { linesLink } from '../../transport/lines.ts';
 import type { Link, LinkEvents } from '../../transport/link.ts';
 import { processChannel } from '../../transport/process.ts';
 import type { Adapter, AdapterContext, Hint, Past, ProcessLaunch, Protocol } from '../adapter.ts';
-import { type Driver, drive } from '../driver.ts';
+import { Driver } from '../driver.ts';
 import { runTool } from '../runTool.ts';
 import { anyErrorLine, hintCancel, hintRequest, type Line, promptName, readRequest } from './codec.ts';
 import { copyIn, copyKey, readTalkOptions } from './launch.ts';
@@ -80,7 +80,7 @@ export class QwenAdapter implements Adapter {
       hints.opened(link);
       return link;
     };
-    this.#driver = drive(qwenMachine, state, {
+    this.#driver = new Driver(qwenMachine, state, {
       now: context.now,
       emit: context.emit,
       log,
