@@ -6,7 +6,7 @@ import type { LiveSession } from '../live/liveSession.ts';
 import { isTooWide } from '../session/approvalAnswers.ts';
 import { misleadingOptions } from '../session/dangers.ts';
 import type { Answer, Intent } from '../session/intents.ts';
-import type { Ask, Content, QueuedPrompt, Session, Turn, TurnId } from '../session/model.ts';
+import type { ApprovalDetail, Ask, Content, QueuedPrompt, Session, Turn, TurnId } from '../session/model.ts';
 import { callsOf, runningTurn } from '../session/select.ts';
 import type { StoreChange } from '../session/store.ts';
 import type { Action, AnswerRule, Expectation, ScriptedAnswer, ScriptMoment, ScriptStep, SimpleAnswer } from './script.ts';
@@ -495,12 +495,20 @@ function matches(rule: AnswerRule, ask: Ask, session: Session): boolean {
 /** Texts that an ask shows: its title, command, files and other text. */
 function wordsOf(ask: Ask): readonly string[] {
   if (ask.kind === 'question') return [ask.title, ...ask.fields.flatMap((field) => [field.label, field.body ?? ''])];
-  const details = [ask.detail, ...(ask.beside ?? [])].flatMap((detail): readonly string[] => {
-    if (detail.type === 'command') return [detail.command];
-    if (detail.type === 'edit') return detail.diffs.map((diff) => diff.path);
-    return detail.type === 'mcp' ? [detail.tool, JSON.stringify(detail.input ?? null)] : [detail.text];
-  });
-  return [ask.title, ...details, ...(ask.paths ?? [])];
+  return [ask.title, ...[ask.detail, ...(ask.beside ?? [])].flatMap(wordsOfDetail), ...(ask.paths ?? [])];
+}
+
+function wordsOfDetail(detail: ApprovalDetail): readonly string[] {
+  switch (detail.type) {
+    case 'command':
+      return [detail.command];
+    case 'edit':
+      return detail.diffs.map((diff) => diff.path);
+    case 'mcp':
+      return [detail.tool, JSON.stringify(detail.input ?? null)];
+    case 'text':
+      return [detail.text];
+  }
 }
 
 /** Values of the fields of an answer that hold a secret. */
