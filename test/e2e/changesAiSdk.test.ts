@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { FakeChat, finish, said, start } from '../fakes/aiSdk.ts';
+import { settingsFor } from './aiSdkServer.ts';
 import { ReviewPage } from './pages/review.ts';
 import { suite } from './suite.ts';
 import { untilFile } from './until.ts';
@@ -27,7 +28,7 @@ const inWindow = suite({
     await server.start();
     return {
       machineSettings: {
-        'parley.agents': [{ id: 'server', name: 'Server', protocol: 'ai-sdk', url: `${server.url}${CHAT}` }],
+        ...settingsFor(`${server.url}${CHAT}`),
         'parley.defaultAgent': 'server',
       },
       agents: 'parley-agent',

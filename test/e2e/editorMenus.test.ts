@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { FakeChat, finish, type Reply, said, start } from '../fakes/aiSdk.ts';
+import { settingsFor } from './aiSdkServer.ts';
 import { pictures, type Window } from './pages/window.ts';
 import { suite } from './suite.ts';
 import { until } from './until.ts';
@@ -63,7 +64,7 @@ const inWindow = suite({
     return {
       others: [other],
       machineSettings: {
-        'parley.agents': [{ id: 'server', name: 'Server', protocol: 'ai-sdk', url: `${server.url}${CHAT}` }],
+        ...settingsFor(`${server.url}${CHAT}`),
         'parley.defaultAgent': 'server',
       },
       agents: 'parley-agent',

@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { FakeChat, finish, said, start } from '../fakes/aiSdk.ts';
+import { settingsFor } from './aiSdkServer.ts';
 import { pictures, type Window } from './pages/window.ts';
 import { suite } from './suite.ts';
 
@@ -26,7 +27,7 @@ const inWindow = suite({
     });
     await server.start();
     return {
-      machineSettings: { 'parley.agents': [{ id: 'server', name: 'Server', protocol: 'ai-sdk', url: `${server.url}${CHAT}` }] },
+      machineSettings: settingsFor(`${server.url}${CHAT}`),
       env: { PATH: `${bin}:${process.env.PATH}` },
       agents: 'parley-agent',
       end: async () => {
