@@ -46,9 +46,9 @@ export interface AcpCall extends CallFacts, CallState<'none' | 'refused' | 'unan
   /** How many questions about it are open. */
   questions: number;
   /** The members of it that the session shows. */
-  told: CallView | null;
+  emitted: CallView | null;
 }
-/** Where news of a call comes from. */
+/** The source of an update of a call. */
 export type CallSource = 'tool_call' | 'tool_call_update' | 'permission';
 /** The stops of the user: of the turn, and of commands by their terminals. */
 export interface Stopped {
@@ -82,14 +82,14 @@ function newFacts(id: string): CallFacts {
 }
 export function newCall(id: string): AcpCall {
   // Spreading would make an object that is several times as slow to change.
-  return Object.assign(newFacts(id), { decision: 'none', ended: false, questions: 0, told: null } as const);
+  return Object.assign(newFacts(id), { decision: 'none', ended: false, questions: 0, emitted: null } as const);
 }
 /** A finished call that is announced again is another one under the same id. */
 export function startAgain(call: AcpCall): void {
   Object.assign(call, newFacts(call.id), { decision: 'none', ended: false });
 }
-export function isAnnouncedAgain(call: CallFacts & { readonly decision?: string }, news: AcpToolCall): boolean {
-  return isFinal(call.status) && call.decision !== 'refused' && !isFinal(statusOf(news.status) ?? 'pending');
+export function isAnnouncedAgain(call: CallFacts & { readonly decision?: string }, update: AcpToolCall): boolean {
+  return isFinal(call.status) && call.decision !== 'refused' && !isFinal(statusOf(update.status) ?? 'pending');
 }
 /** The subject of one question: the call as it is now. If the question brings edits along, it is about those alone. */
 export function askedFacts(call: CallFacts, { content }: AcpToolCall): CallFacts {
@@ -103,9 +103,9 @@ export function askedFacts(call: CallFacts, { content }: AcpToolCall): CallFacts
   return { id, title, name, kind, status, content: shown, locations, rawInput, rawOutput, meta, edits, stops, terminals: [], tooMuch };
 }
 /** A call that is asked about while no turn runs: the question alone shows it. */
-export function factsOf(news: AcpToolCall | undefined): CallFacts {
-  const call = newFacts(news?.toolCallId ?? '');
-  if (news) mergeCall(call, news, 'permission', NOTHING_STOPPED);
+export function factsOf(update: AcpToolCall | undefined): CallFacts {
+  const call = newFacts(update?.toolCallId ?? '');
+  if (update) mergeCall(call, update, 'permission', NOTHING_STOPPED);
   return call;
 }
 
@@ -113,14 +113,14 @@ export function factsOf(news: AcpToolCall | undefined): CallFacts {
  * Null and absent members are unchanged; lists replace. Once the user asked to stop, a failure is the stop, and a command they have ended is not
  * done, whatever the agent says.
  */
-export function mergeCall(call: CallFacts, news: AcpToolCall, from: CallSource, stopped: Stopped): void {
-  if (news.title && (from !== 'permission' || !call.title)) call.title = news.title;
-  if (news._meta) call.meta = { ...call.meta, ...news._meta };
-  call.name = news.name ?? toolNameIn(call.meta) ?? call.name;
-  if (news.kind) call.kind = KINDS.has(news.kind) ? (news.kind as ToolKind) : 'other';
-  for (const member of news.unset ?? []) unset(call, member);
-  const given = news.added ? [...call.content, ...news.added] : news.content;
-  if ((given?.length ?? 0) > MOST_PIECES || (news.locations?.length ?? 0) > MOST_PIECES) call.tooMuch = true;
+export function mergeCall(call: CallFacts, update: AcpToolCall, from: CallSource, stopped: Stopped): void {
+  if (update.title && (from !== 'permission' || !call.title)) call.title = update.title;
+  if (update._meta) call.meta = { ...call.meta, ...update._meta };
+  call.name = update.name ?? toolNameIn(call.meta) ?? call.name;
+  if (update.kind) call.kind = KINDS.has(update.kind) ? (update.kind as ToolKind) : 'other';
+  for (const member of update.unset ?? []) unset(call, member);
+  const given = update.added ? [...call.content, ...update.added] : update.content;
+  if ((given?.length ?? 0) > MOST_PIECES || (update.locations?.length ?? 0) > MOST_PIECES) call.tooMuch = true;
   const content = given && given.length > MOST_PIECES ? [LEFT_OUT] : given;
   if (content) {
     if (from !== 'permission' && !isFinal(call.status)) call.rawInput ??= argumentsIn(content) ?? null;
@@ -129,12 +129,12 @@ export function mergeCall(call: CallFacts, news: AcpToolCall, from: CallSource, 
     if (shown.length > 0) call.terminals = [...new Set([...call.terminals, ...shown])];
     mergeEdits(call, content);
   }
-  if (news.stops !== undefined) call.stops = news.stops;
-  if (news.locations)
-    call.locations = news.locations.slice(0, MOST_PIECES).map(({ path, line }) => (line == null ? { path } : { path, line }));
-  if (news.rawInput !== undefined && news.rawInput !== null) call.rawInput = news.rawInput;
-  if (news.rawOutput !== undefined && news.rawOutput !== null) call.rawOutput = news.rawOutput;
-  const status = statusOf(news.status);
+  if (update.stops !== undefined) call.stops = update.stops;
+  if (update.locations)
+    call.locations = update.locations.slice(0, MOST_PIECES).map(({ path, line }) => (line == null ? { path } : { path, line }));
+  if (update.rawInput !== undefined && update.rawInput !== null) call.rawInput = update.rawInput;
+  if (update.rawOutput !== undefined && update.rawOutput !== null) call.rawOutput = update.rawOutput;
+  const status = statusOf(update.status);
   const isCutOff = stopped.turn && status === 'done' && call.kind === 'execute' && !hasEnded(call, stopped);
   const isStop =
     isCutOff ||
@@ -151,10 +151,10 @@ function hasEnded(call: CallFacts, { hadEnded }: Stopped): boolean {
 }
 
 /** The agent says more of a call that is asked about. Edits are those of the call itself, which are compared with their files. */
-export function mergeAsked(asked: CallFacts, call: CallFacts, news: AcpToolCall, from: CallSource, stopped: Stopped): void {
-  if (isAnnouncedAgain(asked, news)) Object.assign(asked, newFacts(asked.id));
-  mergeCall(asked, news, from, stopped);
-  for (const item of news.added ?? news.content ?? []) {
+export function mergeAsked(asked: CallFacts, call: CallFacts, update: AcpToolCall, from: CallSource, stopped: Stopped): void {
+  if (isAnnouncedAgain(asked, update)) Object.assign(asked, newFacts(asked.id));
+  mergeCall(asked, update, from, stopped);
+  for (const item of update.added ?? update.content ?? []) {
     const edit = item.type === 'diff' ? find(call.edits, item.path) : undefined;
     if (item.type === 'diff' && edit) put(asked.edits, item.path, { ...edit });
   }
@@ -274,9 +274,9 @@ export const itemsOf = (facts: CallFacts): string => JSON.stringify(Object.entri
 
 /** The change since the call was reported last, which counts as reported now; undefined when there is none. */
 export function takeChange(call: AcpCall): CallChange | undefined {
-  const before: Partial<CallView> | null = call.told;
+  const before: Partial<CallView> | null = call.emitted;
   const now = shown(call);
-  call.told = now;
+  call.emitted = now;
   let changed: Record<string, unknown> | undefined;
   for (const key in now) {
     const value = now[key as keyof CallView];
@@ -308,7 +308,7 @@ export function shown(call: AcpCall): CallView {
     ...(isEmpty(call.rawInput) ? {} : { input: call.rawInput }),
     output: outputOf(call),
     locations: call.locations,
-    ...(call.stops || call.told?.stops ? { stops: call.stops } : {}),
+    ...(call.stops || call.emitted?.stops ? { stops: call.stops } : {}),
     ...(status === 'failed' ? { error: { message: failureOf(call) } } : {}),
   };
 }

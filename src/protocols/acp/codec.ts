@@ -81,35 +81,36 @@ export interface NameValue {
 
 /** The members of a session/update that are read before its kind is known; undefined when one of them is missing. */
 export function frameOf(params: unknown): { readonly sessionId: string; readonly update: { readonly sessionUpdate: string } } | undefined {
-  const { sessionId, update: news } = (params ?? {}) as { readonly sessionId?: unknown; readonly update?: unknown };
+  const { sessionId, update: value } = (params ?? {}) as { readonly sessionId?: unknown; readonly update?: unknown };
   if (typeof sessionId !== 'string' || sessionId === '' || sessionId.length > LONGEST_ID) return undefined;
-  if (typeof news !== 'object' || news === null || !('sessionUpdate' in news) || typeof news.sessionUpdate !== 'string') return undefined;
-  return { sessionId, update: news as { readonly sessionUpdate: string } };
+  if (typeof value !== 'object' || value === null || !('sessionUpdate' in value) || typeof value.sessionUpdate !== 'string')
+    return undefined;
+  return { sessionId, update: value as { readonly sessionUpdate: string } };
 }
 
 /** An update that both versions have alike. Text is nearly all that ever comes: it is checked by hand. */
-export function readPlain(news: object): SessionUpdate | undefined {
-  const { sessionUpdate, content, messageId } = news as { readonly [K in 'sessionUpdate' | 'content' | 'messageId']?: unknown };
+export function readPlain(value: object): SessionUpdate | undefined {
+  const { sessionUpdate, content, messageId } = value as { readonly [K in 'sessionUpdate' | 'content' | 'messageId']?: unknown };
   if (sessionUpdate === 'agent_message_chunk' || sessionUpdate === 'agent_thought_chunk') {
     const { type, text } = (content ?? {}) as { readonly type?: unknown; readonly text?: unknown };
     if (type === 'text' && typeof text === 'string')
       return { sessionUpdate, content: { type, text }, messageId: typeof messageId === 'string' ? messageId : null };
   }
-  const parsed = update.safeParse(news);
+  const parsed = update.safeParse(value);
   return parsed.success ? parsed.data : undefined;
 }
 
 /** What an update is about: the session, the prompt of a turn as the agent repeats it, or anything else of a turn. */
-export function subjectOf(news: SessionUpdate): 'session' | 'prompt' | 'turn' {
-  const { sessionUpdate } = news;
-  if (sessionUpdate === 'user_message_chunk' || (sessionUpdate === 'message' && news.kind === 'prompt')) return 'prompt';
+export function subjectOf(value: SessionUpdate): 'session' | 'prompt' | 'turn' {
+  const { sessionUpdate } = value;
+  if (sessionUpdate === 'user_message_chunk' || (sessionUpdate === 'message' && value.kind === 'prompt')) return 'prompt';
   return OF_TURN.has(sessionUpdate) || sessionUpdate === 'subagent_update' ? 'turn' : 'session';
 }
-/** News of a sub-agent that are shown: what it says and does. Its plans and settings are its own. */
+/** Updates of a sub-agent that are shown: its texts and calls. Its plans and settings are its own. */
 export function isOfChild({ sessionUpdate }: SessionUpdate): boolean {
   return OF_TURN.has(sessionUpdate) || sessionUpdate === 'terminal';
 }
-/** News beside a turn that only an answer of the model brings. */
+/** Updates beside a turn that only an answer of the model causes. */
 export function isOfAnswer({ sessionUpdate }: SessionUpdate): boolean {
   return sessionUpdate === 'plan' || sessionUpdate === 'plan_update' || sessionUpdate === 'usage_update';
 }
@@ -302,22 +303,22 @@ export function textPath(message: object): readonly string[] | undefined {
 // --- terminals of the agent's own
 
 /** A change of a terminal, in the session's terms. */
-export type TerminalNews = Omit<Extract<SessionEvent, { type: 'terminal.changed' }>, 'type'>;
+export type TerminalUpdate = Omit<Extract<SessionEvent, { type: 'terminal.changed' }>, 'type'>;
 
 /** In version 1 they travel in the meta of calls: what runs in them, what is printed and how they end, output maybe before the announcement. */
-export function terminalsIn(meta: Readonly<Record<string, unknown>>): readonly TerminalNews[] {
-  const news: TerminalNews[] = [];
+export function terminalsIn(meta: Readonly<Record<string, unknown>>): readonly TerminalUpdate[] {
+  const value: TerminalUpdate[] = [];
   const info = terminalPart(meta.terminal_info);
-  if (info) news.push({ terminal: { id: info.terminal_id, ...(typeof info.command === 'string' ? { command: info.command } : {}) } });
+  if (info) value.push({ terminal: { id: info.terminal_id, ...(typeof info.command === 'string' ? { command: info.command } : {}) } });
   const output = terminalPart(meta.terminal_output);
-  if (output && typeof output.data === 'string') news.push({ terminal: { id: output.terminal_id }, delta: output.data });
+  if (output && typeof output.data === 'string') value.push({ terminal: { id: output.terminal_id }, delta: output.data });
   const end = terminalPart(meta.terminal_exit);
   if (end) {
     const code = typeof end.exit_code === 'number' ? end.exit_code : null;
     const signal = typeof end.signal === 'string' ? end.signal : null;
-    news.push({ terminal: { id: end.terminal_id, exit: { code, signal } } });
+    value.push({ terminal: { id: end.terminal_id, exit: { code, signal } } });
   }
-  return news;
+  return value;
 }
 function terminalPart(value: unknown) {
   if (typeof value !== 'object' || value === null || !('terminal_id' in value) || typeof value.terminal_id !== 'string') return undefined;
@@ -329,7 +330,7 @@ function terminalPart(value: unknown) {
 /** An update as it is written. The types are those that the client's schemas read. */
 export type WrittenUpdate = Plain;
 /** The params of a `session/update`, as `frameOf` reads them. */
-export const updateParams = (sessionId: string, news: WrittenUpdate): object => ({ sessionId, update: news });
+export const updateParams = (sessionId: string, value: WrittenUpdate): object => ({ sessionId, update: value });
 type Speaker = 'user_message_chunk' | 'agent_message_chunk' | 'agent_thought_chunk';
 export const contentUpdate = (sessionUpdate: Speaker, content: ContentBlock): WrittenUpdate => ({ sessionUpdate, content });
 export const textUpdate = (speaker: Speaker, text: string): WrittenUpdate => contentUpdate(speaker, { type: 'text', text });

@@ -6,10 +6,19 @@ import type { Answer } from '../../session/intents.ts';
 import type { Approval, Fault, Option, Question } from '../../session/model.ts';
 import { junkWhileOpening } from '../junk.ts';
 import { type ClientAbilities, type Codec, faultOf, hello, misfit } from './codec.ts';
-import { MINUTE, minuteLeft } from './quirks.ts';
+import { loadDelayLeft, MINUTE } from './quirks.ts';
 import { AUTH_REQUIRED, type AuthMethod, INTERNAL, type LoginCommand, loginCommand, UNSUPPORTED_VERSION } from './schema.ts';
 import { commandsSet, settingEvents, takeSettings } from './settings.ts';
-import { type AcpLimits, type AcpState, codecOf, foldersOf, offersOf, type ResumedSession, readHello } from './state.ts';
+import {
+  type AcpLimits,
+  type AcpState,
+  codecOf,
+  foldersOf,
+  offersOf,
+  type ResumedSession,
+  type RunningSignIn,
+  readHello,
+} from './state.ts';
 
 /*
  * The connection to an ACP agent, from the start of its process until a prompt can be sent, and its end: the process, the handshake, the session
@@ -43,7 +52,7 @@ const SIGN_IN_REMEDIES: Fault['next'] = ['restart', 'signIn', 'showLog', 'pickAg
 export abstract class AcpConnection extends Step<AcpState> {
   // --- what the layers above do for it
 
-  /** A prompt is about to be sent: what comes from now on is news. */
+  /** A prompt is about to be sent: what comes from now on is live. */
   abstract goLive(): void;
   /** Sends the prompt of the turn; in a new process the session is opened first. */
   abstract sendPrompt(): void;
@@ -70,7 +79,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     if (state.phase === 'new') state.phase = 'opening';
     state.opening = 'initialize';
     state.printed = '';
-    state.renewed = state.sessionId !== null;
+    if (state.session) state.session.isOpen = false;
     this.open(LINK, {});
     this.sendInitialize(state.setup.newest);
     this.timer('initialize', this.limits.initialize);
@@ -110,7 +119,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     this.forgetProcess();
     this.port(null, 'endTerminals', 'terminal', { do: 'end' });
     this.port(null, 'endTools', 'server', { do: 'end' } satisfies ServerArgs);
-    for (const timer of ['initialize', 'session', 'quiet', 'stopping', 'minute']) this.timer(timer, null);
+    for (const timer of ['initialize', 'session', 'quiet', 'stopping', 'loadDelay']) this.timer(timer, null);
   }
   leave(): void {
     const { state } = this;
@@ -121,8 +130,8 @@ export abstract class AcpConnection extends Step<AcpState> {
       state.phase = 'over';
       return;
     }
-    if (!state.agent?.can.close || state.sessionId === null) return this.close(LINK);
-    this.request('session/close', 'session/close', { sessionId: state.sessionId });
+    if (!state.agent?.can.close || state.session === null) return this.close(LINK);
+    this.request('session/close', 'session/close', { sessionId: state.session.id });
     this.timer('close', this.limits.close);
   }
   /** The agent cannot be used. */
@@ -144,11 +153,11 @@ export abstract class AcpConnection extends Step<AcpState> {
   }
   /** A notification about the session. */
   notifySession(method: string): void {
-    this.do({ do: 'notify', link: LINK, method, params: { sessionId: this.state.sessionId } });
+    this.do({ do: 'notify', link: LINK, method, params: { sessionId: this.state.session?.id ?? null } });
   }
   /** A request about the session. */
   requestOfSession(call: string, method: string, params: object): void {
-    this.request(call, method, { sessionId: this.state.sessionId, ...params });
+    this.request(call, method, { sessionId: this.state.session?.id ?? null, ...params });
   }
 
   // --- handshake
@@ -211,22 +220,22 @@ export abstract class AcpConnection extends Step<AcpState> {
     }
     const startedBy = state.startedAt ?? (resuming.history ? this.now : null);
     if (agent.quirks.loadErasesYoung && startedBy !== null) {
-      const left = minuteLeft(startedBy, this.now);
+      const left = loadDelayLeft(startedBy, this.now);
       if (left > 0) {
         const seconds = Math.ceil(left / 1000);
         this.log('info', 'The agent loses a conversation that is loaded in the minute in which it began');
         this.emit({ type: 'link.opening', note: `${t('Loading an earlier conversation')} (${seconds} s)` });
         state.startedAt = startedBy;
-        state.opening = 'minute';
-        return this.timer('minute', left);
+        state.opening = 'loadDelay';
+        return this.timer('loadDelay', left);
       }
     }
     this.loadSession();
   }
   /** Goes on when the minute has passed, or the clock jumped. */
-  minuteOver(): void {
-    const left = minuteLeft(this.state.startedAt ?? 0, this.now);
-    if (left > 0 && left <= MINUTE) return this.timer('minute', left);
+  loadDelayOver(): void {
+    const left = loadDelayLeft(this.state.startedAt ?? 0, this.now);
+    if (left > 0 && left <= MINUTE) return this.timer('loadDelay', left);
     this.loadSession();
   }
   loadSession(): void {
@@ -234,7 +243,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     const { resuming, agent } = state;
     if (!resuming || !agent) return;
     const { method, more, replays } = this.codec.resume(resuming.key, resuming.history, agent.can);
-    if (replays) state.sense = resuming.history ? 'record' : 'known';
+    if (replays) state.updateMode = resuming.history ? 'record' : 'known';
     this.hear(resuming.key);
     this.askForSession(method, more);
   }
@@ -259,16 +268,15 @@ export abstract class AcpConnection extends Step<AcpState> {
     if (!answer.success) return this.openingFailed({ kind: 'lost', message: misfit(method, answer.error) });
     const id = state.resuming?.key ?? answer.data.sessionId;
     if (!id) return this.openingFailed({ kind: 'lost', message: 'The agent named no session.' });
-    if (state.sessionId !== id) this.emit({ type: 'resume.set', key: id });
-    state.sessionId = id;
-    state.renewed = false;
+    if (state.session?.id !== id) this.emit({ type: 'resume.set', key: id });
+    state.session = { id, isOpen: true };
     if (state.turn?.prompt?.step !== 'reopening') {
       takeSettings(state.settings, answer.data);
       this.emitAll(settingEvents(state.settings));
       if (answer.data.availableCommands) this.emit(commandsSet(answer.data.availableCommands));
     }
     this.hear(id);
-    if (state.sense === 'live') return this.sessionOpened();
+    if (state.updateMode === 'live') return this.sessionOpened();
     // The record may come behind the answer.
     state.opening = 'record';
     this.timer('quiet', this.limits.record);
@@ -276,7 +284,7 @@ export abstract class AcpConnection extends Step<AcpState> {
   sessionFailed(error: Failure): void {
     const { state } = this;
     const { resuming, setup } = state;
-    if (error.code === AUTH_REQUIRED && !state.signedIn) return this.startSignIn(error);
+    if (error.code === AUTH_REQUIRED && state.signIn.step !== 'done') return this.startSignIn(error);
     if (!resuming || error.kind !== 'refused' || error.code === AUTH_REQUIRED) return this.openingFailed(error);
     const why = faultOf(error).message;
     // Agents keep no record of a conversation in which nothing was said.
@@ -297,7 +305,7 @@ export abstract class AcpConnection extends Step<AcpState> {
       this.goLive();
       return this.sendPrompt();
     }
-    state.signedIn = false;
+    this.forgetSignIn();
     state.phase = 'ready';
     this.announce();
   }
@@ -314,16 +322,24 @@ export abstract class AcpConnection extends Step<AcpState> {
 
   // --- sign-in: the user chooses one of the agent's ways, and what needed it is done once more
 
+  get runningSignIn(): RunningSignIn | undefined {
+    const { signIn } = this.state;
+    return signIn.step === 'none' || signIn.step === 'done' ? undefined : signIn;
+  }
+  /** What it was made for is done: the next request for a sign-in is a new one. */
+  forgetSignIn(): void {
+    if (this.state.signIn.step === 'done') this.state.signIn = { step: 'none' };
+  }
   startSignIn(error: Failure): void {
     const { state } = this;
     // "Authentication required" adds nothing to the code.
     const words = faultOf(error).message;
-    state.signInReason = /^authentication required\.?$/i.test(words) ? null : words;
+    const reason = /^authentication required\.?$/i.test(words) ? null : words;
     const ways = (state.agent?.authMethods ?? []).filter((method) => wayOf(method, state.setup.can) !== undefined);
     if (state.turn?.prompt) state.turn.prompt.step = 'signIn';
+    state.signIn = { step: 'choosing', reason };
     if (ways.length === 0) return this.signInDeclined(t('Sign in with the agent’s own program in a terminal, then restart the agent.'));
-    state.signIn = { step: 'choosing' };
-    this.ask(signInAsk(this.newId(), ways, state.signInReason), 'signIn');
+    this.ask(signInAsk(this.newId(), ways, reason), 'signIn');
   }
   wayChosen(answer: Answer): void {
     const { state } = this;
@@ -331,59 +347,59 @@ export abstract class AcpConnection extends Step<AcpState> {
     const way = method && wayOf(method, state.setup.can);
     if (!method || !way) return this.signInDeclined();
     this.emit({ type: 'link.opening', note: `${t('Sign in')}: ${method.name}`, ...(way === 'agent' ? { stops: true } : {}) });
+    const reason = this.runningSignIn?.reason ?? null;
     switch (way) {
       case 'agent':
         // In a browser perhaps, which may take minutes; the user may stop waiting for it.
-        state.signIn = { step: 'agent' };
+        state.signIn = { step: 'agent', reason };
         return this.request('authenticate', this.codec.authenticate, { methodId: method.id });
       case 'terminal': {
         const login = loginIn(method);
-        state.signIn = { step: 'terminal', title: login.title };
+        state.signIn = { step: 'terminal', title: login.title, reason };
         return this.port(null, 'login', 'terminal', { do: 'login', ...login } satisfies LoginArgs);
       }
       case 'variables':
-        state.signIn = { step: 'variables', methodId: method.id };
+        state.signIn = { step: 'variables', methodId: method.id, reason };
         this.ask(variablesAsk(this.newId(), method), 'variables');
     }
   }
   /** The way to sign in whose variables are asked for. */
   methodAsked(): AuthMethod | undefined {
     const { signIn, agent } = this.state;
-    return signIn?.step === 'variables' ? agent?.authMethods.find((one) => one.id === signIn.methodId) : undefined;
+    return signIn.step === 'variables' ? agent?.authMethods.find((one) => one.id === signIn.methodId) : undefined;
   }
   variablesEntered(answer: Answer): void {
     const values = variablesOf(this.methodAsked(), answer);
     if (!values) return this.signInDeclined();
-    this.state.signIn = { step: 'keeping' };
+    this.state.signIn = { step: 'keeping', reason: this.runningSignIn?.reason ?? null };
     // The values pass through to the secret storage; the state never holds them.
     this.port(null, 'keep', 'secret', { do: 'keep', values } satisfies SecretArgs);
   }
   signInReplied(step: string, result: unknown, error: Failure | undefined): void {
     const { state } = this;
-    if (state.signIn === null) return;
+    if (!this.runningSignIn) return;
     if (step === 'authenticate' && error) return this.signInFailed(error);
     if (step === 'authenticate') return this.signInDone('here');
     if (step === 'login' && (error || (result as { readonly code?: unknown } | null)?.code !== 0)) return this.signInDeclined();
-    if (step === 'keep') state.keyed = true;
+    if (step === 'keep') state.hasCredentials = true;
     this.signInDone('restart');
   }
   signInDone(how: 'here' | 'restart'): void {
     const { state } = this;
     const after = state.turn?.prompt?.step === 'signIn' ? 'prompt' : 'open';
-    state.signIn = null;
-    state.signedIn = true;
+    state.signIn = { step: 'done' };
     if (how === 'restart') return this.restart(after);
     state.after = after;
     this.helloDone();
   }
   signInDeclined(why = t('The sign-in did not succeed.')): void {
-    const { signInReason } = this.state;
-    this.signInFailed({ kind: 'lost', message: signInReason === null ? why : `${why} ${signInReason}` });
+    const reason = this.runningSignIn?.reason ?? null;
+    this.signInFailed({ kind: 'lost', message: reason === null ? why : `${why} ${reason}` });
   }
   signInFailed(error: Failure): void {
     const { state } = this;
     const { message } = faultOf(error);
-    state.signIn = null;
+    state.signIn = { step: 'none' };
     if (state.turn?.prompt?.step !== 'signIn') return this.failed(message, SIGN_IN_REMEDIES);
     // In the middle of a conversation the user can go on with it, whatever became of the sign-in.
     this.announce();
@@ -392,11 +408,11 @@ export abstract class AcpConnection extends Step<AcpState> {
   }
   /** Replaces the process: the running one still has the values that were entered. */
   signedOut(): void {
-    this.state.keyed = false;
+    this.state.hasCredentials = false;
     this.restart('announce');
   }
   stopSignIn(): void {
-    if (this.state.signIn?.step !== 'agent') return;
+    if (this.state.signIn.step !== 'agent') return;
     this.drop('authenticate');
     this.signInDeclined();
   }
@@ -417,7 +433,7 @@ export abstract class AcpConnection extends Step<AcpState> {
       case 'keys': {
         const isKnown = Array.isArray(result) && result.length > 0;
         if (!isKnown) return this.helloDone();
-        state.keyed = true;
+        state.hasCredentials = true;
         return this.restart('open');
       }
       case 'tools':
@@ -427,7 +443,7 @@ export abstract class AcpConnection extends Step<AcpState> {
         return state.opening === 'tools' ? this.resumeSession() : undefined;
       case 'listed':
         state.tools = 'taken';
-        return state.phase === 'ready' && !state.renewed ? this.announce() : undefined;
+        return state.phase === 'ready' && state.session?.isOpen !== false ? this.announce() : undefined;
       case 'session':
         return this.sessionAnswered(result, error);
       case 'authenticate':
@@ -442,8 +458,8 @@ export abstract class AcpConnection extends Step<AcpState> {
         return this.failed(t('The agent did not answer within {0} s.', this.limits.initialize / 1000));
       case 'session':
         return this.sessionIsLate();
-      case 'minute':
-        return this.minuteOver();
+      case 'loadDelay':
+        return this.loadDelayOver();
       case 'close':
         return this.close(LINK);
     }

@@ -1,6 +1,6 @@
 import { parsePatch } from 'diff';
 import * as z from 'zod/mini';
-import { type Codec, readPlain, type TerminalNews } from './codec.ts';
+import { type Codec, readPlain, type TerminalUpdate } from './codec.ts';
 import {
   type AcpToolCall,
   type ConfigOption,
@@ -194,10 +194,10 @@ export const version2: Codec = {
   servesEditor: false,
   promptAnswersAtEnd: false,
   messagesStay: true,
-  readUpdate: (news) => {
-    const kind = (news as { readonly sessionUpdate?: unknown }).sessionUpdate;
+  readUpdate: (value) => {
+    const kind = (value as { readonly sessionUpdate?: unknown }).sessionUpdate;
     const own = typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
-    return own ? own(news) : readPlain(news);
+    return own ? own(value) : readPlain(value);
   },
   server: ({ how, ...server }) => ({ type: how === 'http' ? 'http' : 'stdio', ...server }),
   resume: (key, history) => ({
@@ -209,26 +209,26 @@ export const version2: Codec = {
 };
 
 /** The kinds that say something else than in version 1, or are new. */
-const kinds: Readonly<Record<string, (news: object) => SessionUpdate | undefined>> = {
-  user_message: (news) => whole('prompt', news),
-  agent_message: (news) => whole('text', news),
-  agent_thought: (news) => whole('thought', news),
-  tool_call_update: (news) => {
-    const parsed = call.safeParse(news);
+const kinds: Readonly<Record<string, (value: object) => SessionUpdate | undefined>> = {
+  user_message: (value) => whole('prompt', value),
+  agent_message: (value) => whole('text', value),
+  agent_thought: (value) => whole('thought', value),
+  tool_call_update: (value) => {
+    const parsed = call.safeParse(value);
     return parsed.success ? { sessionUpdate: 'tool_call_update', ...parsed.data } : undefined;
   },
-  tool_call_content_chunk: (news) => {
-    const parsed = callChunk.safeParse(news);
+  tool_call_content_chunk: (value) => {
+    const parsed = callChunk.safeParse(value);
     return parsed.success
       ? { sessionUpdate: 'tool_call_update', toolCallId: parsed.data.toolCallId, added: parsed.data.content }
       : undefined;
   },
-  config_option_update: (news) => {
-    const parsed = configOptions2.safeParse((news as { readonly configOptions?: unknown }).configOptions);
+  config_option_update: (value) => {
+    const parsed = configOptions2.safeParse((value as { readonly configOptions?: unknown }).configOptions);
     return parsed.success ? { sessionUpdate: 'config_option_update', configOptions: parsed.data } : undefined;
   },
-  terminal_update: (news) => {
-    const parsed = terminal.safeParse(news);
+  terminal_update: (value) => {
+    const parsed = terminal.safeParse(value);
     if (!parsed.success) return undefined;
     const { terminalId, command, output, exitStatus, capabilities: stops } = parsed.data;
     return {
@@ -240,14 +240,14 @@ const kinds: Readonly<Record<string, (news: object) => SessionUpdate | undefined
       exit: exitStatus ? { code: exitStatus.exitCode ?? null, signal: exitStatus.signal ?? null } : undefined,
     };
   },
-  terminal_output_chunk: (news) => {
-    const parsed = terminalChunk.safeParse(news);
+  terminal_output_chunk: (value) => {
+    const parsed = terminalChunk.safeParse(value);
     return parsed.success ? { sessionUpdate: 'terminal', ...parsed.data } : undefined;
   },
 };
 
-function whole(kind: 'text' | 'thought' | 'prompt', news: object): SessionUpdate | undefined {
-  const parsed = message.safeParse(news);
+function whole(kind: 'text' | 'thought' | 'prompt', value: object): SessionUpdate | undefined {
+  const parsed = message.safeParse(value);
   if (!parsed.success) return undefined;
   const { messageId, content } = parsed.data;
   return { sessionUpdate: 'message', kind, messageId, content: content === null ? [] : content };
@@ -442,9 +442,9 @@ export interface AgentTerminal {
   pending: readonly number[];
   stops: boolean;
 }
-export type BytesNews = Extract<SessionUpdate, { sessionUpdate: 'terminal' }>;
-/** News of such a terminal in the session's terms. */
-export function takeBytes(terminal: AgentTerminal, { terminalId: id, command, output, data, stops, exit }: BytesNews): TerminalNews {
+export type TerminalOutput = Extract<SessionUpdate, { sessionUpdate: 'terminal' }>;
+/** Converts an update of such a terminal to an event of the session. */
+export function takeBytes(terminal: AgentTerminal, { terminalId: id, command, output, data, stops, exit }: TerminalOutput): TerminalUpdate {
   // `output` is the whole output and replaces earlier pieces.
   const { text, pending } = decodeBytes(output === undefined ? terminal.pending : [], output ?? data ?? '', exit !== undefined);
   terminal.pending = pending;

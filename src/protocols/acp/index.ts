@@ -104,19 +104,19 @@ class AcpAdapter implements Adapter {
 
   async fork(signal?: AbortSignal): Promise<string> {
     const { state } = this.#driver;
-    if (!state.agent?.can.fork || state.sessionId === null) throw new Error(t('This agent cannot do this.'));
-    const params = { sessionId: state.sessionId, ...foldersOf(state), mcpServers: [] };
+    if (!state.agent?.can.fork || state.session === null) throw new Error(t('This agent cannot do this.'));
+    const params = { sessionId: state.session.id, ...foldersOf(state), mcpServers: [] };
     const answer = await this.#query('session/fork', params, sessionAnswer, signal);
     if (!answer.sessionId) throw new Error('The agent did not name the copy.');
     return answer.sessionId;
   }
 
   async signOut(): Promise<void> {
-    const { agent, keyed, turn } = this.#driver.state;
-    if (!agent || !(agent.can.logout || keyed)) throw new Error(t('This agent cannot do this.'));
+    const { agent, hasCredentials, turn } = this.#driver.state;
+    if (!agent || !(agent.can.logout || hasCredentials)) throw new Error(t('This agent cannot do this.'));
     if (turn?.by === 'user') throw new Error(t('The agent is not stopping.'));
     if (agent.can.logout) await this.#driver.request('agent', this.#codec.logout, {});
-    if (!keyed) return;
+    if (!hasCredentials) return;
     await this.#secrets.forget(variablesIn(agent.authMethods));
     const announced = new Promise<void>((resolve) => {
       const heard = this.#announced(() => {

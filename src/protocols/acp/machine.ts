@@ -33,13 +33,13 @@ import {
   newBlocks,
   recordedMessage,
   subjectOf,
-  type TerminalNews,
+  type TerminalUpdate,
   terminalsIn,
   toBlocks,
   toContent,
 } from './codec.ts';
 import { patchItems } from './diffs.ts';
-import { type AgentTerminal, type BytesNews, takeBytes } from './draft.ts';
+import { type AgentTerminal, type TerminalOutput, takeBytes } from './draft.ts';
 import { AcpRequests, type EditedFile } from './requests.ts';
 import { type AcpToolCall, type Activity, AUTH_REQUIRED, type ContentBlock, promptAnswer, type SessionUpdate } from './schema.ts';
 import { eventsOf, modeRequest, noticeOf, optionRequest, type SettingRequest, settingDone, settingEvents } from './settings.ts';
@@ -50,7 +50,7 @@ import {
   acpLane,
   acpTurn,
   addRecorded,
-  type ChildNews,
+  type ChildUpdate,
   noteChild,
   type PromptState,
   type RecordedPrompt,
@@ -126,7 +126,7 @@ class AcpStep extends AcpRequests {
         return this.set(optionRequest(state.settings, intent.optionId, intent.value, (value) => this.codec.optionValue(value)));
     }
   }
-  /** The answer only says that it was understood; what comes of it comes as news. */
+  /** The answer only says that it was understood; its outcome comes as updates. */
   stopOne(method: string, params: object): void {
     this.requestOfSession(`stop ${this.newId()}`, method, params);
   }
@@ -158,7 +158,7 @@ class AcpStep extends AcpRequests {
   prompt(turnId: string, content: readonly Content[]): void {
     const { state } = this;
     const { agent } = state;
-    if (!agent || state.sessionId === null) return;
+    if (!agent || state.session === null) return;
     if (state.turn?.by === 'user') return this.enqueue({ turnId, content });
     this.goLive();
     const promptText = content.map((one) => (one.type === 'text' ? one.text : '')).join('\n');
@@ -166,26 +166,26 @@ class AcpStep extends AcpRequests {
     this.startTurn(acpTurn(turnId, 'user', promptText, prompt), content);
     state.startedAt ??= this.now;
     state.stopped = false;
-    state.signedIn = false;
+    this.forgetSignIn();
     this.sendPrompt();
   }
   /** Sends the prompt of the turn; in a new process the session is opened first. */
   override sendPrompt(): void {
-    const { turn, renewed, sessionId } = this.state;
+    const { turn, session } = this.state;
     if (!turn?.prompt) return;
     if (turn.phase === 'stopping') return this.endPrompt('cancelled');
-    if (renewed && sessionId !== null) {
+    if (session?.isOpen === false) {
       turn.prompt.step = 'reopening';
-      return this.openSession({ key: sessionId, history: false });
+      return this.openSession({ key: session.id, history: false });
     }
     Object.assign(turn.prompt, { step: 'sent', worked: false, idle: null } satisfies Partial<PromptState>);
     this.requestOfSession('prompt', 'session/prompt', { prompt: turn.prompt.blocks });
   }
   promptAnswered(result: unknown, error: Failure | undefined): void {
-    const { turn, signedIn } = this.state;
+    const { turn, signIn } = this.state;
     if (!turn?.prompt) return;
     if (error) {
-      if (error.code === AUTH_REQUIRED && !signedIn && turn.phase !== 'stopping') return this.startSignIn(error);
+      if (error.code === AUTH_REQUIRED && signIn.step !== 'done' && turn.phase !== 'stopping') return this.startSignIn(error);
       return this.promptFailed(error);
     }
     if (!this.codec.promptAnswersAtEnd) {
@@ -242,7 +242,7 @@ class AcpStep extends AcpRequests {
     const { turn } = this.state;
     this.stopSignIn();
     if (turn === null || turn !== this.state.turn) {
-      if (this.state.signIn) this.cancelAsks();
+      if (this.runningSignIn) this.cancelAsks();
       return;
     }
     if (turn.by !== 'user') return this.goLive();
@@ -279,10 +279,10 @@ class AcpStep extends AcpRequests {
     const next = turn.by === 'user' ? this.nextPrompt() : undefined;
     if (next) this.prompt(next.turnId, next.content);
   }
-  /** A prompt is about to be sent: what comes from now on is news. */
+  /** A prompt is about to be sent: what comes from now on is live. */
   override goLive(): void {
     this.settleQuiet(true);
-    this.state.sense = 'live';
+    this.state.updateMode = 'live';
   }
   /** After a quiet time, ends a turn that the user did not begin. */
   settleQuiet(now = false): void {
@@ -298,20 +298,20 @@ class AcpStep extends AcpRequests {
     if (state.opening === 'record') this.sessionOpened();
   }
   /** The turn that an update belongs to; undefined when it belongs to none that could show it. */
-  turnFor(news: SessionUpdate, isPrompt: boolean): AcpTurn | undefined {
+  turnFor(update: SessionUpdate, isPrompt: boolean): AcpTurn | undefined {
     const { state } = this;
-    if (state.sense === 'record') {
+    if (state.updateMode === 'record') {
       if (state.recorded || !state.turn) this.startRecordTurn();
       return state.turn ?? undefined;
     }
     if (state.turn?.by === 'user') return state.turn;
-    if (news.sessionUpdate === 'tool_call_update' && this.isPast(news.toolCallId)) return undefined;
+    if (update.sessionUpdate === 'tool_call_update' && this.isPast(update.toolCallId)) return undefined;
     if (isPrompt) return undefined;
     const turn = state.turn ?? this.startTurn(acpTurn(this.newId(), 'agent', '', null), []);
     this.timer('quiet', state.working ? null : this.limits.background);
     return turn;
   }
-  /** Late news of a call whose turn is over begin nothing. */
+  /** True for late updates of a call whose turn is over, which begin nothing. */
   isPast(callId: string): boolean {
     const { calls, turn } = this.state;
     return find(calls, callId) === true && !(turn && find(turn.calls, callId));
@@ -327,47 +327,49 @@ class AcpStep extends AcpRequests {
 
   /** The session's id is known: what came before it is taken in now. */
   override hear(sessionId: string): void {
-    this.state.hears = sessionId;
-    for (const { sessionId: of, update } of this.state.early.splice(0)) this.update({ sessionId: of, update });
+    const { updates } = this.state;
+    this.state.updates = { of: sessionId };
+    for (const frame of updates.of === null ? updates.early : []) this.update(frame);
   }
   update(params: unknown): void {
     const { state } = this;
     const frame = frameOf(params);
     if (!frame) return this.noteStrange('session/update without a session or a kind');
     const { sessionId, update } = frame;
-    const isChild = sessionId !== state.hears && find(state.children, sessionId) !== undefined;
-    if (sessionId !== state.hears && !isChild) {
-      if (state.hears !== null) return this.noteStrange(`session/update of another session ${sessionId}`);
-      if (state.early.length < MOST_EARLY) state.early.push(frame);
+    const { updates } = state;
+    const isChild = sessionId !== updates.of && find(state.children, sessionId) !== undefined;
+    if (sessionId !== updates.of && !isChild) {
+      if (updates.of !== null) return this.noteStrange(`session/update of another session ${sessionId}`);
+      if (updates.early.length < MOST_EARLY) updates.early.push(frame);
       return;
     }
-    const news = this.codec.readUpdate(update);
-    if (!news) return this.noteStrange(`session/update of the kind ${update.sessionUpdate.slice(0, 100)}`);
-    if (isChild) this.newsOfChild(sessionId, news);
-    else this.news(news);
+    const read = this.codec.readUpdate(update);
+    if (!read) return this.noteStrange(`session/update of the kind ${update.sessionUpdate.slice(0, 100)}`);
+    if (isChild) this.childUpdated(sessionId, read);
+    else this.updated(read);
   }
-  override news(news: SessionUpdate): void {
+  override updated(update: SessionUpdate): void {
     const { state } = this;
-    if (news.sessionUpdate === 'state_update') return this.activity(news);
-    if (state.sense !== 'live') this.timer('quiet', this.limits.record);
-    const about = subjectOf(news);
-    if (state.sense === 'known' && (about !== 'session' || news.sessionUpdate.startsWith('plan'))) return;
+    if (update.sessionUpdate === 'state_update') return this.activity(update);
+    if (state.updateMode !== 'live') this.timer('quiet', this.limits.record);
+    const about = subjectOf(update);
+    if (state.updateMode === 'known' && (about !== 'session' || update.sessionUpdate.startsWith('plan'))) return;
     if (about === 'session') {
       // A message of the user without an id ends where something of an answer follows.
-      if (state.sense === 'record' && state.recorded?.messageId === null && isOfAnswer(news)) this.startRecordTurn();
-      return this.besideTurns(news);
+      if (state.updateMode === 'record' && state.recorded?.messageId === null && isOfAnswer(update)) this.startRecordTurn();
+      return this.besideTurns(update);
     }
-    if (state.sense === 'record' && about === 'prompt') return this.recordPrompt(news);
-    const turn = this.turnFor(news, about === 'prompt');
+    if (state.updateMode === 'record' && about === 'prompt') return this.recordPrompt(update);
+    const turn = this.turnFor(update, about === 'prompt');
     if (!turn) return;
-    if (news.sessionUpdate === 'subagent_update') this.childAnnounced(news, turn);
-    else this.inTurn(news, turn, turn.main);
+    if (update.sessionUpdate === 'subagent_update') this.childAnnounced(update, turn);
+    else this.inTurn(update, turn, turn.main);
   }
   activity(activity: Activity): void {
     const { state } = this;
     const before = state.working;
     state.working = activity.state === 'running' || activity.state === 'requires_action';
-    if (state.sense !== 'live') return;
+    if (state.updateMode !== 'live') return;
     // Its own turn ends as soon as it reports that.
     if (before && !state.working && state.turn?.by === 'agent') this.settleQuiet();
     this.promptActivity(activity);
@@ -379,36 +381,36 @@ class AcpStep extends AcpRequests {
     put(strange, what, true);
     this.log('info', `Left aside: ${what}`);
   }
-  /** News of the session rather than of a turn. */
-  besideTurns(news: SessionUpdate): void {
+  /** Applies updates of the session rather than of a turn. */
+  besideTurns(update: SessionUpdate): void {
     const { turn, settings, plans } = this.state;
-    if (news.sessionUpdate === 'terminal') return this.agentTerminal(news);
-    if (news.sessionUpdate === 'notice') return this.mention(noticeOf(news));
+    if (update.sessionUpdate === 'terminal') return this.agentTerminal(update);
+    if (update.sessionUpdate === 'notice') return this.mention(noticeOf(update));
     // Text behind a plan is a part of its own.
-    if (news.sessionUpdate === 'plan' && turn) turn.main.open = null;
-    this.emitAll(eventsOf(news, settings, plans));
+    if (update.sessionUpdate === 'plan' && turn) turn.main.open = null;
+    this.emitAll(eventsOf(update, settings, plans));
   }
-  inTurn(news: SessionUpdate, turn: AcpTurn, lane: AcpLane): void {
-    switch (news.sessionUpdate) {
+  inTurn(update: SessionUpdate, turn: AcpTurn, lane: AcpLane): void {
+    switch (update.sessionUpdate) {
       case 'agent_message_chunk':
-        return this.chunk(turn, lane, 'text', news.content, news.messageId ?? null);
+        return this.chunk(turn, lane, 'text', update.content, update.messageId ?? null);
       case 'agent_thought_chunk':
-        return this.chunk(turn, lane, 'thought', news.content, news.messageId ?? null);
+        return this.chunk(turn, lane, 'thought', update.content, update.messageId ?? null);
       case 'session_message_chunk':
-        return this.chunk(turn, lane, 'text', news.content, news.messageId);
+        return this.chunk(turn, lane, 'text', update.content, update.messageId);
       case 'user_message_chunk':
-        return this.injected(turn, lane, [news.content], news.messageId ?? null);
+        return this.injected(turn, lane, [update.content], update.messageId ?? null);
       case 'message':
-        if (news.kind === 'prompt') return this.injected(turn, lane, news.content ?? [], news.messageId);
-        return this.whole(turn, lane, news.kind, news.messageId, news.content);
+        if (update.kind === 'prompt') return this.injected(turn, lane, update.content ?? [], update.messageId);
+        return this.whole(turn, lane, update.kind, update.messageId, update.content);
       case 'session_message':
-        return this.whole(turn, lane, 'text', news.messageId, news.content === null ? [] : news.content);
+        return this.whole(turn, lane, 'text', update.messageId, update.content === null ? [] : update.content);
       case 'tool_call':
       case 'tool_call_update':
-        this.callNews(turn, lane, news, news.sessionUpdate);
+        this.callUpdated(turn, lane, update, update.sessionUpdate);
         return;
       case 'compaction_update':
-        return this.compaction(turn, lane, news.status, news.error);
+        return this.compaction(turn, lane, update.status, update.error);
       case 'compaction_summary_chunk':
         return this.emit({ type: 'turn.activity', turnId: turn.id, text: t('Compacting the conversation') });
     }
@@ -466,28 +468,28 @@ class AcpStep extends AcpRequests {
    */
   injected(turn: AcpTurn, lane: AcpLane, blocks: readonly ContentBlock[], messageId: string | null): void {
     if (turn.by !== 'user') return;
-    const news = newBlocks(blocks, turn.promptText);
+    const update = newBlocks(blocks, turn.promptText);
     if (lane.parent !== null) {
-      for (const block of news) this.addPart(turn, lane, { kind: 'prompt', content: [toContent(block)] });
+      for (const block of update) this.addPart(turn, lane, { kind: 'prompt', content: [toContent(block)] });
       return;
     }
     const message = `injected ${messageId ?? ''}`;
     const key = `text ${message}`;
     // Without a name it is another message as soon as something else was said in between.
     if (messageId === null && lane.open?.message !== message) remove(lane.messages, key);
-    for (const block of news) {
+    for (const block of update) {
       if (find(lane.messages, key) === undefined)
         this.addText(turn, lane, 'text', `*${t('Said in your name by the agent:')}*\n\n`, message);
       this.chunk(turn, lane, 'text', block, message);
     }
   }
-  recordPrompt(news: SessionUpdate): void {
+  recordPrompt(update: SessionUpdate): void {
     const { state } = this;
-    if (news.sessionUpdate === 'user_message_chunk') this.recordBlock(news.content, recordedMessage(news));
-    if (news.sessionUpdate !== 'message') return;
+    if (update.sessionUpdate === 'user_message_chunk') this.recordBlock(update.content, recordedMessage(update));
+    if (update.sessionUpdate !== 'message') return;
     // A message said whole takes the place of its pieces.
-    if (state.recorded?.messageId === news.messageId && news.content) state.recorded.content = [];
-    for (const block of news.content ?? []) this.recordBlock(block, news.messageId);
+    if (state.recorded?.messageId === update.messageId && update.content) state.recorded.content = [];
+    for (const block of update.content ?? []) this.recordBlock(block, update.messageId);
   }
   recordBlock(block: ContentBlock, messageId: string | null): void {
     const { state } = this;
@@ -511,8 +513,8 @@ class AcpStep extends AcpRequests {
 
   // --- sub-agents
 
-  childAnnounced(news: ChildNews, turn: AcpTurn): void {
-    this.showChild(news.sessionId, noteChild(this.state, news), turn);
+  childAnnounced(update: ChildUpdate, turn: AcpTurn): void {
+    this.showChild(update.sessionId, noteChild(this.state, update), turn);
   }
   showChild(sessionId: string, child: SubAgent, turn: AcpTurn): void {
     const { title, status } = child;
@@ -532,36 +534,36 @@ class AcpStep extends AcpRequests {
     return find(turn.lanes, sessionId);
   }
   /** Only what it says and does is shown; plans and settings of its own are its own. */
-  newsOfChild(sessionId: string, news: SessionUpdate): void {
-    if (!isOfChild(news) || this.state.sense === 'known') return;
-    const turn = this.turnFor(news, false);
+  childUpdated(sessionId: string, update: SessionUpdate): void {
+    if (!isOfChild(update) || this.state.updateMode === 'known') return;
+    const turn = this.turnFor(update, false);
     const lane = turn && this.laneOfChild(sessionId, turn);
     if (!turn || !lane) return;
-    if (news.sessionUpdate === 'terminal') this.agentTerminal(news);
-    else this.inTurn('toolCallId' in news ? ofChild(sessionId, news) : news, turn, lane);
+    if (update.sessionUpdate === 'terminal') this.agentTerminal(update);
+    else this.inTurn('toolCallId' in update ? ofChild(sessionId, update) : update, turn, lane);
   }
 
   // --- calls
 
   /** One upsert for all that is said about calls: updates of either kind, and the call inside a permission request. */
-  override callNews(turn: AcpTurn, lane: AcpLane, news: AcpToolCall, from: CallSource): AcpCall | undefined {
-    const { toolCallId: id } = news;
+  override callUpdated(turn: AcpTurn, lane: AcpLane, update: AcpToolCall, from: CallSource): AcpCall | undefined {
+    const { toolCallId: id } = update;
     const known = find(turn.calls, id);
     if (!known && from === 'tool_call_update' && find(this.state.calls, id)) return undefined;
     const call = known ?? newCall(id);
-    if (known && from === 'tool_call' && isAnnouncedAgain(known, news)) startAgain(known);
-    mergeCall(call, news, from, stoppedBy(this.state, turn));
-    if (from !== 'permission' && news.status != null && call.decision === 'unanswered') call.decision = 'none';
+    if (known && from === 'tool_call' && isAnnouncedAgain(known, update)) startAgain(known);
+    mergeCall(call, update, from, stoppedBy(this.state, turn));
+    if (from !== 'permission' && update.status != null && call.decision === 'unanswered') call.decision = 'none';
     call.ended = isFinal(call.status);
-    if (news.rawInput != null && isEmpty(call.edits)) mergeEdits(call, patchItems(call.rawInput, this.state.setup.cwd));
+    if (update.rawInput != null && isEmpty(call.edits)) mergeEdits(call, patchItems(call.rawInput, this.state.setup.cwd));
     if (known) this.showChanges(turn, call);
     else {
       if (!this.codec.messagesStay) lane.messages = newTable();
-      call.told = shown(call);
+      call.emitted = shown(call);
       put(this.state.calls, id, true);
-      this.addCall(turn, lane, call, { inputText: '', ...call.told });
+      this.addCall(turn, lane, call, { inputText: '', ...call.emitted });
     }
-    if (news._meta) for (const one of terminalsIn(news._meta)) this.showTerminal(one);
+    if (update._meta) for (const one of terminalsIn(update._meta)) this.showTerminal(one);
     this.readEdits(turn, call);
     this.seenTerminals(call);
     // Another question about the same call is a question of its own.
@@ -569,22 +571,22 @@ class AcpStep extends AcpRequests {
     if (!isEmpty(this.state.jobs))
       for (const question of this.questions())
         if (question.turnId === turn.id && question.callId === id)
-          this.questionNews(question, call, news, from, stoppedBy(this.state, turn));
+          this.questionUpdated(question, call, update, from, stoppedBy(this.state, turn));
     return call;
   }
   /** A terminal that the agent runs itself and only shows. */
-  showTerminal(news: TerminalNews): void {
+  showTerminal(update: TerminalUpdate): void {
     const { turn } = this.state;
-    const { terminal } = news;
+    const { terminal } = update;
     if (turn && terminal.exit) remove(turn.shownTerminals, terminal.id);
     else if (turn) put(turn.shownTerminals, terminal.id, true);
-    this.emit({ type: 'terminal.changed', ...news });
+    this.emit({ type: 'terminal.changed', ...update });
   }
   /** Terminals of the agent in version 2, byte by byte: a character may come in two pieces. */
-  agentTerminal(news: BytesNews): void {
+  agentTerminal(update: TerminalOutput): void {
     const { agentTerminals } = this.state;
-    const { terminalId: id } = news;
-    this.showTerminal(takeBytes(find(agentTerminals, id) ?? put<AgentTerminal>(agentTerminals, id, { pending: [], stops: false }), news));
+    const { terminalId: id } = update;
+    this.showTerminal(takeBytes(find(agentTerminals, id) ?? put<AgentTerminal>(agentTerminals, id, { pending: [], stops: false }), update));
   }
 
   // --- edits: each is compared with its file, which is read meanwhile

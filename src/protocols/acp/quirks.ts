@@ -87,7 +87,7 @@ export function quirksOf(agent: string | undefined, version: string | undefined)
 
 export const MINUTE = 60_000;
 /** Milliseconds until a conversation that began then can be loaded from an agent with `loadErasesYoung`; not positive when it can be. */
-export function minuteLeft(startedAt: number, now: number): number {
+export function loadDelayLeft(startedAt: number, now: number): number {
   return (Math.floor(startedAt / MINUTE) + 1) * MINUTE - now;
 }
 

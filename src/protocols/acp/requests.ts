@@ -155,11 +155,11 @@ export abstract class AcpRequests extends AcpConnection {
   // --- what the conversation does for it
 
   /** Takes in what a request says of a call. */
-  abstract callNews(turn: AcpTurn, lane: AcpLane, news: AcpToolCall, from: CallSource): AcpCall | undefined;
+  abstract callUpdated(turn: AcpTurn, lane: AcpLane, update: AcpToolCall, from: CallSource): AcpCall | undefined;
   /** The lane that shows what a sub-agent does. */
   abstract laneOfChild(sessionId: string, turn: AcpTurn): AcpLane | undefined;
   /** Takes in an update: here, one of ours for what no call of the agent shows. */
-  abstract news(news: SessionUpdate): void;
+  abstract updated(update: SessionUpdate): void;
 
   // --- requests of the agent
 
@@ -206,7 +206,7 @@ export abstract class AcpRequests extends AcpConnection {
     return this.isOwn(sessionId) || find(this.state.children, sessionId) !== undefined;
   }
   isOwn(sessionId: string): boolean {
-    return this.state.sessionId === null || sessionId === this.state.sessionId;
+    return this.state.session === null || sessionId === this.state.session.id;
   }
   /** The agent withdraws a request: its asks are closed. Work under way continues and is answered. */
   withdrawn(id: string): void {
@@ -221,7 +221,7 @@ export abstract class AcpRequests extends AcpConnection {
     return Object.values(this.state.jobs).filter((job) => job.is === 'permission');
   }
   /** Asks the user before a request is carried out. Rules never answer, because they are about the workspace. */
-  mayI(id: string, what: PermissionSubject, allow: string): void {
+  askPermission(id: string, what: PermissionSubject, allow: string): void {
     const { turn } = this.state;
     const place = { kind: 'approval', id: this.newId(), ...(turn ? { turnId: turn.id } : {}) } as const;
     const options: Approval['options'] = [
@@ -291,7 +291,7 @@ export abstract class AcpRequests extends AcpConnection {
 
   // --- permissions
 
-  /** The call inside the request is news about it, whether it was announced or not; the question opens when its edits have been placed. */
+  /** The call inside the request updates it, whether it was announced or not; the question opens when its edits have been placed. */
   permission(id: string, given: PermissionRequest): void {
     const { state } = this;
     const { turn } = state;
@@ -300,7 +300,7 @@ export abstract class AcpRequests extends AcpConnection {
     const own = child && turn ? this.laneOfChild(given.sessionId, turn) : undefined;
     const request = own && given.toolCall ? { ...given, toolCall: ofChild(given.sessionId, given.toolCall) } : given;
     const lane = own ?? turn?.main;
-    const call = turn && lane && request.toolCall ? this.callNews(turn, lane, request.toolCall, 'permission') : undefined;
+    const call = turn && lane && request.toolCall ? this.callUpdated(turn, lane, request.toolCall, 'permission') : undefined;
     const facts = call && request.toolCall ? askedFacts(call, request.toolCall) : factsOf(request.toolCall);
     if (facts.tooMuch) return this.answerJob(id, CANCELLED_OUTCOME);
     const place = { turnId: turn?.id ?? null, callId: call?.id ?? null, asker: child?.title ?? null };
@@ -312,10 +312,10 @@ export abstract class AcpRequests extends AcpConnection {
     }
     this.showQuestion(question);
   }
-  /** Merges news of a call into a question about it. The user answers only what they see. */
-  questionNews(question: OpenPermission, call: AcpCall, news: AcpToolCall, from: CallSource, stopped: Stopped): void {
+  /** Merges an update of a call into the question about it. The user answers only what they see. */
+  questionUpdated(question: OpenPermission, call: AcpCall, update: AcpToolCall, from: CallSource, stopped: Stopped): void {
     const before = itemsOf(question.facts);
-    mergeAsked(question.facts, call, news, from, stopped);
+    mergeAsked(question.facts, call, update, from, stopped);
     if (question.facts.tooMuch) return this.closeQuestion(question, CANCELLED_OUTCOME, 'withdrawn');
     // Another edit is not answered by what was shown of the one before, though its file has still to be read.
     if (itemsOf(question.facts) !== before && question.askId !== null && !this.withdrawQuestion(question)) return;
@@ -398,7 +398,7 @@ export abstract class AcpRequests extends AcpConnection {
     job.folder = folder;
     const known = find(this.foldersFor(job), folder);
     if (known !== undefined) return this.folderDecided(id, job, known);
-    this.mayI(id, { ...what, title: t('{0} (outside the workspace)', what.title) }, t('Allow in this folder'));
+    this.askPermission(id, { ...what, title: t('{0} (outside the workspace)', what.title) }, t('Allow in this folder'));
   }
   foldersFor({ is }: FolderJob): Table<boolean> {
     return this.state.folders[is === 'command' ? 'command' : 'read'];
@@ -471,7 +471,7 @@ export abstract class AcpRequests extends AcpConnection {
     const wasShown = evident && wasAllowed(decided, target, job.content);
     if (refusedPath === null && (place === 'inside' || wasShown)) return this.mergeWrite(id, job, look);
     job.step = 'asking';
-    this.mayI(id, writeSubject(look, job.content), t('Allow'));
+    this.askPermission(id, writeSubject(look, job.content), t('Allow'));
   }
   /** Such an agent mirrors what it has written already; others are refused after a stop. */
   stopsWrite(id: string, job: WriteJob): boolean {
@@ -508,7 +508,7 @@ export abstract class AcpRequests extends AcpConnection {
   mergeWrite(id: string, job: WriteJob, look: WriteLook): void {
     if (look.merged !== null) return this.writeNow(id, job, look.merged);
     job.step = 'merging';
-    this.mayI(id, mergeSubject(look, job.content), t('Allow'));
+    this.askPermission(id, mergeSubject(look, job.content), t('Allow'));
   }
   writeNow(id: string, job: WriteJob, text: string): void {
     if (!job.look || this.stopsWrite(id, job)) return;
@@ -525,7 +525,7 @@ export abstract class AcpRequests extends AcpConnection {
       const toolCallId = this.newId();
       const locations = [{ path: diff.path }];
       const title = t('Edit {0}', diff.path);
-      this.news({ sessionUpdate: 'tool_call', toolCallId, title, kind: 'edit', status: 'completed', locations });
+      this.updated({ sessionUpdate: 'tool_call', toolCallId, title, kind: 'edit', status: 'completed', locations });
       call = this.state.turn && (find(this.state.turn.calls, toolCallId) ?? null);
     }
     const { turn } = this.state;
@@ -551,7 +551,7 @@ export abstract class AcpRequests extends AcpConnection {
     const against = this.against(job);
     job.folder = null;
     if (against) {
-      return this.mayI(id, commandSubject(againstTitle(against), line, cwd), t('Allow'));
+      return this.askPermission(id, commandSubject(againstTitle(against), line, cwd), t('Allow'));
     }
     const roots = rootsOf(this.state);
     this.work('command', id, 'terminal', { do: 'create', id: this.newId(), command, args, env, cwd, limit, roots, allowed });
@@ -616,13 +616,13 @@ export abstract class AcpRequests extends AcpConnection {
     const toolCallId = this.newId();
     terminal.seen = { callId: toolCallId };
     const content = [{ type: 'terminal' as const, terminalId }];
-    this.news({ sessionUpdate: 'tool_call', toolCallId, title: terminal.line, kind: 'execute', status: 'in_progress', content });
+    this.updated({ sessionUpdate: 'tool_call', toolCallId, title: terminal.line, kind: 'execute', status: 'in_progress', content });
     if (terminal.code !== 'running') this.ownCallEnded(terminal);
   }
   ownCallEnded({ seen, code }: AcpTerminal): void {
     const { turn } = this.state;
     if (typeof seen === 'string' || !turn || !find(turn.calls, seen.callId)) return;
-    this.news({ sessionUpdate: 'tool_call_update', toolCallId: seen.callId, status: code === 0 ? 'completed' : 'failed' });
+    this.updated({ sessionUpdate: 'tool_call_update', toolCallId: seen.callId, status: code === 0 ? 'completed' : 'failed' });
   }
   /** Removes our own call for a terminal that a call of the agent shows. */
   seenTerminals(call: AcpCall): void {

@@ -218,9 +218,9 @@ export const update = z.discriminatedUnion('sessionUpdate', [
   }),
   z.object({ sessionUpdate: z.literal('compaction_summary_chunk'), compactionId: id }),
 ]);
-/** News of a session as version 1 has it on the wire. */
+/** An update of a session as version 1 sends it. */
 export type Plain = z.output<typeof update>;
-/** News of a session in the form both versions of the protocol are brought into. */
+/** An update of a session in the form into which both versions are converted. */
 export type SessionUpdate =
   | Exclude<Plain, { sessionUpdate: 'tool_call' | 'tool_call_update' }>
   | (AcpToolCall & { readonly sessionUpdate: 'tool_call' | 'tool_call_update' })

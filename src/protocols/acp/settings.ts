@@ -134,29 +134,29 @@ function described({ name, description }: Described) {
   return { name, ...(description ? { description } : {}) };
 }
 
-/** News of the session rather than of a turn, as events. Settings and plans are noted. */
-export function eventsOf(news: SessionUpdate, settings: AcpSettings, plans: Plans): readonly SessionEvent[] {
-  switch (news.sessionUpdate) {
+/** Converts updates of the session, rather than of a turn, to events. Stores settings and plans. */
+export function eventsOf(update: SessionUpdate, settings: AcpSettings, plans: Plans): readonly SessionEvent[] {
+  switch (update.sessionUpdate) {
     case 'plan':
-      return [planOf(plans, '', news.entries)];
+      return [planOf(plans, '', update.entries)];
     case 'plan_update':
-      return [keyedPlan(plans, news.plan)];
+      return [keyedPlan(plans, update.plan)];
     case 'plan_removed':
-      return [planOf(plans, news.planId, [])];
+      return [planOf(plans, update.planId, [])];
     case 'available_commands_update':
-      return [commandsSet(news.availableCommands)];
+      return [commandsSet(update.availableCommands)];
     case 'current_mode_update': {
-      const id = news.currentModeId ?? news.modeId;
+      const id = update.currentModeId ?? update.modeId;
       return id == null ? [] : changeMode(settings, id);
     }
     case 'config_option_update':
-      settings.config = news.configOptions;
+      settings.config = update.configOptions;
       return settingEvents(settings);
     case 'session_info_update':
       // Absent is unchanged, null clears.
-      return news.title === undefined ? [] : [{ type: 'title.set', title: (news.title ?? '').slice(0, 500) }];
+      return update.title === undefined ? [] : [{ type: 'title.set', title: (update.title ?? '').slice(0, 500) }];
     case 'usage_update': {
-      const { used, size, cost } = news;
+      const { used, size, cost } = update;
       const usage = {
         ...(used == null || used < 0 ? {} : { used }),
         ...(size == null || size <= 0 ? {} : { size }),

@@ -84,24 +84,19 @@ export interface AcpState extends ConversationState {
   readonly setup: AcpSetup;
   turn: AcpTurn | null;
   agent: AcpAgent | null;
-  /** The step under way until a prompt can be sent. `minute`: a quirk waits. */
-  opening: 'initialize' | 'keys' | 'restart' | 'tools' | 'minute' | 'session' | 'record' | null;
+  /** The step under way until a prompt can be sent. `loadDelay`: the quirk `loadErasesYoung` waits. */
+  opening: 'initialize' | 'keys' | 'restart' | 'tools' | 'loadDelay' | 'session' | 'record' | null;
   /** The step that follows the hello of a process. */
   after: 'open' | 'prompt' | 'announce';
   /** The conversation that the session being opened continues; null for a new one. */
   resuming: ResumedSession | null;
-  /** A sign-in was made for what is being done: it is not asked for twice. */
-  signedIn: boolean;
-  signIn: SignIn | null;
-  /** Why the agent wants it, in its own words. */
-  signInReason: string | null;
-  /** The process runs with something the user entered. */
-  keyed: boolean;
-  sessionId: string | null;
-  /** The session whose updates are taken; it is known before the session is open. */
-  hears: string | null;
-  /** The process is a new one, and the conversation has not been opened in it. */
-  renewed: boolean;
+  signIn: SignIn;
+  /** The process runs with values that the user entered for a sign-in. */
+  hasCredentials: boolean;
+  /** The agent's session; null before the first one. `isOpen`: false in a new process until the conversation has been opened in it. */
+  session: { readonly id: string; isOpen: boolean } | null;
+  /** The session whose updates are applied, known before that is open. `early`: updates that came before it was known. */
+  updates: { readonly of: string } | { readonly of: null; readonly early: { readonly sessionId: string; readonly update: object }[] };
   /** When the first turn began, as far as anyone knows. */
   startedAt: number | null;
   /** Our tool servers, as offered to the agent; null before that. */
@@ -112,10 +107,8 @@ export interface AcpState extends ConversationState {
   heardBefore: number;
   /** The last line before the hello that is no message: how the program is to be called, for example. */
   printed: string;
-  /** How updates are read: as news; as the agent's record, to be shown; or as its record of a transcript that is shown already. */
-  sense: 'live' | 'record' | 'known';
-  /** Updates for sessions whose id is not known yet. */
-  readonly early: { readonly sessionId: string; readonly update: object }[];
+  /** How updates are read: as live; as the agent's record, to be shown; or as its record of a transcript that is shown already. */
+  updateMode: 'live' | 'record' | 'known';
   /** Prompt of a turn of the record, until it is whole. */
   recorded: RecordedPrompt | null;
   /** The agent has said that it works, and not yet that it is done (version 2). */
@@ -200,15 +193,22 @@ export interface AcpLane extends Lane {
   /** Parts of messages that have an id, by kind and id. */
   messages: Table<string>;
 }
-/** How far a sign-in has come. Values that are entered are never part of it. */
+/** The state of a sign-in. It never holds the values that are entered. */
 export type SignIn =
+  | { readonly step: 'none' }
+  | RunningSignIn
+  /** The user has signed in for what is being done, and is not asked twice. */
+  | { readonly step: 'done' };
+/** `reason`: why the agent requires it, in its own words. */
+export type RunningSignIn = { readonly reason: string | null } & (
   | { readonly step: 'choosing' }
-  /** The agent has it done, in a browser perhaps. */
+  /** The agent carries it out, for example in a browser. */
   | { readonly step: 'agent' }
   | { readonly step: 'terminal'; readonly title: string }
   | { readonly step: 'variables'; readonly methodId: string }
-  | { readonly step: 'keeping' };
-export type ChildNews = Extract<SessionUpdate, { sessionUpdate: 'subagent_update' }>;
+  | { readonly step: 'keeping' }
+);
+export type ChildUpdate = Extract<SessionUpdate, { sessionUpdate: 'subagent_update' }>;
 /** A sub-agent: it is shown as a call of the conversation, with all it does below. */
 export interface SubAgent {
   title: string;
@@ -327,20 +327,16 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     opening: null,
     after: 'open',
     resuming: null,
-    signedIn: false,
-    signIn: null,
-    signInReason: null,
-    keyed: false,
-    sessionId: null,
-    hears: null,
-    renewed: false,
+    signIn: { step: 'none' },
+    hasCredentials: false,
+    session: null,
+    updates: { of: null, early: [] },
     startedAt: setup.startedAt,
     servers: null,
     tools: 'refused',
     heardBefore: 0,
     printed: '',
-    sense: 'live',
-    early: [],
+    updateMode: 'live',
     recorded: null,
     working: false,
     stopped: false,
@@ -405,7 +401,7 @@ export function stoppedBy({ terminals }: AcpState, { phase, stoppedTerminals }: 
   return { turn: phase === 'stopping', terminals: stoppedTerminals, hadEnded };
 }
 /** Takes in what the agent says of a sub-agent. */
-export function noteChild({ children }: AcpState, { sessionId, title, description, state }: ChildNews): SubAgent {
+export function noteChild({ children }: AcpState, { sessionId, title, description, state }: ChildUpdate): SubAgent {
   const child = find(children, sessionId) ?? put<SubAgent>(children, sessionId, { title: '', status: 'running', shown: null });
   if (title !== undefined || description != null || child.title === '') child.title = title || description || child.title || t('Sub-agent');
   child.status = statusOfChild(state, child.status);
@@ -417,14 +413,14 @@ export function acpLane(name: string, parent: string | null): AcpLane {
 }
 
 /** What the user is offered with this agent. */
-export function offersOf({ setup, tools, keyed }: AcpState, { accepts, can }: AcpAgent): Offers {
+export function offersOf({ setup, tools, hasCredentials }: AcpState, { accepts, can }: AcpAgent): Offers {
   const rejected = () => setup.tools.map((name) => ({ name, reason: 'The agent takes no tools from the editor.' }));
   return {
     ...(accepts.image ? { images: true } : {}),
     ...(can.list ? { history: true } : {}),
     ...(can.delete ? { forget: true } : {}),
     ...(can.fork ? { fork: true } : {}),
-    ...(can.logout || keyed ? { signOut: true } : {}),
+    ...(can.logout || hasCredentials ? { signOut: true } : {}),
     ...(tools === 'taken' ? { tools: { accepted: setup.tools, rejected: [] } } : {}),
     ...(tools === 'refused' ? { tools: { accepted: [], rejected: rejected() } } : {}),
   };

@@ -19,7 +19,7 @@ const options = [
   { optionId: 'y', name: 'Yes', kind: 'allow_once' },
   { optionId: 'n', name: 'No', kind: 'reject_once' },
 ];
-const QUIET: ReadonlySet<string> = new Set(['silence', 'session', 'initialize', 'quiet', 'minute', 'close']);
+const QUIET: ReadonlySet<string> = new Set(['silence', 'session', 'initialize', 'quiet', 'loadDelay', 'close']);
 
 const acpTranscripts: TranscriptProtocol<AcpState> = {
   folder: 'test/protocols/acp/cases',
