@@ -13,7 +13,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const documents = life.own(new ReviewDocuments());
   const here: typeof running = { life };
   running = here;
-  /** What stands in for the program until it is loaded. */
+  /** Stand-ins for the parts of the program until it is loaded. */
   const early = life.own(new Lifetime());
   const withProgram = async (use: (program: Program) => unknown): Promise<void> => {
     here.program ??= import('./editor/program.ts').then(({ startProgram }) => {

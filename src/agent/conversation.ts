@@ -14,7 +14,7 @@ import type { Planning } from './tools/user.ts';
 import { hookedCalls, runTurn, type TurnContext, type TurnResult } from './turn.ts';
 import type { Workspace } from './workspace/paths.ts';
 
-/** What the command line says of every conversation, over every protocol. */
+/** Options of the command line that hold for every conversation, over every protocol. */
 export interface Preferences {
   /** Further folders of skills. */
   readonly skillsDirs?: readonly string[];
@@ -39,7 +39,7 @@ interface ConversationOptions extends Preferences {
 /** Settings of one turn that override the conversation's. */
 export interface TurnOverride {
   readonly model?: Model;
-  /** Which tools the turn may use; absent: all. */
+  /** Names of the tools that the turn may use; absent: all. */
   readonly mayUse?: (tool: string) => boolean;
 }
 

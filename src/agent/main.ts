@@ -167,7 +167,7 @@ function serveStructured(options: QwenOptions): void {
   else if (!started.channel) void started.end(0);
   else {
     const end = endWithSignals(started);
-    // The running turn is finished first, as the shipped program does, unless the client has stopped reading.
+    // The running turn is finished first, as Qwen Code does, unless the client has stopped reading.
     started.channel.onClosed(() => void started.end(0).then(() => end(0)));
     process.stdout.on('error', () => end(0));
   }

@@ -43,7 +43,7 @@ const message = z.discriminatedUnion('role', [
 const state = z.object({ title: z.nullish(z.string()), custom_title: z.nullish(z.string()), plan_mode: z.nullish(z.boolean()) });
 export type StoredState = z.infer<typeof state>;
 
-/** What a file lacks: its whole text or what changes in it, and then lines. */
+/** The unwritten part of a file: its whole text or a change of it, and the lines that follow. */
 interface Waiting {
   whole?: string;
   state?: StoredState;
@@ -134,7 +134,7 @@ export class SessionStore {
     this.#add(name, (file) => {
       file.lines.push(line);
       file.size += line.length;
-      // What the model sees stays whole: the process keeps it in any case, and it is replaced when it grows too long.
+      // Messages for the model stay whole: the process keeps it in any case, and replaces them when they grow too long.
       if (name !== 'wire.jsonl' || file.size <= MOST_WAITING) return;
       dropHalf(file);
       if (!this.#dropped) process.stderr.write('parley-agent: a part of what was shown could not be stored; the rest waits for the disk\n');

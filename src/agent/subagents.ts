@@ -59,7 +59,7 @@ const WITH_A_TURN = (tool: AgentTool): boolean => tool.runsInClient === true || 
 const ROLE =
   'You are a sub-agent: nobody sees what you write but the agent that sent you. Do exactly the piece of work you are given. End with one complete report: what you found or did, with file paths and lines.';
 
-/** What a sub-agent shares with the turn it belongs to. */
+/** The part of a turn that its sub-agents share. */
 export type SharedContext = Omit<TurnContext, 'history' | 'offers' | 'findTool' | 'toolNames' | 'takeSteers' | 'takeNews' | 'mayStop'>;
 
 /** Runs sub-agents beside the turn they belong to: same model, tools and approvals, a frontend that nests what they say, a history that is dropped. */

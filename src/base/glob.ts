@@ -30,7 +30,7 @@ export interface GlobWord {
   readonly starts: readonly string[];
   /** The shell puts something in its place, which may be nothing or an option. */
   readonly expands: boolean;
-  /** What the shell may make of it where that is not known, with `*` for any run and `?` for one character. */
+  /** The pattern of what a shell may expand it to where that is unknown, with `*` for any run and `?` for one character. */
   readonly guess: string | undefined;
   /** The same for names under which a command may start at it. */
   readonly guessedStarts: readonly string[];
@@ -83,7 +83,7 @@ function matcherOf(tokens: readonly Token[], kind: GlobKind): (text: string) => 
 interface State {
   readonly positions: readonly number[];
   readonly next: Map<number, State>;
-  /** What this state and another one are together. */
+  /** Returns the union of this state and another one. */
   readonly with: Map<State, State>;
 }
 const NOWHERE: State = { positions: [], next: new Map(), with: new Map() };

@@ -80,7 +80,7 @@ async function asksAgain({ name }: Profile, { reason }: AsideFailure): Promise<b
   return (await vscode.window.showInformationMessage(`${name}: ${reason.slice(0, 300)}`, again)) === again;
 }
 
-/** What helps, in a word or two. */
+/** The remedy, in one or two words. */
 export function cureTitle({ next }: AsideFailure): string {
   return next.includes('signIn') ? vscode.l10n.t('Sign in') : commandTitle('showLog');
 }

@@ -15,7 +15,7 @@ import type { ThemeRule } from './themeRules.ts';
 const onig = exportsOf(onigModule);
 const textmate = exportsOf(textmateModule);
 
-/** What a module exports. Node gives an older kind of module as a default, a bundler gives it as it is. */
+/** The exports of a module. Node gives an older kind of module as a default, a bundler gives it as it is. */
 function exportsOf<T extends object>(module: T): T {
   return 'default' in module ? (module.default as T) : module;
 }

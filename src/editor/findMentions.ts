@@ -43,7 +43,7 @@ export class MentionFinder {
     const wanted = query.trim().toLowerCase();
     const [contexts, files] = await Promise.all([availableContexts(this.#terminals.last), this.#places(query)]);
     const fitting = contexts.filter(({ kind, label }) => label.toLowerCase().startsWith(wanted) || kind.toLowerCase().startsWith(wanted));
-    // What is empty now comes last: nobody looks for it first.
+    // Empty entries come last, because nobody looks for them first.
     return [...fitting.filter(({ empty }) => !empty), ...files, ...fitting.filter(({ empty }) => empty)];
   }
 

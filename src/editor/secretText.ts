@@ -29,7 +29,7 @@ const MARKED = new RegExp(
     'eyJ[\\w-]{6}',
   ].join('|')})`,
 );
-/** What stands in front of a name without being of it: the rest of an escaped line end, of a percent-encoded character, of the code of a colour. */
+/** Text in front of a name that is no part of it: the rest of an escaped line end, of a percent-encoded character, of the code of a colour. */
 const LEADS: readonly (readonly [RegExp, RegExp])[] = [
   [/\\/, /^[nrtbf](?=[A-Za-z_-])/],
   [/%/, /^[\dA-F]{2}/],
@@ -83,7 +83,7 @@ const MARKUP = /[^<>\r\n]+/y;
 /** A word that no blank and no quote ends; a mark between two settings ends it only when another one follows. */
 const WORD = /(?:[^\s"'\\`&;,<>]|[&;,](?![\w. -]{0,40}[=:]|\s|$|["'\\`]))+/y;
 
-/** What stands for a value, or says that there is none, or of which kind it is. */
+/** A placeholder: it stands for a value, names its kind, or says that there is none. */
 const PLACEHOLDER =
   /^(?:\[left out\].*|true|false|null|nil|none|undefined|string|str|number|int(?:eger)?|bool(?:ean)?|any|unknown|object|bytes|text|void|never|required|optional|missing|invalid|expired|redacted|hidden|secret|empty|yes|no|on|off|\W{0,20}|[xX*.•]{3,}|[$%{<].*|&[A-Z]\w*|(?:await|new|typeof)\b.*|(?:process|os|env|import|this|self|config|options|args|params|props|req|request|state|settings|secrets|vars|var|github|data)[.[].*|[\w.$?!]{1,80}\(.*)$/is;
 /** Marks of code and prose behind a value. */
@@ -122,7 +122,7 @@ const SHORT_OPTIONS: ReadonlyMap<string, string> = new Map([
 const USER_OPTION = /^(?:-[A-Za-z]{0,5}u|--(?:proxy-)?user|--auth)$/;
 const USER = /^(?!\d+:\d+$)[^\s:%/]{1,200}[:%].{2}/;
 
-/** What a machine drew by lot: longer than a word, of all three kinds of characters, which take turns as no word has them. */
+/** True for random text: longer than a word, of all three kinds of characters, which take turns as no word has them. */
 const DRAWN = /(?<![A-Za-z\d+/_=-])[A-Za-z\d+/_=-]{30,}/g;
 const MOST_DRAWN = 400;
 /** Checksums, and what agents and models name messages and calls. */

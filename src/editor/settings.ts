@@ -109,7 +109,7 @@ export function guardedFiles(): readonly string[] {
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string' && one !== '') : [];
 }
 
-/** Which asks come up by themselves. Earlier versions used a boolean; true and false are still accepted. */
+/** The asks that open by themselves. Earlier versions used a boolean; true and false are still accepted. */
 export function approvalsPopUp(): 'always' | 'whenNoDiff' | 'never' {
   const value: unknown = vscode.workspace.getConfiguration('parley').get('approvals.popUp');
   if (value === 'whenNoDiff') return value;

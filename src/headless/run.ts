@@ -97,7 +97,7 @@ class ScriptPlan {
   }
 }
 
-/** What became of the prompts that were sent. */
+/** Tracks the prompts that were sent until their turns end. */
 class PromptLog {
   readonly #started = new Set<TurnId>();
   readonly #ended = new Set<TurnId>();
@@ -312,7 +312,7 @@ class Player implements Disposable {
     const { asks } = this.#verdict;
     const ended = this.#live.store.now.turns.find((turn) => turn.id === turnId);
     this.#plan.endTurn();
-    // What `during` has sent runs before the next step, and is no part of what `expect` checks.
+    // Prompts that `during` has sent run before the next step; `expect` does not check them.
     await this.#idle();
     this.#verdict.endTurn(ended, asks);
   }

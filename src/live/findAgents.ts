@@ -39,7 +39,7 @@ export interface FoundAgent {
 /** How long a late version is waited for, in milliseconds. */
 const LATE = 10_000;
 
-/** Which of the agents are on this PATH. Versions that are not known after `wait` milliseconds are left out; asking goes on for the next time. */
+/** Returns the agents on this PATH. Versions that are not known after `wait` milliseconds are left out; asking goes on for the next time. */
 export async function findAgents(agents: readonly KnownAgent[], searched: string, wait: number): Promise<readonly FoundAgent[]> {
   return Promise.all(
     agents.map(async (agent): Promise<FoundAgent> => {

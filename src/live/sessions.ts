@@ -46,7 +46,7 @@ export interface SessionsDeps {
 /** Work that an agent's next prompt waits for. Never rejects. */
 export type BeforePrompt = (id: SessionId, turnId: TurnId) => Promise<void>;
 
-/** What the prompts of every session wait for. */
+/** The work that the prompts of every session wait for. */
 class PromptHold {
   #work: BeforePrompt | undefined;
 

@@ -41,7 +41,7 @@ export function feedbackWay(ask: Approval, agentTakesFeedback: boolean): Feedbac
   return ask.ours || agentTakesFeedback ? 'answer' : 'next';
 }
 
-/** What the answers of an approval depend on beside it. */
+/** The facts besides an approval on which its answers depend. */
 export interface AnswerSetting {
   readonly cwd: string;
   /** The agent takes feedback with a rejection. */

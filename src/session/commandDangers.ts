@@ -311,7 +311,7 @@ const MOST_WRAPPERS = 12;
  */
 const MOST_JUDGED = 6000;
 const MOST_READ = 120_000;
-/** What is left of them; below zero the rest is not judged. */
+/** The remaining units; below zero the rest is not judged. */
 interface Work {
   words: number;
   units: number;

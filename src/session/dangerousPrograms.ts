@@ -220,7 +220,7 @@ of(
   },
   { kind: 'code', grave: true, when: gitRule(/^(?:difftool|mergetool)$/, (call) => option(call, 'x', '--extcmd')) },
   { kind: 'code', grave: true, when: gitRule(/^(?:hook|send-email|daemon|instaweb|web--browse)$/, () => true) },
-  // What a patch changes is in its text.
+  // The text of a patch names the files that it changes.
   {
     kind: 'unsure',
     grave: true,

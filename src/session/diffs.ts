@@ -138,7 +138,7 @@ function replaceAll(text: string, spots: readonly Spot[]): string {
 
 /** UTF-16 units that the excerpts of one file are looked for in, together: an agent may name as many as it likes. */
 const MOST_SEARCHED = 4 * 1024 * 1024;
-/** What finding a line end costs, and what each unit of a text with several places costs, in units that are only passed. */
+/** The cost of finding a line end, and of each unit of a text with several places, relative to a unit that is only passed. */
 const LINE_COST = 16;
 const PLACES_COST = 8;
 

@@ -50,7 +50,7 @@ export type LinkState =
   | { readonly state: 'opening'; readonly note?: string; readonly stops?: true; readonly next?: readonly Remedy[] }
   | { readonly state: 'ready'; readonly offers: Offers }
   | { readonly state: 'closed'; readonly reason: string; readonly detail?: string; readonly next?: readonly Remedy[] }
-  /** What another program or window recorded: it is read, and no agent goes on with it. */
+  /** A recording of another program or window: it is read-only, and no agent continues it. */
   | { readonly state: 'recorded' };
 /** The capabilities that this agent announced. Absent means: do not show the control. */
 export interface Offers {
@@ -71,7 +71,7 @@ export interface Offers {
   readonly editableApprovals?: true;
   readonly tools?: ToolOffer;
 }
-/** Which of our editor tools the agent took. */
+/** The editor tools that the agent accepted, and those that it rejected with the reason. */
 export interface ToolOffer {
   readonly accepted: readonly string[];
   readonly rejected: readonly { readonly name: string; readonly reason: string }[];
@@ -134,7 +134,7 @@ export interface TurnFile {
   /** Lines of it that the file has now; absent where the file is not text. */
   readonly added?: number;
   readonly removed?: number;
-  /** What the system said, where a text of it could not be stored. */
+  /** The system's error message, where a text of the file could not be stored. */
   readonly whyUnkept?: string;
   /** How many of its hunks the file has now, once some were decided by themselves. */
   readonly hunks?: { readonly kept: number; readonly all: number };
@@ -275,7 +275,7 @@ export interface Approval {
   readonly turnId?: TurnId;
   readonly callId?: CallId;
   readonly title: string;
-  /** Which sub-agent asks, when it is not the agent itself. */
+  /** Name of the sub-agent that asks; absent when the agent itself does. */
   readonly asker?: string;
   readonly toolKind?: ToolKind;
   readonly detail: ApprovalDetail;
@@ -423,7 +423,7 @@ export interface Notice {
   readonly next?: readonly Remedy[];
   /** The turn it is about; it goes away with the turn's end. */
   readonly turnId?: TurnId;
-  /** What goes on while the notice stands, so that no prompt removes it: the next notice about the same does. */
+  /** The condition that lasts while the notice is shown. No prompt removes the notice; the next one about the same condition replaces it. */
   readonly about?: 'silence' | 'saving' | 'approvals';
 }
 export interface Fault {

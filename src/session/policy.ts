@@ -158,7 +158,7 @@ function allows(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean 
         // A rule about files allows no command that comes with them.
         ask.toolKind !== 'execute' &&
         all.every((one) => one.type === 'edit' || one.type === 'text') &&
-        // What lines do not show is for the user to decide.
+        // The user decides about changes that no lines show.
         diffs.every((diff) => diff.after !== null && !diff.summary && allowsFile(rule, diff.path, place)) &&
         (ask.paths ?? []).length <= MOST_FILES &&
         (ask.paths ?? []).every((one) => place.file(one).real?.path === '' || allowsFile(rule, one, place))
@@ -273,7 +273,7 @@ function knownCommands(folded: string, platform: Platform): ReturnType<ReadComma
     commands.push(...withReadArguments(words).map(startsIn));
     const inVariable = commandInVariable(words.map(({ text }) => text));
     if (inVariable) {
-      // What a shell puts into the value may be any program.
+      // A shell may substitute any program for the value.
       const guess = words.some(({ text, expands }) => expands && commandInVariable([text])) ? '*' : undefined;
       const guessedStarts = guess === undefined ? NONE : [guess];
       // Any of the words may be a program: the value may be a script, and options may stand between.
@@ -461,7 +461,7 @@ function guessedPrograms(name: string, words: readonly ReadWord[], from: number 
   return places;
 }
 
-/** What an option holds that runs it: `env -S"git push"`, `--split-string=git push`, and what a name stands for: `alias x=rm`. */
+/** The command inside an option that runs it: `env -S"git push"`, `--split-string=git push`, and what a name stands for: `alias x=rm`. */
 function gluedIn(word: string): readonly string[] {
   const value = /^(?:-*[a-z][\w-]*=|\+?:?!)(.+)$/s.exec(word)?.[1];
   if (value !== undefined) return [value];

@@ -41,7 +41,7 @@ export function toggleHunk(text: string, { hunk, line, isIn }: ProposalHunk): st
 /** Segments that are still matched piece by piece; more would take long. */
 const MOST_SEGMENTS = 2000;
 
-/** Which changes are in a text that is made of the proposal by leaving some out; undefined for a text that is not. */
+/** Returns the changes that a text keeps of the proposal; undefined for a text that is not the proposal with changes left out. */
 function choiceOf(segments: Segments, lines: readonly string[]): ReadonlySet<Hunk> | undefined {
   if (segments.length > MOST_SEGMENTS) return undefined;
   const failed = new Set<string>();

@@ -227,7 +227,7 @@ class Reader {
     }
     // A sign that begins no word: it is passed over.
     if (this.#at === from) this.#at += 1;
-    // What stands between two of them may hold blanks: `%OS:a=b c%`.
+    // The text between two of them may hold blanks: `%OS:a=b c%`.
     if (this.#dialect === 'cmd' && this.#hasVariables && word.text.includes('%')) word.expands = true;
     const { text, expands, substitutes } = word;
     const at = word.changed ? this.#plainPlace(from, text) : from;
@@ -317,7 +317,7 @@ class Reader {
   }
 }
 
-/** What a shell may make of a word whose text alone does not tell: braces are written out, the rest becomes a glob. */
+/** The words to which a shell may expand this one: braces are written out, other expansions become globs. */
 
 /** Words that the braces of one word are written out to. */
 const MOST_WORDS = 64;

@@ -23,7 +23,7 @@ const END = [
   'exit 1',
 ];
 
-/** What Git Bash starts are programs of Windows, too, which print in the code page of their console. */
+/** Git Bash starts programs of Windows, too, which print in the code page of their console. */
 const utf8Console = (chcp: string): string => `'${chcp.replaceAll('\\', '/')}' 65001 >/dev/null 2>&1; `;
 /** The same as text, with the program where Windows has it. */
 const UTF8_CONSOLE = /^'[a-z]:\/windows\/system32\/chcp\.com' 65001 >\/dev\/null 2>&1; /i;

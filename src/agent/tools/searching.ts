@@ -314,7 +314,7 @@ function searchRipgrep(search: ContentSearch, signal: AbortSignal): Promise<Hits
   });
 }
 
-/** What ripgrep says of files that it could not read: `rg: /a/b: Permission denied (os error 13)`. */
+/** Matches ripgrep's messages about files that it could not read: `rg: /a/b: Permission denied (os error 13)`. */
 export function unreadIn(stderr: string): readonly Unread[] {
   return stderr.split(/\r?\n/).flatMap((line) => {
     if (!/^rg: .*\(os error \d+\)$/.test(line)) return [];

@@ -379,7 +379,7 @@ export class Approvals implements Disposable {
     return approvalAnswers(ask, this.#settingOf(sessionId));
   }
 
-  /** What gives the one-time answer of that kind; undefined where there is none, or where a press is not meant for this ask. */
+  /** Returns the action that gives the one-time answer of that kind; undefined where there is none, or where a press is not meant for this ask. */
   #decision(one: QueuedAsk, how: 'accept' | 'reject'): (() => Promise<void>) | undefined {
     const { ask, sessionId } = one;
     if (ask.kind !== 'approval' || !this.#counts(one)) return undefined;

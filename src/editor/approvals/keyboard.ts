@@ -2,7 +2,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { SessionId } from '../../session/model.ts';
 import { type AskKey, keyOf } from './queue.ts';
 
-/* Which presses are meant for what is on the screen, and where the keyboard goes when it has been answered. */
+/* Decides whether a key press is meant for what is on the screen, and moves the focus after an answer. */
 
 /**
  * Milliseconds without a key after which presses are meant for the pick on the screen: longer than a key that is already meant for elsewhere can be

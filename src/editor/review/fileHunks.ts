@@ -195,7 +195,7 @@ export class FileHunks implements Disposable {
     await this.#followBases();
   }
 
-  /** What was kept is no change any more, where the two texts are on the screen, too. */
+  /** Kept hunks are no change any more, where the two texts are on the screen, too. */
   async #followBases(): Promise<void> {
     for (const { uri } of vscode.workspace.textDocuments) {
       const shown = this.#bases.get(uri.toString());

@@ -162,7 +162,7 @@ export class Journal {
     }
   }
 
-  /** Which sessions a window had open, under a key of its own. */
+  /** Reads which sessions a window had open, by the key of the window. */
   readOpen(key: string): OpenSessions {
     try {
       const parsed = openSessions.safeParse(JSON.parse(readFileSync(this.#openFile(key), 'utf8')));

@@ -100,7 +100,7 @@ export interface UnreviewedFile {
   readonly reviewed: boolean;
   /** True when the file was too large to store before the change. */
   readonly unkept: boolean;
-  /** What the system said, where a text of it could not be stored. */
+  /** The system's error message, where a text of the file could not be stored. */
   readonly whyUnkept?: string | undefined;
 }
 /** How a change set reads and writes files. Text goes through the editor, so that unsaved text stays. */

@@ -100,7 +100,7 @@ export function readPlain(value: object): SessionUpdate | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
-/** What an update is about: the session, the prompt of a turn as the agent repeats it, or anything else of a turn. */
+/** Returns the subject of an update: the session, the prompt of a turn as the agent repeats it, or anything else of a turn. */
 export function subjectOf(value: SessionUpdate): 'session' | 'prompt' | 'turn' {
   const { sessionUpdate } = value;
   if (sessionUpdate === 'user_message_chunk' || (sessionUpdate === 'message' && value.kind === 'prompt')) return 'prompt';
@@ -442,7 +442,7 @@ export function readEditorRequest({ servesEditor }: Codec, method: string, param
   const parsed = schema.safeParse(params);
   return parsed.success ? { request: parsed.data } : refused(INVALID_PARAMS, badParams(method, parsed.error));
 }
-/** What is wrong with a request, for the agent. */
+/** Describes for the agent why its request is malformed. */
 export function badParams(method: string, error: Parameters<typeof misfit>[1]): string {
   const { message = '', path = [] } = (error.issues[0] ?? {}) as { readonly message?: string; readonly path?: readonly PropertyKey[] };
   return `${method}: ${path.map(String).join('.')} ${message}`.trim();

@@ -28,7 +28,7 @@ import {
 
 /** The name of the one link. */
 export const LINK = 'agent';
-/** What is asked of the terminal in which the user signs in. */
+/** Arguments of the terminal port for a sign-in. */
 export interface LoginArgs {
   readonly do: 'login';
   readonly title: string;
@@ -36,11 +36,11 @@ export interface LoginArgs {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
-/** What is asked of the place where the editor keeps secrets. */
+/** Arguments of the secret port. */
 export type SecretArgs =
   | { readonly do: 'load'; readonly names: readonly string[] }
   | { readonly do: 'keep'; readonly values: Readonly<Record<string, string>> };
-/** What is asked of the server of the editor's tools. */
+/** Arguments of the server port, which serves the editor's tools. */
 export type ServerArgs =
   | { readonly do: 'offer'; readonly how: 'http' | 'process'; readonly version: 1 | 2 }
   /** Settles once the agent has asked for the list of tools. */
@@ -326,7 +326,7 @@ export abstract class AcpConnection extends Step<AcpState> {
     const { signIn } = this.state;
     return signIn.step === 'none' || signIn.step === 'done' ? undefined : signIn;
   }
-  /** What it was made for is done: the next request for a sign-in is a new one. */
+  /** Lets the next request of the agent start a sign-in again. */
   forgetSignIn(): void {
     if (this.state.signIn.step === 'done') this.state.signIn = { step: 'none' };
   }
@@ -479,7 +479,7 @@ function loginOf(method: AuthMethod): LoginCommand | undefined {
   const parsed = loginCommand.safeParse(method._meta?.['terminal-auth']);
   return parsed.success ? parsed.data : undefined;
 }
-/** What the login runs in a terminal. */
+/** Returns the command that a sign-in runs in a terminal. */
 function loginIn(method: AuthMethod): Omit<LoginArgs, 'do'> {
   const login = loginOf(method) ?? null;
   return { title: login?.label || method.name, login, args: method.args ?? [], env: method.env ?? {} };

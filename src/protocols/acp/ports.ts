@@ -12,7 +12,7 @@ import type { AcpFileRequest, Created, LinkArgs, LinkReply, TerminalArgs } from 
 import { INTERNAL, NOT_FOUND } from './schema.ts';
 import { codecOf } from './state.ts';
 
-/* What the machine asks of this side beside its agent: files, terminals, secrets, links to open, and the tools that the agent is offered. */
+/* The ports of the machine: files, terminals, secrets, links to open, and the server of the tools that the agent is offered. */
 
 type Emit = AdapterContext['emit'];
 

@@ -79,7 +79,7 @@ import {
 
 // --- what is asked of the editor for them, and what it replies
 
-/** What is asked of the editor's files. Paths come from the agent; `roots` are the session's folders. */
+/** Arguments of the file port. Paths come from the agent; `roots` are the session's folders. */
 export type AcpFileRequest =
   /** The text of a file, for an edit of it, and whether the edit leads out of `roots`. */
   | { readonly do: 'text'; readonly path: string; readonly roots: readonly string[] }
@@ -114,7 +114,7 @@ export interface EditedFile {
 export type FileReadReply = { readonly content: string | null } | { readonly outside: string };
 /** The file port's reply about a file before it is written; `outside` names a folder on another server that the user has not allowed. */
 export type FileLook = WriteLook | { readonly outside: string };
-/** What is asked of the editor's terminals. */
+/** Arguments of the terminal port. */
 export type TerminalArgs =
   /**
    * `id`: its name in case the command cannot be started. Unless it is allowed, a command in a folder outside of `roots` is not started, and the
@@ -133,7 +133,7 @@ interface CommandArgs {
 }
 /** The terminal port's reply to `create`; `outside` names a folder that the user has not allowed. */
 export type Created = { readonly terminalId: string } | { readonly outside: string };
-/** What is asked about a page that the user may open: what its address says (null: it is none that can be shown), or that it is opened. */
+/** Arguments of the link port: read an address (the reply is null for one that cannot be shown), or open it. */
 export interface LinkArgs {
   readonly do: 'look' | 'open';
   readonly url: string;

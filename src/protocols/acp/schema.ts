@@ -74,7 +74,7 @@ const diffItem = z.object({ type: z.literal('diff'), path: filePath, oldText: so
 export type DiffItem = z.output<typeof diffItem> & { readonly lines?: readonly [number, number]; readonly summary?: true };
 /** Whom a block is for. */
 export const audience = z.object({ audience: listOf(z.string()) });
-/** Which of its own records Qwen Code repeats. */
+/** Ids of the records of its own that Qwen Code repeats. */
 export const qwenRecord = z.object({ qwenTranscript: z.object({ sourceRecordIds: listOf(id) }) });
 export const contentItem = z.object({ type: z.literal('content'), content: contentBlock });
 export const terminalItem = z.object({ type: z.literal('terminal'), terminalId: id });

@@ -412,7 +412,7 @@ export function acpLane(name: string, parent: string | null): AcpLane {
   return { ...newLane(name, parent), messages: newTable() };
 }
 
-/** What the user is offered with this agent. */
+/** Returns the features that the user is offered with this agent. */
 export function offersOf({ setup, tools, hasCredentials }: AcpState, { accepts, can }: AcpAgent): Offers {
   const rejected = () => setup.tools.map((name) => ({ name, reason: 'The agent takes no tools from the editor.' }));
   return {

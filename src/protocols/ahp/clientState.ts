@@ -6,7 +6,7 @@ import type { PendingCall } from './codec.ts';
 import type { SessionFacts } from './schema.ts';
 import type { AgentInfo, ChatAction, ChatState, InputRequest } from './state.ts';
 
-/* What a client of an agent host holds of one session: the chat as the host has it, and what is under way between the two. */
+/* A client's state of one session: the chat as the host has it, and the requests under way between the two. */
 
 export interface AhpState extends ConversationState {
   readonly setup: AhpSetup;
@@ -47,7 +47,7 @@ export type Dispatched =
   | { readonly kind: 'other' };
 
 export interface AhpSetup {
-  /** Which of the host's agents; null for its first. */
+  /** Provider of the host's agent; null for its first. */
   readonly provider: string | null;
   /** `file:` address of the folder. */
   readonly folder: string;

@@ -454,7 +454,7 @@ export function choicesOf({ schema, values }: SessionConfig, models: readonly st
   return { mode, options };
 }
 
-/** What a listed session is at, by its status bits. */
+/** Reads the state of a listed session from its status bits. */
 export function activityIn(status: number): 'asking' | 'busy' | 'failed' | 'idle' {
   const activity = status & STATUS.activity;
   if (activity === STATUS.inputNeeded) return 'asking';

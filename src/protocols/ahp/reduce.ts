@@ -184,7 +184,7 @@ function requested(state: ChatState, request: InputRequest): ChatState {
   const unread = { ...state, status: state.status & ~STATUS.read };
   const { responseParts: parts } = activeTurn;
   const at = parts.findIndex(isOpen);
-  // What is asked of the user comes behind the most parts of a turn, too, but not without an end.
+  // Requests for the user's input may exceed the most parts of a turn, but are bounded, too.
   if (at < 0 && parts.length >= 2 * MOST_PARTS) return state;
   return { ...unread, activeTurn: { ...activeTurn, responseParts: at < 0 ? parts.concat([part]) : parts.with(at, part) } };
 }

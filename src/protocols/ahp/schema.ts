@@ -29,7 +29,7 @@ const list = <T extends z.ZodMiniType>(one: T) =>
     z.custom<unknown>((given) => !Array.isArray(given) || given.length <= LONGEST_LIST),
     z.array(one),
   );
-/** What most messages leave out. As `z.catch`, without an error made for each: a history has thousands of them. */
+/** A member that most messages omit. As `z.catch`, without an error made for each: a history has thousands of them. */
 const or = <T extends z.ZodMiniType, V>(one: T, value: V) => z.union([one, z.transform(() => value)]);
 /** The last of a list that may be longer than anybody reads. */
 const newest = <T extends z.ZodMiniType>(one: T, most: number) =>
@@ -153,7 +153,7 @@ const diff = z.object({
   excerpt: may(z.object({ beforeLine: may(z.number()), afterLine: may(z.number()), unplaced: yes })),
   summary: yes,
 });
-/** What another Parley says of an approval. */
+/** Details of an approval that another Parley adds. */
 export const details: z.ZodMiniType<readonly ApprovalDetail[]> = list(
   z.discriminatedUnion('type', [
     z.object({ type: z.literal('command'), command: text, cwd: may(text), unsure: yes }),

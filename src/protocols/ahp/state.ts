@@ -47,7 +47,7 @@ export function isSenderNote(attachment: unknown): boolean {
   return ((attachment as Partial<Message> | null | undefined)?._meta?.sender ?? false) === true;
 }
 
-/** What was said into a turn, as a part of it. VS Code shows its text alone. */
+/** A message that was added to a turn, as a part of it. VS Code shows its text alone. */
 export function toSaidPart(text: string, id: string, sender: string | undefined): Extract<ResponsePart, { kind: 'systemNotification' }> {
   const _meta = { prompt: true, ...(sender === undefined ? {} : { client: sender }), id };
   return { kind: 'systemNotification', content: namedIn(_meta) + text, _meta };

@@ -324,7 +324,7 @@ export abstract class ChatCalls extends ChatResults {
   isReading(approval: OpenApproval | undefined): boolean {
     return approval !== undefined && approval.askId !== null && !find(this.state.asks, approval.askId);
   }
-  /** What is still read for asks that will not be opened. */
+  /** Drops reads that were begun for asks that will not be opened. */
   stopReading(turn: ChatTurn): void {
     for (const [key, approval] of Object.entries(turn.approvals)) if (this.isReading(approval)) this.drop(`file ${key.slice(1)}`);
   }

@@ -377,7 +377,7 @@ function approvalText(part: ToolPart): string {
 function reasonOf({ approval }: ToolPart): readonly string[] {
   return approval?.requestReason ? [approval.requestReason] : [];
 }
-/** What the model wrote, where something else will run. */
+/** The model's own text, where something else will run. */
 function writtenByModel({ approval, input }: ToolPart): readonly string[] {
   if (!approval || !('inputSchemaInput' in approval) || pretty(approval.inputSchemaInput) === pretty(input)) return [];
   return [t('What the model wrote:'), pretty(approval.inputSchemaInput)];

@@ -63,7 +63,7 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
     const shown = turn?.shown[at];
     const part = this.last.parts[at] as ToolPart | undefined;
     if (!turn || !shown || !part) return;
-    // What the server closes because of our stop did not fail: it is cancelled with its turn.
+    // Calls that the server closes because of our stop did not fail: they are cancelled with their turn.
     if (turn.phase === 'stopping' && (part.state === 'output-error' || part.state === 'output-denied')) return;
     if (shown.own === null) return this.changeCall(turn, shown.id, changeOf(part, shown.text > 0, this.editsBy(turn, part)));
     // The server repeats our results in other forms, which are not shown. That it did not take one is.
@@ -71,7 +71,7 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
     const said = part.errorText?.trim() ?? '';
     this.changeCall(turn, shown.id, { status: 'failed', error: { message: notAccepted(said === MASKED || said === '' ? '–' : said) } });
   }
-  /** What a call that is done did to its file: what the user saw, or the pieces that it names. */
+  /** Returns the diff of a call that is done: the one that the user saw, or the excerpts that it names. */
   editsBy(turn: ChatTurn, part: ToolPart): readonly Diff[] {
     if (part.state !== 'output-available' || part.preliminary) return [];
     const seen = find(turn.edits, part.toolCallId);
@@ -79,7 +79,7 @@ export abstract class ShownMessage extends Step<AiSdkState> implements MessageOb
     const edit = this.editOf(part);
     return edit ? excerptsOf(edit) : [];
   }
-  /** What a call of a server on this computer does to a file. */
+  /** Returns the edit of a file by a call of a server on this computer. */
   editOf(part: ToolPart): FileEdit | undefined {
     const { settings, setup } = this.state;
     return settings.isLocal ? editOf(toolNameOf(part), part.input, setup.cwd) : undefined;

@@ -101,7 +101,7 @@ export function isNewer(one: WireVersion, other: WireVersion): boolean {
   return one.major > other.major || (one.major === other.major && one.minor > other.minor);
 }
 
-/** What a program says of itself by `info --json`; undefined when that is something else. */
+/** Reads the output of `info --json`; undefined when it is something else. */
 export function readInfo(text: string): { readonly version: WireVersion; readonly program?: string } | undefined {
   try {
     const parsed = info.safeParse(parseJson(text));

@@ -17,11 +17,11 @@ import type { Handshake, WireAgent, WireState } from './state.ts';
 
 /** The name of the one link. */
 export const AGENT = 'agent';
-/** What the link is opened with. Old servers refuse the flag that names a session. */
+/** Parameters of opening the link. Old servers refuse the flag that names a session. */
 export interface Start {
   readonly sessionFlag: boolean;
 }
-/** What is asked of a program beside the link: whether it is one without a handshake; which one it is, after its end. */
+/** Arguments of the probe port: ask a program whether it has no handshake or, after its end, what it is. */
 export interface Probe {
   readonly what: 'legacy' | 'program';
 }

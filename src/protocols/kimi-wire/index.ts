@@ -131,7 +131,7 @@ async function isLegacy({ command, env, cwd }: ProcessLaunch, { signal }: Adapte
   return found.kind === 'wire' && found.version.major === 1 && found.version.minor === 0;
 }
 
-/** Which program it was that was started; its version when it says so soon. */
+/** Identifies the program that was started, with its version if it answers in time. */
 async function fileAndVersion({ command, env }: ProcessLaunch): Promise<{ readonly file?: string; readonly version?: string }> {
   const searched = env.PATH ?? process.env.PATH ?? '';
   const file = await whereIs(command, searched);

@@ -573,7 +573,7 @@ class WireStep extends WireConnection {
     call.ended = true;
     if (call.prints) this.printed(payload, turn, call);
     else if (isError && turn.phase === 'stopping' && call.decision !== 'refused')
-      // What ends because of our stop did not fail.
+      // A call that ends because of our stop did not fail.
       this.changeCall(turn, call.id, { status: 'cancelled', output: outputsOf(blocks, output ?? '', '') });
     else
       this.changeCall(turn, call.id, {

@@ -114,7 +114,7 @@ export function permissionLine(dialect: QwenDialect, id: string, decision: ToolD
 export function readDecision(dialect: QwenDialect, payload: unknown): ToolDecision {
   const { behavior, message, updatedInput } = recordOf(payload);
   const verb = String(behavior).toLowerCase();
-  // Each dialect has a verb of its own; the shipped program refuses the other one.
+  // Each dialect has a verb of its own; Qwen Code refuses the other one.
   if (verb === 'allow' || (verb === 'approve' && dialect === 'envelope')) return { allow: true, input: updatedInput, permissions: [] };
   return { allow: false, message: typeof message === 'string' ? message : '' };
 }
@@ -132,7 +132,7 @@ export function argumentsIn(value: unknown): unknown {
 
 // --- which dialect
 
-/** Which dialect a line of the agent proves; undefined says nothing. */
+/** Returns the dialect that a line of the agent proves; undefined when it proves none. */
 export function dialectOf(line: Line, initId: string): QwenDialect | undefined {
   const { type, object } = line;
   if (object === 'chat.completion' || object === 'chat.completion.chunk') return 'envelope';

@@ -138,7 +138,7 @@ export function limitReached(what: 'turns' | 'budget' | 'context' | 'service'): 
   return t('The agent has reached a limit ({0}).', what);
 }
 
-/** Meanings of exit codes of the shipped agent, where stderr explains nothing (docs/protocols/qwen.md §1.1). */
+/** Meanings of exit codes of Qwen Code, where stderr explains nothing (docs/protocols/qwen.md §1.1). */
 const CODES: Readonly<Record<number, () => string>> = {
   53: () => limitReached('turns'),
   55: () => limitReached('budget'),

@@ -127,7 +127,7 @@ class ProcessStep extends Step<QwenState> {
 
   // --- which dialect it speaks
 
-  /** Two lines that tell the dialects apart. Their order matters: the shipped agent decides by its very first line what it is. */
+  /** Two lines that tell the dialects apart. Their order matters: Qwen Code decides by its very first line what it is. */
   probe(plain: boolean): void {
     const { setup, key } = this.state;
     const beat = heartbeatRequest(key ?? '');

@@ -498,7 +498,7 @@ export function turnEnd(
   return { status: 'failed', error: { message: told || known || agentError(), next } };
 }
 
-/** What the list of errors says; undefined when it says nothing. */
+/** Joins the messages of a list of errors; undefined when there are none. */
 export function allErrors({ errors }: ResultLine): string | undefined {
   return errors?.filter((one) => one.trim() !== '').join('\n') || undefined;
 }
@@ -751,7 +751,7 @@ function resultIn(found: EntryLine, content: readonly Block[]): RecordedMessage 
   return line.success ? { who: 'tool', line: line.data, stopped: note.stopped === true } : undefined;
 }
 
-/** What an agent notes beside a kept result. */
+/** The agent's notes beside a stored result. */
 interface KeptNote {
   /** Why the call was not carried out. */
   readonly kind?: string;
@@ -784,7 +784,7 @@ const fileDisplay = z.object({ filePath: z.string(), originalContent: z.nullable
 
 const NEW_FILE = /^Successfully created and wrote to new file\b/;
 const textDisplay = z.object({ text: z.string() });
-/** What the agent showed of a result, which it keeps beside the words for the model. */
+/** The form of a result that the agent showed, stored beside the text for the model. */
 function shownText(shown: unknown): Pick<KeptNote, 'text'> {
   const text = typeof shown === 'string' ? shown : textDisplay.safeParse(shown).data?.text;
   return text ? { text } : {};

@@ -41,7 +41,7 @@ const STREAMS = [
 
 const qwenCode: ProductTraits = {
   name: 'Qwen Code',
-  // Without a mode the shipped default lets a classifier approve edits.
+  // Without a mode the default of Qwen Code lets a classifier approve edits.
   flags: [...STREAMS, ['--include-partial-messages', null], ['--approval-mode', 'default']],
   env: { QWEN_CODE_NO_RELAUNCH: '1' },
   server: 'ide',
@@ -100,7 +100,7 @@ const { approvalLimit: _, toolLimit: __, editsMode: ___, ...unlimited } = qwenCo
 /** How approvals go in the envelope dialect: nothing expires by itself, modes do not exist. */
 export const envelopePeer: ProductTraits = unlimited;
 
-/** Which product a command line starts, by the names of the program and its script. */
+/** Recognises the product that a command line starts by the names of the program and its script. */
 export function productOf(command: string, args: readonly string[]): Product {
   const words = [command, ...args.filter((arg) => !arg.startsWith('-'))].slice(0, 3);
   return words.some((word) => /(^|[\\/@-])claude(-code)?(\.(exe|cmd|js|cjs|mjs))?$/i.test(word)) ? 'claude' : 'qwen';

@@ -148,7 +148,7 @@ export type PendingRequest =
   | { readonly for: 'initialize' | 'interrupt' | 'models' | 'commands' | 'context' | 'continue' | 'probe' }
   | { readonly for: 'mode' | 'model' | 'effort'; readonly value: string }
   | { readonly for: 'usage'; readonly turnId: TurnId }
-  /** Which files would be put back, and then putting them back. */
+  /** A preview of the files to restore, and then the restore itself. */
   | { readonly for: 'rewind'; readonly dry: boolean; readonly turnId: TurnId; readonly prompt: QwenPrompt };
 /** The origin of a call of our tools: a message to us as an MCP server, or a call of the envelope dialect. */
 export type QwenToolRun =

@@ -16,7 +16,7 @@ export function hitsOf(result: ToolMessage): readonly Hit[] {
   });
 }
 
-/** What a Grep result says of files that could not be read, with a blank before it; '' when all were searched. */
+/** Returns the sentence of a Grep result about unreadable files, after a blank; '' when all files were searched. */
 export function unreadOf(result: ToolMessage): string {
   return / Could not be read [\s\S]*$/.exec(result.message)?.[0] ?? '';
 }

@@ -86,7 +86,7 @@ export class SessionClient implements SessionFacts {
   }
 }
 
-/** Which of its text files the client serves. */
+/** The abilities of a client with its text files. */
 export interface FilesCan {
   readonly reads: boolean;
   readonly writes: boolean;

@@ -20,7 +20,7 @@ import type { HistoryMessage, UserPart } from '../../models/model.ts';
 import type { OutcomeDisplay } from '../../tools/tool.ts';
 import { NAME, VERSION } from '../../version.ts';
 
-/* What of the agent's loop becomes which update of the protocol. How the updates look is the codec's, which client and server share. */
+/* Converts events of the agent's loop to updates of the protocol. The codec, which client and server share, defines their shape. */
 
 /** The answer to the handshake. */
 export const introduction = {

@@ -5,7 +5,7 @@ import type { AgentEvent } from '../../frontend.ts';
 import type { ToolOutcome } from '../../tools/tool.ts';
 import type { Terms } from './request.ts';
 
-/* What goes to the client of a chat: the events of the loop as chunks, the chunks in the responses that follow each other. */
+/* Sends a chat's client the events of the loop as chunks, in responses that follow each other. */
 
 /** One response of the chat endpoint: chunks as server-sent events. */
 export class SseResponse {

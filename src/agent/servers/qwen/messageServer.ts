@@ -14,7 +14,7 @@ import { inputOf, nameOf, toolNames } from './toolWords.ts';
 const APPROVAL_LIMIT = 60_000;
 const LONGEST_APPROVAL = 600_000;
 
-/** The message dialect, as the shipped program serves it (docs/protocols/qwen.md §3). */
+/** The message dialect, as Qwen Code serves it (docs/protocols/qwen.md §3). */
 export class MessageServer implements QwenServer {
   readonly #options: QwenServerOptions;
   readonly #client: QwenClient;
@@ -165,7 +165,7 @@ const capabilities = {
   can_handle_mcp_message: true,
 };
 
-/** A prompt: text, or blocks of it; anything else is pasted as it came, as the shipped program does. */
+/** A prompt: text, or blocks of it; anything else is pasted as it came, as Qwen Code does. */
 function partsOf(content: unknown): readonly UserPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return (Array.isArray(content) ? content : []).map((one) => {

@@ -190,7 +190,7 @@ export class QwenFrontend implements Frontend {
 
 const BEHAVIORS = ['approve', 'allow', 'deny', 'reject'];
 
-/** The document reports control errors; in the message dialect every other word is a refusal, as for the shipped program. */
+/** The document reports control errors; in the message dialect every other word is a refusal, as for Qwen Code. */
 function misfitOf(payload: unknown): string | undefined {
   const { behavior } = recordOf(payload);
   if (BEHAVIORS.includes(String(behavior).toLowerCase())) return undefined;
