@@ -218,10 +218,10 @@ async function main(): Promise<number> {
     lock.dispose();
     return 1;
   }
-  // Whoever reads the address may end the host at once.
-  const told = toldToEnd();
+  // A program that reads the address may end the host at once.
+  const ending = endRequested();
   const files = announce(listening.place, data, token);
-  await told;
+  await ending;
   await listening.close();
   host.dispose();
   changeSets.dispose();
@@ -232,7 +232,7 @@ async function main(): Promise<number> {
   return 0;
 }
 
-function toldToEnd(): Promise<void> {
+function endRequested(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
   });
@@ -278,17 +278,17 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The environment of agents as windows set it; it overrides that of this process. */
 class Environments {
-  readonly #told = new Map<string, Environment>();
+  readonly #byProfile = new Map<string, Environment>();
 
   /** True when agents of that profile get another environment from now on. */
   set(profile: string, env: Environment): boolean {
-    const before = this.#told.get(profile) ?? Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
-    this.#told.set(profile, env);
+    const before = this.#byProfile.get(profile) ?? Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]));
+    this.#byProfile.set(profile, env);
     return JSON.stringify(before) !== JSON.stringify(env);
   }
 
   with(launch: Launch, profile: string): Launch {
-    const env = this.#told.get(profile);
+    const env = this.#byProfile.get(profile);
     return env && launch.kind === 'process' ? { ...launch, env: { ...launch.env, ...env } } : launch;
   }
 }

@@ -87,9 +87,9 @@ export async function deleteEarlier(
   const { now } = session.store;
   if (now.link.state !== 'ready' || !now.link.offers.forget) return;
   const isOpen = (key: string) => [session, ...others()].some(({ store }) => store.now.resumeKey === key);
-  const told = await withProgress(`${now.agent.name}: ${vscode.l10n.t('Working')}`, (signal) => session.history(signal));
-  if (!told) return;
-  const all = told.filter((one) => !isOpen(one.key));
+  const found = await withProgress(`${now.agent.name}: ${vscode.l10n.t('Working')}`, (signal) => session.history(signal));
+  if (!found) return;
+  const all = found.filter((one) => !isOpen(one.key));
   if (all.length === 0) return void vscode.window.showInformationMessage(`${now.agent.name}: ${vscode.l10n.t('Nothing found')}`);
   const choices = all.map(
     (past): PickChoice<Past> => ({

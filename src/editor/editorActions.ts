@@ -98,13 +98,13 @@ async function placeOf(uri: unknown, range: unknown): Promise<EditorRange | unde
 
 /** The smallest function, method or class around a position, as reported by the language's own extension. */
 async function symbolAround(document: vscode.TextDocument, position: vscode.Position): Promise<vscode.Range | undefined> {
-  const told = await vscode.commands.executeCommand<readonly vscode.DocumentSymbol[] | undefined>(
+  const symbols = await vscode.commands.executeCommand<readonly vscode.DocumentSymbol[] | undefined>(
     'vscode.executeDocumentSymbolProvider',
     document.uri,
   );
   const kinds = [vscode.SymbolKind.Function, vscode.SymbolKind.Method, vscode.SymbolKind.Constructor, vscode.SymbolKind.Class];
   let found: vscode.Range | undefined;
-  let level = told ?? [];
+  let level = symbols ?? [];
   for (let depth = 0; depth < 50 && level.length > 0; depth += 1) {
     const around = level.find(({ range }) => range?.contains(position));
     if (!around) break;

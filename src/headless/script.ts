@@ -118,8 +118,8 @@ function parsed(text: string): unknown {
 
 /** UTF-16 units before the fault. Some messages of the parser have no place: there the shortest start of the text with that fault tells it. */
 function faultOf(text: string): number {
-  const told = /at position (\d+)/.exec(messageOfParser(text))?.[1];
-  if (told !== undefined) return Number(told);
+  const position = /at position (\d+)/.exec(messageOfParser(text))?.[1];
+  if (position !== undefined) return Number(position);
   let [sound, broken] = [0, text.length];
   if (!isBroken(text)) return text.length;
   while (broken - sound > 1) {

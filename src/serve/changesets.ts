@@ -77,9 +77,9 @@ export class Changesets implements Disposable {
       for (const one of files) await set.mark(pathOfUri(one) ?? '', reviewed);
       const held = this.#held.get(channel);
       if (!held) return;
-      const told: ChangesetAction = { type: 'changeset/filesReviewChanged', files, reviewed };
-      this.#held.set(channel, { ...held, state: reduceChangeset(held.state, told) });
-      this.#channels.publish(channel, told, origin);
+      const action: ChangesetAction = { type: 'changeset/filesReviewChanged', files, reviewed };
+      this.#held.set(channel, { ...held, state: reduceChangeset(held.state, action) });
+      this.#channels.publish(channel, action, origin);
     });
   }
 
@@ -114,8 +114,8 @@ export class Changesets implements Disposable {
   #changed(id: SessionId): void {
     for (const [channel, held] of this.#held) {
       if (held.id !== id) continue;
-      const told = this.#queue.run(channel, () => this.#publish(channel));
-      told.catch((error: unknown) => this.#log.error('A changeset could not be told', error));
+      const published = this.#queue.run(channel, () => this.#publish(channel));
+      published.catch((error: unknown) => this.#log.error('A changeset could not be told', error));
     }
   }
 

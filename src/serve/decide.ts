@@ -215,13 +215,13 @@ function ranInWindow({ turnId, toolCallId, result }: RanTool, { chat, clientId }
   if (!isTheirs || chat.activeTurn?.id !== turnId) return refused('This call is not yours.');
   const said = (result.content ?? []).flatMap((one) => (one.type === 'text' && one.text !== undefined ? [one.text] : [])).join('\n');
   const message = said || result.error?.message || '';
-  const told: CallResult = {
+  const callResult: CallResult = {
     success: result.success,
     pastTenseMessage: call.toolCall.displayName,
     content: [{ type: 'text', text: message.slice(0, LONGEST_RESULT) }],
     ...(result.success ? {} : { error: { message } }),
   };
-  return { kind: 'taken', apply: { type: 'chat/toolCallComplete', turnId, toolCallId, result: told }, intents: [] };
+  return { kind: 'taken', apply: { type: 'chat/toolCallComplete', turnId, toolCallId, result: callResult }, intents: [] };
 }
 
 /** True once the agent has begun the chat's open turn. */

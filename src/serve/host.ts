@@ -262,7 +262,8 @@ class ClientRequests {
     const gone = subscriptions.filter((channel) => !known.includes(channel));
     // Empty sessions do not survive a restart.
     for (const session of gone) this.#client.peer.notify('root/sessionRemoved', { channel: ROOT, session });
-    for (const { method, params } of this.#hosted.news(lastSeenServerSeq)) this.#client.peer.notify(method, { channel: ROOT, ...params });
+    for (const { method, params } of this.#hosted.listChanges(lastSeenServerSeq))
+      this.#client.peer.notify(method, { channel: ROOT, ...params });
     if (!actions) return { type: 'snapshot', snapshots: await this.#snapshots(known, 'leave out what is gone') };
     for (const channel of known) this.#channels.follow(this.#client, channel);
     return { type: 'replay', actions, missing: gone };

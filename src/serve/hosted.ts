@@ -67,10 +67,10 @@ export interface HostedDeps {
 }
 
 /** Lines of a list that a client that comes back is told of, and removed sessions that are remembered for it. */
-const MOST_NEWS = 200;
+const MOST_LIST_CHANGES = 200;
 
-/** What changes in the lists of clients. */
-interface ListNews {
+/** A change of the lists of clients. */
+interface ListChange {
   readonly method: 'root/sessionAdded' | 'root/sessionRemoved' | 'root/sessionSummaryChanged';
   readonly params: object;
 }
@@ -154,14 +154,14 @@ export class HostedSessions {
     return seen.toSorted((a, b) => b.modifiedAt - a.modifiedAt).map(summaryOf);
   }
 
-  /** What has become of the sessions in the list of a client since the action that it saw last: what tells of that has no number. */
-  news(seen: number): readonly ListNews[] {
+  /** Returns the changes of a client's list since the last action that it saw. They are notifications, which have no number. */
+  listChanges(seen: number): readonly ListChange[] {
     const { channels } = this.#deps;
     const removed = this.#removed.filter(({ at }) => at >= seen).map(({ uri }) => toRemoved(uri));
     const changed = [...this.#byUri.values()]
       .filter((hosted) => !isDraft(hosted) && (hosted.changedAt >= seen || !channels.isOfThisRun(seen)))
       .toSorted((a, b) => b.modifiedAt - a.modifiedAt)
-      .slice(0, MOST_NEWS);
+      .slice(0, MOST_LIST_CHANGES);
     return [...removed, ...changed.map((hosted) => (hosted.listedAt >= seen ? toAdded(hosted) : toChanged(hosted)))];
   }
 
@@ -196,7 +196,7 @@ export class HostedSessions {
     const { channels } = this.#deps;
     this.#byUri.delete(hosted.uri);
     this.#terminals.forget(hosted.id);
-    this.#removed = [...this.#removed.slice(1 - MOST_NEWS), { uri: hosted.uri, at: channels.seq }];
+    this.#removed = [...this.#removed.slice(1 - MOST_LIST_CHANGES), { uri: hosted.uri, at: channels.seq }];
     this.#notify(toRemoved(hosted.uri));
     await this.#deps.sessions.forget(hosted.id);
   }
@@ -401,7 +401,7 @@ export class HostedSessions {
     hosted.modifiedAt = this.#deps.now();
     hosted.chat = { ...next, modifiedAt: new Date(hosted.modifiedAt).toISOString() };
     this.#deps.channels.publish(before.resource, action, origin);
-    if (MAY_NEED_INPUT.test(action.type)) for (const told of neededActions(hosted)) this.#updateSession(hosted, told);
+    if (MAY_NEED_INPUT.test(action.type)) for (const needed of neededActions(hosted)) this.#updateSession(hosted, needed);
   }
 
   #updateSession(hosted: Hosted, action: SessionAction, origin?: Origin): void {
@@ -416,16 +416,16 @@ export class HostedSessions {
     if (hosted.chat.title !== title) hosted.chat = { ...hosted.chat, title };
     const { status, modifiedAt } = hosted.chat;
     const changes = { title, status, modifiedAt };
-    const [told] = hosted.state.chats;
-    if (told && told.title === title && told.status === status && told.modifiedAt === modifiedAt) return;
-    const isNews = told?.title !== title || told.status !== status;
+    const [listed] = hosted.state.chats;
+    if (listed && listed.title === title && listed.status === status && listed.modifiedAt === modifiedAt) return;
+    const isVisible = listed?.title !== title || listed.status !== status;
     this.#updateSession(hosted, { type: 'session/chatUpdated', chat: hosted.chat.resource, changes });
     hosted.state = { ...hosted.state, status: statusOf(hosted) };
     hosted.changedAt = this.#deps.channels.seq;
-    if (isNews && !isDraft(hosted)) this.#notify(toChanged(hosted));
+    if (isVisible && !isDraft(hosted)) this.#notify(toChanged(hosted));
   }
 
-  #notify({ method, params }: ListNews): void {
+  #notify({ method, params }: ListChange): void {
     this.#deps.channels.notify(method, params);
   }
 
@@ -519,14 +519,14 @@ function summaryOf(hosted: Hosted): SessionSummary {
   };
 }
 
-function toAdded(hosted: Hosted): ListNews {
+function toAdded(hosted: Hosted): ListChange {
   return { method: 'root/sessionAdded', params: { summary: summaryOf(hosted) } };
 }
-function toChanged(hosted: Hosted): ListNews {
+function toChanged(hosted: Hosted): ListChange {
   const { title, status, modifiedAt } = summaryOf(hosted);
   return { method: 'root/sessionSummaryChanged', params: { session: hosted.uri, changes: { title, status, modifiedAt } } };
 }
-function toRemoved(session: string): ListNews {
+function toRemoved(session: string): ListChange {
   return { method: 'root/sessionRemoved', params: { session } };
 }
 
@@ -548,7 +548,7 @@ const MAY_NEED_INPUT = /^chat\/(?:turn|error|truncated|toolCall(?:Ready|Confirme
 
 /** Returns actions for the input that the session waits for, according to its chat. */
 function neededActions({ chat, state }: Hosted): readonly SessionAction[] {
-  const told = state.inputNeeded ?? [];
+  const known = state.inputNeeded ?? [];
   const turn = chat.activeTurn;
   const wanted = (turn?.responseParts ?? []).flatMap((part): readonly InputNeeded[] => {
     if (part.kind === 'toolCall') {
@@ -562,8 +562,8 @@ function neededActions({ chat, state }: Hosted): readonly SessionAction[] {
       ? [{ id: part.request.id, chat: chat.resource, kind: 'chatInput', request: part.request }]
       : [];
   });
-  const gone = told.filter((one) => !wanted.some((other) => other.id === one.id));
-  const fresh = wanted.filter((one) => JSON.stringify(one) !== JSON.stringify(told.find((other) => other.id === one.id)));
+  const gone = known.filter((one) => !wanted.some((other) => other.id === one.id));
+  const fresh = wanted.filter((one) => JSON.stringify(one) !== JSON.stringify(known.find((other) => other.id === one.id)));
   return [
     ...gone.map(({ id }): SessionAction => ({ type: 'session/inputNeededRemoved', id })),
     ...fresh.map((request): SessionAction => ({ type: 'session/inputNeededSet', request })),

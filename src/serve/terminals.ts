@@ -119,10 +119,10 @@ function stateOf(session: string, { id, command, tail, dropped, exit }: Terminal
 
 /** Returns the output since. Resends the whole terminal when it was restarted or has dropped unsent output. */
 function actionsOf({ state, terminal: before }: Held, { tail, dropped, exit }: Terminal): readonly TerminalAction[] {
-  const told = terminalText(state);
+  const sent = terminalText(state);
   const fresh = dropped + tail.length - before.dropped - before.tail.length;
-  const isAnew = fresh < 0 || (fresh < tail.length && !told.endsWith(tail.slice(0, tail.length - fresh)));
-  const isLong = told.length + fresh > (exit ? TERMINAL_TAIL : MOST_TOLD);
+  const isAnew = fresh < 0 || (fresh < tail.length && !sent.endsWith(tail.slice(0, tail.length - fresh)));
+  const isLong = sent.length + fresh > (exit ? TERMINAL_TAIL : MOST_TOLD);
   const actions: TerminalAction[] = [];
   if (isAnew || isLong || fresh > tail.length) {
     actions.push({ type: 'terminal/cleared', ...(isAnew ? {} : { _meta: toMeta({ dropped }) }) });

@@ -57,11 +57,11 @@ const LONGEST_TEXT = 64 * 1024;
 
 /** Returns the actions that bring a chat to the current state of its session. */
 export function chatActions(chat: ChatState, session: Session): readonly ChatAction[] {
-  const told = new ActionBuilder(chat, session);
-  told.removedTurns();
-  for (const turn of told.unsentTurns()) told.turn(turn);
-  told.waiting();
-  return told.actions;
+  const builder = new ActionBuilder(chat, session);
+  builder.removedTurns();
+  for (const turn of builder.unsentTurns()) builder.turn(turn);
+  builder.waiting();
+  return builder.actions;
 }
 
 /** Builds actions and applies each to its own copy of the chat, as a client does. */
@@ -92,8 +92,8 @@ class ActionBuilder {
 
   /** Returns all turns after the last one ended in the chat. A turn stopped in the chat may still run in the session. */
   unsentTurns(): readonly Turn[] {
-    const told = new Set(this.#chat.turns.map((turn) => turn.id));
-    return this.#session.turns.slice(this.#session.turns.findLastIndex((turn) => told.has(turn.id)) + 1);
+    const sent = new Set(this.#chat.turns.map((turn) => turn.id));
+    return this.#session.turns.slice(this.#session.turns.findLastIndex((turn) => sent.has(turn.id)) + 1);
   }
 
   turn(turn: Turn): void {
@@ -199,10 +199,10 @@ class ActionBuilder {
     return this.#places.call(this.#parts, callId);
   }
 
-  #input(turnId: string, call: ToolCall, told: string): void {
+  #input(turnId: string, call: ToolCall, sent: string): void {
     const { inputText } = call;
-    if (inputText.length > told.length && inputText.startsWith(told))
-      this.#append({ type: 'chat/toolCallDelta', turnId, toolCallId: call.id, content: inputText.slice(told.length) });
+    if (inputText.length > sent.length && inputText.startsWith(sent))
+      this.#append({ type: 'chat/toolCallDelta', turnId, toolCallId: call.id, content: inputText.slice(sent.length) });
   }
 
   #confirmation(turnId: string, call: ToolCall, known: ToolCallState, ask: Approval): void {
@@ -248,8 +248,8 @@ class ActionBuilder {
       // VS Code then shows any output as a terminal and hides the options of a call that asks, so only a running call sets it.
       _meta: { ...toMeta({ kind: call.kind }), ...(command === undefined ? {} : { toolKind: 'terminal' }) },
     };
-    const told = before?.status === 'running' ? readyOf(before) : undefined;
-    if (JSON.stringify(told) !== JSON.stringify(ready))
+    const sent = before?.status === 'running' ? readyOf(before) : undefined;
+    if (JSON.stringify(sent) !== JSON.stringify(ready))
       this.#append({ type: 'chat/toolCallReady', turnId, toolCallId, ...ready, confirmed });
     const content = this.#content(call, false);
     const now = this.#known(call.id);
@@ -343,8 +343,8 @@ class ActionBuilder {
       ...(usage.output === undefined ? {} : { outputTokens: usage.output }),
       ...(model?.kind === 'choice' ? { model: model.current } : {}),
     };
-    const told = this.#chat.activeTurn?.usage;
-    if (JSON.stringify(told) !== JSON.stringify(wanted)) this.#append({ type: 'chat/usage', turnId: turn.id, usage: wanted });
+    const sent = this.#chat.activeTurn?.usage;
+    if (JSON.stringify(sent) !== JSON.stringify(wanted)) this.#append({ type: 'chat/usage', turnId: turn.id, usage: wanted });
   }
 
   #end(turn: Turn): void {
@@ -371,9 +371,9 @@ class ActionBuilder {
     const order = queue.map((prompt) => prompt.turnId);
     if (this.#chat.queuedMessages?.some((one, at) => one.id !== order[at])) this.#append({ type: 'chat/queuedMessagesReordered', order });
     // After the queue: a client sees that its message waits there, before it hears that it is none of the turn any more.
-    const told = this.#chat.steeringMessage;
-    if (told && told.id !== steering?.id) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: told.id });
-    if (steering?.kind === 'prompt' && told?.id !== steering.id)
+    const sent = this.#chat.steeringMessage;
+    if (sent && sent.id !== steering?.id) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: sent.id });
+    if (steering?.kind === 'prompt' && sent?.id !== steering.id)
       this.#append({ type: 'chat/pendingMessageSet', kind: 'steering', id: steering.id, message: sentMessage(steering) });
     // Ends a prompt that no agent has accepted and whose agent is gone.
     const { link } = this.#session;

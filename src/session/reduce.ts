@@ -250,11 +250,11 @@ function withActivity(turn: Turn, text: string | null): Turn {
   return text === null ? rest : { ...rest, activity: text };
 }
 
-/** Who sent the prompt of a turn, or a message that was added to it. */
+/** Sets the sender of the prompt of a turn, or of a message that was added to it. */
 function withSender(turn: Turn, { partId, sender }: Extract<SessionEvent, { type: 'turn.sender' }>): Turn {
   if (partId === undefined) return turn.sender === sender ? turn : { ...turn, sender };
-  const isNews = (part: Part) => part.kind === 'prompt' && part.id === partId && part.sender !== sender;
-  return turn.parts.some(isNews) ? { ...turn, parts: turn.parts.map((part) => (isNews(part) ? { ...part, sender } : part)) } : turn;
+  const isOther = (part: Part) => part.kind === 'prompt' && part.id === partId && part.sender !== sender;
+  return turn.parts.some(isOther) ? { ...turn, parts: turn.parts.map((part) => (isOther(part) ? { ...part, sender } : part)) } : turn;
 }
 
 type TurnEnded = Extract<SessionEvent, { type: 'turn.ended' }>;

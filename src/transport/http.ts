@@ -101,11 +101,11 @@ export class HttpClient implements Disposable {
     if (this.#over.signal.aborted || signal?.aborted) return Promise.reject(new HttpFailure('aborted', t('Stopped')));
     const unsendable = unsendableOf(request);
     if (unsendable !== undefined) {
-      const told = t(
+      const message = t(
         'The header "{0}" cannot be sent: it holds characters that are not allowed there. Check "headers" in the settings.',
         unsendable,
       );
-      return Promise.reject(new HttpFailure('header', told));
+      return Promise.reject(new HttpFailure('header', message));
     }
     const url = new URL(request.url);
     const secure = url.protocol === 'https:';

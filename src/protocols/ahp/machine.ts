@@ -475,10 +475,10 @@ class AhpStep extends Step<AhpState> {
     }
   }
   textIs(turn: AhpTurn, kind: 'text' | 'thought', id: string, content: string): void {
-    const told = find(turn.texts, id) ?? 0;
-    if (content.length <= told) return;
+    const emitted = find(turn.texts, id) ?? 0;
+    if (content.length <= emitted) return;
     put(turn.texts, id, content.length);
-    this.emit({ type: 'text.delta', turnId: turn.id, kind, partId: partIdOf(turn.id, id), text: content.slice(told) });
+    this.emit({ type: 'text.delta', turnId: turn.id, kind, partId: partIdOf(turn.id, id), text: content.slice(emitted) });
   }
   usageIs({ inputTokens, outputTokens }: NonNullable<ActiveTurn['usage']>): void {
     const usage = {
@@ -596,7 +596,7 @@ class AhpStep extends Step<AhpState> {
     else if (JSON.stringify(requestOf(ask.about)) !== JSON.stringify(asked))
       this.replaceAsk(ask, { ...questionOf(asked, turn.id), id: this.newId() }, about);
   }
-  /** Who sent it, if it was another client. */
+  /** Returns the sender of a message, if it was another client. */
   senderIn(said: Pick<Message, '_meta'>): { readonly sender?: string } {
     const sender = senderOf(said);
     return sender === undefined || sender === this.state.setup.client.name ? {} : { sender };

@@ -156,9 +156,9 @@ export class MessageStep extends MessageParts {
   /** Keeps the first description of a name. */
   addCommands(commands: readonly Command[]): void {
     const all = this.talk.commands;
-    const news = commands.filter(({ name }) => name !== '' && !find(all, name));
-    for (const command of news) put(all, command.name, find(all, command.name) ?? command);
-    if (news.length > 0) this.emit({ type: 'commands.set', commands: Object.values(all).sort((a, b) => (a.name < b.name ? -1 : 1)) });
+    const added = commands.filter(({ name }) => name !== '' && !find(all, name));
+    for (const command of added) put(all, command.name, find(all, command.name) ?? command);
+    if (added.length > 0) this.emit({ type: 'commands.set', commands: Object.values(all).sort((a, b) => (a.name < b.name ? -1 : 1)) });
   }
   /** True unless the text names an unknown command. */
   knowsCommand(text: string): boolean {
