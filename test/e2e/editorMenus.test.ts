@@ -168,3 +168,60 @@ test(
     await window.pictures('menus-added');
   }),
 );
+
+/** The rows of the menu of a place, which closes again. */
+async function rowsOf({ page }: Window, over: Locator): Promise<readonly string[]> {
+  await over.click({ button: 'right' });
+  const rows = page.locator('.monaco-menu .action-label');
+  await until(async () => {
+    if ((await rows.count()) > 0) return true;
+    await over.click({ button: 'right' });
+    return false;
+  }, 'the menu is open');
+  const texts = await rows.allTextContents();
+  await page.keyboard.press('Escape');
+  await rows.first().waitFor({ state: 'detached' });
+  return texts;
+}
+
+/** Puts a setting before the others in the user's own settings, as a user does who writes them. */
+async function set(window: Window, name: string, value: unknown): Promise<void> {
+  const { page } = window;
+  await window.command('Preferences: Open User Settings (JSON)');
+  await window.tab('settings.json').waitFor();
+  await page.locator('.editor-instance .monaco-editor.focused .view-line').first().waitFor();
+  await page.keyboard.press('Control+Home');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.insertText(`"${name}": ${JSON.stringify(value)},`);
+  await page.keyboard.press('Control+s');
+  await page.locator('.tab.dirty').waitFor({ state: 'detached' });
+  await window.command('View: Close Editor');
+  await window.tab('settings.json').waitFor({ state: 'detached' });
+}
+
+test(
+  'the entries of the menus are switched off in the settings, and a key asks at the cursor',
+  inWindow(async ({ window }) => {
+    const { page, pick } = window;
+    const { write, file } = inSourceControl(window);
+    const code = page.locator('.editor-instance .view-line', { hasText: 'The answer to one command' });
+    await window.openFile('main.ts');
+    await code.click();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('q');
+    await pick.title.filter({ hasText: 'Ask Parley' }).waitFor();
+    await page.screenshot({ path: path.join(pictures, 'ask-here.png') });
+    await page.keyboard.press('Escape');
+    await pick.gone();
+    const before = await rowsOf(window, code);
+    assert.ok(before.includes('Parley') && before.some((row) => row.startsWith('Add File to Chat')), before.join(', '));
+
+    const inEditor = { fix: false, explain: false, addTest: false, ask: false, addSelection: false, addFile: false };
+    await set(window, 'parley.editorActions', { ...inEditor, addChange: false, commitMessage: false });
+    await until(async () => !(await rowsOf(window, code)).some((row) => row === 'Parley' || row.startsWith('Add File to Chat')), 'none');
+    await page.screenshot({ path: path.join(pictures, 'menus-off.png') });
+    await showSourceControl(window);
+    assert.ok(!(await rowsOf(window, file)).some((row) => row.startsWith('Add Change to Chat')));
+    await write.waitFor({ state: 'detached' });
+  }),
+);
