@@ -184,15 +184,18 @@ async function rowsOf({ page }: Window, over: Locator): Promise<readonly string[
   return texts;
 }
 
-/** Puts a setting before the others in the user's own settings, as a user does who writes them. */
-async function set(window: Window, name: string, value: unknown): Promise<void> {
+/** Writes this, and nothing else, behind the bracket that opens the user's own settings. */
+async function inSettings(window: Window, text: string): Promise<void> {
   const { page } = window;
   await window.command('Preferences: Open User Settings (JSON)');
   await window.tab('settings.json').waitFor();
   await page.locator('.editor-instance .monaco-editor.focused .view-line').first().waitFor();
   await page.keyboard.press('Control+Home');
   await page.keyboard.press('ArrowRight');
-  await page.keyboard.insertText(`"${name}": ${JSON.stringify(value)},`);
+  if (text === '') {
+    await page.keyboard.press('Shift+End');
+    await page.keyboard.press('Delete');
+  } else await page.keyboard.insertText(text);
   await page.keyboard.press('Control+s');
   await page.locator('.tab.dirty').waitFor({ state: 'detached' });
   await window.command('View: Close Editor');
@@ -200,7 +203,7 @@ async function set(window: Window, name: string, value: unknown): Promise<void> 
 }
 
 test(
-  'the entries of the menus are switched off in the settings, and a key asks at the cursor',
+  'the entries of the menus go away with their settings and come back, and a key asks at the cursor',
   inWindow(async ({ window }) => {
     const { page, pick } = window;
     const { write, file } = inSourceControl(window);
@@ -217,11 +220,24 @@ test(
     assert.ok(before.includes('Parley') && before.some((row) => row.startsWith('Add File to Chat')), before.join(', '));
 
     const inEditor = { fix: false, explain: false, addTest: false, ask: false, addSelection: false, addFile: false };
-    await set(window, 'parley.editorActions', { ...inEditor, addChange: false, commitMessage: false });
+    const failure = page.getByText('Add Test Failure to Chat');
+    await failure.waitFor();
+    const elsewhere = { addTestFailure: false, addChange: false, commitMessage: false };
+    await inSettings(window, `"parley.editorActions": ${JSON.stringify({ ...inEditor, ...elsewhere })},`);
+    await failure.waitFor({ state: 'detached' });
     await until(async () => !(await rowsOf(window, code)).some((row) => row === 'Parley' || row.startsWith('Add File to Chat')), 'none');
     await page.screenshot({ path: path.join(pictures, 'menus-off.png') });
     await showSourceControl(window);
     assert.ok(!(await rowsOf(window, file)).some((row) => row.startsWith('Add Change to Chat')));
     await write.waitFor({ state: 'detached' });
+
+    await inSettings(window, '');
+    await failure.waitFor();
+    await until(async () => (await rowsOf(window, code)).includes('Parley'), 'the menu of the editor is back');
+    await showSourceControl(window);
+    assert.ok((await rowsOf(window, file)).some((row) => row.startsWith('Add Change to Chat')));
+    await file.hover();
+    await write.waitFor();
+    await page.screenshot({ path: path.join(pictures, 'menus-back.png') });
   }),
 );
