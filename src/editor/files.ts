@@ -11,7 +11,7 @@ import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
 import { hasMixedEnds, inMannerOf, plain } from '../session/lineEnds.ts';
 import { mergedInto, mergedWithEnds, smallestChange } from '../session/merge.ts';
-import { PlaceChanged } from '../transport/realFiles.ts';
+import { ContentChanged, PlaceChanged } from '../transport/realFiles.ts';
 import { otherFolders } from './folder.ts';
 
 /** Queues writes: each takes several steps, and agents do not wait for one write before the next. */
@@ -235,15 +235,22 @@ function oneLineEnd(text: string): string {
 
 /** Writes a file below its document; the editor picks up the change, with others that it has not followed. False where the user has unsaved text. */
 async function writtenBeneath(file: string, wantedOf: (there: string) => string, real: string | undefined): Promise<boolean> {
-  const there = await readTextFile(file).catch(() => undefined);
-  const document = openDocument(file);
-  if (there === undefined || document?.isDirty) return false;
-  const wanted = wantedOf(there);
-  if (wanted === there) return true;
-  const takenOver = document && nextChange(document, TAKE_OVER_MS);
-  await writeTextFile(file, wanted, real);
-  await takenOver;
-  return true;
+  for (let tries = 1; ; tries += 1) {
+    const there = await readTextFile(file).catch(() => undefined);
+    const document = openDocument(file);
+    if (there === undefined || document?.isDirty) return false;
+    const wanted = wantedOf(there);
+    if (wanted === there) return true;
+    const takenOver = document && nextChange(document, TAKE_OVER_MS);
+    try {
+      await writeTextFile(file, wanted, real, there);
+    } catch (error) {
+      if (!(error instanceof ContentChanged) || tries === MOST_TRIES) throw error;
+      continue;
+    }
+    await takenOver;
+    return true;
+  }
 }
 
 /** The editor makes different line ends one kind: it can neither show which they are nor save them. */
@@ -319,7 +326,12 @@ async function overwritten(document: vscode.TextDocument, wanted: string, real?:
   if (there === undefined || there.replace(/^\uFEFF/, '') !== document.getText() || !quiet()) return false;
   if (plain(document.getText()) === wanted) return true;
   const takenOver = nextChange(document, TAKE_OVER_MS);
-  await writeTextFile(document.fileName, inMannerOf(wanted, there), real);
+  try {
+    await writeTextFile(document.fileName, inMannerOf(wanted, there), real, there);
+  } catch (error) {
+    if (error instanceof ContentChanged) return false;
+    throw error;
+  }
   await takenOver;
   return plain(document.getText()) === wanted;
 }

@@ -10,7 +10,11 @@ import { mergedWithEnds } from '../session/merge.ts';
 import type { CallId, Turn } from '../session/model.ts';
 import type { WorkspacePaths } from '../session/policy.ts';
 import { byPath, callsOf, diffsOf, type FileDiffs, isChange } from '../session/select.ts';
+import { ContentChanged } from '../transport/realFiles.ts';
 import type { FileEffects } from './review/changeSet.ts';
+
+/** Retries while another program keeps writing the file. */
+const MOST_TRIES = 5;
 
 /** The files port of a session in a folder, without an editor. */
 export function diskFilesIn(folder: string): Files {
@@ -30,10 +34,16 @@ export const diskEffects: FileEffects = {
     }
   },
   async writeText(file, text, from, real) {
-    const now = await readTextFile(file);
-    const wanted = mergedWithEnds(now, from, text);
-    if (wanted === undefined) throw new Error(`${file} was changed meanwhile`);
-    await writeTextFile(file, wanted, real);
+    for (let tries = 1; ; tries += 1) {
+      const now = await readTextFile(file);
+      const wanted = mergedWithEnds(now, from, text);
+      if (wanted === undefined) throw new Error(`${file} was changed meanwhile`);
+      try {
+        return await writeTextFile(file, wanted, real, now);
+      } catch (error) {
+        if (!(error instanceof ContentChanged) || tries === MOST_TRIES) throw error;
+      }
+    }
   },
   hasUnsaved: () => false,
   folders: () => [],

@@ -55,11 +55,14 @@ function refuseOdd(found: Stats, file: string): void {
   if (found.size > LARGEST_TEXT) throw new Error(`${file} is larger than ${LARGEST_TEXT} bytes`);
 }
 
-/** Writes a file and the folders it needs. With `real` it fails when the path leads elsewhere than it did then; no link is followed that comes later. */
-export async function writeTextFile(file: string, text: string, real?: string): Promise<void> {
+/**
+ * Writes a file and the folders it needs. With `real` it fails when the path leads elsewhere than it did then; no link is followed that comes later.
+ * With `from` it rejects with ContentChanged when the file holds another text by now.
+ */
+export async function writeTextFile(file: string, text: string, real?: string, from?: string): Promise<void> {
   const now = realPathNow(path.resolve(file));
   if (real !== undefined && now !== real) throw new PlaceChanged(file);
-  await overwriteReal(now, text);
+  await overwriteReal(now, text, from);
 }
 
 /**

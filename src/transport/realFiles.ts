@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, type Stats, writeSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { systemCode } from '../base/log.ts';
@@ -15,11 +15,20 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 const NON_BLOCK = constants.O_NONBLOCK ?? 0;
 const FOLDER = constants.O_DIRECTORY ?? 0;
 const LINUX = process.platform === 'linux';
+/** Most bytes that are written without letting anything else run. */
+const MOST_AT_ONCE = 4 * 1024 * 1024;
 
 /** The place that was decided about leads elsewhere now. */
 export class PlaceChanged extends Error {
   constructor(file: string) {
     super(`${file} leads elsewhere than when it was checked`);
+  }
+}
+
+/** The file holds another text than the one that the new text was made from. */
+export class ContentChanged extends Error {
+  constructor(file: string) {
+    super(`${file} was written meanwhile`);
   }
 }
 
@@ -76,12 +85,13 @@ export async function writeReal(real: string, content: string | Uint8Array, dura
 
 /**
  * Writes into a file in its place, which keeps what else hangs on it (owner, watchers), also when the disk is full; makes it where there is none. A
- * file that has other names is replaced: nobody decided about those, and nothing tells where they are.
+ * file that has other names is replaced: nobody decided about those, and nothing tells where they are. Rejects with ContentChanged, and writes nothing,
+ * where the file does not hold the text `from`. A program may be adding lines: up to 4 MB nothing is awaited between that look and the write.
  */
-export async function overwriteReal(real: string, content: string | Uint8Array): Promise<void> {
+export async function overwriteReal(real: string, content: string | Uint8Array, from?: string): Promise<void> {
   const folder = await openFolder(path.dirname(real));
   try {
-    const flags = constants.O_WRONLY | constants.O_CREAT | NO_FOLLOW | NON_BLOCK;
+    const flags = (from === undefined ? constants.O_WRONLY | constants.O_CREAT : constants.O_RDWR) | NO_FOLLOW | NON_BLOCK;
     let hasOtherNames = false;
     const handle = await whileHeld(real, () => open(folder.at(path.basename(real)), flags, 0o666)).catch((error: unknown) => {
       throw systemCode(error) === 'ELOOP' ? new PlaceChanged(real) : error;
@@ -91,7 +101,10 @@ export async function overwriteReal(real: string, content: string | Uint8Array):
       const there = await handle.stat();
       if (!there.isFile()) throw new Error(`${real} is not a regular file`);
       hasOtherNames = there.nlink > 1;
-      if (!hasOtherNames) await replaceContent(handle, Buffer.from(content));
+      if (from !== undefined && !holds(handle.fd, Buffer.from(from))) throw new ContentChanged(real);
+      const bytes = Buffer.from(content);
+      if (!hasOtherNames && from !== undefined && bytes.length <= MOST_AT_ONCE) replaceContentNow(handle.fd, there.size, bytes);
+      else if (!hasOtherNames) await replaceContent(handle, bytes);
     } finally {
       await handle.close();
     }
@@ -113,6 +126,29 @@ async function replaceContent(handle: FileHandle, bytes: Buffer): Promise<void> 
   }
   await writeAt(handle, bytes, 0, Math.min(size, bytes.length));
   await handle.truncate(bytes.length);
+}
+
+/** The same, at once. */
+function replaceContentNow(fd: number, size: number, bytes: Buffer): void {
+  const writeNow = (from: number, to: number) => {
+    for (let at = from; at < to; ) at += writeSync(fd, bytes, at, to - at, at);
+  };
+  try {
+    writeNow(size, bytes.length);
+  } catch (error) {
+    ftruncateSync(fd, size);
+    throw error;
+  }
+  writeNow(0, Math.min(size, bytes.length));
+  ftruncateSync(fd, bytes.length);
+}
+
+function holds(fd: number, bytes: Buffer): boolean {
+  const there = Buffer.alloc(bytes.length + 1);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < there.length; length += read)
+    read = readSync(fd, there, length, there.length - length, length);
+  return length === bytes.length && there.subarray(0, length).equals(bytes);
 }
 
 /** Writes the bytes from `from` to `to` at their places. */

@@ -27,7 +27,7 @@ import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { emptyScan, scanFolders, usualLimits } from '../../src/live/review/scan.ts';
 import { realPath, realPathNow } from '../../src/protocols/paths.ts';
-import { openReal, overwriteReal, readRealNow, removeReal, writeReal } from '../../src/transport/realFiles.ts';
+import { ContentChanged, openReal, overwriteReal, readRealNow, removeReal, writeReal } from '../../src/transport/realFiles.ts';
 import { sceneIn } from '../agent/toolScene.ts';
 
 /** The room of files: the host writes for an agent, and what was checked is swapped for something else. */
@@ -217,6 +217,23 @@ test('a write keeps the mode of a file, and what hangs on it where it is written
   await writeReal(file, 'anew');
   assert.equal(statSync(file).mode, before.mode);
   assert.equal(readFileSync(file, 'utf8'), 'anew');
+});
+
+test('a file that was written since its text was read is left as it is, and so is one that is gone', async (t) => {
+  const file = path.join(folders(t).inside, 'log.txt');
+  for (const now of ['one\ntwo\n', 'on\n', 'One\n', '']) {
+    writeFileSync(file, now);
+    await assert.rejects(overwriteReal(file, 'changed\n', 'one\n'), ContentChanged);
+    assert.equal(readFileSync(file, 'utf8'), now);
+  }
+  for (const changed of ['longer than one\n', 'o\n', '']) {
+    writeFileSync(file, 'one\n');
+    await overwriteReal(file, changed, 'one\n');
+    assert.equal(readFileSync(file, 'utf8'), changed);
+  }
+  rmSync(file);
+  await assert.rejects(overwriteReal(file, 'changed\n', 'one\n'), /ENOENT/);
+  assert.ok(!existsSync(file));
 });
 
 test('a disk that is full while a file is written in place leaves the file as it was', async (t) => {
