@@ -615,13 +615,16 @@ function activeReview(): ReturnType<typeof reviewSides> {
 
 /** Closes our diff tabs, never the user's tabs. Saves changed text in them to memory first, so that the editor does not ask. */
 async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readonly right: vscode.Uri }) => boolean): Promise<void> {
-  const closing = vscode.window.tabGroups.all
-    .flatMap((group) => group.tabs)
-    .filter((tab) => {
-      const sides = reviewSides(tab);
-      return sides !== undefined && matches(sides);
-    });
-  await saveAll(closing.flatMap((tab) => reviewSides(tab)?.right ?? []));
+  const found = () =>
+    vscode.window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .filter((tab) => {
+        const sides = reviewSides(tab);
+        return sides !== undefined && matches(sides);
+      });
+  await saveAll(found().flatMap((tab) => reviewSides(tab)?.right ?? []));
+  // The editor closes no tab that it has told anew meanwhile.
+  const closing = found();
   if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
 }
 
