@@ -55,8 +55,6 @@ export interface DriverOptions {
   readonly links: Readonly<Record<string, OpenLink>>;
   /** Their results are JSON. A rejection comes as a reply with a failure; a `LinkError` keeps its own. */
   readonly ports?: Partial<Readonly<Record<Port, PortFunction>>>;
-  /** Called after every input, and what it caused at once: the state may be written down here. */
-  readonly afterStep?: () => void;
 }
 /** JSON-RPC's internal error, for a request of the agent that our own fault lost. */
 const INTERNAL_ERROR = -32603;
@@ -104,7 +102,6 @@ export class Driver<S extends ConversationState> {
       this.#inbox.length = 0;
     }
     this.#phase = 'idle';
-    this.#options.afterStep?.();
     if (this.state.phase === 'over') this.#dispose();
   }
 

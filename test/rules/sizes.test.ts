@@ -3,7 +3,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { type Source, sourcesUnder } from './sources.ts';
 
-/** House measures (ARCHITECTURE.md §11). */
+/** House measures, of which CONTRIBUTING.md names those that a protocol meets. */
 const sources = sourcesUnder('src', 'webview');
 const tests = sourcesUnder('test');
 
