@@ -10,6 +10,7 @@ import { line, newLine } from './lineProtocol.ts';
 import { testTranscripts } from './transcripts.ts';
 
 testTranscripts({
+  name: 'line',
   folder: 'test/conversation/cases',
   machine: line,
   link: 'agent',

@@ -19,7 +19,7 @@ import { assertNoRuleAllows, isAllowedBy } from '../attack/names.ts';
  *
  * A folder holds files, a file holds cases, and each case begins with its `#` line. Cases that do not begin with `> start` begin with the inputs
  * that `start` names. Each case runs twice: straight, and with the state passed through JSON before every step. WRITE=1 writes what the machine
- * wants into the file; read every line before you keep it.
+ * wants into the file; read every line before you keep it. `test/protocols/transcripts.test.ts` runs the cases of all protocols, in one process.
  *
  * Inputs: start · leave · cancel · prompt ID "text" · steer ID "text" · answer ASK [OPTION] · answer ASK {fields} · intent {…} ·
  * message [LINK] METHOD {…} · asks ID METHOD {…} · withdrawn ID · junk TEXT · reply CALL {…} · refused CALL {"code":…,"message":…} ·
@@ -27,6 +27,8 @@ import { assertNoRuleAllows, isAllowedBy } from '../attack/names.ts';
  */
 
 export interface TranscriptProtocol<S extends ConversationState> {
+  /** Before each title. */
+  readonly name: string;
   /** The folder with the cases. */
   readonly folder: string;
   readonly machine: Machine<S>;
@@ -46,22 +48,38 @@ interface Case {
   readonly lines: readonly string[];
 }
 
-/** Defines a test for each case and each way to run it; gives the protocol back for further tests. */
-export function testTranscripts<S extends ConversationState>(protocol: TranscriptProtocol<S>): TranscriptProtocol<S> {
-  for (const file of readdirSync(protocol.folder)
-    .filter((name) => name.endsWith('.txt'))
-    .sort()) {
-    const text = readFileSync(path.join(protocol.folder, file), 'utf8');
-    const cases = readCases(file, text);
-    if (process.env.WRITE) writeFileSync(path.join(protocol.folder, file), `${cases.map((one) => written(protocol, one)).join('\n\n')}\n`);
-    else
-      for (const one of cases) {
-        test(`${file}: ${one.title}`, () => check(protocol, one, false));
-        test(`${file}: ${one.title} (with the state through JSON)`, () => check(protocol, one, true));
-      }
+/** Defines a test for each case. Titles are unique, and each quirk names one. */
+export function testTranscripts<S extends ConversationState>(
+  protocol: TranscriptProtocol<S>,
+  quirks: readonly { readonly transcript: string }[] = [],
+): void {
+  const { name, folder } = protocol;
+  const cases = casesIn(folder);
+  if (process.env.WRITE) {
+    for (const file of new Set(cases.map((one) => one.file))) {
+      const texts = cases.filter((one) => one.file === file).map((one) => written(protocol, one));
+      writeFileSync(path.join(folder, file), `${texts.join('\n\n')}\n`);
+    }
+    test(`${name}: transcripts are written, not tested`, () => assert.fail('Run again without WRITE'));
+    return;
   }
-  if (process.env.WRITE) test('transcripts are written, not tested', () => assert.fail('Run again without WRITE'));
-  return protocol;
+  for (const one of cases) {
+    test(`${name} ${one.file}: ${one.title}`, () => {
+      check(protocol, one, false);
+      check(protocol, one, true);
+    });
+  }
+  test(`${name}: each case has a title of its own, and each quirk has a case`, () => {
+    const titles = cases.map(({ title }) => title);
+    assert.deepEqual(
+      titles.filter((title, at) => titles.indexOf(title) !== at),
+      [],
+    );
+    assert.deepEqual(
+      quirks.filter(({ transcript }) => !titles.includes(transcript)),
+      [],
+    );
+  });
 }
 
 /**
@@ -69,11 +87,8 @@ export function testTranscripts<S extends ConversationState>(protocol: Transcrip
  * `byRule`: a rule can allow such an edit at all.
  */
 export function testNames<S extends ConversationState>(protocol: TranscriptProtocol<S>, title: string, file: string, byRule = true): void {
-  test('no rule of any kind answers for a file by a name that misleads', () => {
-    const one = readdirSync(protocol.folder)
-      .filter((name) => name.endsWith('.txt'))
-      .flatMap((name) => readCases(name, readFileSync(path.join(protocol.folder, name), 'utf8')))
-      .find((found) => found.title === title);
+  test(`${protocol.name}: no rule of any kind answers for a file by a name that misleads`, () => {
+    const one = casesIn(protocol.folder).find((found) => found.title === title);
     assert.ok(one, title);
     const cwd = path.posix.dirname(file);
     const below = cwd === '/' ? cwd : `${cwd}/`;
@@ -106,11 +121,9 @@ function asksOf<S extends ConversationState>(protocol: TranscriptProtocol<S>, on
   });
 }
 
-/** The titles of all cases in a folder. */
-export function transcriptTitles(folder: string): readonly string[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.txt'))
-    .flatMap((file) => readCases(file, readFileSync(path.join(folder, file), 'utf8')).map(({ title }) => title));
+function casesIn(folder: string): readonly Case[] {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.txt'));
+  return files.sort().flatMap((file) => readCases(file, readFileSync(path.join(folder, file), 'utf8')));
 }
 
 function readCases(file: string, text: string): readonly Case[] {
@@ -150,20 +163,21 @@ function runner<S extends ConversationState>(
 
 function check<S extends ConversationState>(protocol: TranscriptProtocol<S>, one: Case, throughJson: boolean): void {
   const step = runner(protocol, one, throughJson);
+  const how = throughJson ? ', with the state through JSON' : '';
   let effects: string[] = [];
   let input = 'the beginning';
   for (const line of one.lines) {
     const content = line.slice(2);
     if (line.startsWith('> ')) {
-      assert.deepEqual(effects, [], `more than expected after "${input}"`);
+      assert.deepEqual(effects, [], `more than expected after "${input}"${how}`);
       input = content;
       effects = step(content);
     } else {
       const effect = effects.shift() ?? '(nothing)';
-      assert.equal(matches(effect, content) ? content : effect, content, `after "${input}"`);
+      assert.equal(matches(effect, content) ? content : effect, content, `after "${input}"${how}`);
     }
   }
-  assert.deepEqual(effects, [], `more than expected after "${input}"`);
+  assert.deepEqual(effects, [], `more than expected after "${input}"${how}`);
 }
 
 const matches = (effect: string, wanted: string): boolean =>

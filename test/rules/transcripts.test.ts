@@ -6,8 +6,7 @@ import { filesUnder } from '../stages/files.ts';
 
 /*
  * How many cases of the protocols are transcripts (`test/protocols/<x>/cases/*.txt`). The others are the `test(` of the folder's code, each line
- * counted once, but for the file that runs the transcripts: what it asserts besides is about them. A case stays code where it needs a socket, a
- * process, a limit or random input.
+ * counted once. A case stays code where it needs a socket, a process, a limit or random input.
  */
 const FOLDER = 'test/protocols';
 /** In percent. What all protocols have together, and what each has at least. */
@@ -24,7 +23,7 @@ interface Text {
 }
 /** Titles: `#` lines with no other one before them. */
 const transcriptsIn = ({ text }: Text): number => [...text.matchAll(/(?<!^#.*\n)^# /gm)].length;
-const testsIn = ({ text }: Text): number => (/\btestTranscripts\b/.test(text) ? 0 : [...text.matchAll(/^\s*(?:test|it)\(/gm)].length);
+const testsIn = ({ text }: Text): number => [...text.matchAll(/^\s*(?:test|it)\(/gm)].length;
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 const shareOf = (counted: readonly Counted[]): number => {
   const transcripts = sum(counted.map((one) => one.transcripts));
@@ -60,7 +59,6 @@ test('transcripts and cases in code are counted', () => {
   const files = [
     { name: 'a.txt', text: '# one\n> start\n< end\n\n# two, with a title\n# of two lines\n> start\n' },
     { name: 'a.test.ts', text: "test('three', () => {});\nfor (const four of five)\n  test(four, () => {});\n" },
-    { name: 'b.test.ts', text: "testTranscripts({});\ntest('each has a title', () => {});\n" },
   ];
   assert.deepEqual(countOf('x', files), { protocol: 'x', transcripts: 2, code: 2 });
   assert.equal(shareOf([countOf('x', files)]), 50);

@@ -1,12 +1,8 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { LIMITS } from '../../../src/protocols/kimi-wire/index.ts';
 import { wire } from '../../../src/protocols/kimi-wire/machine.ts';
-import { QUIRKS } from '../../../src/protocols/kimi-wire/quirks.ts';
-import { newWire, type WireSetup } from '../../../src/protocols/kimi-wire/state.ts';
-import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import { newWire, type WireSetup, type WireState } from '../../../src/protocols/kimi-wire/state.ts';
+import type { TranscriptProtocol } from '../../conversation/transcripts.ts';
 
-const FOLDER = 'test/protocols/kimi-wire/cases';
 const DEFAULTS: WireSetup = {
   command: 'kimi',
   args: [],
@@ -20,8 +16,9 @@ const DEFAULTS: WireSetup = {
 };
 
 // Cases of Wire: `event TYPE {…}` and `text "…"` come from the agent, `request ID TYPE {…}` is asked by it.
-const transcripts = testTranscripts({
-  folder: FOLDER,
+export const wireCases: TranscriptProtocol<WireState> = {
+  name: 'kimi-wire',
+  folder: 'test/protocols/kimi-wire/cases',
   machine: wire,
   link: 'agent',
   start: (setup) => ({
@@ -44,11 +41,4 @@ const transcripts = testTranscripts({
   // The timers of the handshake are in the way of every case; those that are about them name them.
   describe: (effect) =>
     effect.do === 'timer' && effect.after === null && /^(note|silence|closing|record|grace)/.test(effect.timer) ? null : undefined,
-});
-
-testNames(transcripts, 'what an approval is about: edits by hunk, MCP tools, a command known only from its call, plain words', '/a');
-
-test('every quirk names a transcript', () => {
-  const titles = transcriptTitles(FOLDER);
-  for (const { id, transcript } of QUIRKS) assert.ok(titles.includes(transcript), `${id}: there is no transcript "${transcript}"`);
-});
+};

@@ -1,14 +1,17 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Input } from '../../../src/conversation/machine.ts';
 import { type AhpSetup, type AhpState, newAhp } from '../../../src/protocols/ahp/clientState.ts';
 import { ahpMachine } from '../../../src/protocols/ahp/machine.ts';
-import { testNames, testTranscripts } from '../../conversation/transcripts.ts';
-import { randomFrom } from '../../random.ts';
+import type { TranscriptProtocol } from '../../conversation/transcripts.ts';
 
 const SESSION = 'gpt:/n';
-const CHAT = 'ahp-chat:/n';
-const LIMITS: AhpSetup['limits'] = { silence: 30_000, contents: 5_000, reconnect: [300, 1_000], offerRestart: 10_000, restart: 30_000 };
+export const CHAT = 'ahp-chat:/n';
+export const LIMITS: AhpSetup['limits'] = {
+  silence: 30_000,
+  contents: 5_000,
+  reconnect: [300, 1_000],
+  offerRestart: 10_000,
+  restart: 30_000,
+};
 const AGENT = { provider: 'gpt', displayName: 'GPT', models: [{ id: 'default', provider: 'gpt', name: 'Default' }] };
 const reply = (call: string, result: unknown): Input => ({ on: 'reply', call, result });
 const snapshot = (resource: string, state: unknown, fromSeq = 0) => ({ snapshot: { resource, state, fromSeq } });
@@ -45,7 +48,8 @@ function start(setup: Readonly<Record<string, unknown>>): { readonly state: AhpS
 }
 
 let seq = 0;
-const transcripts = testTranscripts<AhpState>({
+export const ahpCases: TranscriptProtocol<AhpState> = {
+  name: 'ahp',
   folder: 'test/protocols/ahp/cases',
   machine: ahpMachine,
   start: (setup) => {
@@ -73,9 +77,10 @@ const transcripts = testTranscripts<AhpState>({
     const { type, ...fields } = sent;
     return `dispatch ${clientSeq} ${channel === CHAT ? '' : `${channel} `}${type} ${JSON.stringify(fields)}`;
   },
-});
+};
 
-function action(channel: string, type: string, value: unknown): Input {
+/** An action of the host on a channel, the next in its order. */
+export function action(channel: string, type: string, value: unknown): Input {
   const { mine, refusal, ...fields } = value as Readonly<Record<string, unknown>>;
   seq += 1;
   const params = {
@@ -87,60 +92,3 @@ function action(channel: string, type: string, value: unknown): Input {
   };
   return { on: 'message', link: 'host', method: 'action', params };
 }
-
-test('attack: whatever a host says, nothing throws, and what was asked is settled when it is gone', () => {
-  const random = randomFrom(7);
-  const junk: readonly unknown[] = [null, undefined, 0, -1, 1e308, '', 'x', '__proto__', [], {}, [null], { markdown: 'm' }, true];
-  const one = (): unknown => junk[random(junk.length)];
-  const types = [
-    'turnStarted',
-    'responsePart',
-    'delta',
-    'reasoning',
-    'toolCallStart',
-    'toolCallReady',
-    'toolCallConfirmed',
-    'toolCallComplete',
-  ];
-  types.push('toolCallContentChanged', 'inputRequested', 'inputCompleted', 'turnComplete', 'turnCancelled', 'error', 'truncated', 'usage');
-  const ids = ['t', 'u', 'c', '__proto__'];
-  const id = (): unknown => (random(4) === 0 ? one() : ids[random(ids.length)]);
-  const question = { id: 'q', kind: 'single-select', message: 'Which?', options: [{ id: '1', label: 'A' }] };
-  const fields = (): Readonly<Record<string, unknown>> => ({
-    turnId: id(),
-    toolCallId: id(),
-    partId: id(),
-    message: random(3) === 0 ? one() : { text: 'go' },
-    part: random(2) === 0 ? one() : { kind: 'markdown', id: id(), content: 'x' },
-    content: random(2) === 0 ? 'x' : one(),
-    request: random(3) === 0 ? one() : { id: id(), message: one(), questions: [question, one()].slice(random(2)) },
-    invocationMessage: one(),
-    toolInput: random(2) === 0 ? one() : 'ls',
-    options: random(2) === 0 ? one() : [{ id: 'y', label: 'Y', kind: 'approve' }],
-    approved: one(),
-    response: random(2) === 0 ? one() : 'accept',
-    result: random(2) === 0 ? one() : { success: one(), content: [one()] },
-    duration: one(),
-  });
-  for (let run = 0; run < 300; run += 1) {
-    const { state, inputs } = start({});
-    const open = new Set<string>();
-    const step = (input: Input) => {
-      for (const effect of ahpMachine(state, input, 0)) {
-        if (effect.do !== 'emit') continue;
-        if (effect.event.type === 'ask.opened') open.add(effect.event.ask.id);
-        if (effect.event.type === 'ask.closed') open.delete(effect.event.askId);
-      }
-    };
-    for (const input of inputs) step(typeof input === 'string' ? { on: 'start' } : input);
-    for (let at = 0; at < 40; at += 1) step(action(CHAT, `chat/${types[random(types.length)]}`, fields()));
-    step({ on: 'closed', link: 'host', why: { reason: 'gone' } });
-    for (let tries = 0; tries < LIMITS.reconnect.length; tries += 1) {
-      step({ on: 'timer', timer: 'reconnect' });
-      step({ on: 'closed', link: 'host', why: { reason: 'gone' } });
-    }
-    assert.deepEqual([state.phase, open.size], ['over', 0]);
-  }
-});
-
-testNames(transcripts, 'an edit is asked about when both sides of it were read; what comes meanwhile waits behind it', '/w/a');

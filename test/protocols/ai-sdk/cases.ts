@@ -1,11 +1,7 @@
-import assert from 'node:assert/strict';
-import path from 'node:path';
-import { test } from 'node:test';
 import type { Effect, Input } from '../../../src/conversation/machine.ts';
 import { aiSdkMachine } from '../../../src/protocols/ai-sdk/machine.ts';
-import { QUIRKS } from '../../../src/protocols/ai-sdk/quirks.ts';
 import type { AiSdkState } from '../../../src/protocols/ai-sdk/state.ts';
-import { describe, testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import { describe, type TranscriptProtocol } from '../../conversation/transcripts.ts';
 import { newState, type StateOptions } from './state.ts';
 
 /*
@@ -15,11 +11,11 @@ import { newState, type StateOptions } from './state.ts';
  */
 const tool = { description: '', parameters: { type: 'object' } };
 const tools = [{ name: 'look', ...tool }];
-const FOLDER = path.resolve('test/protocols/ai-sdk/cases');
 const SEED = '00000000-0000-4000-8000-000000000000';
 
-const transcripts = testTranscripts<AiSdkState>({
-  folder: FOLDER,
+export const aiSdkCases: TranscriptProtocol<AiSdkState> = {
+  name: 'ai-sdk',
+  folder: 'test/protocols/ai-sdk/cases',
   machine: aiSdkMachine,
   link: 'chat 1',
   start: ({ setup, begun = true, ...options }) => ({
@@ -86,9 +82,7 @@ const transcripts = testTranscripts<AiSdkState>({
       ?.replaceAll(new RegExp(`${SEED}(\\d+)`, 'g'), 'i$1')
       .replaceAll(new RegExp(`${SEED.slice(0, 24)}0*([0-9a-f]+)`, 'g'), 'u$1');
   },
-});
-
-testNames(transcripts, 'allow: the answer is posted in the part, and the output belongs to the earlier step', 'c.txt', false);
+};
 
 function answered(askId: string, answer: object): Input {
   return { on: 'intent', intent: { type: 'answer', askId, answer } as never };
@@ -124,11 +118,3 @@ function shortened(effect: Effect): string | undefined {
   }
   return describe(effect);
 }
-
-test('every quirk has its transcript', () => {
-  const titles = transcriptTitles(FOLDER);
-  assert.deepEqual(
-    QUIRKS.map((quirk) => quirk.transcript).filter((title) => !titles.includes(title)),
-    [],
-  );
-});

@@ -1,11 +1,8 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Input } from '../../../src/conversation/machine.ts';
 import { readTalkOptions } from '../../../src/protocols/qwen/launch.ts';
 import { qwenMachine } from '../../../src/protocols/qwen/machine.ts';
-import { QUIRKS } from '../../../src/protocols/qwen/quirks.ts';
 import { newQwenState, type QwenState } from '../../../src/protocols/qwen/state.ts';
-import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import type { TranscriptProtocol } from '../../conversation/transcripts.ts';
 import * as l from './lines.ts';
 
 /*
@@ -28,7 +25,8 @@ const asked = new Map<string, string>();
 const line = (params: unknown): Input => ({ on: 'message', link: 'agent', method: 'line', params });
 const noise = /^(reply|silence|expire|heartbeat|names|settle|detection|handshake)\b/;
 
-const transcripts = testTranscripts<QwenState>({
+export const qwenCases: TranscriptProtocol<QwenState> = {
+  name: 'qwen',
   folder: 'test/protocols/qwen/cases',
   link: 'agent',
   machine: (state, input) => {
@@ -110,22 +108,4 @@ const transcripts = testTranscripts<QwenState>({
     if (event.type === 'mode.set') return `mode ${event.mode?.current}`;
     return event.type === 'options.set' && event.options.length === 0 ? null : undefined;
   },
-});
-
-testNames(transcripts, 'allow: the diff is made here from the input and the file, the answer has the exact verb inside', '/w/a.txt');
-
-test('every case has a title of its own', () => {
-  const titles = transcriptTitles('test/protocols/qwen/cases');
-  assert.deepEqual(
-    titles.filter((title, at) => titles.indexOf(title) !== at),
-    [],
-  );
-});
-
-test('every quirk has its transcript', () => {
-  const titles = new Set(transcriptTitles('test/protocols/qwen/cases'));
-  assert.deepEqual(
-    QUIRKS.filter(({ transcript }) => !titles.has(transcript)).map(({ id }) => id),
-    [],
-  );
-});
+};

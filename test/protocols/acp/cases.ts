@@ -1,13 +1,7 @@
-import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { test } from 'node:test';
 import { acpMachine } from '../../../src/protocols/acp/machine.ts';
-import { QUIRKS } from '../../../src/protocols/acp/quirks.ts';
 import type { AcpState } from '../../../src/protocols/acp/state.ts';
 import { LIMITS, newAcp } from '../../../src/protocols/acp/state.ts';
-import { type TranscriptProtocol, testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
-import { problemOfDraft, problemOfUnstable } from './oracle.ts';
+import type { TranscriptProtocol } from '../../conversation/transcripts.ts';
 
 /*
  * ACP's own words in transcripts: `update [SESSION] {…}` is a session/update; `permit ID {toolCall, options?}` a session/request_permission with
@@ -21,7 +15,8 @@ const options = [
 ];
 const QUIET: ReadonlySet<string> = new Set(['silence', 'session', 'initialize', 'quiet', 'loadDelay', 'close']);
 
-const acpTranscripts: TranscriptProtocol<AcpState> = {
+export const acpCases: TranscriptProtocol<AcpState> = {
+  name: 'acp',
   folder: 'test/protocols/acp/cases',
   machine: acpMachine,
   link: 'agent',
@@ -67,39 +62,3 @@ function request(kind: string, name: string, params: unknown, end: string) {
   const [id = '', verb = ''] = name.split(' ');
   return { on: 'asked', link: 'agent', id, method: `${kind}/${verb}${end}`, params: { sessionId: 'S', ...(params as object) } } as const;
 }
-
-testTranscripts(acpTranscripts);
-testNames(acpTranscripts, 'an edit is asked about when its file has been read; a stop before that answers it', '/code/a');
-
-/** The updates of a file of cases as they stand there; `of` picks them by their kind. */
-function updatesIn(file: string, of: RegExp): readonly { readonly sessionId: string; readonly update: unknown }[] {
-  const lines = readFileSync(path.join(acpTranscripts.folder, file), 'utf8').matchAll(/^> update (\S+ )?(\{.*\})$/gm);
-  return [...lines].flatMap(([, session = 'S ', json = '']) =>
-    of.test(json) ? [{ sessionId: session.trim(), update: JSON.parse(json) as unknown }] : [],
-  );
-}
-
-test('what is not stable yet is said in the cases as the official schema has it', () => {
-  const updates = updatesIn('updates.txt', /"sessionUpdate":"(?:plan_|subagent_|session_message)/);
-  assert.ok(updates.length >= 15, String(updates.length));
-  for (const one of updates) assert.equal(problemOfUnstable('SessionNotification', one), undefined, JSON.stringify(one));
-});
-
-test('patches of version 2 and its record are said in the cases as the draft has them', () => {
-  const updates = updatesIn('version2.txt', /"git_patch"|"(?:user|agent)_message"|"messageId":"[ua]\d"/);
-  assert.ok(updates.length >= 7, String(updates.length));
-  for (const one of updates) assert.equal(problemOfDraft('UpdateSessionNotification', one), undefined, JSON.stringify(one));
-});
-
-test('every case has a title of its own', () => {
-  const titles = transcriptTitles(acpTranscripts.folder);
-  assert.deepEqual(
-    titles.filter((title, at) => titles.indexOf(title) !== at),
-    [],
-  );
-});
-
-test('every quirk names its transcript', () => {
-  const titles = transcriptTitles(acpTranscripts.folder);
-  for (const { transcript } of QUIRKS) assert.ok(titles.includes(transcript), transcript);
-});

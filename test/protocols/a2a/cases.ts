@@ -1,10 +1,7 @@
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Effect, Input } from '../../../src/conversation/machine.ts';
 import { a2aMachine } from '../../../src/protocols/a2a/machine.ts';
-import { QUIRKS } from '../../../src/protocols/a2a/quirks.ts';
 import { type A2aAgent, type A2aState, type A2aTiming, newA2a, TIMING } from '../../../src/protocols/a2a/state.ts';
-import { testNames, testTranscripts, transcriptTitles } from '../../conversation/transcripts.ts';
+import type { TranscriptProtocol } from '../../conversation/transcripts.ts';
 import { URI } from '../../fakes/a2a.ts';
 
 /*
@@ -33,21 +30,9 @@ const update = (state: string, more: object, final = false) => ({
 });
 const said = (part: object) => ({ message: { kind: 'message', role: 'agent', parts: [part] } });
 
-const FOLDER = 'test/protocols/a2a/cases';
-
-test('each case has a title of its own', () => {
-  const titles = transcriptTitles(FOLDER);
-  assert.equal(new Set(titles).size, titles.length);
-});
-
-test('each quirk has its transcript', () => {
-  const titles = transcriptTitles(FOLDER);
-  const missing = Object.values(QUIRKS).filter(({ transcript }) => !titles.includes(transcript));
-  assert.deepEqual(missing, []);
-});
-
-const transcripts = testTranscripts<A2aState>({
-  folder: FOLDER,
+export const a2aCases: TranscriptProtocol<A2aState> = {
+  name: 'a2a',
+  folder: 'test/protocols/a2a/cases',
   machine: a2aMachine,
   link: 'agent',
   start: (given) => {
@@ -87,9 +72,7 @@ const transcripts = testTranscripts<A2aState>({
     },
   },
   describe: (effect) => describeA2a(effect),
-});
-
-testNames(transcripts, 'the earlier generation cannot be told of changes: they are written once the call is done', '/w/a');
+};
 
 function describeA2a(effect: Effect): string | null | undefined {
   if (effect.do === 'drop' || (effect.do === 'notify' && effect.method === 'freshen')) return null;
