@@ -268,8 +268,3 @@ test('arguments that are off end with a sentence and the usage', async (t) => {
     assert.match(log, /usage: parley serve/);
   }
 });
-
-test('npx finds a program in the package', () => {
-  const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly bin: { readonly parley: string } };
-  assert.match(readFileSync(bin.parley, 'utf8').slice(0, 40), /^#!\/usr\/bin\/env node\n/, 'a shell starts it otherwise');
-});
