@@ -60,7 +60,7 @@ export class FileHunks implements Disposable {
   /** The files whose texts without what is to be reviewed are shown, by the addresses of these. */
   readonly #bases = new Map<string, { readonly file: string; readonly put: (text: string) => vscode.Uri }>();
   /** By address; includes documents that only have lenses. */
-  #shown = new Map<string, Reviewed>();
+  readonly #shown = new Map<string, Reviewed>();
   #resting: NodeJS.Timeout | undefined;
   /** When the hunks are recomputed at the latest; undefined where the texts on the screen are not written on the disk. */
   #latest: number | undefined;
@@ -184,8 +184,9 @@ export class FileHunks implements Disposable {
     }
     // A later round, with newer texts, may have ended before.
     if (round !== this.#rounds) return;
-    const known = this.#shown;
-    this.#shown = shown;
+    const known = new Set(this.#shown.keys());
+    this.#shown.clear();
+    for (const [address, reviewed] of shown) this.#shown.set(address, reviewed);
     const editors = vscode.window.visibleTextEditors;
     for (const editor of editors) this.#decorate(editor);
     const addresses = editors.map(({ document }) => document.uri.toString());
