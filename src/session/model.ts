@@ -146,7 +146,7 @@ export interface TurnFile {
 export interface UnlistedChanges {
   /** Files that changed at once, too many to be reviewed one by one. */
   readonly files: number;
-  /** Ignored folders in which something changed, relative to the session's folder. */
+  /** Ignored files that changed, and ignored folders in which something did, relative to the session's folder. */
   readonly folders: readonly string[];
 }
 /** Parts stand in the order they were first mentioned and never move. `parent` names the call of the sub-agent they belong to. */

@@ -39,12 +39,13 @@ import {
   shownName,
 } from './folders.ts';
 import {
+  changedAt,
   emptyScan,
   type FileState,
   findMoves,
-  folderChangedAt,
   type Moving,
   type Scan,
+  type ScanBefore,
   type ScanLimits,
   type ScanPace,
   scanFolders,
@@ -286,7 +287,7 @@ export class ChangeSet {
   /** Reads the folder in advance, so that the scan at the start of a turn is quick. Leaves the rest to that scan once it is due. */
   prime(): Promise<void> {
     return this.#run(async () => {
-      if (this.#scan.files.size === 0) await this.#rescan(this.#folders, { isEnough: () => this.#underWay.starting !== undefined });
+      if (this.#scan.files.size === 0) await this.#scanAnew(this.#folders, { isEnough: () => this.#underWay.starting !== undefined });
     });
   }
 
@@ -322,7 +323,7 @@ export class ChangeSet {
     // An agent in the background may have written since.
     if (this.#underWay.inTurn) await this.look(explain);
     await this.#run(async () => {
-      const { files, emptyFolders } = await this.#rescan(foldersOf(this.root, this.#deps.effects.folders(this.root)), pace);
+      const { files, emptyFolders } = await this.#scanAnew(foldersOf(this.root, this.#deps.effects.folders(this.root)), pace);
       this.#underWay = { ...this.#underWay, inTurn: true };
       for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
       const checkpoint = { turnId, files: await this.#keptList(files, emptyFolders), changes: [], burst: [], folders: [] };
@@ -341,7 +342,7 @@ export class ChangeSet {
       this.#underWay = { ...this.#underWay, inTurn: !last };
       const names = new Set([...before.files.keys(), ...files.keys()]);
       const changed = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
-      const folders = [...leftOut].flatMap(([name, at]) => (before.leftOut.get(name) === at ? [] : [name]));
+      const folders = await this.#changedAmong(before.leftOut, leftOut);
       if (changed.length + folders.length === 0) return;
       this.#leaveOut(changed.length > this.#deps.limits.burst ? changed : [], folders);
       if (changed.length <= this.#deps.limits.burst) {
@@ -355,6 +356,14 @@ export class ChangeSet {
     });
   }
 
+  /** What is left out and has changed, has come, or is gone. */
+  async #changedAmong(before: Scan['leftOut'], leftOut: Scan['leftOut']): Promise<readonly string[]> {
+    const changed = [...leftOut].flatMap(([name, at]) => (before.get(name) === at ? [] : [name]));
+    const left = [...before.keys()].filter((name) => !leftOut.has(name));
+    const gone = await Promise.all(left.map(async (name) => ((await changedAt(fileOf(this.#folders, name))) === undefined ? [name] : [])));
+    return [...changed, ...gone.flat()];
+  }
+
   /** The user has saved that file: what is new in it is theirs. `text`: they have typed it, and it is not on the disk yet. */
   userSaved(file: string, text?: string): Promise<void> {
     // A decision that is being written has taken what is typed into account.
@@ -362,6 +371,7 @@ export class ChangeSet {
     return this.#run(async () => {
       const name = nameOf(this.#folders, file);
       if (name === undefined || this.#state.checkpoints.length === 0) return;
+      if (this.#scan.leftOut.has(name)) return this.#leftOutSaved(name, file);
       const known = this.#scan.files.get(name);
       const state =
         text === undefined
@@ -372,6 +382,12 @@ export class ChangeSet {
       await this.#absorbUser(name, state?.content ?? null);
       await this.#changed();
     });
+  }
+
+  /** The user has saved a file that is ignored. */
+  async #leftOutSaved(name: string, file: string): Promise<void> {
+    const at = await changedAt(file);
+    if (at !== undefined) this.#scan = { ...this.#scan, leftOut: new Map(this.#scan.leftOut).set(name, at) };
   }
 
   /**
@@ -675,8 +691,14 @@ export class ChangeSet {
     return this.#queue.run('', task);
   }
 
-  async #rescan(folders = this.#folders, pace?: ScanPace): Promise<Scan> {
-    this.#scan = await scanFolders(folders, this.#deps.store, this.#scan, this.#deps.limits, pace);
+  /** By what is ignored now. */
+  #scanAnew(folders: Folders, pace: ScanPace): Promise<Scan> {
+    const { files, ends } = this.#scan;
+    return this.#rescan({ files, ends }, folders, pace);
+  }
+
+  async #rescan(before: ScanBefore = this.#scan, folders = this.#folders, pace?: ScanPace): Promise<Scan> {
+    this.#scan = await scanFolders(folders, this.#deps.store, before, this.#deps.limits, pace);
     if (this.#scan.trouble !== undefined) this.#deps.log.warn(`Contents before a change cannot be kept: ${this.#scan.trouble}`);
     return this.#scan;
   }
@@ -696,7 +718,7 @@ export class ChangeSet {
   async #track(name: string, from: ContentKey, to: ContentKey, explain: Explain | undefined): Promise<void> {
     const file = fileOf(this.#folders, name);
     // A file that is gone has left the folder it was in at its last change, or before.
-    const at = to === null ? await folderChangedAt(file) : this.#scan.files.get(name)?.at;
+    const at = to === null ? await changedAt(path.dirname(file)) : this.#scan.files.get(name)?.at;
     const who = explain?.(file, to, at);
     if (who === 'other') return this.#absorbUser(name, to);
     this.#state = withoutKnown(this.#state, name);

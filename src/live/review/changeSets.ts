@@ -5,7 +5,7 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { Log } from '../../base/log.ts';
 import { isForeign, isSameFile, keyOfFile } from '../../protocols/paths.ts';
 import type { SessionEvent } from '../../session/events.ts';
-import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId } from '../../session/model.ts';
+import type { CallId, Session, SessionId, ToolCall, Turn, TurnFile, TurnId, UnlistedChanges } from '../../session/model.ts';
 import { isSettled } from '../../session/parts.ts';
 import { correctionTexts } from '../../session/proposal.ts';
 import { callsOf, diffsOf, isBusy, turnFiles } from '../../session/select.ts';
@@ -287,7 +287,9 @@ export class ChangeSets implements Disposable {
           return isListed ? [file] : [];
         }),
       );
-      const event = { type: 'turn.files' as const, turnId: turn.id, ...found, files: [...found.files, ...there.flat()] };
+      const files = [...found.files, ...there.flat()];
+      const unlisted = found.unlisted && unlistedBeside(found.unlisted, files, session?.cwd ?? '');
+      const event = { type: 'turn.files' as const, turnId: turn.id, files, ...(unlisted ? { unlisted } : {}) };
       if (JSON.stringify([event.files, event.unlisted]) !== JSON.stringify([turn.files, turn.unlisted])) this.#publish(id, event);
     }
   }
@@ -354,6 +356,13 @@ function reportedFiles({ parts, files }: Turn, cwd: string): readonly TurnFile[]
     const review = decided.get(file.path);
     return review === 'kept' || review === 'undone' ? { ...file, review } : file;
   });
+}
+
+/** Without files that the list has, because the agent reports them. */
+function unlistedBeside({ files, folders }: UnlistedChanges, listed: readonly TurnFile[], cwd: string): UnlistedChanges | undefined {
+  const keys = new Set(listed.map((file) => keyOfFile(file.path)));
+  const left = folders.filter((name) => !keys.has(keyOfFile(path.resolve(cwd, name))));
+  return files + left.length === 0 ? undefined : { files, folders: left };
 }
 
 async function isThere(file: string): Promise<boolean> {

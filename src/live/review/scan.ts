@@ -24,13 +24,22 @@ export interface Scan {
   readonly partial: boolean;
   /** Why contents could not be stored: the disk is full, for example. */
   readonly trouble?: string;
-  /** Folders that are left out by their names, with when their entries last changed, and links that lead outside, with when their target did. */
+  /**
+   * What is left out, with when it last changed: files that are ignored, folders that are, or by their names, and links that lead outside, with
+   * when their target changed.
+   */
   readonly leftOut: ReadonlyMap<string, number>;
+  /** What was ignored when the turn began, by the path of the folder whose rules say so. */
+  readonly rules?: FolderRules | undefined;
   /** Folders in which there is nothing at all. */
   readonly emptyFolders: readonly string[];
   /** The last name that is watched in a folder with too many files; later scans end there, too. By the folder's path. */
   readonly ends: ReadonlyMap<string, string>;
 }
+type FolderRules = ReadonlyMap<string, IgnoreRules>;
+/** What a scan goes on from. With the rules of when the turn began these count beside the present ones, and what was watched is watched on. */
+export type ScanBefore = Pick<Scan, 'files' | 'ends' | 'rules'>;
+
 /** Before anything was read. */
 export function emptyScan(folders: Folders): Scan {
   return { folders, files: new Map(), partial: false, leftOut: new Map(), emptyFolders: [], ends: new Map() };
@@ -50,6 +59,7 @@ const RECORDS = new Set(['.git', '.hg', '.svn']);
 /** No .gitignore needs to name these. */
 const PACKAGES = new Set(['node_modules', '__pycache__', '.venv']);
 const MOST_LEFT_OUT = 100;
+const MOST_IGNORED_FILES = 1000;
 /** Bytes of a .gitignore that is followed, at most. */
 const LARGEST_IGNORE = 256 * 1024;
 const AT_ONCE = 8;
@@ -84,18 +94,25 @@ const SAME_TIME = 20;
 export async function scanFolders(
   folders: Folders,
   store: ContentStore,
-  before: Pick<Scan, 'files' | 'ends'>,
+  before: ScanBefore,
   limits: ScanLimits = usualLimits,
   pace: ScanPace = {},
 ): Promise<Scan> {
   const leftOut = new Map<string, number>();
   const ends = new Map<string, string>();
+  const rules = new Map<string, IgnoreRules>();
   const emptyFolders: string[] = [];
   const listed: Listed[] = [];
   for (const root of [folders.root, ...folders.others]) {
     const prefix = prefixOf(folders, root);
-    const walked = await walkFolder(root, limits.files, before.ends.get(root));
-    for (const [below, at] of walked.leftOut) leftOut.set(prefix + below, at);
+    const walked = await walkFolder(
+      root,
+      limits.files,
+      before.ends.get(root),
+      before.rules && { rules: before.rules, prefix, files: before.files },
+    );
+    for (const [folder, own] of walked.rules) rules.set(folder, own);
+    for (const [below, at] of [...walked.leftOut, ...walked.ignoredFiles]) leftOut.set(prefix + below, at);
     if (walked.end !== undefined) ends.set(root, walked.end);
     emptyFolders.push(...walked.empty.map((below) => prefix + below));
     listed.push(...(await listFiles(root, prefix, [...walked.found, ...knownBehind(walked, prefix, before.files)], pace)));
@@ -107,6 +124,7 @@ export async function scanFolders(
     files,
     partial: ends.size > 0 || left <= 0,
     leftOut,
+    rules: before.rules ?? rules,
     emptyFolders,
     ends,
     ...(trouble === undefined ? {} : { trouble }),
@@ -228,9 +246,9 @@ async function statsOf(file: string): Promise<Listed['found'] | undefined> {
   }
 }
 
-/** When the entries of a file's folder last changed. */
-export async function folderChangedAt(file: string): Promise<number | undefined> {
-  return (await lstat(path.dirname(file)).catch(() => undefined))?.mtimeMs;
+/** When the file, or the entries of a folder, last changed. */
+export async function changedAt(file: string): Promise<number | undefined> {
+  return (await lstat(file).catch(() => undefined))?.mtimeMs;
 }
 
 function stampOf({ mtimeMs, ctimeMs, ino, size }: Exclude<Listed['found'], 'unreadable'>): string {
@@ -251,10 +269,19 @@ async function readRegular(file: string, mostBytes: number): Promise<{ readonly 
 }
 
 type NestedRules = readonly { readonly below: string; readonly rules: IgnoreRules }[];
+/** Of when the turn began: what was ignored, and the files that were watched. */
+interface TurnBegin {
+  readonly rules: FolderRules;
+  readonly prefix: string;
+  readonly files: FileStates;
+}
 interface FolderWalk {
   readonly root: string;
   readonly found: string[];
   readonly leftOut: Map<string, number>;
+  readonly ignoredFiles: Map<string, number>;
+  readonly rules: Map<string, IgnoreRules>;
+  readonly begin: TurnBegin | undefined;
   readonly empty: string[];
   readonly most: number;
   /** The last name to be found. */
@@ -263,35 +290,67 @@ interface FolderWalk {
   /** The last name that was found, where that is not all. */
   end: string | undefined;
 }
+/** Rules of the folders above, now and when the turn began. */
+interface Outer {
+  readonly now: NestedRules;
+  readonly earlier: NestedRules;
+  /** In a folder that is left out: only what was watched when the turn began. */
+  readonly isLeftOut?: boolean;
+}
 
 /** `last`: where the walk before had to end. What was watched then is watched on, however many files come or go before that. */
-async function walkFolder(root: string, most: number, last: string | undefined): Promise<FolderWalk> {
-  const walked: FolderWalk = { root, found: [], leftOut: new Map(), empty: [], most, last, folders: 0, end: undefined };
-  if (!(await walk(walked, '', []))) walked.end = walked.found.at(-1) ?? '';
+async function walkFolder(root: string, most: number, last: string | undefined, begin: TurnBegin | undefined): Promise<FolderWalk> {
+  const [leftOut, ignoredFiles, rules] = [new Map<string, number>(), new Map<string, number>(), new Map<string, IgnoreRules>()];
+  const walked: FolderWalk = { root, found: [], leftOut, ignoredFiles, rules, begin, empty: [], most, last, folders: 0, end: undefined };
+  if (!(await walk(walked, '', { now: [], earlier: [] }))) walked.end = walked.found.at(-1) ?? '';
   return walked;
 }
 
 /** False when there are more files than wanted. */
-async function walk(walked: FolderWalk, below: string, outer: NestedRules): Promise<boolean> {
+async function walk(walked: FolderWalk, below: string, outer: Outer): Promise<boolean> {
   const folder = path.join(walked.root, below);
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   if (entries.length === 0 && below !== '') walked.empty.push(below);
   const own = entries.some((entry) => entry.name === '.gitignore' && entry.isFile()) ? await rulesIn(folder) : undefined;
-  const rules = own ? [...outer, { below, rules: own }] : outer;
+  if (own) walked.rules.set(folder, own);
+  const atBegin = walked.begin?.rules.get(folder);
+  const rules: Outer = {
+    ...outer,
+    now: own ? [...outer.now, { below, rules: own }] : outer.now,
+    earlier: atBegin ? [...outer.earlier, { below, rules: atBegin }] : outer.earlier,
+  };
+  // What an agent has git ignore was there before, and so was what it has git ignore no more.
+  const isOut = (name: string, directory: boolean) =>
+    rules.isLeftOut || isIgnored(rules.now, name, directory) || isIgnored(rules.earlier, name, directory);
   walked.folders += 1;
   for (const entry of entries.sort((one, other) => (one.name < other.name ? -1 : 1))) {
     const name = below === '' ? entry.name : `${below}/${entry.name}`;
     if (walked.last !== undefined && isBehind(name, walked.last)) return false;
     if (entry.isDirectory()) {
       if (RECORDS.has(entry.name)) continue;
-      if (PACKAGES.has(entry.name) || isIgnored(rules, name, true)) await leaveOut(walked, name);
-      else if (!(await walk(walked, name, rules))) return false;
-    } else if (entry.isFile() && !isIgnored(rules, name, false)) {
+      const isLeftOut = PACKAGES.has(entry.name) || isOut(name, true);
+      if (isLeftOut && !rules.isLeftOut) await leaveOut(walked, name);
+      if (isLeftOut && !wasWatchedBelow(walked, name)) continue;
+      if (!(await walk(walked, name, { ...rules, isLeftOut }))) return false;
+    } else if (entry.isFile()) {
+      if (isOut(name, false) && !wasWatched(walked, name)) {
+        if (!rules.isLeftOut) await leaveOutFile(walked, name);
+        continue;
+      }
       if (isFull(walked)) return false;
       walked.found.push(name);
-    } else if (entry.isSymbolicLink() && !isIgnored(rules, name, false)) await leaveOutLink(walked, name);
+    } else if (entry.isSymbolicLink() && !isOut(name, false)) await leaveOutLink(walked, name);
   }
   return true;
+}
+
+function wasWatched({ begin }: FolderWalk, name: string): boolean {
+  return begin?.files.has(begin.prefix + name) === true;
+}
+
+function wasWatchedBelow({ begin }: FolderWalk, folder: string): boolean {
+  for (const name of begin?.files.keys() ?? []) if (name.startsWith(`${begin?.prefix}${folder}/`)) return true;
+  return false;
 }
 
 /** A walk that knows its end may find as many new files again. */
@@ -307,9 +366,13 @@ function isBehind(name: string, last: string): boolean {
 }
 
 async function leaveOut({ root, leftOut }: FolderWalk, name: string): Promise<void> {
-  if (leftOut.size >= MOST_LEFT_OUT) return;
-  const found = await lstat(path.join(root, name)).catch(() => undefined);
-  if (found) leftOut.set(name, found.mtimeMs);
+  const at = leftOut.size < MOST_LEFT_OUT ? await changedAt(path.join(root, name)) : undefined;
+  if (at !== undefined) leftOut.set(name, at);
+}
+
+async function leaveOutFile({ root, ignoredFiles }: FolderWalk, name: string): Promise<void> {
+  const at = ignoredFiles.size < MOST_IGNORED_FILES ? await changedAt(path.join(root, name)) : undefined;
+  if (at !== undefined) ignoredFiles.set(name, at);
 }
 
 /** Skips links to inside the folder: their targets are watched at their own paths. */

@@ -47,7 +47,7 @@ export interface ReviewCheckpoint {
   readonly changes: readonly TurnChange[];
   /** Files that changed at once, too many to be listed; a restore takes them along. */
   readonly burst: readonly string[];
-  /** Left out folders in which something changed. */
+  /** Files that are left out and changed, and such folders in which something did. */
   readonly folders: readonly string[];
 }
 /** A file that a restore replaced: its content then, and, if it was under review, its other side. */

@@ -1530,3 +1530,71 @@ for (const how of ['restore', 'undo'] as const)
       );
     }),
   );
+
+test(
+  'an agent changes what is ignored: what was watched is watched on, and what was ignored is no new file, whose undo would delete it',
+  inScene(async (scene) => {
+    const ignore = (...names: readonly string[]) => scene.write({ '.gitignore': names.map((name) => `${name}\n`).join('') });
+    scene.write({ '.env': 'KEY=1\n', 'dist/a.js': '1', 'dist/b.js': '1', 'cache/old': '1', 'local.txt': 'mine\n' });
+    ignore('cache', 'local.txt');
+    await scene.turn('t1', () => {
+      ignore('.env', 'dist');
+      scene.write({ 'dist/a.js': '2', 'dist/new.js': '1', 'cache/new': '1' });
+      rmSync(scene.path('dist/b.js'));
+    });
+    assert.deepEqual(scene.names, ['changed .gitignore', 'changed dist/a.js', 'deleted dist/b.js']);
+    await scene.changes.restore('t1');
+    assert.deepEqual(
+      ['.env', 'dist/a.js', 'dist/b.js', 'cache/old', 'local.txt'].map((name) => scene.read(name)),
+      ['KEY=1\n', '1', '1', '1', 'mine\n'],
+    );
+    // From the next prompt on what is ignored by then counts.
+    ignore('dist');
+    await scene.turn('t2', () => scene.write({ '.env': 'KEY=2\n', 'dist/a.js': '3', 'local.txt': 'agent\n' }));
+    assert.deepEqual(scene.names, ['changed .env', 'changed local.txt']);
+  }),
+);
+
+test(
+  'a folder that is ignored and that a link has taken the place of is not followed',
+  inScene(async (scene) => {
+    const outside = mkdtempSync(path.join(tmpdir(), 'review-outside-'));
+    try {
+      writeFileSync(path.join(outside, 'a'), 'secret\n');
+      scene.write({ 'dist/sub/a': 'one\n', 'dist/b': 'one\n' });
+      await scene.turn('t', () => {
+        scene.write({ '.gitignore': 'dist\n' });
+        rmSync(scene.path('dist/sub'), { recursive: true });
+        symlinkSync(outside, scene.path('dist/sub'));
+      });
+      assert.deepEqual(scene.names, ['created .gitignore', 'deleted dist/sub/a']);
+    } finally {
+      rmSync(outside, { recursive: true });
+    }
+  }),
+);
+
+test(
+  'ignored files that an agent writes, makes or removes are named with its turn; those that the user saves meanwhile are not',
+  inScene(async (scene) => {
+    scene.write({
+      '.gitignore': '*.log\n.env*\n',
+      '.env': '1',
+      '.env.local': '1',
+      'a.log': '1',
+      'mine.log': '1',
+      'node_modules/p/i.js': '1',
+    });
+    await scene.turn('t', async () => {
+      scene.write({ '.env': 'two', 'new.log': '1' });
+      rmSync(scene.path('a.log'));
+      rmSync(scene.path('node_modules'), { recursive: true });
+      scene.write({ 'mine.log': 'of mine' });
+      await scene.changes.userSaved(scene.path('mine.log'));
+    });
+    assert.deepEqual(
+      [scene.names, scene.changes.turnFiles('t')?.unlisted],
+      [[], { files: 0, folders: ['.env', 'a.log', 'new.log', 'node_modules'] }],
+    );
+  }),
+);

@@ -165,6 +165,26 @@ test(
 );
 
 test(
+  'an ignored file that the agent tells of is listed, and is not named a second time as left out',
+  withDesk(['a'], async (desk) => {
+    desk.write('.gitignore', '.env\n*.log\n');
+    desk.write('.env', 'old\n');
+    await desk.start('a');
+    desk.write('.env', 'new, and longer\n');
+    desk.write('x.log', '1\n');
+    desk.call('a', 'e', {
+      kind: 'edit',
+      output: [{ kind: 'diff', diff: { path: desk.path('.env'), before: 'old\n', after: 'new, and longer\n' } }],
+    });
+    desk.done('a', 'e');
+    desk.end('a');
+    await desk.until(() => desk.rows('a') !== undefined);
+    assert.deepEqual(desk.rows('a'), ['.env reported -']);
+    assert.deepEqual(desk.get('a')?.store.now.turns[0]?.unlisted, { files: 0, folders: ['x.log'] });
+  }),
+);
+
+test(
   'files that the user puts back are told to the agent, once, whatever the way there',
   withDesk(['a'], async (desk) => {
     desk.write('x', 'one\n');
