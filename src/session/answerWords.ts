@@ -486,6 +486,8 @@ const ASKING_AGAIN =
   /^(?:don ?t|do not|never|stop) ask|^no (?:volver|preguntar|further)|^n(?:e plus|icht (?:mehr|erneut|wieder)|on chiedere|ie (?:pytaj|wieder fragen|mehr fragen))|^nao perguntar|^не спрашивать|^不再|^今後/;
 const LASTING =
   /\b(?:always|don ?t ask|do not ask|never ask|no more questions|forever|permanently|from now on|immer|dauerhaft|nicht (?:mehr|erneut|wieder) fragen|toujours|ne plus demander|siempre|no volver a preguntar|sempre|non chiedere piu|nao perguntar|altijd|alltid|altid|zawsze|vzdy|mindig|her zaman|selalu)\b|总是|總是|始终|始終|永久|永远|永遠|不再询问|不再詢問|常に|今後|항상/;
+const FOR_A_WHILE =
+  /\b(?:for|during|throughout|rest of) (?:\w+ ){0,3}(?:session|conversation)\b|(?<!\b(?:not|don t) )\bremember\b|\byolo\b|\bfur diese sitzung\b|本次会话|本会话|整个会话|このセッション|이 세션/;
 const ALWAYS_IN_SKELETON = [...['всегда', 'больше не спрашивать', 'завжди', 'πάντα', 'תמיד', 'دائما', 'हमेशा', 'เสมอ', 'luôn']].map(
   skeleton,
 );
@@ -537,9 +539,9 @@ function read(name: string): AnswerSays {
     .replace(/^(?:(?:please|just|bitte|por favor|请|請) ?)+/u, '');
   const bare = words.replace(/^(?:i|we|you) (?=(?:do|don|will|would|can) )/, '');
   return {
-    refuses: (REFUSES.test(bare) && !ASKING_AGAIN.test(bare)) || REFUSING_SIGN.test(seen),
-    allows: bare === '是' || (ALLOWS.test(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen),
-    lasts: LASTING.test(words) || ALWAYS_IN_SKELETON.some((one) => words.includes(one)),
+    refuses: /^n\P{L}*$/u.test(bare) || (REFUSES.test(bare) && !ASKING_AGAIN.test(bare)) || REFUSING_SIGN.test(seen),
+    allows: /^(?:是|y\P{L}*)$/u.test(bare) || (ALLOWS.test(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen),
+    lasts: LASTING.test(words) || FOR_A_WHILE.test(words) || ALWAYS_IN_SKELETON.some((one) => words.includes(one)),
     once: ONLY_ONCE.test(words),
     forged: isForged(seen),
   };

@@ -268,7 +268,19 @@ test('a name in letters that look like others, or in another language, is known 
   }
   for (const label of ['Аllow', 'Erlauben', 'Oui', 'Aceptar', 'Zezwól', 'Разрешить', 'Ναι', 'السماح', 'はい', '허용', '是', '允許', '✅'])
     assert.ok(misleads(label, 'reject_once'), label);
-  assert.ok(misleads('Immer erlauben', 'allow_once'));
+  for (const label of [
+    'Immer erlauben',
+    'Allow for this session',
+    'Yes, for the rest of the session',
+    'Yes, and remember',
+    'YOLO',
+    'N',
+    '(n)',
+  ])
+    assert.ok(misleads(label, 'allow_once'), label);
+  for (const label of ['Y', '[y]']) assert.ok(misleads(label, 'reject_once'), label);
+  for (const label of ['Y', 'End this session', 'Allow, do not remember', 'Implement in this conversation'])
+    assert.ok(!misleads(label, 'allow_once'), label);
   for (const label of ['Erlauben', 'Oui', 'Разрешить', '許可', 'Now', 'Note it', 'November', 'Notify me', '10 µs', 'Start'])
     assert.ok(!misleads(label, 'allow_once'), label);
   for (const label of ['No volver a preguntar', 'Nicht mehr fragen', 'Ne plus demander', 'Never ask again'])
