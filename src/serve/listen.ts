@@ -45,7 +45,14 @@ export async function listen(host: AgentHost, place: ListenAddress, token: strin
       sockets.handleUpgrade(request, socket, head, (one) => serve(host, one, log));
     } else {
       log.warn(`A connection was refused: ${why}`);
-      socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      const words = `Refused: ${why}\n`;
+      const head = [
+        'HTTP/1.1 403 Forbidden',
+        'Connection: close',
+        'Content-Type: text/plain',
+        `Content-Length: ${Buffer.byteLength(words)}`,
+      ];
+      socket.end(`${head.join('\r\n')}\r\n\r\n${words}`);
     }
   });
   if (place.kind === 'port') server.listen(place.port, place.host);
@@ -71,14 +78,16 @@ export async function listen(host: AgentHost, place: ListenAddress, token: strin
   };
 }
 
-/** Returns the reason to refuse a connection, or undefined. */
+/** Returns the reason to refuse a connection, as its client is told, or undefined. */
 function refusal({ headers, url = '/' }: IncomingMessage, place: ListenAddress, token: string): string | undefined {
   const { origin, host = '' } = headers;
-  if (origin !== undefined && !/^vscode-(?:webview|file):\/\//.test(origin)) return `the origin ${origin.slice(0, 200)}`;
-  if (place.kind === 'port' && isLoopback(place.host) && !isLocalHostHeader(host)) return 'the host name';
+  if (origin !== undefined && !/^vscode-(?:webview|file):\/\//.test(origin))
+    return `the host serves no web pages, and this is the origin ${origin.slice(0, 200)}`;
+  if (place.kind === 'port' && isLoopback(place.host) && !isLocalHostHeader(host))
+    return 'the host is reached by the names of this computer only';
   const query = URL.canParse(url, 'http://localhost') ? new URL(url, 'http://localhost').searchParams : new URLSearchParams();
   const given = query.get('tkn') ?? headers.authorization?.replace(/^Bearer /, '') ?? '';
-  return isSameSecret(given, token) ? undefined : 'the token';
+  return isSameSecret(given, token) ? undefined : "this is not the host's token";
 }
 
 export function isLoopback(host: string): boolean {

@@ -43,7 +43,6 @@ export function acceptedWebSocket(socket: WebSocket): Channel {
 
 class SocketChannel implements Channel {
   readonly #socket: WebSocket;
-  readonly #name: string;
   readonly #closed = new Once<Closed>();
   readonly #listeners = new Set<(line: string) => void>();
   #unsent: string[] = [];
@@ -51,7 +50,6 @@ class SocketChannel implements Channel {
 
   constructor(socket: WebSocket, name: string) {
     this.#socket = socket;
-    this.#name = name;
     socket.on('open', () => {
       for (const line of this.#unsent) socket.send(line);
       this.#unsent = [];
@@ -83,7 +81,8 @@ class SocketChannel implements Channel {
   async send(line: string): Promise<void> {
     const { readyState, bufferedAmount } = this.#socket;
     if (readyState === WebSocket.CONNECTING) return void this.#unsent.push(line);
-    if (readyState !== WebSocket.OPEN) throw new Error(t('The connection to {0} was lost ({1}).', this.#name, 'closed'));
+    // Whoever waits for an answer learns of the end by `onClosed`.
+    if (readyState !== WebSocket.OPEN) return;
     if (bufferedAmount > MOST_WAITING) return this.#socket.close(TOO_SLOW, 'You do not read.');
     this.#socket.send(line);
   }

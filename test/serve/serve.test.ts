@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { WebSocket } from 'ws';
@@ -11,20 +12,24 @@ import { folderOf, run, type Started, started } from './hostProcess.ts';
 
 /* The host as a process, with the included agent. */
 
-/** The status with which a connection is refused. */
+/** The status and the words with which a connection is refused. */
 async function refusedWith(
   address: string,
   options: { readonly origin?: string; readonly headers?: Record<string, string> } = {},
-): Promise<number | undefined> {
+): Promise<string> {
   const socket = new WebSocket(address, options);
-  const status = await new Promise<number | undefined>((resolve, reject) => {
-    socket.on('unexpected-response', (_request, response) => resolve(response.statusCode));
+  const answer = await new Promise<string>((resolve, reject) => {
+    socket.on(
+      'unexpected-response',
+      (_request, response) => void text(response).then((words) => resolve(`${response.statusCode} ${words}`)),
+    );
     socket.on('open', () => reject(new Error('it was let in')));
     socket.on('error', () => {});
   });
   socket.terminate();
-  return status;
+  return answer;
 }
+const WRONG_TOKEN = "403 Refused: this is not the host's token\n";
 
 /** A line to the host, and all that it has said. */
 async function connected({ address, token }: Pick<Started, 'address' | 'token'>) {
@@ -184,12 +189,13 @@ test('rules of a file answer, also those that are written while the host runs; w
 test('attack: nobody gets in without the token, from a web page or by another name of the computer', async (t) => {
   const host = await started(t, folderOf(t));
   const good = `${host.address}/?tkn=${host.token}`;
-  assert.equal(await refusedWith(host.address), 403);
-  assert.equal(await refusedWith(`${host.address}/?tkn=`), 403);
-  assert.equal(await refusedWith(`${host.address}/?tkn=${host.token.slice(1)}`), 403);
-  assert.equal(await refusedWith(good, { origin: 'https://example.com' }), 403);
-  assert.equal(await refusedWith(good, { origin: 'http://localhost:3000' }), 403);
-  assert.equal(await refusedWith(good, { headers: { host: 'evil.example:80' } }), 403);
+  assert.equal(await refusedWith(host.address), WRONG_TOKEN);
+  assert.equal(await refusedWith(`${host.address}/?tkn=`), WRONG_TOKEN);
+  assert.equal(await refusedWith(`${host.address}/?tkn=${host.token.slice(1)}`), WRONG_TOKEN);
+  for (const origin of ['https://example.com', 'http://localhost:3000'])
+    assert.equal(await refusedWith(good, { origin }), `403 Refused: the host serves no web pages, and this is the origin ${origin}\n`);
+  const elsewhere = await refusedWith(good, { headers: { host: 'evil.example:80' } });
+  assert.equal(elsewhere, '403 Refused: the host is reached by the names of this computer only\n');
   const page = await fetch(host.address.replace('ws:', 'http:'));
   assert.deepEqual([page.status, page.headers.get('connection')], [426, 'close'], 'what is no WebSocket keeps no connection');
   const socket = new WebSocket(good, { origin: 'vscode-file://vscode-app' });
@@ -201,6 +207,21 @@ test('attack: nobody gets in without the token, from a web page or by another na
     if (JSON.parse(String(data)).id === 7) break;
   }
   socket.terminate();
+});
+
+test('attack: a client that leaves before its thousands of answers fills no log', async (t) => {
+  const host = await started(t, folderOf(t));
+  let log = '';
+  host.child.stderr?.on('data', (data) => (log += data));
+  const leaver = await connected(host);
+  for (let id = 0; id < 3000; id += 1) leaver.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'ping', params: {} }));
+  await leaver.until(() => leaver.heard.length > 0);
+  leaver.socket.terminate();
+  const other = await connected(host);
+  assert.equal(await other.ask('ping'), null);
+  host.child.kill('SIGTERM');
+  await once(host.child, 'close');
+  assert.equal(log, '');
 });
 
 test('attack: the token is in no log, and what names it can be read by its owner only', async (t) => {
@@ -246,7 +267,7 @@ test('a host listens on a socket of the file system, on Windows on a named pipe,
   assert.equal(address, place);
   const client = await connected({ address: `ws+unix:${place}:`, token });
   assert.equal(await client.ask('ping'), null);
-  assert.equal(await refusedWith(`ws+unix:${place}:/?tkn=wrong`), 403);
+  assert.equal(await refusedWith(`ws+unix:${place}:/?tkn=wrong`), WRONG_TOKEN);
   client.socket.terminate();
 });
 
