@@ -138,7 +138,7 @@ const DEEPEST = 50;
 class SafeLexer extends Lexer {
   /** True when the text being read has too many marks to pair them. */
   crowded = false;
-  /** Where backslashes of Windows paths stand in the text being read, counted from its end. */
+  /** The places of backslashes of Windows paths in the text being read, counted from its end. */
   separators: ReadonlySet<number> = new Set();
 
   constructor(options: MarkedOptions) {

@@ -10,7 +10,7 @@ export function fontsHaveLetters(): boolean {
   return pen.measureText('𝑖').width !== pen.measureText('𝑚').width;
 }
 
-/** Writes a formula in the letters of all fonts; the browser would draw a letter that stands alone as one of mathematics. */
+/** Writes a formula in the letters of all fonts; the browser would draw a single letter as one of mathematics. */
 export function usePlainLetters(formula: Element): void {
   formula.classList.add('plain-letters');
   for (const leaf of formula.querySelectorAll('mi, mn, mo, mtext')) {

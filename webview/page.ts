@@ -73,7 +73,7 @@ export class Page {
     return this.mirror.session ?? NOBODY;
   }
 
-  /** What templates read now, and the actions they run. */
+  /** The data that templates read now, and the actions they run. */
   view(act: Act): View {
     const { session, ui } = this;
     const page = this;

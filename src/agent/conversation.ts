@@ -88,7 +88,7 @@ export class AgentConversation implements CommandSubject {
     return this.#options.workspace;
   }
 
-  /** Read anew each time: skills come and go with the workspace's files. */
+  /** Read each time: skills come and go with the workspace's files. */
   get commands(): Commands {
     const aside = this.#options.frontend.hasAsides ? [asideCommand] : [];
     return commandsOf([...aside, ...skillCommands(this.#skills())], this.model);

@@ -95,7 +95,7 @@ export function readOptions(args: readonly string[], cwd: string): AgentArgument
       'wire-silent': { type: 'boolean' },
       'live-output': { type: 'boolean' },
       protocol: { type: 'string' },
-      // The name of earlier versions, which stands in profiles.
+      // The name of earlier versions, which profiles still use.
       face: { type: 'string' },
       port: { type: 'string', short: 'p' },
       'allow-origin': { type: 'string', multiple: true },

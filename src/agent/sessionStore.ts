@@ -56,7 +56,7 @@ interface Waiting {
 const unstored = new Set<SessionStore>();
 let isEndWatched = false;
 
-/** Nobody sees the process blocked any more when it ends. */
+/** No one waits for the process when it ends. */
 function storeAtEnd(): void {
   for (let tries = 0; tries < LAST_TRIES.count && unstored.size > 0; tries += 1) {
     if (tries > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_TRIES.wait);

@@ -244,7 +244,7 @@ const MOST_KEPT = 512 * 1024;
 const REJECTED = 'The user rejected this call. Nothing was changed.';
 
 /**
- * Runs the calls of one answer: reads that stand together at once, everything else one after another. After a rejection without a word the
+ * Runs the calls of one answer: adjacent reads at once, everything else one after another. After a rejection without a word the
  * calls behind it are not run. Every call gets its result in the history, in the order of the calls, whatever happens.
  */
 async function runCalls(context: CallContext, calls: readonly ModelCall[]): Promise<{ readonly rejected: boolean }> {

@@ -1,6 +1,6 @@
 const [OPEN, CLOSE] = ['<file-changes-by-user>\n', '\n</file-changes-by-user>'];
 
-/** The user's changes to files as they stand at the end of a prompt, apart from the user's words. */
+/** The user's changes to files at the end of a prompt, apart from the user's words. */
 export function taggedChanges(text: string): string {
   return `${OPEN}${text}${CLOSE}`;
 }

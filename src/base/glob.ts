@@ -37,7 +37,7 @@ export interface GlobWord {
 }
 
 /**
- * A predicate for a glob over command lines: it matches from any start, and passes over options with their values where they stand before a word that
+ * A predicate for a glob over command lines: it matches from any start, and passes over options with their values where they come before a word that
  * the glob names (`git push*` matches `git -C . push`). A word behind an option may be its value or not: either way counts. Linear as `globMatcher`.
  */
 export function wordsMatcher(glob: string): (words: readonly GlobWord[]) => boolean {

@@ -42,7 +42,7 @@ function ruleOf(line: string): readonly Rule[] {
   return [{ ignores: !negated, foldersOnly, matches: anchored ? matches : (path) => matches(path.slice(path.lastIndexOf('/') + 1)) }];
 }
 
-/** Blanks at the end do not count unless a backslash stands before them. */
+/** Blanks at the end do not count unless a backslash comes before them. */
 function withoutBlanksAtEnd(line: string): string {
   let end = line.length;
   while (end > 0 && line[end - 1] === ' ' && line[end - 2] !== '\\') end -= 1;

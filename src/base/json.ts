@@ -136,7 +136,7 @@ function endOfString(text: string, from: number): number {
   }
 }
 
-/** Quotes may stand close together, and each search by the engine costs more than a few steps. */
+/** Quotes may be close together, and each search by the engine costs more than a few steps. */
 function nextQuote(text: string, from: number): number {
   const near = Math.min(text.length, from + 32);
   for (let at = from; at < near; at++) if (text.charCodeAt(at) === QUOTE) return at;

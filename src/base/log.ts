@@ -19,7 +19,7 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Nothing stands at the path that was used: it is missing, or what should be a folder on the way is a file. */
+/** There is no file at the path that was used: it is missing, or what should be a folder on the way is a file. */
 export function isMissing(error: unknown): boolean {
   const code = systemCode(error);
   return code === 'ENOENT' || code === 'ENOTDIR';

@@ -1,4 +1,4 @@
-/** Where a reader of a terminal's output stands: in text, after an escape, in a control sequence, or in a string (OSC, DCS, PM, APC, SOS). */
+/** The state of a reader of a terminal's output: in text, after an escape, in a control sequence, or in a string (OSC, DCS, PM, APC, SOS). */
 type State = 'text' | 'escape' | 'sequence' | 'string' | 'stringEscape';
 
 /** Longest control sequence that is passed on, in characters. */

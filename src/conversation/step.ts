@@ -35,8 +35,8 @@ export const OFFER_RESTART = 'offer restart';
 export const RESTART = 'restart';
 
 /**
- * One step of a conversation: the state it changes, the effects it wants, the time. It is made anew for each input and holds nothing else. A
- * protocol extends it with `take` and its own methods; whatever every protocol does stands here, in the order of a conversation.
+ * One step of a conversation: the state it changes, the effects it wants, the time. It is made for each input and holds nothing else. A
+ * protocol extends it with `take` and its own methods; whatever every protocol does is here, in the order of a conversation.
  *
  * effects:  do · emit · emitAll · log · timer · newId
  * link:     open · close · linkClosed · cannotTakeUp
@@ -185,7 +185,7 @@ export abstract class Step<S extends ConversationState> {
     if (turn && lane) this.addPart(turn, lane, { kind: 'notice', notice: { level, text } });
     else this.emit({ type: 'notice', notice: { level, text } });
   }
-  /** Whether the agent asks: it stands until the next word about that, however many prompts come in between. */
+  /** Whether the agent asks: it is valid until the next word about that, however many prompts come in between. */
   aboutApprovals(level: Notice['level'], text: string): void {
     this.emit({ type: 'notice', notice: { level, text, about: 'approvals' } });
   }

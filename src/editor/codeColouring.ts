@@ -65,7 +65,7 @@ export class CodeColouring implements Disposable {
     return answer.finally(() => clearTimeout(late));
   }
 
-  /** Ends the thread; the next question reads themes and grammars anew. */
+  /** Ends the thread; the next question reads themes and grammars again. */
   forget(): void {
     void this.#worker?.terminate();
     this.#worker = undefined;

@@ -1,7 +1,7 @@
 /**
  * Secrets in running text, found by the marks of their issuers, by the word in front of them, by their place in an address or a command, or
  * because nobody but a machine would write them. Every pattern takes all it has read, or gives up within a few characters, so that a text of any
- * kind is read in linear time. A text may be JSON, also within JSON: quotes and line ends then stand behind backslashes.
+ * kind is read in linear time. A text may be JSON, also within JSON: quotes and line ends are then escaped by backslashes.
  */
 
 import { isSecretName } from '../base/secretNames.ts';

@@ -19,7 +19,7 @@ export async function isWorkspaceFile(file: string, folders: readonly string[] =
   }
 }
 
-/** True for a path that nothing stands at, neither on disk nor as a text that is open. */
+/** True for a path without a file, on disk or as an open text. */
 export async function doesNotExist(file: string): Promise<boolean> {
   const uri = vscode.Uri.file(file);
   if (vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString())) return false;

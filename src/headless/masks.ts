@@ -1,6 +1,6 @@
 import { isSecretSetting } from '../base/secretNames.ts';
 
-/* Credentials that the user gave a run stand neither in its output nor in its recording, also where the agent repeats them. */
+/* Credentials that the user gave a run appear neither in its output nor in its recording, even where the agent repeats them. */
 
 const MASK = '***';
 /** Shorter values are found in every text. */

@@ -7,7 +7,7 @@ import type { ScriptedTool } from './script.ts';
 
 const openInput = z.object({ path: z.string(), line: z.optional(z.number()) });
 
-/** The tools of a run. A script's stands in the place of the editor tool of its name: so it can be slow or fail with an agent that knows only that one. */
+/** The tools of a run. A script's tool replaces the editor tool of its name: so it can be slow or fail with an agent that knows only that one. */
 export function headlessTools(cwd: string, scripted: readonly ScriptedTool[] = []): readonly Tool[] {
   const names = new Set(scripted.map(({ name }) => name));
   return [...editorTools(cwd).filter(({ name }) => !names.has(name)), ...scripted.map(scriptedTool)];
@@ -30,7 +30,7 @@ function editorTools(cwd: string): readonly Tool[] {
         const parsed = openInput.safeParse(input);
         if (!parsed.success) return { ok: false, text: 'path must be text, line a number' };
         const file = path.resolve(cwd, parsed.data.path);
-        // Nobody is asked here.
+        // There is no user to ask here.
         if (isForeign(file, [cwd]) || !existsSync(file)) return { ok: false, text: `There is no file ${file}` };
         opened.push(file);
         return { ok: true, text: `Opened ${file}${parsed.data.line === undefined ? '' : `:${parsed.data.line}`}` };

@@ -96,7 +96,7 @@ export function surplusParts({ parts }: Turn): readonly PartId[] {
     needed.add(id);
     if (parent !== undefined) needed.add(parent);
   }
-  // The parents of parents: a part stands after the one it belongs to.
+  // The parents of parents: a part comes after the one it belongs to.
   for (const { id, parent } of parts.toReversed()) if (parent !== undefined && needed.has(id)) needed.add(parent);
   return parts.filter(({ id }) => !needed.has(id)).map(({ id }) => id);
 }

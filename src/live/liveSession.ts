@@ -27,7 +27,7 @@ export interface LiveDeps extends Pick<AdapterContext, 'ports' | 'client' | 'log
 
 /** Milliseconds after which another Stop counts as deliberate. */
 const SECOND_STOP = 1_000;
-/** Milliseconds for which a prompt is prepared unseen. After that it stands in the queue, where the user sees it and the journal keeps it. */
+/** Milliseconds for which a prompt is prepared unseen. After that it is in the queue, where the user sees it and the journal keeps it. */
 const PREPARED_UNSEEN = 500;
 
 interface OpenAdapter {

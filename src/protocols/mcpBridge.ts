@@ -3,7 +3,7 @@ import process from 'node:process';
 
 /**
  * A program of its own: the MCP server for agents that start their tool servers as processes. Each line on its standard input goes to the server as
- * one request; the answer comes back as one line. Where the server is, and the token for it, stand in the environment: in two variables, or in one
+ * one request; the answer comes back as one line. Where the server is, and the token for it, are in the environment: in two variables, or in one
  * address that the window gave the agent it started.
  */
 const url = process.env.PARLEY_MCP_URL ?? '';

@@ -63,7 +63,7 @@ export function pathBelow(root: string, target: string): string | undefined {
   return pathBelowFolder(root, target, platform);
 }
 
-/** The system opens no longer path, so nothing stands behind one. */
+/** The system opens no longer path, so there is no file of such a name. */
 const LONGEST_PATH = platform === 'win32' ? 32_767 : 4096;
 const MOST_LINKS = 40;
 
@@ -125,7 +125,7 @@ function splitAtEndNow(target: string): Split {
   return step.value;
 }
 
-/** Asks for each path that it yields whether it is there: for few of them, because what is there stands in folders that are there. */
+/** Asks for each path that it yields whether it is there: for few of them, because a file that exists is in folders that exist. */
 function* endSearch(target: string): Generator<string, Split, boolean> {
   const { root } = path.parse(target);
   const parts = target.slice(root.length).split(path.sep).filter(Boolean);

@@ -142,7 +142,7 @@ export interface Held {
   /** Absent until an agent has started for it. */
   readonly session?: Session;
   readonly takenBack?: TurnId;
-  /** The sender, as other clients see it; unknown of one that comes back to a host that was started anew, as it does not say its name again. */
+  /** The sender, as other clients see it; unknown of one that comes back to a host that was restarted, as it does not say its name again. */
   readonly sender?: string;
   readonly clientId: string;
   readonly now: number;

@@ -465,7 +465,7 @@ function inputOf({ input }: ToolCall): string | undefined {
 
 function confirmationOf(ask: Approval, session: Session): Confirmation {
   const title = askTitle(ask, session, t('Run in terminal'));
-  // The command itself stands below.
+  // The command itself is shown below.
   const shown = approvalHeading(ask, session).action.replace(/\s+/g, ' ');
   const options = ask.options.flatMap((option): readonly ConfirmationOption[] => {
     const kind = sideOf(option, ask);
@@ -593,7 +593,7 @@ function besideOf(all: readonly ApprovalDetail[], session: Session): readonly st
 function questionOf(field: Field): Question {
   const base = {
     id: field.id,
-    // VS Code shows both, so that a label that is the whole question would stand there twice (seen).
+    // VS Code shows both, so that a label that is the whole question would be shown twice (seen).
     ...(field.body === undefined ? {} : { title: field.label }),
     message: field.body ?? field.label,
     ...(field.required ? { required: true } : {}),

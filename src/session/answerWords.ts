@@ -50,7 +50,7 @@ function skeleton(text: string): string {
 interface Words {
   /** Words and beginnings of sentences. */
   readonly first: readonly string[];
-  /** Words that say it wherever they stand. */
+  /** Words that say it anywhere in the name. */
   readonly anywhere: readonly string[];
 }
 
@@ -508,7 +508,7 @@ function patternOf({ first, anywhere }: Words): RegExp {
 const REFUSES = patternOf(REFUSING);
 const ALLOWS = patternOf(ALLOWING);
 
-/** What the name of an answer says. */
+/** The meaning of an answer's name. */
 export interface AnswerSays {
   readonly refuses: boolean;
   readonly allows: boolean;

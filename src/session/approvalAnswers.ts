@@ -65,7 +65,7 @@ export const MOST_ANSWERS = 5;
 
 /**
  * The answers in one order: once, wider, always, reject, feedback, then those without a standard meaning. Where the meaning is standard the label is
- * ours; the agent's words stand beside it when they say something else. Labels that contradict their effect count as unknown.
+ * ours; the agent's words are shown beside it when they say something else. Labels that contradict their effect count as unknown.
  */
 export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting): ApprovalAnswers {
   const misleading = misleadingOptions(ask);
@@ -114,7 +114,7 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting)
 }
 
 /**
- * The agent's own "always" for edits would cover guarded files later, and the agent would not ask any more. A rule of ours stands in its place,
+ * The agent's own "always" for edits would cover guarded files later, and the agent would not ask any more. A rule of ours replaces it,
  * which does not cover them. An agent that knows no narrower way to allow keeps it.
  */
 export function isTooWide({ effect }: Option, ask: Approval): boolean {
@@ -146,7 +146,7 @@ function meaningOf(ask: Approval, cwd: string): string {
   return JSON.stringify([saysByTitle(ask) ? title : null, asked, beside, paths, options, revised, toolKind, outside, asker]);
 }
 
-/** The answers that stand first, at most five, and the rest; the rest keeps its order. A wider scope gives way before a refusal does. */
+/** The first answers, at most five, and the rest; the rest keeps its order. A wider scope gives way before a refusal does. */
 export function firstAnswers(answers: readonly ApprovalAnswer[]): {
   readonly first: readonly ApprovalAnswer[];
   readonly more: readonly ApprovalAnswer[];

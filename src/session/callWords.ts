@@ -37,7 +37,7 @@ export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'termin
     : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: t('allowed by you') }) };
 }
 
-/** What stands between the verb and the thing: a space, or nothing in a language that writes none. */
+/** Separates the verb from the thing: a space, or nothing in a language that writes none. */
 export function gapIn({ verb, thing = '' }: Pick<CallWords, 'verb' | 'thing'>): string {
   return joinWords(verb, thing).slice(verb.length, -thing.length || undefined);
 }

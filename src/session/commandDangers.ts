@@ -61,7 +61,7 @@ const LOOKED_AT_END = 4000;
 /** Texts within texts that are read: `sh -c "sh -c …"`. */
 const DEEPEST = 6;
 
-/** What the text of a command tells about it. */
+/** Facts that the text of a command tells about it. */
 export interface JudgedCommand {
   /** In any order; a kind may come several times. */
   readonly dangers: readonly Danger[];
@@ -220,7 +220,7 @@ const FINDS_AND_RUNS = /^-(?:exec|ok)(?:dir)?$/;
 const COMPILER = /^(?:[\w.]+-)*(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|gdc|gnat|cpp)(?:-[\d.]+)?$/;
 /** Before the program that starts the compiler's own ones, and its arguments behind commas. */
 const WRAPPER_OPTION = /^--?wrapper(?:=|$)/;
-/** Programs that run what stands behind one of these words. */
+/** Programs that run what follows one of these words. */
 const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
   { name: /^(?:g?find|bfs)$/, word: /^-(?:exec|ok)(?:dir)?$/ },
   { name: /^(?:fd|fdfind)$/, word: /^(?:-x|--exec|--exec-batch)/i },
@@ -349,7 +349,7 @@ class Judge {
     this.#reach = reach;
   }
 
-  /** `base`: where the text stands in what was asked; undefined where it was put together. */
+  /** `base`: the place of the text in the command that was asked about; undefined where it was put together. */
   judgeText(text: string, base: number | undefined, depth: number, dialect = this.#dialect): void {
     if (depth > DEEPEST) return this.#add('unsure', undefined, true);
     if (!this.#has('units', text.length)) return;
@@ -486,7 +486,7 @@ class Judge {
       const from = OWN_OPTIONS.test(program) ? undefined : runsFrom(program, texts);
       // These take a version, or the name of something else, before the program.
       if (from !== undefined && /^(?:rustup|nvm|fnm|ip|opam|gcloud|az|aws|ecs)$/.test(program)) this.#reach.mustName(args.at(-1), isPlaced);
-      // Behind the word that says so stands the program, where no options do.
+      // The program follows the word that says so, where no options do.
       if (from !== undefined) this.#reach.mustName(args.slice(from).find(({ text }) => !text.startsWith('-')) ?? args.at(-1), isPlaced);
       if (/^(?:g?find|bfs)$/.test(program))
         for (const [at, text] of texts.entries()) if (FINDS_AND_RUNS.test(text)) this.#reach.mustName(args[at + 1] ?? args[at], isPlaced);
@@ -776,7 +776,7 @@ class Judge {
       const variable = this.#variableOf(folder);
       const values = variable && this.#variables.valuesOf(variable.name);
       if (variable && !values) {
-        // What is done in a folder that nobody knows matters, going there does not. A shell may stay there, so no rule answers.
+        // Actions in an unknown folder matter, going there does not. A shell may stay there, so no rule answers.
         this.#unknownFolder = { word: folder, scope };
         this.#reach.changes();
       } else if (variable && values) {
@@ -865,7 +865,7 @@ class Judge {
   }
 }
 
-/** What the variables of a line are set to in it. */
+/** The values that a line gives its variables. */
 class LineVariables {
   readonly #values = new Map<string, readonly string[]>([['PWD', ['.']]]);
   readonly #unknown = new Set<string>();
@@ -1070,7 +1070,7 @@ function isWindowsFolder(cwd: string): boolean {
 /** Judges a path by its text alone; callers that follow links find those that lead outside. */
 export function isOutside(path: string, cwd: string, folder = cwd): boolean {
   if (isWindowsFolder(cwd)) return isOutsideOnWindows(path, cwd, folder);
-  // Nobody knows how far up a folder in a variable leads.
+  // How far up a folder in a variable leads is unknown.
   if (/^[$%~]/.test(path) && /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path)) return true;
   const full = isAbsolute(path) || folder === cwd ? path : `${folder}/${path}`;
   const plain = resolved(full.replaceAll('\\', '/'));

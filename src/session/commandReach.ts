@@ -19,7 +19,7 @@ import {
 import { sedEffects } from './sedScript.ts';
 import { guessAt, type ShellWord } from './shellWords.ts';
 
-/** What a command does beyond running the program that its first word names. */
+/** Effects of a command beyond running the program that its first word names. */
 export interface Reach {
   /** Where the words end that name other programs, and options and folders by which one runs something else: a pattern has to name all of them. */
   readonly named: number;
@@ -58,7 +58,7 @@ export class ReachFinder {
     };
   }
 
-  /** The pattern has to name everything up to the end of this word. `isPlaced`: the word stands in what was asked. */
+  /** The pattern has to name everything up to the end of this word. `isPlaced`: the word is part of the command that was asked about. */
   mustName(word: ShellWord | undefined, isPlaced: boolean): void {
     if (word) this.#named = Math.max(this.#named, isPlaced ? word.to : Number.POSITIVE_INFINITY);
   }

@@ -1,7 +1,7 @@
 import { splitChanges, taggedChanges } from '../base/fileChangesTag.ts';
 import type { Content } from './model.ts';
 
-/** Corrections as they stand in a prompt, apart from the user's words. */
+/** Corrections as a prompt holds them, apart from the user's words. */
 export function enclosed(texts: readonly string[]): string {
   return taggedChanges(texts.join('\n\n'));
 }

@@ -228,7 +228,7 @@ of(
   },
   { kind: 'overwrites', grave: true, when: (call) => some(call, /^--outp(?:u|ut|ut-.*)?(?:=|$)/) ?? false },
 );
-/** Settings for one command that name no program. Each other one counts: programs stand in many places. */
+/** Settings for one command that name no program. Every other one counts, because many settings name programs. */
 const PLAIN_GIT_SETTING =
   /^(?:user|color|advice|log|pull|push|fetch|rerere|status|safe|grep|pack|gc|index|branch|tag|column|versionsort)\.[^=!]+(?:=|$)|^(?:core\.(?:quotepath|autocrlf|eol|abbrev|longpaths|filemode|ignorecase|safecrlf|untrackedcache|preloadindex|fscache|precomposeunicode)|core\.pager=cat$|pager\.\w+=(?:cat|false)$|init\.defaultbranch|commit\.gpgsign|commit\.cleanup|merge\.(?:conflictstyle|ff|renames)|diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context|colormoved)|http\.(?:version|postbuffer|lowspeedlimit|lowspeedtime))(?:=|$)/i;
 function gitSetting(call: ProgramCall): ShellWord | undefined {
@@ -244,7 +244,7 @@ function gitSetting(call: ProgramCall): ShellWord | undefined {
 /** Settings that may be kept for a repository: they name no program, file or place. */
 const KEPT_GIT_SETTING =
   /^(?:user|color|advice|column|versionsort|rerere)\.|^(?:pull\.(?:rebase|ff)|push\.(?:default|autosetupremote|followtags)|fetch\.prune|init\.defaultbranch|core\.(?:quotepath|autocrlf|eol|abbrev|longpaths|filemode|ignorecase|safecrlf|precomposeunicode)|commit\.(?:gpgsign|cleanup|verbose)|tag\.(?:gpgsign|sort)|branch\.(?:sort|autosetupmerge|autosetuprebase)|merge\.(?:conflictstyle|ff|renames)|diff\.(?:renames|algorithm|noprefix|mnemonicprefix|context|colormoved)|rebase\.(?:autosquash|autostash)|log\.(?:date|decorate|follow)|status\.\w+)$/i;
-/** What a call of `git config` changes beyond these. */
+/** Settings that a call of `git config` changes beyond these. */
 function writtenGitSetting({ args, operands }: ProgramCall): ShellWord | undefined {
   const [, first, ...others] = operands;
   const [mode = '', key] = /^(?:get|list|set|unset|edit|rename-section|remove-section)$/.test(first?.text ?? '')
@@ -578,7 +578,7 @@ function printsIntoProgram(script: string): boolean {
   });
 }
 
-/** `s/…/…/e` of sed at the end of a script: the flags there hold an e, and what stands before them separates some substitution. */
+/** `s/…/…/e` of sed at the end of a script: the flags there hold an e, and the text before them separates some substitution. */
 function endsWithExecuted(script: string): boolean {
   let from = script.length;
   while (/[gipe\d]/.test(script[from - 1] ?? '')) from -= 1;

@@ -1,7 +1,7 @@
 /** Milliseconds of a day of 24 hours. */
 const DAY = 24 * 60 * 60 * 1000;
 
-/** The heading under which something of `at` stands in a list that is newest first: today, yesterday, a weekday, or a month. */
+/** The heading for something of `at` in a list that is newest first: today, yesterday, a weekday, or a month. */
 export function dayLabel(at: number, now: number, language: string): string {
   const days = Math.round((midnight(now) - midnight(at)) / DAY);
   if (days <= 1) return capital(new Intl.RelativeTimeFormat(language, { numeric: 'auto' }).format(-Math.max(0, days), 'day'), language);

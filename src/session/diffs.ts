@@ -44,7 +44,7 @@ export function doneSides(diffs: readonly Diff[], present: string | null | undef
   return sides(text, after);
 }
 
-/** The text before excerpts that stand at their lines from top to bottom, as those of one patch do: then none moves another. */
+/** The text before excerpts that are at their lines from top to bottom, as those of one patch do: then none moves another. */
 function undoTogether(diffs: readonly Diff[], text: string | null, search: BoundedSearch): string | undefined {
   if (text === null || diffs.length < 2) return undefined;
   const spots: Spot[] = [];
@@ -170,7 +170,7 @@ class BoundedSearch {
   }
 }
 
-/** Where `old` stands in the text: at its line if it is named and fits, else at the only or nearest place; whole lines are preferred. */
+/** The place of `old` in the text: at its line if it is named and fits, else at the only or nearest place; whole lines are preferred. */
 function locate(text: string, old: string, next: string, line: number | undefined, search: BoundedSearch): Spot | 'changed' | 'ambiguous' {
   const at = line === undefined ? undefined : search.lineStart(text, line);
   if (old === '') return insertion(text, next, line, at);

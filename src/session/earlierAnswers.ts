@@ -20,7 +20,7 @@ const LONGEST = 1000;
 const ALL = /\b(?:all|any|every\w*)\b|全部|所有/i;
 
 const none: Found = new Map();
-/** What was found in a turn, after so many answers of the turns before it. */
+/** Findings in a turn, after so many answers of the turns before it. */
 const known = new WeakMap<Turn, { readonly before: number; readonly kept: readonly Kept[]; readonly found: Found }>();
 
 /**

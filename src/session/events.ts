@@ -85,7 +85,7 @@ export type SessionEvent =
   | { readonly type: 'call.amended'; readonly turnId: TurnId; readonly callId: CallId; readonly diffs: readonly Diff[] }
   | { readonly type: 'call.inputDelta'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }
-  /** The open ask of the same id and kind, with details the agent added later. It keeps its place; surfaces update it where it stands. */
+  /** The open ask of the same id and kind, with details the agent added later. It keeps its place; surfaces update it there. */
   | { readonly type: 'ask.changed'; readonly ask: Ask }
   /** An answer is on its way to the agent. Once the ask closes as answered, its call keeps the decision. */
   | { readonly type: 'ask.decided'; readonly askId: AskId; readonly decision: Decision }

@@ -149,7 +149,7 @@ export interface UnlistedChanges {
   /** Ignored files that changed, and ignored folders in which something did, relative to the session's folder. */
   readonly folders: readonly string[];
 }
-/** Parts stand in the order they were first mentioned and never move. `parent` names the call of the sub-agent they belong to. */
+/** Parts are in the order in which they were first mentioned, and never move. `parent` names the call of the sub-agent they belong to. */
 export type Part =
   | { readonly kind: 'text'; readonly id: PartId; readonly parent?: CallId; readonly text: string }
   /** `startedAt`, `endedAt`: when its first and its latest piece came, in milliseconds since the epoch. */
@@ -192,7 +192,7 @@ export interface ToolCall {
   readonly stops?: boolean;
   /** A sub-agent that works on when its turn is over: what it does is still added below it, until it ends. */
   readonly goesOn?: boolean;
-  /** It has `ended`, and its changes stand on the disk. */
+  /** It has `ended`, and its changes are on the disk. */
   readonly appliedOnDisk?: true;
   /** The decision to allow or reject it. Absent without an ask. */
   readonly decision?: Decision;

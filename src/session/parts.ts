@@ -109,7 +109,7 @@ export function settleCalls(parts: readonly Part[], at?: number, unreported: rea
   const ended = new Set(unreported);
   const going = new Set<PartId>();
   return parts.map((part) => {
-    // A part stands after the one it belongs to.
+    // A part comes after the one it belongs to.
     if ((part.kind === 'call' && part.call.goesOn) || (part.parent !== undefined && going.has(part.parent))) going.add(part.id);
     if (part.kind !== 'call' || isSettled(part.call)) return part;
     if (!ended.has(part.id) && going.has(part.id)) return part;
@@ -154,7 +154,7 @@ function inCall(turn: Turn, id: CallId, change: (call: ToolCall) => ToolCall): T
 }
 
 /**
- * Where parts stand, by id; handed on from a list to the one that grows out of it, for a turn of thousands of parts would be searched for every
+ * The places of parts, by id; handed on from a list to the one that grows out of it, for a turn of thousands of parts would be searched for every
  * piece of text. It knows every id of those lists, so what it does not know is in none of them.
  */
 const places = new WeakMap<readonly Part[], Map<PartId, number>>();

@@ -276,7 +276,7 @@ function knownCommands(folded: string, platform: Platform): ReturnType<ReadComma
       // A shell may substitute any program for the value.
       const guess = words.some(({ text, expands }) => expands && commandInVariable([text])) ? '*' : undefined;
       const guessedStarts = guess === undefined ? NONE : [guess];
-      // Any of the words may be a program: the value may be a script, and options may stand between.
+      // Any of the words may be a program: the value may be a script, and options may come between.
       commands.push(inVariable.map((text) => ({ text, starts: startsOf(text, true), expands: false, guess, guessedStarts })));
     }
     const apart = withCommasApart(words);
@@ -440,7 +440,7 @@ function withCommasApart(words: readonly ReadWord[]): readonly ReadWord[] | unde
 }
 const READ_ARGUMENT: ReadWord = { text: '{}', guess: '*' };
 
-/** The places at which a program stands that is not known: the first, and behind a wrapper all up to the first word that is no option. */
+/** The places of programs that are not known: the first, and behind a wrapper all up to the first word that is no option. */
 function guessedPrograms(name: string, words: readonly ReadWord[], from: number | undefined): ReadonlySet<number> {
   const places = new Set([0]);
   if (from === undefined) return places;

@@ -51,7 +51,7 @@ of(
   'C',
 );
 of('sort gsort', 'compress-program');
-// The letters of an old option of tar stand without a dash.
+// The letters of an old option of tar have no dash.
 of(
   'tar gtar bsdtar',
   'use-compress-program checkpoint-action to-command info-script new-volume-script rsh-command rmt-command',

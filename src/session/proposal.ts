@@ -73,7 +73,7 @@ function chosenHunks(segments: Segments, choice: ReadonlySet<Hunk>): readonly Pr
   });
 }
 
-/** Where lines of the text before stand unchanged in the text now; undefined where something there was changed. */
+/** The place in the present text of unchanged lines of the earlier one; undefined where something there was changed. */
 function lineOfUnchanged(present: ReturnType<typeof hunksOfSegments>, from: number, count: number): number | undefined {
   let shift = 0;
   for (const { hunk, beforeLine } of present) {

@@ -1,6 +1,6 @@
 import type { ShellWord } from './shellWords.ts';
 
-/** What the scripts of a call of sed do beside editing. */
+/** Actions beyond editing in the scripts of a call of sed. */
 export interface SedEffects {
   /** The script that runs a program, or that is read from a file. */
   readonly runs?: ShellWord;
@@ -45,7 +45,7 @@ export function sedEffects(args: readonly ShellWord[]): SedEffects {
       operands.push(word);
       continue;
     }
-    // Letters without a value stand before the first that takes the rest, or the next word.
+    // Letters without a value come before the first that takes the rest, or the next word.
     const [, letter = '', rest = ''] = /^-[nErsuzab]*([efilI])?(.*)$/s.exec(text) ?? [];
     if (letter === 'i' || letter === 'I') inPlace = true;
     const value = rest === '' ? args[at + 1] : { ...word, text: rest };
@@ -60,7 +60,7 @@ export function sedEffects(args: readonly ShellWord[]): SedEffects {
   let complete = true;
   const writes: string[] = [];
   for (const script of scripts) {
-    // What the shell puts in may hold any command.
+    // Text that the shell puts in may hold any command.
     const ways = script.expands ? [] : BRACKETS.map((brackets) => readSed(script.text, brackets));
     if (ways.some((one) => one.runs)) runs ??= script;
     if (!ways.some((one) => one.complete)) complete = false;
@@ -112,7 +112,7 @@ function readSed(script: string, brackets: (typeof BRACKETS)[number]): ReadScrip
   };
   while (at < script.length) {
     passWhile(/[\s;{}]/);
-    // Addresses with what stands between and behind them.
+    // Addresses with the text between and behind them.
     for (let isAddress = true; isAddress && at < script.length; ) {
       const sign = script.charAt(at);
       if (/[\d$,~+!\sIM]/.test(sign)) at += 1;
@@ -151,7 +151,7 @@ function readSed(script: string, brackets: (typeof BRACKETS)[number]): ReadScrip
         at = lineEnd();
       }
     } else return { runs, writes, complete: false };
-    // Behind a command stands its end.
+    // A command is followed by its end.
     if (at < script.length && !/[\s;}#]/.test(script.charAt(at))) return { runs, writes, complete: false };
   }
   return end();

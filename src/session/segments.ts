@@ -3,7 +3,7 @@ import { hasSomeOf, mergedLine, onlyRemoves } from './mergeWords.ts';
 
 /**
  * A file under review, cut into pieces of whole lines. `before` is the file without the changes that are still to be reviewed, `after` the file as
- * it is. Lines stand without their ends; a text that ends with a line end has an empty last line.
+ * it is. Lines have no line ends; a text that ends with a line end has an empty last line.
  */
 export type Segment = { readonly kind: 'same'; readonly lines: readonly string[] } | Hunk;
 export interface Hunk {
@@ -15,7 +15,7 @@ export interface Hunk {
 }
 export type Segments = readonly Segment[];
 
-/** A hunk and where it stands on either side: 0-based numbers of its first line, or of the line it would stand before. */
+/** A hunk and its place on either side: 0-based numbers of its first line, or of the line it would come before. */
 export interface PlacedHunk {
   readonly hunk: Hunk;
   readonly beforeLine: number;
@@ -65,7 +65,7 @@ export function hunksOfSegments(segments: Segments): readonly PlacedHunk[] {
   return found;
 }
 
-/** Where a line of the one side stands on the other; one of a hunk where that begins. */
+/** The place of a line of one side on the other; for a line of a hunk, where the hunk begins. */
 export function afterLineOf(segments: Segments, beforeLine: number): number {
   let [before, after] = [0, 0];
   for (const segment of segments) {
@@ -105,7 +105,7 @@ export function settleHunks(segments: Segments, chosen: (hunk: Hunk) => boolean,
 }
 
 /**
- * The user edits the present text. Lines of their own stand on both sides from then on, so that no decision about a hunk takes them away; a hunk they
+ * The user edits the present text. Their own lines are on both sides from then on, so that no decision about a hunk takes them away; a hunk they
  * stand in is cut in two. A line of the agent's that they write into stays in its hunk. Lines of a hunk that they put back themselves are not to be
  * reviewed any more.
  */
@@ -212,7 +212,7 @@ function samePlaces(before: readonly string[], after: readonly string[]): readon
   });
 }
 
-/** Where the new lines of an edit belong: into the first piece it replaces something of, or else the one it stands at the end of; -1 without pieces. */
+/** Where the new lines of an edit belong: into the first piece it replaces something of, or else the one it comes at the end of; -1 without pieces. */
 function segmentOf(segments: Segments, { from, to }: LineEdit): number {
   let at = 0;
   for (const [index, segment] of segments.entries()) {

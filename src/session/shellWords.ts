@@ -2,14 +2,14 @@
 export interface ShellWord {
   /** Without quotes and escapes; variables and substitutions stay as they are written. */
   readonly text: string;
-  /** Where it stands, in UTF-16 units of the whole text. */
+  /** Its place, in UTF-16 units of the whole text. */
   readonly from: number;
   readonly to: number;
   /** A part of it is put in by the shell: a variable, a substitution, an escape that hides a character. */
   readonly expands: boolean;
   /** The output of a command is a part of it. */
   readonly substitutes: boolean;
-  /** `text` stands in the source unchanged from here on; undefined where it was put together. */
+  /** The place in the source from which `text` is unchanged; undefined where it was put together. */
   readonly plainFrom?: number;
 }
 /** One program with its arguments. */
@@ -37,7 +37,7 @@ export function withLinesJoined(text: string): string {
 const DEEPEST = 12;
 
 /**
- * The commands of a command line in the order they stand, those of substitutions before the command they are a part of. Understands what the usual shells
+ * The commands of a command line in their order, those of substitutions before the command they are a part of. Understands what the usual shells
  * have in common, takes linear time and reports what it cannot follow, or what lies behind the `most` commands (`complete: false`).
  */
 export function shellCommands(
@@ -180,7 +180,7 @@ class Reader {
     else if (!(op.endsWith('&') && /^[\d-]+$/.test(word.text))) redirections.push({ op: sign === '<' && op !== '<>' ? '<' : '>', word });
   }
 
-  /** The texts of here-documents. Without quotes around their end the shell puts in what stands in them. */
+  /** The texts of here-documents. Without quotes around their end the shell expands what they hold. */
   #readDocuments(depth: number): void {
     for (const { end, quoted, inputs } of this.#awaited.splice(0)) {
       const from = this.#at;
@@ -234,7 +234,7 @@ class Reader {
     return { text, from, to: Math.min(this.#at, this.#text.length), expands, substitutes, ...(at === undefined ? {} : { plainFrom: at }) };
   }
 
-  /** Where the text of a word stands as it is: behind its quote. */
+  /** Where the text of a word is unchanged: behind its quote. */
   #plainPlace(from: number, text: string): number | undefined {
     return this.#text.startsWith(text, from + 1) ? from + 1 : undefined;
   }
@@ -306,7 +306,7 @@ class Reader {
     }
   }
 
-  /** `{NAME:-…}`: what stands in it may run. */
+  /** `{NAME:-…}`: its content may run. */
   #readBraces(word: OpenWord, depth: number): void {
     while (this.#at < this.#text.length && !/\s/.test(this.#text.charAt(this.#at))) {
       const sign = this.#text.charAt(this.#at);
@@ -350,7 +350,7 @@ const NESTED = /\{[^{}]*\{|\}[^{}]*\}/;
  */
 export function guessAt(word: string, expands: boolean): string | undefined {
   if (expands) return `${/^[^$`%<>]*/.exec(word)?.[0] ?? ''}*`;
-  // Of braces that are not written out only what stands before them is known.
+  // Of braces that are not written out only the text before them is known.
   const braces = word.search(/\{[^{}]*(?:,|\.\.|\{)/);
   if (braces >= 0) return `${asGlob(word.slice(0, braces))}*`;
   const glob = asGlob(word);

@@ -168,7 +168,7 @@ function steersText(why: GuardReason | undefined): string {
   }
 }
 
-/** The dangerous part of a text with what stands around it, on one line of at most about `width` characters. */
+/** The dangerous part of a text with its surroundings, on one line of at most about `width` characters. */
 export function excerptOf(text: string, { from, to }: { readonly from: number; readonly to: number }, width: number): string {
   const part = text.slice(from, Math.min(to, from + width));
   const room = Math.max(0, width - part.length);

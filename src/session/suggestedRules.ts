@@ -76,7 +76,7 @@ function commandRules(command: string, ask: Approval, cwd: string): readonly Sug
 function prefixesOf(command: string, named: number): readonly string[] {
   const [program = '', second = '', third = '', ...more] = command.split(/\s+/);
   const own = command.slice(0, named);
-  // What runs behind another program is named with its subcommand.
+  // A program that another one runs is named with its subcommand.
   const [, inner = '', behind = ''] = /(?:^|\s)(\S+)\s+(\w[\w:-]*)$/.exec(`${own}${/^\s+\S+/.exec(command.slice(named))?.[0] ?? ''}`) ?? [];
   const around = WITH_SUBCOMMAND.has(inner) && own.endsWith(inner) ? `${own} ${behind}` : own;
   const isShorter = named > 0 && named <= command.length && around.length < command.length;

@@ -24,7 +24,7 @@ export interface HttpRequest {
   readonly headersWithin?: number | null;
 }
 export interface HttpClientOptions extends AgentOptions {
-  /** Milliseconds until a connection stands. */
+  /** Milliseconds until a connection is open. */
   readonly connectWithin?: number;
 }
 

@@ -4,7 +4,7 @@ import { killTreeNow } from './processTree.ts';
 
 /**
  * Process groups this process has started and answers for: they end when it ends, however it ends. A normal end kills them here. For a SIGKILL or a
- * crash a small shell stands by: it reads from a pipe which groups there are, and kills what is left of them when the pipe closes. Not on Windows,
+ * crash a small shell waits: it reads from a pipe which groups there are, and kills what is left of them when the pipe closes. Not on Windows,
  * where only a normal end is covered.
  */
 const groups = new Set<number>();

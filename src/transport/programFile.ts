@@ -85,7 +85,7 @@ function shimOf(text: string): { readonly script: string; readonly flags: readon
 
 /**
  * The program to start for a command, by `programOf`; where that is a batch file that npm made for a script, node with the script. Then no
- * cmd.exe stands between: it would refuse network folders, read the arguments, and leave the script running when this process is killed. Throws ENOENT.
+ * cmd.exe would be in between: it would refuse network folders, read the arguments, and leave the script running when this process is killed. Throws ENOENT.
  */
 export function commandOf(
   command: string,

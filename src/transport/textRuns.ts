@@ -21,7 +21,7 @@ export class TextRuns {
   #behind = '';
   /** The message remembered. */
   #message: Members | undefined;
-  /** The texts of the lines that were added and not taken yet, as they stand there: JSON without its quotes. */
+  /** The texts of the lines that were added and not taken yet, as the lines have them: JSON without its quotes. */
   #json: string | undefined;
 
   constructor(pathOf: TextPath) {
@@ -46,14 +46,14 @@ export class TextRuns {
     return true;
   }
 
-  /** Remembers a line that was parsed whole, when there is no doubt where in it the text stands. Lines that were added are taken before. */
+  /** Remembers a line that was parsed whole, when the place of the text in it is certain. Lines that were added are taken before. */
   note(line: string, message: object): void {
     if (line.length > LONGEST) return;
     const path = this.#pathOf(message);
     if (!path) return;
     let text: unknown = message;
     for (const name of path) text = memberOf(text, name);
-    // Without escapes a text stands in the line as it is; where it stands only once, that is the place.
+    // Without escapes the line has the text unchanged; where it has it only once, that is the place.
     if (typeof text !== 'string' || line.includes('\\')) return;
     const quoted = `"${text}"`;
     const at = line.indexOf(quoted);

@@ -20,7 +20,7 @@ const EDITED = 'edited';
 const HEADING = 300;
 /** Lines of a command before the rest is folded. */
 const LINES_SHOWN = 8;
-/** The most lines that are shown to reach the last one with a warning: above the command stands what is dangerous in a long one. */
+/** The most lines that are shown to reach the last one with a warning: the dangers of a long command are listed above it. */
 const MOST_LINES_SHOWN = 40;
 /** UTF-16 units of a command that are drawn folded, unfolded, and of its end. */
 const [FOLDED, UNFOLDED, END] = [4000, 40_000, 300];
@@ -186,7 +186,7 @@ function commandEditor(view: View, ask: Approval, value: string): TemplateResult
     <textarea class="text-field" rows="1" .value=${value} @input=${(event: Event) => keep(view, ask, EDITED, (event.target as HTMLTextAreaElement).value)}></textarea></label>`;
 }
 
-/** One row: allow, wider scopes behind an arrow, reject, feedback. Answers without a standard meaning stand below it, in the agent's words. */
+/** One row: allow, wider scopes behind an arrow, reject, feedback. Answers without a standard meaning are below it, in the agent's words. */
 function answersView(view: View, ask: Approval, { once, reject, grave, answers }: ApprovalAnswers): TemplateResult {
   const menuKey = `${ask.id}:menu`;
   const menuOpen = isUnfolded(view.memory, menuKey, false);
@@ -195,7 +195,7 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
   const buttons = once ? rest.filter((one) => one.means === 'other').slice(0, MOST_BUTTONS) : rest.slice(0, MOST_BUTTONS);
   const inMenu = rest.filter((one) => !buttons.includes(one));
   const unclear = buttons.filter((one) => one.means === 'other');
-  // The agent's own words stand beside ours where they may say something else.
+  // The agent's own words are beside ours where they may say something else.
   const words = once?.description?.startsWith('“') ? ` ${shortened(once.description, WORDS)}` : '';
   const short =
     once && once.label === t('Allow once') && (words !== '' || !grave) ? (words === '' ? t('Allow') : once.label + words) : undefined;

@@ -13,7 +13,7 @@ import type { Styled } from '../terminalOutput.ts';
 import { isUnfolded, type View } from '../view.ts';
 import { moreText, notShown, plainText, showMoreButton, shownCount } from './fold.ts';
 
-/** One file's change, in one diff or several: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. `mark` stands by the path. */
+/** One file's change, in one diff or several: its path, how many lines come and go, the changed lines, and a button for the editor's own diff. `mark`: shown by the path. */
 export function diffCard(view: View, key: string, { path: file, diffs }: FileDiffs, openDiff: () => void, mark?: string): TemplateResult {
   const path = relativePath(file, view.session.cwd);
   return html`<div class="diff">

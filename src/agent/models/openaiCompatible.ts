@@ -138,7 +138,7 @@ class CallsInOrder {
     return this.#flush();
   }
 
-  /** `parsed` stands in when nothing was streamed. The text as the model wrote it wins: the model gets its broken JSON back unchanged. */
+  /** `parsed` is used when nothing was streamed. The text as the model wrote it wins: the model gets its broken JSON back unchanged. */
   end(id: string, name: string, parsed: unknown, meta: Readonly<Record<string, unknown>> | undefined): Iterable<ModelPiece> {
     const held = this.#find(id) ?? { id, name, input: '', given: 0, began: false, ended: false, meta: undefined };
     if (!this.#held.includes(held)) this.#held.push(held);

@@ -91,7 +91,7 @@ export class ApprovalPick implements AskPick {
   #ask: Approval;
   #openFile: string | undefined;
   #hint: NodeJS.Timeout | undefined;
-  /** Typed characters whose effect on the focus the editor has yet to report; it may begin the wait anew. */
+  /** Typed characters whose effect on the focus the editor has yet to report; it may restart the wait. */
   #unconfirmed = 0;
   #active: Active = { row: undefined, before: undefined, set: undefined };
 
@@ -366,7 +366,7 @@ function titleButtons({ detail }: Approval, diffOpen: boolean): readonly (readon
   ];
 }
 
-/** The title: the warnings first, as no row can stand above the answers without taking keys. */
+/** The title: the warnings first, as a row above the answers would take keys. */
 export function pickTitle(ask: Approval, cwd: string, heading: string): string {
   const { dangers } = approvalAnswers(ask, { cwd, feedback: false });
   return dangers.length === 0 ? heading : `⚠ ${dangers.map(dangerText).join('; ')} — ${heading}`;

@@ -113,7 +113,7 @@ export class Approvals implements Disposable {
   }
 
   /**
-   * Shows the pick on the screen anew, with that letter's answer in focus: a press elsewhere has taken the keyboard from it, and the editor would
+   * Shows the pick on the screen again, with that letter's answer in focus: a press elsewhere has taken the keyboard from it, and the editor would
    * return it to the rows at most, where letters do nothing. False when there is none.
    */
   renewPick(letter?: string): boolean {

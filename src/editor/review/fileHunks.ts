@@ -163,7 +163,7 @@ export class FileHunks implements Disposable {
     this.#updateLater(document.uri.fsPath);
   }
 
-  /** Once the typing rests, and not while a decision is being written: the hunks are counted anew after it. */
+  /** Once the typing rests, and not while a decision is being written: the hunks are counted again after it. */
   #updateLater(file: string): void {
     clearTimeout(this.#resting);
     const rest = Math.max(0, Math.min(TYPING_RESTS, (this.#latest ?? Number.POSITIVE_INFINITY) - performance.now()));

@@ -11,7 +11,7 @@ export function listed(names: readonly string[]): string {
   return [...names.slice(0, MOST_LISTED), ...more].join('\n');
 }
 
-/** What a restore does not touch. */
+/** Says which files a restore does not touch. */
 export function isLeft({ how, refused }: RestoredFile): boolean {
   return how === 'unknown' || refused !== undefined;
 }

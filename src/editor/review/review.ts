@@ -623,7 +623,7 @@ async function closeReviews(matches: (sides: { readonly left: vscode.Uri; readon
         return sides !== undefined && matches(sides);
       });
   await saveAll(found().flatMap((tab) => reviewSides(tab)?.right ?? []));
-  // The editor closes no tab that it has told anew meanwhile.
+  // The editor closes no tab that it has reported again meanwhile.
   const closing = found();
   if (closing.length > 0) await vscode.window.tabGroups.close(closing, true);
 }

@@ -59,7 +59,7 @@ export async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
 export class Replay {
   #head: HeadRecord | undefined;
   #session: GrowingSession | undefined;
-  /** Events that stand before any readable head. */
+  /** Events before any readable head. */
   readonly #early: SessionEvent[] = [];
   /** A snapshot whose end was not read yet. */
   #snapshot: PartialSnapshot | undefined;

@@ -134,7 +134,7 @@ export interface UnsavedBeside {
   readonly base: string;
   readonly disk: string;
   readonly unsaved: string;
-  /** Where in the unsaved text the agent's changes would stand; 0-based. */
+  /** The place of the agent's changes in the unsaved text; 0-based. */
   readonly lines: readonly number[];
 }
 export interface RestorePreview {
@@ -180,7 +180,7 @@ export class ChangeSet {
   #state: ReviewState = emptyState;
   /** `unsaved`: why the state could not be written. */
   #kept: { readonly loaded: boolean; readonly unsaved?: string } = { loaded: false };
-  /** The latest comparisons, oldest first: after a decision several surfaces ask for the hunks of a file, and its prompts are counted anew. */
+  /** The latest comparisons, oldest first: after a decision several surfaces ask for the hunks of a file, and its prompts are counted again. */
   readonly #compared = new Map<string, Compared>();
   /**
    * `writing`: the file that a decision is being written into. `deciding`: the file whose hunks are being decided about; between its text and what is
@@ -664,7 +664,7 @@ export class ChangeSet {
     });
   }
 
-  /** What is left to do of files that a restore has written. */
+  /** The remaining work on files that a restore has written. */
   async #putBack(turnId: TurnId, done: readonly RestoreStep[]): Promise<void> {
     const gone = done.flatMap(({ name, target }) => (target === null ? [name] : []));
     await this.#removeFolders(turnId, gone);
@@ -792,7 +792,7 @@ export class ChangeSet {
     // As an arrow of the editor's own diff does it.
     if (isWithoutOneHunk(agents, manner.read(text))) this.#deps.undone.note(name, shortText(after), shortText(text));
     const segments = withUserText(agents, manner.read(text));
-    // Who saves a text with other line ends wants them for all of it.
+    // A user who saves a text with other line ends wants them for all of it.
     const like = hasMixedEnds(after ?? '') || inMannerOf(text, after ?? text) === text ? before : text;
     await this.#rebase(name, found, { segments, manner, like }, text, now);
   }
@@ -872,7 +872,7 @@ export class ChangeSet {
     this.#state = withCounts(this.#state, counted);
   }
 
-  /** What was counted hunk by hunk stands for a text that is not there any more. */
+  /** The hunks that were counted belong to a text that is gone. */
   async #recountDecided(name: string, present: ContentKey): Promise<void> {
     if (openChanges(this.#state, name).some(({ hunks }) => hunks)) await this.#recount(name, (await this.#textOf(present)) ?? '');
   }
@@ -1432,7 +1432,7 @@ function nothingToReview(file: string): string {
   return `${path.basename(file)}: ${t('No changes.')}`;
 }
 
-/** What the system says of a full disk names no file. */
+/** The system's message about a full disk names no file. */
 function naming(name: string, error: unknown): unknown {
   const text = messageOf(error);
   return text.includes(name) ? error : new Error(`${name}: ${text}`, { cause: error });

@@ -187,7 +187,7 @@ export function withoutTracked(state: ReviewState, name: string, how: 'kept' | '
   });
 }
 
-/** A change that is counted anew, and decided perhaps. */
+/** A change that is counted again, and perhaps decided. */
 export type CountedChange = Pick<TurnChange, 'added' | 'removed' | 'hunks'> & Partial<Pick<TurnChange, 'review'>>;
 
 export function withCounts(state: ReviewState, counted: ReadonlyMap<TurnChange, CountedChange>): ReviewState {
@@ -265,7 +265,7 @@ export function withMove(
   return old ? joined : reopened(joined, fresh.name);
 }
 
-/** A file stands again where another one came from: what was moved is a new file and a changed one. */
+/** A file is again where another one came from: what was moved is a new file and a changed one. */
 export function withoutMove(state: ReviewState, name: string, from: string): ReviewState {
   const found = state.tracked.get(name);
   const last = state.checkpoints.at(-1);

@@ -11,7 +11,7 @@ interface Undone {
   readonly without: string;
 }
 
-/** What was undone of files, for as long as the editor can undo that: lines that the user brings back are the agent's. */
+/** Undone changes of files, for as long as the editor can undo that: lines that the user brings back are the agent's. */
 export class UndoneTexts {
   readonly #texts = new Map<string, Undone>();
 
@@ -33,7 +33,7 @@ export class UndoneTexts {
     this.#texts.delete(name);
   }
 
-  /** What of the agent's the file holds by now is not undone any more. */
+  /** Lines of the agent's that the file holds again are no longer undone. */
   follow(name: string, text: string | undefined): void {
     const undone = this.#texts.get(name);
     const whole = undone && text !== undefined ? mergedInto(undone.with, undone.without, plain(text)) : undefined;
@@ -46,7 +46,7 @@ export class UndoneTexts {
     const undone = this.#texts.get(name);
     if (!undone || hasMixedEnds(text)) return undefined;
     const since = withUserText(compareTexts(undone.without, undone.with), plain(text));
-    // What the user has written themselves is theirs, however like it is.
+    // Lines that the user has written are theirs, however similar.
     const back = settleHunks(since, ({ written }) => written !== undefined, 'keep');
     return hunksOfSegments(back).length === 0 ? undefined : { user: beforeText(back), base: undone.without };
   }

@@ -353,7 +353,7 @@ function pathIn(args: unknown): string {
 }
 
 function editOf(change: Pick<Confirmation, 'filePath' | 'fileName' | 'originalContent' | 'newContent' | 'fileDiff'>, args: unknown): Diff {
-  // The whole path stands in the arguments where the change has only the name.
+  // The arguments have the whole path where the change has only the name.
   const path = namedPath(change.filePath || pathIn(args) || change.fileName || '');
   if (change.newContent == null) return { path, before: '', after: change.fileDiff ?? '', summary: true };
   return { path, before: change.originalContent == null ? null : lines(change.originalContent), after: lines(change.newContent) };
@@ -388,7 +388,7 @@ function resultText(call: GeminiCall): string | undefined {
   return typeof text === 'string' ? screenText(text) : undefined;
 }
 
-/** A command that fails counts as a success here; its exit code stands in the text for the model. '' for 0. */
+/** A command that fails counts as a success here; its exit code is in the text for the model. '' for 0. */
 function exitLine(output: string | null | undefined): string {
   const line = /^Exit Code: (-?\d+)\s*$/m.exec(output ?? '');
   return line && line[1] !== '0' ? `Exit Code: ${line[1]}` : '';
@@ -401,7 +401,7 @@ function saysExit(text: string): boolean {
 
 const LINES_KEPT = 5000;
 const [ESC, BEL] = [String.fromCharCode(27), String.fromCharCode(7)];
-/** Up to the next escape at most: an unclosed one would have the rest of the text read anew for each. */
+/** Up to the next escape at most: with an unclosed one the rest of the text would be read again for each. */
 const ESCAPES = new RegExp(`${ESC}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${BEL}${ESC}]*(?:${BEL}|${ESC}\\\\))`, 'g');
 
 /** A screen as it was padded for a terminal, without the padding, colours and overwritten lines. */

@@ -45,7 +45,7 @@ class Renewal {
 
 /**
  * Secrets for one origin (docs/protocols/a2a.md §15): none are sent until the server refuses, and none ever leave the origin. What the user enters is kept by
- * the editor's secret storage once the server took it; what the server refuses later is asked for anew.
+ * the editor's secret storage once the server took it; a secret that the server refuses later is asked for again.
  */
 export class Credentials {
   readonly #context: AdapterContext;

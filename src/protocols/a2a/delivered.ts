@@ -11,7 +11,7 @@ import type { KeptDelivery, Message } from './schema.ts';
  */
 
 /**
- * So many characters of a message were shown in one go; the last of them stand at `end` among all the turn's words of that kind. `id` is
+ * So many characters of a message were shown in one go; the last of them are at `end` among all the turn's words of that kind. `id` is
  * that of the message. One that others came between has several places.
  */
 interface ShownRun {

@@ -54,7 +54,7 @@ interface ProgressOptions {
 interface StreamOptions extends ProgressOptions {
   /** Lets go of the body. */
   readonly signal?: AbortSignal;
-  /** The answer is a stream, and stands. */
+  /** The answer is a stream, and has begun. */
   readonly opened?: () => void;
   /** Milliseconds until the answer begins; without it there is no limit, since some agents begin with their first record (docs/protocols/a2a.md §2). */
   readonly within?: number;

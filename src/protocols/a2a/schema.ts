@@ -242,7 +242,7 @@ function camel(name: string): string {
 }
 
 /**
- * The members of these names, in snake_case however they came; the snake_case spelling wins. A `wrappers` member that stands around a oneof is
+ * The members of these names, in snake_case however they came; the snake_case spelling wins. A `wrappers` member around a oneof is
  * opened. Values are left alone.
  */
 export function fields(value: unknown, names: readonly string[], wrappers: readonly string[] = []): Fields {
@@ -302,7 +302,7 @@ const keptDelivery = z.object({
   /** Ids of our messages. */
   prompts: z.array(z.string()),
   prompt: z.string(),
-  /** Kind and id of a message, how much of it was shown, and where the last of that stands among all words of the kind; UTF-16 units. */
+  /** Kind and id of a message, how much of it was shown, and the place of the last of that among all words of the kind; UTF-16 units. */
   names: z.array(z.tuple([z.string(), z.number(), z.number()])),
   /** Offsets at which pieces began. */
   starts: z.object({ text: z.array(z.number()), thought: z.array(z.number()) }),

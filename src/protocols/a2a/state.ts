@@ -181,7 +181,7 @@ export type Course = { readonly is: 'streaming' } | Recovery | { readonly is: 's
  * user edited it; null when they did not.
  */
 export type DecisionState =
-  /** Nobody was asked. */
+  /** The user was not asked. */
   | { readonly is: 'none' }
   /** The user is asked. `edited`: in their earlier answer, which did not arrive. */
   | { readonly is: 'asking'; readonly about: CallSnapshot; readonly edited: string | null }
@@ -295,7 +295,7 @@ export interface Subscription {
 }
 /** Stopping the task. `before`: the turn as it was when the user stopped it. */
 export type Stop =
-  /** What waits is refused, which ends the turn of an agent with the quirk `refusalStops`. */
+  /** Waiting calls are refused, which ends the turn of an agent with the quirk `refusalStops`. */
   | { readonly is: 'refusing' }
   | { readonly is: 'cancelling'; readonly before: BeforeStop }
   /** For the end of the streams. `failure`: why the cancel failed, for the user; '' when it was not answered in time; null when it did not. */

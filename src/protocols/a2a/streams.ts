@@ -425,7 +425,7 @@ export abstract class TaskStreams extends TaskRecords {
     return this.state.task.needsSummary ? t('Your next message begins a new task and repeats what was said so far.') : '';
   }
 
-  // --- Decisions: each is sent once, never again by itself, and asked about anew where it did not arrive
+  // --- Decisions: each is sent once, never again by itself, and asked about again where it did not arrive
 
   sendDecision(turn: A2aTurn, call: A2aCall, choice: DecisionOption): void {
     const { state } = this;
@@ -634,7 +634,7 @@ export abstract class TaskStreams extends TaskRecords {
     this.readMissed(subscription);
   }
   afterTry(turn: A2aTurn, recovery: Recovery): void {
-    // Starts the tries anew only after progress: an agent that closes every subscription at once would be asked without end.
+    // Restarts the tries only after progress: an agent that closes every subscription at once would be asked without end.
     if (turn.progress > recovery.progress) return this.retry(turn, recovery);
     // A try that a notification brought forward does not take the place of the one that was due.
     if (!recovery.isEarly) recovery.at += 1;

@@ -23,7 +23,7 @@ import {
 /*
  * The connection to an ACP agent, from the start of its process until a prompt can be sent, and its end: the process, the handshake, the session
  * (continued where there is one, else a new one), signing in (docs/protocols/acp.md, "Signing in"), and the replies and timers of these. What the agent
- * asks over it stands in requests.ts, the conversation in machine.ts.
+ * asks over it is in requests.ts, the conversation in machine.ts.
  */
 
 /** The name of the one link. */
@@ -46,7 +46,7 @@ export type ServerArgs =
   /** Settles once the agent has asked for the list of tools. */
   | { readonly do: 'listed' }
   | { readonly do: 'end' };
-/** To start again asks anew how to sign in. */
+/** A restart asks again how to sign in. */
 const SIGN_IN_REMEDIES: Fault['next'] = ['restart', 'signIn', 'showLog', 'pickAgent'];
 
 export abstract class AcpConnection extends Step<AcpState> {

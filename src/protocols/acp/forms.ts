@@ -8,7 +8,7 @@ import { elicitationRequest, soft, softText, text } from './schema.ts';
 /* Makes an ask of an `elicitation/create`, and its reply of the user's answer (docs/protocols/acp.md, "Forms and links"). */
 
 const named = z.object({ const: z.string(), title: z.nullish(z.string()), description: z.nullish(z.string()) });
-/** Nobody looks through more choices; a list of more counts as absent, so the field takes any text. */
+/** A longer list of choices is unreadable and counts as absent, so the field takes any text. */
 const MOST_CHOICES = 5000;
 const few = <T extends z.ZodMiniType>(member: T) =>
   soft(

@@ -331,7 +331,7 @@ export abstract class AcpRequests extends AcpConnection {
     this.closeQuestion(question, CANCELLED_OUTCOME, 'withdrawn');
     return false;
   }
-  /** Shows it as it is now, once all that it shows is known. A question that has become another is withdrawn and put anew. */
+  /** Shows it as it is now, once all that it shows is known. A question that has become another is withdrawn and asked again. */
   showQuestion(question: OpenPermission): void {
     if (Object.values(question.facts.edits).some((edit) => edit.state === 'reading')) return;
     const open = question.askId === null ? undefined : find(this.state.asks, question.askId);

@@ -45,7 +45,7 @@ export function takeSettings(settings: AcpSettings, answer: Pick<SessionAnswer, 
 function changeMode(settings: AcpSettings, id: string): readonly SessionEvent[] {
   if (!settings.modes) return [];
   settings.modes = { ...settings.modes, currentModeId: id };
-  // The options are what they were: thousands of changes do not write them all anew.
+  // The options are what they were: thousands of changes do not write them all again.
   return modeOption(settings) ? [] : [{ type: 'mode.set', mode: modeChoice(settings, undefined) }];
 }
 export function settingDone(settings: AcpSettings, done: SettingRequest['done']): readonly SessionEvent[] {
@@ -176,7 +176,7 @@ export function noticeOf({ severity, title, description }: Extract<SessionUpdate
 // --- plans: one without a name, or several with one, shown as one list in the order they came up
 
 export type Plans = Table<readonly PlanEntry[]>;
-/** Named plans of one session: each change shows all of them anew. */
+/** Named plans of one session: each change shows all of them again. */
 const MOST_PLANS = 100;
 
 function planOf(plans: Plans, key: string, entries: readonly WirePlanEntry[]): SessionEvent {

@@ -30,7 +30,7 @@ import {
 import { type AcpSettings, noSettings, type Plans, type SettingRequest } from './settings.ts';
 
 /*
- * The state of a conversation over ACP: JSON, and one place for everything that is remembered. What changes it stands in connection.ts, requests.ts and
+ * The state of a conversation over ACP: JSON, and one place for everything that is remembered. It is changed in connection.ts, requests.ts and
  * machine.ts.
  */
 

@@ -269,7 +269,7 @@ export type PendingCall = Extract<ToolCallState, { readonly status: 'pending-con
 
 /**
  * A host says of an option only that it allows or denies, not for how long. What another Parley adds tells it; otherwise the option is of unknown
- * breadth, and the plain answers stand before it.
+ * breadth, and the plain answers come before it.
  */
 export function approvalOf(call: PendingCall, ids: { readonly id: string; readonly turnId: string }, contents: Contents): Approval {
   const { kind, cwd, unsure, paths, title, outside, asker } = fromMeta(call._meta);

@@ -546,7 +546,7 @@ class AhpStep extends Step<AhpState> {
     if (action?.type === 'terminal/cleared') this.printsFrom(id, fromMeta(action._meta).dropped);
     else if (action?.type === 'terminal/data') this.printed(id, action.data);
   }
-  /** The output goes on after so many units, some of which may be known; undefined: it begins anew. */
+  /** The output goes on after so many units, some of which may be known; undefined: it restarts. */
   printsFrom(id: string, at: number | undefined): void {
     const followed = find(this.state.terminals, id);
     if (!followed) return;

@@ -281,7 +281,7 @@ export type ChatAction =
       readonly message: Message;
     }
   | { readonly type: 'chat/pendingMessageRemoved'; readonly kind: 'queued' | 'steering'; readonly id: string }
-  /** Queued messages that are not named stand behind the named ones, in the order they had. */
+  /** Queued messages that are not named follow the named ones, in the order they had. */
   | { readonly type: 'chat/queuedMessagesReordered'; readonly order: readonly string[] }
   | { readonly type: 'chat/draftChanged'; readonly draft?: unknown };
 

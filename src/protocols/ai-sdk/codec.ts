@@ -157,7 +157,7 @@ export function callOf(id: string, part: ToolPart): ToolCall {
   return { id, name, title: part.title ?? name, kind: kindOf(name), status: 'pending', inputText: '', output: [], locations: [] };
 }
 
-/** Everything the session shows of a call, as its part stands now. `edits` are what it has done to its file, once it is done. */
+/** Everything the session shows of a call in the present state of its part. `edits` are what it has done to its file, once it is done. */
 export function changeOf(part: ToolPart, hasInputText: boolean, edits: readonly Diff[]): CallChange {
   const error = errorOf(part);
   return {
@@ -343,7 +343,7 @@ export function isAskedEachTime(part: ToolPart, isLocal: boolean): boolean {
 }
 const ASKED_EACH_TIME: ReadonlySet<ToolKind> = new Set(['execute', 'edit', 'delete', 'move']);
 
-/** The diff is of what will run. The server's words, and what the model wrote in its place, stand below. */
+/** The diff is of what will run. The server's words, and what the model wrote in its place, are shown below. */
 function editShown(part: ToolPart, edit: Diff): Pick<Approval, 'toolKind' | 'detail' | 'beside' | 'paths'> {
   const text = [...reasonOf(part), ...writtenByModel(part)].join('\n\n');
   return {

@@ -177,7 +177,7 @@ export function fromTurns(turns: readonly Turn[], newId: () => string, users: Ta
     if (saved) continue;
     const parts: UiPart[] = [];
     for (const part of turn.parts) {
-      // Text behind a call belongs to the next step: in the same one it would stand before the result of the call.
+      // Text behind a call belongs to the next step: in the same one it would come before the result of the call.
       if (part.kind === 'text' && isTool(parts.at(-1) ?? STEP)) parts.push(STEP);
       if (part.kind === 'text') parts.push({ type: 'text', text: part.text, state: 'done' });
       if (part.kind === 'call') parts.push(...callParts(part.call));

@@ -282,7 +282,7 @@ function entryOf(text: string, status: string): PlanEntry {
 /** The content of a finished call: its diffs and notes for the user, then the text the model got. A plan is shown elsewhere. */
 export function outputsOf(blocks: readonly DisplayBlock[], output: string | readonly ContentPart[], message: string): readonly Output[] {
   const shown = blocks.flatMap((block): readonly Output[] => {
-    // A note that repeats the output would stand on the card twice.
+    // A note that repeats the output would be on the card twice.
     if (block.type === 'todo' || (block.type === 'brief' && block.text === output)) return [];
     return block.type === 'diff' ? [{ kind: 'diff', diff: diffOf(block, blocks) }] : [{ kind: 'content', content: contentOf(block) }];
   });

@@ -12,7 +12,7 @@ import type { Handshake, WireAgent, WireState } from './state.ts';
 
 /*
  * The connection to a Wire agent, from the start of its process until a prompt can be sent, and its end: the process, the handshake, the
- * record of an earlier conversation, and the replies and timers of these. The conversation over it stands in machine.ts.
+ * record of an earlier conversation, and the replies and timers of these. The conversation over it is in machine.ts.
  */
 
 /** The name of the one link. */

@@ -15,7 +15,7 @@ import type { Command, ToolOffer } from '../../session/model.ts';
 import type { WireVersion } from './codec.ts';
 import type { InitializeResult, RequestPayload } from './schema.ts';
 
-/* The state of a conversation over Wire: JSON, and one place for everything that is remembered. What changes it stands in connection.ts and machine.ts. */
+/* The state of a conversation over Wire: JSON, and one place for everything that is remembered. It is changed in connection.ts and machine.ts. */
 
 export interface WireState extends ConversationState {
   readonly setup: WireSetup;

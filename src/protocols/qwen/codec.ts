@@ -51,7 +51,7 @@ export function readRequest(line: Line): ControlRequest | undefined {
   return typeof subtype === 'string' ? { id: parsed.data.request_id, subtype, payload } : undefined;
 }
 
-/** The id of a request that cannot be read, as it is to stand in the answer; undefined when there is none to answer to. */
+/** The id of a request that cannot be read, for the answer; undefined when there is none to answer. */
 export function unreadableId(line: Line): string | number | undefined {
   const { request_id: id } = line;
   return typeof id === 'number' || (typeof id === 'string' && id !== '' && id.length <= 1024) ? id : undefined;
@@ -184,7 +184,7 @@ export function readPromptName(name: string): { readonly session: string; readon
 
 // --- lines of an envelope agent (§4)
 
-/** One completion or chunk: what stands in all of them, one choice, and what goes along. */
+/** One completion or chunk: the members that all have, one choice, and its additions. */
 export interface CompletionSpec {
   readonly chunks: boolean;
   readonly id: string;
@@ -277,7 +277,7 @@ function spansOf(length: number, ansi: readonly { readonly offset: number; reado
   }
   return spans;
 }
-/** Colours stand beside the text, each with its place in it. */
+/** Colours come beside the text, each with its place in it. */
 function withoutColours(text: string): {
   readonly text: string;
   readonly ansi: readonly { readonly offset: number; readonly code: string }[];

@@ -59,7 +59,7 @@ export function supports(version: string | number): boolean {
   return /^1(\.|$)/.test(String(version));
 }
 
-/** The handshake may stand in `system_fingerprint`, as JSON text. */
+/** The handshake may be in `system_fingerprint`, as JSON text. */
 export function fingerprintOf(text: string | null | undefined): Meta | undefined {
   if (!text?.trimStart().startsWith('{')) return undefined;
   try {
@@ -149,7 +149,7 @@ function text(words: string): CallDisplay {
   return { output: words === '' ? [] : [{ kind: 'content', content: { type: 'text', text: clip(words, TEXT_KEPT) } }], events: [] };
 }
 
-/** A plan is something to read, so it stands in the conversation. */
+/** A plan is something to read, so it is part of the conversation. */
 function planText({ turnId, callId }: CallRef, markdown: string): SessionEvent {
   return { type: 'part.added', turnId, part: { kind: 'text', id: `${callId}:plan`, text: clip(markdown, TEXT_KEPT) } };
 }

@@ -98,7 +98,7 @@ export abstract class EnvelopeParts extends QwenStep {
     }
     return whole;
   }
-  /** A display makes the call known; an older one than shown is dropped, an end stands. */
+  /** A display makes the call known; one that is older than the shown one is dropped, and an end is kept. */
   onDisplay(display: schema.ToolDisplay | undefined): void {
     if (!display) return;
     const id = display.tool_call_id;
@@ -141,7 +141,7 @@ export abstract class EnvelopeParts extends QwenStep {
     this.note('warn', t('May be waiting for an approval that the agent cannot ask for: {0}. Stop ends it.', this.useOf(call).title));
   }
 
-  // --- annotations, wherever in a line they stand
+  // --- annotations, anywhere in a line
 
   /** `content` is the text of the same line, which a terminal note without its own is about. */
   onAnnotation(note: Line, content: string): void {

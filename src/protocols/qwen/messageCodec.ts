@@ -257,7 +257,7 @@ function textIn(line: SystemLine): string {
 }
 // --- results of calls
 
-/** UTF-16 units. What is longer stands below, as output. */
+/** UTF-16 units. A longer text is shown below, as output. */
 const ERROR_TEXT = 2000;
 const CANCELLED = '[Operation Cancelled]';
 
@@ -334,7 +334,7 @@ function exitIn(words: string): string | undefined {
   return /^exit code:? \d{1,10}$/im.exec(words)?.[0];
 }
 
-/** The text without what stands between two marks, and without the marks. A mark that nothing ends is a text. */
+/** The text without everything between two marks, and without the marks. A mark that nothing ends is a text. */
 function withoutBetween(text: string, open: string, close: string, blanks = /(?!)/): string {
   let kept = '';
   let at = 0;
@@ -567,7 +567,7 @@ export interface UsageCounts {
 
 /** Of the agent's totals, what belongs to the conversation that is going on: some agents count on although it has started over. */
 export function usedSince(counted: UsageCounts, total: Usage): Usage {
-  // An agent that counts anew is below what it said before.
+  // An agent that restarts its count is below its last figure.
   if (isLess(total, counted.total)) counted.forgotten = {};
   counted.total = { ...counted.total, ...total };
   const { input, output, cost, ...rest } = total;
@@ -659,7 +659,7 @@ export function usageText(payload: unknown): string | undefined {
 
 // --- conversations that the agent keeps
 
-/** A line of a kept conversation: where it stands in it, and what was said. */
+/** A line of a kept conversation: its place, and what was said. */
 export interface Entry {
   readonly id: string;
   /** The line it follows; the conversation may have gone back and on from there. */

@@ -251,7 +251,7 @@ function kindOf(type: string): Blocks['blocks'][number]['kind'] | undefined {
   if (type === 'thinking') return 'thought';
   return type === 'tool_use' || type === 'server_tool_use' ? 'call' : undefined;
 }
-/** An index says only which block was begun under it last: agents count anew inside a message. */
+/** An index says only which block was begun under it last: agents restart their count inside a message. */
 function beginBlock(lane: Blocks, index: number, kind: 'text' | 'thought' | 'call', id: string): Blocks['blocks'][number] {
   const block = { kind, id, index, text: '', open: true };
   lane.blocks = [...lane.blocks.filter((one) => one.open || one.index !== index), block];

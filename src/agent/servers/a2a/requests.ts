@@ -25,7 +25,7 @@ import type { SlashCommand } from '../../commands.ts';
 import type { PermissionAnswer } from '../../frontend.ts';
 
 /*
- * Requests of clients, and the errors they get. How things are spelled is the codec's, which client and server share; here stands what
+ * Requests of clients, and the errors they get. How things are spelled is the codec's, which client and server share; here is what
  * this server refuses: a client takes all that it understands, a server only what its version allows (docs/protocols/a2a.md §4).
  */
 

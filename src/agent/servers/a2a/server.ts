@@ -127,7 +127,7 @@ export class A2aServer {
     const { task, isNew, decisions } = this.#admit(message, params, version);
     return {
       stream: (send) => {
-        // 1.0 begins every stream with the task as it stands.
+        // 1.0 begins every stream with the present task.
         if (isNew || version === '1.0') send(taskRecord(version, task.record(isNew ? undefined : 0)));
         const ended = untilFinal(task, (update) => send(updateRecord(version, update)));
         void this.#begin(task, message, decisions);

@@ -106,7 +106,7 @@ const stdio = z.object({
   args: z.nullish(z.array(z.string())),
   env: pairs,
 });
-/** How tool servers stand in session/new, load and resume. */
+/** How session/new, load and resume name tool servers. */
 export const mcpServers = z.nullish(z.array(z.unknown()));
 
 type McpModule = typeof import('./mcpClient.ts');

@@ -394,7 +394,7 @@ const offeredTool = z.object({
 });
 const MOST = 200;
 
-/** The tools a request offers us; one that cannot be used is named and the others stand. */
+/** The tools a request offers us; one that cannot be used is named, and the others are kept. */
 async function toolsOfClient(
   request: AiSdkChatRequest,
   taken: readonly string[],

@@ -418,7 +418,7 @@ function partText(part: Line): string | undefined {
   }
 }
 
-/** References stand in the text as what they resolve to; one that is not in it is added. */
+/** References are in the text as what they resolve to; one that is not in it is added. */
 function withReferences(text: string, command: ChatRequest['input']['command']): string {
   if (command?.kind !== 'at' || !command.references) return text;
   return command.references.reduce<string>((now, { original, resolved }) => {

@@ -55,7 +55,7 @@ export interface Proposal {
   readonly input: Line;
   readonly confirmation: Line;
 }
-/** A change as the whole new text, which is exact; a command as it stands. */
+/** A change as the whole new text, which is exact; a command unchanged. */
 export function proposalOf(request: ApprovalRequest): Proposal {
   const title = request.description;
   for (const shown of request.shown) {
