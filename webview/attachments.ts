@@ -63,7 +63,7 @@ function itemView(view: View, content: Content, remove: () => void): TemplateRes
   };
   return html`<li class="attachment">
     <button class="attachment-name" type="button" title=${name} aria-expanded=${previews ? String(shown) : nothing} @click=${open}>
-      ${content.type === 'image' ? html`<img class="thumb" alt="" src="data:${content.mime};base64,${content.data}" />` : iconOf('file')}<bdi class="chip-text">${name}</bdi>
+      ${content.type === 'image' ? html`<img class="thumb" alt="" src="data:${content.mime};base64,${content.data}" />` : iconOf(content.type === 'file' && /[\\/]$/.test(content.path) ? 'folder' : 'file')}<bdi class="chip-text">${name}</bdi>
     </button>
     <button class="icon-button" type="button" title=${label} aria-label=${label} @click=${removed}>${iconOf('cross')}</button>
   </li>`;

@@ -291,13 +291,15 @@ function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const title = callTitle(call, cwd);
   const named = /^mcp__(?<server>[\w-]+?)__(?<tool>[\w-]+)$/.exec(call.name);
   const { server, tool } = (named ?? /^(?<tool>[\w.-]+) \((?<server>[^()]+) MCP Server\)$/.exec(title))?.groups ?? {};
-  const used = server === undefined || tool === undefined ? undefined : t('{0} of {1}', tool, server);
   const url = call.kind === 'fetch' ? inputText(call, 'url', 'uri') : undefined;
+  const ofServer = server === undefined || tool === undefined ? undefined : t('{0} of {1}', tool, server);
+  // A tool's bare name says nothing of what becomes of it.
+  const used = ofServer ?? (url === undefined && title === call.name ? title : undefined);
   if (stage === 'rejected') return { verb: t('Rejected'), thing: used ?? url ?? title };
   if (stage === 'cancelled') return { verb: t('Stopped'), thing: used ?? url ?? title };
   if (used !== undefined)
     return stage === 'failed' ? { verb: used, problem: t('failed') } : { verb: stage === 'running' ? t('Using') : t('Used'), thing: used };
-  if (url !== undefined && stage !== 'failed') return { verb: stage === 'running' ? t('Opening') : t('Opened'), thing: url };
+  if (url !== undefined) return { verb: stage === 'done' ? t('Opened') : t('Opening'), thing: url };
   return stage === 'failed' ? { verb: title, problem: t('failed') } : { verb: title };
 }
 

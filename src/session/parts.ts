@@ -1,5 +1,5 @@
 import type { CallChange, SessionEvent } from './events.ts';
-import type { CallId, Decision, Diff, Output, Part, PartId, ToolCall, Turn } from './model.ts';
+import type { CallId, Decision, Diff, Output, Part, PartId, Question, ToolCall, Turn } from './model.ts';
 
 /** Changes of one turn's parts. Each gives the same turn back when nothing changes. */
 
@@ -75,6 +75,13 @@ export function decideCall(turn: Turn, id: CallId, decision: Decision, proposed:
     if (!isRejected || call.output.some((one) => one.kind === 'diff')) return { ...call, decision };
     return { ...call, decision, output: [...call.output, ...proposed.map((diff) => ({ kind: 'diff' as const, diff }))] };
   });
+}
+
+/** The answers of a question stand in its turn: at the call that asked, or else in a row of their own. */
+export function answerQuestion(turn: Turn, { id, title, callId }: Question, decision: Decision): Turn {
+  if (callId !== undefined && indexOf(turn, callId) >= 0) return decideCall(turn, callId, decision, []);
+  const call: ToolCall = { id, name: '', title, kind: 'other', status: 'done', inputText: '', output: [], locations: [], decision };
+  return addPart(turn, { kind: 'call', id, call });
 }
 
 /** The call shows what was written, and that the user has made it of the agent's proposal. */

@@ -21,6 +21,7 @@ import type {
 import {
   addPart,
   amendCall,
+  answerQuestion,
   carryOut,
   changeCall,
   decideCall,
@@ -416,7 +417,10 @@ function closeAsk(session: Session, { askId, how }: Extract<SessionEvent, { type
   const ask = findAsk(session, askId);
   const closed = withAsks(session, (one) => one.id !== askId);
   const { callId, turnId, decision } = ask ?? {};
-  if (callId === undefined || turnId === undefined) return closed;
+  if (turnId === undefined) return closed;
+  if (ask?.kind === 'question' && !ask.ours && how !== 'withdrawn' && decision)
+    return inTurn(closed, turnId, (turn) => answerQuestion(turn, ask, decision));
+  if (callId === undefined) return closed;
   if (how === 'withdrawn') return inTurn(closed, turnId, (turn) => withdrawCall(turn, callId));
   if (!decision) return closed;
   const proposed = ask?.kind === 'approval' && ask.detail.type === 'edit' ? ask.detail.diffs : [];

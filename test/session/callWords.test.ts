@@ -143,6 +143,16 @@ test('the editor tools of Parley have words under whichever name an agent lists 
   assert.equal(said(call({ name: 'forget_diagnostics' })), 'Tool', 'only whole names');
 });
 
+test('a tool that has only a name is one that is used; a page that did not open is named by its address', () => {
+  const tool = { kind: 'other', name: 'create_issue', title: 'create_issue' } as const;
+  assert.equal(said(call(tool)), 'Used create_issue');
+  assert.equal(said(call({ ...tool, status: 'running' })), 'Using create_issue');
+  assert.equal(said(call({ ...tool, status: 'failed' })), 'create_issue failed');
+  const page = { kind: 'fetch', name: 'FetchURL', title: 'FetchURL', input: { url: 'https://example.com/' } } as const;
+  assert.equal(said(call({ ...page, status: 'failed' })), 'Opening https://example.com/ failed');
+  assert.equal(said(call(page)), 'Opened https://example.com/');
+});
+
 test('a tool of a server reads the same, whichever way an agent names it', () => {
   assert.equal(said(call({ name: 'mcp__github__create_issue', status: 'running' })), 'Using create_issue of github');
   assert.equal(said(call({ name: 'tool', title: 'create_issue (github MCP Server)', status: 'running' })), 'Using create_issue of github');

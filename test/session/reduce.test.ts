@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionEvent } from '../../src/session/events.ts';
-import type { Approval, Content, Notice, QueuedPrompt, Session, ToolCall } from '../../src/session/model.ts';
+import type { Approval, Content, Notice, Question, QueuedPrompt, Session, ToolCall } from '../../src/session/model.ts';
 import { MOST_TERMINALS, NOTICES_KEPT, newSession, reduce, TERMINAL_TAIL } from '../../src/session/reduce.ts';
 import { callsOf, findTerminal } from '../../src/session/select.ts';
 
@@ -447,6 +447,30 @@ test('a call keeps who decided about it, once the agent has taken the answer; a 
   assert.deepEqual(callsOf(close('answered').turns[0] ?? assert.fail())[0]?.decision, decision);
   const { decision: none, withdrawn } = callsOf(close('withdrawn').turns[0] ?? assert.fail())[0] ?? {};
   assert.deepEqual([none, withdrawn], [undefined, true]);
+});
+
+test('what the user answered stays in the turn, at the call that asked or in a row of its own; what Parley asked itself does not', () => {
+  const decision = { kind: 'answers', values: [{ label: 'Which database?', values: ['SQLite'] }] } as const;
+  const answered = (more: Partial<Question>, how: 'answered' | 'withdrawn' = 'answered') =>
+    callsOf(
+      run(
+        fresh(),
+        began('t'),
+        called('t', aCall('c')),
+        { type: 'ask.opened', ask: { kind: 'question', id: 'q', turnId: 't', title: 'Storage', fields: [], ...more } },
+        { type: 'ask.decided', askId: 'q', decision },
+        { type: 'ask.closed', askId: 'q', how },
+      ).turns[0] ?? assert.fail(),
+    ).map((call) => [call.id, call.decision]);
+  assert.deepEqual(answered({ callId: 'c' }), [['c', decision]]);
+  const inRowOfItsOwn = [
+    ['c', undefined],
+    ['q', decision],
+  ];
+  assert.deepEqual(answered({}), inRowOfItsOwn);
+  assert.deepEqual(answered({ callId: 'unknown' }), inRowOfItsOwn);
+  assert.deepEqual(answered({ ours: true }), [['c', undefined]]);
+  assert.deepEqual(answered({}, 'withdrawn'), [['c', undefined]]);
 });
 
 test('calls and thoughts know how long they took; waiting for the user is not counted', () => {

@@ -488,6 +488,7 @@ test('a sub-agent at work is one row with its latest step; its report is told on
   over.find('.call-toggle').dispatchEvent(click());
   await over.settle();
   assert.equal(over.text('.call-body').split('tests.').length - 1, 1);
+  assert.equal(over.text('.call-body .markdown strong'), '12');
   assert.equal(over.all('.latest').length, 0);
 });
 

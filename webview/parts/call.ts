@@ -72,7 +72,7 @@ export function callView(
       open
         ? html`<div class="call-body">
             ${answersView(call)} ${steps > 0 ? html`<div class="inside">${draw()}</div>` : nothing}
-            ${outputsView(view, turnId, key, call)} ${call.error && !saysError(call, words) ? faultView(view, key, call.error) : nothing}
+            ${outputsView(view, turnId, key, call, steps > 0)} ${call.error && !saysError(call, words) ? faultView(view, key, call.error) : nothing}
             ${places(view, call)} ${rawView(view, key, call)}
           </div>`
         : latest && !isSettled(call)
@@ -216,13 +216,15 @@ function rawView(view: View, key: string, call: ToolCall): TemplateResult | type
   });
 }
 
-/** Draws everything a call does to a file at its first change. */
-function outputsView(view: View, turnId: string, key: string, call: ToolCall): TemplateResult {
+/** Draws everything a call does to a file at its first change. `reports`: it is a sub-agent, whose words are an answer like any other. */
+function outputsView(view: View, turnId: string, key: string, call: ToolCall, reports: boolean): TemplateResult {
   const files = byPath(diffsOf(call));
   const begun = new Map(files.slice(0, shownCount(view, key)).map((file) => [file.diffs[0], file]));
-  return html`${call.output.map((output, index) =>
-    saysTheSame(call.output[index - 1], output) ? nothing : outputView(view, turnId, `${key}/${index}`, call, output, begun),
-  )}
+  return html`${call.output.map((output, index) => {
+    if (saysTheSame(call.output[index - 1], output)) return nothing;
+    if (reports && output.kind === 'content') return contentView(view, `${key}/${index}`, output.content, isSettled(call));
+    return outputView(view, turnId, `${key}/${index}`, call, output, begun);
+  })}
     ${showMoreButton(view, key, files.length, (left) => t('{0} more', left))}`;
 }
 
