@@ -43,6 +43,7 @@ import {
   emptyScan,
   type FileState,
   findMoves,
+  isOfRecords,
   type Moving,
   type Scan,
   type ScanBefore,
@@ -370,7 +371,7 @@ export class ChangeSet {
     if (text !== undefined && file === this.#underWay.writing) return Promise.resolve();
     return this.#run(async () => {
       const name = nameOf(this.#folders, file);
-      if (name === undefined || this.#state.checkpoints.length === 0) return;
+      if (name === undefined || isOfRecords(name) || this.#state.checkpoints.length === 0) return;
       if (this.#scan.leftOut.has(name)) return this.#leftOutSaved(name, file);
       const known = this.#scan.files.get(name);
       const state =

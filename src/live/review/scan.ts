@@ -56,6 +56,14 @@ export const usualLimits: ScanLimits = { files: 20_000, fileBytes: 8 * 1024 * 10
 
 /** Records of version control: a list of changed files says nothing of them. */
 const RECORDS = new Set(['.git', '.hg', '.svn']);
+/** True for a file below such records: they are never looked at. */
+export function isOfRecords(name: string): boolean {
+  return path.posix
+    .dirname(name)
+    .split('/')
+    .some((folder) => RECORDS.has(folder));
+}
+
 /** No .gitignore needs to name these. */
 const PACKAGES = new Set(['node_modules', '__pycache__', '.venv']);
 const MOST_LEFT_OUT = 100;

@@ -1598,3 +1598,18 @@ test(
     );
   }),
 );
+
+test(
+  'what the user saves where nothing is looked at, as the message of a commit, is not listed as deleted',
+  inScene(async (scene) => {
+    scene.write({ '.gitignore': 'dist\n', '.git/COMMIT_EDITMSG': 'one\n', 'dist/a.js': '1', 'node_modules/p/i.js': '1' });
+    await scene.turn('t', async () => {
+      for (const name of ['.git/COMMIT_EDITMSG', 'dist/a.js', 'node_modules/p/i.js']) {
+        scene.write({ [name]: 'of mine\n' });
+        await scene.changes.userSaved(scene.path(name));
+      }
+      scene.write({ a: 'agent\n' });
+    });
+    assert.deepEqual(scene.names, ['created a']);
+  }),
+);
