@@ -109,16 +109,13 @@ export async function scanFolders(
   const leftOut = new Map<string, number>();
   const ends = new Map<string, string>();
   const rules = new Map<string, IgnoreRules>();
+  const watched = before.rules ? foldersOfFiles(before.files) : new Set<string>();
   const emptyFolders: string[] = [];
   const listed: Listed[] = [];
   for (const root of [folders.root, ...folders.others]) {
     const prefix = prefixOf(folders, root);
-    const walked = await walkFolder(
-      root,
-      limits.files,
-      before.ends.get(root),
-      before.rules && { rules: before.rules, prefix, files: before.files },
-    );
+    const begin = before.rules && { rules: before.rules, prefix, files: before.files, folders: watched };
+    const walked = await walkFolder(root, limits.files, before.ends.get(root), begin);
     for (const [folder, own] of walked.rules) rules.set(folder, own);
     for (const [below, at] of [...walked.leftOut, ...walked.ignoredFiles]) leftOut.set(prefix + below, at);
     if (walked.end !== undefined) ends.set(root, walked.end);
@@ -282,6 +279,8 @@ interface TurnBegin {
   readonly rules: FolderRules;
   readonly prefix: string;
   readonly files: FileStates;
+  /** Folders of those files, and all above. */
+  readonly folders: ReadonlySet<string>;
 }
 interface FolderWalk {
   readonly root: string;
@@ -357,8 +356,15 @@ function wasWatched({ begin }: FolderWalk, name: string): boolean {
 }
 
 function wasWatchedBelow({ begin }: FolderWalk, folder: string): boolean {
-  for (const name of begin?.files.keys() ?? []) if (name.startsWith(`${begin?.prefix}${folder}/`)) return true;
-  return false;
+  return begin?.folders.has(begin.prefix + folder) === true;
+}
+
+function foldersOfFiles(files: FileStates): ReadonlySet<string> {
+  const folders = new Set<string>();
+  for (const name of files.keys())
+    for (let at = name.lastIndexOf('/'); at > 0 && !folders.has(name.slice(0, at)); at = name.lastIndexOf('/', at - 1))
+      folders.add(name.slice(0, at));
+  return folders;
 }
 
 /** A walk that knows its end may find as many new files again. */
