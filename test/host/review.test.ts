@@ -234,7 +234,8 @@ describe('review of changes', () => {
     assert.equal((await vscode.workspace.openTextDocument(input.modified)).getText(), 'mine\none\nTWO\nthree\n');
     assert.equal((await vscode.workspace.openTextDocument(input.original)).getText(), 'one\ntwo\nthree\n');
     assert.ok(tab);
-    await (await vscode.workspace.openTextDocument(input.modified)).save();
+    const kept = await vscode.workspace.openTextDocument(input.modified);
+    await settled(() => !kept.isDirty);
     await vscode.window.tabGroups.close(tab);
   });
 
