@@ -70,7 +70,8 @@ test(
     for (const id of ['1', '2', '3', '4']) agent.update({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'completed' });
     finish();
     await chat.settled(chat.lastTurn);
-    await chat.lastTurn.getByText('allowed by your rule: 1').waitFor();
+    await chat.lastTurn.locator('.sum', { hasText: 'allowed by your rule: 1' }).waitFor();
+    await chat.lastTurn.locator('.call-group .words', { hasText: 'allowed by your rule: 1' }).waitFor();
     await window.pictures('rules/marked', ['dark', 'light', 'contrast']);
   }),
 );

@@ -87,8 +87,8 @@ export function callsView(view: View, key: string, calls: readonly ToolCall[], r
   const open = isUnfolded(view.memory, key, false);
   const groups = calls.flatMap((call) => callGroup(call, view.session) ?? []);
   const sought = calls.flatMap((call) => soughtText(call, view.session) ?? []);
-  // The end of the turn counts them.
-  const byRule = allowedByRule(calls) === 0 ? '' : ` · ${t('allowed by your rule')}`;
+  const count = allowedByRule(calls);
+  const byRule = count === 0 ? '' : ` · ${t('allowed by your rule')}${count === calls.length ? '' : `: ${count}`}`;
   return html`<div class="call-group">
     <button class="row call-toggle" type="button" aria-expanded=${String(open)} @click=${() => view.act.unfold(key, !open)}>
       <span class="words">${visible(groupWords(groups, sought))}${byRule}</span>${iconOf(open ? 'down' : 'chevron')}
