@@ -1,5 +1,5 @@
 import type { Option } from './model.ts';
-import { HIDDEN } from './visible.ts';
+import { firstInText, HIDDEN } from './visible.ts';
 
 // What the name of an answer says: yes or no, in the languages that agents and their models write, and in letters that only look like those.
 
@@ -515,7 +515,7 @@ export interface AnswerSays {
   /** It holds for later, too. */
   readonly lasts: boolean;
   readonly once: boolean;
-  /** A word mixes letters of scripts that look alike, which no language does. */
+  /** A word mixes letters of scripts that look alike, which no language does, or the name has characters that mislead or is too long to be read. */
   readonly forged: boolean;
 }
 
@@ -543,7 +543,7 @@ function read(name: string): AnswerSays {
     allows: /^(?:是|y\P{L}*)$/u.test(bare) || (ALLOWS.test(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen),
     lasts: LASTING.test(words) || FOR_A_WHILE.test(words) || ALWAYS_IN_SKELETON.some((one) => words.includes(one)),
     once: ONLY_ONCE.test(words),
-    forged: isForged(seen),
+    forged: name.length > LONGEST_NAME || firstInText(name) !== undefined || isForged(seen),
   };
 }
 

@@ -278,6 +278,8 @@ test('a name in letters that look like others, or in another language, is known 
     '(n)',
   ])
     assert.ok(misleads(label, 'allow_once'), label);
+  assert.ok(misleads('Allow it '.repeat(2000), 'allow_once'));
+  assert.ok(misleads('Allow once\u202e esrever\u200b', 'allow_once') && !misleads('اجازه می\u200cدهم', 'allow_once'));
   for (const label of ['Y', '[y]']) assert.ok(misleads(label, 'reject_once'), label);
   for (const label of ['Y', 'End this session', 'Allow, do not remember', 'Implement in this conversation'])
     assert.ok(!misleads(label, 'allow_once'), label);
