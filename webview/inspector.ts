@@ -14,60 +14,98 @@ interface Row {
   readonly events: readonly string[];
 }
 type Message =
-  | { readonly type: 'rows'; readonly rows: readonly Row[]; readonly strings: Readonly<Record<string, string>> }
+  | {
+      readonly type: 'rows';
+      readonly rows: readonly Row[];
+      /** Earlier ones are gone. */
+      readonly first: number;
+      readonly strings: Readonly<Record<string, string>>;
+    }
+  | { readonly type: 'found'; readonly query: string; readonly numbers: readonly number[] }
   | { readonly type: 'detail'; readonly number: number; readonly json: string };
 declare function acquireVsCodeApi(): EditorApi;
 
-/** Most rows drawn, the latest; the filter searches all. */
-const SHOWN = 500;
+/** Most rows drawn at first, the latest, and added with each press; the filter searches all. */
+const AT_ONCE = 500;
 const api = acquireVsCodeApi();
 const root = document.createElement('main');
 document.body.append(root);
 const rows = new Map<number, Row>();
 let filter = '';
+/** The rows that the filter leaves; all without one. The host finds them, as it has the JSON. */
+let found: ReadonlySet<number> | undefined;
+let most = AT_ONCE;
 let detail: { readonly number: number; readonly json?: string } | undefined;
+/** The row that Tab leads to: the one where the keyboard was last. */
+let current: number | undefined;
 
 window.addEventListener('message', ({ data }: MessageEvent<Message>) => {
   if (data.type === 'rows') {
     setStrings(data.strings);
     for (const row of data.rows) rows.set(row.number, row);
+    for (const number of rows.keys()) if (number < data.first) rows.delete(number);
+  } else if (data.type === 'found') {
+    if (data.query === filter) found = new Set(data.numbers);
   } else if (data.number === detail?.number) detail = data;
   draw();
 });
 
+function find(text: string): void {
+  filter = text;
+  most = AT_ONCE;
+  if (filter === '') found = undefined;
+  api.postMessage({ type: 'find', text: filter });
+  draw();
+}
+
 function draw(): void {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = [...rows.values()].filter(({ way, kind, events }) => {
-    const text = `${way} ${kind} ${events.join(' ')}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  const left = found;
+  const all = [...rows.values()].filter(({ number }) => left?.has(number) ?? true);
+  const shown = all.slice(-most);
+  const more = Math.min(AT_ONCE, all.length - shown.length);
+  const stop = shown.some(({ number }) => number === current) ? current : shown[0]?.number;
   render(
     html`<header>
         <h1>Parley</h1>
-        <input type="search" aria-label=${t('Search')} placeholder=${t('Search')} .value=${filter} @input=${(event: Event) => {
-          filter = (event.target as HTMLInputElement).value;
-          draw();
-        }} />
-        <span aria-live="polite">${found.length}</span>
+        <input type="search" maxlength="1000" aria-label=${t('Search')} placeholder=${t('Search')} .value=${filter} @input=${(event: Event) => find((event.target as HTMLInputElement).value)} />
+        <span aria-live="polite">${all.length}</span>
         <button type="button" @click=${() => api.postMessage({ type: 'save' })}>${t('Save')}</button>
       </header>
+      ${
+        more > 0
+          ? html`<button class="more" type="button" @click=${() => {
+              most += AT_ONCE;
+              draw();
+            }}>${t('Show {0} more {0|line|lines}', more)}</button>`
+          : nothing
+      }
       <table role="table">
         <thead role="rowgroup"><tr role="row">
           ${[t('Time'), t('Direction'), t('Kind'), t('Size'), t('Events')].map((name, at) => html`<th role="columnheader" class=${CELLS[at] ?? nothing}>${name}</th>`)}
         </tr></thead>
-        <tbody role="rowgroup" @keydown=${move}>${found.slice(-SHOWN).map(rowView)}</tbody>
+        <tbody role="rowgroup" @keydown=${move}>${shown.map((row) => rowView(row, row.number === stop))}</tbody>
       </table>`,
     root,
   );
 }
 
-/** Goes from message to message with the arrow keys. */
+/** Rows that Page Up and Page Down pass over. */
+const PAGE = 20;
+
+/** Goes from message to message with the keys of a list. */
 function move(event: KeyboardEvent): void {
-  const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
   const kinds = [...root.querySelectorAll<HTMLElement>('.kind')];
   const at = kinds.indexOf(event.target as HTMLElement);
-  if (by === 0 || at < 0) return;
-  kinds[at + by]?.focus();
+  const to = new Map([
+    ['ArrowDown', at + 1],
+    ['ArrowUp', at - 1],
+    ['PageDown', at + PAGE],
+    ['PageUp', at - PAGE],
+    ['Home', 0],
+    ['End', kinds.length - 1],
+  ]).get(event.key);
+  if (to === undefined || at < 0) return;
+  kinds[Math.max(0, Math.min(to, kinds.length - 1))]?.focus();
   event.preventDefault();
 }
 
@@ -79,7 +117,7 @@ function timeOf(at: number): string {
   return `${seconds.join(':')}.${digits(date.getMilliseconds(), 3)}`;
 }
 
-function rowView(row: Row): TemplateResult {
+function rowView(row: Row, isStop: boolean): TemplateResult {
   const open = detail?.number === row.number;
   const toggle = () => {
     detail = open ? undefined : { number: row.number };
@@ -89,7 +127,10 @@ function rowView(row: Row): TemplateResult {
   const cells = [
     timeOf(row.at),
     `${row.way === 'in' ? '←' : '→'} ${row.way}`,
-    html`<button class="kind" type="button" aria-expanded=${String(open)} @click=${toggle}>${visible(row.kind)}</button>`,
+    html`<button class="kind" type="button" tabindex=${isStop ? 0 : -1} aria-expanded=${String(open)} @click=${toggle} @focus=${() => {
+      current = row.number;
+      draw();
+    }}>${visible(row.kind)}</button>`,
     row.size,
     summary(row.events),
   ];

@@ -11,6 +11,7 @@ import type { Traffic } from './traffic.ts';
 
 /** Milliseconds between two updates of an open inspector. */
 const REST = 200;
+const LONGEST_QUERY = 1000;
 
 /** The protocol inspector: an editor tab with the traffic of one session as a table, from the last messages before it was opened. */
 export class Inspector implements Disposable {
@@ -53,13 +54,18 @@ type InspectedSession = Pick<HostedSession, 'id'> & { readonly store: Pick<Hoste
 function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, { id, store }: InspectedSession): Disposable {
   const life = new Lifetime();
   let sent = 0;
+  let query = '';
   let timer: NodeJS.Timeout | undefined;
+  const find = () => void webview.postMessage({ type: 'found', query, numbers: traffic.find(id, query) });
   const update = () => {
     timer = undefined;
     // The last row may have got events since.
-    const rows = traffic.rows(id).filter(({ number }) => number >= sent);
+    const all = traffic.rows(id);
+    const rows = all.filter(({ number }) => number >= sent);
     sent = rows.at(-1)?.number ?? sent;
-    void webview.postMessage({ type: 'rows', rows: rows.map(({ json: _, ...row }) => row), strings: vscode.l10n.bundle ?? {} });
+    const first = all[0]?.number ?? 0;
+    void webview.postMessage({ type: 'rows', first, rows: rows.map(({ json: _, ...row }) => row), strings: vscode.l10n.bundle ?? {} });
+    if (query !== '') find();
   };
   life.own(
     traffic.watch(id, () => {
@@ -69,13 +75,16 @@ function showTraffic({ webview }: vscode.WebviewPanel, traffic: Traffic, { id, s
   life.onEnd(() => clearTimeout(timer));
   life.own(
     webview.onDidReceiveMessage((message: unknown) => {
-      const { type, number } = (message ?? {}) as { readonly type?: unknown; readonly number?: unknown };
+      const { type, number, text } = (message ?? {}) as { readonly type?: unknown; readonly number?: unknown; readonly text?: unknown };
       if (type === 'ready') {
         sent = 0;
         update();
       } else if (type === 'detail') {
         const row = traffic.rows(id).find((one) => one.number === number);
         if (row) void webview.postMessage({ type: 'detail', number: row.number, json: row.json });
+      } else if (type === 'find' && typeof text === 'string') {
+        query = text.slice(0, LONGEST_QUERY);
+        if (query !== '') find();
       } else if (type === 'save') void save(traffic, store.now);
     }),
   );

@@ -76,6 +76,15 @@ export class Traffic {
     return this.#watched.get(id)?.rows ?? [];
   }
 
+  /** The numbers of the messages with all these words, in whatever order, in their JSON, kind or events. */
+  find(id: SessionId, query: string): readonly number[] {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    return this.rows(id).flatMap(({ number, way, kind, events, json }) => {
+      const text = `${way} ${kind} ${events.join(' ')} ${json}`.toLowerCase();
+      return words.every((word) => text.includes(word)) ? [number] : [];
+    });
+  }
+
   /**
    * One JSON object a line, in the format that the headless host records and replays: the messages, and the events that make the session as it is now,
    * also of what came before the messages that are kept.

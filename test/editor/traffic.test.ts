@@ -38,6 +38,16 @@ test('the traffic of a session has the last messages from before somebody looked
   assert.deepEqual(traffic.rows('s'), []);
 });
 
+test('messages are found by words in their JSON, kind or events, in whatever order', () => {
+  const traffic = new Traffic(() => 0);
+  traffic.watch('s', () => {});
+  traffic.message('s', 'out', { method: 'session/prompt', params: { text: 'Buy Ink' } });
+  traffic.message('s', 'in', { method: 'session/update', params: { text: 'ink' } });
+  traffic.event('s', delta);
+  const found = ['ink', 'ink buy', 'in text.delta', 'key'].map((query) => traffic.find('s', query));
+  assert.deepEqual(found, [[1, 2], [1], [2], []]);
+});
+
 test('of a session that nobody looks at the last two hundred messages are kept, and none once it is gone', () => {
   const traffic = new Traffic(() => 0);
   for (let at = 1; at <= 1_000; at += 1) traffic.message('s', 'in', { method: `m${at}`, key: 'sk-0123456789abcdef0123' });
