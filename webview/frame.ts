@@ -66,7 +66,7 @@ export function linkView(view: View): TemplateResult | typeof nothing {
 function closedView(view: View, link: ClosedLink): TemplateResult {
   return html`<section class="banner closed" aria-label=${t('Connection')}>
     <p>${visibleText(link.reason)}</p>
-    ${linkDetail(view, link)} ${remedies(view, link.next)}
+    ${remedies(view, link.next?.slice(0, 1))} ${linkDetail(view, link, link.next?.slice(1) ?? [])}
   </section>`;
 }
 

@@ -1,5 +1,7 @@
 /* How requests and links end, as data. */
 
+import { t } from './l10n.ts';
+
 /** An error answer, ours or theirs. */
 export interface ErrorAnswer {
   readonly code: number;
@@ -24,6 +26,12 @@ export interface LinkEnd {
   readonly stderr?: string;
   /** More that the protocol reads, JSON only: headers, the body of an error response. */
   readonly data?: unknown;
+}
+
+/** The technical side of the end of a program: its exit code or signal, then what it wrote. */
+export function endDetail({ code, signal }: Pick<LinkEnd, 'code' | 'signal'>, written: string): string {
+  const how = signal === undefined ? code !== undefined && t('exit {0}', code) : t('killed ({0})', signal);
+  return [how, written.trim()].filter(Boolean).join('\n\n');
 }
 
 /** `none`: the agent has settled its request itself, so nothing is written. */

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { asSentence } from '../base/l10n.ts';
+import { asSentence, inSentences } from '../base/l10n.ts';
 import type { ModelLine } from '../bridge/contract.ts';
 import { commandTitle } from './commandTitle.ts';
 import { endpoints, type KnownEndpoint, runningEndpoint } from './endpoints.ts';
@@ -96,7 +96,7 @@ async function askUrl(inputs: ConfigureInputs, value: string): Promise<string | 
     step: 1,
     back: '',
     value,
-    prompt: vscode.l10n.t('Address of the endpoint, up to and including /v1'),
+    prompt: addressHint(),
     placeholder: 'https://models.example.com/v1',
     check: (typed) => (isAddress(typed.trim()) ? undefined : vscode.l10n.t('"{0}" is not an http or https address.', typed)),
   });
@@ -181,12 +181,22 @@ async function askName(
     value: draft.baseUrl === now.baseUrl ? now.name : '',
     prompt:
       listed instanceof Error
-        ? vscode.l10n.t('{0} did not list its models. {1} You can type the name of one.', draft.name, asSentence(listed.message))
+        ? vscode.l10n.t('{0} did not list its models. {1} You can type the name of one.', draft.name, whyUnlisted(draft, listed))
         : vscode.l10n.t('Model'),
     check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
   });
   if (typed === undefined) return undefined;
   return typed === '' ? BACK : { kind: 'next', value: typed.trim() };
+}
+
+function whyUnlisted({ custom }: Draft, { message }: Error): string {
+  // A server that responds, but not as one with models: most often something is missing at the end of the address.
+  const isElsewhere = custom && (message === '' || /^HTTP 40[45]\.$/.test(message));
+  return isElsewhere ? inSentences(message, addressHint()) : asSentence(message);
+}
+
+function addressHint(): string {
+  return vscode.l10n.t('The address goes up to and including /v1.');
 }
 
 function title(): string {

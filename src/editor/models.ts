@@ -16,7 +16,7 @@ const listed = z.object({
   ),
 });
 
-/** The models of an OpenAI-compatible endpoint. Rejects with a short reason: a code, an HTTP status or the error in the response. */
+/** The models of an OpenAI-compatible endpoint. Rejects with a short reason, which is empty where the response is no list of models. */
 export async function listModels(baseUrl: string, key: string | undefined, limit = LIST_LIMIT): Promise<readonly ModelLine[]> {
   const response = await fetch(`${baseUrl}/models`, {
     headers: headersFor(baseUrl, key),
@@ -26,7 +26,7 @@ export async function listModels(baseUrl: string, key: string | undefined, limit
   });
   if (!response.ok) throw new Error(`HTTP ${response.status}.`);
   const parsed = listed.safeParse(await response.json().catch(() => undefined));
-  if (!parsed.success) throw new Error('No list of models came back.');
+  if (!parsed.success) throw new Error();
   return parsed.data.data.slice(0, MOST).map(({ id, pricing }) => {
     const price = pricing && priceText(pricing);
     return { name: id, ...(price ? { price } : {}) };

@@ -123,7 +123,7 @@ class ProcessChannel implements Channel {
 
   #exited(code: number | null, signal: string | null): void {
     const how = {
-      reason: howEnded(nameOf(this.#spec), this.#ending, code, signal),
+      reason: this.#ending ? t('The connection was lost.') : stoppedByItself(this.#spec),
       failure: 'ended' as const,
       ...(code === null ? {} : { code }),
       ...(signal === null ? {} : { signal }),
@@ -147,7 +147,7 @@ class ProcessChannel implements Channel {
     if (why.failure !== 'broken' || this.#closed.value) return;
     this.#options.log.warn(`${this.#spec.command}: ${why.reason}`);
     this.#signal('SIGKILL');
-    this.#finish({ reason: t('{0} ended: {1}', nameOf(this.#spec), why.reason), failure: 'broken' });
+    this.#finish({ reason: `${stoppedByItself(this.#spec)} ${why.reason}`, failure: 'broken' });
   }
 
   #finish(how: Omit<Closed, 'stderr'>): void {
@@ -212,9 +212,8 @@ export function commandLine({ command, args }: Pick<ProcessSpec, 'command' | 'ar
   return `"${line.length > 200 ? `${line.slice(0, 200)}…` : line}"`;
 }
 
-function howEnded(name: string, ending: boolean, code: number | null, signal: string | null): string {
-  if (ending) return t('The connection was lost.');
-  return t('{0} ended: {1}', name, signal === null ? t('exit {0}', code ?? '?') : t('killed ({0})', signal));
+function stoppedByItself(spec: ProcessSpec): string {
+  return t('{0} stopped unexpectedly.', nameOf(spec));
 }
 
 function whyNotStarted(spec: ProcessSpec, error: unknown): Omit<Closed, 'stderr'> {

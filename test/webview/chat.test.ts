@@ -280,7 +280,18 @@ test('an error says what to do next; a link that ended says why', async () => {
   await stage.press('Show Log');
   assert.deepEqual(stage.calls('remedy'), [{ sessionId: 's1', remedy: 'showLog' }]);
   const closed = await Stage.open(sessions.closed);
-  assert.match(closed.text('.banner'), /ended: exit 1/);
+  assert.match(closed.text('.banner'), /stopped unexpectedly/);
+  assert.doesNotMatch(closed.text('.banner'), /exit 1/, 'the technical side is for who asks');
+  assert.deepEqual(
+    closed.all('.banner .button').map((button) => button.textContent),
+    ['Restart Agent'],
+    'one remedy',
+  );
+  const details = closed.find<HTMLDetailsElement>('.banner details');
+  details.open = true;
+  details.dispatchEvent(new Event('toggle'));
+  await closed.settle();
+  assert.match(closed.text('.banner details'), /exit 1/);
   await closed.press('Another agent');
   assert.deepEqual(closed.calls('remedy'), [{ sessionId: 's1', remedy: 'pickAgent' }]);
 });
@@ -309,12 +320,13 @@ test('a turn that broke off with its agent says why and what helps, in one place
     at: 2,
   });
   assert.match(stage.text('[data-turn=t1]'), /exit code 53/);
-  assert.deepEqual([stage.all('.banner').length, cures()], [0, ['Try again', 'Show Log']]);
+  assert.deepEqual([stage.all('.banner').length, cures()], [0, ['Try again']]);
   const [detail] = stage.all('.fault details');
   detail?.setAttribute('open', '');
   detail?.dispatchEvent(new Event('toggle'));
   await stage.settle();
   assert.match(stage.text('.fault'), /out of cheese/);
+  assert.deepEqual(cures(), ['Try again', 'Show Log']);
   await stage.happen({ type: 'link.opening' }, { type: 'link.ready', agent: { protocol: 'p', name: 'Q' }, offers: {} });
   assert.match(stage.text('[data-turn=t1]'), /exit code 53/);
   assert.deepEqual(cures(), ['Try again']);

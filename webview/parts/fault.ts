@@ -8,7 +8,11 @@ import type { View } from '../view.ts';
 import { fold, plainText } from './fold.ts';
 
 /** Buttons for the remedies that fit the agent. */
-export function remedies(view: View, next: readonly Remedy[] | undefined): TemplateResult | typeof nothing {
+export function remedies(
+  view: View,
+  next: readonly Remedy[] | undefined,
+  look: 'primary' | 'plain' = 'primary',
+): TemplateResult | typeof nothing {
   // Our model setting is for the included agent; all others bring their own sign-in.
   const unfit: Remedy = view.profile?.model === undefined ? 'configureModel' : 'signIn';
   const fitting = (next ?? []).filter((remedy) => remedy !== unfit);
@@ -16,7 +20,7 @@ export function remedies(view: View, next: readonly Remedy[] | undefined): Templ
   return html`<div class="actions">
     ${fitting.map(
       (remedy, index) =>
-        html`<button class=${index === 0 ? 'button primary' : 'button'} type="button" @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</button>`,
+        html`<button class=${index === 0 && look === 'primary' ? 'button primary' : 'button'} type="button" @click=${() => view.act.remedy(remedy)}>${remedyLabel(remedy)}</button>`,
     )}
   </div>`;
 }
@@ -60,10 +64,14 @@ export function faultView(
   </div>`;
 }
 
-/** What a program wrote before it ended, folded. */
-export function linkDetail(view: View, { detail }: ClosedLink): TemplateResult | typeof nothing {
-  if (detail === undefined) return nothing;
-  return fold(view, { key: 'link:detail', summary: t('Details'), body: () => plainText(view, 'link:detailText', visibleText(detail)) });
+/** How a program ended and what it wrote, folded, with the remedies that are not the first to try. */
+export function linkDetail(view: View, { detail }: ClosedLink, next: readonly Remedy[]): TemplateResult | typeof nothing {
+  if (detail === undefined) return remedies(view, next, 'plain');
+  return fold(view, {
+    key: 'link:detail',
+    summary: t('Details'),
+    body: () => html`${plainText(view, 'link:detailText', visibleText(detail))}${remedies(view, next, 'plain')}`,
+  });
 }
 
 /** True for a bare JSON-RPC error number, which adds nothing to the message. */

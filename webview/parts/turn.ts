@@ -2,7 +2,7 @@ import { guard } from 'lit/directives/guard.js';
 import { repeat } from 'lit/directives/repeat.js';
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { callGroup, durationText, isPlan } from '../../src/session/callWords.ts';
-import type { Fault, Part, Session, ToolCall, Turn } from '../../src/session/model.ts';
+import type { Fault, Part, Remedy, Session, ToolCall, Turn } from '../../src/session/model.ts';
 import { type ClosedLink, closedLinkInTurn, findTerminal } from '../../src/session/select.ts';
 import { textView } from '../markdownView.ts';
 import { t } from '../strings.ts';
@@ -177,11 +177,10 @@ function notAgain(error: Fault): Fault {
   return error.next ? { ...error, next: error.next.filter((remedy) => remedy !== 'retry') } : error;
 }
 
-/** The error with what helps where the agent is gone, too. Any prompt starts it again. */
-function withLink(error: Fault, link: ClosedLink | undefined): Fault {
-  const next = new Set([...(error.next ?? []), ...(link?.next ?? [])]);
-  if (next.has('retry')) next.delete('restart');
-  return { ...error, next: [...next] };
+/** The remedies of a closed link beside those of the turn that ended with it. Any prompt starts the agent again. */
+function besides(error: Fault, link: ClosedLink): readonly Remedy[] {
+  const own = new Set(error.next);
+  return link.next?.filter((remedy) => !own.has(remedy) && !(remedy === 'restart' && own.has('retry'))) ?? [];
 }
 
 /** True when the last row already says that it was stopped. */
@@ -195,8 +194,8 @@ function endView(view: View, turn: Turn): unknown {
   const last = turn === view.session.turns.at(-1);
   const again = error && turn.status === 'failed' && last ? backView(view, turn) : nothing;
   const gone = error && last ? closedLinkInTurn(view.session) : undefined;
-  const shown = error && (last ? withLink(error, gone) : notAgain(error));
-  const more = html`${gone ? linkDetail(view, gone) : nothing}${again}`;
+  const shown = error && (last ? error : notAgain(error));
+  const more = html`${again}${error && gone ? linkDetail(view, gone, besides(error, gone)) : nothing}`;
   return html`${shown ? faultView(view, turn.id, shown, turn.status === 'failed' ? 'error' : 'warn', more) : nothing}
     ${turn.status === 'cancelled' && !(turn.stop === undefined && endsInStopped(turn)) ? html`<p class="faint ended">${t('Stopped')}${turn.stop === undefined ? '' : html` · <bdi>${turn.stop}</bdi>`}</p>` : nothing}
     ${turn.stop !== undefined && turn.status !== 'cancelled' ? html`<p class="faint ended"><bdi>${turn.stop}</bdi></p>` : nothing}

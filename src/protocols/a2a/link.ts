@@ -160,11 +160,11 @@ export class AgentLink implements Link {
     if (!program) throw new Error('There is no program to start.');
     await program.start();
     // Before its address is waited for: why it ended says more than that there is none.
-    void program.ended.then(({ reason, stderr, next }) => {
+    void program.ended.then(({ next, ...end }) => {
       if (this.#stage.is === 'closed') return;
       this.#stage = { is: 'closed' };
       this.#life.dispose();
-      this.#events.closed({ reason, stderr, data: { next } });
+      this.#events.closed({ ...end, data: { next } });
     });
     return program.address;
   }

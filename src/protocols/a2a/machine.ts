@@ -1,5 +1,5 @@
 import { agentError, t } from '../../base/l10n.ts';
-import type { Failure, LinkEnd } from '../../base/outcomes.ts';
+import { endDetail, type Failure, type LinkEnd } from '../../base/outcomes.ts';
 import type { Input } from '../../conversation/machine.ts';
 import { clear, find, type OpenAsk, put, remove } from '../../conversation/state.ts';
 import { machineOf } from '../../conversation/step.ts';
@@ -165,8 +165,8 @@ class A2aStep extends TaskStreams {
     if (now) this.registerPush();
     if (now && !left) this.catchUp(now);
   }
-  agentClosed({ reason, stderr, data }: LinkEnd): void {
-    this.showClosed(reason, stderr, data);
+  agentClosed(end: LinkEnd): void {
+    this.showClosed(end.reason, endDetail(end, end.stderr ?? ''), end.data);
     this.state.phase = 'over';
   }
   showClosed(reason: string, detail: string | undefined, data: unknown): void {

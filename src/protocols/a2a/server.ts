@@ -130,17 +130,16 @@ export class AgentProgram {
   }
 
   /** Why it ended, and what the user can do. */
-  get ended(): Promise<{ readonly reason: string; readonly stderr: string; readonly next: readonly Remedy[] }> {
+  get ended(): Promise<Closed & { readonly next: readonly Remedy[] }> {
     const server = this.#server;
     if (!server) return Promise.reject(new Error('It was not started.'));
     return server.ended.then((closed) => {
       this.#tools?.dispose();
       const stderr = closed.stderr || server.tail();
       // The Gemini CLI server prints this when it finds no way to sign in.
-      if (!/provide a GEMINI_API_KEY/.test(server.tail() + closed.stderr))
-        return { reason: closed.reason, stderr, next: ['restart', 'showLog'] };
+      if (!/provide a GEMINI_API_KEY/.test(server.tail() + closed.stderr)) return { ...closed, stderr, next: ['restart', 'showLog'] };
       const reason = t('The agent needs GEMINI_API_KEY, or USE_CCPA for a Google login, in the "env" of its settings.');
-      return { reason, stderr, next: ['openSettings', 'restart'] };
+      return { ...closed, reason, stderr, next: ['openSettings', 'restart'] };
     });
   }
 

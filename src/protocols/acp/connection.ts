@@ -1,5 +1,5 @@
 import { t } from '../../base/l10n.ts';
-import type { Failure, LinkEnd } from '../../base/outcomes.ts';
+import { endDetail, type Failure, type LinkEnd } from '../../base/outcomes.ts';
 import { find, keys, remove, splitName } from '../../conversation/state.ts';
 import { Step, type TurnEnd, type TurnStatus } from '../../conversation/step.ts';
 import type { Answer } from '../../session/intents.ts';
@@ -96,11 +96,12 @@ export abstract class AcpConnection extends Step<AcpState> {
     this.close(LINK);
   }
   /** The process has ended. */
-  processEnded({ reason, failure, stderr }: LinkEnd): void {
+  processEnded(end: LinkEnd): void {
+    const { reason, failure, stderr } = end;
     const { state } = this;
     if (state.phase !== 'left' && state.opening === 'restart') return this.startProcess();
     if (state.phase !== 'left') {
-      const detail = ((stderr ?? '').trim() || state.printed).slice(-2048).trim();
+      const detail = endDetail(end, ((stderr ?? '').trim() || state.printed).slice(-2048));
       const next = failure === 'missing' ? (['pickAgent', 'openSettings', 'restart'] as const) : (['restart', 'showLog'] as const);
       this.letGo();
       this.linkClosed(reason, next, detail);

@@ -1,5 +1,5 @@
 import { t } from '../../base/l10n.ts';
-import type { LinkEnd } from '../../base/outcomes.ts';
+import { endDetail, type LinkEnd } from '../../base/outcomes.ts';
 import type { Remedy } from '../../session/model.ts';
 
 /** The process to start. `E` is the environment, which may hold what JSON cannot, and stays outside the conversation. */
@@ -68,8 +68,8 @@ export function whyClosed(
   closed: LinkEnd,
   program: { readonly command: string; readonly file?: string | undefined; readonly version?: string | undefined },
 ): { readonly reason: string; readonly detail?: string; readonly next: readonly Remedy[] } {
-  const stderr = (closed.stderr ?? '').trim();
-  const detail = stderr === '' ? {} : { detail: stderr };
+  const written = endDetail(closed, closed.stderr ?? '');
+  const detail = written === '' ? {} : { detail: written };
   if (isKimiCode(closed)) {
     const { command, file, version } = program;
     const name = version === undefined ? 'Kimi Code' : `Kimi Code ${version}`;

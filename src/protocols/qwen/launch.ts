@@ -1,5 +1,5 @@
 import { t } from '../../base/l10n.ts';
-import type { LinkEnd } from '../../base/outcomes.ts';
+import { endDetail, type LinkEnd } from '../../base/outcomes.ts';
 import type { LaunchOptions } from '../adapter.ts';
 import type { ProductTraits } from './quirks.ts';
 
@@ -166,10 +166,10 @@ export function knowsNoSuch(stderr: string): boolean {
 export function detailOf(
   spec: { readonly command: string; readonly args: readonly string[] },
   said: string,
-  code: number | undefined,
+  end: Pick<LinkEnd, 'code' | 'signal'>,
 ): string | undefined {
-  if (code === 0 && said === '') return undefined;
-  return [[spec.command, ...spec.args].join(' '), said].filter((text) => text !== '').join('\n\n');
+  if (end.code === 0 && said === '') return undefined;
+  return endDetail(end, [[spec.command, ...spec.args].join(' '), said].join('\n\n'));
 }
 
 /**

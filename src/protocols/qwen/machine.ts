@@ -215,7 +215,7 @@ class ProcessStep extends Step<QwenState> {
       if (ending.kind !== 'anew') this.settleDialect(ending.reason);
       if (ending.kind === 'restart') return this.restart(agent, ending.reason, words);
       if (ending.kind === 'anew') return this.beginAnew();
-      if (ending.kind === 'close') return this.end(agent, ending.reason, { words, next: ending.next, code: why.code });
+      if (ending.kind === 'close') return this.end(agent, ending.reason, { words, next: ending.next, why });
       this.state.held = ending.prompt;
       // Before the very first message there is nothing to resume.
       if (ending.upTo === null) this.state.key = null;
@@ -231,11 +231,11 @@ class ProcessStep extends Step<QwenState> {
     const reason = sentenceOf(why);
     this.settleDialect(reason);
     if (agent.dialect && why.failure === 'ended' && worthRestarting(why, lived, words)) return this.restart(agent, reason, words);
-    this.end(agent, reason, { words, next: null, code: why.code });
+    this.end(agent, reason, { words, next: null, why });
   }
   restart(agent: QwenAgent, reason: string, words: string): void {
     const next = nextRestart(this.state.restarts, this.now);
-    if (!next) return this.end(agent, reason, { words, next: null, code: undefined });
+    if (!next) return this.end(agent, reason, { words, next: null });
     this.state.agent = null;
     this.state.phase = 'opening';
     this.log('warn', `${reason} Starting it again (${next.nth}): ${words.slice(-500)}`);
@@ -256,10 +256,10 @@ class ProcessStep extends Step<QwenState> {
   end(
     agent: QwenAgent,
     reason: string,
-    how: { readonly words: string; readonly next: readonly Remedy[] | null; readonly code: number | undefined },
+    how: { readonly words: string; readonly next: readonly Remedy[] | null; readonly why?: LinkEnd },
   ): void {
     const { command } = this.state.setup;
-    const detail = detailOf({ command, args: agent.args }, how.words, how.code);
+    const detail = detailOf({ command, args: agent.args }, how.words, how.why ?? {});
     this.linkClosed(reason, how.next ?? ['restart', 'showLog'], detail);
     this.state.phase = 'over';
   }

@@ -70,6 +70,6 @@ test(
     await gone(pids);
     const ending = await startServer({ ...launch, args: ['process.exitCode = 7'] }, quiet);
     const { reason, code } = await ending.ended;
-    assert.deepEqual([reason, code], [`"${file} process.exitCode = 7" ended: exit 7`, 7]);
+    assert.deepEqual([reason, code], [`"${file} process.exitCode = 7" stopped unexpectedly.`, 7]);
   },
 );

@@ -185,7 +185,7 @@ test('output that ends without the process, and a process whose pipe somebody el
     const turn = await agent.ended(agent.begin('go')).catch(() => agent.now().turns[0]);
     assert.equal(turn?.status, 'failed');
     const { link } = agent.now();
-    const reason = 'Qwen Code ended: exit 53 The agent has reached a limit (turns).';
+    const reason = 'Qwen Code stopped unexpectedly. The agent has reached a limit (turns).';
     assert.deepEqual([link.state === 'closed' && link.reason, turn?.error?.message], [reason, reason], 'and no command line');
     assert.ok(link.state === 'closed' && link.detail?.includes(file), 'which is among the details');
     await agent.stop();
@@ -195,8 +195,8 @@ test('output that ends without the process, and a process whose pipe somebody el
 
 test('an end without an error and without a word has no details; every other end names what was started', () => {
   const spec = { command: 'qwen', args: ['--x'], env: {}, cwd: '/w' };
-  assert.equal(detailOf(spec, '', 0), undefined);
-  assert.equal(detailOf(spec, '', 53), 'qwen --x');
-  assert.equal(detailOf(spec, '', undefined), 'qwen --x');
-  assert.equal(detailOf(spec, 'so it goes', 0), 'qwen --x\n\nso it goes');
+  assert.equal(detailOf(spec, '', { code: 0 }), undefined);
+  assert.equal(detailOf(spec, '', { code: 53 }), 'exit 53\n\nqwen --x');
+  assert.equal(detailOf(spec, '', {}), 'qwen --x');
+  assert.equal(detailOf(spec, 'so it goes', { code: 0 }), 'exit 0\n\nqwen --x\n\nso it goes');
 });

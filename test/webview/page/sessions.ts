@@ -428,8 +428,8 @@ export const sessions: Readonly<Record<string, Session | undefined>> = {
     turns: [turn({ parts: [textPart('Half an answ')], status: 'failed', error: { message: 'The agent ended.', next: ['restart'] } })],
     link: {
       state: 'closed',
-      reason: 'The agent "kimi --wire" ended: exit 1',
-      detail: 'stderr:\nTraceback (most recent call last):\n  File "main.py", line 3\nImportError: no module named wire',
+      reason: '"kimi --wire" stopped unexpectedly.',
+      detail: 'exit 1\n\nTraceback (most recent call last):\n  File "main.py", line 3\nImportError: no module named wire',
       next: ['restart', 'showLog', 'pickAgent'],
     },
   }),
