@@ -163,6 +163,7 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['nice', '-n'],
   ['ionice', '-c -n -p'],
   ['chrt', ''],
+  ['choom', '-n -p'],
   ['setsid', ''],
   ['stdbuf', '-i -o -e'],
   ['unbuffer', ''],

@@ -209,9 +209,9 @@ export class ReachFinder {
       const option = text.startsWith('-') ? text : before;
       if (!writes && !isOutput && (READING_OPTION.test(option) || (TASK_RUNNERS.has(program) && SHORT_READING_OPTION.test(option))))
         continue;
-      if (word === script) continue;
+      if (word === script && !isOutput) continue;
       if (isOutput && !text.startsWith('-')) this.writesTo(text, word);
-      if (partsOf(text).some(isGuardedWord)) this.#changesGuarded = true;
+      if (partsOf(text, program).some(isGuardedWord)) this.#changesGuarded = true;
       else if (writes && /[*?[]/.test(text) && !text.startsWith('-')) this.writesTo(text, word);
     }
   }
@@ -255,6 +255,8 @@ const NPM_COMMANDS = new Set(
   ),
 );
 const NPM_CHANGES = ['pkg', 'version', 'init', 'innit', 'create', 'set', 'config'];
+/** Programs whose words are statements that name files: `VACUUM INTO '.envrc'`. */
+const TAKES_QUERIES = /^(?:sqlite3|duckdb)$/;
 const COPIERS = new Set('cp mv ln install scp copy move link gcp gmv gln ginstall copy-item move-item cpi mi'.split(' '));
 const INSTALLERS = new Set(
   'npm pnpm yarn bun pip pip3 pipx uv poetry pdm gem cargo go composer dotnet conda mamba brew deno code luarocks opam cpan cpanm'.split(
@@ -277,9 +279,10 @@ function isGuardedWord(path: string): boolean {
 }
 
 /** Parts of a word that may be the name of a file: behind signs that part lists and values, glued to the letters of an option, and of an address. */
-function partsOf(text: string): readonly string[] {
+function partsOf(text: string, program: string): readonly string[] {
   const plain = /^\w+:\/\//.test(text) ? text.replace(/[?#].*$/, '') : text;
-  const parts = /[=:,@%]/.test(plain) ? [plain, ...plain.split(/[=:,@%]+/)] : [plain];
+  const signs = TAKES_QUERIES.test(program) ? /[\s'"=:,@%]+/ : /[=:,@%]+/;
+  const parts = signs.test(plain) ? [plain, ...plain.split(signs)] : [plain];
   const glued = /^-[A-Za-z]/.test(text) ? [2, 3, 4, 5].map((from) => text.slice(from)) : [];
   // A packed file keeps its name without the ending.
   // wget saves a file by the name that the address spells.

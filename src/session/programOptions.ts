@@ -149,7 +149,7 @@ of(
   '?rcn',
 );
 whole(
-  'r rscript guile clojure clj bb matlab octave sbcl clisp ghci ghc iex elixir erl julia janet fennel groovy kotlin swift dart',
+  'rscript guile clojure clj bb matlab octave sbcl clisp ghci ghc iex elixir erl julia janet fennel groovy kotlin swift dart',
   'eval run load expr',
   'eErcxlf',
 );
@@ -166,7 +166,7 @@ whole(
 );
 whole('kubectl oc helm kustomize', 'post-renderer enable-exec enable-alpha-plugins load-restrictor kubeconfig');
 whole('terraform tofu', 'chdir plugin-dir', '', /^-(?:chdir|plugin-dir|backend-config)/);
-of('ansible ansible-playbook', 'module-path extra-vars ssh-common-args ssh-executable ? inventory', 'Me?i');
+of('ansible ansible-playbook', 'args module-path extra-vars ssh-common-args ssh-executable ? inventory', 'aMe?i');
 whole('gdb lldb', 'ex eval-command command init-command source one-line batch', 'xoskS', /^-(?:ex|iex|x|ix)$/);
 whole('strace ltrace', 'output', 'o');
 whole('tcpdump', '', 'zw');
@@ -174,12 +174,35 @@ whole('tshark wireshark', '', 'X');
 whole('nmap', 'script', 'o');
 of('pandoc', 'filter lua-filter pdf-engine template defaults extract-media', 'FLdo');
 whole('pdflatex latex xelatex lualatex latexmk tex', '', 'erP', /^--?(?:shell-escape|enable-write18|output-|pdflatex|latex|e$)/);
-whole('sqlite3', '', '', /^-{1,2}(?:cmd|init)$|\.(?:shell|system|output|once|save|load|excel|import)\b/i);
+// Commands of these shells may be cut: `.sh` runs a program. Those that only show something are left out.
+whole(
+  'sqlite3 duckdb',
+  '',
+  '',
+  /^-{1,2}(?:cmd|init|f|file)$|(?:^|[\s;])\.(?!(?:tables?|schema|mode|headers?|databases|dump|fullschema|ind(?:ex|ic)es|stats|show|help|quit|exit|width|timeout|timer|echo|bail|nullvalue|separator|eqp|explain|changes|version)(?![a-z]))[a-z]/i,
+);
+whole('dc', 'expression file', 'ef');
+whole('jobs', '', 'x');
+whole('enable', '', 'f');
+whole('r', 'eval file encoding', 'ef');
+whole('asciinema', 'command', 'c');
+of('hg chg svn', 'config config-dir config-file config-option diff-cmd diff3-cmd merge-cmd editor-cmd');
+of('cppcheck', '? addon addon-python rule-file library platform');
+of('phpcs phpcbf', 'bootstrap runtime-set ? standard', '?s');
+whole('keytool jarsigner', '', '', /^-(?:provider|J)/i);
+whole('flyway liquibase', '', '', /^-{1,2}(?:config|jar|class-?path|driver|defaults)/i);
+of('gunicorn hypercorn alembic celery flask django-admin', 'pythonpath ? config app settings', '?cA');
+of('knex sequelize typeorm plop jscodeshift', 'require ? knexfile options-path config data-source plopfile transform', 'r?dt');
+of('act', '? workflows', '?W');
 of('psql', 'file set command', 'fcov', /\\(?:!|copy|o\b|g\b|i\b|w\b)/);
 of('mysql mariadb', 'execute init-command pager defaults-file defaults-extra-file plugin-dir', 'e', /\\!|\bsystem\s/i);
 of('gpg gpg2', 'photo-viewer agent-program exec-path pinentry-program dirmngr-program output homedir options', 'o');
 whole('openssl', '', '', /^-(?:engine|provider|provider-path|config|out)$/);
-whole('apt apt-get dpkg', 'option config-file', 'oc');
+whole('apt apt-get', 'option config-file', 'oc');
+whole('dpkg', 'install unpack root admindir', 'i');
+whole('rpm', 'install upgrade freshen reinstall import eval load define pipe root', '', /^-(?![a-zA-Z]*[qV])[a-zA-Z]*[iUFED]/);
+whole('pacman', 'sync upgrade config hookdir root', '', /^-[a-zA-Z]*[SU]/);
+whole('installer', '', '', /^-pkg$/);
 whole('fzf sk', 'preview bind execute with-shell become');
 whole('exiftool', '', '', /^-(?:config|if|p|execute|W|w)/i);
 of('rspec rubocop', 'require init out ? options default-path config plugin format', 'rIo?Ocf');
@@ -245,7 +268,14 @@ export const RUNNING_SUBCOMMANDS: readonly { readonly programs: ReadonlySet<stri
   ),
   of2('code codium cursor', /./),
   of2('rails rake spring', /^(?:runner|r|console|c|dbconsole|generate|g|new|plugin|server|s)(?= |$)/),
-  of2('nix nix-env nix-build doxygen', /./),
+  of2(
+    `nix nix-env nix-build doxygen run-parts cookiecutter copier yo ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-linux-armhf.so.3
+    ld-musl-x86_64.so.1 ld-musl-aarch64.so.1`,
+    /./,
+  ),
+  of2('r', /^cmd .+/),
+  of2('pre-commit', /^try-repo .+/),
+  of2('openssl', /^engine .+/),
   of2(
     'brew apt apt-get dnf yum apk pacman zypper snap flatpak choco winget scoop',
     /^(?:install|reinstall|tap|edit|sh|ruby|run|upgrade|services|create|add|-S\S*|in|localinstall)(?= |$)/i,
@@ -295,7 +325,7 @@ export const READERS: ReadonlyMap<string, 'reads' | 'checks'> = new Map([
 
 /** Options whose value, in the same word or the next, is written. */
 export const WRITES_OPTION =
-  /^-[a-zA-Z]*[oO](?:$|[=:.\w/])|^--ou?(?:$|=)|^--?(?:out|pretty|debug|html|json-report|lcov|xml|dest|target-d|dump|log-file|logfile|report|save|export|cookie-jar|trace|fprint|fls|junit|cov-report|profile|prof|cpu-prof|metafile|manifest(?!-path)|build-?info|tsbuildinfo|coverage-dir|cache-loc|basetemp|iidfile|cidfile|stderr|etag-save|libcurl|hsts|declaration-dir|directory-prefix|prefix)/i;
+  /^-[a-zA-Z]*[oO](?:$|[=:.\w/])|^--ou?(?:$|=)|^--?(?:out|pretty|debug|html|json-report|lcov|heap-prof|cache-d|xml|dest|target-d|dump|log-file|logfile|report|save|export|cookie-jar|trace|fprint|fls|junit|cov-report|profile|prof|cpu-prof|metafile|manifest(?!-path)|build-?info|tsbuildinfo|coverage-dir|cache-loc|basetemp|iidfile|cidfile|stderr|etag-save|libcurl|hsts|declaration-dir|directory-prefix|prefix)/i;
 /** Options whose value is read. */
 export const READING_OPTION =
   /^(?:--?(?:project|tsconfig|config|config-file|configuration|manifest-path|env-file|rcfile|include|exclude|exclude-dir|ignore|ignore-path|ignore-dir|glob|iglob|path|name|pathspec|filter|files-from|compose-file|build|settings|build-file)(?:$|=))/;

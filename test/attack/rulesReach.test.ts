@@ -42,10 +42,43 @@ const wideFor = (command: string): readonly ApprovalRule[] => {
   return [...['*', `${program}*`, `${program} *`].map(allow), ...(isSubcommand ? [allow(`${program} ${second} *`)] : [])];
 };
 /** Their second word is the one that runs. */
-const RUNS_WORDS = /^(?:npm (?:exec|x|create)|docker (?:run|exec)|git submodule|git bisect|bash|time|nice|tar Icf)\b/;
+const RUNS_WORDS = /^(?:npm (?:exec|x|create)|docker (?:run|exec)|git submodule|git bisect|bash|time|nice|choom|tar Icf)\b/;
 
 /** Lines by which a program runs something else, under rules such as `git grep *`. */
 const RUNS = `npm vers patch
+sqlite3 a.db '.sh ./x'
+sqlite3 a.db '.sy ./x'
+sqlite3 a.db 'select 1' '.log x'
+sqlite3 a.db '.ba main x'
+duckdb -c '.shell ./x'
+duckdb -f x.sql
+dc -e '!./x'
+jobs -x ./x
+enable -f ./x.so y
+R CMD ./x
+asciinema rec -c ./x
+choom rm x
+run-parts d
+/lib64/ld-linux-x86-64.so.2 ./x
+svn --config-dir x log
+hg --config alias.x=!y x
+ansible all -m shell -a ./x
+ansible localhost --args ./x
+dpkg -i ./x.deb
+rpm -Uvh x.rpm
+pacman -U x
+pacman -S x
+installer -pkg x.pkg
+cppcheck --addon=./x.py a
+phpcs --bootstrap=./x.php a
+keytool -providerpath ./x -list
+flyway -configFiles=./x migrate
+gunicorn -c ./x.py a
+jscodeshift -t ./x.js a
+pre-commit try-repo ./x
+cookiecutter gh:x/y
+openssl engine dynamic
+act -W ./x.yml
 npm expl x
 mawk -Wexec x
 fd -0x x
@@ -189,6 +222,12 @@ test('no pattern covers a program that runs something the pattern does not name'
 
 /** Lines that change a file which runs something by itself. */
 const CHANGES = `npm pk set a=b
+sqlite3 a.db 'VACUUM INTO ".envrc"'
+sqlite3 a.db "attach '.envrc' as x"
+node --heap-prof-dir .git a.js
+node --trace-event-file-pattern .envrc a.js
+mypy --cache-dir=.git/hooks a
+jest --cacheDirectory=.git
 npm init -y
 sort --o=.envrc f
 pytest --debug=.envrc
@@ -271,6 +310,14 @@ test('a link is the file that it leads to, also for a command', () => {
 
 /** Lines of every day, which the rule of their first two words answers for. */
 const PLAIN = `npm test
+sqlite3 ./a.db '.tables'
+sqlite3 a.db 'select * from t where a = 1.5'
+sqlite3 -header -csv a.db 'select 1' '.schema t'
+cppcheck --addon=misra src
+rpm -qi bash
+pacman -Qi bash
+ansible all -m ping
+R --vanilla
 npm run lint -- --fix
 npm run build -- --watch
 npm test -- --reporter=dot
