@@ -12,21 +12,23 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
   // Version control runs hooks, filters and helpers named in these on the next status, commit or checkout.
   versionControl: `.git .hg .svn .jj .bzr .gitmodules .gitattributes .gitconfig .gitignore_global .hgrc .husky .githooks .hooks
     .pre-commit-config.yaml .pre-commit-hooks.yaml lefthook.* .lefthook.* lefthook-local.* .lintstagedrc* lint-staged.config.* .commitlintrc*
-    .simple-git-hooks.* simple-git-hooks.* .overcommit.yml .czrc .gitlint .arcconfig`,
+    .simple-git-hooks.* simple-git-hooks.* .overcommit.yml .czrc .gitlint .arcconfig .arclint .hgsub .pijul .fossil-settings _darcs`,
   // Editors start tasks, servers and tools named in these when the folder is opened or a file is saved.
   editor: `.vscode .vscode-test .vscode-server *.code-workspace *.code-profile .devcontainer .devcontainer.json .idea .run .vs .fleet .zed .nova
     .helix .nvim.lua .nvimrc .exrc .vimrc .gvimrc _vimrc .vim .vimspector.json .dir-locals.el .dir-locals-2.el .emacs .emacs.d .sublime
     *.sublime-project *.sublime-workspace .theia .lapce .ycm_extra_conf.py .gitpod.yml .gitpod.dockerfile .ensime .metals .clangd .ccls .lsp.json
     pyrightconfig.json tsconfig*.json jsconfig*.json .idx .codesandbox devfile.y*ml .devfile.y*ml .bsp .project .classpath .factorypath .settings
     .lvimrc .lazy.lua .tm_properties *.sublime-build hie.yaml rust-analyzer.toml .rust-analyzer.toml .markdownlint* .textlintrc* tslint.json
-    cspell.* .cspell* .solargraph.yml wallaby.*`,
+    cspell.* .cspell* .solargraph.yml wallaby.* .vscode-insiders .vscode-oss .vscodium .nvim .projectile .merlin compile_commands.json compile_flags.txt
+    .graphqlrc.* .spectral.js`,
   // Agents start servers and hooks named in these, or follow them as instructions in a later conversation.
   agent: `.mcp.json mcp.json .mcp .claude .claude.json .claude-plugin .claude.local.md .cursor .cursorrules .gemini .qwen .kimi .codex
     .opencode opencode.json opencode.jsonc .amazonq .windsurf .windsurfrules .continue .continuerc.json .aider* .roo .roomodes .roorules
     .clinerules .cline .kilocode .kilocodemodes .goose .goosehints .agents .agent .parley .augment .augment-guidelines .junie .kiro .copilot
     crush.json .crush.json .crush .factory .trae .crewai .openhands .openhands_instructions .rules .rulesync .cody .tabnine .codeium .pearai     .warp warp.md .devin .jules .forge forge.yaml .plandex .replit replit.nix .replit.md .stackblitzrc
     agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md kimi.md skill.md .skills copilot-instructions.md
-    *.instructions.md *.prompt.md *.chatmode.md *.agent.md `,
+    *.instructions.md *.prompt.md *.chatmode.md *.agent.md .amp amp.md .zencoder .qodo .qoder qoder.md .iflow iflow.md crush.md .codebuddy codebuddy.md
+    .antigravity .lingma .comate .marscode .letta .droid`,
   // Shells, terminals and the tools of the command line read these when they start or enter the folder.
   shell: `.envrc .env .env.* *.env .env-* .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_completion .profile .zshrc .zshenv
     .zprofile .zlogin .zlogout .zimrc .kshrc .mkshrc .cshrc .tcshrc .login .logout .inputrc .xprofile .xinitrc .xsession .xsessionrc .xsessionrc
@@ -36,7 +38,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     .autoenv.zsh .rvmrc .ruby-version .nvmrc .sdkmanrc .direnv .direnvrc *_profile.ps1 profile.ps1 *.psd1 autorun.inf desktop.ini *.desktop *.lnk *.url
     *.scf *.library-ms *.searchconnector-ms *.command *.terminal .hushlogin .forward .procmailrc .crontab crontab .lessfilter .nanorc .ackrc
     .ripgreprc authorized_keys .envrc.* .python-version .node-version .rdata startup.m .gnuplot .ocamlinit .byebugrc .rdbgrc .pdbrc.py .mongorc.js
-    .xonshrc .wezterm.lua .mailcap .p10k.zsh .fzf.bash .fzf.zsh .bashrc.d`,
+    .xonshrc .juliarc.jl startup.jl ipython_config.py .cgdbrc .wezterm.lua .mailcap .p10k.zsh .fzf.bash .fzf.zsh .bashrc.d`,
   // Servers and services run these on the next push, on a schedule or when a package is deployed.
   automation: `.github .gitlab .gitlab-ci.yml .gitlab-ci .circleci .travis.yml azure-pipelines* .azure-pipelines .azuredevops jenkinsfile* .jenkins
     bitbucket-pipelines.yml .drone.* .woodpecker* .buildkite .teamcity .forgejo .gitea appveyor.yml .appveyor.yml cloudbuild.* .cirrus.* .semaphore
@@ -45,7 +47,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     bitrise.yml .bitrise.yml .readthedocs.y*ml readthedocs.yml netlify.toml vercel.json .vercel firebase.json fly.toml railway.*
     .platform .platform.app.yaml .ebextensions .elasticbeanstalk procfile* heroku.yml .releaserc* release.config.* .goreleaser.y*ml
     serverless.* samconfig.toml cdk.json pulumi.* skaffold.y*ml tiltfile .terraformrc terraform.rc ansible.cfg .ansible.cfg .htaccess
-    .user.ini php.ini .well-known crossplane.yaml .release-it.* .versionrc*`,
+    .user.ini php.ini wrangler.* .air.toml .well-known crossplane.yaml .release-it.* .versionrc*`,
   // Package managers, compilers, test runners and linters run code named in these, often as soon as the editor looks at the folder.
   build: `package.json package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.* pnpmfile.* .npmrc     .yarnrc* .yarn .pnp.* bunfig.toml .bunfig.toml bun.lock* deno.json* deno.lock jsr.json* node_modules bower.json .bowerrc lerna.json nx.json turbo.json
     rush.json project.json angular.json .angular-cli.json workspace.json nodemon.json .nodemonrc* .mocharc* .nycrc* .c8rc*
@@ -71,6 +73,9 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     spago.* bsconfig.json rescript.json foundry.toml hardhat.config* truffle-config* remappings.txt brownie-config* anchor.toml .tflint.hcl
     terragrunt.hcl .terraform .terraform.lock.hcl .pre-build* .post-build* postinstall* preinstall* *.vsix .bin .latexmkrc latexmkrc texmf.cnf pkgbuild .storybook
     .eleventy.* .sequelizerc knexfile.* plopfile.* .umirc.* .size-limit.* .lighthouserc.* .dependency-cruiser.* .ncurc* .oxlintrc* conf.py mkdocs.y*ml
+    kbuild kconfig configure.ac configure.in autogen.sh vcpkg.json thorfile pyvenv.cfg import_map.json importmap.json jest.setup.* jest-preset.* vitest.setup.*
+    vitest.workspace.* webpack.*.js webpack.*.ts gatsby-node.* gatsby-config.* gatsby-ssr.* gatsby-browser.* ember-cli-build.js .ember-cli codegen.ts
+    ormconfig.* *.runsettings paket.* build.fsx build.ps1 build.cake gunicorn.conf.py celeryconfig.py alembic.ini nextflow.config .dvc dvc.yaml mlproject
     book.toml doxyfile conanfile.* xmake.lua premake*.lua tupfile snakefile .m2`,
 };
 
