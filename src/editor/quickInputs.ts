@@ -240,6 +240,8 @@ function openness(pick: vscode.QuickInput): () => boolean {
 
 function setItems<T>(pick: vscode.QuickPick<PickChoice<T>>, items: readonly PickChoice<T>[]): void {
   const active = pick.activeItems.map((one) => one.value);
+  const kept = items.filter((one) => one.kind !== vscode.QuickPickItemKind.Separator && active.includes(one.value));
   pick.items = items;
-  pick.activeItems = items.filter((one) => one.kind !== vscode.QuickPickItemKind.Separator && active.includes(one.value));
+  // By itself the editor makes the first row active that matches what was typed; an empty list would say that none is to be.
+  if (kept.length > 0) pick.activeItems = kept;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { QuickInputs } from '../../src/editor/quickInputs.ts';
+import { type PickChoice, QuickInputs } from '../../src/editor/quickInputs.ts';
+import { settled } from './settled.ts';
 
 describe('quick inputs that follow one another', () => {
   it('an answer does not wait until the editor has taken its input away: the next one comes at once, and nothing of ours appears between', async () => {
@@ -54,5 +55,42 @@ describe('quick inputs that follow one another', () => {
     await leave();
     assert.equal(returned, 1);
     inputs.dispose();
+  });
+
+  it('what was typed keeps a row in focus while descriptions and rows arrive late', async () => {
+    const create = vscode.window.createQuickPick;
+    let shown: vscode.QuickPick<PickChoice<string>> | undefined;
+    const creating = () => {
+      shown = create<PickChoice<string>>();
+      return shown;
+    };
+    Object.assign(vscode.window, { createQuickPick: creating });
+    const inputs = new QuickInputs();
+    let sendDescription: (description: string) => void = () => {};
+    let complete: (rows: readonly PickChoice<string>[]) => void = () => {};
+    const found = new Promise<string>((resolve) => {
+      sendDescription = resolve;
+    });
+    const whole = new Promise<readonly PickChoice<string>[]>((resolve) => {
+      complete = resolve;
+    });
+    try {
+      const local = { label: 'Local server', value: 'local', late: found };
+      const chosen = inputs.pick([local], { title: 'model', whole });
+      const pick = shown;
+      assert.ok(pick);
+      const active = () => pick.activeItems.map(({ value }) => value).join();
+      await settled(() => active() === 'local');
+      pick.value = 'hosted';
+      await settled(() => active() === '');
+      sendDescription('running');
+      complete([local, { label: 'Hosted service', value: 'hosted' }]);
+      await settled(() => active() === 'hosted');
+      await vscode.commands.executeCommand('workbench.action.acceptSelectedQuickOpenItem');
+      assert.equal(await chosen, 'hosted');
+    } finally {
+      Object.assign(vscode.window, { createQuickPick: create });
+      inputs.dispose();
+    }
   });
 });
