@@ -22,6 +22,8 @@ const LONGEST = 400_000;
 const MOST_EDITS = 300;
 /** Lines of both sides that are compared by those; a longer comparison is not useful here. */
 const MOST_LINES = 20_000;
+/** The steps of a comparison that finds no change. */
+const FIXED_STEPS = 600;
 const CONTEXT = 3;
 const known = new WeakMap<Diff, Hunks>();
 
@@ -30,6 +32,11 @@ export function hunksOf(diff: Diff): Hunks {
   const found = known.get(diff) ?? compare(diff);
   known.set(diff, found);
   return found;
+}
+
+/** About how many steps it took to work that out. */
+export function stepsOf({ added, removed }: Hunks): number {
+  return FIXED_STEPS + Math.min(added + removed, MOST_EDITS) ** 2;
 }
 
 function compare(diff: Diff): Hunks {

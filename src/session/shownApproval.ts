@@ -2,7 +2,7 @@ import type { GuardReason } from '../base/guardedFiles.ts';
 import { parseJson } from '../base/json.ts';
 import { t } from '../base/l10n.ts';
 import type { Danger } from './commandDangers.ts';
-import { hunksOf } from './hunks.ts';
+import { hunksOf, stepsOf } from './hunks.ts';
 import type { Approval, ApprovalDetail, Diff, Session } from './model.ts';
 import { askTitle, byPath, relativePath } from './select.ts';
 import { visibleText } from './visible.ts';
@@ -58,12 +58,31 @@ export function fileBecomes(diffs: readonly Diff[]): 'new' | 'deleted' | 'change
   return texts[0]?.before === null ? 'new' : 'changed';
 }
 
-/** `+2 −1` over all diffs; '' where they cannot be counted. */
+/** Steps of comparing texts that counting may take: some 25 ms. */
+const MOST_STEPS = 350_000;
+
+/** `+2 −1` over all diffs; '' where they cannot be counted, or not within a frame. */
 export function changeAmount(diffs: readonly Diff[]): string {
-  const all = diffs.filter((diff) => !diff.summary).map(hunksOf);
-  if (all.length === 0 || all.some((one) => one.tooLong)) return '';
-  const sum = (side: 'added' | 'removed') => all.reduce((total, one) => total + one[side], 0);
-  return `+${sum('added')} −${sum('removed')}`;
+  return changeAmounts([diffs])[0] ?? '';
+}
+
+/** The amount of each list of diffs, in their order; '' for all from the one on that a frame has no time to count. */
+export function changeAmounts(lists: readonly (readonly Diff[])[]): readonly string[] {
+  let steps = 0;
+  return lists.map((diffs) => {
+    let added = 0;
+    let removed = 0;
+    const all = diffs.filter((diff) => !diff.summary);
+    for (const diff of all) {
+      if (steps > MOST_STEPS) return '';
+      const one = hunksOf(diff);
+      if (one.tooLong) return '';
+      added += one.added;
+      removed += one.removed;
+      steps += stepsOf(one);
+    }
+    return all.length === 0 ? '' : `+${added} −${removed}`;
+  });
 }
 
 /** The diffs of an approval, with the user's changes to them. */

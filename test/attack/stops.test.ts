@@ -13,10 +13,10 @@ import type { Profile } from '../../src/live/profiles.ts';
 import { Sessions } from '../../src/live/sessions.ts';
 import { protocols } from '../../src/protocols/registry.ts';
 import { answersIn } from '../../src/session/approvalAnswers.ts';
-import { hunksOf } from '../../src/session/hunks.ts';
 import type { Approval, Session } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
-import { approvalHeading } from '../../src/session/shownApproval.ts';
+import { byPath } from '../../src/session/select.ts';
+import { approvalHeading, changeAmounts } from '../../src/session/shownApproval.ts';
 import type { StoreChange } from '../../src/session/store.ts';
 import { longestStop } from './stops.ts';
 
@@ -56,7 +56,7 @@ function show(ask: Approval, session: Session): void {
   answersIn(session, ask);
   const { detail } = ask;
   if (detail.type === 'command') commandRows(detail.command);
-  if (detail.type === 'edit') for (const diff of detail.diffs) hunksOf(diff);
+  if (detail.type === 'edit') changeAmounts(byPath(detail.diffs).map(({ diffs }) => diffs));
 }
 
 const names = JSON.parse(execFileSync(process.execPath, [program, 'names'], { encoding: 'utf8' })) as readonly string[];

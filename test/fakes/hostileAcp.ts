@@ -105,6 +105,13 @@ const attacks: Readonly<Record<string, () => void>> = {
       kind: 'edit',
       content: Array.from({ length: 3000 }, (_, at) => ({ type: 'diff', path: `/w/${at}`, oldText: 'a', newText: 'b' })),
     }),
+  'a question about 1,000 files of other lines': () => {
+    const lines = (word: string) => Array.from({ length: 40 }, (_, at) => `${word} ${at}`).join('\n');
+    ask({
+      kind: 'edit',
+      content: Array.from({ length: 1000 }, (_, at) => ({ type: 'diff', path: `/w/${at}`, oldText: lines('a'), newText: lines('b') })),
+    });
+  },
   '20,000 titles': () => times(20_000, (at) => update('session_info_update', { title: `t${at}` })),
   '20,000 messages that nobody knows': () => times(20_000, (at) => send({ method: `x/${at}`, params: {} })),
   '20,000 answers that nobody asked for': () => times(20_000, (at) => send({ id: at + 1000, result: {} })),

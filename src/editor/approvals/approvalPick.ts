@@ -9,7 +9,7 @@ import type { Approval, ApprovalDetail, Ask, Diff, Session } from '../../session
 import { byPath, type FileDiffs, longNames, saysByTitle } from '../../session/select.ts';
 import {
   approvalHeading,
-  changeAmount,
+  changeAmounts,
   dangerText,
   excerptOf,
   fileBecomes,
@@ -454,7 +454,8 @@ function detailRows(shown: PickInput, detail: ApprovalDetail, above: number): re
         return [...whole, ...changeRows(only, openFile === undefined ? undefined : shown, heading, above + whole.length)];
       }
       const open = files.find((file) => file.path === openFile);
-      const names = [...files.slice(0, MOST_FILES).flatMap(fileRows), ...moreFiles(files)];
+      const amounts = changeAmounts(files.map(({ diffs }) => diffs));
+      const names = [...files.slice(0, MOST_FILES).flatMap((file, at) => fileRows(file, amounts[at] ?? '')), ...moreFiles(files, amounts)];
       const changes = open ? changeRows(open, shown, fileLabel(open.path), above + names.length) : [];
       return [...changes, separator(heading), ...names];
     }
@@ -484,11 +485,11 @@ function fileName(path: string): string {
 }
 
 /** A name that is longer than a row goes on in the next. */
-function fileRows({ path, diffs }: FileDiffs): readonly Row[] {
+function fileRows({ path, diffs }: FileDiffs, amount: string): readonly Row[] {
   const [label = '', ...more] = commandRows(fileName(path), MOST_LINES, ROW_WIDTH - BESIDE_LINE).rows;
   const first: Row = {
     label,
-    description: [fate(diffs), changeAmount(diffs), unplacedNote(diffs)].filter(Boolean).join(' · '),
+    description: [fate(diffs), amount, unplacedNote(diffs)].filter(Boolean).join(' · '),
     iconPath: new vscode.ThemeIcon('diff'),
     alwaysShow: true,
     action: { do: 'openDiff', path },
@@ -500,9 +501,9 @@ function unplacedNote(diffs: readonly Diff[]): string {
   return isUnplaced(diffs) ? vscode.l10n.t('excerpt') : '';
 }
 
-function moreFiles(files: readonly FileDiffs[]): readonly Row[] {
+function moreFiles(files: readonly FileDiffs[], amounts: readonly string[]): readonly Row[] {
   if (files.length <= MOST_FILES) return [];
-  const line = ({ path, diffs }: FileDiffs) => [fileLabel(path), fate(diffs), changeAmount(diffs)].filter(Boolean).join('  ');
+  const line = ({ path, diffs }: FileDiffs, at: number) => [fileLabel(path), fate(diffs), amounts[at]].filter(Boolean).join('  ');
   const label = vscode.l10n.t('{0} more', files.length - MOST_FILES);
   const action: Action = { do: 'lookAtText', title: label, text: files.map(line).join('\n') };
   return [{ label, iconPath: new vscode.ThemeIcon('ellipsis'), alwaysShow: true, action }];
