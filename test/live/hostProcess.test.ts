@@ -67,7 +67,7 @@ test('a host goes on, and says what it has to say, when the window that started 
   // Nobody reads from it any more.
   const socket = new WebSocket(`${host.address}/?tkn=wrong`);
   await once(socket, 'error');
-  assert.match(readFileSync(path.join(data, 'host.log'), 'utf8'), /A connection was refused: the token/);
+  assert.match(readFileSync(path.join(data, 'host.log'), 'utf8'), /A connection was refused: .*token/);
   const admitted = new WebSocket(`${host.address}/?tkn=${host.token}`);
   await once(admitted, 'open');
   admitted.close();

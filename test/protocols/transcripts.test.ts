@@ -1,9 +1,10 @@
+import { test } from 'node:test';
 import { QUIRKS as A2A_QUIRKS } from '../../src/protocols/a2a/quirks.ts';
 import { QUIRKS as ACP_QUIRKS } from '../../src/protocols/acp/quirks.ts';
 import { QUIRKS as AI_SDK_QUIRKS } from '../../src/protocols/ai-sdk/quirks.ts';
 import { QUIRKS as WIRE_QUIRKS } from '../../src/protocols/kimi-wire/quirks.ts';
 import { QUIRKS as QWEN_QUIRKS } from '../../src/protocols/qwen/quirks.ts';
-import { testNames, testTranscripts } from '../conversation/transcripts.ts';
+import { assertTitles, testNames, testTranscripts } from '../conversation/transcripts.ts';
 import { a2aCases } from './a2a/cases.ts';
 import { acpCases } from './acp/cases.ts';
 import { ahpCases } from './ahp/cases.ts';
@@ -13,12 +14,21 @@ import { qwenCases } from './qwen/cases.ts';
 
 /* The transcripts of all protocols in one process: most of their time would be spent on starting one for each. */
 
-testTranscripts(wireCases, WIRE_QUIRKS);
-testTranscripts(acpCases, ACP_QUIRKS);
-testTranscripts(a2aCases, Object.values(A2A_QUIRKS));
-testTranscripts(qwenCases, QWEN_QUIRKS);
-testTranscripts(aiSdkCases, AI_SDK_QUIRKS);
+testTranscripts(wireCases);
+testTranscripts(acpCases);
+testTranscripts(a2aCases);
+testTranscripts(qwenCases);
+testTranscripts(aiSdkCases);
 testTranscripts(ahpCases);
+
+test('each transcript of a protocol has a title of its own, and each quirk has a transcript', () => {
+  assertTitles(wireCases, WIRE_QUIRKS);
+  assertTitles(acpCases, ACP_QUIRKS);
+  assertTitles(a2aCases, Object.values(A2A_QUIRKS));
+  assertTitles(qwenCases, QWEN_QUIRKS);
+  assertTitles(aiSdkCases, AI_SDK_QUIRKS);
+  assertTitles(ahpCases);
+});
 
 testNames(wireCases, 'what an approval is about: edits by hunk, MCP tools, a command known only from its call, plain words', '/a');
 testNames(acpCases, 'an edit is asked about when its file has been read; a stop before that answers it', '/code/a');

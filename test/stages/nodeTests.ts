@@ -61,7 +61,8 @@ async function runFiles(spec: NodeTestRun, files: readonly string[], signal: Abo
     if (event.type === 'test:stdout' || event.type === 'test:stderr') process.stdout.write(event.data.message);
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     const { data } = event;
-    const file = sources.get(data.file ?? data.name) ?? targets.get(data.name) ?? '?';
+    // A test that another module declares for a file is named by that module.
+    const file = sources.get(data.file ?? data.name) ?? targets.get(data.name) ?? path.relative('.', data.file ?? data.name);
     const title = `${file}: ${data.name}`;
     const ofFile = results.get(file) ?? [];
     results.set(file, ofFile);

@@ -68,8 +68,8 @@ test('8: an agent that exits in a prompt: one clear reason with the end of stder
   made.agent.exit();
   const session = await closed;
   assert.ok(session.link.state === 'closed');
-  assert.match(session.link.reason, /exit 3/);
-  assert.match(session.link.detail ?? '', /boom: no memory/);
+  assert.match(session.link.reason, /stopped unexpectedly/);
+  assert.match(session.link.detail ?? '', /^exit 3\n\n[\s\S]*boom: no memory/);
   assert.equal(session.turns.find((turn) => turn.id === turnId)?.status, 'failed');
   assert.deepEqual(session.asks, []);
   assert.ok(findTerminal(session, terminalId));
@@ -84,5 +84,5 @@ test('what an agent printed before it ended is shown', async (t) => {
   });
   t.after(() => driven.stop());
   const ended = await driven.until('its end', (session) => session.link.state === 'closed');
-  assert.equal(ended.link.state === 'closed' && ended.link.detail, 'Usage: agent acp [options]');
+  assert.equal(ended.link.state === 'closed' && ended.link.detail, 'exit 0\n\nUsage: agent acp [options]');
 });
