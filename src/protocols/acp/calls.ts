@@ -200,6 +200,8 @@ export function mergeEdits(call: CallFacts, content: readonly ToolContent[]): vo
 }
 export const isWhole = (diffs: readonly Diff[]): boolean => diffs.length > 0 && diffs.every((diff) => !diff.excerpt);
 export const allDiffs = (call: CallFacts): readonly Diff[] => Object.values(call.edits).flatMap((edit) => edit.diffs);
+/** A file of its edits is still being read. */
+export const isReading = (call: CallFacts): boolean => Object.values(call.edits).some((edit) => edit.state === 'reading');
 /** Compares an edit with the text of its file. False when that was not waited for. */
 export function placeEdit(edit: Edit, text: Current, outside: boolean, isDone: boolean): boolean {
   if (edit.state !== 'reading') return false;

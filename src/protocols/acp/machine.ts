@@ -12,6 +12,7 @@ import {
   isAnnouncedAgain,
   isEmpty,
   isFinal,
+  isReading,
   mergeCall,
   mergeEdits,
   newCall,
@@ -615,7 +616,8 @@ class AcpStep extends AcpRequests {
       return edit !== undefined && String(edit.reading) === number && placeEdit(edit, text, outside, isDone);
     };
     const call = turn?.id === reading.turnId ? find(turn.calls, reading.callId) : undefined;
-    if (turn && call && place(call, isFinal(call.status))) this.showChanges(turn, call);
+    // Once for all its files: a change shows them all, and so a thousand changes would be a million.
+    if (turn && call && place(call, isFinal(call.status)) && !isReading(call)) this.showChanges(turn, call);
     for (const question of this.questions()) if (place(question.facts, false)) this.showQuestion(question);
     if (Object.keys(state.reading).length === 0) this.promptOver();
   }

@@ -33,6 +33,7 @@ import {
   type CallSource,
   callThatWrote,
   factsOf,
+  isReading,
   itemsOf,
   mergeAsked,
   noteWritten,
@@ -333,7 +334,7 @@ export abstract class AcpRequests extends AcpConnection {
   }
   /** Shows it as it is now, once all that it shows is known. A question that has become another is withdrawn and asked again. */
   showQuestion(question: OpenPermission): void {
-    if (Object.values(question.facts.edits).some((edit) => edit.state === 'reading')) return;
+    if (isReading(question.facts)) return;
     const open = question.askId === null ? undefined : find(this.state.asks, question.askId);
     const built = this.questionAsk(question, open?.id ?? '');
     if (open && isSameAsk(built, open.shown, this.state.setup.cwd)) {
