@@ -127,7 +127,10 @@ const [program, ...args] = [
   ...(values.name === undefined ? [] : [`--test-name-pattern=${values.name}`]),
   ...files.map((file) => path.join('out/agents', file.replace(/\.ts$/, '.mjs'))),
 ];
-const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, PARLEY_AGENTS: agents, PARLEY_MODERN_NODE: node } });
+const child = spawn(program, args, {
+  stdio: 'inherit',
+  env: { ...process.env, PARLEY_AGENTS: agents, PARLEY_MODERN_NODE: node, PARLEY_PICTURES: '1' },
+});
 child.once('exit', (code) => {
   process.exitCode = code ?? 1;
 });

@@ -47,7 +47,7 @@ test(
     await chat.settled(chat.lastTurn);
     await untilFile(file, /Welcome from Tally Notes.*\/\/ as I like it/);
     await window.pictures('a2a-edited');
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
   }),
 );
 

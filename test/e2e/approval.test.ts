@@ -63,7 +63,7 @@ test(
     await window.command('Parley: Undo This Prompt’s Changes in File');
     await untilFile(path.join(folder, 'src/main.ts'), /'Hello from/);
     await diff.editor.locator('.char-insert, .line-insert').first().waitFor({ state: 'hidden' });
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
   }),
 );
 

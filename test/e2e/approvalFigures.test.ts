@@ -144,7 +144,6 @@ function asQuestion(ask: (method: string, params: object) => Promise<Received>):
 for (const build of builds)
   describe(`the build ${build.name}`, async () => {
     const { agent, inWindow, ask } = await askingWindow(`approval-figures-${build.name}`, {
-      untraced: true,
       ...('extension' in build ? { extension: build.extension } : {}),
     });
     for (const asked of [...cases.map((one) => asApproval(one, ask)), asQuestion((method, params) => agent.ask(method, params))])

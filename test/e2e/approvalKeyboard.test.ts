@@ -18,15 +18,17 @@ interface Place {
   readonly focused: (window: Window) => Locator;
 }
 
+const focusedEditor = ({ page }: Window) => page.locator('.editor-instance:not(:has(.monaco-diff-editor)) .monaco-editor.focused');
 const file: Place = {
   name: 'a file',
   enter: async (window) => {
     await window.openFile('main.ts');
+    await focusedEditor(window).waitFor();
     await window.page.keyboard.press('Control+Home');
     await window.page.keyboard.press('ArrowDown');
     await window.cursor(2).waitFor();
   },
-  focused: ({ page }) => page.locator('.editor-instance:not(:has(.monaco-diff-editor)) .monaco-editor.focused'),
+  focused: focusedEditor,
 };
 const list: Place = {
   name: 'the list of files',
@@ -147,7 +149,7 @@ for (const way of inDiff)
     inWindow(async (scene) => {
       const { window } = scene;
       await window.openChat();
-      await window.command('View: Close All Editors');
+      await window.closeEditors();
       await list.enter(window);
       await list.focused(window).waitFor();
       const { answer } = await asks(scene, `in the diff ${way.name}`);

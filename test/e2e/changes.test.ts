@@ -18,7 +18,7 @@ const lastPrompt = () => JSON.stringify(agent.received.findLast((frame) => frame
 const cleared = async (window: Scene['window']) => {
   const review = new ReviewPage(window);
   await review.keepAll();
-  await window.command('View: Close All Editors');
+  await window.closeEditors();
   await window.openChat();
   return review;
 };
@@ -46,7 +46,7 @@ test(
     await window.diff.compared();
     await review.lens('Undo').first().waitFor();
     await window.pictures('review/diff', ['dark', 'light', 'contrast']);
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
     await review.openFile('main.ts');
     await review.lens('Undo').first().waitFor();
     await review.show();
@@ -172,7 +172,7 @@ test(
     await review.lens('Undo').first().waitFor();
     await review.decide('Undo');
     await untilFile(inFolder('src/beta.txt'), /line 5 of beta/);
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
     await window.openChat();
     await chat.lastTurn.getByRole('button', { name: 'Undo all' }).click();
     await untilFile(inFolder('alpha.txt'), /line 30\n$/);

@@ -68,7 +68,7 @@ for (const { id, name } of peers) {
       await focusedRow(window, 'one.txt');
       await page.keyboard.press('Enter');
       await window.diff.compared();
-      await window.command('View: Close All Editors');
+      await window.closeEditors();
       await review.openFile('one.txt');
       await review.lenses(3);
       await page.keyboard.press('Control+1');
@@ -99,7 +99,7 @@ for (const { id, name } of peers) {
       await untilFile(inFolder('two.txt'), /row 5\n.*row 12\n.*row 20\n/s);
       await until(() => read('one.txt') === text(lines.with(4, 'row five')), 'only what was kept of the first file is left');
       assert.match(read('three.txt'), /row five\n.*row twelve\n.*row twenty\n/s);
-      await window.command('View: Close All Editors');
+      await window.closeEditors();
     }),
   );
 }

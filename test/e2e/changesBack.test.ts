@@ -23,7 +23,7 @@ async function cleared(window: Scene['window']): Promise<ReviewPage> {
   const review = new ReviewPage(window);
   await window.openChat();
   await review.keepAll();
-  await window.command('View: Close All Editors');
+  await window.closeEditors();
   await window.openChat();
   return review;
 }

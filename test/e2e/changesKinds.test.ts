@@ -33,7 +33,7 @@ test(
     await review.decide('Undo');
     await review.lenses(0);
     assert.equal(read('mixed.txt'), before.replace('six\n', 'six\nagent seven\n'));
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
   }),
 );
 
@@ -75,6 +75,6 @@ test(
     await page.getByRole('button', { name: 'Undo all' }).last().click();
     await review.isEmpty();
     assert.deepEqual([readFileSync(inFolder('../beside/other.txt'), 'utf8'), read('own.txt')], [text(lines), text(lines)]);
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
   }),
 );

@@ -142,6 +142,6 @@ test(
     await review.note('199/199').waitFor();
     assert.match(read('hunks.txt'), /agent 3945\n.*line 3966\n.*agent 3985\n/s);
     await review.keepAll();
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
   }),
 );

@@ -90,7 +90,7 @@ for (const isOpen of [false, true])
         after?.();
         await window.pictures(`review/mixed-${file.replaceAll(/\W+/g, '-')}-${isOpen}`);
         if (!file.startsWith('..')) await window.command('Parley: Keep All Changes');
-        await window.command('View: Close All Editors');
+        await window.closeEditors();
       }),
     );
 

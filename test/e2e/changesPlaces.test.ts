@@ -22,7 +22,7 @@ async function cleared(window: Scene['window']): Promise<ReviewPage> {
   await window.openChat();
   await window.chat.frame.getByText('Disk').first().waitFor();
   await review.keepAll();
-  await window.command('View: Close All Editors');
+  await window.closeEditors();
   await window.openChat();
   return review;
 }

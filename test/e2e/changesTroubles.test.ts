@@ -90,7 +90,7 @@ test(
     await until(() => read('../beside.txt') === text(lines), 'the file is as it was');
     await chat.lastTurn.getByText('Undone').waitFor();
     assert.equal(await chat.lastTurn.getByText('Changed on disk').count(), 0);
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
   }),
 );
 
@@ -123,7 +123,7 @@ test(
     }
     assert.equal(read('busy.txt'), text([...lines, ...Array.from({ length: written }, (_, at) => `${at + 1}`)]));
     await review.keepAll();
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
   }),
 );
 
@@ -144,7 +144,7 @@ test(
     await review.decide('Undo');
     await until(() => readFileSync(inFolder('wide.txt')).equals(wide('row 10')), 'the file is as it was');
     await review.lenses(0);
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
   }),
 );
 

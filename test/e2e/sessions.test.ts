@@ -83,7 +83,7 @@ test(
   'a session that was not free yet when the window was opened again takes the place of the one started meanwhile',
   inWindow(async ({ window, storage }) => {
     const { chat, page } = window;
-    await window.command('View: Close All Editors');
+    await window.closeEditors();
     await window.openChat();
     const title = chat.frame.locator('.title');
     const before = (await title.textContent())?.trim() ?? '';

@@ -12,6 +12,9 @@ import { addressOf, type Server, startServer } from '../workbench/server.ts';
 import { pictures, Window } from './pages/window.ts';
 import { descendants } from './processes.ts';
 
+/** The second attempt of a file records traces. */
+const isRecorded = process.env.PARLEY_RECORD !== undefined;
+
 export interface SuiteSpec {
   /** Names the pictures of failures. */
   readonly name: string;
@@ -24,8 +27,6 @@ export interface SuiteSpec {
   /** The display language; English when absent. */
   readonly locale?: string;
   readonly viewport?: { readonly width: number; readonly height: number };
-  /** Record no traces: they take time from what is measured. */
-  readonly untraced?: true;
   /** Makes ready what the window needs besides the workspace. */
   readonly prepare?: (folder: string) => Promise<Prepared>;
 }
@@ -52,7 +53,22 @@ export interface Scene {
   running(text: string): readonly number[];
 }
 
-/** One server, one browser and one window for the tests of a file, which run in order. A failed test leaves a picture and a trace. */
+/** What an agent is never answered is awaited by no locator that would give up. */
+async function inTime(body: Promise<void>): Promise<void> {
+  const limit = new AbortController();
+  const overdue = pause(TEST_LIMIT_MS, undefined, { signal: limit.signal }).then(() => {
+    throw new Error(`not over within ${TEST_LIMIT_MS / 1000} s`);
+  });
+  try {
+    await Promise.race([body, overdue]);
+  } finally {
+    limit.abort();
+    overdue.catch(() => {});
+  }
+}
+const TEST_LIMIT_MS = 400_000;
+
+/** One server, one browser and one window for the tests of a file, which run in order. A failed test leaves a picture, and a trace when it is run again. */
 export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) => (t: TestContext) => Promise<void> {
   const temp = mkdtempSync(path.join(os.tmpdir(), 'parley-e2e-'));
   const folder = path.join(temp, 'tally-notes');
@@ -78,9 +94,9 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
     });
     server = started;
     browser = await openBrowser(current);
-    context = await browser.newContext({ viewport: spec.viewport ?? { width: 1280, height: 800 } });
+    context = await browser.newContext({ viewport: spec.viewport ?? { width: 1280, height: 800 }, reducedMotion: 'reduce' });
     context.setDefaultTimeout(90_000);
-    if (!spec.untraced) await context.tracing.start({ screenshots: true, snapshots: true });
+    if (isRecorded) await context.tracing.start({ screenshots: true, snapshots: true });
     const page = await context.newPage();
     const window = new Window(page);
     const storage = path.join(started.storage, 'parley.parley');
@@ -107,16 +123,16 @@ export function suite(spec: SuiteSpec): (body: (scene: Scene) => Promise<void>) 
 
   return (body) => async (t) => {
     assert.ok(scene && context, 'the workbench did not open');
-    if (!spec.untraced) await context.tracing.startChunk({ title: t.name });
+    if (isRecorded) await context.tracing.startChunk({ title: t.name });
     try {
-      await body(scene);
+      await inTime(body(scene));
     } catch (error) {
       const file = path.join(pictures, `failed-${spec.name}-${t.name.replaceAll(/\W+/g, '-')}`);
       mkdirSync(path.dirname(file), { recursive: true });
       await scene.window.page.screenshot({ path: `${file}.png` });
-      if (!spec.untraced) await context.tracing.stopChunk({ path: `${file}.zip` });
+      if (isRecorded) await context.tracing.stopChunk({ path: `${file}.zip` });
       throw error;
     }
-    if (!spec.untraced) await context.tracing.stopChunk();
+    if (isRecorded) await context.tracing.stopChunk();
   };
 }

@@ -5,12 +5,14 @@ import { runNodeTests } from './nodeTests.ts';
 import { chosenFiles, type Options } from './options.ts';
 import type { Tally } from './tally.ts';
 
-/** Runs test/e2e in a real workbench in Chromium, one file after another. Pictures and traces of failures go to out/screenshots. */
+/** Runs test/e2e in a real workbench in Chromium, one file after another. Pictures, and traces of second failures, go to out/screenshots. */
 export async function runE2e(tally: Tally, options: Options): Promise<void> {
-  const files = chosenFiles(options, 'test/e2e');
+  // What only measures runs when it is asked for: docs/approvals.md says how.
+  const files = chosenFiles(options, 'test/e2e').filter((file) => options.only !== undefined || !file.endsWith('Figures.test.ts'));
   if (files.length === 0) return;
   if (!options.stages.has('package') && !(await pack(tally))) return;
   rmSync('out/screenshots', { recursive: true, force: true });
+  if (options.pictures) process.env.PARLEY_PICTURES = '1';
   for (const channel of options.channels ?? (['current'] as const)) {
     const ready = await tally.step(`workbench ${channel}`, async () => {
       // The tests run in processes of their own and find both by these.
@@ -18,7 +20,7 @@ export async function runE2e(tally: Tally, options: Options): Promise<void> {
       process.env.PARLEY_E2E_SERVER = await installWorkbench(channel);
     });
     if (!ready) return;
-    const limits = { concurrency: 1, limitMs: 900_000, totalMs: 2_400_000 };
+    const limits = { concurrency: 1, limitMs: 900_000, totalMs: 2_600_000 };
     await runNodeTests(tally, { stage: 'e2e', files, name: options.name, ...limits, secondAttempt: true });
   }
 }

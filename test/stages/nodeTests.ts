@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { run } from 'node:test';
 import { type BuildOptions, build } from 'esbuild';
@@ -32,11 +32,29 @@ export async function runNodeTests(tally: Tally, spec: NodeTestRun): Promise<voi
   const signal = AbortSignal.timeout(spec.totalMs);
   setMaxListeners(0, signal); // the runner adds one per file
   const fail: Tell = (title, failure) => tally.fail(title, failure);
-  const results = await runFiles(spec, files, signal, spec.secondAttempt ? (title, failure) => tally.unsteady(title, failure) : fail);
+  const times = new Map<string, number>();
+  const results = await runFiles(
+    spec,
+    files,
+    signal,
+    times,
+    spec.secondAttempt ? (title, failure) => tally.unsteady(title, failure) : fail,
+  );
   const failed = spec.secondAttempt ? files.filter((file) => results.get(file)?.some(({ ok }) => !ok)) : [];
-  if (failed.length > 0) for (const [file, second] of await runFiles(spec, failed, signal, fail)) results.set(file, second);
+  if (failed.length > 0) {
+    // Recording costs a third of the time of a window: only what failed pays it.
+    process.env.PARLEY_RECORD = '1';
+    for (const [file, second] of await runFiles(spec, failed, signal, times, fail)) results.set(file, second);
+    delete process.env.PARLEY_RECORD;
+  }
   for (const { ok } of [...results.values()].flat()) if (ok) tally.pass();
-  console.log(`        ${stage}: ${[...results.values()].flat().length} tests in ${files.length} files`);
+  console.log(`        ${stage}: ${[...results.values()].flat().length} tests in ${files.length} files; longest: ${longest(times)}`);
+  writeFileSync(path.join(outdir, 'times.json'), JSON.stringify(Object.fromEntries(times), null, 2));
+}
+
+function longest(times: ReadonlyMap<string, number>): string {
+  const slowest = [...times].toSorted(([, a], [, b]) => b - a).slice(0, 6);
+  return slowest.map(([file, ms]) => `${path.basename(file, '.test.ts')} ${Math.round(ms / 1000)} s`).join(', ');
 }
 
 interface Result {
@@ -45,8 +63,17 @@ interface Result {
 }
 type Tell = (title: string, failure: string) => void;
 
-/** Runs bundled files and tells of each failure at once; the results of each file, at least one unless tests are chosen by name. */
-async function runFiles(spec: NodeTestRun, files: readonly string[], signal: AbortSignal, tell: Tell): Promise<Map<string, Result[]>> {
+/**
+ * Runs bundled files and tells of each failure at once; the results of each file, at least one unless tests are chosen by name. Adds the
+ * milliseconds of each file to `times`.
+ */
+async function runFiles(
+  spec: NodeTestRun,
+  files: readonly string[],
+  signal: AbortSignal,
+  times: Map<string, number>,
+  tell: Tell,
+): Promise<Map<string, Result[]>> {
   const { name, concurrency, limitMs } = spec;
   const targets = new Map(files.map((file) => [path.resolve('out', spec.stage, file.replace(/\.ts$/, '.mjs')), file]));
   // Some versions of node name the source by its source map, some the bundle.
@@ -59,6 +86,10 @@ async function runFiles(spec: NodeTestRun, files: readonly string[], signal: Abo
   const patterns = name === undefined ? {} : { testNamePatterns: [new RegExp(name)] };
   for await (const event of run({ files: [...targets.keys()], concurrency, timeout: limitMs, signal, ...patterns })) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') process.stdout.write(event.data.message);
+    if (event.type === 'test:complete') {
+      const whole = targets.get(event.data.name);
+      if (whole) times.set(whole, (times.get(whole) ?? 0) + event.data.details.duration_ms);
+    }
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     const { data } = event;
     // A test that another module declares for a file is named by that module.

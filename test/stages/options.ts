@@ -11,24 +11,32 @@ export interface Options {
   readonly only: string | undefined;
   /** Only tests whose name matches this regular expression. */
   readonly name: string | undefined;
+  /** Take the pictures of windows in all their themes, not only in the first. */
+  readonly pictures: boolean;
   /** The VS Code versions to use; each stage has its own default. */
   readonly channels: readonly Channel[] | undefined;
 }
 
-const usage = `npm test -- [${stages.join('|')} ...] [--only TEXT] [--name REGEX] [--vscode current|floor|both]`;
+const usage = `npm test -- [${stages.join('|')} ...] [--only TEXT] [--name REGEX] [--vscode current|floor|both] [--pictures]`;
 
 /** Without a stage, all of them run. Throws with the usage on anything it does not know. */
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { only: { type: 'string' }, name: { type: 'string' }, vscode: { type: 'string' } },
+    options: {
+      only: { type: 'string' },
+      name: { type: 'string' },
+      vscode: { type: 'string' },
+      pictures: { type: 'boolean', default: false },
+    },
   });
   const chosen = new Set(positionals.map(stage));
   return {
     stages: chosen.size > 0 ? chosen : new Set(stages),
     only: values.only,
     name: values.name,
+    pictures: values.pictures,
     channels: values.vscode === undefined ? undefined : values.vscode === 'both' ? channels : [channel(values.vscode)],
   };
 }

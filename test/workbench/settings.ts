@@ -17,6 +17,8 @@ export const quietSettings: Readonly<Record<string, unknown>> = {
   'git.openRepositoryInParentFolders': 'never',
   'files.autoSave': 'off', // the browser build saves by itself, the desktop does not
   'editor.minimap.enabled': false,
+  'editor.cursorBlinking': 'solid', // each blink is a frame
+  'typescript.disableAutomaticTypeAcquisition': true,
   'terminal.integrated.gpuAcceleration': 'off', // so that the text of a terminal is in the page
   'diffEditor.renderSideBySide': true,
   'diffEditor.useInlineViewWhenSpaceIsLimited': false,

@@ -36,11 +36,10 @@ export class DiffEditor {
   }
 
   async #lines(side: string): Promise<readonly string[]> {
-    const lines = await this.editor.locator(`${side} .view-lines .view-line`).all();
-    const placed = await Promise.all(
-      lines.map(async (line) => ({
-        top: Number.parseFloat(/top:\s*([\d.]+)px/.exec((await line.getAttribute('style')) ?? '')?.[1] ?? '0'),
-        text: ((await line.textContent()) ?? '').replaceAll('\u00a0', ' ').replaceAll('\u200c', ''),
+    const placed = await this.editor.locator(`${side} .view-lines .view-line`).evaluateAll((lines) =>
+      lines.map((line) => ({
+        top: Number.parseFloat(/top:\s*([\d.]+)px/.exec(line.getAttribute('style') ?? '')?.[1] ?? '0'),
+        text: (line.textContent ?? '').replaceAll('\u00a0', ' ').replaceAll('\u200c', ''),
       })),
     );
     return placed.sort((a, b) => a.top - b.top).map((line) => line.text);

@@ -62,6 +62,12 @@ export class Window {
     await this.page.locator('.tab.active', { hasText: name }).waitFor();
   }
 
+  /** Closes all editors, once none has a text that is still being saved: the editor would ask about it. */
+  async closeEditors(): Promise<void> {
+    await this.page.locator('.tabs-container .tab.dirty').first().waitFor({ state: 'hidden' });
+    await this.command('View: Close All Editors');
+  }
+
   /** A new extension host and a new page, with what the browser keeps. */
   async reload(): Promise<void> {
     // On a busy machine the palette alone may take longer than a page.
@@ -145,10 +151,10 @@ export class Window {
     await this.page.locator(`.monaco-workbench.${themes[theme].mark}`).waitFor();
   }
 
-  /** Pictures of the window as it is, one per theme; ends in the first one. */
+  /** A picture of the window as it is in the first theme; with --pictures one in each. Ends in the first one. */
   async pictures(name: string, list: readonly Theme[] = ['dark', 'light']): Promise<void> {
     mkdirSync(path.dirname(path.join(pictures, name)), { recursive: true });
-    for (const theme of list) {
+    for (const theme of process.env.PARLEY_PICTURES ? list : list.slice(0, 1)) {
       await this.theme(theme);
       await this.chat.wears(theme);
       await this.page.screenshot({ path: path.join(pictures, `${name}-${theme}.png`) });
