@@ -80,6 +80,10 @@ export class Channels {
     return [...this.#clients].some(({ subscriptions }) => subscriptions.has(keyOf(channel)));
   }
 
+  follows(client: HostClient, channel: string): boolean {
+    return client.subscriptions.has(keyOf(channel));
+  }
+
   /** False when the client follows too much already. */
   follow(client: HostClient, channel: string): boolean {
     const key = keyOf(channel);

@@ -139,6 +139,8 @@ const IGNORED: ActionResult = { kind: 'ignored' };
 /** The host's state of a chat when an action arrives. */
 export interface Held {
   readonly chat: ChatState;
+  /** The client has subscribed to the chat. */
+  readonly follows: boolean;
   /** Absent until an agent has started for it. */
   readonly session?: Session;
   readonly takenBack?: TurnId;
@@ -147,6 +149,9 @@ export interface Held {
   readonly clientId: string;
   readonly now: number;
 }
+
+/** Nobody answers what they have not been shown. */
+const UNSEEN = 'Only a client that follows the chat can answer.';
 
 export function decideChat(said: unknown, held: Held): ActionResult {
   const parsed = chatAction.safeParse(said);
@@ -164,9 +169,9 @@ export function decideChat(said: unknown, held: Held): ActionResult {
       return { kind: 'taken', apply: { type: 'chat/turnCancelled', turnId, duration: Math.max(0, duration) }, intents };
     }
     case 'chat/toolCallConfirmed':
-      return confirmed(action, held);
+      return held.follows ? confirmed(action, held) : refused(UNSEEN);
     case 'chat/inputCompleted':
-      return completed(action, held);
+      return held.follows ? completed(action, held) : refused(UNSEEN);
     case 'chat/pendingMessageSet': {
       const { kind, id } = action;
       if (!chat.activeTurn && kind === 'steering') return refused('This turn is over.');

@@ -279,6 +279,18 @@ test('attack: answers that were not offered, for calls that do not wait, with ot
   assert.equal(client.refusals.length, 10);
 });
 
+test('attack: a client that does not follow the chat answers nothing in it', async (t) => {
+  const { client, host, answers } = await asked(t);
+  const other = new AhpClient(host);
+  await other.open('window-2');
+  const confirmed = { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: true, selectedOptionId: 'once' };
+  await other.dispatch(CHAT, confirmed);
+  assert.deepEqual([answers(), other.refusals.length], [[], 1]);
+  await other.subscribe(CHAT);
+  await other.dispatch(CHAT, confirmed);
+  assert.deepEqual([answers().length, client.refusals.length, other.refusals.length], [1, 0, 1]);
+});
+
 test('attack: an action for another session, or another of its channels, changes neither', async (t) => {
   const { client, answers, ...served } = await asked(t);
   const other = SESSION.replace('0f1d2c3b', '1f1d2c3b');
