@@ -25,7 +25,7 @@ export function noRecipe(): string | undefined {
 export async function installWorkbench(channel: Channel): Promise<Workbench> {
   const reason = noRecipe();
   if (reason) throw new Error(reason);
-  const given = process.env[named[channel]];
+  const given = process.env[named[channel]] || undefined;
   const dir = path.resolve(given ?? path.join('.workbench', channel));
   const browser = channel === 'current' && !process.env.CHROMIUM;
   const stampFile = path.join(dir, 'stamp.json');
