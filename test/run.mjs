@@ -1,4 +1,4 @@
-// npm test [-- unit|rules|host|e2e|check ...] [--only TEXT] [--name REGEX] [--vscode current|floor|both] [--pictures]; see test/stages/options.ts.
+// npm test [-- unit|rules|host|e2e|check ...] [--only TEXT] [--name REGEX] [--vscode current|floor|both] [--long] [--pictures]; see test/stages/options.ts.
 import { load, prepare } from './bootstrap.mjs';
 
 try {

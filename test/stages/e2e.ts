@@ -5,10 +5,14 @@ import { runNodeTests } from './nodeTests.ts';
 import { chosenFiles, type Options } from './options.ts';
 import type { Tally } from './tally.ts';
 
-/** Runs test/e2e in a real workbench in Chromium, one file after another. Pictures, and traces of second failures, go to out/screenshots. */
+/**
+ * Runs test/e2e in a real workbench in Chromium, one file after another; the long files only when they are asked for. Pictures, and traces of second
+ * failures, go to out/screenshots.
+ */
 export async function runE2e(tally: Tally, options: Options): Promise<void> {
-  // What only measures runs when it is asked for: docs/approvals.md says how.
-  const files = chosenFiles(options, 'test/e2e').filter((file) => options.only !== undefined || !file.endsWith('Figures.test.ts'));
+  const files = chosenFiles(options, 'test/e2e').filter(
+    (file) => options.long || options.only !== undefined || !file.endsWith('.long.test.ts'),
+  );
   if (files.length === 0) return;
   if (!options.stages.has('package') && !(await pack(tally))) return;
   rmSync('out/screenshots', { recursive: true, force: true });

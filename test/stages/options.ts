@@ -11,13 +11,15 @@ export interface Options {
   readonly only: string | undefined;
   /** Only tests whose name matches this regular expression. */
   readonly name: string | undefined;
+  /** Run the end-to-end tests whose names end with `.long`, too: rare cases in many variants, which take half an hour more. */
+  readonly long: boolean;
   /** Take the pictures of windows in all their themes, not only in the first. */
   readonly pictures: boolean;
   /** The VS Code versions to use; each stage has its own default. */
   readonly channels: readonly Channel[] | undefined;
 }
 
-const usage = `npm test -- [${stages.join('|')} ...] [--only TEXT] [--name REGEX] [--vscode current|floor|both] [--pictures]`;
+const usage = `npm test -- [${stages.join('|')} ...] [--only TEXT] [--name REGEX] [--vscode current|floor|both] [--long] [--pictures]`;
 
 /** Without a stage, all of them run. Throws with the usage on anything it does not know. */
 export function readOptions(args: readonly string[]): Options {
@@ -28,6 +30,7 @@ export function readOptions(args: readonly string[]): Options {
       only: { type: 'string' },
       name: { type: 'string' },
       vscode: { type: 'string' },
+      long: { type: 'boolean', default: false },
       pictures: { type: 'boolean', default: false },
     },
   });
@@ -36,6 +39,7 @@ export function readOptions(args: readonly string[]): Options {
     stages: chosen.size > 0 ? chosen : new Set(stages),
     only: values.only,
     name: values.name,
+    long: values.long,
     pictures: values.pictures,
     channels: values.vscode === undefined ? undefined : values.vscode === 'both' ? channels : [channel(values.vscode)],
   };
