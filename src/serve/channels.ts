@@ -77,7 +77,7 @@ export class Channels {
   }
 
   isFollowed(channel: string): boolean {
-    return [...this.#clients].some(({ subscriptions }) => subscriptions.has(keyOf(channel)));
+    return [...this.#clients].some((client) => this.follows(client, channel));
   }
 
   follows(client: HostClient, channel: string): boolean {
