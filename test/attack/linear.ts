@@ -33,13 +33,10 @@ export function assertLinear(name: string, size: number, prepare: (size: number)
   const small = prepare(size);
   const large = prepare(FACTOR * size);
   small();
-  let one = Math.max(cost(small, 3), NOISE);
+  const one = Math.max(cost(small, 3), NOISE);
   let many = cost(large, 3);
-  // Measured again while it looks as if it grew faster: something else may have been in the way of either. One of 64 times stays one.
-  for (let again = 0; again < 3 && many > 3 * FACTOR * one; again += 1) {
-    one = Math.max(one, cost(small, 1));
-    many = Math.min(many, cost(large, 2));
-  }
+  // Measured again while it looks as if it grew faster: something else may have been in the way. One of 64 times stays one.
+  for (let again = 0; again < 3 && many > 3 * FACTOR * one; again += 1) many = Math.min(many, cost(large, 2));
   if (isOneStop) noteStop({ ms: many / 1000, what: name });
   assert.ok(many <= 3 * FACTOR * one, `${name}: ${FACTOR} times the input took ${(many / one).toFixed(0)} times as long`);
 }
