@@ -11,7 +11,7 @@ export interface Options {
   readonly only: string | undefined;
   /** Only tests whose name matches this regular expression. */
   readonly name: string | undefined;
-  /** Run the end-to-end tests whose names end with `.long`, too: rare cases in many variants, which take half an hour more. */
+  /** Run the end-to-end tests whose names end with `.long`, too: rare cases in many variants. */
   readonly long: boolean;
   /** Take the pictures of windows in all their themes, not only in the first. */
   readonly pictures: boolean;
