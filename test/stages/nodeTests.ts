@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { run } from 'node:test';
 import { type BuildOptions, build } from 'esbuild';
@@ -18,8 +18,8 @@ export interface NodeTestRun {
   readonly limitMs: number;
   /** How long all of it may take; what still runs then is ended. */
   readonly totalMs: number;
-  /** Run a file with failures once more, in a fresh window; what passes then is named at the end of the run. */
-  readonly secondAttempt?: true;
+  /** Run a file with failures once more, with these environment variables; what passes then is named at the end of the run. */
+  readonly secondAttempt?: Readonly<Record<string, string>>;
 }
 
 /** Bundles test files and runs them with node's own runner, one process per file. A file without a test, and a skipped test, count as failed. */
@@ -32,53 +32,41 @@ export async function runNodeTests(tally: Tally, spec: NodeTestRun): Promise<voi
   const signal = AbortSignal.timeout(spec.totalMs);
   setMaxListeners(0, signal); // the runner adds one per file
   const fail: Tell = (title, failure) => tally.fail(title, failure);
-  const times = new Map<string, number>();
-  const results = await runFiles(
-    spec,
-    files,
-    signal,
-    times,
-    spec.secondAttempt ? (title, failure) => tally.unsteady(title, failure) : fail,
-  );
-  const failed = spec.secondAttempt ? files.filter((file) => results.get(file)?.some(({ ok }) => !ok)) : [];
-  if (failed.length > 0) {
-    // Recording costs a third of the time of a window: only what failed pays it.
-    process.env.PARLEY_RECORD = '1';
-    for (const [file, second] of await runFiles(spec, failed, signal, times, fail)) results.set(file, second);
-    delete process.env.PARLEY_RECORD;
+  const first: Tell = spec.secondAttempt ? (title, failure) => tally.unsteady(title, failure) : fail;
+  const runs = await runFiles(spec, files, signal, first);
+  const failed = spec.secondAttempt ? files.filter((file) => runs.get(file)?.results.some(({ ok }) => !ok)) : [];
+  if (spec.secondAttempt && failed.length > 0) {
+    Object.assign(process.env, spec.secondAttempt);
+    for (const [file, second] of await runFiles(spec, failed, signal, fail)) runs.set(file, second);
+    for (const name of Object.keys(spec.secondAttempt)) delete process.env[name];
   }
-  for (const { ok } of [...results.values()].flat()) if (ok) tally.pass();
-  console.log(`        ${stage}: ${[...results.values()].flat().length} tests in ${files.length} files; longest: ${longest(times)}`);
-  writeFileSync(path.join(outdir, 'times.json'), JSON.stringify(Object.fromEntries(times), null, 2));
+  const results = [...runs.values()].flatMap((one) => one.results);
+  for (const { ok } of results) if (ok) tally.pass();
+  console.log(`        ${stage}: ${results.length} tests in ${files.length} files; longest: ${longest(runs)}`);
 }
 
-function longest(times: ReadonlyMap<string, number>): string {
-  const slowest = [...times].toSorted(([, a], [, b]) => b - a).slice(0, 6);
-  return slowest.map(([file, ms]) => `${path.basename(file, '.test.ts')} ${Math.round(ms / 1000)} s`).join(', ');
+function longest(runs: ReadonlyMap<string, FileRun>): string {
+  const slowest = [...runs].toSorted(([, a], [, b]) => b.ms - a.ms).slice(0, 6);
+  return slowest.map(([file, { ms }]) => `${path.basename(file, '.test.ts')} ${Math.round(ms / 1000)} s`).join(', ');
 }
 
 interface Result {
   readonly title: string;
   readonly ok: boolean;
 }
+interface FileRun {
+  readonly results: Result[];
+  ms: number;
+}
 type Tell = (title: string, failure: string) => void;
 
-/**
- * Runs bundled files and tells of each failure at once; the results of each file, at least one unless tests are chosen by name. Adds the
- * milliseconds of each file to `times`.
- */
-async function runFiles(
-  spec: NodeTestRun,
-  files: readonly string[],
-  signal: AbortSignal,
-  times: Map<string, number>,
-  tell: Tell,
-): Promise<Map<string, Result[]>> {
+/** Runs bundled files and tells of each failure at once; the results of each file, at least one unless tests are chosen by name. */
+async function runFiles(spec: NodeTestRun, files: readonly string[], signal: AbortSignal, tell: Tell): Promise<Map<string, FileRun>> {
   const { name, concurrency, limitMs } = spec;
   const targets = new Map(files.map((file) => [path.resolve('out', spec.stage, file.replace(/\.ts$/, '.mjs')), file]));
   // Some versions of node name the source by its source map, some the bundle.
   const sources = new Map([...targets, ...files.map((file) => [path.resolve(file), file] as const)]);
-  const results = new Map<string, Result[]>(files.map((file) => [file, []]));
+  const runs = new Map<string, FileRun>(files.map((file) => [file, { results: [], ms: 0 }]));
   const failed = (ofFile: Result[], title: string, failure: string) => {
     ofFile.push({ title, ok: false });
     tell(title, failure);
@@ -87,16 +75,17 @@ async function runFiles(
   for await (const event of run({ files: [...targets.keys()], concurrency, timeout: limitMs, signal, ...patterns })) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') process.stdout.write(event.data.message);
     if (event.type === 'test:complete') {
-      const whole = targets.get(event.data.name);
-      if (whole) times.set(whole, (times.get(whole) ?? 0) + event.data.details.duration_ms);
+      const whole = runs.get(targets.get(event.data.name) ?? '');
+      if (whole) whole.ms = event.data.details.duration_ms;
     }
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     const { data } = event;
     // A test that another module declares for a file is named by that module.
     const file = sources.get(data.file ?? data.name) ?? targets.get(data.name) ?? path.relative('.', data.file ?? data.name);
     const title = `${file}: ${data.name}`;
-    const ofFile = results.get(file) ?? [];
-    results.set(file, ofFile);
+    const ofRun = runs.get(file) ?? { results: [], ms: 0 };
+    runs.set(file, ofRun);
+    const ofFile = ofRun.results;
     if (event.type === 'test:fail') {
       const error = event.data.details.error as Failure;
       if (error.failureType !== 'subtestsFailed') failed(ofFile, targets.has(data.name) ? file : title, explain(error));
@@ -105,8 +94,9 @@ async function runFiles(
       else if (name === undefined) failed(ofFile, title, 'skipped');
     }
   }
-  if (name === undefined) for (const [file, ofFile] of results) if (ofFile.length === 0) failed(ofFile, file, 'no test reported anything');
-  return results;
+  if (name === undefined)
+    for (const [file, { results }] of runs) if (results.length === 0) failed(results, file, 'no test reported anything');
+  return runs;
 }
 
 interface Failure {
