@@ -128,6 +128,7 @@ test(
     await pick.title.filter({ hasText: 'npm run check' }).waitFor();
     await pick.answer('R');
     assert.deepEqual((await answer).result, chosen('no'));
+    await pick.gone();
   }),
 );
 
