@@ -372,6 +372,7 @@ test(
     await page.keyboard.press('Enter');
     await pick.gone();
     await page.locator('.editor-instance .monaco-editor.focused .view-line', { hasText: 'rm -rf x' }).waitFor();
+    await page.locator('.codelens-decoration', { hasText: 'Reject' }).filter({ visible: true }).first().waitFor();
     await page.keyboard.press('r');
     await rejected(scene, answer);
   }),

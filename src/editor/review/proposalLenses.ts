@@ -45,7 +45,8 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
   if (!session || !subject || subject.kind === 'turn' || ask?.kind !== 'approval' || ask.decision) return [];
   const shown = answersIn(session, ask);
   const { once } = shown;
-  if (subject.kind === 'text') return answerLenses(uri, 0, once?.label, shown);
+  // The dangerous part of a long text may be far below its first line, and the editor opens there.
+  if (subject.kind === 'text') return [...new Set([0, subject.line])].flatMap((line) => answerLenses(uri, line, once?.label, shown));
   const before = plain(subject.proposed.before ?? '');
   const editable = review.hunksOf(document);
   const hunks =

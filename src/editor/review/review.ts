@@ -41,8 +41,8 @@ export type DiffSubject =
       /** The whole sides as they were proposed. */
       readonly proposed: Sides;
     }
-  /** An ask shown as text, where there is no diff of it. */
-  | { readonly kind: 'text'; readonly sessionId: SessionId; readonly askId: AskId }
+  /** An ask shown as text, where there is no diff of it, opened at `line`. */
+  | { readonly kind: 'text'; readonly sessionId: SessionId; readonly askId: AskId; readonly line: number }
   | { readonly kind: 'turn'; readonly sessionId: SessionId; readonly turnId: TurnId; readonly file: string };
 
 /** The whole ask; `at`: the offset of its dangerous part, in UTF-16 units. */
@@ -199,9 +199,9 @@ export class Review implements Disposable {
     }
     const name = text.name.replace(/[/\\:*?"<>|\s]+/g, ' ').trim();
     const uri = this.#documents.put(`${sessionId}/${askId}${ASKED_TEXT}`, name || 'text', text.text);
-    this.#remember({ subject: { kind: 'text', sessionId, askId }, left: uri, right: uri });
     const document = await vscode.workspace.openTextDocument(uri);
     const place = text.at === undefined ? undefined : document.positionAt(text.at);
+    this.#remember({ subject: { kind: 'text', sessionId, askId, line: place?.line ?? 0 }, left: uri, right: uri });
     const selection = place && new vscode.Range(place, place);
     await vscode.window.showTextDocument(document, { preview: false, ...(selection ? { selection } : {}) });
     this.#opened.fire();
