@@ -94,6 +94,8 @@ export class ApprovalPick implements AskPick {
   /** Typed characters whose effect on the focus the editor has yet to report; it may restart the wait. */
   #unconfirmed = 0;
   #active: Active = { row: undefined, before: undefined, set: undefined };
+  /** The editor has reported a row for the Enter that follows: it does not where no row has the focus on the screen. */
+  #hasRow = false;
 
   constructor(ask: Approval, title: string, setting: ApprovalPickSetting, ports: ApprovalPickPorts) {
     this.#ask = ask;
@@ -118,6 +120,11 @@ export class ApprovalPick implements AskPick {
       }),
     );
     this.#life.own(pick.onDidChangeValue((value) => this.#typed(value)));
+    this.#life.own(
+      pick.onDidChangeSelection(([row]) => {
+        this.#hasRow = row !== undefined;
+      }),
+    );
     this.#life.own(pick.onDidAccept(() => this.#accepted()));
     this.#life.own(pick.onDidTriggerButton((button) => this.#pressed(button)));
     this.#life.own(pick.onDidHide(() => this.#leave({ how: 'dismissed' })));
@@ -238,7 +245,8 @@ export class ApprovalPick implements AskPick {
   }
 
   #accepted(): void {
-    const { row } = this.#active;
+    const row = this.#hasRow ? this.#active.row : undefined;
+    this.#hasRow = false;
     if (!this.#setting.guard.press() || this.#ports.isNew()) return this.#hintWhenKeysCount();
     if (row?.action) return this.#act(row.action);
     if (row?.answer) this.#leave({ how: 'chosen', ask: this.#ask, answer: row.answer });
