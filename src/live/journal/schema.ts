@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { SessionEvent } from '../../session/events.ts';
-import type { Part, Session, Turn } from '../../session/model.ts';
+import type { ApprovalDetail, Output, Part, Session, Turn } from '../../session/model.ts';
 
 // Schemas that validate a journal's records before replay. Objects are loose, to keep fields that a later build added.
 
@@ -38,12 +38,14 @@ const diff = z.looseObject({
   excerpt: optional(z.looseObject({ beforeLine: optional(number), afterLine: optional(number), unplaced: optional(yes) })),
   summary: optional(yes),
 });
-const output = z.discriminatedUnion('kind', [
-  z.looseObject({ kind: z.literal('content'), content }),
-  z.looseObject({ kind: z.literal('diff'), diff }),
-  z.looseObject({ kind: z.literal('terminal'), terminalId: text }),
-  z.looseObject({ kind: z.literal('json'), value: z.unknown() }),
-]);
+/** One entry per kind of output; a new kind does not compile without one. */
+const { content: contentOutput, ...otherOutputs } = {
+  content: z.looseObject({ kind: z.literal('content'), content }),
+  diff: z.looseObject({ kind: z.literal('diff'), diff }),
+  terminal: z.looseObject({ kind: z.literal('terminal'), terminalId: text }),
+  json: z.looseObject({ kind: z.literal('json'), value: z.unknown() }),
+} satisfies { readonly [Kind in Output['kind']]: z.ZodMiniType };
+const output = z.discriminatedUnion('kind', [contentOutput, ...Object.values(otherOutputs)]);
 const place = z.looseObject({ path: text, line: optional(number) });
 const decision = z.discriminatedUnion('kind', [
   z.looseObject({
@@ -100,12 +102,14 @@ const part = z.discriminatedUnion('kind', [
   z.looseObject({ kind: z.literal('notice'), id: text, parent, notice }),
   z.looseObject({ kind: z.literal('call'), id: text, parent, call }),
 ]);
-const detail = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('command'), command: text, cwd: optional(text), unsure: optional(yes) }),
-  z.looseObject({ type: z.literal('edit'), diffs: list(diff) }),
-  z.looseObject({ type: z.literal('mcp'), server: text, tool: text }),
-  z.looseObject({ type: z.literal('text'), text, unknown: optional(yes), markdown: optional(yes) }),
-]);
+/** One entry per type of detail; a new type does not compile without one. */
+const { text: textDetail, ...otherDetails } = {
+  command: z.looseObject({ type: z.literal('command'), command: text, cwd: optional(text), unsure: optional(yes) }),
+  edit: z.looseObject({ type: z.literal('edit'), diffs: list(diff) }),
+  mcp: z.looseObject({ type: z.literal('mcp'), server: text, tool: text }),
+  text: z.looseObject({ type: z.literal('text'), text, unknown: optional(yes), markdown: optional(yes) }),
+} satisfies { readonly [Type in ApprovalDetail['type']]: z.ZodMiniType };
+const detail = z.discriminatedUnion('type', [textDetail, ...Object.values(otherDetails)]);
 const option = z.looseObject({ id: text, label: text, effect: text, description: optional(text) });
 const field = z.looseObject({
   id: text,
