@@ -68,8 +68,12 @@ export function testTranscripts<S extends ConversationState>(protocol: Transcrip
   }
 }
 
+/** A row of a table of quirks: the title of the transcript that fails without it. */
+export interface Quirk {
+  readonly transcript: string;
+}
 /** Fails where a title stands twice, or a quirk names none. */
-export function assertTitles({ folder }: { readonly folder: string }, quirks: readonly { readonly transcript: string }[] = []): void {
+export function assertTitles({ folder }: { readonly folder: string }, quirks: readonly Quirk[]): void {
   const titles = casesIn(folder).map(({ title }) => title);
   assert.deepEqual(
     titles.filter((title, at) => titles.indexOf(title) !== at),

@@ -18,6 +18,12 @@ const always: Readonly<Record<string, string>> = {
   'parley.openWalkthrough': 'explains what to do first',
 };
 
+/** A setting with a list of values. */
+interface Choice {
+  readonly enum: readonly string[];
+  readonly enumDescriptions?: readonly string[];
+}
+
 const commands = manifest.contributes.commands ?? [];
 const ids = new Set(commands.map((entry) => entry.command));
 const scopes = ['application', 'machine', 'machine-overridable', 'window', 'resource', 'language-overridable'];
@@ -81,20 +87,24 @@ test('what could run a program or let one run is never taken from a workspace', 
   }
 });
 
-test('the protocols a user can choose are those of the registry', () => {
-  const lists: (readonly string[])[] = [];
+test('the protocols a user can choose are those of the registry, each with a description', () => {
+  const found: Choice[] = [];
   const walk = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
     for (const [key, inner] of Object.entries(value)) {
-      if (key === 'protocol' && typeof inner === 'object' && inner !== null && 'enum' in inner) lists.push(inner.enum as string[]);
+      if (key === 'protocol' && typeof inner === 'object' && inner !== null && 'enum' in inner) found.push(inner as Choice);
       walk(inner);
     }
   };
   walk(settings);
-  for (const list of lists) {
+  assert.ok(found.length > 0, 'no setting lets a user choose a protocol');
+  for (const { enum: list, enumDescriptions } of found) {
     assert.deepEqual([...list].sort(), Object.keys(protocols).sort(), 'write the protocol into the enum of the setting in package.json');
+    assert.deepEqual(
+      enumDescriptions,
+      list.map((protocol) => `%agents.protocol.${protocol}%`),
+    );
   }
-  assert.ok(lists.length > 0 || Object.keys(settings).length === 0, 'no setting lets a user choose a protocol');
 });
 
 test('keys on macOS are those of the other systems with the command key', () => {
