@@ -9,15 +9,17 @@ export interface Stop {
   readonly what: string;
 }
 
-/** Where `npm run attack` gathers the longest stop of each process. */
+/** Where `npm run attack` gathers the longest stops of each process, a line of JSON for each. */
 const FILE = process.env.PARLEY_ATTACK_STOPS;
-let longest: Stop = { ms: 0, what: '' };
+/** How many it prints. */
+export const LONGEST_STOPS = 10;
+let longest: readonly Stop[] = [];
 
 export function noteStop(stop: Stop): void {
-  if (stop.ms > longest.ms) longest = stop;
+  longest = [...longest, stop].sort((a, b) => b.ms - a.ms).slice(0, LONGEST_STOPS);
 }
 
-if (FILE !== undefined) process.once('exit', () => appendFileSync(FILE, `${JSON.stringify(longest)}\n`));
+if (FILE !== undefined) process.once('exit', () => appendFileSync(FILE, longest.map((stop) => `${JSON.stringify(stop)}\n`).join('')));
 
 /** Runs something and notes the longest turn of the event loop meanwhile; resolves with its milliseconds. */
 export async function longestStop(what: string, run: () => Promise<unknown>): Promise<number> {
