@@ -496,17 +496,31 @@ const REFUSING_SIGN = /^[\s\p{P}]{0,8}[❌✖✗✘✕❎🚫⛔🛑👎🙅⊗�
 const ALLOWING_SIGN = /^[\s\p{P}]{0,8}[✓✔✅👍☑🆗]/u;
 const WITHOUT_BLANKS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 
-/** A pattern for a list of words: long ones with any ending, and those of scripts without blanks also within a run of letters. */
-function patternOf({ first, anywhere }: Words): RegExp {
-  const one = (word: string) => {
-    const looks = skeleton(word).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    return WITHOUT_BLANKS.test(word) || word.length > 4 ? looks : `${looks}(?![\\p{L}\\p{N}])`;
-  };
-  const within = anywhere.length === 0 ? '' : `|(?:^|(?<!\\p{L})|(?=${WITHOUT_BLANKS.source}))(?:${anywhere.map(one).join('|')})`;
-  return new RegExp(`^(?:${first.map(one).join('|')})${within}`, 'u');
+interface ListedWord {
+  readonly looks: string;
+  /** No letter follows it; a long word may have any ending, and those of scripts without blanks have none. */
+  readonly isWhole: boolean;
 }
-const REFUSES = patternOf(REFUSING);
-const ALLOWS = patternOf(ALLOWING);
+
+/** Whether a name begins with one of the words, or has one of them anywhere: also within a run of letters in scripts without blanks. */
+function readerOf({ first, anywhere }: Words): (name: string) => boolean {
+  // As a regular expression, hundreds of words take 10 ms to compile when the first question comes.
+  const listed = (word: string): ListedWord => ({ looks: skeleton(word), isWhole: !WITHOUT_BLANKS.test(word) && word.length <= 4 });
+  const [beginnings, others] = [first.map(listed), anywhere.map(listed)];
+  return (name) => beginnings.some((word) => isAt(name, word, 0)) || others.some((word) => isAnywhere(name, word));
+}
+function isAt(name: string, { looks, isWhole }: ListedWord, at: number): boolean {
+  const end = at + looks.length;
+  return name.startsWith(looks, at) && !(isWhole && /^[\p{L}\p{N}]/u.test(name.slice(end, end + 2)));
+}
+function isAnywhere(name: string, word: ListedWord): boolean {
+  const isFree = WITHOUT_BLANKS.test(word.looks.slice(0, 2));
+  for (let at = name.indexOf(word.looks); at >= 0; at = name.indexOf(word.looks, at + 1))
+    if ((isFree || !/\p{L}$/u.test(name.slice(Math.max(0, at - 2), at))) && isAt(name, word, at)) return true;
+  return false;
+}
+const refusesIn = readerOf(REFUSING);
+const allowsIn = readerOf(ALLOWING);
 
 /** The meaning of an answer's name. */
 export interface AnswerSays {
@@ -539,8 +553,8 @@ function read(name: string): AnswerSays {
     .replace(/^(?:(?:please|just|bitte|por favor|请|請) ?)+/u, '');
   const bare = words.replace(/^(?:i|we|you) (?=(?:do|don|will|would|can) )/, '');
   return {
-    refuses: /^n\P{L}*$/u.test(bare) || (REFUSES.test(bare) && !ASKING_AGAIN.test(bare)) || REFUSING_SIGN.test(seen),
-    allows: /^(?:是|y\P{L}*)$/u.test(bare) || (ALLOWS.test(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen),
+    refuses: /^n\P{L}*$/u.test(bare) || (refusesIn(bare) && !ASKING_AGAIN.test(bare)) || REFUSING_SIGN.test(seen),
+    allows: /^(?:是|y\P{L}*)$/u.test(bare) || (allowsIn(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen),
     lasts: LASTING.test(words) || FOR_A_WHILE.test(words) || ALWAYS_IN_SKELETON.some((one) => words.includes(one)),
     once: ONLY_ONCE.test(words),
     forged: name.length > LONGEST_NAME || firstInText(name) !== undefined || isForged(seen),
