@@ -198,7 +198,7 @@ test('patches of any number of files, changes and hunks are read in a moment', (
   const many = (count: number, one: (at: number) => string) => Array.from({ length: count }, (_, at) => one(at)).join('');
   const changes = Array.from({ length: 20_000 }, (_, at) => ({ operation: 'modify', path: `/w/e${at}/x` }));
   for (const [name, text] of Object.entries({
-    'many files': many(950, hunk),
+    'many files': many(480, hunk),
     'many hunks': `--- a/x\n+++ b/x\n${many(10_000, (at) => `@@ -${at + 1} +${at + 1} @@\n-a\n+b\n`)}`,
     'too long': many(60_000, hunk),
     'a count that is no count': '--- a/x\n+++ b/x\n@@ -1,99999999999 +1,99999999999 @@\n-a\n+b\n',

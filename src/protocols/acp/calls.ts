@@ -23,6 +23,8 @@ export interface CallFacts {
   meta: Readonly<Record<string, unknown>>;
   /** The agent's last edit of each path, compared with the file. Kept when the agent replaces it by a sentence. */
   edits: Table<Edit>;
+  /** Files of its edits that are being read: counted, because looking for one among thousands after each of them takes as long as a square. */
+  unread: number;
   /** The agent takes a request to stop this call alone. */
   stops: boolean;
   /** The terminals it has shown, also those it shows no more. */
@@ -75,6 +77,7 @@ function newFacts(id: string): CallFacts {
     rawOutput: null,
     meta: {},
     edits: {},
+    unread: 0,
     stops: false,
     terminals: [],
     tooMuch: false,
@@ -94,13 +97,14 @@ export function isAnnouncedAgain(call: CallFacts & { readonly decision?: string 
 /** The subject of one question: the call as it is now. If the question brings edits along, it is about those alone. */
 export function askedFacts(call: CallFacts, { content }: AcpToolCall): CallFacts {
   const own = new Set((content ?? []).flatMap((item) => (item.type === 'diff' ? [item.path] : [])));
-  const edits: Table<Edit> = {};
+  const { id, title, name, kind, status, content: shown, locations, rawInput, rawOutput, meta, stops, tooMuch } = call;
+  const rest = { stops, terminals: [], tooMuch };
+  const asked = { id, title, name, kind, status, content: shown, locations, rawInput, rawOutput, meta, edits: {}, unread: 0, ...rest };
   for (const path of keys(call.edits)) {
     const edit = find(call.edits, path);
-    if (edit && (own.size === 0 || own.has(path))) put(edits, path, { ...edit });
+    if (edit && (own.size === 0 || own.has(path))) putEdit(asked, path, { ...edit });
   }
-  const { id, title, name, kind, status, content: shown, locations, rawInput, rawOutput, meta, stops, tooMuch } = call;
-  return { id, title, name, kind, status, content: shown, locations, rawInput, rawOutput, meta, edits, stops, terminals: [], tooMuch };
+  return asked;
 }
 /** A call that is asked about while no turn runs: the question alone shows it. */
 export function factsOf(update: AcpToolCall | undefined): CallFacts {
@@ -156,7 +160,7 @@ export function mergeAsked(asked: CallFacts, call: CallFacts, update: AcpToolCal
   mergeCall(asked, update, from, stopped);
   for (const item of update.added ?? update.content ?? []) {
     const edit = item.type === 'diff' ? find(call.edits, item.path) : undefined;
-    if (item.type === 'diff' && edit) put(asked.edits, item.path, { ...edit });
+    if (item.type === 'diff' && edit) putEdit(asked, item.path, { ...edit });
   }
 }
 
@@ -195,27 +199,45 @@ export function mergeEdits(call: CallFacts, content: readonly ToolContent[]): vo
     }
     // An earlier comparison with the file is better than the texts as they came, which are shown until the file has been read.
     const diffs = before?.state === 'placed' && isWhole(before.diffs) ? before.diffs : items.map(asItCame);
-    put(call.edits, path, { items, diffs, state: 'new', reading: 0, outside: before?.outside ?? false });
+    putEdit(call, path, { items, diffs, state: 'new', reading: 0, outside: before?.outside ?? false });
   }
 }
 export const isWhole = (diffs: readonly Diff[]): boolean => diffs.length > 0 && diffs.every((diff) => !diff.excerpt);
 export const allDiffs = (call: CallFacts): readonly Diff[] => Object.values(call.edits).flatMap((edit) => edit.diffs);
 /** A file of its edits is still being read. */
-export const isReading = (call: CallFacts): boolean => Object.values(call.edits).some((edit) => edit.state === 'reading');
-/** Compares an edit with the text of its file. False when that was not waited for. */
-export function placeEdit(edit: Edit, text: Current, outside: boolean, isDone: boolean): boolean {
-  if (edit.state !== 'reading') return false;
+export const isReading = (call: CallFacts): boolean => call.unread > 0;
+function putEdit(call: CallFacts, path: string, edit: Edit): void {
+  call.unread += Number(edit.state === 'reading') - Number(find(call.edits, path)?.state === 'reading');
+  put(call.edits, path, edit);
+}
+/** Its file is being read from now on, by this number. */
+export function startReading(call: CallFacts, edit: Edit, reading: number): void {
+  if (edit.state !== 'reading') call.unread += 1;
+  edit.state = 'reading';
+  edit.reading = reading;
+}
+/** What a reading of a file told. */
+interface ReadText {
+  readonly reading: number;
+  readonly text: Current;
+  readonly outside: boolean;
+}
+/** Compares the edit of a path with the text of its file, by the number of the reading. False when that was not waited for. */
+export function placeEdit(call: CallFacts, path: string, { reading, text, outside }: ReadText, isDone: boolean): boolean {
+  const edit = find(call.edits, path);
+  if (edit?.state !== 'reading' || edit.reading !== reading) return false;
   const found = locate(edit.items, text, isDone);
   if (isWhole(found) || !isWhole(edit.diffs)) edit.diffs = found;
   edit.outside = outside;
   edit.state = 'placed';
+  call.unread -= 1;
   return true;
 }
 /** The call wrote through us. Of several writes the first tells what stood there before. */
 export function noteWritten(call: AcpCall, diff: Diff): void {
   const first = find(call.edits, diff.path)?.diffs;
   const before = first && isWhole(first) && first[0] ? first[0].before : diff.before;
-  put(call.edits, diff.path, { items: [], diffs: [{ ...diff, before }], state: 'placed', reading: 0, outside: false });
+  putEdit(call, diff.path, { items: [], diffs: [{ ...diff, before }], state: 'placed', reading: 0, outside: false });
 }
 
 const KINDS: ReadonlySet<string> = new Set(['read', 'edit', 'delete', 'move', 'search', 'execute', 'think', 'fetch', 'other']);

@@ -267,8 +267,10 @@ interface Changes {
 
 /** UTF-16 units of the longest patch that is read. */
 const LONGEST_PATCH = 200_000;
-/** Changes that are shown one by one, the rest is one sentence; of a patch of more files only the names are read. */
+/** Changes that are shown one by one, the rest is one sentence. */
 const MOST_CHANGES = 1000;
+/** Files of the longest patch that is read; of others only the names are. */
+const MOST_PATCHED = 500;
 
 /**
  * Changes of files, with or without a git patch, as edits. What lines do not say, or not for certain, becomes a sentence, which no rule allows: a
@@ -319,7 +321,7 @@ interface ReadPatch {
 
 function readPatch({ format, text }: NonNullable<Changes['patch']>): ReadPatch {
   try {
-    if (format === 'git_patch' && text.length <= LONGEST_PATCH && (text.match(/^--- /gm)?.length ?? 0) <= MOST_CHANGES) return parsed(text);
+    if (format === 'git_patch' && text.length <= LONGEST_PATCH && (text.match(/^--- /gm)?.length ?? 0) <= MOST_PATCHED) return parsed(text);
   } catch {
     // Its names are shown.
   }

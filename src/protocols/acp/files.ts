@@ -6,6 +6,7 @@ import { guardReason } from '../../base/guardedFiles.ts';
 import { isMissing, messageOf } from '../../base/log.ts';
 import { mergedInto } from '../../session/merge.ts';
 import { LinkError } from '../../transport/link.ts';
+import { Slots } from '../../transport/slots.ts';
 import { isForeign, keyOfFile, looksOutside, type PathScope, pathBelow, placeOf, platform, realPathNow } from '../paths.ts';
 import type { Files } from '../ports.ts';
 import { readTextFile } from '../textFile.ts';
@@ -15,6 +16,8 @@ import { INTERNAL, INVALID_PARAMS } from './schema.ts';
 /** Milliseconds after which a program that writes a file is through with it, or has written more. */
 const WRITE_RESTS_MS = 50;
 const MOST_TRIES = 10;
+/** Files of edits that are read at once. */
+const READ_AT_ONCE = 16;
 /** The most texts that are remembered after a read, and the longest one. */
 const MOST_TEXTS = 200;
 const LONGEST_TEXT = 1024 * 1024;
@@ -25,6 +28,7 @@ export class FilePort {
   readonly #system: Platform;
   /** Texts the agent has read or written, by the keys of their real files. */
   readonly #known = new Map<string, string>();
+  readonly #edited = new Slots(READ_AT_ONCE);
 
   constructor(files: Files, system = platform) {
     this.#files = files;
@@ -34,7 +38,7 @@ export class FilePort {
   async run(args: AcpFileRequest): Promise<unknown> {
     switch (args.do) {
       case 'text':
-        return this.#forEdit(args);
+        return this.#edited.run(() => this.#forEdit(args));
       case 'read':
         return this.#read(args);
       case 'look':

@@ -20,6 +20,7 @@ import {
   placeEdit,
   shown,
   startAgain,
+  startReading,
   unreportedIn,
 } from './calls.ts';
 import {
@@ -223,10 +224,10 @@ class AcpStep extends AcpRequests {
     this.promptFailed({ kind: 'refused', code: error?.code ?? 0, message: error?.message ?? '', data: error?.data });
   }
   endPrompt(stopReason: string, usage?: Activity['usage']): void {
-    const { turn, reading } = this.state;
+    const { turn, unread } = this.state;
     if (!turn) return;
     turn.ending = { stopReason, usage: usage ?? null };
-    if (keys(reading).length === 0) this.promptOver();
+    if (unread === 0) this.promptOver();
   }
   /** Nothing is being read for the edits of its calls any more. */
   promptOver(): void {
@@ -597,8 +598,8 @@ class AcpStep extends AcpRequests {
     for (const path of keys(call.edits)) {
       const edit = find(call.edits, path);
       if (edit?.state !== 'new') continue;
-      edit.state = 'reading';
-      edit.reading = ++this.state.readings;
+      startReading(call, edit, ++this.state.readings);
+      this.state.unread += 1;
       put(this.state.reading, String(edit.reading), { turnId: turn.id, callId: call.id, path });
       this.work('edit', String(edit.reading), 'file', { do: 'text', path, roots: rootsOf(this.state) });
     }
@@ -606,20 +607,19 @@ class AcpStep extends AcpRequests {
   editRead(number: string, result: unknown): void {
     const { state } = this;
     const reading = find(state.reading, number);
-    remove(state.reading, number);
-    const { turn } = state;
     if (!reading) return;
+    remove(state.reading, number);
+    state.unread -= 1;
+    const { turn } = state;
     // A path whose place is not known is shown as leading outside.
     const { text, outside = false } = (result ?? { outside: true }) as EditedFile;
-    const place = (facts: CallFacts, isDone: boolean) => {
-      const edit = find(facts.edits, reading.path);
-      return edit !== undefined && String(edit.reading) === number && placeEdit(edit, text, outside, isDone);
-    };
+    const read = { reading: Number(number), text, outside };
+    const place = (facts: CallFacts, isDone: boolean) => placeEdit(facts, reading.path, read, isDone);
     const call = turn?.id === reading.turnId ? find(turn.calls, reading.callId) : undefined;
     // Once for all its files: a change shows them all, and so a thousand changes would be a million.
     if (turn && call && place(call, isFinal(call.status)) && !isReading(call)) this.showChanges(turn, call);
     for (const question of this.questions()) if (place(question.facts, false)) this.showQuestion(question);
-    if (Object.keys(state.reading).length === 0) this.promptOver();
+    if (state.unread === 0) this.promptOver();
   }
   // --- replies and timers
 

@@ -127,6 +127,8 @@ export interface AcpState extends ConversationState {
   readonly agentTerminals: Table<AgentTerminal>;
   /** Files that are being read for edits, by the number of the reading. */
   readonly reading: Table<{ readonly turnId: string; readonly callId: string; readonly path: string }>;
+  /** How many these are. */
+  unread: number;
   readings: number;
   /** Requests of the agent that take several steps, by their id. Asks for one name it in `requests`. */
   readonly jobs: Table<Job>;
@@ -348,6 +350,7 @@ export function newAcp(seed: string, setup: AcpSetup): AcpState {
     plans: {},
     agentTerminals: {},
     reading: newTable(),
+    unread: 0,
     readings: 0,
     jobs: {},
     folders: { read: {}, command: {} },
