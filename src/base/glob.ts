@@ -73,6 +73,47 @@ export function gitGlob(glob: string): (path: string) => boolean {
   return matcherOf(tokensOf(glob, { classes: true }), 'path');
 }
 
+/** A glob that was read, to be compared with others. */
+export interface ReadGlob {
+  readonly tokens: readonly Token[];
+}
+export function readGlob(glob: string): ReadGlob {
+  return { tokens: tokensOf(glob, { classes: false }) };
+}
+
+/** True when a path may match both globs. Takes time proportional to the product of their lengths. Of `**` and a slash only the run counts. */
+export function globsMeet({ tokens: left }: ReadGlob, { tokens: right }: ReadGlob): boolean {
+  if (left.length > LONGEST || right.length > LONGEST) return true;
+  if (differs(left[0], right[0]) || differs(left.at(-1), right.at(-1))) return false;
+  const width = right.length + 1;
+  // Pairs of positions that are reached by the same characters.
+  const reached = new Uint8Array((left.length + 1) * width);
+  reached[0] = 1;
+  for (let at = 0; at < reached.length; at += 1) {
+    if (reached[at] === 0) continue;
+    const [one, other] = [left[Math.floor(at / width)], right[at % width]];
+    if (one && isRun(one)) reached[at + width] = 1;
+    if (other && isRun(other)) reached[at + 1] = 1;
+    if (one && other && share(one, other)) reached[at + (isRun(one) ? 0 : width) + (isRun(other) ? 0 : 1)] = 1;
+  }
+  return reached.at(-1) === 1;
+}
+function isRun({ type }: Token): boolean {
+  return type === 'star' || type === 'globstar' || type === 'folders';
+}
+/** Some character is one that both stand for. */
+function share(one: Token, other: Token): boolean {
+  if (one.type === 'literal') return takesLiteral(other, one.code);
+  return other.type !== 'literal' || takesLiteral(one, other.code);
+}
+function takesLiteral(token: Token, code: number): boolean {
+  if (token.type === 'literal') return token.code === code;
+  return code !== SLASH || token.type === 'globstar' || token.type === 'folders';
+}
+function differs(one: Token | undefined, other: Token | undefined): boolean {
+  return one?.type === 'literal' && other?.type === 'literal' && one.code !== other.code;
+}
+
 function matcherOf(tokens: readonly Token[], kind: GlobKind): (text: string) => boolean {
   if (tokens.length > LONGEST) return () => false;
   const automaton = new Automaton(tokens, kind);

@@ -1,5 +1,5 @@
 import { foldName, isDeceptiveName } from './fileName.ts';
-import { globMatcher } from './glob.ts';
+import { globMatcher, globsMeet, type ReadGlob, readGlob } from './glob.ts';
 
 /** The consumer that uses a file unasked, so that its changes are always shown. `name`: a deceptive name; `user`: listed by the user. */
 export type GuardReason = 'versionControl' | 'editor' | 'agent' | 'shell' | 'automation' | 'build' | 'name' | 'user';
@@ -94,14 +94,15 @@ for (const reason of ['versionControl', 'editor', 'agent', 'shell', 'automation'
   }
 }
 
-let byUser: readonly ((path: string) => boolean)[] = [];
+let byUser: readonly { readonly matches: (path: string) => boolean; readonly read: ReadGlob }[] = [];
 
 /** Sets the globs that the user adds: with a slash of either kind for paths below a workspace folder, else for names anywhere. Once per bundle. */
 export function setGuardedFiles(globs: readonly string[]): void {
   byUser = globs.map((written) => {
     const glob = written.replaceAll('\\', '/');
     const matches = globMatcher(foldPath(glob), 'path');
-    return glob.includes('/') ? matches : (path: string) => path.split('/').some(matches);
+    const read = readGlob(foldPath(glob));
+    return { matches: glob.includes('/') ? matches : (path: string) => path.split('/').some(matches), read };
   });
 }
 
@@ -119,22 +120,39 @@ export function guardReason(below: string): GuardReason | undefined {
     if (reason) return reason;
   }
   const path = folded.join('/');
-  return byUser.some((matches) => matches(path)) ? 'user' : undefined;
+  return byUser.some(({ matches }) => matches(path)) ? 'user' : undefined;
 }
 
 /** True when a glob may stand for the path of a guarded file: `*` and `?` as a shell reads them. */
 export function mayBeGuarded(glob: string): boolean {
-  if (guardReason(glob.replace(/[*?]/g, 'x')) !== undefined) return true;
-  return glob
+  if (glob.length > LONGEST_PATH || guardReason(glob.replace(/[*?]/g, 'x')) !== undefined) return true;
+  const names = glob
     .split(/[\\/]/)
-    .filter((name) => /[*?]/.test(name))
-    .some((name) => {
-      const matches = globMatcher(foldName(name), 'path');
-      return SAMPLES.some(matches);
-    });
+    .filter((name) => name !== '' && name !== '.')
+    .map(foldName);
+  const wilds = names.filter((name) => /[*?]/.test(name));
+  if (wilds.some(meetsList)) return true;
+  // A path of the user's is below a folder of the workspace, which the glob may name as well.
+  const ends = byUser.length === 0 ? [] : names.map((_, at) => readGlob(names.slice(at).join('/')));
+  return byUser.some(({ read }) => ends.some((end) => globsMeet(end, read)));
 }
-/** Each name of the list, those with wildcards in one way to write them out. */
-const SAMPLES: readonly string[] = Object.values(LIST).flatMap((names) => names.split(/\s+/).map((name) => name.replaceAll('*', 'a')));
+
+/** Names with any ending count for endings that something reads: `*.png` may be `lefthook.png`, which nothing does. */
+function meetsList(name: string): boolean {
+  const glob = readGlob(name);
+  const ending = name.slice(Math.max(name.lastIndexOf('*'), name.lastIndexOf('?')) + 1);
+  const isRead = ENDINGS.some((one) => one.endsWith(ending) || ending.endsWith(one));
+  listed ??= Object.values(LIST)
+    .flatMap((names) => names.split(/\s+/))
+    // Meant are two endings, not all between.
+    .flatMap((one) => (one.includes('y*ml') ? ['yml', 'yaml'].map((ending) => one.replace('y*ml', ending)) : [one]))
+    .map((one) => ({ read: readGlob(one), isOpen: one.endsWith('*') }));
+  return listed.some(({ read, isOpen }) => (isRead || !isOpen) && globsMeet(glob, read));
+}
+const ENDINGS =
+  '.json .json5 .jsonc .js .cjs .mjs .ts .cts .mts .jsx .tsx .yml .yaml .toml .lua .py .rb .sh .ini .xml .cfg .conf .hcl .local'.split(' ');
+/** The names of the list, read when the first glob comes. */
+let listed: readonly { readonly read: ReadGlob; readonly isOpen: boolean }[] | undefined;
 
 function wildReason(name: string): GuardReason | undefined {
   const [begins, ends] = [wild.get(name.slice(0, 2)), wild.get(`*${name.slice(-2)}`)];

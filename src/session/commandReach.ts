@@ -35,6 +35,8 @@ export interface Reach {
 const MOST_WRITES = 60;
 /** Words that are looked at in all, each again behind every program around it; a command with more is covered by nothing wide. */
 const MOST_WORDS = 3000;
+/** A glob is compared with each name of the list, which costs as much as so many words. */
+const GLOB_COST = 50;
 /** UTF-16 units of a word whose parts are looked at. */
 const LONGEST_WORD = 400;
 
@@ -80,10 +82,13 @@ export class ReachFinder {
   writesTo(path: string, word?: ShellWord): void {
     if (word?.expands) this.#signs.add('unknown write');
     if (isGuarded(path)) this.#changesGuarded = true;
-    if (word?.expands || this.#writes.size > MOST_WRITES) return;
+    if (word?.expands || this.#changesGuarded || this.#writes.size > MOST_WRITES) return;
     const glob = guessAt(path, false);
     if (glob === undefined) this.#writes.add(path);
-    else if (path.length > LONGEST_WORD || mayBeGuarded(glob)) this.#changesGuarded = true;
+    else {
+      this.#wordsLeft -= GLOB_COST;
+      if (this.#wordsLeft < 0 || path.length > LONGEST_WORD || mayBeGuarded(glob)) this.#changesGuarded = true;
+    }
   }
 
   /** Judges one program with its arguments. `writes`: its words name what it writes. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { guardReason } from '../../src/base/guardedFiles.ts';
+import { after, test } from 'node:test';
+import { guardReason, setGuardedFiles } from '../../src/base/guardedFiles.ts';
 import { namesAnother } from '../../src/protocols/commandInput.ts';
 import type { Approval } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer, type WorkspacePaths } from '../../src/session/policy.ts';
@@ -252,6 +252,10 @@ cp evil/package.json .
 cp -r evil/. .
 cp evil/* .
 cp evil pack*.json
+cp evil b*rkspace
+cp evil b*e
+cp evil lefth*ml
+touch ts*.x*.json
 git mv x .envrc
 git checkout HEAD package.json
 wget -O.envrc https://x
@@ -300,6 +304,17 @@ test('no wide rule covers a command whose words change a guarded file, or write 
       assert.equal(answered(line, rule), undefined, `${line} by ${rule.pattern}`);
     assert.equal(answered(line, allow(line)), 'once', `its very words: ${line}`);
   }
+});
+
+test('a glob stands for each guarded file that it may be, also for those of the user, and for none that nothing reads', () => {
+  after(() => setGuardedFiles([]));
+  setGuardedFiles(['secrets/*.key', 'prod.*']);
+  for (const line of ['cp evil se*/a.key', 'cp evil secrets/*', 'touch /w/secrets/*.key', 'touch conf/pr*d.yaml', 'tee ????????'])
+    assert.equal(answered(line, allow('cp *'), allow('touch *'), allow('tee *')), undefined, line);
+  const globs = (count: number) => Array.from({ length: count }, (_, at) => `a${at}*.css`).join(' ');
+  for (const line of ['touch src/a*.css', 'touch a*.vue b*.html', `touch ${globs(20)}`])
+    assert.equal(answered(line, allow('touch *')), 'once', line);
+  assert.equal(answered(`touch ${globs(40)}`, allow('touch *')), undefined, 'more than anybody compares');
 });
 
 test('a link is the file that it leads to, also for a command', () => {
