@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { silentLog } from '../../src/base/log.ts';
 import { Outbox } from '../../src/bridge/outbox.ts';
@@ -29,14 +30,28 @@ const rules: readonly ApprovalRule[] = [
   ...['*b*b*b*b*c', 'git push*'].map((pattern) => ({ kind: 'command', pattern, decision: 'reject' }) as const),
 ];
 
-function windowOn(folder: string) {
+/** Reads nothing in a turn of the loop, and counts how many files are read at once. */
+class EmptyFiles {
+  #reading = 0;
+  most = 0;
+
+  async read(): Promise<string> {
+    this.#reading += 1;
+    this.most = Math.max(this.most, this.#reading);
+    await nextTurn();
+    this.#reading -= 1;
+    return '';
+  }
+}
+
+function windowOn(folder: string, files = new EmptyFiles()) {
   return new Sessions({
     protocols: () => protocols,
     profile: () => profile,
     launch: async () => ({ kind: 'process', command: profile.command ?? '', args: profile.args ?? [], env: {}, cwd: folder }),
     ports: () => ({
       tools: [],
-      files: { read: async () => '', write: async () => {} },
+      files: { read: () => files.read(), write: async () => {} },
       terminals: { create: () => Promise.reject(new Error('none')) },
     }),
     rules: () => rules,
@@ -64,7 +79,8 @@ const names = JSON.parse(execFileSync(process.execPath, [program, 'names'], { en
 for (const name of names) {
   test(`an agent that sends ${name} is heard to its end`, { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'parley-stops-'));
-    const sessions = windowOn(folder);
+    const read = new EmptyFiles();
+    const sessions = windowOn(folder, read);
     try {
       const id = sessions.open(profile, folder);
       const session = sessions.get(id);
@@ -90,6 +106,7 @@ for (const name of names) {
       await longestStop(name, () => isOver);
       assert.equal(session.store.now.turns[0]?.status, 'done');
       assert.ok(files <= 2000, 'a question without bounds');
+      assert.ok(read.most <= 16, `${read.most} files read at once`);
       const { plan, terminals, options = [], turns } = session.store.now;
       assert.ok((plan?.entries.length ?? 0) <= 1001, 'a plan without bounds');
       assert.ok(terminals.length <= 5000, 'terminals without bounds');

@@ -16,7 +16,7 @@ import { INTERNAL, INVALID_PARAMS } from './schema.ts';
 /** Milliseconds after which a program that writes a file is through with it, or has written more. */
 const WRITE_RESTS_MS = 50;
 const MOST_TRIES = 10;
-/** Files of edits that are read at once. */
+/** Files that are read at once: of edits, and for the agent. */
 const READ_AT_ONCE = 16;
 /** The most texts that are remembered after a read, and the longest one. */
 const MOST_TEXTS = 200;
@@ -29,6 +29,7 @@ export class FilePort {
   /** Texts the agent has read or written, by the keys of their real files. */
   readonly #known = new Map<string, string>();
   readonly #edited = new Slots(READ_AT_ONCE);
+  readonly #asked = new Slots(READ_AT_ONCE);
 
   constructor(files: Files, system = platform) {
     this.#files = files;
@@ -40,7 +41,7 @@ export class FilePort {
       case 'text':
         return this.#edited.run(() => this.#forEdit(args));
       case 'read':
-        return this.#read(args);
+        return this.#asked.run(() => this.#read(args));
       case 'look':
         return this.#look(args);
       case 'write':
