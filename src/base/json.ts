@@ -2,6 +2,11 @@
 export const DEEPEST = 256;
 /** Members of the large objects of one text, together. Reading, copying and writing an object of many names costs far more than its text. */
 export const MOST_MEMBERS = 10_000;
+/**
+ * Values of one message of an agent, which are made at once: of small ones a megabyte takes longer than a hundred of text. Agents that send more send
+ * it in pieces, or as text.
+ */
+export const MOST_VALUES = 300_000;
 /** Members of an object that do not count. */
 const FREE_MEMBERS = 100;
 /** So many members do not fit into less. */
@@ -9,13 +14,13 @@ const LARGE = 5 * MOST_MEMBERS;
 
 /**
  * JSON.parse for text from outside: values nested deeper than `DEEPEST`, and members beyond `MOST_MEMBERS`, are replaced by words that say so.
- * Throws on text that is not JSON.
+ * Throws on text that is not JSON, and beyond `most` values.
  */
-export function parseJson(text: string, onCut?: () => void): unknown {
+export function parseJson(text: string, onCut?: () => void, most = Number.POSITIVE_INFINITY): unknown {
   // So many brackets do not fit into less.
   if (text.length <= 2 * DEEPEST) return JSON.parse(text);
   if (text.length <= LARGE) return shallow(JSON.parse(text), onCut);
-  const { isDeep, surplus } = new Outline(text);
+  const { isDeep, surplus } = new Outline(text, most);
   const value: unknown = JSON.parse(surplus.length === 0 ? text : without(text, surplus));
   if (isDeep) return shallow(value, onCut);
   if (surplus.length > 0) onCut?.();
@@ -88,15 +93,22 @@ class Outline {
   /** The object whose members are too many, while its end is looked for. */
   #cut: { readonly level: number; readonly from: number } | undefined;
 
-  constructor(text: string) {
+  constructor(text: string, most: number) {
+    // Each value follows one of these signs.
+    let signs = 0;
     for (let at = 0; at < text.length; at++) {
       const sign = text.charCodeAt(at);
       if (sign === QUOTE) {
         at = endOfString(text, at);
         if (at < 0) return;
-      } else if (sign === COMMA) this.#comma(at);
-      else if (sign === OPEN || sign === OPEN_LIST) this.#begin(sign === OPEN ? 0 : LIST);
-      else if (sign === CLOSE || sign === CLOSE_LIST) this.#end(at);
+      } else if (sign === COMMA) {
+        signs += 1;
+        this.#comma(at);
+      } else if (sign === OPEN || sign === OPEN_LIST) {
+        signs += 1;
+        this.#begin(sign === OPEN ? 0 : LIST);
+      } else if (sign === CLOSE || sign === CLOSE_LIST) this.#end(at);
+      if (signs > most) throw new Error(`more than ${most} values`);
     }
   }
 

@@ -14,7 +14,7 @@ import {
   ResponseError,
   type ResponseMessage,
 } from 'vscode-jsonrpc/node';
-import { parseJson } from '../base/json.ts';
+import { MOST_VALUES, parseJson } from '../base/json.ts';
 import { type Log, messageOf } from '../base/log.ts';
 import type { Channel } from './channel.ts';
 import { toLine } from './lines.ts';
@@ -249,7 +249,8 @@ class LineReader extends AbstractMessageReader implements MessageReader {
   #parse(line: string): Message | undefined {
     let value: unknown;
     try {
-      value = parseJson(line, () => this.#options.log.warn('A message is nested too deeply; what is deeper was left out.'));
+      const warn = () => this.#options.log.warn('A message is nested too deeply; what is deeper was left out.');
+      value = parseJson(line, warn, MOST_VALUES);
     } catch {
       this.#options.onJunk?.(line, 'notJson');
       return undefined;

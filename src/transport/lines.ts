@@ -1,4 +1,4 @@
-import { parseJson } from '../base/json.ts';
+import { MOST_VALUES, parseJson } from '../base/json.ts';
 import type { LinkAnswer } from '../base/outcomes.ts';
 import type { Channel } from './channel.ts';
 import { type Link, LinkError, type LinkEvents } from './link.ts';
@@ -166,7 +166,7 @@ export function linesLink(channel: Channel, events: LinkEvents, options: LinesLi
 
 function objectIn(line: string): LineMessage | undefined {
   try {
-    const value = parseJson(line);
+    const value = parseJson(line, undefined, MOST_VALUES);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as LineMessage) : undefined;
   } catch {
     return undefined;

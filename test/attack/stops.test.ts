@@ -119,6 +119,11 @@ for (const name of names) {
         calls.every(({ output, locations }) => output.length <= 2000 && locations.length <= 2000),
         'a call without bounds',
       );
+      const values = (input: unknown) => JSON.stringify(input ?? null).match(/[[{,]/g)?.length ?? 0;
+      assert.ok(
+        calls.every(({ input }) => values(input) <= 300_000),
+        'an input without bounds',
+      );
     } finally {
       sessions.dispose();
       await sessions.gone();

@@ -128,6 +128,8 @@ const attacks: Readonly<Record<string, () => void>> = {
     process.stdout.write(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${SESSION}","update":${update}}}\n`);
   },
   'input of 100,000 members': () => call('w', { rawInput: Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`k${at}`, at])) }),
+  '8 MB of empty lists': () => call('w', { rawInput: Array.from({ length: 2_700_000 }, () => []) }),
+  '200,000 objects of other names': () => call('w', { rawInput: Array.from({ length: 200_000 }, (_, at) => ({ [`k${at}`]: at })) }),
   'a plan of 20,000 steps': () =>
     update('plan', { entries: Array.from({ length: 20_000 }, (_, at) => ({ content: `step ${at}`, priority: 'low', status: 'pending' })) }),
   '20,000 commands': () =>
