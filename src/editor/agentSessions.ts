@@ -115,7 +115,7 @@ export async function signOut(session: Subject, others: readonly Subject[] = [],
   if (!canSignOut(session)) return;
   const { name } = session.store.now.agent;
   const working = [session, ...others].filter((one) => canSignOut(one) && isBusy(one.store.now));
-  const question = vscode.l10n.t('Sign out of {0}? Its sessions want you to sign in again.', name);
+  const question = vscode.l10n.t('Sign out of {0}? Its sessions will ask you to sign in again.', name);
   const action = commandTitle('signOut');
   const names = working.map((one) => plainLabel(titleOf(one.store.now) || commandTitle('newSession')));
   const whole =

@@ -196,7 +196,7 @@ function whyUnlisted({ custom }: Draft, { message }: Error): string {
 }
 
 function addressHint(): string {
-  return vscode.l10n.t('The address goes up to and including /v1.');
+  return vscode.l10n.t('Enter the address up to and including /v1.');
 }
 
 function title(): string {

@@ -110,7 +110,7 @@ export class SessionList {
     const agent = { protocol: profile.protocol, name: profile.name };
     const session =
       (await stat(uri.fsPath)).size > LARGEST_RECORDING ? undefined : await recordedIn(uri.fsPath, newSession(newId(), agent, cwd));
-    if (!session) throw new Error(vscode.l10n.t('{0} is no recording of a session.', uri.fsPath));
+    if (!session) throw new Error(vscode.l10n.t('{0} is not a recording of a session.', uri.fsPath));
     this.#sessions.openRecorded(profile, { ...session, agent: { ...session.agent, protocol: profile.protocol } });
     return true;
   }

@@ -9,7 +9,7 @@ export function junkWhileOpening(line: string, label: string): Extract<SessionEv
   const first = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
   return {
     type: 'link.opening',
-    note: t('It prints something that is not {0}: “{1}”. If nothing else comes, look at how it is started.', label, first),
+    note: t('Its output is not {0}: “{1}”. If nothing else follows, check how it is started.', label, first),
     next: ['openSettings', 'showLog', 'restart'],
   };
 }

@@ -166,7 +166,7 @@ export function dangerText({ kind, why, long, seen }: Danger): string {
     case 'network':
       return t('Uses the network');
     case 'unsure':
-      return [t('May run something else than it says'), ...(long === undefined ? [] : [t('{0} characters', long)])].join(': ');
+      return [t('May run something other than it shows'), ...(long === undefined ? [] : [t('{0} characters', long)])].join(': ');
     case 'lasting':
       return t('The agent offers no single allowance: once allowed, it will not ask again');
   }

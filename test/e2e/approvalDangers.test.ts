@@ -15,7 +15,7 @@ const dangers: readonly (readonly [command: string, words: string])[] = [
   ['npm publish', 'Publishes or deploys'],
   ['dd if=/dev/zero of=disk.img', 'Overwrites a file or disk'],
   ['crontab jobs', 'Changes what runs by itself or in builds'],
-  ['eval "$X"', 'May run something else than it says'],
+  ['eval "$X"', 'May run something other than it shows'],
   [`python3 -c "import os; os.remove('a')"`, 'Runs code written in the command'],
 ];
 

@@ -97,10 +97,10 @@ test(
     await page.locator('.tab.dirty', { hasText: 'one.txt' }).waitFor();
     await restore(window, 'three files');
     const dialog = page.locator('.monaco-dialog-box');
-    await dialog.getByText('Left alone: one.txt has unsaved changes. Save or revert it first.').waitFor();
+    await dialog.getByText('Not changed: one.txt has unsaved changes. Save or revert it first.').waitFor();
     await window.pictures('review/back-preview');
     await page.getByRole('button', { name: 'Restore Files' }).click();
-    await dialog.getByText('Left alone: 1 file').waitFor();
+    await dialog.getByText('Not changed: 1 file').waitFor();
     assert.deepEqual([read('one.txt'), read('two.txt')], [changed(4), text(lines)]);
     await window.pictures('review/back-left');
     await page.keyboard.press('Enter');

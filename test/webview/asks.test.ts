@@ -26,7 +26,7 @@ test('of a command too long to draw the card has the beginning, the end and its 
   const card = stage.find('.ask').textContent ?? '';
   assert.ok(card.length < 10_000);
   assert.match(stage.text('.command'), /… \d{6} characters ….*; rm -rf x$/s);
-  assert.match(stage.text('.risks'), /Deletes files: .*; rm -rf x.*May run something else than it says: 750010 characters/s);
+  assert.match(stage.text('.risks'), /Deletes files: .*; rm -rf x.*May run something other than it shows: 750010 characters/s);
   await stage.press('Show all');
   assert.ok((stage.find('.ask').textContent ?? '').length < 50_000);
   await stage.press('Look first');

@@ -109,7 +109,7 @@ export function pendingView(view: View, turn: Turn, part: Part): TemplateResult 
   if (part.kind !== 'prompt' || !part.pending) return nothing;
   return html`<div class="pending">
     ${promptView(view, `${turn.id}/${part.id}`, part.content, undefined, part.sender)}
-    <p class="faint">${iconOf('clock')}${t('Sent. The agent takes it up after the step it is at.')}</p>
+    <p class="faint">${iconOf('clock')}${t('Sent. The agent reads it after its current step.')}</p>
   </div>`;
 }
 

@@ -33,7 +33,7 @@ export function diffCard(view: View, key: string, { path: file, diffs }: FileDif
 
 /** Says that a change is an excerpt without a certain place in the file. */
 function unplacedNote(): TemplateResult {
-  return html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces does not stand in the file, or not only once.')}</p>`;
+  return html`<p class="faint">${t('This change cannot be previewed exactly: the text it replaces is not in the file, or is there more than once.')}</p>`;
 }
 
 /** `+N −M` over all diffs of one file. */

@@ -17,7 +17,7 @@ export function isLeft({ how, refused }: RestoredFile): boolean {
 }
 
 export function leftWords(count: number): string {
-  return vscode.l10n.t('Left alone: {0}', t('{0} {0|file|files}', count));
+  return vscode.l10n.t('Not changed: {0}', t('{0} {0|file|files}', count));
 }
 
 export function restoredWords(count: number): string {
@@ -39,7 +39,7 @@ function weightOf({ how, users, refused }: RestoredFile): number {
 }
 
 function outcomeOf({ name, how, users, refused }: RestoredFile): string {
-  if (refused !== undefined) return vscode.l10n.t('Left alone: {0}', refused);
+  if (refused !== undefined) return vscode.l10n.t('Not changed: {0}', refused);
   const restored = vscode.l10n.t('restored');
   const kinds = {
     rewrite: restored,

@@ -121,7 +121,7 @@ export function noticesOf(
   { onLoopback = true, hasGit = true }: Partial<Pick<AgentProgram, 'onLoopback' | 'hasGit'>> = {},
 ): readonly Notice[] {
   const notices: Notice[] = [];
-  if (!onLoopback) notices.push({ level: 'warn', text: t('Other computers may reach this agent: it could not be held to this one.') });
+  if (!onLoopback) notices.push({ level: 'warn', text: t('Other computers may reach this agent: it could not be limited to this one.') });
   for (const text of peer.remarks) notices.push({ level: 'warn', text });
   if (peer.dialect === 'plain') {
     notices.push({ level: 'info', text: t('{0} is a plain A2A agent: its tools, approvals and diffs are not shown.', peer.name) });

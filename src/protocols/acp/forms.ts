@@ -169,7 +169,7 @@ export interface LinkFacts {
 /** A link as an approval: the whole address and its host are shown before anything is opened. */
 export function linkAsk(id: string, request: LinkRequest, facts: LinkFacts, turnId: string | undefined): Approval {
   const warnings = [
-    ...(facts.hasUser || facts.isPunycode ? [t('This address misleads: look at its host.')] : []),
+    ...(facts.hasUser || facts.isPunycode ? [t('This address is misleading: check its host.')] : []),
     ...(facts.isEncrypted
       ? []
       : [t('The connection to {0} is not encrypted: messages, keys and what tools find can be read on the way.', facts.host)]),

@@ -481,7 +481,7 @@ class AcpStep extends AcpRequests {
     if (messageId === null && lane.open?.message !== message) remove(lane.messages, key);
     for (const block of update) {
       if (find(lane.messages, key) === undefined)
-        this.addText(turn, lane, 'text', `*${t('Said in your name by the agent:')}*\n\n`, message);
+        this.addText(turn, lane, 'text', `*${t('Sent in your name by the agent:')}*\n\n`, message);
       this.chunk(turn, lane, 'text', block, message);
     }
   }

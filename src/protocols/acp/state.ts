@@ -417,7 +417,7 @@ export function acpLane(name: string, parent: string | null): AcpLane {
 
 /** Returns the features that the user is offered with this agent. */
 export function offersOf({ setup, tools, hasCredentials }: AcpState, { accepts, can }: AcpAgent): Offers {
-  const rejected = () => setup.tools.map((name) => ({ name, reason: 'The agent takes no tools from the editor.' }));
+  const rejected = () => setup.tools.map((name) => ({ name, reason: 'The agent does not support editor tools.' }));
   return {
     ...(accepts.image ? { images: true } : {}),
     ...(can.list ? { history: true } : {}),

@@ -170,7 +170,7 @@ class AhpStep extends Step<AhpState> {
   initialized(result: unknown): void {
     const { setup } = this.state;
     const parsed = answers.initialize.safeParse(result);
-    if (!parsed.success) return this.over(t('This is no agent host, or one of another version.'));
+    if (!parsed.success) return this.over(t('This is not an agent host, or its version is not supported.'));
     this.state.seen = parsed.data.serverSeq;
     const root = parsed.data.snapshots.find(({ resource }) => isRoot(resource));
     const agents = readAgents(root?.state);
@@ -189,18 +189,18 @@ class AhpStep extends Step<AhpState> {
   sessionShown(result: unknown): void {
     const parsed = answers.subscribe.safeParse(result);
     const facts = parsed.success ? readSession(parsed.data.snapshot.state) : undefined;
-    if (!parsed.success || !facts) return this.over(t('This is no agent host, or one of another version.'));
+    if (!parsed.success || !facts) return this.over(t('This is not an agent host, or its version is not supported.'));
     const { resource, fromSeq } = parsed.data.snapshot;
     this.state.seen = Math.max(this.state.seen, fromSeq);
     this.state.session = { uri: resource, facts };
     if (facts.lifecycle === 'failed') return this.over(facts.creationError?.message ?? agentError());
-    if (facts.chat === null) return this.over(t('This is no agent host, or one of another version.'));
+    if (facts.chat === null) return this.over(t('This is not an agent host, or its version is not supported.'));
     this.request('chat', 'subscribe', { channel: facts.chat });
   }
   chatShown(result: unknown): void {
     const parsed = answers.subscribe.safeParse(result);
     const chat = parsed.success ? readChat(parsed.data.snapshot.state) : undefined;
-    if (!parsed.success || !chat) return this.over(t('This is no agent host, or one of another version.'));
+    if (!parsed.success || !chat) return this.over(t('This is not an agent host, or its version is not supported.'));
     this.state.seen = Math.max(this.state.seen, parsed.data.snapshot.fromSeq);
     this.state.inbox.push({ kind: 'chat', chat });
     this.pump();
@@ -766,7 +766,7 @@ class AhpStep extends Step<AhpState> {
     const { state } = this;
     const { session, turn } = state;
     const parsed = answers.reconnect.safeParse(result);
-    if (!parsed.success || !session) return this.over(t('This is no agent host, or one of another version.'));
+    if (!parsed.success || !session) return this.over(t('This is not an agent host, or its version is not supported.'));
     state.attempts = 0;
     clear(state.dispatched);
     if (parsed.data.type === 'replay') {

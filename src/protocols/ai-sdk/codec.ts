@@ -408,7 +408,7 @@ export function continueAsk(askId: string, turnId: string, requests: number): Ap
     title: t('Continue?'),
     wordless: true,
     ours: true,
-    detail: { type: 'text', text: t('The agent has gone on by itself {0} times in this turn.', requests) },
+    detail: { type: 'text', text: t('The agent has continued by itself {0} times in this turn.', requests) },
     options: [
       { id: ALLOW, label: t('Continue'), effect: 'allow_once' },
       { id: REJECT, label: t('Stop'), effect: 'reject_once' },

@@ -95,7 +95,7 @@ class AiSdk extends ChatResponses {
     this.learn({ told: true });
     this.notice(
       'info',
-      t('What is said here goes to {0}, and so does what the editor’s tools find: files, selections, problems.', settings.host),
+      t('Your messages are sent to {0}, and so is what the editor tools find: files, selections, problems.', settings.host),
     );
   }
   /** Tells the server that results awaited by an open response will not come. */

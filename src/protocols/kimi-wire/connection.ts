@@ -146,7 +146,7 @@ export abstract class WireConnection extends Step<WireState> {
     if (failed || !result) {
       if (failed?.code === codes.unknownMethod) return this.connected(WITHOUT_HANDSHAKE);
       if (failed?.code !== codes.badParams || offered.length === 0 || handshake.stage === 'bare') return this.handshakeFailed(failed);
-      this.notice('warn', `${t('The agent takes no tools from the editor.')} ${failed.message.split('\n', 1)[0] ?? ''}`);
+      this.notice('warn', `${t('The agent does not support editor tools.')} ${failed.message.split('\n', 1)[0] ?? ''}`);
       handshake.stage = 'bare';
       handshake.unoffered.splice(0, Number.POSITIVE_INFINITY, ...offered.map(({ name }) => ({ name, reason: failed.message })));
       clear(handshake.names);
@@ -300,7 +300,7 @@ export abstract class WireConnection extends Step<WireState> {
     if (state.hasPlanMode) this.emit({ type: 'mode.set', mode: modeChoice(state.inPlanMode) });
     if (setup.asksOff) this.aboutApprovals('warn', t('The agent edits files and runs commands without asking you.'));
     if (agent.legacy && setup.tools.length > 0) {
-      this.notice('info', t('The agent takes no tools from the editor.'));
+      this.notice('info', t('The agent does not support editor tools.'));
     }
   }
   /** The agent's version has this. */
