@@ -137,7 +137,7 @@ async function run(options: HeadlessOptions, steps: readonly ScriptStep[], recor
     newId: randomUUID,
   });
   const printing = live.store.onChange(({ event }) => {
-    // A protocol's own record of a turn says nothing that the events before it have not said.
+    // A protocol's own record of a turn adds nothing to the events before it.
     if (event.type === 'turn.adapterState') return;
     print({ event });
     recording?.({ event });

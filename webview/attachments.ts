@@ -35,7 +35,7 @@ export function attachmentsView(
     )}`;
 }
 
-/** What a reload took from the draft must not be missed when it is sent. */
+/** The user must notice, before sending, that a reload removed attachments from the draft. */
 function lostView(view: View): TemplateResult {
   const close = () => {
     view.act.remember({ lost: undefined });

@@ -16,7 +16,7 @@ import { isUnfolded, type View } from './view.ts';
 
 const NOTICES_SHOWN = 3;
 
-/** What lies below the turns: a way to their end, notices, the agent's asks, the progress, what was said last, and the composer. */
+/** Everything below the turns: the button to their end, notices, the agent's asks, the progress, the last words, and the composer. */
 export function dockView(
   view: View,
   { heardAt, said, pick }: Pick<PageState, 'heardAt' | 'said' | 'pick'>,

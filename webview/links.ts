@@ -32,7 +32,7 @@ function fileTarget(address: string): Target | undefined {
   return line > 0 ? { kind: 'file', path, line } : { kind: 'file', path };
 }
 
-/** What may follow a path: a line, a column, a range. */
+/** The part after a path: a line, a column, a range. */
 const PLACE = String.raw`:\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?|\(\d+(?:,\d+)*\)`;
 const NAME = String.raw`[\p{L}\p{M}\p{N}_@.+-]`;
 const IN_FOLDER = new RegExp(

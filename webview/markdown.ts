@@ -53,7 +53,7 @@ export function drawBlocks(blocks: readonly Token[]): DocumentFragment {
   return fragment;
 }
 
-/** What may be an address: the web, mail, a file with or without scheme and drive, `a.ts:12`. `aim` decides, and leaves none in the page but the web's. */
+/** A candidate for an address: the web, mail, a file with or without scheme and drive, `a.ts:12`. `aim` decides, and leaves none in the page but the web's. */
 const ADDRESSES = /^(?:(?:https?|mailto|file):|[a-z]:(?:[\\/]|%5c)|[^a-z]|[a-z+.-]+(?:[^a-z+.:-]|$)|[^/\\:]+\.\w+:\d)/i;
 
 const TAGS =
@@ -177,7 +177,7 @@ class BoundTokenizer extends Tokenizer {
     const doubled = path.replaceAll('\\', '\\\\');
     const link = super.link(src.slice(0, at) + doubled + src.slice(at + path.length));
     if (!link) return undefined;
-    // What was added to the text belongs to no token.
+    // Added characters belong to no token.
     const inside = link.raw.slice(at, at + doubled.length).replaceAll('\\\\', '\\');
     return { ...link, raw: src.slice(0, at + inside.length + Math.max(0, link.raw.length - at - doubled.length)) };
   }

@@ -219,7 +219,7 @@ export class AgentConversation implements CommandSubject {
       takeSteers: () => this.#steers.splice(0),
       takeNews: () => this.#background?.takeNews() ?? [],
       mayStop: async () => {
-        // Once a turn: a hook that always says no would keep it going for ever.
+        // Once a turn: a hook that always refuses would keep it going for ever.
         if (asked) return undefined;
         asked = true;
         return frontend.hook('Stop', '', {}, signal);

@@ -15,7 +15,7 @@ export interface Frontend {
   question(request: QuestionRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>> | undefined>;
   /** Runs one of the client's tools. */
   callClient(call: { readonly id: string; readonly name: string; readonly input: string }, signal: AbortSignal): Promise<ToolOutcome>;
-  /** Tells the client's hooks of a moment (wire.md §5.2); gives the reason when one of them says no. Never rejects. */
+  /** Runs the client's hooks for an event (wire.md §5.2); returns the reason when one of them refuses. Never rejects. */
   hook(moment: HookName, target: string, data: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string | undefined>;
   /** The tools the client offers at this moment. */
   clientTools(): readonly ModelTool[];
@@ -29,7 +29,7 @@ export interface Frontend {
   readonly approvesPlans?: boolean;
   /** The client hears of tasks in the background, and answers what they ask when no turn runs. */
   readonly hasBackground?: boolean;
-  /** Tells the client that an answer was cut at its greatest length; absent: the answer says it. */
+  /** Tells the client that an answer was cut at its greatest length; absent where the answer itself mentions it. */
   readonly tellsCuts?: boolean;
   /** The client shows side questions. */
   readonly hasAsides?: boolean;

@@ -68,7 +68,7 @@ function storeAtEnd(): void {
  * One session's folder: `<home>/sessions/<md5 of the working directory>/<id>/` with context.jsonl (what the model sees), wire.jsonl (what the
  * client was shown) and state.json, the layout clients of this protocol know (wire.md §11). The directory counts by its key, so that every case of
  * its letters finds the session where the system folds case; a session kept under the written text stays there. Nothing is made before the first
- * turn. While the disk refuses a file, what it lacks waits in memory and a line on stderr says so; the other files are written all the same.
+ * turn. While the disk refuses a file, what it lacks waits in memory and a line on stderr reports that; the other files are written all the same.
  */
 export class SessionStore {
   readonly folder: string;

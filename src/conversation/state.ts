@@ -60,7 +60,7 @@ export interface TurnState<L extends Lane = Lane, C extends CallState = CallStat
   /** The initiator of the turn. `record`: the agent replays an earlier conversation. */
   readonly by: 'user' | 'agent' | 'record';
   phase: 'running' | 'stopping';
-  /** True while `turn.activity` says why the turn shows no progress. */
+  /** True while `turn.activity` explains why the turn shows no progress. */
   waiting: boolean;
   /** How many parts have got an id from us. */
   parts: number;

@@ -115,7 +115,7 @@ export abstract class Step<S extends ConversationState> {
     this.state.turn = null;
     this.emit({ type: 'turn.ended', turnId: turn.id, at: this.now, status, ...end });
   }
-  /** Says why the turn shows no progress, until `clearActivity`. */
+  /** Explains why the turn shows no progress, until `clearActivity`. */
   showActivity(turn: TurnState, text: string): void {
     turn.waiting = true;
     this.emit({ type: 'turn.activity', turnId: turn.id, text });

@@ -14,7 +14,7 @@ type Row = 'start' | 'version' | 'connection' | 'model' | 'again';
 
 /**
  * Shows the results of checking a newly installed agent, row by row as they arrive: its version, the connection, the answer of its model. A row that
- * failed says why, and choosing it runs the remedy, after which the check can be run again. Returns the profile when the user wants to start a session
+ * failed shows why, and choosing it runs the remedy, after which the check can be run again. Returns the profile when the user wants to start a session
  * with it.
  */
 export async function showCheck(

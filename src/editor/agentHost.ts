@@ -153,7 +153,7 @@ export class AgentHostProcess {
     void vscode.window.showInformationMessage(vscode.l10n.t('Done'));
   }
 
-  /** Writes the host into VS Code's setting once the user has agreed. Without that setting, says what to do. */
+  /** Writes the host into VS Code's setting once the user has agreed. Without that setting, tells the user what to do. */
   async connectChat(): Promise<void> {
     const { address, token } = await this.#start();
     const entry = { name: NAME, address: address.replace(/^ws:\/\//, ''), connectionToken: token };

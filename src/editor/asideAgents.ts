@@ -10,7 +10,7 @@ import type { Content } from '../session/model.ts';
 import type { AgentHostDeps } from './agentHost.ts';
 import type { Agents } from './agents.ts';
 
-/** Milliseconds until a model that says nothing counts as one that does not answer in a check. */
+/** Milliseconds without output after which a check treats a model as not answering. */
 const PATIENCE = 60_000;
 
 /** Starts agents apart from all sessions, each in an empty folder that is deleted with it. */

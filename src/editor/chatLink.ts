@@ -47,7 +47,7 @@ const MOST_EARLY = 100;
 type Greeting = { readonly done: true; readonly list: string } | { readonly done: false; readonly early: readonly ToView[] };
 const UNGREETED: Greeting = { done: false, early: [] };
 
-/** One webview and the sessions: says hello, keeps the shown session in step, answers calls, passes intents on. */
+/** One webview and the sessions: sends `hello`, keeps the shown session in step, answers calls, passes intents on. */
 export class ChatLink implements Disposable {
   readonly #page: ChatPage;
   readonly #deps: ChatLinkDeps;

@@ -120,7 +120,7 @@ async function keyAndModel(
       key = typed.value === '' ? undefined : typed.value;
     }
     const listing = listModels(draft.baseUrl, key).catch((error: Error) => error);
-    // A server may take seconds: something says so, and keys that are pressed meanwhile go nowhere else.
+    // A server may take seconds: an indicator is shown, and it receives the keys that are pressed meanwhile.
     await inputs.holding('configureModel', listing);
     const listed = await listing;
     refused = listed instanceof Error && /^HTTP 40[13]\.$/.test(listed.message);

@@ -83,7 +83,7 @@ const MARKUP = /[^<>\r\n]+/y;
 /** A word that no blank and no quote ends; a mark between two settings ends it only when another one follows. */
 const WORD = /(?:[^\s"'\\`&;,<>]|[&;,](?![\w. -]{0,40}[=:]|\s|$|["'\\`]))+/y;
 
-/** A placeholder: it stands for a value, names its kind, or says that there is none. */
+/** A placeholder: it stands for a value, names its kind, or means that there is none. */
 const PLACEHOLDER =
   /^(?:\[left out\].*|true|false|null|nil|none|undefined|string|str|number|int(?:eger)?|bool(?:ean)?|any|unknown|object|bytes|text|void|never|required|optional|missing|invalid|expired|redacted|hidden|secret|empty|yes|no|on|off|\W{0,20}|[xX*.•]{3,}|[$%{<].*|&[A-Z]\w*|(?:await|new|typeof)\b.*|(?:process|os|env|import|this|self|config|options|args|params|props|req|request|state|settings|secrets|vars|var|github|data)[.[].*|[\w.$?!]{1,80}\(.*)$/is;
 /** Marks of code and prose behind a value. */

@@ -158,7 +158,7 @@ export function onSettings(section: string, listener: () => void): vscode.Dispos
   });
 }
 
-/** A user-level setting. The manifest's scope says the same; values from a workspace are ignored. */
+/** A user-level setting. The manifest gives it that scope, too; values from a workspace are ignored. */
 function personal(key: string): unknown {
   return vscode.workspace.getConfiguration('parley').inspect(key)?.globalValue;
 }

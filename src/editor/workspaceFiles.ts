@@ -27,7 +27,7 @@ export async function doesNotExist(file: string): Promise<boolean> {
     await vscode.workspace.fs.stat(uri);
     return false;
   } catch (error) {
-    // A path that may not be looked at may exist; the editor says why it does not open it.
+    // A path that may not be looked at may exist; the editor shows why it does not open it.
     return !(error instanceof vscode.FileSystemError && ['NoPermissions', 'Unavailable'].includes(error.code));
   }
 }

@@ -613,7 +613,7 @@ export function answerOf(ask: Ask, scripted: SimpleAnswer): Answer | undefined {
     : { kind: 'option', optionId: id, edited: scripted.edited };
 }
 
-/** Only fields answer a question: a word made for approvals says nothing about its choices. */
+/** Only fields answer a question: a word for approvals does not choose between its options. */
 function answerQuestion(scripted: SimpleAnswer): Answer {
   if (typeof scripted !== 'object' || !('fields' in scripted)) return { kind: 'cancelled' };
   return { kind: 'fields', values: Object.fromEntries(Object.entries(scripted.fields).map(([id, value]) => [id, [value].flat()])) };

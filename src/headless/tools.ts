@@ -45,7 +45,7 @@ function editorTools(cwd: string): readonly Tool[] {
   ];
 }
 
-/** A tool that does what a script says: it answers, or fails, after a while. */
+/** A tool of a script: it answers, or fails, after a delay. */
 function scriptedTool({ name, description, parameters, result, error, afterMs = 0 }: ScriptedTool): Tool {
   return {
     name,

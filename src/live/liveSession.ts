@@ -69,7 +69,7 @@ export class LiveSession implements HostedSession {
   #stoppedAt = 0;
   /** With more parts than this the running turn is looked at for surplus ones. */
   #boundAt = MOST_PARTS;
-  /** Messages that clients of an agent host have added to the running turn: no protocol says whose they are when the agent has taken them up. */
+  /** Messages that clients of an agent host have added to the running turn: no protocol tells their sender once the agent has accepted them. */
   readonly #steered = new Map<TurnId, { readonly content: readonly Content[]; readonly sender: string }>();
   #preparation: Preparation = { kind: 'none' };
 

@@ -17,7 +17,7 @@ export interface ToolRun {
   readonly limit?: number;
 }
 
-/** Finds, checks, runs and limits one of our tools. Never throws and always answers: whatever goes wrong is an answer that says so. */
+/** Finds, checks, runs and limits one of our tools. Never throws and always answers: a failure is an answer that describes it. */
 export async function runTool(tools: readonly Tool[], run: ToolRun): Promise<ToolAnswer> {
   const tool = tools.find((one) => one.name === run.name);
   if (!tool) return refuse(`There is no tool called "${run.name}". Known are: ${tools.map((one) => one.name).join(', ') || 'none'}.`);

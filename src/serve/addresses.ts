@@ -58,7 +58,7 @@ export function changedTextPlace(uri: string): ChangedTextPlace | undefined {
 
 /**
  * The path is that of the file: VS Code shows it as the diff's title, and two sides with different paths as a file that was renamed (seen). Only
- * the query says which text it is.
+ * the query names the text.
  */
 function addressOf(scheme: string, parts: readonly string[], file: string): string {
   return `${scheme}${new URL(fileUri(file)).pathname}?${parts.map(toLetters).join('.')}`;

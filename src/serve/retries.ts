@@ -56,7 +56,7 @@ export class Retries {
     };
   }
 
-  /** Returns an intent with the turns that the session knows. A try says again what the failed turn was asked, if the agent was ever asked that. */
+  /** Returns an intent with the turns that the session knows. A retry repeats the prompt of the failed turn, if the agent ever received it. */
   intent(wanted: Intent, { turns }: Session): Intent {
     if (wanted.type === 'reorder') return { ...wanted, order: wanted.order.map((id) => this.own(id)) };
     if (wanted.type === 'unqueue') return { ...wanted, turnId: this.own(wanted.turnId) };

@@ -502,7 +502,7 @@ function confirmationOf(ask: Approval, session: Session): Confirmation {
   };
 }
 
-/** Returns the side of an option; undefined for one of unknown meaning, or with a wider effect than its label says. */
+/** Returns the side of an option; undefined for one of unknown meaning, or with a wider effect than its label suggests. */
 export function sideOf(option: Option, ask: Approval): 'approve' | 'deny' | undefined {
   const { effect } = option;
   if (effect === 'allow_once' || effect === 'allow_always') return isTooWide(option, ask) ? undefined : 'approve';

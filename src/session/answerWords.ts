@@ -1,7 +1,7 @@
 import type { Option } from './model.ts';
 import { firstInText, HIDDEN } from './visible.ts';
 
-// What the name of an answer says: yes or no, in the languages that agents and their models write, and in letters that only look like those.
+// Reads the name of an answer as yes or no, in the languages that agents and their models write, and in letters that only look like those.
 
 /** The most UTF-16 units of a name that are read. */
 const LONGEST_NAME = 10_000;

@@ -167,7 +167,7 @@ function answerOf(option: Option, means: ApprovalAnswer['means'], ours: string |
   return { id: `option:${option.id}`, does: { kind: 'option', option }, means, label, ...(description === '' ? {} : { description }) };
 }
 
-/** Labels a rejection that also applies later, for which a plain "No" says too little. */
+/** Labels a rejection that also applies later, for which a plain "No" would be unclear. */
 function lastingRejection(option: Option): ApprovalAnswer {
   const answer = answerOf(option, 'reject', undefined);
   if (!isPlainWord(answer.label)) return answer;
@@ -186,7 +186,7 @@ function contradictionLabel(option: Option): string {
   return said.endsWith(`⚠ ${effect}`) ? said : `${said} ⚠ ${effect}`;
 }
 
-/** The name of an option for a client that shows agents' options itself: it says so where the effect is wider than the name, or another. */
+/** The name of an option for a client that shows agents' options itself: it mentions an effect that is wider than the name, or another. */
 export function clientLabel(option: Option, ask: Approval): string {
   return misleadingOptions(ask).has(option) ? contradictionLabel(option) : (onlyLasting(option, ask) ?? (option.label || option.id));
 }
@@ -229,13 +229,13 @@ function isStandard({ detail, toolKind, options, ours }: Approval, clear: readon
   return !detail.unknown && !detail.markdown && !ours && toolKind !== undefined && toolKind !== 'think' && toolKind !== 'other';
 }
 
-/** Our words where the agent says plainly how long it remembers, otherwise its own. "Always allow…" is about rules of ours. */
+/** Our words where the agent states how long it remembers, otherwise its own. "Always allow…" is about rules of ours. */
 function widerLabel(option: Option): string | undefined {
   if (forSession(`${option.label} ${option.description ?? ''}`)) return t('Allow for this session');
   return /^(?:(?:yes|ok|allow|approve|accept|always)[\s,:-]*)*$/i.test(option.label.trim()) ? t('Allow from now on') : undefined;
 }
 
-/** The label of an option that lasts, where nothing allows only once: it says what the agent will do, whatever the agent calls it. */
+/** The label of an option that lasts, where nothing allows only once: it describes what the agent will do, whatever the agent calls it. */
 function onlyLasting(option: Option, ask: Approval): string | undefined {
   const misleading = misleadingOptions(ask);
   const allowing = ask.options.filter((one) => !misleading.has(one) && one.effect.startsWith('allow'));

@@ -293,7 +293,7 @@ function otherWords(call: ToolCall, cwd: string, stage: Stage): CallWords {
   const { server, tool } = (named ?? /^(?<tool>[\w.-]+) \((?<server>[^()]+) MCP Server\)$/.exec(title))?.groups ?? {};
   const url = call.kind === 'fetch' ? inputText(call, 'url', 'uri') : undefined;
   const ofServer = server === undefined || tool === undefined ? undefined : t('{0} of {1}', tool, server);
-  // A tool's bare name says nothing of what becomes of it.
+  // A tool's bare name does not show its progress.
   const used = ofServer ?? (url === undefined && title === call.name ? title : undefined);
   if (stage === 'rejected') return { verb: t('Rejected'), thing: used ?? url ?? title };
   if (stage === 'cancelled') return { verb: t('Stopped'), thing: used ?? url ?? title };
@@ -368,7 +368,7 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
   return undefined;
 }
 
-/** The user or rule that decided. The verb of a rejected call says that it was. */
+/** The user or rule that decided. The verb of a rejected call already shows that. */
 function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedShort'> {
   if (decision?.kind !== 'approval' || (isRejection(decision) && status === 'running')) return {};
   const isByRule = decision.by === 'rule';
@@ -391,7 +391,7 @@ function decisionText({ decision, status }: ToolCall): string | undefined {
   return `“${label}”`;
 }
 
-/** How long an answer holds: in our words where the agent says plainly that it is for the session, otherwise in its own. */
+/** How long an answer holds: in our words where the agent states that it is for the session, otherwise in its own. */
 function lastingText(label: string): string {
   if (forSession(label)) return ` · ${t('For this session')}`;
   return label === '' ? '' : ` “${label}”`;

@@ -487,7 +487,7 @@ class Judge {
       const from = OWN_OPTIONS.test(program) ? undefined : runsFrom(program, texts);
       // These take a version, or the name of something else, before the program.
       if (from !== undefined && /^(?:rustup|nvm|fnm|ip|opam|gcloud|az|aws|ecs)$/.test(program)) this.#reach.mustName(args.at(-1), isPlaced);
-      // The program follows the word that says so, where no options do.
+      // The program follows that word directly, where no options do.
       if (from !== undefined) this.#reach.mustName(args.slice(from).find(({ text }) => !text.startsWith('-')) ?? args.at(-1), isPlaced);
       if (/^(?:g?find|bfs)$/.test(program))
         for (const [at, text] of texts.entries()) if (FINDS_AND_RUNS.test(text)) this.#reach.mustName(args[at + 1] ?? args[at], isPlaced);
@@ -851,7 +851,7 @@ class Judge {
     return isOutside(path, this.#cwd, this.#folder);
   }
 
-  /** The first path outside says it: those behind it need no look, and a line may name thousands. */
+  /** The first path outside decides: the others are not read, since a line may name thousands. */
   #isFirstOutside(path: string): boolean {
     return !this.#isOutsideKnown && this.#isOutside(path);
   }

@@ -81,7 +81,7 @@ export type SessionEvent =
   | { readonly type: 'call.changed'; readonly turnId: TurnId; readonly callId: CallId; readonly change: CallChange; readonly at?: number }
   /** The agent never reported the end of this call; its changes were found on the disk after its turn. */
   | { readonly type: 'call.appliedOnDisk'; readonly turnId: TurnId; readonly callId: CallId }
-  /** What the user made of the call's proposal was written after the agent's own edit; `diffs` as they agreed to them. */
+  /** The user's version of the call's proposal was written after the agent's own edit; `diffs` are those they agreed to. */
   | { readonly type: 'call.amended'; readonly turnId: TurnId; readonly callId: CallId; readonly diffs: readonly Diff[] }
   | { readonly type: 'call.inputDelta'; readonly turnId: TurnId; readonly callId: CallId; readonly text: string }
   | { readonly type: 'ask.opened'; readonly ask: Ask }

@@ -41,7 +41,7 @@ export function fieldProblem(field: Field, values: readonly string[]): FieldProb
   }
 }
 
-/** The problem with an answer, as a sentence that says what is expected; undefined for a valid one. */
+/** The problem with an answer, as a sentence about what is expected; undefined for a valid one. */
 export function problemText(field: Field, values: readonly string[]): string | undefined {
   const problem = fieldProblem(field, values);
   switch (problem) {

@@ -81,7 +81,7 @@ export interface QueuedPrompt {
   readonly content: readonly Content[];
   /** The turn it is said instead of. */
   readonly replaces?: TurnId;
-  /** The turn before it was stopped, failed or did not accept it: it is sent only when the user says so. */
+  /** The turn before it was stopped, failed or did not accept it: it is sent only when the user asks for that. */
   readonly held?: true;
   /** The failed turn it tries again. */
   readonly again?: TurnId;
@@ -396,7 +396,7 @@ export interface Terminal {
   readonly tail: string;
   /** UTF-16 units cut from the front of the output. */
   readonly dropped: number;
-  /** `stopped`: the user ended it, whatever it says of its end. */
+  /** `stopped`: the user ended it, whatever exit it reports. */
   readonly exit?: { readonly code: number | null; readonly signal: string | null; readonly stopped?: true };
   /** The user can end its command by itself, while the turn goes on. */
   readonly stops?: boolean;
@@ -410,7 +410,7 @@ export interface BackgroundTask {
 export interface Usage {
   readonly used?: number;
   readonly size?: number;
-  /** How full the context window is, 0 to 1, from an agent that says only that. */
+  /** How full the context window is, 0 to 1, from an agent that reports only that. */
   readonly share?: number;
   readonly input?: number;
   readonly output?: number;

@@ -302,7 +302,7 @@ function* commandsIn(folded: string, platform: Platform): Generator<readonly Rea
   for (const one of all) yield* spellings(one);
   // A value in quotes is one word: `git -C "my folder" push`.
   const dialects: readonly ShellDialect[] = platform === 'win32' ? ['cmd', 'powershell', 'posix'] : ['posix'];
-  // A dollar before quotes only says how to read them.
+  // A dollar before quotes only changes how they are read.
   const visible = folded.replace(INVISIBLE, '').replace(/\$(?=["'])/g, '');
   const script = platform === 'win32' ? scriptOfCmd(visible) : undefined;
   // Behind one the escapes between single quotes spell any letter.
@@ -445,7 +445,7 @@ function guessedPrograms(name: string, words: readonly ReadWord[], from: number 
   const places = new Set([0]);
   if (from === undefined) return places;
   let program = name;
-  // Where an option says that the program runs another one, behind it.
+  // Behind an option that makes the program run another one.
   const known = words.slice(1, from + 1).map(({ text }) => text);
   const begin = runsFrom(name, known) === undefined ? from + 2 : from + 1;
   for (let at = begin; at < words.length; at += 1) {

@@ -306,7 +306,7 @@ export const CHANGING_SUBCOMMANDS: readonly { readonly programs: ReadonlySet<str
 export const READING_GIT =
   /^(?:add|stage|diff|log|show|blame|annotate|status|ls-files|ls-tree|ls-remote|grep|commit|check-ignore|check-attr|cat-file|rev-list|rev-parse|shortlog|whatchanged|branch|tag|describe|diff-tree|diff-index|diff-files|name-rev|merge-base|reflog|remote|fetch|push|count-objects|fsck|var|version|help|range-diff|cherry|show-ref|show-branch|for-each-ref|symbolic-ref|notes|config)$/;
 
-/** Programs that change no file their words name; `checks`: unless an option says so. */
+/** Programs that change none of the files they are given; `checks`: unless an option makes them. */
 export const READERS: ReadonlyMap<string, 'reads' | 'checks'> = new Map([
   ...[
     ...names(
@@ -332,7 +332,7 @@ export const READING_OPTION =
 /** The same for programs that build and check. */
 export const SHORT_READING_OPTION = /^-[pcf]$/;
 
-/** Programs that take words for what they are, or a script of the workspace: none of them runs its words as a command unless an option says so. */
+/** Programs that take their arguments as data, or a script of the workspace: none runs them as a command unless an option makes it. */
 const TAKES_WORDS = names(
   `git npm pnpm yarn bun npx tsc node nodejs deno tsx ts-node python python3 pypy py ruby perl php lua java javac kotlinc scala go cargo rustc rustup gcc g++ cc c++
   clang clang++ ld ar make gmake ninja cmake meson just task rake gradle gradlew mvn mvnw ant dotnet msbuild pip pip3 pipx uv poetry pdm gem bundle composer

@@ -209,7 +209,7 @@ export function runningTerminals(session: Session): readonly Terminal[] {
   return session.terminals.filter((terminal) => terminal.exit === undefined);
 }
 
-/** True where only the agent's own title says what is asked. */
+/** True where only the agent's own title describes the request. */
 export function saysByTitle({ detail, toolKind }: Approval): boolean {
   return detail.type === 'text' || toolKind === 'move' || (detail.type === 'command' && detail.command.trim() === '');
 }

@@ -14,7 +14,7 @@ export interface SuggestedRule {
   readonly covers: string;
 }
 
-/** Programs whose first argument says what they do: a rule about them names both. */
+/** Programs whose first argument is a subcommand: a rule about them names both. */
 const WITH_SUBCOMMAND = new Set([
   'npm',
   'pnpm',

@@ -24,7 +24,7 @@ export function explained(file: string, error: unknown): unknown {
   return Object.assign(new Error(text, { cause: error }), { code });
 }
 
-/** Does something to a file: again for about 0.8 s while another program holds it, where `retries`; then rejects with an error that says so. */
+/** Does something to a file: again for about 0.8 s while another program holds it, where `retries`; then rejects with an error about that. */
 export async function whileHeld<Result>(file: string, run: () => Promise<Result>, retries = process.platform === 'win32'): Promise<Result> {
   for (const wait of retries ? WAITS : []) {
     try {

@@ -6,7 +6,7 @@ import { clock } from '../clock.ts';
 import { iconOf } from '../icons.ts';
 import { t } from '../strings.ts';
 
-// What the cards of all asks have.
+// The parts that the cards of all asks share.
 
 /** The name of the asker, when it is not the session's own agent. */
 export function askerView(ask: Ask): TemplateResult | typeof nothing {

@@ -3,7 +3,7 @@ import { drawable } from '../drawable.ts';
 import { t } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';
 
-// What is long is shown in part, until the user unfolds the rest.
+// Long content is shown in part until the user unfolds the rest.
 
 export interface FoldOptions {
   /** Identifies the same thing across reloads. */

@@ -46,7 +46,7 @@ export interface KeptDiff {
 }
 
 /**
- * The result of one call. `message` is one line that says what came of it, `text` what it gave; `rejected`: the user said no. `diffs` are for a
+ * The result of one call. `message` is one line about the outcome, `text` its output; `rejected`: the user refused it. `diffs` are for a
  * client that has the conversation shown again; no model sees them.
  */
 export interface ToolMessage {
@@ -69,7 +69,7 @@ export interface ModelCall {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-/** `cut`: the answer ended at its greatest length; `text` says so. `call.began`, `call.delta`... then `call` with the whole input; a model may leave the first two out. Calls do not interleave. */
+/** `cut`: the answer ended at its greatest length, as `text` mentions. `call.began`, `call.delta`... then `call` with the whole input; a model may leave the first two out. Calls do not interleave. */
 export type ModelPiece =
   | { readonly type: 'text' | 'thought' | 'cut'; readonly text: string }
   | { readonly type: 'call.began'; readonly id: string; readonly name: string }
@@ -86,7 +86,7 @@ export interface TokenUsage {
 
 export type ModelErrorKind = 'no_model' | 'model_cannot' | 'service' | 'login';
 
-/** A failure of the model, in words a user can act on. `retryAfter` in seconds; `retry` says that trying again may help. */
+/** A failure of the model, in words a user can act on. `retryAfter` in seconds; `retry`: trying again may help. */
 export class ModelError extends Error {
   readonly kind: ModelErrorKind;
   readonly retry: boolean;

@@ -166,7 +166,7 @@ class CallsInOrder {
   }
 }
 
-/** A local model may take many minutes to read a long prompt before it says anything. */
+/** A local model may take many minutes to read a long prompt before it sends anything. */
 const HEADERS_WITHIN_MS = 30 * 60_000;
 
 /** `fetch` for the SDK over sockets without its limits on silence. Only what the SDK uses: POST of text, a streamed answer, abort. */

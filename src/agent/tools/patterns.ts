@@ -20,7 +20,7 @@ export function patternSize(pattern: string): number {
     if (times) {
       const least = Number(times[1]);
       const most = Math.max(1, least, Number(times[2] ?? 0));
-      // Where one may be left out, a place says so.
+      // An optional repetition takes one more place.
       const repeated = last * most + Math.max(1, most - least);
       size += repeated - last;
       last = repeated;

@@ -382,7 +382,7 @@ interface Found {
   readonly link: boolean;
 }
 
-/** Never of interest, whatever .gitignore says. */
+/** Never searched, whatever .gitignore holds. */
 const ALWAYS = new Set(['.git', '.hg', '.svn', 'node_modules', '.DS_Store', '__pycache__', '.venv']);
 
 interface FolderRules {

@@ -45,7 +45,7 @@ export interface AgentTask {
   readonly description: string;
   readonly status: TaskStatus;
 }
-/** A task has ended. `message` is one line that says how. */
+/** A task has ended. `message` is one line about how it ended. */
 export interface News {
   readonly id: string;
   readonly task: AgentTask;

@@ -397,7 +397,7 @@ function textOf(detail: ApprovalDetail): string {
   }
 }
 
-/** True when the agent's title alone says what is asked, and is longer than our titles. */
+/** True when only the agent's title describes the request, and it is longer than our titles. */
 function isTitleCut(ask: Approval): boolean {
   return ask.title.length > LONGEST_TITLE && saysByTitle(ask);
 }

@@ -28,7 +28,7 @@ const MOST_BY_AGENTS = 50;
 
 interface KeptByAgent {
   readonly label: string;
-  /** Where it holds, as far as the agent says it. */
+  /** Where it holds, as far as the agent reports that. */
   readonly description: string;
 }
 type Scope = 'session' | 'workspace' | 'everywhere';
@@ -202,7 +202,7 @@ export class ApprovalRules implements Disposable {
     if ((await this.#inputs.input({ title, hint })) !== undefined) await this.manage();
   }
 
-  /** A sentence that says how the rules of the active session would decide a command. */
+  /** A sentence about how the rules of the active session would decide a command. */
   #verdict(command: string): string {
     const active = this.#activeSession();
     const cwd = active?.store.now.cwd ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';

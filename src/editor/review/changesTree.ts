@@ -30,7 +30,7 @@ export class ChangesTree implements vscode.TreeDataProvider<Row> {
   readonly #changes = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.#changes.event;
 
-  /** `hasMessage`: a message above the list says why it is empty. */
+  /** `hasMessage`: a message above the list explains why it is empty. */
   show(set: ChangeSet | undefined, session: Session | undefined, hasMessage: boolean): void {
     const rows = set ? rowsOf(set, session) : [];
     this.#rows = rows.length > 0 || hasMessage ? rows : [{ kind: 'empty' }];

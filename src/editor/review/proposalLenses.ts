@@ -80,7 +80,7 @@ function lensAt(line: number, title: string, command: string, args: readonly unk
   return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), lensCommand(title, command, args, words));
 }
 
-/** Accepting applies the whole proposal wherever it is pressed: the label over one change says how much that is. */
+/** Accepting applies the whole proposal, above whichever change it is pressed: the label names the number of changes. */
 function acceptLabel(once: string, { detail }: Approval, hunks: readonly { readonly isIn: boolean }[]): string {
   const files = detail.type === 'edit' ? byPath(detail.diffs).length : 1;
   if (files > 1) return `${once} (${t('{0} {0|file|files}', files)})`;

@@ -162,7 +162,7 @@ const MOST_CHECKPOINTS = 100;
 const WRITES_AT_ONCE = 8;
 /** Comparisons that are kept: of the files on the screen, and of the latest prompts' changes of them. */
 const MOST_COMPARED = 8;
-/** Files of which one message says why they were not undone. */
+/** Files for which one message explains why they were not undone. */
 const MOST_REASONS = 10;
 /** Longer texts are listed without their lines. */
 const LONGEST_COUNTED = 2 * 1024 * 1024;
@@ -357,7 +357,7 @@ export class ChangeSet {
     });
   }
 
-  /** What is left out and has changed, has come, or is gone. */
+  /** Files that are left out and were changed, created or deleted. */
   async #changedAmong(before: Scan['leftOut'], leftOut: Scan['leftOut']): Promise<readonly string[]> {
     const changed = [...leftOut].flatMap(([name, at]) => (before.get(name) === at ? [] : [name]));
     const left = [...before.keys()].filter((name) => !leftOut.has(name));
@@ -938,7 +938,7 @@ export class ChangeSet {
     return this.#comparedOnce(file, of, () => this.#compare(found, present, isUnsaved));
   }
 
-  /** `what` says which comparison it is, and `of` which texts it was made of. */
+  /** `what` names the comparison, and `of` the texts it was made from. */
   #comparedOnce(what: string, of: readonly unknown[], compare: () => Promise<Segments | undefined>): Promise<Segments | undefined> {
     const same = this.#compared.get(what);
     if (same?.of.every((part, at) => part === of[at])) return same.segments;

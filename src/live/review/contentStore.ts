@@ -12,7 +12,7 @@ const expand = promisify(inflateRaw);
 const GRACE = 60 * 60 * 1000;
 /** Bytes read from a damaged or foreign object at most. */
 const LARGEST = 64 * 1024 * 1024;
-/** Characters of what the system says of a refused content. */
+/** Characters of the system's error about a refused content. */
 const LONGEST_REASON = 100;
 
 /** Contents of files by the SHA-256 of their bytes, compressed, each once. */
@@ -91,7 +91,7 @@ export function movedKey(content: string): string {
   return place === undefined ? content : `${written} ${place}`;
 }
 
-/** A content that the disk did not take, and what the system says of that. */
+/** A content that could not be written, and the system's error. */
 export function unkeptFor(why: string, stamp: string): string {
   return `unkept ${stamp} ${(why.split(/[,\n]/)[0] ?? '').slice(0, LONGEST_REASON)}`;
 }

@@ -29,7 +29,7 @@ export interface Scan {
    * when their target changed.
    */
   readonly leftOut: ReadonlyMap<string, number>;
-  /** What was ignored when the turn began, by the path of the folder whose rules say so. */
+  /** The ignore rules of when the turn began, by the path of their folder. */
   readonly rules?: FolderRules | undefined;
   /** Folders in which there is nothing at all. */
   readonly emptyFolders: readonly string[];
@@ -54,7 +54,7 @@ export interface ScanLimits {
 }
 export const usualLimits: ScanLimits = { files: 20_000, fileBytes: 8 * 1024 * 1024, totalBytes: 512 * 1024 * 1024, burst: 2000 };
 
-/** Records of version control: a list of changed files says nothing of them. */
+/** Records of version control: a list of changed files does not include them. */
 const RECORDS = new Set(['.git', '.hg', '.svn']);
 /** True for a file below such records: they are never looked at. */
 export function isOfRecords(name: string): boolean {
@@ -326,7 +326,7 @@ async function walk(walked: FolderWalk, below: string, outer: Outer): Promise<bo
     now: own ? [...outer.now, { below, rules: own }] : outer.now,
     earlier: atBegin ? [...outer.earlier, { below, rules: atBegin }] : outer.earlier,
   };
-  // What an agent has git ignore was there before, and so was what it has git ignore no more.
+  // By the present rules or by those of when the turn began: the agent may have changed them.
   const isOut = (name: string, directory: boolean) =>
     rules.isLeftOut || isIgnored(rules.now, name, directory) || isIgnored(rules.earlier, name, directory);
   walked.folders += 1;

@@ -227,7 +227,7 @@ function rfcDetails(call: RfcToolCall, asked: Asked, unknown: Readonly<Record<st
   const { command, working_directory } = asked.execute_details;
   const shown = { type: 'command' as const, command: command ?? '', ...(working_directory ? { cwd: working_directory } : {}) };
   const { detail, beside = [] } = withArguments(shown, call.input_parameters, unknown);
-  // Only one of several details applies, and nothing says which.
+  // Only one of several details applies, and nothing tells which.
   const all = [...edit, ...beside];
   return { detail: edit.length > 0 ? { ...shown, unsure: true } : detail, ...(all.length > 0 ? { beside: all } : {}) };
 }

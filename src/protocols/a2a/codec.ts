@@ -33,7 +33,7 @@ import {
 import { messageOn, stateOf, type TaskState } from './versionCodec.ts';
 
 /*
- * A2A 0.3 and 1.0, both dialects of the development-tool extension, and what the Gemini CLI server says, in both directions: records of a stream
+ * A2A 0.3 and 1.0, both dialects of the development-tool extension, and the messages of the Gemini CLI server, in both directions: records of a stream
  * become `Incoming`, their parts `PartContent`; what a client and an agent write is spelled as the version and the dialect of the other side
  * want it. Pure.
  */
@@ -97,7 +97,7 @@ function shapeOf(result: Fields): (typeof wrapping)[number] | undefined {
   }
 }
 
-/** The task takes no more messages, or says so. */
+/** The task accepts no more messages, or claims that. */
 export function isOver(state: TaskState | null | undefined): boolean {
   return state === 'completed' || state === 'canceled' || state === 'failed' || state === 'rejected';
 }
@@ -106,7 +106,7 @@ export function isFailed({ state }: Incoming): boolean {
   return state === 'failed' || state === 'rejected';
 }
 
-/** Nothing more comes until somebody says something. */
+/** The agent sends nothing more until it gets a message. */
 export function isAtRest(state: TaskState | null | undefined): boolean {
   return isOver(state) || state === 'input-required' || state === 'auth-required';
 }

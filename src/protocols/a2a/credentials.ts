@@ -69,7 +69,7 @@ export class Credentials {
     this.#questions = questions;
   }
 
-  /** The card says how; before it is read, a bearer token is meant. */
+  /** The card defines how; before it is read, a bearer token is assumed. */
   learn(...card: Parameters<typeof wantedBy>): void {
     const wanted = wantedBy(...card);
     const isUnsupported = wanted.length === 0 && Object.keys(card[0]).length > 0;
@@ -251,7 +251,7 @@ export function wantedBy(schemes: Schemes, alternatives: readonly Readonly<Recor
     if (way) known.set(scheme, way);
   }
   const all = [...known].map(([scheme, way]) => ({ scheme, way }));
-  // 1.0 wraps the names; an empty alternative says that nothing needs to be shown.
+  // 1.0 wraps the names; an empty alternative means that no credentials are needed.
   const sets = alternatives.map((one) => Object.keys(isRecord(one.schemes) ? one.schemes : one)).filter((names) => names.length > 0);
   if (sets.length === 0) return all.slice(0, 1);
   const fitting = sets.find((names) => names.every((name) => known.has(name)));

@@ -268,7 +268,7 @@ export function unseen(known: Delivered, record: Incoming, isOld: (text: string)
 function sincePrompt(known: Delivered, record: Incoming, passing: boolean) {
   const history = record.history ?? [];
   let prompt = history.findIndex((one) => isUsers(one) && find(known.prompts, one.messageId ?? '') !== undefined);
-  // Where messages keep their ids, one of another id is another message, whatever it says.
+  // Where messages keep their ids, one of another id is another message, even with the same text.
   const renamed = !history.some((one) => isUsers(one) && find(known.earlierPrompts, one.messageId ?? '') !== undefined);
   if (prompt < 0 && known.prompt !== '' && renamed)
     prompt = history.findLastIndex((one) => isUsers(one) && textOf(one.parts ?? []).trim() === known.prompt.trim());

@@ -284,7 +284,7 @@ export class RpcClient {
     let waited = false;
     let hasNewSecrets = false;
     for (;;) {
-      // While it waited, what it says may have been taken back.
+      // While it waited, its message may have been withdrawn.
       if (stopped.aborted) throw new HttpFailure('aborted', t('Stopped'));
       const signed = this.#credentials.sign(request);
       onProgress?.(client === this.#pools.turn.client ? 'sent' : 'sentBeside');

@@ -159,7 +159,7 @@ export class AgentLink implements Link {
     const program = this.#program;
     if (!program) throw new Error('There is no program to start.');
     await program.start();
-    // Before its address is waited for: why it ended says more than that there is none.
+    // Before its address is waited for: the reason why it ended is more useful than the missing address.
     void program.ended.then(({ next, ...end }) => {
       if (this.#stage.is === 'closed') return;
       this.#stage = { is: 'closed' };
@@ -177,7 +177,7 @@ export class AgentLink implements Link {
     if (this.#stage.is === 'closed') throw new Error('left');
   }
 
-  /** Goes over to the other version of A2A, as the card says now or else by trying. */
+  /** Switches to the other version of A2A: the one that the card names now, or else by trying. */
   async #changeVersion(agent: ReachedAgent): Promise<Pick<A2aPeer, 'wire' | 'endpoint'>> {
     const { peer, rpc, address } = agent;
     const now = await readPeer(rpc, address, this.#extensions).catch(() => peer);

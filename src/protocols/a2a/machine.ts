@@ -70,7 +70,7 @@ import { addLine, resumeTask, suspendTask, takeKey, takeSummary, wasSaid } from 
  * begun), `opened` (it is an event stream) and `record`.
  *
  * The step is written in three layers, each for itself. Here: what the user wants, what comes beside the streams, stopping and commands. Below it,
- * `streams.ts`: what is sent, what becomes of it, and the end of a turn; `records.ts`: what the agent says. What a layer wants of a higher one is
+ * `streams.ts`: what is sent, what becomes of it, and the end of a turn; `records.ts`: the records of the agent. What a layer wants of a higher one is
  * an abstract method at its top.
  */
 

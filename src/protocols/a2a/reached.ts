@@ -47,7 +47,7 @@ export class CallFiles {
       if (file === undefined || !path.isAbsolute(file) || file.includes('\0')) return [];
       if (isForeign(file, this.#folders, this.#system)) return [];
       this.#seen.add(said.call.id);
-      // The server says an empty text before for a file that is not there, too.
+      // The server also gives an empty text as the old one of a file that does not exist.
       return [{ call: said.call.id, isNew: !existsSync(file), real: realPathNow(file) }];
     });
   }

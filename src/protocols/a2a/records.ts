@@ -55,8 +55,8 @@ import {
 import { addLine, keyOf, wasSaid } from './task.ts';
 
 /*
- * Shows what the records of a task say: text, files and calls, and asks about the calls that need it. Several streams may carry the records of one
- * task, and records of other tasks: the functions at the end decide which task a record is about and whether it says something new.
+ * Shows what the records of a task hold: text, files and calls, and asks about the calls that need it. Several streams may carry the records of one
+ * task, and records of other tasks: the functions at the end decide which task a record is about and whether it is new.
  */
 
 export abstract class TaskRecords extends Step<A2aState> {
@@ -80,7 +80,7 @@ export abstract class TaskRecords extends Step<A2aState> {
 
   // --- Records, from a stream or from a read of the whole task. Several streams of one task say the same; text is shown once.
 
-  /** Shows what a record of a stream says. Returns false for a record of another task, which is left out. */
+  /** Shows what a record of a stream holds. Returns false for a record of another task, which is left out. */
   readRecord(turn: A2aTurn, record: Incoming, stream: A2aStream, isFirst: boolean): boolean {
     const { task } = this.state;
     const ours = task.id;
@@ -167,7 +167,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     if (!append) laneOf(turn).open = null;
     this.showParts(turn, record, showsText, id);
   }
-  /** Shows the output of a call, which each record repeats whole, whatever it says about appending. Returns true when the call is known. */
+  /** Shows the output of a call, which each record repeats whole, even where it is marked as appended. Returns true when the call is known. */
   showScreen(turn: A2aTurn, id: string, parts: readonly WirePart[]): boolean {
     const { delivered } = this.state;
     const key = OUTPUT.exec(id)?.[1];
@@ -285,7 +285,7 @@ export abstract class TaskRecords extends Step<A2aState> {
     this.showCall(turn, call);
   }
   showCall(turn: A2aTurn, call: A2aCall): void {
-    // The Gemini CLI server says an empty text before for a file that is not there.
+    // The Gemini CLI server gives an empty text as the old one of a file that does not exist.
     if (find(turn.files, call.key)?.isNew) call.last = asCreation(call.last);
     const { last } = call;
     if (hasBecomeAnother(call, this.state.setup.cwd)) this.callChanged(turn, call);

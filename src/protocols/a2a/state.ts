@@ -171,7 +171,7 @@ export interface A2aTurn extends TurnState<Lane, A2aCall> {
   verifying: { readonly why: string | null } | null;
   /** The task is being read to learn what it waits for. `whole`: also what became of a call that makes no progress. */
   restingRead: { readonly whole: boolean } | null;
-  /** `stopping` exactly where `phase` says so. */
+  /** `stopping` exactly while `phase` is. */
   course: Course;
 }
 /** A turn follows its streams, recovers one that broke, or stops: never two of them. */
@@ -396,7 +396,7 @@ export function newRecovery(why: string): Recovery {
   return { is: 'recovering', why, at: 0, until: 0, isEarly: false, wasNotified: false, progress: 0, step: { is: 'reading' } };
 }
 
-// --- what the state says
+// --- questions to the state
 
 export function callOf(turn: A2aTurn, key: string): A2aCall | undefined {
   const id = find(turn.callIds, key);
@@ -471,7 +471,7 @@ export function undelivered(turn: A2aTurn): readonly A2aCall[] {
 export function isOpen(stream: A2aStream | undefined): boolean {
   return stream !== undefined && stream.stage !== 'stale' && stream.stage !== 'ended';
 }
-/** The decision left, and nothing says whether it was read. */
+/** The decision was sent, and it is not known whether it was read. */
 export function isUnconfirmed(stream: A2aStream | undefined): boolean {
   return stream?.delivery === 'sent' || stream?.delivery === 'answered';
 }

@@ -210,7 +210,7 @@ export abstract class TaskStreams extends TaskRecords {
     stream.stage = 'resting';
     this.timer(`rest ${stream.link}`, this.state.setup.timing.restFor);
   }
-  /** Notes that a record came. An older stream says nothing about a decision that was sent later. */
+  /** Notes that a record came. A record of an older stream does not confirm a decision that was sent later. */
   noteActivity(turn: A2aTurn, from: A2aStream): void {
     turn.activeAt = this.now;
     turn.notifiedAt = null;
@@ -302,7 +302,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (turn.phase === 'stopping') return;
     if (error?.kind === 'rpc' || error?.kind === 'status') return this.refused(error);
     if (turn.streams.some(isOpen)) return;
-    // The Gemini CLI server says that it waits while its command runs.
+    // The Gemini CLI server reports that it waits while its command runs.
     const works = error !== null && commandRuns(turn);
     if ((isAtRest(turn.taskState) && !works) || isWaiting(turn)) return this.settleTurn(turn);
     this.lost(turn, error, false);
@@ -371,7 +371,7 @@ export abstract class TaskStreams extends TaskRecords {
     if (turn.said.length === 0 && !turn.hasOtherContent) this.addNotice(turn, 'info', t('The agent returned nothing.'));
     this.finish('done');
   }
-  /** True when the task waits for the user and none of its calls says for what. */
+  /** True when the task waits for the user and none of its calls shows for what. */
   mayAsk(turn: A2aTurn): boolean {
     return turn.taskState === 'input-required' && this.agent.peer.dialect === 'rfc' && !isWaiting(turn);
   }

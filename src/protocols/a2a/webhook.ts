@@ -23,7 +23,7 @@ export interface Webhook extends Disposable {
 }
 
 /**
- * Listens on loopback for one conversation. A call without the token learns nothing and changes nothing; what a call with it says is only a
+ * Listens on loopback for one conversation. A call without the token learns nothing and changes nothing; the content of a call with it is only a
  * hint, so `onNotification` has to look for itself. `isOurs` judges the id of the task.
  */
 export async function openWebhook(isOurs: (taskId: string) => boolean, onNotification: (record: unknown) => void): Promise<Webhook> {

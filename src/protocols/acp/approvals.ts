@@ -155,7 +155,7 @@ function detailOf(request: PermissionRequest, call: CallFacts): ApprovalDetail {
   if (diffs.length > 0) return { type: 'edit', diffs };
   const texts = textsOf(call);
   const place = call.kind === 'execute' && texts.length === 1 ? WORKING_DIRECTORY.exec(texts[0] ?? '') : null;
-  // Gemini CLI says the command in the title, and where it runs in the text (0.61.0).
+  // Gemini CLI has the command in the title, and its folder in the text (0.61.0).
   if (place?.[1] && call.title) return { type: 'command', command: call.title, cwd: place[1] };
   const input = commandInput(call.rawInput);
   if (input) {
@@ -264,7 +264,7 @@ export const commandSubject = (title: string, command: string, cwd: string): Per
   toolKind: 'execute',
   detail: { type: 'command', command, cwd },
 });
-/** The user sees where a path leads, unless it says so itself. */
+/** The user sees where a path leads, unless the path itself shows it. */
 export function writeSubject(look: WriteFacts, content: string): PermissionSubject {
   const { place, target, real, evident, before, refusedPath } = look;
   const shown = evident ? target : real;

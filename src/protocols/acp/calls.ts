@@ -115,7 +115,7 @@ export function factsOf(update: AcpToolCall | undefined): CallFacts {
 
 /**
  * Null and absent members are unchanged; lists replace. Once the user asked to stop, a failure is the stop, and a command they have ended is not
- * done, whatever the agent says.
+ * done, whatever the agent reports.
  */
 export function mergeCall(call: CallFacts, update: AcpToolCall, from: CallSource, stopped: Stopped): void {
   if (update.title && (from !== 'permission' || !call.title)) call.title = update.title;
@@ -154,7 +154,7 @@ function hasEnded(call: CallFacts, { hadEnded }: Stopped): boolean {
   return exitCodeIn(call.rawOutput) === 0 || exitCodeIn(exit) === 0 || call.terminals.some(hadEnded);
 }
 
-/** The agent says more of a call that is asked about. Edits are those of the call itself, which are compared with their files. */
+/** The agent reports more about a call that is asked about. Edits are those of the call itself, which are compared with their files. */
 export function mergeAsked(asked: CallFacts, call: CallFacts, update: AcpToolCall, from: CallSource, stopped: Stopped): void {
   if (isAnnouncedAgain(asked, update)) Object.assign(asked, newFacts(asked.id));
   mergeCall(asked, update, from, stopped);

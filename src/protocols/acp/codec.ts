@@ -232,7 +232,7 @@ function fileOf(uri: string): { readonly path: string; readonly lines?: readonly
   return { path, ...(lines ? { lines: [from, Number(lines[2] ?? from)] as const } : {}) };
 }
 
-/** A prompt as blocks. Content that the agent does not accept becomes text that says so, or the file's text in a fence. */
+/** A prompt as blocks. Content that the agent does not accept becomes a note in text, or the file's text in a fence. */
 export function toBlocks(prompt: readonly Content[], accepts: Accepts): readonly ContentBlock[] {
   return prompt.map((content): ContentBlock => {
     switch (content.type) {
@@ -269,7 +269,7 @@ export function recordedMessage({ messageId, _meta }: Extract<SessionUpdate, { s
   return record.success ? (record.data.qwenTranscript.sourceRecordIds[0] ?? null) : null;
 }
 
-/** True of a block in the user's name that is not for the user: a note to the model, or one that says so itself (OpenCode's readings of files). */
+/** True of a block in the user's name that is not for the user: a note to the model, or one marked as such (OpenCode's readings of files). */
 export function isNote(block: ContentBlock): boolean {
   const readers = 'annotations' in block ? audience.safeParse(block.annotations).data?.audience : undefined;
   if (readers && readers.length > 0 && !readers.includes('user')) return true;
@@ -292,7 +292,7 @@ export function newBlocks(blocks: readonly ContentBlock[], promptText: string): 
 }
 
 const TEXT_PATH = ['params', 'update', 'content', 'text'] as const;
-/** Where a piece of what the agent says or thinks has its text. Its pieces of a prompt are not joined: only blanks tell whether they are one. */
+/** The path to the text in a piece of an answer or thought. Its pieces of a prompt are not joined: only blanks tell whether they are one. */
 export function textPath(message: object): readonly string[] | undefined {
   const { update } = ((message as { readonly params?: unknown }).params ?? {}) as { readonly update?: unknown };
   const { sessionUpdate: kind, content } = (update ?? {}) as { readonly sessionUpdate?: unknown; readonly content?: unknown };

@@ -65,7 +65,7 @@ import {
  * Agent Client Protocol, client side: one process, JSON-RPC both ways, one session in it. The answer to session/prompt ends a turn (version 1), or
  * an update does (version 2). docs/protocols/acp.md tells what agents do.
  *
- * In this order: what the user wants · prompts · turns · what the agent says · messages · sub-agents · calls · edits and their files · replies and
+ * In this order: what the user wants · prompts · turns · updates of the agent · messages · sub-agents · calls · edits and their files · replies and
  * timers. What the agent asks of the editor is the layer below, in requests.ts; the process, the session and signing in are that below it, in
  * connection.ts.
  */
@@ -128,7 +128,7 @@ class AcpStep extends AcpRequests {
         return this.set(optionRequest(state.settings, intent.optionId, intent.value, (value) => this.codec.optionValue(value)));
     }
   }
-  /** The answer only says that it was understood; its outcome comes as updates. */
+  /** The answer only means that it was understood; its outcome comes as updates. */
   stopOne(method: string, params: object): void {
     this.requestOfSession(`stop ${this.newId()}`, method, params);
   }
@@ -192,7 +192,7 @@ class AcpStep extends AcpRequests {
     }
     if (!this.codec.promptAnswersAtEnd) {
       turn.prompt.step = 'taken';
-      // It may have ended the turn before it says that it took the prompt.
+      // It may have ended the turn before it confirms the prompt.
       if (turn.prompt.idle) this.promptIdle(turn.prompt.idle);
       return;
     }
@@ -325,7 +325,7 @@ class AcpStep extends AcpRequests {
     this.startTurn(acpTurn(this.newId(), 'record', '', null), content);
   }
 
-  // --- what the agent says
+  // --- updates of the agent
 
   /** The session's id is known: what came before it is taken in now. */
   override hear(sessionId: string): void {
@@ -535,7 +535,7 @@ class AcpStep extends AcpRequests {
     if (child.shown?.turnId !== turn.id) this.showChild(sessionId, child, turn);
     return find(turn.lanes, sessionId);
   }
-  /** Only what it says and does is shown; plans and settings of its own are its own. */
+  /** Only its text and calls are shown; its plans and settings concern itself alone. */
   childUpdated(sessionId: string, update: SessionUpdate): void {
     if (!isOfChild(update) || this.state.updateMode === 'known') return;
     const turn = this.turnFor(update, false);

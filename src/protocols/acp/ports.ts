@@ -22,7 +22,7 @@ export interface Announced {
   readonly listen: Listen<void>;
 }
 
-/** Passes the events on, and says when the link is ready or closed. */
+/** Passes the events on, and announces when the link is ready or closed. */
 export function announcing(context: AdapterContext): Announced {
   const announced = new Emitter<void>();
   const emit: Emit = (event) => {

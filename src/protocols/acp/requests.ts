@@ -146,7 +146,7 @@ interface PortArgs {
   readonly link: LinkArgs;
 }
 
-/** How often a question is put again because the agent says something else of the call meanwhile. */
+/** How often a question is asked again because the agent has changed the call meanwhile. */
 const MOST_CHANGES = 10;
 /** Commands of one turn, or between two: each is shown, and stays in the session. Nobody reads more. */
 const MOST_COMMANDS = 2000;
@@ -155,7 +155,7 @@ const STOPPED = 'The user has stopped this: the command was not run.';
 export abstract class AcpRequests extends AcpConnection {
   // --- what the conversation does for it
 
-  /** Takes in what a request says of a call. */
+  /** Applies what a request tells about a call. */
   abstract callUpdated(turn: AcpTurn, lane: AcpLane, update: AcpToolCall, from: CallSource): AcpCall | undefined;
   /** The lane that shows what a sub-agent does. */
   abstract laneOfChild(sessionId: string, turn: AcpTurn): AcpLane | undefined;
@@ -253,7 +253,7 @@ export abstract class AcpRequests extends AcpConnection {
     const which = job?.is === 'form' ? formMisfit(job.request, answer) : undefined;
     return which ?? t('The answer to "{0}" does not fit what was asked.', shown.title);
   }
-  /** Closes the ask and does what the answer says. Cancelled, it allows nothing. */
+  /** Closes the ask and carries out the answer. Cancelled, it allows nothing. */
   settleAsk(ask: OpenAsk, answer: Answer): void {
     const [id = ''] = ask.requests;
     const job = find(this.state.jobs, id);

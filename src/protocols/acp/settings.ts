@@ -26,7 +26,7 @@ export interface AcpSettings {
 }
 export const noSettings = (): AcpSettings => ({ modes: null, models: null, config: [] });
 
-/** A request without its session id, and what it changes when the agent's answer says nothing about that. */
+/** A request without its session id, and what it changes when the agent's answer does not name the change. */
 export interface SettingRequest {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;

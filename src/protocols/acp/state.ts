@@ -403,7 +403,7 @@ export function stoppedBy({ terminals }: AcpState, { phase, stoppedTerminals }: 
   const hadEnded = (id: string) => !stoppedTerminals.includes(id) && (find(terminals, id)?.code ?? 'running') !== 'running';
   return { turn: phase === 'stopping', terminals: stoppedTerminals, hadEnded };
 }
-/** Takes in what the agent says of a sub-agent. */
+/** Applies what the agent reports about a sub-agent. */
 export function noteChild({ children }: AcpState, { sessionId, title, description, state }: ChildUpdate): SubAgent {
   const child = find(children, sessionId) ?? put<SubAgent>(children, sessionId, { title: '', status: 'running', shown: null });
   if (title !== undefined || description != null || child.title === '') child.title = title || description || child.title || t('Sub-agent');

@@ -31,11 +31,11 @@ export interface AhpState extends ConversationState {
   /** How often a lost connection was opened again in vain. */
   attempts: number;
 }
-/** In UTF-16 units of the output: how much is known, and where what the host says next begins. */
+/** In UTF-16 units of the output: how much is known, and where the host's next piece begins. */
 export interface Followed {
   readonly id: string;
   readonly total: number;
-  /** Null until the host has shown it: what it says before that is in what it shows. */
+  /** Null until the host has sent the whole: that includes all earlier pieces. */
   readonly next: number | null;
 }
 export type FetchedText = { readonly text: string } | 'wanted' | null;

@@ -146,7 +146,7 @@ export function toolCallOf(call: ToolCallState, contents: Contents): Omit<ToolCa
   const kind = fromMeta(call._meta).kind ?? (hasEdits(call) ? 'edit' : 'other');
   const inputText = call.status === 'streaming' ? (call.partialInput ?? '') : (call.toolInput ?? '');
   const result = resultOf(call);
-  // A host says what a command printed as a text as well, for clients that show no terminals.
+  // A host sends what a command printed as text as well, for clients that show no terminals.
   const isPrinted = result.some((one) => one.type === 'terminal' && (call.status === 'running' || one.result?.preview !== undefined));
   const output = result.filter((one) => !isPrinted || one.type !== 'text').flatMap((one) => outputOf(one, contents));
   const input = call.status === 'streaming' ? undefined : inputOf(inputText, kind);
@@ -236,7 +236,7 @@ function diffsOf(edits: readonly FileEdit[], contents: Contents): readonly Diff[
 export function contentsOf(calls: readonly ToolCallState[]): readonly string[] {
   return calls.flatMap((call) => editsOf(call).flatMap(({ before, after }) => [before, after].flatMap((side) => side?.content.uri ?? [])));
 }
-/** The same for what an action says. */
+/** The same for the content of an action. */
 export function contentsIn(action: ChatAction): readonly string[] {
   const name = { toolCallId: '', toolName: '', displayName: '' };
   const input = { invocationMessage: '' };
@@ -268,7 +268,7 @@ export function callsOfChat({ turns, activeTurn }: ChatState): readonly ToolCall
 export type PendingCall = Extract<ToolCallState, { readonly status: 'pending-confirmation' }>;
 
 /**
- * A host says of an option only that it allows or denies, not for how long. What another Parley adds tells it; otherwise the option is of unknown
+ * A host marks an option only as allowing or denying, without its duration. Another Parley adds that; otherwise the option is of unknown
  * breadth, and the plain answers come before it.
  */
 export function approvalOf(call: PendingCall, ids: { readonly id: string; readonly turnId: string }, contents: Contents): Approval {
@@ -288,7 +288,7 @@ export function approvalOf(call: PendingCall, ids: { readonly id: string; readon
   };
 }
 
-/** Adds what another Parley says beside input and edits. Where that cannot be read, nobody knows what an allowance covers. */
+/** Adds what another Parley sends beside input and edits. Where that cannot be read, the extent of an allowance is unknown. */
 function detailsOf(call: PendingCall, shown: ApprovalDetail): Pick<Approval, 'detail' | 'beside'> {
   const { detail, beside } = (call._meta?.parley ?? {}) as Readonly<Record<keyof ParleyMeta, unknown>>;
   const read = details.safeParse([...(detail === undefined ? [] : [detail]), ...(Array.isArray(beside) ? beside : [])]);

@@ -713,7 +713,7 @@ class AhpStep extends Step<AhpState> {
     this.settle('turn', 'declined');
     this.dispatch(chat, { type: 'chat/turnCancelled', turnId: turn.id, duration: Math.max(0, this.now - turn.startedAt) });
   }
-  /** The ask stays until the host says that the answer counts. */
+  /** The ask stays until the host confirms the answer. */
   answered(askId: string, answer: Answer): void {
     const { state } = this;
     const ask = find(state.asks, askId);

@@ -206,7 +206,7 @@ function inTurn(state: ChatState, turnId: string, change: (turn: ActiveTurn) => 
   return activeTurn === state.activeTurn ? state : { ...state, activeTurn };
 }
 
-/** Beyond the most of one turn a last part says so, and nothing is added. */
+/** Beyond the limit of one turn a last part mentions it, and nothing more is added. */
 function withPart(state: ChatState, turnId: string, part: ResponsePart): ChatState {
   return inTurn(state, turnId, (turn) => {
     const { length } = turn.responseParts;

@@ -42,7 +42,7 @@ export function withSender(message: Message, sender: string | undefined): Messag
     ...(sender === undefined ? {} : { _meta: { client: sender } }),
   };
 }
-/** An attachment that names the sender of its message: a client that says the message again sends it along. */
+/** An attachment that names the sender of its message: a client that repeats the message sends it along. */
 export function isSenderNote(attachment: unknown): boolean {
   return ((attachment as Partial<Message> | null | undefined)?._meta?.sender ?? false) === true;
 }

@@ -219,7 +219,7 @@ export abstract class ChatCalls extends ChatResults {
 
   // --- Calls that only we can answer
 
-  /** The server says that its open response waits for this call. Some say so before the input is announced as complete. */
+  /** The server reports that its open response waits for this call. Some do so before they announce the input as complete. */
   awaits(turn: ChatTurn, id: string): void {
     const { response } = turn;
     const part = response ? findTool(this.last, id) : undefined;

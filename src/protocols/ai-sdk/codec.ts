@@ -333,7 +333,7 @@ export function approvalAsk(
 }
 
 /**
- * True for a call that runs a command or changes a file of this computer: which of them, only the next call says. Rules of ours take the place of
+ * True for a call that runs a command or changes a file of this computer: which of them is known only from the next call. Rules of ours take the place of
  * "all": they cover no guarded file and no command that cannot be taken back.
  */
 export function isAskedEachTime(part: ToolPart, isLocal: boolean): boolean {

@@ -70,7 +70,7 @@ function replacement(left: Map<string, unknown>): Replacement | undefined {
   if (typeof from !== 'string' || from === '' || typeof to !== 'string' || typeof all !== 'boolean' || left.size > 0) return undefined;
   return { from: unix(from), to: unix(to), all };
 }
-/** A path and a text are an edit only where the tool's name says that it writes. */
+/** A path and a text are an edit only where the tool's name means writing. */
 function written(left: Map<string, unknown>, isSaid: boolean): FileEdit['change'] | undefined {
   const text = taken(left, CONTENT);
   const mode = taken(left, ['mode']) ?? 'overwrite';

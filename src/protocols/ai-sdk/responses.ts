@@ -351,7 +351,7 @@ export abstract class ChatResponses extends ChatCalls {
   }
   outcomeOf({ assembly, body }: ChatResponse): ResponseOutcome {
     if (body.isForeign) return { kind: 'failed', message: otherProtocol() };
-    // The marker ends a response whose call we are to answer. Without such a call it is an error like any other, that says nothing.
+    // The marker ends a response whose call we are to answer. Without such a call it is an error like any other, without a reason.
     const isOurTurn =
       this.state.settings.toolFlow === 'user-message' ||
       stepCalls(this.last, assembly).some((part) => part.providerExecuted !== true && part.state === 'input-available');

@@ -190,7 +190,7 @@ function isHeld(call: OwnCall, delivery: ResultDelivery): boolean {
   return delivery.isSure || call.isAwaited;
 }
 
-// --- What the state says of them
+// --- Questions to the state
 
 /** Our calls whose outcome the server may not know. */
 export function undelivered({ delivered }: AiSdkState, turn: ChatTurn): readonly OwnCall[] {

@@ -308,7 +308,7 @@ export function resumeAddress(settings: AiSdkSettings, point: ResumePoint): { re
   return isWhole && URL.canParse(filled, settings.url) ? { url: new URL(filled, settings.url).href, replay } : undefined;
 }
 
-/** Where the server says that the response can be stopped. Headers go to no other origin than the chat's. */
+/** The address at which the response can be stopped, as the server names it. Headers go to no other origin than the chat's. */
 export function stopAddress(settings: AiSdkSettings, link: string | null): string | null {
   const named = /<([^<>]+)>\s*;\s*rel="?stop"?(?=[\s;,]|$)/.exec(link ?? '')?.[1];
   if (named === undefined || !URL.canParse(named, settings.url)) return null;

@@ -127,7 +127,7 @@ export interface OwnCall {
   /** The server said that its open response waits for it. */
   isAwaited: boolean;
   delivery: ResultDelivery | null;
-  /** Why the server, which awaited the answer, did not take it. The card says so, and no request repeats it. */
+  /** Why the server, which awaited the answer, did not accept it. The card shows that, and no request repeats it. */
   untaken: string | null;
   /** Chunks received when the server took the answer. */
   acceptedAt: number | null;

@@ -189,7 +189,7 @@ export function labelOf(value: unknown): string {
 
 const TITLE_LENGTH = 200;
 
-/** The tool and the one argument that says most: a command, a path, a question. */
+/** The tool and its most telling argument: a command, a path, a question. */
 export function titleOf(tool: string, input: unknown): string {
   const said = ['command', 'path', 'file_path', 'pattern', 'query', 'url', 'description', 'prompt', 'thought']
     .map((name) => stringIn(input, name))
@@ -341,7 +341,7 @@ export function approvalOf(request: RequestPayload['ApprovalRequest'], context: 
       context.call?.input,
       diffsOf(request.display ?? []).map((one) => one.path),
     ),
-    // "For this session" is kept by the text of the action, not by the command: the label says how much that is.
+    // "For this session" is kept by the text of the action, not by the command: the label names its extent.
     options: [
       { id: 'approve', label: t('Allow'), effect: 'allow_once' },
       {
@@ -380,7 +380,7 @@ function detailsOf(request: RequestPayload['ApprovalRequest'], call: AskContext[
   const blocks = request.display ?? [];
   const diffs = diffsOf(blocks);
   const input = kindOf(request.sender) === 'execute' ? commandInput(call?.input) : undefined;
-  // Servers before 0.79 send no block; what will run is what the call says.
+  // Servers before 0.79 send no block; what will run is known from the call.
   const said = blocks.flatMap((block) => (block.type === 'shell' ? [block.command] : []));
   const commands = [...new Set([...said, ...(input ? [input.command] : [])])];
   const unsure = commands.length > 1 || input?.unsure || blocks.some((block) => block.type === 'unknown');

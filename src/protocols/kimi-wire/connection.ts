@@ -405,7 +405,7 @@ function reasonAgainst(tool: OfferedTool): string | undefined {
 function renamedTool(name: string): string {
   return `ide_${name}`;
 }
-/** The result of an offer. An agent that says nothing has taken everything. */
+/** The result of an offer. An agent that does not list any has accepted all. */
 function offerOf(names: readonly string[], result: InitializeResult): ToolOffer {
   const rejected = (result.external_tools?.rejected ?? []).map(({ name, reason }) => ({
     name,

@@ -45,7 +45,7 @@ import { type AskedRequest, newWireLane, type Steer, type WireCall, type WireLan
  * Kimi Wire 1.0 to 1.10 (docs/protocols/wire.md): one process, JSON-RPC over lines. One turn runs at a time, and the reply to `prompt` ends a
  * turn of the user. `WireState` holds everything that the conversation remembers; everything that can happen enters by `WireStep.take`.
  *
- * In this order: what the user wants · turns · replies and timers · what the agent says · calls · what the agent asks · beside the turns. The process,
+ * In this order: what the user wants · turns · replies and timers · messages of the agent · calls · what the agent asks · beside the turns. The process,
  * its handshake and its record are the layer below, in connection.ts.
  */
 
@@ -327,7 +327,7 @@ class WireStep extends WireConnection {
     }
   }
 
-  // --- what the agent says (wire.md §5)
+  // --- messages of the agent (wire.md §5)
 
   message(method: string, params: unknown): void {
     const said = envelopeOf(params);

@@ -70,7 +70,7 @@ export function readReply(line: Line, dialect?: QwenDialect): { readonly id: str
   return { id, reply: { ok: true, payload: response.response ?? response.result } };
 }
 
-/** An error is a text, or an object with one; empty when it says nothing. */
+/** An error is a text, or an object with one; empty when there is none. */
 export function errorText(error: unknown): string {
   if (typeof error === 'string') return error;
   return isRecord(error) && typeof error.message === 'string' ? error.message : '';
@@ -92,7 +92,7 @@ export function anyErrorLine(id: string, message: string): Line {
   return { type: 'control_response', request_id: id, response: { subtype: 'error', request_id: id, error: { message, retryable: false } } };
 }
 
-/** What the client says with a refusal, where no words of the user are to be said. */
+/** The client's message with a refusal to which the user added no words. */
 export const CLIENT_WORDS = {
   refused: 'The user did not allow this.',
   /** The client has written what the user made of the proposal. */

@@ -39,7 +39,7 @@ const LIMITS = {
   handshake: 2_000,
   /** Time during which lines of a cancelled turn may still come. The next prompt waits for its end: few lines say to which prompt they belong. */
   trail: 1_000,
-  /** Without another line, a message that says "stop" was the last one. Chunks say it once. */
+  /** Without another line, a message with the reason "stop" was the last one. Chunks have it once. */
   settle: { 'stream-json': 600, 'stream-chunk-json': 120 },
   /** An error without an end: the agent may go on all the same. */
   refused: 5_000,
@@ -274,7 +274,7 @@ export class EnvelopeStep extends EnvelopeParts {
     return count !== undefined && count > this.talk.prompts;
   }
 
-  // --- what the agent says
+  // --- messages of the agent
 
   onLine(line: Line): void {
     const { session_id: session, type, object } = line;
@@ -360,7 +360,7 @@ export class EnvelopeStep extends EnvelopeParts {
     } else if (finish === 'error') return this.finish('failed', { error: { message: agentError(), next: ['retry'] } });
     if (finish === 'length') this.note('warn', t('The answer was cut ({0}).', 'length'), undefined, ['continue']);
     if (finish === 'content_filter') this.note('warn', t('The answer was cut ({0}).', 'content filter'));
-    // A line with nothing but bookkeeping ends nothing, unless it says what went wrong.
+    // A line with nothing but bookkeeping ends nothing, unless it reports an error.
     const counts = anything || told?.error != null || line.object === 'chat.completion.chunk';
     if (finish && this.state.turn && counts) this.finishes(finish);
   }
@@ -605,7 +605,7 @@ export class EnvelopeStep extends EnvelopeParts {
   get isBusy(): boolean {
     return this.isAsking || this.toolsBusy || keys(this.talk.awaited).length > 0 || this.openCalls().some((call) => call.shown?.watched);
   }
-  /** Something of the turn came. What the model says `anew` takes back that it was done; after anything else a finish said before still counts. */
+  /** A line of the turn came. New output of the model (`anew`) revokes an earlier finish; anything else leaves it valid. */
   active(anew: boolean): void {
     const { talk } = this;
     const { ending } = talk;

@@ -252,7 +252,7 @@ function askedAs(value: unknown, cwd: string): ToolUse | undefined {
 }
 
 function resultAs(value: unknown, cwd: string, before: ToolUse | undefined): ToolUse | undefined {
-  // Printed output says least about the tool, so it comes last.
+  // Printed output identifies the tool least, so it comes last.
   if (typeof value === 'string') return before ?? titled(nameless(cwd), value);
   const one = schema.display.safeParse(value).data;
   if (!one) return undefined;

@@ -111,7 +111,7 @@ function isFlag(name: string): boolean {
   return name === '' || name.startsWith('-');
 }
 
-/** The mode a process was started in, when its command line says so. */
+/** The mode a process was started in, when its command line names one. */
 export function modeIn(args: readonly string[]): string | undefined {
   const at = args.findLastIndex((arg) => MODE.test(arg));
   const [, , inside] = MODE.exec(args[at] ?? '') ?? [];
@@ -173,7 +173,7 @@ export function detailOf(
 }
 
 /**
- * The line that says why: the first before a usage text, the one that names an error, or the last. A program that was killed had no time to say
+ * The line with the reason: the first before a usage text, the one that names an error, or the last. A program that was killed had no time to say
  * why, so its last line is about something else, as a warning is.
  */
 function reasonIn(stderr: string, killed: boolean): string | undefined {
@@ -197,7 +197,7 @@ function plain(line: string): string {
 /** Milliseconds (docs/protocols/qwen.md §6). */
 const WINDOW = 600_000;
 const WAITS = [1_000, 4_000, 15_000] as const;
-/** A start that fails this soon after it began says why on stderr and would do so again. */
+/** A start that fails this soon writes the reason to stderr and would fail again. */
 const TOO_SOON = 5_000;
 /** Exit codes that mean the agent will not do better the next time: input, sandbox, configuration, turn limit, budget. */
 const FINAL_CODES: readonly (number | undefined)[] = [42, 44, 52, 53, 55];

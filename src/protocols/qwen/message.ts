@@ -91,7 +91,7 @@ export function newMessageState(): MessageState {
  * `system`, `stream_event`, `assistant` and `user` lines. Requests of both sides are `control_request` lines.
  */
 export class MessageStep extends MessageParts {
-  // --- handshake: what the agent says about itself
+  // --- handshake: the agent's facts about itself
 
   /** `sent`: the first line was written already, to find out the dialect. */
   start(sent: boolean): void {
@@ -178,7 +178,7 @@ export class MessageStep extends MessageParts {
     const moved = this.talk.session !== '';
     this.talk.session = session;
     this.setSession(session);
-    // Claude Code says so in a line of its own.
+    // Claude Code reports that in a line of its own.
     if (moved && !this.peer.onlyMessages) this.startOver(clearsIn(this.state.turn?.prompted ?? ''));
   }
   /** `asked`: the user wants to clear the conversation; the view is cleared when the turn that does so ends. */
@@ -190,7 +190,7 @@ export class MessageStep extends MessageParts {
   /** Offers to go on with a turn that ended with the agent or the window, of agents that keep it. */
   offerToContinue(): void {
     const { brokeOff, setup, held, turn } = this.state;
-    // A prompt that waits already says what comes next.
+    // A prompt that waits already is what comes next.
     if (!brokeOff || !setup.keeps.history || this.peer.onlyMessages || turn || held) return;
     const title = `${t('Interrupted: the window or the agent was closed.')} ${t('Continue?')}`;
     this.askYesNo({ about: 'continue' }, { title, ours: true });
@@ -241,7 +241,7 @@ export class MessageStep extends MessageParts {
       case 'usage':
         return this.usageReceived(about.turnId, reply);
       case 'interrupt':
-        // An agent that thinks it has no turn has nothing to end, so it says nothing more.
+        // An agent that thinks it has no turn has nothing to end, so it sends nothing more.
         if (reply.ok && this.state.turn?.by === 'agent') this.timer('own stop', LIMITS.ownStop);
         return;
       case 'continue': {
@@ -506,7 +506,7 @@ export class MessageStep extends MessageParts {
     for (const name of keys(talk.lanes)) if (!this.goesOn(name)) remove(talk.lanes, name);
   }
 
-  // --- what the agent says
+  // --- messages of the agent
 
   onLine(line: Line): void {
     const { type, session_id: session } = line;
@@ -728,7 +728,7 @@ export class MessageStep extends MessageParts {
     silence.said = 'nothing';
     this.activity(null);
   }
-  /** Notes that the agent answered a request. It is alive, but that says nothing about its work. */
+  /** Notes that the agent answered a request. It is alive, but that does not mean that it works. */
   probeAnswered(): void {
     if (this.talk.silence.said !== 'dead') return;
     this.talk.silence.said = 'nothing';
@@ -860,7 +860,7 @@ export function replay(entries: readonly Entry[], cwd: string): readonly Session
   told();
   return events;
 }
-/** The results of the calls with which a turn was stopped: the agent says so in the next line, or in the result when it said nothing more. */
+/** The results of the calls with which a turn was stopped: the agent reports that in the next line, or in the result when no other line came. */
 function stoppedCalls(entries: readonly Entry[]): ReadonlySet<Entry> {
   const found = new Set<Entry>();
   let next: 'prompt' | 'stop' | 'agent' = 'prompt';

@@ -289,7 +289,7 @@ export function metaOf(line: UserLine, callId: CallId): z.infer<typeof resultMet
   return meta.success ? meta.data.find((one) => one.id === callId) : undefined;
 }
 
-/** How a call ended, by what its result says and what a user did about it. */
+/** How a call ended, from its result and the user's decision. */
 export interface CallEnd {
   readonly use: ToolUse | undefined;
   /** The file's text before the call, as far as it was read. */
@@ -329,7 +329,7 @@ export function resultEvents(block: Block, line: UserLine, turnId: TurnId, how: 
   ];
 }
 
-/** The line in which the agent says how a command ended. */
+/** The line in which the agent reports how a command ended. */
 function exitIn(words: string): string | undefined {
   return /^exit code:? \d{1,10}$/im.exec(words)?.[0];
 }
@@ -393,7 +393,7 @@ function reasonAlone(text: string): string {
     .trim();
 }
 
-/** Qwen Code's report on a command that failed: what it printed, and how it ended where that says something. */
+/** Qwen Code's report on a command that failed: what it printed, and how it ended where that is known. */
 function outputAlone(text: string): string {
   const output = text.indexOf('\nOutput: ', text.indexOf('\nDirectory: '));
   const error = text.lastIndexOf('\nError: ');
@@ -488,7 +488,7 @@ export function turnEnd(
   const known = reasonWords(reason) ?? reasonWords(line.subtype ?? '');
   if (!line.is_error && !isError(line.subtype)) return { status: 'done', ...(known ? { stop: known } : {}) };
   const told = line.error?.message || line.result || allErrors(line);
-  // `cancelled` says that it was aborted.
+  // `cancelled`: it was aborted.
   if (stopping || reason.startsWith('aborted') || told === 'Operation cancelled.')
     return { status: 'cancelled', ...(known ? { stop: known } : {}) };
   if (LIMITS.some((limit) => limit === line.subtype)) {
@@ -505,7 +505,7 @@ export function allErrors({ errors }: ResultLine): string | undefined {
 
 const LIMITS = ['error_max_turns', 'error_max_budget_usd'];
 
-/** Why a turn ended, as text; nothing if the status says it already. Unknown reasons are shown as they are. */
+/** Why a turn ended, as text; nothing if the status shows it already. Unknown reasons are shown as they are. */
 function reasonWords(reason: string): string | undefined {
   switch (reason) {
     case '':
@@ -533,7 +533,7 @@ function isError(subtype: string | null | undefined): boolean {
   return subtype?.startsWith('error') ?? false;
 }
 
-/** Tokens of the whole session so far: Claude Code says them per model, Qwen Code as a running total (docs/protocols/qwen.md §3.7). */
+/** Tokens of the whole session so far: Claude Code reports them per model, Qwen Code as a running total (docs/protocols/qwen.md §3.7). */
 export function usageOf(line: ResultLine): Usage {
   const models = Object.values(line.modelUsage ?? {});
   const cost = line.total_cost_usd ? { cost: { amount: line.total_cost_usd, currency: 'USD' } } : {};
@@ -676,7 +676,7 @@ export type RecordedMessage =
   | {
       readonly who: 'tool';
       readonly line: UserLine;
-      /** The call was stopped, by what its own line says. */
+      /** The call was stopped, according to its own line. */
       readonly stopped: boolean;
     };
 

@@ -142,7 +142,7 @@ export abstract class MessageParts extends QwenStep {
     for (const call of ended) call.status = 'ended';
     return ended.map(({ id }) => id);
   }
-  /** A result says when a hook has refused its call. */
+  /** A result shows whether a hook has refused its call. */
   showHookRefusal(line: schema.UserLine, callId: CallId, block: schema.Block, name: string | undefined): void {
     const { refused } = this.talk;
     const decision = metaOf(line, callId)?.permission_decision;
@@ -174,7 +174,7 @@ export abstract class MessageParts extends QwenStep {
 
   // --- tasks, and sub-agents that work on after the agent was told that they began
 
-  /** False for a line that says nothing which the card of its call does not say. */
+  /** False for a line that only repeats the card of its call. */
   tellsOfTask({ subtype, task_id: task }: schema.SystemLine, call: QwenCall | undefined): boolean {
     const { foreground } = this.talk;
     if (subtype === 'task_started') {
@@ -188,7 +188,7 @@ export abstract class MessageParts extends QwenStep {
     // Its call came to an end before it did: it was in the background after all.
     return !waited || (waited.use.input.run_in_background !== false && waited.status === 'done');
   }
-  /** True when the line is about a sub-agent in the background, and its card says all of it. */
+  /** True when the line is about a sub-agent in the background whose card shows all of it. */
   isOfBackgroundAgent({ subtype, task_id: task, tool_use_id: callId, status, summary }: schema.SystemLine): boolean {
     if (!task) return false;
     const { tasks } = this.talk;
@@ -210,7 +210,7 @@ export abstract class MessageParts extends QwenStep {
     this.agentEnded(ended, status === 'completed' ? 'done' : status === 'failed' ? 'failed' : 'cancelled', summary ?? '');
     return true;
   }
-  /** The result of a call came; `isAsync`: it says no more than that its sub-agent works in the background now. */
+  /** The result of a call came; `isAsync`: it only reports that its sub-agent works in the background now. */
   agentLaunched(call: QwenCall, isAsync: boolean): void {
     if (!isAsync || !Object.values(this.talk.tasks).includes(call.id)) return;
     call.goesOn = true;
@@ -251,7 +251,7 @@ function kindOf(type: string): Blocks['blocks'][number]['kind'] | undefined {
   if (type === 'thinking') return 'thought';
   return type === 'tool_use' || type === 'server_tool_use' ? 'call' : undefined;
 }
-/** An index says only which block was begun under it last: agents restart their count inside a message. */
+/** An index identifies the block that was begun under it last: agents restart their count inside a message. */
 function beginBlock(lane: Blocks, index: number, kind: 'text' | 'thought' | 'call', id: string): Blocks['blocks'][number] {
   const block = { kind, id, index, text: '', open: true };
   lane.blocks = [...lane.blocks.filter((one) => one.open || one.index !== index), block];

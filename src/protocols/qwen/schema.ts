@@ -108,7 +108,7 @@ export type SystemLine = z.infer<typeof systemLine>;
 export const assistantLine = z.object({
   ...lane,
   type: z.literal('assistant'),
-  /** Claude Code, where the message is its own and says what failed. */
+  /** Claude Code, where the message is its own and names the failure. */
   error: z.optional(z.unknown()),
   message: z.object({ id: maybe(id), model: maybe(word), content: blocks, stop_reason: maybe(word), usage: maybe(usage) }),
 });
@@ -254,7 +254,7 @@ export const terminal = z.object({
   console_level: maybe(word),
   exit_code: count,
   log_scope: maybe(word),
-  /** The call that prints it, where the agent says so. */
+  /** The call that prints it, where the agent names it. */
   tool_call_id: maybe(id),
 });
 /** Terminal output, including colors. */

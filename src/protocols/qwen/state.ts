@@ -205,7 +205,7 @@ export interface IdleWatch {
   said: 'nothing' | 'waiting' | 'dead';
 }
 export interface Blocks {
-  /** Those of this round; `open`: its whole block has not come. An index says which block was begun under it last. */
+  /** Those of this round; `open`: its whole block has not come. An index identifies the block that was begun under it last. */
   blocks: { readonly kind: 'text' | 'thought' | 'call'; readonly id: string; index: number; text: string; open: boolean }[];
   /** Messages that were finished last: a repetition is left out. */
   readonly finished: { readonly messageId: string; readonly keys: string[] }[];

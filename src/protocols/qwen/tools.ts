@@ -231,7 +231,7 @@ export function proposalOf(use: ToolUse, text: FileText, cwd: string): readonly 
   return use.work === 'notebook' ? cellProposal(use.input, path, text) : [];
 }
 
-/** The same before it is allowed: also says what is uncertain about a file that cannot be read. */
+/** The same before it is allowed: also notes what is uncertain about a file that cannot be read. */
 export function previewOf(use: ToolUse, text: FileText, cwd: string): readonly Diff[] {
   const diffs = proposalOf(use, text, cwd);
   return text === undefined && use.work !== 'notebook' ? diffs.map((diff) => ({ ...diff, excerpt: { unplaced: true } })) : diffs;

@@ -58,7 +58,7 @@ export class ServedTask {
     this.#keep({ ...message, taskId: this.id, contextId: this.contextId });
   }
 
-  /** The agent says something, or the state changes. */
+  /** The agent sent a message, or the state changed. */
   publish(state: KnownTaskState, parts: readonly A2aPart[], metadata: Fields, final = false): void {
     const message = parts.length > 0 ? this.#message(parts) : undefined;
     this.#status = { state, timestamp: new Date().toISOString(), ...(message ? { message } : {}) };

@@ -54,7 +54,7 @@ export class AcpFrontend implements Frontend {
     return this.#client.servers.offers;
   }
 
-  /** The client does not see what a tool server is asked to do, so the user is asked here, unless the tool says that it only reads. */
+  /** The client does not see what a tool server is asked to do, so the user is asked here, unless the tool declares that it only reads. */
   async callClient({ id, name, input }: Parameters<Frontend['callClient']>[0], signal: AbortSignal): Promise<ToolOutcome> {
     const { servers } = this.#client;
     if (servers.changes(name) && !this.#allowed.has(name)) {

@@ -128,7 +128,7 @@ export class ToolServers {
     return [...this.#tools.values()].map((one) => one.offer);
   }
 
-  /** False for a tool that says it changes nothing; undefined when there is no such tool. */
+  /** False for a tool that declares that it changes nothing; undefined when there is no such tool. */
   changes(name: string): boolean | undefined {
     const found = this.#tools.get(name);
     return found && !found.tool.readOnly;

@@ -463,7 +463,7 @@ function toolName(part: ClientPart): string | undefined {
   return part.type.startsWith('tool-') ? part.type.slice('tool-'.length) : undefined;
 }
 
-/** How the client says a call came out; undefined while it is open. */
+/** The outcome of a call as the client reports it; undefined while it is open. */
 function outcomeIn(part: ClientPart): { readonly isError: boolean; readonly text: string } | undefined {
   if (part.state === 'output-available' && part.preliminary !== true) return { isError: false, text: asText(part.output) };
   if (part.state === 'output-error') return { isError: true, text: asText(part.errorText ?? 'The tool failed.') };

@@ -415,7 +415,7 @@ class WireFrontend implements Frontend {
   }
 }
 
-/** Like Kimi CLI, which has no error for a malformed answer: it goes to the log, and the echo of an approval says what it counted as. */
+/** Like Kimi CLI, which has no error for a malformed answer: it goes to the log, and the echo of an approval has the decision it counted as. */
 function logMalformed(id: string, effect: string, error: z.core.$ZodError): void {
   log(`the answer to request ${id} is malformed, ${effect}: ${problemsOf(error)}`);
 }

@@ -8,7 +8,7 @@ import { NAME, VERSION } from '../../version.ts';
 /** Milliseconds for one message to a tool server of the client (docs/protocols/qwen.md §3.6). */
 const TOOL_LIMIT = 30_000;
 
-/** How a request is asked. `limit` in milliseconds; `misfit` says what is wrong with an answer, which then counts as none. */
+/** How a request is asked. `limit` in milliseconds; `misfit` returns what is wrong with an answer, which is then ignored. */
 interface Asking {
   readonly signal?: AbortSignal | undefined;
   readonly limit: number;
@@ -110,7 +110,7 @@ export class QwenClient {
       for (const one of Array.isArray(tools) ? tools : []) {
         const { name, description, inputSchema } = recordOf(one);
         if (typeof name !== 'string') continue;
-        // The model sees the plain name where it is free; the client the one that says whose it is.
+        // The model sees the plain name where it is free; the client sees the one with its owner.
         const full = `mcp__${server}__${name}`;
         const called = takenNames.includes(name) || this.#tools.has(name) ? full : name;
         const offer = { name: called, description: typeof description === 'string' ? description : '', parameters: recordOf(inputSchema) };

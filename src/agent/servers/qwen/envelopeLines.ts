@@ -227,7 +227,7 @@ export class EnvelopeLines implements DialectLines {
     this.#command = command && { ...command, text: '' };
   }
 
-  /** A command that answered by itself says so; anything else ends with a last line, behind which nothing comes. */
+  /** A command that answered by itself is marked; anything else ends with a last line, which nothing follows. */
   end(level: 'info' | 'error'): void {
     const command = this.#command;
     this.#command = undefined;

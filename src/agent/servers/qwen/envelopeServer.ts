@@ -275,7 +275,7 @@ class EnvelopeChat {
     return { ...(model ? { model } : {}), ...(tools ? { mayUse: (tool) => tools.includes(tool) } : {}) };
   }
 
-  /** The first completion says which protocol this is, whatever it answers. */
+  /** The first completion identifies the protocol, whatever its answer is. */
   #introduce(): void {
     if (this.#introduced) return;
     this.#introduced = true;
@@ -297,7 +297,7 @@ class EnvelopeChat {
     if (problem !== undefined) this.#lines.log('warn', problem);
   }
 
-  /** Another conversation in the same process: the next line says what it is called. */
+  /** Another conversation in the same process: the next line has its id. */
   #startOver(): void {
     this.#names.startOver(randomUUID());
     this.#conversation = conversationOf({ ...this.#options, store: this.#options.storeOf(this.#names.session) }, this.#frontend);

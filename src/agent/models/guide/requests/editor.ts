@@ -216,7 +216,7 @@ function editorInput(
   for (const key of ['path', 'line', 'column', 'symbol'] as const) {
     const value = given[key];
     const name = names[key].find((one) => Object.hasOwn(properties, one));
-    // A name says better than a column what is meant.
+    // A name is clearer than a column.
     if (key === 'symbol' && name !== undefined) for (const column of names.column) delete input[column];
     if (value !== undefined && name !== undefined) input[name] = typeof value === 'number' ? value - 1 + first : value;
   }
