@@ -4,12 +4,15 @@ import { silentLog } from '../../src/base/log.ts';
 import type { ToView } from '../../src/bridge/contract.ts';
 import { Mirror } from '../../src/bridge/mirror.ts';
 import { Outbox } from '../../src/bridge/outbox.ts';
+import type { Input } from '../../src/conversation/machine.ts';
 import { answerOf } from '../../src/headless/run.ts';
 import { workspacePathsAt } from '../../src/live/diskFiles.ts';
 import { AT_A_TIME, MOST_PARTS, surplusParts } from '../../src/live/eventSink.ts';
 import { LiveSession } from '../../src/live/liveSession.ts';
+import { acpMachine } from '../../src/protocols/acp/machine.ts';
+import { LIMITS, newAcp } from '../../src/protocols/acp/state.ts';
 import { approvalAnswers } from '../../src/session/approvalAnswers.ts';
-import type { Approval, Option, Part, ToolCall, Turn } from '../../src/session/model.ts';
+import type { Approval, Ask, Option, Part, ToolCall, Turn } from '../../src/session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../src/session/policy.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
 import { Store } from '../../src/session/store.ts';
@@ -254,4 +257,37 @@ test('a hundred approvals of the longest commands are judged over several frames
   outbox.snapshot();
   for (let frame = frames.shift(); frame; frame = frames.shift()) frame();
   assert.equal(answered(), 100);
+});
+
+test('an agent that asks tens of thousands of times is remembered within bounds, and what would take long to compare is asked about', () => {
+  const client = { name: 'client', version: '1' };
+  const can = { links: true, logins: true };
+  const setup = { cwd: '/w', folders: [], client, newest: 1, resume: null, startedAt: null, can, tools: [], limits: LIMITS } as const;
+  const state = newAcp('i', setup);
+  const asks: Ask[] = [];
+  const feed = (input: Input): void => {
+    for (const effect of acpMachine(state, input, 0))
+      if (effect.do === 'emit' && effect.event.type === 'ask.opened') asks.push(effect.event.ask);
+  };
+  const request = (id: string, method: string, params: object) =>
+    feed({ on: 'asked', link: 'agent', id, method, params: { sessionId: 'S', ...params } });
+  feed({ on: 'start' });
+  feed({ on: 'reply', call: 'initialize 1', result: { protocolVersion: 1 } });
+  feed({ on: 'reply', call: 'session', result: { sessionId: 'S' } });
+  feed({ on: 'intent', intent: { type: 'prompt', turnId: 't', content: [] } });
+  const options = [{ optionId: 'n', name: 'No', kind: 'reject_once' }];
+  for (let at = 0; at < 20_000; at += 1) {
+    const toolCall = { toolCallId: `k${at}`, kind: 'execute', title: 'x', rawInput: { command: `git push ${at}` } };
+    request(`q${at}`, 'session/request_permission', { toolCall, options });
+    const ask = asks.pop();
+    assert.ok(ask);
+    feed({ on: 'intent', intent: { type: 'answer', askId: ask.id, answer: { kind: 'option', optionId: 'n' } } });
+  }
+  assert.ok(Object.keys(state.turn?.calls ?? {}).length <= 7000, 'calls without bounds');
+  request('short', 'terminal/create', { command: 'ls' });
+  assert.equal(asks.length, 0);
+  request('refused', 'terminal/create', { command: 'git', args: ['push', '7'] });
+  assert.ok(asks.pop());
+  request('long', 'terminal/create', { command: 'git', args: ['git '.repeat(2500)] });
+  assert.ok(asks.pop(), 'a line that would be looked through twenty thousand times');
 });

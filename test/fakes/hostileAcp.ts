@@ -49,6 +49,7 @@ const attacks: Readonly<Record<string, () => void>> = {
   'a text of 2 MB': () => chunk('**a `'.repeat(400_000)),
   '20,000 calls': () => times(20_000, (at) => call(`c${at}`, { rawInput: { command: `ls ${at}` } })),
   '5,000 questions': () => times(5_000, (at) => command(`ls ${at}`)),
+  '100,000 questions': () => times(100_000, (at) => command(`ls ${at}`)),
   '20,000 requests that nobody knows': () =>
     times(20_000, () => {
       send({ id: `ask${++asked}`, method: 'x/y', params: {} });

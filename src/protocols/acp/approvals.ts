@@ -318,6 +318,8 @@ export const nothingDecided = (): Decided => ({
 
 /** Why a command is asked about: it holds one that was refused, or names a file whose change was. */
 export type RejectedSubject = 'command' | 'file';
+/** UTF-16 units of a command times what was decided in the turn: some 10 ms. */
+const MOST_SEARCHED = 5_000_000;
 const CHANGING: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
 const detailsIn = ({ detail, beside = [] }: Approval): readonly ApprovalDetail[] => [detail, ...beside];
 
@@ -351,16 +353,18 @@ export function noteRefused(decided: Decided, ask: Approval, call: CallFacts | u
 }
 /**
  * Finds in a command what the user has refused; undefined when it holds nothing of that. Allowed commands are left out first. A file counts by its
- * bare name: a command can reach it from any folder.
+ * bare name: a command can reach it from any folder. Where that would take too long it counts as refused.
  */
 function refusedIn(line: string, decided: Decided): RejectedSubject | undefined {
+  const [allowed, refused] = [keys(decided.allowedCommands), keys(decided.refusedCommands)];
+  const paths = [...keys(decided.refusedPaths), ...keys(decided.refusedWrites)];
+  if (refused.length + paths.length === 0) return undefined;
+  if ((allowed.length + refused.length + paths.length) * line.length > MOST_SEARCHED) return 'command';
   let rest = line;
-  for (const command of keys(decided.allowedCommands)) rest = without(rest, command);
-  if (keys(decided.refusedCommands).some((command) => placeIn(rest, command) >= 0)) return 'command';
+  for (const command of allowed) rest = without(rest, command);
+  if (refused.some((command) => placeIn(rest, command) >= 0)) return 'command';
   const folded = rest.toLowerCase();
-  const names = [...keys(decided.refusedPaths), ...keys(decided.refusedWrites)].map(
-    (path) => path.split(/[\\/]/).at(-1)?.toLowerCase() ?? '',
-  );
+  const names = paths.map((path) => path.split(/[\\/]/).at(-1)?.toLowerCase() ?? '');
   return names.some((name) => placeIn(folded, name) >= 0) ? 'file' : undefined;
 }
 /** The same for a command before it runs. The refusal may have named the shell as well, which the line leaves out. */

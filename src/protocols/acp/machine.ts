@@ -53,6 +53,7 @@ import {
   acpTurn,
   addRecorded,
   type ChildUpdate,
+  forgetOldCalls,
   noteChild,
   type PromptState,
   type RecordedPrompt,
@@ -564,6 +565,7 @@ class AcpStep extends AcpRequests {
       call.emitted = shown(call);
       put(this.state.calls, id, true);
       this.addCall(turn, lane, call, { inputText: '', ...call.emitted });
+      forgetOldCalls(turn);
     }
     if (update._meta) for (const one of terminalsIn(update._meta)) this.showTerminal(one);
     this.readEdits(turn, call);

@@ -2,12 +2,14 @@ import { t } from '../../base/l10n.ts';
 import {
   type ConversationState,
   find,
+  keys,
   type Lane,
   newConversation,
   newLane,
   newTable,
   newTurn,
   put,
+  remove,
   type Table,
   type TurnState,
 } from '../../conversation/state.ts';
@@ -172,6 +174,18 @@ export interface AcpTurn extends TurnState<AcpLane, AcpCall> {
   /** The agent's own terminals that it showed in this turn and whose end it has not told. */
   readonly shownTerminals: Table<true>;
   readonly decided: Decided;
+  /** Calls that came since the oldest were forgotten. */
+  newCalls: number;
+}
+/** Calls of a turn that are remembered, a few more than a session shows; beyond, the oldest are forgotten, a thousand at a time. */
+const MOST_CALLS = 6000;
+const FORGOTTEN_AT_ONCE = 1000;
+/** Takes note of one more call. What is asked about stays: the answer belongs to it. */
+export function forgetOldCalls(turn: AcpTurn): void {
+  turn.newCalls += 1;
+  if (turn.newCalls < FORGOTTEN_AT_ONCE) return;
+  turn.newCalls = 0;
+  for (const id of keys(turn.calls).slice(0, -MOST_CALLS)) if (find(turn.calls, id)?.questions === 0) remove(turn.calls, id);
 }
 export interface RecordedPrompt {
   readonly messageId: string | null;
@@ -380,6 +394,7 @@ export function acpTurn(id: string, by: AcpTurn['by'], promptText: string, promp
     stoppedTerminals: [],
     shownTerminals: {},
     decided: nothingDecided(),
+    newCalls: 0,
   };
 }
 
