@@ -16,13 +16,13 @@ for (const how of ['http', 'stdio'] as const) {
   test(`tools of a server the client names are called over ${how}; one that is not there costs only its tools`, async (t) => {
     const cwd = temporaryFolder(t);
     writeFileSync(path.join(cwd, 'a.txt'), 'one\ntwo\n');
-    const lent = await offerTools(headlessTools(cwd), { log: silentLog, client: { name: 'test', version: '1' } });
-    assert.ok(lent);
-    t.after(() => lent.dispose());
+    const offered = await offerTools(headlessTools(cwd), { log: silentLog, client: { name: 'test', version: '1' } });
+    assert.ok(offered);
+    t.after(() => offered.dispose());
     const server: McpServer =
       how === 'http'
-        ? { type: 'http', name: lent.name, url: lent.http.url, headers: pairs(lent.http.headers) }
-        : { name: lent.name, command: lent.process.command, args: [...lent.process.args], env: pairs(lent.process.env) };
+        ? { type: 'http', name: offered.name, url: offered.http.url, headers: pairs(offered.http.headers) }
+        : { name: offered.name, command: offered.process.command, args: [...offered.process.args], env: pairs(offered.process.env) };
     const gone: McpServer = { type: 'http', name: 'gone', url: 'http://127.0.0.1:9/mcp', headers: [] };
     await withAgent(t, cwd, async (agent, { updates, asked }) => {
       const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [gone, server] });
@@ -43,10 +43,10 @@ test('a tool that may change something is asked about, and not run when refused'
     return { ok: true, text: 'Opened it' };
   };
   const tool: Tool = { ...open, confirm: () => undefined, run };
-  const lent = await offerTools([tool], { log: silentLog, client: { name: 'test', version: '1' } });
-  assert.ok(lent);
-  t.after(() => lent.dispose());
-  const server: McpServer = { type: 'http', name: lent.name, url: lent.http.url, headers: pairs(lent.http.headers) };
+  const offered = await offerTools([tool], { log: silentLog, client: { name: 'test', version: '1' } });
+  assert.ok(offered);
+  t.after(() => offered.dispose());
+  const server: McpServer = { type: 'http', name: offered.name, url: offered.http.url, headers: pairs(offered.http.headers) };
   await withAgent(t, cwd, async (agent, seen) => {
     const { sessionId } = await agent.request(methods.agent.session.new, { cwd, mcpServers: [server] });
     await say(agent, sessionId, 'open a.txt');

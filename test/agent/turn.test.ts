@@ -254,7 +254,7 @@ test('ids that are empty or were used before are replaced, so that every call ha
 
 test('a tool of the client is run by the client, with checked arguments, and its failure is told', async (t) => {
   const tools = [
-    { name: 'lent', description: 'x', parameters: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } },
+    { name: 'offered', description: 'x', parameters: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } },
   ];
   const ran: string[] = [];
   const { conversation } = play(
@@ -262,8 +262,8 @@ test('a tool of the client is run by the client, with checked arguments, and its
     [
       {
         calls: [
-          ['lent', { n: 'a' }],
-          ['lent', { n: 1 }],
+          ['offered', { n: 'a' }],
+          ['offered', { n: 1 }],
         ],
       },
       'done',
@@ -277,8 +277,8 @@ test('a tool of the client is run by the client, with checked arguments, and its
     },
   );
   await ask(conversation, 'go');
-  assert.deepEqual(ran, ['lent {"n":1}']);
-  assert.deepEqual(results(conversation.history.messages), ['lent: Invalid arguments: input/n must be integer', 'lent: no editor']);
+  assert.deepEqual(ran, ['offered {"n":1}']);
+  assert.deepEqual(results(conversation.history.messages), ['offered: Invalid arguments: input/n must be integer', 'offered: no editor']);
 });
 
 test('an unknown slash command is answered; a known one works', async (t) => {

@@ -39,7 +39,7 @@ function open(answers: Partial<Answers> = {}) {
   const lists = new Emitter<void>();
   const sent: { id: string; intent: Intent }[] = [];
   const sessions = new Map<string, HostedSession>();
-  const desk: { active: string | undefined } & SessionHost = {
+  const fakeHost: { active: string | undefined } & SessionHost = {
     active: 'a',
     get all() {
       return [...sessions.keys()];
@@ -61,7 +61,7 @@ function open(answers: Partial<Answers> = {}) {
   const page = new FakePage();
   let ready = 0;
   const link = new ChatLink(page, {
-    host: desk,
+    host: fakeHost,
     answers: answers as Answers,
     profiles: () => [{ id: 'p', name: 'P', isDefault: true }],
     hello: () => ({ type: 'hello', strings: {}, language: 'en', trusted: true }),
@@ -75,7 +75,7 @@ function open(answers: Partial<Answers> = {}) {
     log,
   });
   link.onFocused(() => typed.push('focused'));
-  return { page, link, desk, lists, a, b, sent, problems, typed, readies: () => ready };
+  return { page, link, fakeHost, lists, a, b, sent, problems, typed, readies: () => ready };
 }
 const frame = () => new Promise((resolve) => setTimeout(resolve, 40));
 const began = (id: string) => ({ type: 'turn.started', turnId: id, at: 1, prompt: [] }) as const;
@@ -132,10 +132,10 @@ test('a hidden page gets nothing; the next one is greeted and gets a snapshot', 
 });
 
 test('switching shows the other session', () => {
-  const { page, link, desk, lists } = open();
+  const { page, link, fakeHost, lists } = open();
   page.say({ type: 'ready' });
   page.posted.length = 0;
-  desk.active = 'b';
+  fakeHost.active = 'b';
   lists.fire();
   assert.deepEqual(
     page.posted.map((message) => (message.type === 'snapshot' ? message.sessionId : message.type)),

@@ -3,22 +3,22 @@ import { branchFrom, copySession, deleteEarlier, signOut } from '../../src/edito
 import type { PickChoice } from '../../src/editor/quickInputs.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import type { Offers, Session } from '../../src/session/model.ts';
-import { FakeDesk } from './desk.ts';
+import { FakeSessionHost } from './fakeHost.ts';
 
 describe('conversations an agent keeps', () => {
   /** A session whose agent offers this, and what was asked of it. */
   const subject = (offers: Offers, key = 'own', stops = true) => {
-    const desk = new FakeDesk('/', 'a');
-    desk.say('a', { type: 'link.ready', agent: { protocol: 'none', name: 'Agent' }, offers });
-    desk.say('a', { type: 'title.set', title: 'Fix it' });
-    desk.say('a', { type: 'resume.set', key });
-    const end = (turnId: string) => desk.say('a', { type: 'turn.ended', turnId, at: 2, status: 'cancelled' });
+    const fakeHost = new FakeSessionHost('/', 'a');
+    fakeHost.say('a', { type: 'link.ready', agent: { protocol: 'none', name: 'Agent' }, offers });
+    fakeHost.say('a', { type: 'title.set', title: 'Fix it' });
+    fakeHost.say('a', { type: 'resume.set', key });
+    const end = (turnId: string) => fakeHost.say('a', { type: 'turn.ended', turnId, at: 2, status: 'cancelled' });
     end('t');
     const asked: string[] = [];
     return {
       asked,
       session: {
-        store: desk.get('a')!.store,
+        store: fakeHost.get('a')!.store,
         fork: async () => {
           asked.push('fork');
           return 'copy';
@@ -34,7 +34,7 @@ describe('conversations an agent keeps', () => {
           if (stops) end('t2');
         },
       },
-      begin: () => desk.say('a', { type: 'turn.started', turnId: 't2', at: 1, prompt: [] }),
+      begin: () => fakeHost.say('a', { type: 'turn.started', turnId: 't2', at: 1, prompt: [] }),
     };
   };
   const first = async <T>(choices: readonly PickChoice<T>[]): Promise<T | undefined> => choices[0]?.value;
@@ -52,7 +52,7 @@ describe('conversations an agent keeps', () => {
     const profile = { id: 'p', name: 'P', protocol: 'none', args: [], env: {}, headers: {} };
     const branch = async (offers: Offers) => {
       const { session, asked } = subject(offers);
-      const other = new FakeDesk('/', 'b');
+      const other = new FakeSessionHost('/', 'b');
       const recorded: Session[] = [];
       const edited: string[] = [];
       const begun = { store: other.get('b')!.store, restart: async () => void asked.push('restart') };

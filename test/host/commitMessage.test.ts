@@ -8,7 +8,7 @@ import { editorCommands } from '../../src/editor/editorActions.ts';
 import { type GitRepository, repositories } from '../../src/editor/git.ts';
 import type { AsideAnswer } from '../../src/live/asideRequest.ts';
 import type { Content } from '../../src/session/model.ts';
-import { FakeDesk } from './desk.ts';
+import { FakeSessionHost } from './fakeHost.ts';
 
 describe('a commit message from the agent', () => {
   let folder: string;
@@ -47,12 +47,12 @@ describe('a commit message from the agent', () => {
   async function asked(
     answer: (prompt: readonly Content[], stop: AbortSignal) => AsideAnswer | undefined | Promise<undefined>,
   ): Promise<number> {
-    const desk = new FakeDesk(folder, 'a');
-    const session = desk.get('a') ?? assert.fail();
+    const fakeHost = new FakeSessionHost(folder, 'a');
+    const session = fakeHost.get('a') ?? assert.fail();
     Object.assign(session, { send: () => assert.fail('the conversation of the user is left alone') });
     let prompts = 0;
     commands = editorCommands({
-      sessions: desk,
+      sessions: fakeHost,
       starter: { start: async () => assert.fail('no session is started') },
       chat: { focus: async () => assert.fail('the user stays in Source Control'), insert: async () => {} },
       inputs: { input: async () => undefined },

@@ -10,7 +10,7 @@ import { editorCommands } from '../../src/editor/editorActions.ts';
 import { migrateEditorActions } from '../../src/editor/settings.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import type { Content } from '../../src/session/model.ts';
-import { FakeDesk } from './desk.ts';
+import { FakeSessionHost } from './fakeHost.ts';
 
 describe('Parley in the editor', () => {
   let life: Lifetime;
@@ -20,11 +20,11 @@ describe('Parley in the editor', () => {
   const inserted: Content[] = [];
   let asked: string | undefined;
   const commands = () => {
-    const desk = new FakeDesk(folder, 'a');
-    const session = desk.get('a')!;
+    const fakeHost = new FakeSessionHost(folder, 'a');
+    const session = fakeHost.get('a')!;
     Object.assign(session, { send: (intent: Intent) => sent.push(intent) });
     return editorCommands({
-      sessions: desk,
+      sessions: fakeHost,
       starter: { start: async () => undefined },
       chat: { focus: async () => {}, insert: async (contents) => void inserted.push(...contents) },
       inputs: {

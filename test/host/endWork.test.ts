@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { closeSession, restartAgent } from '../../src/editor/endWork.ts';
-import { FakeDesk } from './desk.ts';
+import { FakeSessionHost } from './fakeHost.ts';
 
 describe('closing a session', () => {
   const closing = () => {
@@ -9,19 +9,19 @@ describe('closing a session', () => {
   };
 
   it('does not ask when nothing is interrupted', async () => {
-    const desk = new FakeDesk('/', 'a');
-    desk.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
+    const fakeHost = new FakeSessionHost('/', 'a');
+    fakeHost.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
     const { closed, sessions } = closing();
-    await closeSession(sessions, desk.get('a')!, async () => assert.fail('it asked'));
+    await closeSession(sessions, fakeHost.get('a')!, async () => assert.fail('it asked'));
     assert.deepEqual(closed, ['a']);
   });
 
   it('asks while something runs in the background, and names it', async () => {
-    const desk = new FakeDesk('/', 'a');
-    desk.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
-    desk.say('a', { type: 'background.set', tasks: [{ id: 'b', text: 'npm run build' }] });
+    const fakeHost = new FakeSessionHost('/', 'a');
+    fakeHost.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
+    fakeHost.say('a', { type: 'background.set', tasks: [{ id: 'b', text: 'npm run build' }] });
     const { closed, sessions } = closing();
-    await closeSession(sessions, desk.get('a')!, async (text) => {
+    await closeSession(sessions, fakeHost.get('a')!, async (text) => {
       assert.match(text, /background: npm run build/);
       return undefined;
     });
@@ -29,11 +29,11 @@ describe('closing a session', () => {
   });
 
   it('asks while the agent works, and stays open unless the user says so', async () => {
-    const desk = new FakeDesk('/', 'a');
+    const fakeHost = new FakeSessionHost('/', 'a');
     const { closed, sessions } = closing();
-    await closeSession(sessions, desk.get('a')!, async () => undefined);
+    await closeSession(sessions, fakeHost.get('a')!, async () => undefined);
     assert.deepEqual(closed, []);
-    await closeSession(sessions, desk.get('a')!, async (text, action) => {
+    await closeSession(sessions, fakeHost.get('a')!, async (text, action) => {
       assert.match(text, /Agent a is at work/);
       return action;
     });
@@ -42,22 +42,22 @@ describe('closing a session', () => {
 });
 
 describe('restarting an agent', () => {
-  const restarting = (desk: FakeDesk) => {
-    const session = desk.get('a')!;
+  const restarting = (fakeHost: FakeSessionHost) => {
+    const session = fakeHost.get('a')!;
     const restarts: string[] = [];
     return { restarts, session: { ...session, id: session.id, store: session.store, restart: async () => void restarts.push('a') } };
   };
 
   it('asks while the agent works, and leaves it alone unless the user says so', async () => {
-    const { restarts, session } = restarting(new FakeDesk('/', 'a'));
+    const { restarts, session } = restarting(new FakeSessionHost('/', 'a'));
     await restartAgent(session, async () => undefined);
     assert.deepEqual(restarts, []);
   });
 
   it('does not ask when the user has stopped the turn and the agent goes on', async () => {
-    const desk = new FakeDesk('/', 'a');
-    desk.say('a', { type: 'turn.stopping', turnId: 't' });
-    const { restarts, session } = restarting(desk);
+    const fakeHost = new FakeSessionHost('/', 'a');
+    fakeHost.say('a', { type: 'turn.stopping', turnId: 't' });
+    const { restarts, session } = restarting(fakeHost);
     await restartAgent(session, async () => assert.fail('it asked'));
     assert.deepEqual(restarts, ['a']);
   });

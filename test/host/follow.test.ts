@@ -7,13 +7,13 @@ import { Lifetime } from '../../src/base/lifetime.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { follow } from '../../src/editor/follow.ts';
 import type { Location, ToolCall } from '../../src/session/model.ts';
-import { command, FakeDesk } from './desk.ts';
+import { command, FakeSessionHost } from './fakeHost.ts';
 import { settled } from './settled.ts';
 
 describe('following the agent', () => {
   let life: Lifetime;
   let folder: string;
-  let desk: FakeDesk;
+  let fakeHost: FakeSessionHost;
   let on: boolean;
   let settingChanged: () => void;
   let calls = 0;
@@ -22,7 +22,7 @@ describe('following the agent', () => {
     calls += 1;
     const id = `c${calls}`;
     const call: ToolCall = { id, name: 'read', title: 'read', kind: 'read', status: 'running', inputText: '', output: [], locations };
-    desk.say('a', { type: 'part.added', turnId: 'now', part: { kind: 'call', id, call } });
+    fakeHost.say('a', { type: 'part.added', turnId: 'now', part: { kind: 'call', id, call } });
   };
   const visible = (name: string) => vscode.window.visibleTextEditors.find((one) => path.basename(one.document.uri.fsPath) === name);
   const shows = (name: string, line: number) =>
@@ -34,14 +34,14 @@ describe('following the agent', () => {
     life = new Lifetime();
     folder = mkdtempSync(path.join(os.tmpdir(), 'parley-follow-'));
     for (const name of ['a.txt', 'b.txt', 'c.txt']) writeFileSync(path.join(folder, name), `${name}\n`.repeat(500));
-    desk = new FakeDesk(folder, 'a');
-    desk.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
+    fakeHost = new FakeSessionHost(folder, 'a');
+    fakeHost.say('a', { type: 'turn.ended', turnId: 't', at: 2, status: 'done' });
     on = true;
     const onSetting = (listener: () => void) => {
       settingChanged = listener;
       return { dispose() {} };
     };
-    life.own(follow({ on: () => on, onSetting, now: Date.now, log: silentLog })(desk));
+    life.own(follow({ on: () => on, onSetting, now: Date.now, log: silentLog })(fakeHost));
   });
   afterEach(async () => {
     life.dispose();
@@ -49,7 +49,7 @@ describe('following the agent', () => {
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');
     rmSync(folder, { recursive: true, force: true });
   });
-  const begin = () => desk.say('a', { type: 'turn.started', turnId: 'now', at: Date.now(), prompt: [] });
+  const begin = () => fakeHost.say('a', { type: 'turn.started', turnId: 'now', at: Date.now(), prompt: [] });
 
   it('shows the file and the line in one preview after the other; paths are those of the session', async () => {
     begin();
@@ -112,8 +112,8 @@ describe('following the agent', () => {
       }),
     );
     works({ path: 'c.txt', line: 100 });
-    desk.say('a', { type: 'turn.ended', turnId: 'now', at: Date.now(), status: 'done' });
-    desk.say('a', { type: 'turn.started', turnId: 'then', at: Date.now() + 1, prompt: [] });
+    fakeHost.say('a', { type: 'turn.ended', turnId: 'now', at: Date.now(), status: 'done' });
+    fakeHost.say('a', { type: 'turn.started', turnId: 'then', at: Date.now() + 1, prompt: [] });
     const call: ToolCall = {
       id: 'd',
       name: 'read',
@@ -124,12 +124,12 @@ describe('following the agent', () => {
       output: [],
       locations: [{ path: 'a.txt', line: 200 }],
     };
-    desk.say('a', { type: 'part.added', turnId: 'then', part: { kind: 'call', id: 'd', call } });
+    fakeHost.say('a', { type: 'part.added', turnId: 'then', part: { kind: 'call', id: 'd', call } });
     await settled(() => shows('a.txt', 200) === true);
     assert.ok(!seen.has('c.txt'));
     await go('c.txt');
     settingChanged();
-    desk.say('a', { type: 'call.changed', turnId: 'then', callId: 'd', change: { locations: [{ path: 'b.txt', line: 400 }] } });
+    fakeHost.say('a', { type: 'call.changed', turnId: 'then', callId: 'd', change: { locations: [{ path: 'b.txt', line: 400 }] } });
     await settled(() => shows('b.txt', 400) === true);
   });
 
@@ -161,7 +161,7 @@ describe('following the agent', () => {
       // By then it has been looked for once.
       await assert.rejects(async () => vscode.workspace.fs.stat(vscode.Uri.file(file)));
       writeFileSync(file, 'a\nb\n');
-      desk.say('a', { type: 'call.changed', turnId: 'now', callId: `c${calls}`, change: { status } });
+      fakeHost.say('a', { type: 'call.changed', turnId: 'now', callId: `c${calls}`, change: { status } });
       await settled(() => visible('fresh.txt') !== undefined);
     });
   }
@@ -170,11 +170,11 @@ describe('following the agent', () => {
     begin();
     on = false;
     works({ path: 'a.txt', line: 1 });
-    desk.open(command('1'));
+    fakeHost.open(command('1'));
     on = true;
     settingChanged();
     works({ path: 'gone.txt', line: 1 }, { path: '.' }, { path: '/etc/hostname' });
-    desk.close('1');
+    fakeHost.close('1');
     works({ path: 'gone.txt', line: 1 });
     works({ path: 'c.txt' });
     await settled(() => visible('c.txt') !== undefined);

@@ -10,14 +10,14 @@ import { showProposalLenses } from '../../src/editor/review/proposalLenses.ts';
 import { settleTurnFile } from '../../src/editor/review/revert.ts';
 import { Review } from '../../src/editor/review/review.ts';
 import type { Approval, Diff, ToolCall } from '../../src/session/model.ts';
-import { command, FakeDesk } from './desk.ts';
+import { command, FakeSessionHost } from './fakeHost.ts';
 import { settled } from './settled.ts';
 
 describe('review of changes', () => {
   let life: Lifetime;
   let folder: string;
   let file: string;
-  let desk: FakeDesk;
+  let fakeHost: FakeSessionHost;
   let review: Review;
 
   const edit = (id: string, diffs: readonly Diff[], editable?: true): Approval => ({
@@ -36,7 +36,7 @@ describe('review of changes', () => {
       output: diffs.map((diff) => ({ kind: 'diff', diff })),
       locations: [],
     };
-    desk.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call } });
+    fakeHost.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id: 'c', call } });
   };
   const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs);
   const front = () => vscode.window.tabGroups.activeTabGroup.activeTab?.input;
@@ -46,15 +46,15 @@ describe('review of changes', () => {
     const texts = await Promise.all([input.original, input.modified].map((uri) => vscode.workspace.openTextDocument(uri)));
     return texts.map((document) => document.getText());
   };
-  const session = () => desk.get('a')!.store.now;
+  const session = () => fakeHost.get('a')!.store.now;
 
   beforeEach(async () => {
     life = new Lifetime();
     folder = mkdtempSync(path.join(os.tmpdir(), 'parley-review-'));
     file = path.join(folder, 'x.txt');
     writeFileSync(file, 'one\ntwo\nthree\n');
-    desk = new FakeDesk(folder, 'a');
-    review = life.own(new Review(desk, life.own(new ReviewDocuments(`${REVIEW_SCHEME}-test`)), silentLog));
+    fakeHost = new FakeSessionHost(folder, 'a');
+    review = life.own(new Review(fakeHost, life.own(new ReviewDocuments(`${REVIEW_SCHEME}-test`)), silentLog));
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');
   });
   afterEach(async () => {
@@ -65,18 +65,18 @@ describe('review of changes', () => {
   });
 
   it('a pending edit opens as the file beside what is proposed, and belongs to its ask', async () => {
-    desk.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
     await review.openAsk('a', '1');
     assert.deepEqual(await sides(), ['one\ntwo\nthree\n', 'one\nTWO\nthree\n']);
     assert.deepEqual(review.active?.kind === 'ask' && { kind: review.active.kind, file: review.active.file }, { kind: 'ask', file });
   });
 
   it('each change of a pending edit has the answers over it, which go with the question', async () => {
-    life.own(showProposalLenses(desk, review, `${REVIEW_SCHEME}-test`));
+    life.own(showProposalLenses(fakeHost, review, `${REVIEW_SCHEME}-test`));
     const lines = Array.from({ length: 40 }, (_, at) => `line ${at + 1}`);
     writeFileSync(file, lines.join('\n'));
     const after = lines.with(4, 'five').with(29, 'thirty');
-    desk.open(edit('1', [{ path: 'x.txt', before: lines.join('\n'), after: after.join('\n') }]));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: lines.join('\n'), after: after.join('\n') }]));
     await review.openAsk('a', '1');
     const input = front();
     assert.ok(input instanceof vscode.TabInputTextDiff);
@@ -98,13 +98,13 @@ describe('review of changes', () => {
     await review.toggleHunk(input.modified, 4);
     await settled(() => revised().length === 0);
     assert.deepEqual((await sides())[1], after.join('\n'));
-    desk.close('1');
+    fakeHost.close('1');
     assert.deepEqual(await lenses(), []);
   });
 
   it('an editor that the keyboard leaves before it has asked for the answers is told again', async () => {
     const scheme = `${REVIEW_SCHEME}-test`;
-    life.own(showProposalLenses(desk, review, scheme));
+    life.own(showProposalLenses(fakeHost, review, scheme));
     let asked = 0;
     // An editor asks all providers together.
     const provideCodeLenses = ({ uri }: vscode.TextDocument) => {
@@ -113,7 +113,7 @@ describe('review of changes', () => {
       return [];
     };
     life.own(vscode.languages.registerCodeLensProvider({ scheme }, { provideCodeLenses }));
-    desk.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
     await review.openAsk('a', '1', undefined, true);
     await settled(() => asked > 0);
     for (let more = 2; ; more += 1) {
@@ -123,7 +123,7 @@ describe('review of changes', () => {
       await vscode.commands.executeCommand('workbench.action.focusActiveEditorGroup');
       await settled(() => asked > before);
       const now = asked;
-      desk.open(edit(`${more}`, [{ path: 'y.txt', before: null, after: 'new' }]));
+      fakeHost.open(edit(`${more}`, [{ path: 'y.txt', before: null, after: 'new' }]));
       await vscode.commands.executeCommand('workbench.action.focusSideBar');
       // Else it was quick enough to ask before the keyboard left.
       if (asked > now) continue;
@@ -132,9 +132,9 @@ describe('review of changes', () => {
   });
 
   it('over one change of several files it is said that the allowance is for all of them', async () => {
-    life.own(showProposalLenses(desk, review, `${REVIEW_SCHEME}-test`));
+    life.own(showProposalLenses(fakeHost, review, `${REVIEW_SCHEME}-test`));
     const diffs = ['x.txt', 'y.txt'].map((name) => ({ path: name, before: null, after: 'new' }));
-    desk.open(edit('1', diffs));
+    fakeHost.open(edit('1', diffs));
     await review.openAsk('a', '1');
     const input = front();
     assert.ok(input instanceof vscode.TabInputTextDiff);
@@ -143,8 +143,8 @@ describe('review of changes', () => {
   });
 
   it('a text that is looked at has the keyboard and the answers over it, and closes with its question', async () => {
-    life.own(showProposalLenses(desk, review, `${REVIEW_SCHEME}-test`));
-    desk.open(command('1', 'rm -rf src'));
+    life.own(showProposalLenses(fakeHost, review, `${REVIEW_SCHEME}-test`));
+    fakeHost.open(command('1', 'rm -rf src'));
     await review.look('a', '1', { text: { name: 'Look first.sh', text: 'true; rm -rf src', at: 6 } });
     const editor = vscode.window.activeTextEditor;
     assert.equal(editor?.document.getText(), 'true; rm -rf src');
@@ -152,7 +152,7 @@ describe('review of changes', () => {
     assert.equal(review.active?.kind, 'text');
     const all = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', editor.document.uri, 100);
     assert.deepEqual(all.map((one) => one.command?.title).sort(), ['$(chevron-down)', 'Allow once', 'Feedback', 'Reject']);
-    desk.close('1');
+    fakeHost.close('1');
     await settled(() => !(front() instanceof vscode.TabInputText));
   });
 
@@ -160,7 +160,7 @@ describe('review of changes', () => {
     const lines = Array.from({ length: 400 }, (_, at) => `line ${at + 1}`);
     writeFileSync(file, lines.join('\n'));
     for (const at of [60, 200, 330]) {
-      desk.open(edit(`${at}`, [{ path: 'x.txt', before: `line ${at}`, after: `changed ${at}`, excerpt: { beforeLine: at } }]));
+      fakeHost.open(edit(`${at}`, [{ path: 'x.txt', before: `line ${at}`, after: `changed ${at}`, excerpt: { beforeLine: at } }]));
       await review.openAsk('a', `${at}`);
       const input = front();
       assert.ok(input instanceof vscode.TabInputTextDiff);
@@ -176,8 +176,8 @@ describe('review of changes', () => {
   });
 
   it('with two asks open each diff is about its own', async () => {
-    desk.open(edit('1', [{ path: 'x.txt', before: 'one', after: '1', excerpt: { beforeLine: 1 } }]));
-    desk.open(edit('2', [{ path: 'x.txt', before: 'two', after: '2', excerpt: { beforeLine: 2 } }]));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one', after: '1', excerpt: { beforeLine: 1 } }]));
+    fakeHost.open(edit('2', [{ path: 'x.txt', before: 'two', after: '2', excerpt: { beforeLine: 2 } }]));
     await review.openAsk('a', '1');
     const first = front();
     await review.openAsk('a', '2');
@@ -193,10 +193,10 @@ describe('review of changes', () => {
   it('when the ask is settled our tab goes and the user’s stay', async () => {
     const mine = await vscode.workspace.openTextDocument(file);
     await vscode.window.showTextDocument(mine, { preview: true });
-    desk.open(edit('1', [{ path: 'x.txt', before: null, after: 'all new\n' }]));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: null, after: 'all new\n' }]));
     await review.openAsk('a', '1');
     assert.equal(tabs().length, 2, 'the diff did not take the place of a preview');
-    desk.close('1');
+    fakeHost.close('1');
     await settled(() => tabs().length === 1);
     const left = tabs()[0]?.input;
     assert.ok(left instanceof vscode.TabInputText);
@@ -207,13 +207,13 @@ describe('review of changes', () => {
   it('a diff that comes up when its ask is over already goes again', async () => {
     class Slow extends ReviewDocuments {
       override put(...given: Parameters<ReviewDocuments['put']>): vscode.Uri {
-        queueMicrotask(() => desk.close('1'));
+        queueMicrotask(() => fakeHost.close('1'));
         return super.put(...given);
       }
     }
-    const slow = new Review(desk, life.own(new Slow('parley-review-slow')), silentLog);
+    const slow = new Review(fakeHost, life.own(new Slow('parley-review-slow')), silentLog);
     life.own(slow);
-    desk.open(edit('1', [{ path: 'x.txt', before: null, after: 'all new\n' }]));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: null, after: 'all new\n' }]));
     const seen: string[] = [];
     life.own(vscode.window.tabGroups.onDidChangeTabs(({ opened }) => seen.push(...opened.map((tab) => tab.label))));
     await slow.openAsk('a', '1');
@@ -221,14 +221,14 @@ describe('review of changes', () => {
   });
 
   it('what the user made of a proposal stays open when the agent takes its ask back', async () => {
-    desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');
     const input = front();
     assert.ok(input instanceof vscode.TabInputTextDiff);
     const change = new vscode.WorkspaceEdit();
     change.insert(input.modified, new vscode.Position(0, 0), 'mine\n');
     assert.equal(await vscode.workspace.applyEdit(change), true);
-    desk.say('a', { type: 'ask.closed', askId: '1', how: 'withdrawn' });
+    fakeHost.say('a', { type: 'ask.closed', askId: '1', how: 'withdrawn' });
     await settled(() => review.active === undefined);
     const [tab] = tabs();
     assert.equal((await vscode.workspace.openTextDocument(input.modified)).getText(), 'mine\none\nTWO\nthree\n');
@@ -240,7 +240,7 @@ describe('review of changes', () => {
   });
 
   it('the text of an editable proposal goes back as the user left it', async () => {
-    desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');
     assert.equal(await review.edited('a', '1'), undefined, 'untouched');
     const input = front();
@@ -249,13 +249,13 @@ describe('review of changes', () => {
     change.insert(input.modified, new vscode.Position(0, 0), 'mine\n');
     assert.equal(await vscode.workspace.applyEdit(change), true);
     assert.equal(await review.edited('a', '1'), 'mine\none\nTWO\nthree\n');
-    desk.close('1');
+    fakeHost.close('1');
     await settled(() => tabs().length === 0);
   });
 
   it('what the user makes of a proposal is said to its ask, stays when the diff is opened again, and is taken back', async () => {
     const before = 'one\ntwo\nthree\n';
-    desk.open(edit('1', [{ path: 'x.txt', before, after: 'one\nTWO\nthree\n' }], true));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before, after: 'one\nTWO\nthree\n' }], true));
     await review.openAsk('a', '1');
     const input = front();
     assert.ok(input instanceof vscode.TabInputTextDiff);
@@ -276,7 +276,7 @@ describe('review of changes', () => {
     assert.equal(await review.edited('a', '1'), 'mine\none\nTWO\nthree\n', 'as the user left it');
     await put(new vscode.Range(0, 0, 1, 0), '');
     await settled(() => revised() === undefined);
-    desk.close('1');
+    fakeHost.close('1');
     await settled(() => tabs().length === 0);
   });
 
@@ -289,7 +289,7 @@ describe('review of changes', () => {
     };
     Object.assign(vscode.window, { showInformationMessage: answering });
     try {
-      desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo', after: 'one\nTWO' }], true));
+      fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo', after: 'one\nTWO' }], true));
       writeFileSync(file, 'one\ntwo');
       await review.openAsk('a', '1');
       const input = front();
@@ -307,7 +307,7 @@ describe('review of changes', () => {
   });
 
   it('a piece of a file is plain text: it is not checked as a file of its language', async () => {
-    desk.open(edit('1', [{ path: 'no.json', before: '"a": 1', after: '"a": 2', excerpt: { beforeLine: 1 } }]));
+    fakeHost.open(edit('1', [{ path: 'no.json', before: '"a": 1', after: '"a": 2', excerpt: { beforeLine: 1 } }]));
     await review.openAsk('a', '1');
     const input = front();
     assert.ok(input instanceof vscode.TabInputTextDiff);
@@ -319,7 +319,7 @@ describe('review of changes', () => {
   });
 
   it('a proposed deletion is read-only', async () => {
-    desk.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: null }]));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: null }]));
     await review.openAsk('a', '1');
     const input = front();
     assert.ok(input instanceof vscode.TabInputTextDiff);
@@ -333,24 +333,24 @@ describe('review of changes', () => {
     const change = new vscode.WorkspaceEdit();
     change.insert(document.uri, new vscode.Position(0, 0), 'unsaved\n');
     await vscode.workspace.applyEdit(change);
-    desk.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
+    fakeHost.open(edit('1', [{ path: 'x.txt', before: 'two', after: 'TWO', excerpt: { beforeLine: 2 } }]));
     await review.openAsk('a', '1');
     assert.deepEqual(await sides(), ['unsaved\none\ntwo\nthree\n', 'unsaved\none\nTWO\nthree\n']);
-    desk.close('1');
+    fakeHost.close('1');
     await settled(() => tabs().length === 1);
     await document.save();
   });
 
   it('in place of the diff that was allowed opens the file, once it is written', async () => {
     done([]);
-    desk.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'waiting' } });
-    desk.open({ ...edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\n' }]), callId: 'c' });
+    fakeHost.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'waiting' } });
+    fakeHost.open({ ...edit('1', [{ path: 'x.txt', before: 'one\ntwo\nthree\n', after: 'one\n' }]), callId: 'c' });
     await review.openAsk('a', '1', undefined, true);
-    desk.say('a', { type: 'ask.decided', askId: '1', decision: { kind: 'approval', by: 'user', effect: 'allow_once' } });
-    desk.close('1');
+    fakeHost.say('a', { type: 'ask.decided', askId: '1', decision: { kind: 'approval', by: 'user', effect: 'allow_once' } });
+    fakeHost.close('1');
     await settled(() => tabs().length === 0);
     writeFileSync(file, 'one\n');
-    desk.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done' } });
+    fakeHost.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done' } });
     await settled(() => {
       const input = front();
       return input instanceof vscode.TabInputText && input.uri.fsPath === file;
@@ -362,16 +362,16 @@ describe('review of changes', () => {
     const lines = Array.from({ length: 40 }, (_, at) => `line ${at + 1}`);
     writeFileSync(file, lines.join('\n'));
     done([]);
-    desk.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'waiting' } });
+    fakeHost.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'waiting' } });
     const after = lines.with(29, 'thirty').join('\n');
-    desk.open({ ...edit('1', [{ path: 'x.txt', before: lines.join('\n'), after }]), callId: 'c' });
+    fakeHost.open({ ...edit('1', [{ path: 'x.txt', before: lines.join('\n'), after }]), callId: 'c' });
     await review.openAsk('a', '1', undefined, true);
     inDiff();
-    desk.say('a', { type: 'ask.decided', askId: '1', decision: { kind: 'approval', by: 'user', effect: 'allow_once' } });
-    desk.close('1');
+    fakeHost.say('a', { type: 'ask.decided', askId: '1', decision: { kind: 'approval', by: 'user', effect: 'allow_once' } });
+    fakeHost.close('1');
     await settled(() => !tabs().some(({ input }) => input instanceof vscode.TabInputTextDiff));
     writeFileSync(file, after);
-    desk.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done' } });
+    fakeHost.say('a', { type: 'call.changed', turnId: 't', callId: 'c', change: { status: 'done' } });
   };
   const isAtLine = (line: number) => () =>
     vscode.window.activeTextEditor?.document.uri.fsPath === file && vscode.window.activeTextEditor.selection.active.line === line;

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { Lifetime } from '../../src/base/lifetime.ts';
 import { ApprovalRules, RuleStore } from '../../src/editor/approvals/rules.ts';
 import { type InputOptions, type ListOptions, type PickChoice, QuickInputs } from '../../src/editor/quickInputs.ts';
-import { command, FakeDesk } from './desk.ts';
+import { command, FakeSessionHost } from './fakeHost.ts';
 
 /** A store of the workspace that holds one value. */
 function memento(): vscode.Memento {
@@ -58,7 +58,7 @@ function rowText({ label, description }: vscode.QuickPickItem): string {
 describe('approval rules', () => {
   let life: Lifetime;
   let store: RuleStore;
-  let desk: FakeDesk;
+  let fakeHost: FakeSessionHost;
   let told: string[];
   const { showInformationMessage, showWarningMessage } = vscode.window;
   const put = (name: string, value: unknown) => Object.defineProperty(vscode.window, name, { value, configurable: true });
@@ -66,7 +66,7 @@ describe('approval rules', () => {
   beforeEach(() => {
     life = new Lifetime();
     store = new RuleStore(memento());
-    desk = new FakeDesk('/project', 'a');
+    fakeHost = new FakeSessionHost('/project', 'a');
     told = [];
     put('showInformationMessage', async (text: string) => void told.push(text));
     put('showWarningMessage', async (text: string, _: unknown, button: string) => {
@@ -81,7 +81,7 @@ describe('approval rules', () => {
   });
   const rulesWith = (...answers: readonly string[]) => {
     const inputs = life.own(new Scripted(...answers));
-    return { inputs, rules: life.own(new ApprovalRules(store, desk, inputs)) };
+    return { inputs, rules: life.own(new ApprovalRules(store, fakeHost, inputs)) };
   };
 
   it('a rule for one agent holds for no other', async () => {
@@ -94,7 +94,7 @@ describe('approval rules', () => {
 
   it('is made from an approval in two steps, by prefix and for its agent in this workspace; leaving makes none', async () => {
     const { rules } = rulesWith('commands that begin with npm run', 'In this workspace · with Agent a');
-    desk.open(command('1', 'npm run build'));
+    fakeHost.open(command('1', 'npm run build'));
     assert.equal(await rules.make('a', command('1', 'npm run build'), async () => {}), true);
     const rule = { kind: 'command', pattern: 'npm run *', decision: 'allow', agent: 'none' };
     assert.deepEqual(store.all(), [{ rule, scope: 'workspace' }]);
@@ -109,7 +109,7 @@ describe('approval rules', () => {
       ['2', 'npm publish'],
       ['3', 'npm run build'],
     ] as const)
-      desk.open(command(id, text));
+      fakeHost.open(command(id, text));
     await rules.make('a', command('3', 'npm run build'), async () => {});
     const details = inputs.lists[0]?.map((one) => one.detail);
     assert.deepEqual(details, [undefined, 'Would also have allowed: npm run lint']);
@@ -128,7 +128,7 @@ describe('approval rules', () => {
       'No rule decides: you would be asked.',
       undefined,
     ]);
-    assert.deepEqual(desk.answers, []);
+    assert.deepEqual(fakeHost.answers, []);
   });
 
   it('a command of several lines is tried as it was copied, though the box shows one', async () => {
@@ -163,14 +163,14 @@ describe('approval rules', () => {
       ['d', 'npm run lint', 'Allow for this session', {}],
       ['e', 'npm test', 'Always allow "npm test"', { reach: 'In this workspace' }],
     ] as const) {
-      desk.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id, call: { ...call, id, title } } });
-      desk.open({ ...command(id, title), callId: id });
-      desk.say('a', {
+      fakeHost.say('a', { type: 'part.added', turnId: 't', part: { kind: 'call', id, call: { ...call, id, title } } });
+      fakeHost.open({ ...command(id, title), callId: id });
+      fakeHost.say('a', {
         type: 'ask.decided',
         askId: id,
         decision: { kind: 'approval', by: 'user', effect: 'allow_always', label, ...reach },
       });
-      desk.close(id);
+      fakeHost.close(id);
     }
     const { rules, inputs } = rulesWith('Allow: npm test · In this workspace · with Agent a');
     await rules.manage();

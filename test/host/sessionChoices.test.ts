@@ -3,7 +3,7 @@ import type { PickChoice } from '../../src/editor/quickInputs.ts';
 import { changeOptions } from '../../src/editor/sessionChoices.ts';
 import type { Intent } from '../../src/session/intents.ts';
 import type { SessionOption } from '../../src/session/model.ts';
-import { FakeDesk } from './desk.ts';
+import { FakeSessionHost } from './fakeHost.ts';
 
 describe('options of a session', () => {
   const model: SessionOption = {
@@ -21,8 +21,8 @@ describe('options of a session', () => {
 
   /** Goes through the picks by the words in their rows; what the last words name is chosen. */
   const choosing = async (options: readonly SessionOption[], ...words: readonly string[]) => {
-    const desk = new FakeDesk('/', 'a');
-    desk.say('a', { type: 'options.set', options });
+    const fakeHost = new FakeSessionHost('/', 'a');
+    fakeHost.say('a', { type: 'options.set', options });
     const sent: Intent[] = [];
     const shown: string[][] = [];
     const left = [...words];
@@ -31,7 +31,7 @@ describe('options of a session', () => {
       const word = left.shift();
       return word === undefined ? undefined : choices.find((choice) => choice.label.includes(word))?.value;
     };
-    await changeOptions({ ...desk.get('a')!, send: (intent) => sent.push(intent) }, { pick });
+    await changeOptions({ ...fakeHost.get('a')!, send: (intent) => sent.push(intent) }, { pick });
     return { sent, shown };
   };
 

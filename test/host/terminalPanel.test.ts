@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
 import { TerminalPanel } from '../../src/editor/terminalPanel.ts';
-import { FakeDesk } from './desk.ts';
+import { FakeSessionHost } from './fakeHost.ts';
 import { settled } from './settled.ts';
 
 describe('terminals of an agent in the terminal panel', () => {
-  let desk: FakeDesk;
+  let fakeHost: FakeSessionHost;
   let panel: TerminalPanel;
   const mine = () => vscode.window.terminals.filter((one) => one.name.startsWith('npm run'));
 
@@ -19,9 +19,9 @@ describe('terminals of an agent in the terminal panel', () => {
   };
 
   beforeEach(() => {
-    desk = new FakeDesk('/', 'a');
-    panel = new TerminalPanel(desk);
-    desk.say('a', { type: 'terminal.changed', terminal: { id: 'x', command: 'npm run \u001b[2Jwatch' }, delta: 'one\ntwo\r\n' });
+    fakeHost = new FakeSessionHost('/', 'a');
+    panel = new TerminalPanel(fakeHost);
+    fakeHost.say('a', { type: 'terminal.changed', terminal: { id: 'x', command: 'npm run \u001b[2Jwatch' }, delta: 'one\ntwo\r\n' });
   });
   afterEach(async () => {
     panel.dispose();
@@ -35,10 +35,10 @@ describe('terminals of an agent in the terminal panel', () => {
     pty.open(undefined);
     assert.match(text(), /one\r\ntwo\r\n$/);
     assert.ok(!text().includes('\u001b[2J'), 'the command is shown, not carried out');
-    desk.say('a', { type: 'terminal.changed', terminal: { id: 'y', command: 'other' }, delta: 'not mine' });
-    desk.say('a', { type: 'terminal.changed', terminal: { id: 'x' }, delta: '\u001b[31mred\u001b[0m\n' });
+    fakeHost.say('a', { type: 'terminal.changed', terminal: { id: 'y', command: 'other' }, delta: 'not mine' });
+    fakeHost.say('a', { type: 'terminal.changed', terminal: { id: 'x' }, delta: '\u001b[31mred\u001b[0m\n' });
     assert.ok(text().includes('\u001b[31mred\u001b[0m\r\n') && !text().includes('not mine'));
-    desk.say('a', { type: 'terminal.changed', terminal: { id: 'x', exit: { code: 3, signal: null } } });
+    fakeHost.say('a', { type: 'terminal.changed', terminal: { id: 'x', exit: { code: 3, signal: null } } });
     assert.match(text(), /exit 3/);
     end();
   });
@@ -49,7 +49,7 @@ describe('terminals of an agent in the terminal panel', () => {
     await settled(() => mine().length === 1);
     mine()[0]?.dispose();
     await settled(() => mine().length === 0);
-    assert.equal(desk.get('a')?.store.now.terminals.at(-1)?.exit, undefined);
+    assert.equal(fakeHost.get('a')?.store.now.terminals.at(-1)?.exit, undefined);
     panel.show('a', 'x');
     await settled(() => mine().length === 1);
   });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { warnOfUnsaved } from '../../src/editor/unsaved.ts';
 import type { Approval } from '../../src/session/model.ts';
-import { FakeDesk, options } from './desk.ts';
+import { FakeSessionHost, options } from './fakeHost.ts';
 
 describe('an edit of a file with unsaved text', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'unsaved-'));
@@ -29,29 +29,29 @@ describe('an edit of a file with unsaved text', () => {
     writeFileSync(path.join(folder, 'b.txt'), 'b\n');
     const editor = await vscode.window.showTextDocument(vscode.Uri.file(file));
     await editor.edit((change) => change.insert(new vscode.Position(1, 0), 'mine\n'));
-    const desk = new FakeDesk(folder, 'a');
+    const fakeHost = new FakeSessionHost(folder, 'a');
     const asked: string[] = [];
     let answer: string | undefined;
-    const watching = warnOfUnsaved(desk, async (text, action) => {
+    const watching = warnOfUnsaved(fakeHost, async (text, action) => {
       asked.push(text);
       return answer && action;
     });
-    desk.open(edit('other', path.join(folder, 'b.txt')));
+    fakeHost.open(edit('other', path.join(folder, 'b.txt')));
     assert.deepEqual(asked, []);
-    desk.open(edit('first', 'a.txt'));
+    fakeHost.open(edit('first', 'a.txt'));
     assert.equal(asked.length, 1);
     assert.match(asked[0] ?? '', /Agent a wants to change .*a\.txt/);
     assert.ok(editor.document.isDirty);
     // Agents name a file by another spelling of its path; here through a link.
     symlinkSync(folder, path.join(folder, 'link'));
-    desk.open(edit('linked', path.join(folder, 'link', 'a.txt')));
+    fakeHost.open(edit('linked', path.join(folder, 'link', 'a.txt')));
     assert.equal(asked.length, 2);
     answer = 'save';
     const saved = new Promise((resolve) => vscode.workspace.onDidSaveTextDocument(resolve));
-    desk.open(edit('second', file));
+    fakeHost.open(edit('second', file));
     await saved;
     assert.equal(readFileSync(file, 'utf8'), 'one\nmine\n');
-    assert.deepEqual(desk.openAsks(), ['other', 'first', 'linked', 'second']);
+    assert.deepEqual(fakeHost.openAsks(), ['other', 'first', 'linked', 'second']);
     watching.dispose();
   });
 });

@@ -98,7 +98,7 @@ test(
 );
 
 test(
-  'events of every session reach the desk; a closed session is taken off it and its agent ended',
+  'events of every session reach the host; a closed session is removed and its agent ended',
   inFolder(async (folder) => {
     const { sessions, script } = windowOn(folder);
     const first = sessions.open(profile, '/w');

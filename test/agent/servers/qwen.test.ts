@@ -50,9 +50,9 @@ test('envelope: a line that is no request is fatal, as an error object and a cod
 test('envelope: an error answer to a request for a permission means no', async (t) => {
   const agent = served(t, ...ENVELOPE);
   agent.say(request(text('run echo never')));
-  const lent = await agent.line((line) => line.subtype === 'mcp_message');
+  const offered = await agent.line((line) => line.subtype === 'mcp_message');
   const failed = { subtype: 'error', error: { message: 'callback broke', retryable: false } };
-  agent.say({ type: 'control_response', request_id: lent.request_id, response: failed });
+  agent.say({ type: 'control_response', request_id: offered.request_id, response: failed });
   const asked = await agent.line((line) => line.subtype === 'can_use_tool');
   const waits = agent.lines().find((line) => JSON.stringify(line).includes('"Confirming"'));
   assert.match(JSON.stringify(waits), /"confirmation":\{"type":"exec","title":"[^"]*","command":"echo never"/);
@@ -65,8 +65,8 @@ test('envelope: an error answer to a request for a permission means no', async (
 test('envelope: an answer with an unknown behavior is a control error, and approves nothing', async (t) => {
   const agent = served(t, ...ENVELOPE);
   agent.say(request(text('run echo never')));
-  const lent = await agent.line((line) => line.subtype === 'mcp_message');
-  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: { message: 'none' } } });
+  const offered = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: offered.request_id, response: { subtype: 'error', error: { message: 'none' } } });
   const asked = await agent.line((line) => line.subtype === 'can_use_tool');
   agent.say({ type: 'control_response', request_id: asked.request_id, response: { subtype: 'success', result: { behavior: 'perhaps' } } });
   const told = await agent.line((line) => metadata(line).control_errors !== undefined);
@@ -177,8 +177,8 @@ for (const [name, args] of [
 test('envelope: a cancel of another prompt is a noop and stops nothing; the right one is told as a session event and confirmed', async (t) => {
   const agent = served(t, ...ENVELOPE);
   agent.say(request(text('run echo never'), { prompt_id: 'p2' }));
-  const lent = await agent.line((line) => line.subtype === 'mcp_message');
-  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: { message: 'none' } } });
+  const offered = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: offered.request_id, response: { subtype: 'error', error: { message: 'none' } } });
   await agent.line((line) => line.subtype === 'can_use_tool');
   agent.say({ type: 'control/cancel', session_id: '', prompt_id: 'p1', reason: 'escape' });
   const other = await agent.line((line) => line.type === 'result/cancel');
@@ -202,8 +202,8 @@ test('envelope: a prompt that was named before the session was told is cancelled
   for (const name of [(_: string) => '_new########1', (session: string) => `${session}########1`]) {
     const agent = served(t, ...ENVELOPE);
     agent.say(request(text('run echo never'), { prompt_id: '_new########1' }));
-    const lent = await agent.line((line) => line.subtype === 'mcp_message');
-    agent.say({ type: 'control/cancel', session_id: '', prompt_id: name(String(lent.session_id)), reason: 'escape' });
+    const offered = await agent.line((line) => line.subtype === 'mcp_message');
+    agent.say({ type: 'control/cancel', session_id: '', prompt_id: name(String(offered.session_id)), reason: 'escape' });
     assert.equal((await agent.line((line) => line.type === 'result/cancel')).status, 'ok');
   }
 });
@@ -211,8 +211,8 @@ test('envelope: a prompt that was named before the session was told is cancelled
 test('envelope: a prompt without a name is counted, and what is asked in it says so; displays are timed in milliseconds', async (t) => {
   const agent = served(t, ...ENVELOPE);
   agent.say(request(text('run echo never')));
-  const lent = await agent.line((line) => line.subtype === 'mcp_message');
-  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: { message: 'none' } } });
+  const offered = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: offered.request_id, response: { subtype: 'error', error: { message: 'none' } } });
   const asked = await agent.line((line) => line.subtype === 'can_use_tool');
   assert.equal(asked.prompt_id, `${asked.session_id}########1`);
   const times = [...agent.told.out.matchAll(/"timestamp":(\d+)[,}]/g)].map(([, at]) => Number(at));
@@ -326,8 +326,8 @@ const statuses = (lines: readonly Line[]): readonly string[] =>
 test('envelope: a call waits, is asked about, runs and succeeds, in this order; a change comes with its diff; the end is the last line', async (t) => {
   const agent = served(t, ...ENVELOPE);
   agent.say(request(text('create file notes.md with "Hello"')));
-  const lent = await agent.line((line) => line.subtype === 'mcp_message');
-  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: 'none' } });
+  const offered = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: offered.request_id, response: { subtype: 'error', error: 'none' } });
   const asked = await agent.line((line) => line.subtype === 'can_use_tool');
   agent.say({ type: 'control_response', request_id: asked.request_id, response: { subtype: 'success', result: { behavior: 'approve' } } });
   const end = await agent.line(finished);
@@ -340,8 +340,8 @@ test('envelope: a call waits, is asked about, runs and succeeds, in this order; 
 test('envelope: a call that was not allowed is shown as cancelled, and did not run', async (t) => {
   const agent = served(t, ...ENVELOPE);
   agent.say(request(text('run echo never')));
-  const lent = await agent.line((line) => line.subtype === 'mcp_message');
-  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: 'none' } });
+  const offered = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: offered.request_id, response: { subtype: 'error', error: 'none' } });
   const asked = await agent.line((line) => line.subtype === 'can_use_tool');
   agent.say({ type: 'control_response', request_id: asked.request_id, response: { subtype: 'success', result: { behavior: 'deny' } } });
   await agent.line(finished);
@@ -414,8 +414,8 @@ test('the options of every protocol are taken beside the formats: the folder, an
   const folder = temporaryFolder(t);
   const agent = served(t, ...ENVELOPE, '--yolo', '--work-dir', folder, '--session', 'mine');
   agent.say(request(text('create file notes.md with "Hello"')));
-  const lent = await agent.line((line) => line.subtype === 'mcp_message');
-  agent.say({ type: 'control_response', request_id: lent.request_id, response: { subtype: 'error', error: 'none' } });
+  const offered = await agent.line((line) => line.subtype === 'mcp_message');
+  agent.say({ type: 'control_response', request_id: offered.request_id, response: { subtype: 'error', error: 'none' } });
   await agent.line(finished);
   assert.equal(readFileSync(path.join(folder, 'notes.md'), 'utf8').trim(), 'Hello');
   assert.ok(!agent.told.out.includes('can_use_tool'));

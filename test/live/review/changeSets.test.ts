@@ -6,7 +6,7 @@ import { silentLog } from '../../../src/base/log.ts';
 import { ChangeSet } from '../../../src/live/review/changeSet.ts';
 import { ChangeSets } from '../../../src/live/review/changeSets.ts';
 import { hunksOfSegments } from '../../../src/session/segments.ts';
-import { Desk } from './desk.ts';
+import { FakeReviewHost } from './fakeHost.ts';
 
 const effects = {
   readText: async (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : null),
@@ -15,253 +15,256 @@ const effects = {
   folders: () => [],
 };
 
-function withDesk(ids: readonly string[], run: (desk: Desk) => Promise<void>): () => Promise<void> {
+function withFakeHost(ids: readonly string[], run: (fakeHost: FakeReviewHost) => Promise<void>): () => Promise<void> {
   return async () => {
-    const desk = new Desk((host, folder, publish) => new ChangeSets(host, folder, () => ChangeSet, effects, publish, silentLog), ...ids);
+    const fakeHost = new FakeReviewHost(
+      (host, folder, publish) => new ChangeSets(host, folder, () => ChangeSet, effects, publish, silentLog),
+      ...ids,
+    );
     try {
-      await run(desk);
+      await run(fakeHost);
     } finally {
-      desk.remove();
+      fakeHost.remove();
     }
   };
 }
 
 test(
   'a change belongs to the call that names the file, else to the only one that can have made it, else to nobody known',
-  withDesk(['a'], async (desk) => {
-    await desk.start('a');
-    desk.call('a', 'read', { kind: 'read' });
-    desk.done('a', 'read');
-    desk.call('a', 'npm', { kind: 'execute' });
-    desk.write('made', '1');
-    desk.done('a', 'npm');
-    await desk.until(() => desk.sets.of('a')?.files.length === 1);
-    desk.edit('a', 'edited', 'e');
-    desk.call('a', 'one', { kind: 'execute' });
-    desk.call('a', 'two', { kind: 'execute' });
-    desk.write('by one or two', '1');
-    desk.end('a');
-    await desk.until(() => desk.rows('a')?.length === 3);
-    assert.deepEqual(desk.rows('a'), ['by one or two open -', 'edited open e', 'made open npm']);
+  withFakeHost(['a'], async (fakeHost) => {
+    await fakeHost.start('a');
+    fakeHost.call('a', 'read', { kind: 'read' });
+    fakeHost.done('a', 'read');
+    fakeHost.call('a', 'npm', { kind: 'execute' });
+    fakeHost.write('made', '1');
+    fakeHost.done('a', 'npm');
+    await fakeHost.until(() => fakeHost.sets.of('a')?.files.length === 1);
+    fakeHost.edit('a', 'edited', 'e');
+    fakeHost.call('a', 'one', { kind: 'execute' });
+    fakeHost.call('a', 'two', { kind: 'execute' });
+    fakeHost.write('by one or two', '1');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 3);
+    assert.deepEqual(fakeHost.rows('a'), ['by one or two open -', 'edited open e', 'made open npm']);
   }),
 );
 
 test(
   'what is written or deleted after a command has ended is not the command’s, although the look at the folder comes later',
-  withDesk(['a'], async (desk) => {
-    desk.write('old', 'of old\n');
-    await desk.start('a');
-    desk.call('a', 'run', { kind: 'execute' });
-    desk.write('in time', '1');
-    desk.done('a', 'run');
+  withFakeHost(['a'], async (fakeHost) => {
+    fakeHost.write('old', 'of old\n');
+    await fakeHost.start('a');
+    fakeHost.call('a', 'run', { kind: 'execute' });
+    fakeHost.write('in time', '1');
+    fakeHost.done('a', 'run');
     const ended = Date.now();
     while (Date.now() < ended + 60) await new Promise((resolve) => setImmediate(resolve));
-    desk.write('too late', '1');
-    rmSync(desk.path('old'));
-    desk.end('a');
-    await desk.until(() => desk.rows('a')?.length === 3);
-    assert.deepEqual(desk.rows('a'), ['in time open run', 'old open -', 'too late open -']);
+    fakeHost.write('too late', '1');
+    rmSync(fakeHost.path('old'));
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 3);
+    assert.deepEqual(fakeHost.rows('a'), ['in time open run', 'old open -', 'too late open -']);
   }),
 );
 
 test(
   'two sessions in one folder: each has what its agent did, and no change is in both',
-  withDesk(['a', 'b'], async (desk) => {
-    await desk.start('a');
-    await desk.start('b');
-    desk.edit('a', 'of a', 'e');
-    desk.edit('b', 'of b', 'e');
-    desk.call('b', 'run', { kind: 'execute' });
-    desk.write('by a command of b', '1');
-    desk.end('a');
-    await desk.until(() => desk.rows('a') !== undefined);
-    desk.end('b');
-    await desk.until(() => desk.rows('b') !== undefined);
-    assert.deepEqual([desk.rows('a'), desk.rows('b')], [['of a open e'], ['by a command of b open run', 'of b open e']]);
-    await desk.sets.of('a')?.settle(path.join(desk.root, 'of a'), 'undo');
-    await desk.start('b', 't2');
-    desk.end('b', 't2');
-    await desk.until(() => desk.rows('b', 't2') !== undefined);
-    assert.deepEqual(desk.rows('b', 't2'), []);
+  withFakeHost(['a', 'b'], async (fakeHost) => {
+    await fakeHost.start('a');
+    await fakeHost.start('b');
+    fakeHost.edit('a', 'of a', 'e');
+    fakeHost.edit('b', 'of b', 'e');
+    fakeHost.call('b', 'run', { kind: 'execute' });
+    fakeHost.write('by a command of b', '1');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a') !== undefined);
+    fakeHost.end('b');
+    await fakeHost.until(() => fakeHost.rows('b') !== undefined);
+    assert.deepEqual([fakeHost.rows('a'), fakeHost.rows('b')], [['of a open e'], ['by a command of b open run', 'of b open e']]);
+    await fakeHost.sets.of('a')?.settle(path.join(fakeHost.root, 'of a'), 'undo');
+    await fakeHost.start('b', 't2');
+    fakeHost.end('b', 't2');
+    await fakeHost.until(() => fakeHost.rows('b', 't2') !== undefined);
+    assert.deepEqual(fakeHost.rows('b', 't2'), []);
   }),
 );
 
 test(
   'a change that another session made before, and that is gone meanwhile, counts for the session that makes it anew',
-  withDesk(['a', 'b'], async (desk) => {
+  withFakeHost(['a', 'b'], async (fakeHost) => {
     for (const id of ['a', 'b'] as const) {
-      desk.write('x', 'one\n');
-      await desk.start(id);
-      desk.write('x', 'two\n');
-      desk.end(id);
-      await desk.until(() => desk.rows(id)?.length === 1);
-      assert.deepEqual(desk.rows(id), ['x open -']);
+      fakeHost.write('x', 'one\n');
+      await fakeHost.start(id);
+      fakeHost.write('x', 'two\n');
+      fakeHost.end(id);
+      await fakeHost.until(() => fakeHost.rows(id)?.length === 1);
+      assert.deepEqual(fakeHost.rows(id), ['x open -']);
     }
   }),
 );
 
 test(
   'what one session’s user undoes while another’s agent works is not that agent’s',
-  withDesk(['a', 'b'], async (desk) => {
-    desk.write('x', 'one\n');
-    await desk.start('a');
-    desk.edit('a', 'x', 'e');
-    desk.end('a');
-    await desk.until(() => desk.rows('a') !== undefined);
-    await desk.start('b');
-    desk.call('b', 'run', { kind: 'execute' });
-    await desk.sets.of('a')?.settle(path.join(desk.root, 'x'), 'undo');
-    desk.end('b');
-    await desk.until(() => desk.rows('b') !== undefined);
-    assert.deepEqual(desk.rows('b'), []);
+  withFakeHost(['a', 'b'], async (fakeHost) => {
+    fakeHost.write('x', 'one\n');
+    await fakeHost.start('a');
+    fakeHost.edit('a', 'x', 'e');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a') !== undefined);
+    await fakeHost.start('b');
+    fakeHost.call('b', 'run', { kind: 'execute' });
+    await fakeHost.sets.of('a')?.settle(path.join(fakeHost.root, 'x'), 'undo');
+    fakeHost.end('b');
+    await fakeHost.until(() => fakeHost.rows('b') !== undefined);
+    assert.deepEqual(fakeHost.rows('b'), []);
   }),
 );
 
 test(
   'an agent that works on in the background is followed until it is done',
-  withDesk(['a'], async (desk) => {
-    await desk.start('a');
-    desk.call('a', 'sub', { kind: 'other', goesOn: true });
-    desk.say('a', { type: 'background.set', tasks: [{ id: 'x', text: 'works on' }] });
-    desk.end('a');
-    await desk.sets.look('a');
-    desk.write('later', '1');
-    desk.say('a', { type: 'call.changed', turnId: 't', callId: 'sub', change: { goesOn: false, status: 'done' } });
-    desk.say('a', { type: 'background.set', tasks: [] });
-    await desk.until(() => desk.rows('a')?.length === 1);
-    assert.deepEqual(desk.rows('a'), ['later open sub']);
-    desk.write('mine', '1');
-    await desk.sets.look('a');
-    assert.deepEqual(desk.rows('a'), ['later open sub'], 'from then on the folder is the user’s');
+  withFakeHost(['a'], async (fakeHost) => {
+    await fakeHost.start('a');
+    fakeHost.call('a', 'sub', { kind: 'other', goesOn: true });
+    fakeHost.say('a', { type: 'background.set', tasks: [{ id: 'x', text: 'works on' }] });
+    fakeHost.end('a');
+    await fakeHost.sets.look('a');
+    fakeHost.write('later', '1');
+    fakeHost.say('a', { type: 'call.changed', turnId: 't', callId: 'sub', change: { goesOn: false, status: 'done' } });
+    fakeHost.say('a', { type: 'background.set', tasks: [] });
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 1);
+    assert.deepEqual(fakeHost.rows('a'), ['later open sub']);
+    fakeHost.write('mine', '1');
+    await fakeHost.sets.look('a');
+    assert.deepEqual(fakeHost.rows('a'), ['later open sub'], 'from then on the folder is the user’s');
   }),
 );
 
 test(
   'what the agent told of a place that is not watched is listed as told, and a decision stands there, too',
-  withDesk(['a'], async (desk) => {
-    const outside = path.join(desk.state, 'outside.txt');
+  withFakeHost(['a'], async (fakeHost) => {
+    const outside = path.join(fakeHost.state, 'outside.txt');
     writeFileSync(outside, 'new\n');
-    await desk.start('a');
+    await fakeHost.start('a');
     for (const [callId, file] of [
       ['e1', outside],
-      ['e2', path.join(desk.root, 'never written')],
+      ['e2', path.join(fakeHost.root, 'never written')],
     ] as const) {
-      desk.call('a', callId, { kind: 'edit', output: [{ kind: 'diff', diff: { path: file, before: 'old\n', after: 'new\n' } }] });
-      desk.done('a', callId);
+      fakeHost.call('a', callId, { kind: 'edit', output: [{ kind: 'diff', diff: { path: file, before: 'old\n', after: 'new\n' } }] });
+      fakeHost.done('a', callId);
     }
-    desk.end('a');
-    await desk.until(() => desk.rows('a') !== undefined);
-    assert.deepEqual(desk.rows('a'), ['outside.txt reported -'], 'what was not written is no change');
-    await desk.sets.of('a')?.undoReported(outside, async () => writeFileSync(outside, 'undone\n'));
-    desk.sets.reportedSettled('a', 't', outside, 'undone');
-    assert.deepEqual(desk.rows('a'), ['outside.txt undone -']);
-    await desk.sets.updateCorrections('a');
-    assert.match(desk.get('a')?.store.now.corrections?.join() ?? '', /undid changes that you made in .*outside\.txt:\n.*\+undone$/s);
-    await desk.start('a', 't2');
-    desk.end('a', 't2');
-    await desk.until(() => desk.rows('a', 't2') !== undefined);
-    assert.deepEqual(desk.rows('a'), ['outside.txt undone -']);
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a') !== undefined);
+    assert.deepEqual(fakeHost.rows('a'), ['outside.txt reported -'], 'what was not written is no change');
+    await fakeHost.sets.of('a')?.undoReported(outside, async () => writeFileSync(outside, 'undone\n'));
+    fakeHost.sets.reportedSettled('a', 't', outside, 'undone');
+    assert.deepEqual(fakeHost.rows('a'), ['outside.txt undone -']);
+    await fakeHost.sets.updateCorrections('a');
+    assert.match(fakeHost.get('a')?.store.now.corrections?.join() ?? '', /undid changes that you made in .*outside\.txt:\n.*\+undone$/s);
+    await fakeHost.start('a', 't2');
+    fakeHost.end('a', 't2');
+    await fakeHost.until(() => fakeHost.rows('a', 't2') !== undefined);
+    assert.deepEqual(fakeHost.rows('a'), ['outside.txt undone -']);
   }),
 );
 
 test(
   'an ignored file that the agent tells of is listed, and is not named a second time as left out',
-  withDesk(['a'], async (desk) => {
-    desk.write('.gitignore', '.env\n*.log\n');
-    desk.write('.env', 'old\n');
-    await desk.start('a');
-    desk.write('.env', 'new, and longer\n');
-    desk.write('x.log', '1\n');
-    desk.call('a', 'e', {
+  withFakeHost(['a'], async (fakeHost) => {
+    fakeHost.write('.gitignore', '.env\n*.log\n');
+    fakeHost.write('.env', 'old\n');
+    await fakeHost.start('a');
+    fakeHost.write('.env', 'new, and longer\n');
+    fakeHost.write('x.log', '1\n');
+    fakeHost.call('a', 'e', {
       kind: 'edit',
-      output: [{ kind: 'diff', diff: { path: desk.path('.env'), before: 'old\n', after: 'new, and longer\n' } }],
+      output: [{ kind: 'diff', diff: { path: fakeHost.path('.env'), before: 'old\n', after: 'new, and longer\n' } }],
     });
-    desk.done('a', 'e');
-    desk.end('a');
-    await desk.until(() => desk.rows('a') !== undefined);
-    assert.deepEqual(desk.rows('a'), ['.env reported -']);
-    assert.deepEqual(desk.get('a')?.store.now.turns[0]?.unlisted, { files: 0, folders: ['x.log'] });
+    fakeHost.done('a', 'e');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a') !== undefined);
+    assert.deepEqual(fakeHost.rows('a'), ['.env reported -']);
+    assert.deepEqual(fakeHost.get('a')?.store.now.turns[0]?.unlisted, { files: 0, folders: ['x.log'] });
   }),
 );
 
 test(
   'files that the user puts back are told to the agent, once, whatever the way there',
-  withDesk(['a'], async (desk) => {
-    desk.write('x', 'one\n');
-    await desk.start('a');
-    desk.edit('a', 'x', 'e');
-    desk.end('a');
-    await desk.until(() => desk.rows('a') !== undefined);
-    await desk.sets.restore('a', 't');
-    assert.deepEqual(readFileSync(desk.path('x'), 'utf8'), 'one\n');
-    const told = () => desk.get('a')?.store.now.corrections?.join();
+  withFakeHost(['a'], async (fakeHost) => {
+    fakeHost.write('x', 'one\n');
+    await fakeHost.start('a');
+    fakeHost.edit('a', 'x', 'e');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a') !== undefined);
+    await fakeHost.sets.restore('a', 't');
+    assert.deepEqual(readFileSync(fakeHost.path('x'), 'utf8'), 'one\n');
+    const told = () => fakeHost.get('a')?.store.now.corrections?.join();
     assert.match(told() ?? '', /^The user restored another state of these files.* x\.$/);
-    await desk.sets.undoRestore('a');
-    assert.deepEqual(readFileSync(desk.path('x'), 'utf8'), 'a e\n');
+    await fakeHost.sets.undoRestore('a');
+    assert.deepEqual(readFileSync(fakeHost.path('x'), 'utf8'), 'a e\n');
     assert.equal(told(), undefined, 'it is again as the agent knows it');
-    assert.deepEqual(desk.rows('a'), ['x open e']);
+    assert.deepEqual(fakeHost.rows('a'), ['x open e']);
   }),
 );
 
 test(
   'hunks and files that the user undoes are told to the agent with its next prompt; what comes back is not',
-  withDesk(['a'], async (desk) => {
-    const set = desk.sets.of('a');
+  withFakeHost(['a'], async (fakeHost) => {
+    const set = fakeHost.sets.of('a');
     const lines = Array.from({ length: 12 }, (_, at) => `line ${at}`);
     const told = async () => {
-      await desk.sets.updateCorrections('a');
-      return desk.get('a')?.store.now.corrections ?? [];
+      await fakeHost.sets.updateCorrections('a');
+      return fakeHost.get('a')?.store.now.corrections ?? [];
     };
-    desk.write('x', lines.join('\n'));
-    await desk.start('a');
-    desk.edit('a', 'x', 'e');
-    desk.write('x', lines.with(1, 'ONE').with(8, 'EIGHT').join('\n'));
-    desk.write('y', 'agent\n');
-    desk.end('a');
-    await desk.until(() => desk.rows('a') !== undefined);
-    const [, second] = hunksOfSegments((await set?.segments(desk.path('x'))) ?? []);
+    fakeHost.write('x', lines.join('\n'));
+    await fakeHost.start('a');
+    fakeHost.edit('a', 'x', 'e');
+    fakeHost.write('x', lines.with(1, 'ONE').with(8, 'EIGHT').join('\n'));
+    fakeHost.write('y', 'agent\n');
+    fakeHost.end('a');
+    await fakeHost.until(() => fakeHost.rows('a') !== undefined);
+    const [, second] = hunksOfSegments((await set?.segments(fakeHost.path('x'))) ?? []);
     assert.ok(set && second);
-    await set.settle(desk.path('x'), 'undo', [second]);
+    await set.settle(fakeHost.path('x'), 'undo', [second]);
     assert.deepEqual(await told(), ['The user undid changes that you made in x:\n-EIGHT\n+line 8']);
-    await set.settle(desk.path('y'), 'undo');
+    await set.settle(fakeHost.path('y'), 'undo');
     assert.deepEqual((await told())[1], 'The user undid changes that you made in y. It does not exist any more.');
-    await desk.sets.undoRestore('a');
+    await fakeHost.sets.undoRestore('a');
     assert.equal((await told()).length, 1, 'the new file is there again');
-    await set.settle(desk.path('x'), 'keep');
+    await set.settle(fakeHost.path('x'), 'keep');
     assert.equal((await told()).length, 1, 'what is kept is as the agent knows it');
   }),
 );
 
 test(
   'the agent is told what differs when it gets the prompt: nothing of files that are again as it knows them, and no line of before',
-  withDesk(['a'], async (desk) => {
-    const edited = () => desk.get('a')?.store.now.corrections?.join('\n');
-    desk.write('x', 'one\ntwo\n');
-    await desk.start('a');
-    desk.edit('a', 'x', 'e');
-    desk.write('x', 'ONE\ntwo\n');
-    desk.write('y', 'agent\n');
-    await desk.sets.look('a');
+  withFakeHost(['a'], async (fakeHost) => {
+    const edited = () => fakeHost.get('a')?.store.now.corrections?.join('\n');
+    fakeHost.write('x', 'one\ntwo\n');
+    await fakeHost.start('a');
+    fakeHost.edit('a', 'x', 'e');
+    fakeHost.write('x', 'ONE\ntwo\n');
+    fakeHost.write('y', 'agent\n');
+    await fakeHost.sets.look('a');
     for (const [name, text] of [
       ['x', 'ONE\nmine\n'],
       ['y', 'not for long\n'],
     ] as const)
-      await desk.sets.of('a')?.agree(desk.path(name), async () => desk.write(name, text));
-    await desk.sets.updateCorrections('a');
+      await fakeHost.sets.of('a')?.agree(fakeHost.path(name), async () => fakeHost.write(name, text));
+    await fakeHost.sets.updateCorrections('a');
     assert.match(edited() ?? '', /edit of x:\n-two\n\+mine\n.*edit of y:\n-agent\n\+not for long$/s);
-    desk.end('a');
-    await desk.sets.of('a')?.look(undefined, true);
+    fakeHost.end('a');
+    await fakeHost.sets.of('a')?.look(undefined, true);
     // The user goes on: the one file differs in another way, the other one not at all.
-    desk.write('x', 'ONE\nbetter\n');
-    desk.write('y', 'agent\n');
-    await desk.sets.beforePrompt('a', 't2');
+    fakeHost.write('x', 'ONE\nbetter\n');
+    fakeHost.write('y', 'agent\n');
+    await fakeHost.sets.beforePrompt('a', 't2');
     assert.equal(edited(), 'The user changed your edit of x:\n-two\n+better');
     // Once it is sent it is not told again.
-    desk.say('a', { type: 'corrections.set', texts: [] });
-    await desk.start('a', 't2');
-    desk.end('a', 't2');
-    await desk.until(() => desk.rows('a', 't2') !== undefined);
-    await desk.sets.updateCorrections('a');
+    fakeHost.say('a', { type: 'corrections.set', texts: [] });
+    await fakeHost.start('a', 't2');
+    fakeHost.end('a', 't2');
+    await fakeHost.until(() => fakeHost.rows('a', 't2') !== undefined);
+    await fakeHost.sets.updateCorrections('a');
     assert.equal(edited(), undefined);
   }),
 );

@@ -7,25 +7,25 @@ import { option, talk, textOf } from './talk.ts';
 
 const pushing = { capabilities: { streaming: true, pushNotifications: true, extensions: [] }, name: 'Pusher' };
 
-test('the door opens to its token only, for its tasks only, and in either body', async (t) => {
+test('the webhook accepts its token only, for its tasks only, and in either body', async (t) => {
   let news = 0;
-  const door = await openWebhook(
+  const webhook = await openWebhook(
     (id) => id === 't1',
     () => {
       news += 1;
     },
   );
-  t.after(() => door.dispose());
-  const { pushNotificationConfig } = door.inMessage('0.3');
+  t.after(() => webhook.dispose());
+  const { pushNotificationConfig } = webhook.inMessage('0.3');
   const { token, authentication } = pushNotificationConfig as { token: string; authentication: { credentials: string } };
-  const post = async (headers: Record<string, string>, body: unknown, url = door.url) =>
+  const post = async (headers: Record<string, string>, body: unknown, url = webhook.url) =>
     (await fetch(url, { method: 'POST', headers, body: typeof body === 'string' ? body : JSON.stringify(body) })).status;
   const right = { 'x-a2a-notification-token': token };
   assert.equal(await post({}, task('working')), 401);
   assert.equal(await post({ 'x-a2a-notification-token': `${token.slice(0, -1)}!` }, task('working')), 401);
   assert.equal(await post({ authorization: `Bearer ${token}` }, task('working')), 401);
-  assert.equal(await post(right, task('working'), door.url.slice(0, -3)), 404);
-  assert.equal((await fetch(door.url, { headers: right })).status, 405);
+  assert.equal(await post(right, task('working'), webhook.url.slice(0, -3)), 404);
+  assert.equal((await fetch(webhook.url, { headers: right })).status, 405);
   assert.equal(await post(right, 'no json'), 400);
   assert.equal(await post(right, task('working', { id: 'other' })), 403);
   assert.equal(news, 0, 'nothing has happened so far');
@@ -119,7 +119,7 @@ test('a task that is taken up learns the new place, and when the session closes 
     agent.requests('tasks/pushNotificationConfig/delete').map((one) => one.params),
     [{ id: 't1', pushNotificationConfigId: pushNotificationConfig.id }],
   );
-  await assert.rejects(fetch(pushNotificationConfig.url, { method: 'POST' }), 'the door is closed');
+  await assert.rejects(fetch(pushNotificationConfig.url, { method: 'POST' }), 'the webhook is closed');
 });
 
 test('the place that the first message named is not registered again, and is forgotten at the end', async (t) => {

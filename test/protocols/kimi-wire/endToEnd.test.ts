@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { atLeast, isNewer, parseVersion } from '../../../src/protocols/kimi-wire/codec.ts';
 import { pastSessions } from '../../../src/protocols/kimi-wire/pastSessions.ts';
-import { processDesk } from './processDesk.ts';
+import { processHarness } from './processHarness.ts';
 import { Server, settled } from './server.ts';
 
 const resume = { key: 'earlier', history: true };
@@ -18,10 +18,10 @@ test('a large session is replayed whole, over a real process', async () => {
     { event: 'TurnEnd' },
   ];
   const replay = Array.from({ length: 5_000 }, (_, at) => turn(at)).flat();
-  const { desk, heard } = processDesk({ replay }, { resume });
-  await desk.ready;
-  assert.equal(desk.session.turns.length, 5_000);
-  assert.deepEqual(desk.shown, ['text: answer 4999']);
+  const { harness, heard } = processHarness({ replay }, { resume });
+  await harness.ready;
+  assert.equal(harness.session.turns.length, 5_000);
+  assert.deepEqual(harness.shown, ['text: answer 4999']);
   assert.match(heard()[0] ?? '', /--session earlier$/);
 });
 
@@ -61,7 +61,7 @@ test('sessions of a folder: newest first, titled by name or first prompt, empty 
   assert.deepEqual(await pastSessions('/other', env), []);
   const server = await Server.ready({ cwd: '/my/project', env, resume: { key: 'parts', history: false } });
   assert.deepEqual(
-    (await server.desk.adapter.history()).map((past) => past.key),
+    (await server.harness.adapter.history()).map((past) => past.key),
     ['named', 'plain'],
   );
   rmSync(share, { recursive: true });
@@ -98,8 +98,8 @@ test('arguments nested 20,000 deep: the call is shown without what is too deep, 
   await server.event('ToolCall', { type: 'function', id: 'c', function: { name: 'Deep', arguments: deep } });
   const approval = { id: 'p', tool_call_id: 'c', sender: 'Shell', action: 'run command', description: 'Run `ls`' };
   await server.request('ApprovalRequest', approval, 'rpc');
-  assert.match(JSON.stringify(server.desk.call('c')), /nested more than 256 deep/);
-  server.desk.choose('reject');
+  assert.match(JSON.stringify(server.harness.call('c')), /nested more than 256 deep/);
+  server.harness.choose('reject');
   await settled();
   assert.ok(server.answerTo('rpc'));
 });
@@ -108,7 +108,7 @@ test('a stop answers what is asked first, on the wire too', async () => {
   const server = await Server.running();
   const approval = { id: 'a', tool_call_id: 'c', sender: 'Shell', action: 'run command', description: 'Run `ls`' };
   await server.request('ApprovalRequest', approval);
-  server.desk.send({ type: 'cancel' });
+  server.harness.send({ type: 'cancel' });
   await settled();
   const sent = server.channel.out.slice(-2);
   assert.deepEqual([sent[0]?.id, sent[1]?.method], ['a', 'cancel']);
@@ -121,8 +121,8 @@ test('a failure without an id in a running turn does not end it', async () => {
   await server.event('TurnBegin', { user_input: 'go' });
   server.channel.say({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error' } });
   await settled();
-  assert.equal(server.desk.turn.status, 'running');
-  server.desk.choose('approve');
+  assert.equal(server.harness.turn.status, 'running');
+  server.harness.choose('approve');
   await server.finish();
-  assert.equal(server.desk.turn.status, 'done');
+  assert.equal(server.harness.turn.status, 'done');
 });

@@ -77,17 +77,17 @@ for (const seed of SEEDS) {
       if (at % 5 === 0) await settled();
     }
     await settled();
-    for (const ask of server.desk.session.asks) server.desk.send({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } });
+    for (const ask of server.harness.session.asks) server.harness.send({ type: 'answer', askId: ask.id, answer: { kind: 'cancelled' } });
     await settled();
     assert.deepEqual(
-      server.desk.logged.filter((line) => /^Handling a message failed/.test(line)),
+      server.harness.logged.filter((line) => /^Handling a message failed/.test(line)),
       [],
     );
-    assert.equal(server.desk.turn.status, 'running');
+    assert.equal(server.harness.turn.status, 'running');
     await server.finish();
-    assert.equal(server.desk.session.turns[0]?.status, 'done');
-    server.desk.prompt('and on');
+    assert.equal(server.harness.session.turns[0]?.status, 'done');
+    server.harness.prompt('and on');
     await server.text('fine');
-    assert.deepEqual(server.desk.shown, ['text: fine']);
+    assert.deepEqual(server.harness.shown, ['text: fine']);
   });
 }

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { discover, probe } from '../../../src/protocols/kimi-wire/index.ts';
 import { refusedSessionFlag, whyClosed, wireLaunch } from '../../../src/protocols/kimi-wire/launch.ts';
-import { processDesk } from './processDesk.ts';
+import { processHarness } from './processHarness.ts';
 
 // wire.md §14, "Lifecycle" and "Transport" over real processes.
 const approval = { id: 'a', tool_call_id: 'c', sender: 'Shell', action: 'run command', description: 'Run `ls`' };
 const posix = process.platform !== 'win32';
 
 test('a whole conversation: text, approval, tool, and a tidy end', async () => {
-  const { desk, heard } = processDesk(
+  const { harness, heard } = processHarness(
     {
       turns: [
         [
@@ -25,14 +25,14 @@ test('a whole conversation: text, approval, tool, and a tidy end', async () => {
     },
     { tools: [{ name: 'now', description: 'd', parameters: { type: 'object' }, run: async () => ({ ok: true, text: 'noon' }) }] },
   );
-  await desk.ready;
-  desk.prompt('hi');
-  await desk.asked();
-  desk.choose('approve');
-  await desk.ended();
-  assert.deepEqual(desk.shown, ['thought: hm', 'text: Hello', 'call Shell cancelled', 'text: allowed and told']);
+  await harness.ready;
+  harness.prompt('hi');
+  await harness.asked();
+  harness.choose('approve');
+  await harness.ended();
+  assert.deepEqual(harness.shown, ['thought: hm', 'text: Hello', 'call Shell cancelled', 'text: allowed and told']);
   assert.match(heard()[0] ?? '', /^start --wire --session id1$/);
-  assert.equal(desk.session.resumeKey, 'id1');
+  assert.equal(harness.session.resumeKey, 'id1');
 });
 
 for (const [name, step, expected] of [
@@ -43,137 +43,137 @@ for (const [name, step, expected] of [
   test(`${name} during a turn with an approval open: everything is settled and the reason is said`, {
     skip: !posix && name === 'signal',
   }, async () => {
-    const { desk } = processDesk({
+    const { harness } = processHarness({
       turns: [[{ text: 'so far' }, { request: 'ApprovalRequest', payload: approval, noWait: true }, { stderr: 'out of luck' }, step]],
     });
-    await desk.ready;
-    desk.prompt('hi');
-    await desk.until(() => desk.session.link.state === 'closed');
-    await desk.adapter.ended;
-    const { link } = desk.session;
+    await harness.ready;
+    harness.prompt('hi');
+    await harness.until(() => harness.session.link.state === 'closed');
+    await harness.adapter.ended;
+    const { link } = harness.session;
     assert.ok(link.state === 'closed');
     assert.match(link.reason, / stopped unexpectedly\.$/);
     assert.equal(link.detail, `${expected}\n\nout of luck`);
     assert.deepEqual(link.next, ['restart', 'showLog', 'pickAgent']);
-    assert.equal(desk.turn.status, 'failed');
-    assert.equal(desk.session.asks.length, 0);
-    assert.deepEqual(desk.shown, ['text: so far']);
+    assert.equal(harness.turn.status, 'failed');
+    assert.equal(harness.session.asks.length, 0);
+    assert.deepEqual(harness.shown, ['text: so far']);
   });
 }
 
 test('a program that is not there: the link says what was tried', async () => {
-  const { desk } = processDesk({}, { command: 'no-such-agent-anywhere' });
-  await desk.until(() => desk.session.link.state === 'closed');
-  const { link } = desk.session;
+  const { harness } = processHarness({}, { command: 'no-such-agent-anywhere' });
+  await harness.until(() => harness.session.link.state === 'closed');
+  const { link } = harness.session;
   assert.ok(link.state === 'closed');
   assert.match(link.reason, /"no-such-agent-anywhere" was not found/);
   assert.deepEqual(link.next, ['pickAgent', 'openSettings', 'showLog']);
 });
 
 test('a program that exits at once: its exit code and the end of its stderr', async () => {
-  const { desk } = processDesk({ atStart: [{ stderr: 'config broken' }, { exit: 3 }] });
-  await desk.until(() => desk.session.link.state === 'closed');
-  const { link } = desk.session;
+  const { harness } = processHarness({ atStart: [{ stderr: 'config broken' }, { exit: 3 }] });
+  await harness.until(() => harness.session.link.state === 'closed');
+  const { link } = harness.session;
   assert.match(link.state === 'closed' ? `${link.reason} ${link.detail}` : '', /exit 3.*config broken/s);
 });
 
 test('banner on stdout, half a line at the end, raw U+2028: none of it hurts', async () => {
-  const { desk } = processDesk({
+  const { harness } = processHarness({
     atStart: [{ line: 'Welcome!' }, { line: '' }, { line: '[1,2]' }],
     turns: [[{ text: 'a\u2028b' }, { line: '{"jsonrpc":"2.0","method":"event"' }, { text: 'c' }]],
   });
-  await desk.ready;
-  desk.prompt('hi');
-  await desk.ended();
-  assert.deepEqual(desk.shown, ['text: a\u2028bc']);
+  await harness.ready;
+  harness.prompt('hi');
+  await harness.ended();
+  assert.deepEqual(harness.shown, ['text: a\u2028bc']);
 });
 
 test('100 MB line: it arrives whole', async () => {
-  const { desk } = processDesk({ turns: [[{ megabytes: 100 }]] });
-  await desk.ready;
-  desk.prompt('hi');
-  await desk.ended();
-  const [part] = desk.turn.parts;
+  const { harness } = processHarness({ turns: [[{ megabytes: 100 }]] });
+  await harness.ready;
+  harness.prompt('hi');
+  await harness.ended();
+  const [part] = harness.turn.parts;
   assert.equal(part?.kind === 'text' && part.text.length, 100 * 1024 * 1024);
 });
 
 test('a flood arrives in order and whole', async () => {
-  const { desk } = processDesk({ turns: [[{ flood: 20_000 }]] });
-  await desk.ready;
-  desk.prompt('hi');
-  await desk.ended();
-  const [part] = desk.turn.parts;
+  const { harness } = processHarness({ turns: [[{ flood: 20_000 }]] });
+  await harness.ready;
+  harness.prompt('hi');
+  await harness.ended();
+  const [part] = harness.turn.parts;
   assert.equal(part?.kind === 'text' && part.text.split(' ').length, 20_001);
   assert.ok(part?.kind === 'text' && part.text.endsWith('19998 19999 '));
 });
 
 test('servers before 1.12: a stop with an approval open ends the turn, because the answer goes first', async () => {
-  const { desk } = processDesk({
+  const { harness } = processHarness({
     version: '1.1',
     habits: { cancelHangs: true, noTurnEnd: true, settles: 'never' },
     turns: [[{ request: 'ApprovalRequest', payload: approval, on: { reject: [{ hang: true }] } }]],
   });
-  await desk.ready;
-  desk.prompt('hi');
-  await desk.asked();
-  desk.send({ type: 'cancel' });
-  await desk.ended();
-  assert.equal(desk.turn.status, 'cancelled');
+  await harness.ready;
+  harness.prompt('hi');
+  await harness.asked();
+  harness.send({ type: 'cancel' });
+  await harness.ended();
+  assert.equal(harness.turn.status, 'cancelled');
 });
 
 test('servers 1.25 to 1.31: what was open is settled after the answer to prompt', async () => {
-  const { desk } = processDesk({
+  const { harness } = processHarness({
     habits: { settles: 'after' },
     turns: [[{ request: 'ApprovalRequest', payload: approval, noWait: true }, { end: { status: 'finished' } }]],
   });
-  await desk.ready;
-  desk.prompt('hi');
-  await desk.ended();
-  desk.prompt('more');
-  await desk.ended(1);
-  assert.equal(desk.session.asks.length, 0);
-  assert.deepEqual(desk.shown, ['text: You said: more']);
+  await harness.ready;
+  harness.prompt('hi');
+  await harness.ended();
+  harness.prompt('more');
+  await harness.ended(1);
+  assert.equal(harness.session.asks.length, 0);
+  assert.deepEqual(harness.shown, ['text: You said: more']);
 });
 
 test('1.0: no handshake, no TurnEnd, and still a conversation', async () => {
-  const { desk } = processDesk({ handshake: 'unknownMethod', habits: { noTurnEnd: true } });
-  await desk.ready;
-  desk.prompt('hi');
-  await desk.ended();
-  assert.deepEqual(desk.shown, ['text: You said: hi']);
+  const { harness } = processHarness({ handshake: 'unknownMethod', habits: { noTurnEnd: true } });
+  await harness.ready;
+  harness.prompt('hi');
+  await harness.ended();
+  assert.deepEqual(harness.shown, ['text: You said: hi']);
 });
 
 test('an agent that is deaf to cancel is restarted with the same session, and the next prompt works', async () => {
-  const { desk, heard } = processDesk(
+  const { harness, heard } = processHarness(
     { habits: { deaf: true }, turns: [[{ text: 'on and on' }, { hang: true }]] },
     { limits: { offerRestart: 10, restart: 50 } },
   );
-  await desk.ready;
-  desk.prompt('hi');
-  await desk.until(() => desk.session.turns[0]?.parts.length);
-  desk.send({ type: 'cancel' });
-  await desk.ended();
-  await desk.until(() => desk.session.link.state === 'ready');
+  await harness.ready;
+  harness.prompt('hi');
+  await harness.until(() => harness.session.turns[0]?.parts.length);
+  harness.send({ type: 'cancel' });
+  await harness.ended();
+  await harness.until(() => harness.session.link.state === 'ready');
   const starts = heard().filter((line) => line.startsWith('start'));
   assert.equal(starts.length, 2);
   assert.equal(starts[0], starts[1]);
 });
 
 test('two sessions at once do not hear each other', async () => {
-  const one = processDesk({ turns: [[{ text: 'one' }]] });
-  const two = processDesk({ turns: [[{ text: 'two' }]] });
-  await Promise.all([one.desk.ready, two.desk.ready]);
-  one.desk.prompt('hi');
-  two.desk.prompt('hi');
-  await Promise.all([one.desk.ended(), two.desk.ended()]);
-  assert.deepEqual([one.desk.shown, two.desk.shown], [['text: one'], ['text: two']]);
+  const one = processHarness({ turns: [[{ text: 'one' }]] });
+  const two = processHarness({ turns: [[{ text: 'two' }]] });
+  await Promise.all([one.harness.ready, two.harness.ready]);
+  one.harness.prompt('hi');
+  two.harness.prompt('hi');
+  await Promise.all([one.harness.ended(), two.harness.ended()]);
+  assert.deepEqual([one.harness.shown, two.harness.shown], [['text: one'], ['text: two']]);
 });
 
 test('ending the session ends a process that ignores the end of its input', { skip: !posix }, async () => {
-  const { desk } = processDesk({ habits: { ignoresEnd: true } });
-  await desk.ready;
-  desk.dispose();
-  await desk.adapter.ended;
+  const { harness } = processHarness({ habits: { ignoresEnd: true } });
+  await harness.ready;
+  harness.dispose();
+  await harness.adapter.ended;
 });
 
 const launch = (command: string, ...args: string[]) => ({ kind: 'process', command, args, env: {}, cwd: '/code' }) as const;
@@ -201,19 +201,19 @@ test('a server too old for the session flag is started again without it', { skip
   const usage = { reason: 'x', failure: 'ended', code: 2, stderr: 'Error: No such option: --session' } as const;
   assert.equal(refusedSessionFlag(usage), true);
   assert.equal(refusedSessionFlag({ ...usage, stderr: 'No such option: --yolo' }), false);
-  const { desk: first, folder } = processDesk({});
+  const { harness: first, folder } = processHarness({});
   await first.ready;
   const old = join(folder, 'old');
   writeFileSync(old, `#!/bin/sh\ncase "$*" in *--session*) echo "No such option: --session" >&2; exit 2;; esac\nexec "$@"\n`);
   chmodSync(old, 0o755);
-  const { desk } = processDesk({}, { command: old, args: [process.execPath, ...first.launchArgs] });
-  await desk.ready;
-  assert.equal(desk.session.link.state, 'ready');
+  const { harness } = processHarness({}, { command: old, args: [process.execPath, ...first.launchArgs] });
+  await harness.ready;
+  assert.equal(harness.session.link.state, 'ready');
 });
 
 test('probing: a Wire server, Kimi Code, something silent, nothing there', { skip: !posix }, async () => {
-  const { desk, folder } = processDesk({});
-  await desk.ready;
+  const { harness, folder } = processHarness({});
+  await harness.ready;
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   const program = (name: string, body: string): string => {
@@ -237,8 +237,8 @@ test('probing: a Wire server, Kimi Code, something silent, nothing there', { ski
 });
 
 test('discovery: what is on the PATH, with the protocol each speaks', { skip: !posix }, async () => {
-  const { desk, folder } = processDesk({});
-  await desk.ready;
+  const { harness, folder } = processHarness({});
+  await harness.ready;
   const bin = join(folder, 'bin');
   mkdirSync(bin);
   const program = (name: string, body: string): void => {
@@ -259,14 +259,14 @@ test('discovery: what is on the PATH, with the protocol each speaks', { skip: !p
 });
 
 test('a started program that is Kimi Code: its file, its version, and where to choose it again', { skip: !posix }, async () => {
-  const { desk: first, folder } = processDesk({});
+  const { harness: first, folder } = processHarness({});
   await first.ready;
   const file = join(folder, 'kimi');
   writeFileSync(file, `#!/bin/sh\n[ "$1" = --version ] && { echo 2.1.0; exit; }\necho "error: unknown option '--wire'" >&2; exit 1\n`);
   chmodSync(file, 0o755);
-  const { desk } = processDesk({}, { command: 'kimi', args: [], env: { PATH: `${folder}:/bin:/usr/bin` } });
-  await desk.until(() => desk.session.link.state === 'closed');
-  const { link } = desk.session;
+  const { harness } = processHarness({}, { command: 'kimi', args: [], env: { PATH: `${folder}:/bin:/usr/bin` } });
+  await harness.until(() => harness.session.link.state === 'closed');
+  const { link } = harness.session;
   assert.ok(link.state === 'closed');
   assert.ok(link.reason.startsWith(`${file} is Kimi Code 2.1.0, which does not speak Wire.`), link.reason);
   assert.equal(link.next?.[0], 'pickAgent');

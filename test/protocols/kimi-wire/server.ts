@@ -2,44 +2,44 @@ import assert from 'node:assert/strict';
 import { afterEach } from 'node:test';
 import type { Tool } from '../../../src/protocols/ports.ts';
 import { ScriptedChannel, settled } from '../../transport/scriptedChannel.ts';
-import { Desk, type DeskOptions } from './desk.ts';
+import { Harness, type HarnessOptions } from './harness.ts';
 
 const all: Server[] = [];
 // Whatever a test was about: when the agent is gone, nothing of the adapter is left.
 afterEach(async () => {
   for (const server of all.splice(0)) {
     server.channel.close({ reason: 'The test is over.', failure: 'ended', code: 0, stderr: '' });
-    await server.desk.adapter.ended;
+    await server.harness.adapter.ended;
     await settled();
     assert.equal(server.channel.listeners, 0);
   }
 });
 
-/** A desk and the other end of its wire, without a process: the test plays the server. */
+/** A harness and the other end of its wire, without a process: the test plays the server. */
 export class Server {
   readonly channel = new ScriptedChannel();
-  readonly desk: Desk;
+  readonly harness: Harness;
 
-  constructor(options: DeskOptions = {}) {
-    this.desk = new Desk(() => this.channel, options);
+  constructor(options: HarnessOptions = {}) {
+    this.harness = new Harness(() => this.channel, options);
     all.push(this);
   }
 
   /** Past the handshake. */
-  static async ready(options: DeskOptions & { readonly version?: string; readonly result?: object } = {}): Promise<Server> {
+  static async ready(options: HarnessOptions & { readonly version?: string; readonly result?: object } = {}): Promise<Server> {
     const server = new Server(options);
     await server.answer('initialize', {
       protocol_version: options.version ?? '1.10',
       server: { name: 'Fake', version: '1' },
       ...options.result,
     });
-    await server.desk.ready;
+    await server.harness.ready;
     return server;
   }
   /** Past the handshake, and a turn runs. */
   static async running(options: Parameters<typeof Server.ready>[0] = {}): Promise<Server> {
     const server = await Server.ready(options);
-    server.desk.prompt('go');
+    server.harness.prompt('go');
     return server;
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { talking } from './envelopeDesk.ts';
+import { talking } from './envelopeHarness.ts';
 
 // Suggestions are promises of the adapter, which no transcript shows.
 

@@ -7,7 +7,7 @@ import { replay } from '../../../src/protocols/qwen/message.ts';
 import { conversationIn, pastConversations, recordFolder } from '../../../src/protocols/qwen/record.ts';
 import { newSession, reduce } from '../../../src/session/reduce.ts';
 import { callsOf } from '../../../src/session/select.ts';
-import { desk } from './desk.ts';
+import { harness } from './harness.ts';
 import * as l from './lines.ts';
 
 // Conversations that agents keep in files of their own.
@@ -424,7 +424,7 @@ async function twoTurns(t: TestContext) {
   const all = [person('one', { uuid: T1 }), agent({ type: 'text', text: 'yes' }), person('two', { uuid: T2 })];
   const linked = all.map((one, at) => ({ ...one, parentUuid: all[at - 1]?.uuid ?? null }));
   writeFileSync(path.join(home, 'S.jsonl'), kept(linked));
-  const played = desk(t, { command: 'claude', env: { CLAUDE_CONFIG_DIR: base } });
+  const played = harness(t, { command: 'claude', env: { CLAUDE_CONFIG_DIR: base } });
   await played.start();
   played.last().say(l.ready('initialize'), l.init());
   await played.settle();

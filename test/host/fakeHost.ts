@@ -6,8 +6,8 @@ import type { Approval, Ask, Option, Question } from '../../src/session/model.ts
 import { newSession } from '../../src/session/reduce.ts';
 import { Store, type StoreChange } from '../../src/session/store.ts';
 
-/** A desk with one session per name and no agents: asks are opened by the test, answers are kept and close their ask. */
-export class FakeDesk implements SessionHost {
+/** A host with one session per name and no agents: asks are opened by the test, answers are kept and close their ask. */
+export class FakeSessionHost implements SessionHost {
   readonly #changes = new Emitter<{ readonly id: string; readonly change: StoreChange }>();
   readonly #lists = new Emitter<void>();
   readonly #sessions = new Map<string, HostedSession>();

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { type Desk, type DeskOptions, desk } from './desk.ts';
+import { type Harness, type HarnessOptions, harness } from './harness.ts';
 
 type Format = 'stream-json' | 'stream-chunk-json';
 
@@ -23,8 +23,8 @@ export function speaker(format: Format) {
 }
 
 /** A session in this dialect with its first prompt sent. */
-export async function talking(t: TestContext, format: Format = 'stream-json', more: DeskOptions = {}): Promise<Desk> {
-  const all = desk(t, { ...more, options: { dialect: 'envelope', format, ...more.options } });
+export async function talking(t: TestContext, format: Format = 'stream-json', more: HarnessOptions = {}): Promise<Harness> {
+  const all = harness(t, { ...more, options: { dialect: 'envelope', format, ...more.options } });
   await all.start();
   all.last().say(speaker(format).receipt());
   await all.settle();

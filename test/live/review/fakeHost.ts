@@ -10,7 +10,7 @@ import { newSession } from '../../../src/session/reduce.ts';
 import { Store, type StoreChange } from '../../../src/session/store.ts';
 
 /** Sessions without agents in one folder: the test says what their agents do. */
-export class Desk implements SessionHost {
+export class FakeReviewHost implements SessionHost {
   readonly root = mkdtempSync(path.join(tmpdir(), 'review-'));
   readonly state = mkdtempSync(path.join(tmpdir(), 'review-state-'));
   readonly #changes = new Emitter<{ readonly id: string; readonly change: StoreChange }>();

@@ -82,7 +82,7 @@ export class Process {
   }
 }
 
-export interface DeskOptions {
+export interface HarnessOptions {
   readonly command?: string;
   readonly args?: readonly string[];
   readonly options?: Readonly<Record<string, string>>;
@@ -95,7 +95,7 @@ export interface DeskOptions {
 }
 
 /** A live session over processes that are played by hand, with a mocked clock. Ends by looking for timers that were left. */
-export function desk(t: TestContext, options: DeskOptions = {}) {
+export function harness(t: TestContext, options: HarnessOptions = {}) {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const processes: Process[] = [];
   const events: SessionEvent[] = [];
@@ -212,7 +212,7 @@ export function desk(t: TestContext, options: DeskOptions = {}) {
     ],
   };
 }
-export type Desk = ReturnType<typeof desk>;
+export type Harness = ReturnType<typeof harness>;
 
 export function textOf(turn: Turn): string {
   return turn.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('|');

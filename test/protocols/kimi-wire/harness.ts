@@ -10,7 +10,7 @@ import { newSession, reduce } from '../../../src/session/reduce.ts';
 import type { Channel } from '../../../src/transport/channel.ts';
 import type { ProcessSpec } from '../../../src/transport/process.ts';
 
-export interface DeskOptions {
+export interface HarnessOptions {
   readonly tools?: readonly Tool[];
   readonly resume?: Resume;
   readonly limits?: Partial<WireLimits>;
@@ -21,7 +21,7 @@ export interface DeskOptions {
 }
 
 /** A session with the Wire adapter behind it, over whatever channels the test gives. It also watches the rules that hold for every adapter. */
-export class Desk {
+export class Harness {
   readonly adapter: WireAdapter;
   readonly events: SessionEvent[] = [];
   readonly logged: string[] = [];
@@ -31,7 +31,7 @@ export class Desk {
   #ids = 0;
   session: Session;
 
-  constructor(open: (spec: ProcessSpec) => Channel, options: DeskOptions = {}) {
+  constructor(open: (spec: ProcessSpec) => Channel, options: HarnessOptions = {}) {
     this.session = newSession('s', { protocol: 'kimi-wire', name: 'agent' }, '/code');
     const never = (): never => {
       throw new Error('not part of this test');
