@@ -23,7 +23,7 @@ const MOST_EDITS = 300;
 /** Lines of both sides that are compared by those; a longer comparison is not useful here. */
 const MOST_LINES = 20_000;
 /** The steps of a comparison that finds no change. */
-const FIXED_STEPS = 600;
+const FIXED_STEPS = 300;
 const CONTEXT = 3;
 const known = new WeakMap<Diff, Hunks>();
 

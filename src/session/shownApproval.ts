@@ -101,7 +101,10 @@ export function inputText(input: unknown): string {
 function memberText([name, value]: readonly [string, unknown]): string {
   const label = /^[\w$.-]+$/.test(name) ? name : JSON.stringify(name);
   const text = typeof value === 'string' && value !== '' ? value : (JSON.stringify(value) ?? '');
-  return text.includes('\n') ? `${label}:\n${text.replaceAll(/^/gm, '  ')}` : `${label}: ${text}`;
+  if (!text.includes('\n')) return `${label}: ${text}`;
+  // A search for one sign is many times as fast as a pattern.
+  const indented = /[\r\u2028\u2029]/.test(text) ? text.replaceAll(/^/gm, '  ') : `  ${text.replaceAll('\n', '\n  ')}`;
+  return `${label}:\n${indented}`;
 }
 
 /** The text of a detail beyond the title of its approval; '' for none. Parses arguments that an agent writes as JSON. */

@@ -38,8 +38,15 @@ export function visibleText(text: string): string {
 
 /** One character as people read it: ⟨U+202E⟩. */
 export function writtenOut(character: string): string {
-  return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+  const before = written.get(character);
+  if (before !== undefined) return before;
+  const text = `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+  if (written.size < MOST_WRITTEN) written.set(character, text);
+  return text;
 }
+/** A text of a million of them is mostly of a few. */
+const written = new Map<string, string>();
+const MOST_WRITTEN = 1000;
 
 /** The beginning of a long label, with a mark where it was cut; never half a character. `longest` counts characters. */
 export function shortened(text: string, longest: number): string {

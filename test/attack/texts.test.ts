@@ -18,6 +18,7 @@ import { SseReader } from '../../src/transport/sse.ts';
 import { absolute, pathInCode, targetOf } from '../../webview/links.ts';
 import { onlyColours, plainOutput, styledLines } from '../../webview/terminalOutput.ts';
 import { assertLinear } from './linear.ts';
+import { triesIn } from './work.ts';
 
 /** The room of what is shown: texts that hide something, do something, or take for ever to read. */
 
@@ -279,5 +280,15 @@ test('the protocol log keeps what is no secret', () => {
     { authMethods: [{ id: 'login' }] },
   ]) {
     assert.equal(traceLine(message), JSON.stringify(message));
+  }
+});
+
+test('what an approval shows of a text of megabytes takes a moment', () => {
+  const words = (text: string) => plainMarkdown(text);
+  for (const piece of ['\n', 'a b\n', '`a` ', '[a](b) ', '# a\n', '```\n']) {
+    const text = piece.repeat(4_000_000 / piece.length);
+    const tries = triesIn(() => words(text));
+    assert.ok(tries < 200_000, `${JSON.stringify(piece)}: ${tries} tries`);
+    assert.ok(words(text).length > text.length / 3, 'some of it is left out');
   }
 });

@@ -80,10 +80,21 @@ function widthOf(character: string): number {
   return /[A-Z&#]/.test(character) ? 1.4 : 1;
 }
 
-/** Converts Markdown to readable plain lines: no marks of emphasis, headings, code or links. Text in code stays unchanged. */
+/** UTF-16 units of a text that are converted: many times the visible amount. */
+const LONGEST_MARKDOWN = 50_000;
+
+/**
+ * Converts Markdown to readable plain lines: no marks of emphasis, headings, code or links. Text in code stays unchanged, and so does what follows in a
+ * very long one.
+ */
 export function plainMarkdown(text: string): string {
+  if (text.length > LONGEST_MARKDOWN) {
+    const end = text.lastIndexOf('\n', LONGEST_MARKDOWN - 1) + 1 || LONGEST_MARKDOWN;
+    return plainMarkdown(text.slice(0, end)) + text.slice(end);
+  }
   let inCode = false;
   const lines = text.split('\n').flatMap((line) => {
+    if (line === '') return [line];
     if (/^\s*(?:```|~~~)/.test(line)) {
       inCode = !inCode;
       return [];
