@@ -34,7 +34,7 @@ export function callWords(call: ToolCall, session: Pick<Session, 'cwd' | 'termin
   const named = stageOf(call) === 'rejected' && words.thing === undefined ? { verb: t('Rejected'), thing: words.verb } : words;
   return decided === undefined
     ? named
-    : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: t('allowed by you') }) };
+    : { ...named, decided, ...(earlier === undefined ? decidedShort(call) : { decidedShort: `✓ ${t('You')}` }) };
 }
 
 /** Separates the verb from the thing: a space, or nothing in a language that writes none. */
@@ -373,7 +373,7 @@ function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedS
   if (decision?.kind !== 'approval' || (isRejection(decision) && status === 'running')) return {};
   const isByRule = decision.by === 'rule';
   if (isRejection(decision)) return { decidedShort: isByRule ? t('by your rule') : t('by you') };
-  const byUser = decision.edited ? t('edited by you') : t('allowed by you');
+  const byUser = decision.edited ? t('edited by you') : `✓ ${t('You')}`;
   return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? t('allowed by your rule') : byUser } : {};
 }
 

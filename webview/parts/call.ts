@@ -111,10 +111,10 @@ function asidesOf({ result, problem, decided, decidedShort }: CallWords, steps: 
   ];
 }
 
-/** Who decided. The row's tooltip has what a narrow one leaves out. */
+/** Who decided. A narrow row shows the short words; its tooltip and a screen reader have the full ones. */
 function decidedView(decided: string, short: string | undefined): unknown {
   if (short === undefined || short === decided) return visible(decided);
-  return html`<span class="in-full">${visible(decided)}</span><span class="in-short">${short}</span>`;
+  return html`<span class="in-full">${visible(decided)}</span><span class="in-short" aria-hidden="true">${short}</span>`;
 }
 
 /** The row as one text, as its line may be cut. */
