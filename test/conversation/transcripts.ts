@@ -86,27 +86,30 @@ export function assertTitles({ folder }: { readonly folder: string }, quirks: re
 }
 
 /**
- * An edit that a transcript asks about, with another name of the file each time. `file` is its path or URI there, directly in the session's folder;
- * `byRule`: a rule can allow such an edit at all.
+ * Asks about the edit of a transcript with another name of the file each time: no rule answers for a name that misleads. `file` is its path or URI
+ * there, directly in the session's folder; `byRule`: a rule can allow such an edit at all.
  */
-export function testNames<S extends ConversationState>(protocol: TranscriptProtocol<S>, title: string, file: string, byRule = true): void {
-  test(`${protocol.name}: no rule of any kind answers for a file by a name that misleads`, () => {
-    const one = casesIn(protocol.folder).find((found) => found.title === title);
-    assert.ok(one, title);
-    const cwd = path.posix.dirname(file);
-    const below = cwd === '/' ? cwd : `${cwd}/`;
-    const askFor = (name: string): Approval => {
-      const named = `${below}${name}`;
-      const lines = one.lines.map((line) =>
-        line.replaceAll(`"${file}"`, JSON.stringify(named)).replaceAll(`"${uriOfPath(file)}"`, JSON.stringify(uriOfPath(named))),
-      );
-      const ask = asksOf(protocol, { ...one, lines }).find(({ kind }) => kind === 'approval');
-      assert.ok(ask?.kind === 'approval', `${JSON.stringify(name)} is asked about`);
-      return ask;
-    };
-    assert.equal(isAllowedBy([{ kind: 'edit', decision: 'allow', pattern: '**' }], askFor('src/a.ts'), cwd), byRule);
-    assertNoRuleAllows(askFor, cwd);
-  });
+export function assertNames<S extends ConversationState>(
+  protocol: TranscriptProtocol<S>,
+  title: string,
+  file: string,
+  byRule = true,
+): void {
+  const one = casesIn(protocol.folder).find((found) => found.title === title);
+  assert.ok(one, title);
+  const cwd = path.posix.dirname(file);
+  const below = cwd === '/' ? cwd : `${cwd}/`;
+  const askFor = (name: string): Approval => {
+    const named = `${below}${name}`;
+    const lines = one.lines.map((line) =>
+      line.replaceAll(`"${file}"`, JSON.stringify(named)).replaceAll(`"${uriOfPath(file)}"`, JSON.stringify(uriOfPath(named))),
+    );
+    const ask = asksOf(protocol, { ...one, lines }).find(({ kind }) => kind === 'approval');
+    assert.ok(ask?.kind === 'approval', `${JSON.stringify(name)} is asked about`);
+    return ask;
+  };
+  assert.equal(isAllowedBy([{ kind: 'edit', decision: 'allow', pattern: '**' }], askFor('src/a.ts'), cwd), byRule);
+  assertNoRuleAllows(askFor, cwd);
 }
 
 /** The asks that a case opens. */

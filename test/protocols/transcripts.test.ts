@@ -7,7 +7,7 @@ import { QUIRKS as AI_SDK_QUIRKS } from '../../src/protocols/ai-sdk/quirks.ts';
 import { QUIRKS as WIRE_QUIRKS } from '../../src/protocols/kimi-wire/quirks.ts';
 import { QUIRKS as QWEN_QUIRKS } from '../../src/protocols/qwen/quirks.ts';
 import { protocols } from '../../src/protocols/registry.ts';
-import { assertTitles, type Quirk, type TranscriptProtocol, testNames, testTranscripts } from '../conversation/transcripts.ts';
+import { assertTitles, type Quirk, type TranscriptProtocol, testTranscripts } from '../conversation/transcripts.ts';
 import { a2aCases } from './a2a/cases.ts';
 import { acpCases } from './acp/cases.ts';
 import { ahpCases } from './ahp/cases.ts';
@@ -35,10 +35,3 @@ testProtocol(ahpCases);
 test('every protocol has transcripts', () => {
   assert.deepEqual([...tested].sort(), Object.keys(protocols).sort());
 });
-
-testNames(wireCases, 'what an approval is about: edits by hunk, MCP tools, a command known only from its call, plain words', '/a');
-testNames(acpCases, 'an edit is asked about when its file has been read; a stop before that answers it', '/code/a');
-testNames(a2aCases, 'the earlier generation cannot be told of changes: they are written once the call is done', '/w/a');
-testNames(qwenCases, 'allow: the diff is made here from the input and the file, the answer has the exact verb inside', '/w/a.txt');
-testNames(aiSdkCases, 'allow: the answer is posted in the part, and the output belongs to the earlier step', 'c.txt', false);
-testNames(ahpCases, 'an edit is asked about when both sides of it were read; what comes meanwhile waits behind it', '/w/a');
