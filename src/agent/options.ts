@@ -131,7 +131,7 @@ interface PreferenceValues {
   readonly 'max-retries-per-step'?: string | undefined;
 }
 
-/** The preferences that the flags of `PREFERENCE_FLAGS` give. Throws on a number that is none. */
+/** The preferences that the flags of `PREFERENCE_FLAGS` give. Throws for a value that is not a number. */
 export function preferencesOf(values: PreferenceValues, cwd: string): Preferences {
   return {
     skillsDirs: (values['skills-dir'] ?? []).map((dir) => path.resolve(cwd, dir)),

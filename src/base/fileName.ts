@@ -151,7 +151,7 @@ function withoutLinks(path: string): string {
     .replace(/^\/private(?=\/(?:tmp|var|etc)(?:\/|$))/i, '');
 }
 
-/** The names of a path without empty ones, `.` and `..`. The first `kept` of them are none that `..` takes away. */
+/** The names of a path without empty ones, `.` and `..`. `..` does not remove the first `kept` of them. */
 function resolved(names: readonly string[], kept = 0): readonly string[] {
   const all: string[] = [];
   for (const name of names) {

@@ -47,7 +47,7 @@ export function pathInside(folder: string, target: string): string | undefined {
 /** Begins the address of a file in a remote window (WSL, SSH, a container, a served one), whose path is one of that side. */
 export const REMOTE = /^vscode-remote:\/\/[^/?#]*/i;
 
-/** The path of a `file:` URI, or the text itself when it is none that can be read. Drive letters and hosts make Windows paths. */
+/** The path of a `file:` URI, or the text itself when it is not such a URI. Drive letters and hosts make Windows paths. */
 export function pathOfUri(uri: string): string {
   const [, server = '', encoded] = /^file:(?:\/\/([^/?#]*))?(\/[^?#]*)/i.exec(uri) ?? [];
   if (encoded === undefined || /%2f/i.test(encoded)) return uri;

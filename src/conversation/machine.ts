@@ -58,7 +58,7 @@ export type Effect =
   | { readonly do: 'request'; readonly link: string; readonly call: string; readonly method: string; readonly params?: unknown }
   | { readonly do: 'notify'; readonly link: string; readonly method: string; readonly params?: unknown }
   | ({ readonly do: 'answer'; readonly link: string; readonly id: string } & LinkAnswer)
-  /** Uses something outside the conversation that is no link to the agent. The driver is given a function for each port. */
+  /** Uses something outside the conversation other than a link to the agent. The driver is given a function for each port. */
   | { readonly do: 'port'; readonly call: string; readonly port: Port; readonly args: unknown }
   /** Stops a `request` or a `port`; its reply will not come. */
   | { readonly do: 'drop'; readonly call: string }

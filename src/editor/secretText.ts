@@ -258,7 +258,7 @@ class NamedSecrets {
     if (from !== undefined && before.test(this.#text.slice(Math.max(0, at - 100), at))) this.#leaveOut('pass', from, WORD);
   }
 
-  /** Leaves out the value that begins there, unless it is none. */
+  /** Leaves out the value that begins there, if there is one. */
   #leaveOut(name: string, at: number, unquoted: RegExp, holds: (value: string) => boolean = () => true): boolean {
     const opened = past(OPENING, this.#text, at);
     const from = opened ?? at;

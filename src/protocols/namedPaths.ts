@@ -5,7 +5,7 @@ import type { Approval, ToolKind } from '../session/model.ts';
 /** More than any rule allows: what comes after is not looked for. */
 const MOST = 500;
 
-/** Names of arguments that hold a path, and of those whose text may look like one and is none. */
+/** Names of arguments that hold a path, and of those whose text may look like one and is not. */
 const PATH = /path|^uri$|^url$/i;
 const TEXT = /old|new|content|text|string|code|insert|replace|body|patch|diff|query|regex|description|prompt|title|reason|instruction/i;
 const PLACE = /file|dir|folder|^cwd$|root|target|source|^src$|^dest/i;

@@ -21,7 +21,7 @@ export function isSameFile(one: string, other: string): boolean {
 }
 
 /**
- * Throws when the path is none that could be meant: relative, or with a NUL in it. `known` is where the path leads, for a caller who goes on to
+ * Throws when the path cannot be meant: relative, or with a NUL in it. `known` is where the path leads, for a caller who goes on to
  * use just that place: a link that changes meanwhile does not count then.
  */
 export async function placeOf(target: string, roots: readonly string[], known?: string): Promise<PathScope> {

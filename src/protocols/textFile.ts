@@ -16,7 +16,7 @@ export const LARGEST_TEXT = 64 * 1024 * 1024;
 const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * The text of a regular file, as UTF-8. On Windows it waits a moment while another program holds the file. Throws for what is none (a pipe or a device
+ * The text of a regular file, as UTF-8. On Windows it waits a moment while another program holds the file. Throws for anything else (a pipe or a device
  * may never end), too large or in another encoding, besides the system's own errors.
  */
 export function readTextFile(file: string, opening: typeof open = open, retries?: boolean): Promise<string> {

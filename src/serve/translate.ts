@@ -370,7 +370,7 @@ class ActionBuilder {
         this.#append({ type: 'chat/pendingMessageSet', kind: 'queued', id: prompt.turnId, message: sentMessage(prompt) });
     const order = queue.map((prompt) => prompt.turnId);
     if (this.#chat.queuedMessages?.some((one, at) => one.id !== order[at])) this.#append({ type: 'chat/queuedMessagesReordered', order });
-    // After the queue: a client sees that its message waits there, before it hears that it is none of the turn any more.
+    // After the queue: a client sees that its message waits there, before it learns that it has left the turn.
     const sent = this.#chat.steeringMessage;
     if (sent && sent.id !== steering?.id) this.#append({ type: 'chat/pendingMessageRemoved', kind: 'steering', id: sent.id });
     if (steering?.kind === 'prompt' && sent?.id !== steering.id)

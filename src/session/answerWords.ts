@@ -544,7 +544,7 @@ export function answerSays(option: Pick<Option, 'id' | 'label'>): AnswerSays {
 
 function read(name: string): AnswerSays {
   const seen = name.slice(0, LONGEST_NAME).replace(HIDDEN, '');
-  // Numbers and signs in front are none of its letters.
+  // Numbers and signs in front do not belong to its letters.
   const whole = skeleton(seen.normalize('NFKC').replace(/^[^\p{L}]+/u, ''));
   const words = whole
     .replace(/[’'`´]/g, ' ')

@@ -1032,7 +1032,7 @@ function conditionOfCmd(args: readonly ShellWord[]): number {
   return /==/.test(args[at]?.text ?? '') ? at + 1 : at;
 }
 
-/** The words of a name that cmd.exe ends at the first of these signs: `del/s/q`, `rd,/s`. Undefined where the name is none that matters. */
+/** The words of a name that cmd.exe ends at the first of these signs: `del/s/q`, `rd,/s`. Undefined where the name does not matter. */
 function partsOfName(word: ShellWord): readonly ShellWord[] | undefined {
   const [, name = '', rest = ''] = /^([^\\/,;=]+)([/,;=].*)$/s.exec(word.text) ?? [];
   const program = nameOf(name);

@@ -75,7 +75,7 @@ interface RuleContext {
   readonly command: (text: string) => ReadCommand;
 }
 interface NamedFile {
-  /** The path below the folder as the agent writes it; undefined when it lies outside, or is none until somebody else has made one of it. */
+  /** The path below the folder as the agent writes it; undefined when it lies outside, or is not a path until another program has expanded it. */
   readonly written: string | undefined;
   readonly real: ReturnType<WorkspacePaths['below']>;
   readonly names: readonly string[];
@@ -440,7 +440,7 @@ function withCommasApart(words: readonly ReadWord[]): readonly ReadWord[] | unde
 }
 const READ_ARGUMENT: ReadWord = { text: '{}', guess: '*' };
 
-/** The places of programs that are not known: the first, and behind a wrapper all up to the first word that is no option. */
+/** The places of programs that are not known: the first, and behind a wrapper all up to the first word that is not an option. */
 function guessedPrograms(name: string, words: readonly ReadWord[], from: number | undefined): ReadonlySet<number> {
   const places = new Set([0]);
   if (from === undefined) return places;
@@ -540,7 +540,7 @@ function foldPath(path: string, platform: Platform): string {
     .join('/');
 }
 
-/** The path below cwd with forward slashes, or undefined when it lies outside, or is none until somebody else has made one of it. */
+/** The path below cwd with forward slashes, or undefined when it lies outside, or is not a path until another program has expanded it. */
 function relative(path: string, cwd: string, { platform, real }: WorkspacePaths): string | undefined {
   const plain = path.replaceAll('\\', '/');
   if (plain.split('/').includes('..')) return undefined;

@@ -201,7 +201,7 @@ function tooLate(origin: string, what: 'connect' | 'headers', seconds: number): 
   return what === 'connect' ? unreachable(origin, `${seconds} s`) : t('The agent did not answer within {0} s.', seconds);
 }
 
-/** Where a redirect leads, or undefined when the answer is none. A POST is only repeated where the server says so by 307 or 308. */
+/** Where a redirect leads, or undefined when the answer is not a redirect. A POST is only repeated where the server says so by 307 or 308. */
 function redirectOf(answer: HttpAnswer, from: string, method: HttpRequest['method']): string | undefined {
   const { location } = answer.headers;
   if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return undefined;

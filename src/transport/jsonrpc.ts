@@ -32,7 +32,7 @@ export interface RpcOptions {
   readonly first?: (message: Message) => boolean;
   /** Answers their requests; a thrown error becomes the failure. Without it the connection's own handlers do. */
   readonly onRequest?: (method: string, params: unknown) => unknown;
-  /** Something arrived that is no message: text that is not JSON, a batch, a number. Never fatal. */
+  /** Something other than a message arrived: text that is not JSON, a batch, a number. Never fatal. */
   readonly onJunk?: (text: string, why: 'notJson' | 'notAMessage') => void;
   /** A failure without an id that could not be attributed to one request. */
   readonly onStray?: (failure: { readonly code: number; readonly message: string }) => void;

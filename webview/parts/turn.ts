@@ -95,7 +95,7 @@ function asksAbout(session: Session, part: Part, family: PartsByCall): boolean {
   return part.kind === 'call' && !family.has(part.id) && session.asks.some((ask) => ask.callId === part.id);
 }
 
-/** UTF-16 units of a text that is no accident in an error: the beginning of a broken answer may be shorter. */
+/** UTF-16 units from which a text in an error is no accident: the beginning of a broken answer may be shorter. */
 const SHORTEST_REPEATED = 12;
 
 /** True for a text that says no more than the error below it, as programs do whose sign-in is missing. */

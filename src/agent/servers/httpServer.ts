@@ -130,7 +130,7 @@ async function bodyText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The body of a request as JSON. Rejects with a refusal when it is none, or was not sent as JSON: a form of a web page could send it otherwise. */
+/** The body of a request as JSON. Rejects with a refusal when it is not JSON, or was not sent as JSON: a form of a web page could send it otherwise. */
 export async function bodyJson(request: IncomingMessage): Promise<unknown> {
   if (!(request.headers['content-type'] ?? '').startsWith('application/json'))
     throw new HttpError(415, 'The body must be application/json.');

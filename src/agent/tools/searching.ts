@@ -229,7 +229,7 @@ async function searchText(file: string, text: string, { fits, longest }: LinearP
   return hits;
 }
 
-/** The text of a regular file; undefined for what is none. A link that has taken its place is not followed. Rejects when it cannot be read. */
+/** The text of a regular file; undefined for anything else. A link that has taken its place is not followed. Rejects when it cannot be read. */
 async function textOf(file: string, open: typeof openReal): Promise<string | undefined> {
   const handle = await open(file);
   try {

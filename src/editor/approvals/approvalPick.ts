@@ -212,7 +212,7 @@ export class ApprovalPick implements AskPick {
     const row = this.#pick.items.find((one) => one.letter === value.toUpperCase());
     if (row && guard.press() && !this.#ports.isNew()) this.#activate(row);
     else {
-      // A character that is no answer's letter was meant for elsewhere.
+      // A character that belongs to no answer was meant for elsewhere.
       if (!row) guard.restart();
       this.#hintWhenKeysCount();
       this.#activate(this.#rowBeforeTyping());

@@ -54,7 +54,7 @@ export interface FolderFile {
   readonly below: string;
 }
 
-/** The folder of a file, and its name there. Throws a message for the user when its folder is none of these any more. */
+/** The folder of a file, and its name there. Throws a message for the user when its folder is no longer one of these. */
 export function placeOf(folders: Folders, name: string): FolderFile {
   if (!path.isAbsolute(name)) return { root: folders.root, below: name };
   const root = folders.others.find((folder) => name.startsWith(prefixOf(folders, folder)));

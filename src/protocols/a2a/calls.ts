@@ -86,7 +86,7 @@ export function withLineEndsOf(edited: string, proposed: string): string {
 const DIFF = ['file_name', 'file_path', 'old_content', 'new_content', 'formatted_diff'];
 const DETAILS = ['execute_details', 'file_edit_details', 'mcp_details', 'generic_details'];
 
-/** undefined when it is no tool call. */
+/** undefined when it is not a tool call. */
 export function readRfcCall(data: unknown): CallSnapshot | undefined {
   const parsed = isRecord(data) && (data.tool_call_id ?? data.toolCallId) != null ? toolCall.safeParse(normalised(data)) : undefined;
   if (!parsed?.success) return undefined;
@@ -252,7 +252,7 @@ function isFilled(input: unknown): boolean {
   return typeof input === 'object' && input !== null ? Object.keys(input).length > 0 : input != null;
 }
 
-/** The user's decision, repeated by the agent: it is no call (docs/protocols/a2a.md §6). */
+/** The user's decision, repeated by the agent: it is not a call (docs/protocols/a2a.md §6). */
 export function isConfirmation(data: unknown): boolean {
   if (!isRecord(data) || (data.selected_option_id ?? data.selectedOptionId) == null) return false;
   const said = fields(data, ['tool_call_id', 'status', 'tool_name', 'confirmation_request']);
@@ -295,9 +295,9 @@ function effectNamed(id: string, name: string): Option['effect'] | undefined {
 
 /** Tool calls of the Gemini CLI server, of both generations (docs/protocols/a2a.md §7, §9). */
 
-/** undefined when it is no tool call. */
+/** undefined when it is not a tool call. */
 export function readGeminiCall(data: unknown): (CallSnapshot & { readonly newer: boolean }) | undefined {
-  // The other dialect's calls come here too, and saying why they are none costs most.
+  // The other dialect's calls come here too, and the schema's errors about them cost most.
   if (!isRecord(data) || !isRecord(data.request)) return undefined;
   const parsed = geminiCall.safeParse(data);
   if (!parsed.success) return undefined;

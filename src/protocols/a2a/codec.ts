@@ -420,7 +420,7 @@ export interface ReadDecision {
   /** The proposal as the user changed it. */
   readonly edited: 'none' | 'unreadable' | { readonly text: string };
 }
-/** The other direction of a decision in the RFC's own shape, in either style of names; undefined for data that is none. */
+/** The other direction of a decision in the RFC's own shape, in either style of names; undefined for other data. */
 export function readDecision(data: Fields): ReadDecision | undefined {
   const options = [data.selected_option_id, data.selectedOptionId].filter((option) => option != null);
   const ids = [data.tool_call_id, data.toolCallId].filter((id) => id != null);
@@ -518,7 +518,7 @@ export function argumentsIn(required: readonly Argument[], values: Readonly<Reco
   return required.map(({ name }) => values[name]?.join(' ') ?? '').join(' ');
 }
 
-/** The agent's slash commands, from either way of listing them; undefined when it is no list. */
+/** The agent's slash commands, from either way of listing them; undefined when it is not a list. */
 export function commandTree(value: unknown, by: CommandTree['by']): CommandTree | undefined {
   if (!isRecord(value) || !Array.isArray(value.commands)) return undefined;
   const required: Record<string, readonly Argument[]> = {};
@@ -568,7 +568,7 @@ export interface CommandAnswer {
   readonly status: string;
   readonly message: string;
 }
-/** The answer to `command/execute`; undefined when it is none. */
+/** The answer to `command/execute`; undefined when it is malformed. */
 export function readCommandAnswer(result: unknown): CommandAnswer | undefined {
   const parsed = commandAnswer.safeParse(fields(result, ['execution_id', 'status', 'message']));
   if (!parsed.success) return undefined;
@@ -581,7 +581,7 @@ export function readCommandAnswer(result: unknown): CommandAnswer | undefined {
 export function commandAnswerOn({ id, status, message: words }: CommandAnswer & { readonly status: CommandState }): Fields {
   return { execution_id: id ?? '', status: status.toUpperCase(), message: words };
 }
-/** The params of `command/execute`, in either style of names; undefined when they are none. */
+/** The params of `command/execute`, in either style of names; undefined when they are malformed. */
 export function readCommandRequest({ commandPath, ...rest }: Fields) {
   return commandRequest.safeParse({ command_path: commandPath, ...rest }).data;
 }

@@ -20,7 +20,7 @@ export class AgentError extends Error {
     this.code = code;
   }
 }
-/** The server answered with a status that is no success. The message is for a user. */
+/** The server answered with a status other than success. The message is for a user. */
 export class StatusError extends Error {
   readonly status: number;
 

@@ -217,7 +217,7 @@ function askGit(launch: ProcessLaunch): Promise<{ readonly found: boolean; reado
   });
 }
 /**
- * Takes the place of the guard for programs that are no scripts of node: a shell that becomes the program and leaves a watch in its process group.
+ * Takes the place of the guard for programs that are not scripts of node: a shell that becomes the program and leaves a watch in its process group.
  * The watch ends the group when the input closes, however the editor ended.
  */
 const WATCH = 'exec 3<&0; (trap "" TERM; cat <&3; kill -TERM 0; sleep 3; kill -KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"';

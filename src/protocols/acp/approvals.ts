@@ -52,7 +52,7 @@ function askOf(id: string, request: PermissionRequest, call: CallFacts, { turnId
   } satisfies Approval;
 }
 
-/** undefined when the answer is none of this request's. */
+/** undefined when the request does not offer this answer. */
 export function permissionReply(request: PermissionRequest, answer: Answer): PermissionOutcome | undefined {
   if (answer.kind === 'option') {
     if (request.options.some((option) => option.optionId === answer.optionId)) return selected(answer.optionId);

@@ -355,7 +355,7 @@ export interface PermissionParams {
   readonly toolCall: WrittenCall;
   readonly options: readonly { readonly optionId: string; readonly name: string; readonly kind: string }[];
 }
-/** The answer to one, which `permissionReply` writes; undefined when it is none. */
+/** The answer to one, which `permissionReply` writes; undefined when it is malformed. */
 export function readPermissionReply(answer: unknown): { readonly optionId: string } | 'cancelled' | undefined {
   const { outcome } = (answer ?? {}) as { readonly outcome?: { readonly outcome?: unknown; readonly optionId?: unknown } | null };
   if (outcome?.outcome === 'cancelled') return 'cancelled';

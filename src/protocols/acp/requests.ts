@@ -240,7 +240,7 @@ export abstract class AcpRequests extends AcpConnection {
     const { turn } = this.state;
     this.emit({ type: 'notice', notice: { level: 'warn', text: misfit, ...(turn ? { turnId: turn.id } : {}) } });
   }
-  /** Why the answer is none to this ask, in words. */
+  /** Why the answer does not fit this ask, in words. */
   misfit({ shown, about, requests: [id = ''] }: OpenAsk, answer: Answer): string | undefined {
     const job = find(this.state.jobs, id);
     const fits =

@@ -40,7 +40,7 @@ import { type AcpSettings, noSettings, type Plans, type SettingRequest } from '.
 export interface AcpLimits {
   /** An agent may take this long to say hello: some are slow to start on a loaded machine. */
   readonly initialize: number;
-  /** For requests that are no work: settings, listing, opening a session. Then a notice tells the user. */
+  /** For requests outside a turn: settings, listing, opening a session. Then a notice tells the user. */
   readonly answer: number;
   /** It must be quiet this long for the agent's record to be over. */
   readonly record: number;
@@ -107,7 +107,7 @@ export interface AcpState extends ConversationState {
   tools: 'refused' | 'offered' | 'taken';
   /** `heard` when the answer that is waited for was asked for. */
   heardBefore: number;
-  /** The last line before the hello that is no message: how the program is to be called, for example. */
+  /** The last line before the hello that is not a message: the usage of the program, for example. */
   printed: string;
   /** How updates are read: as live; as the agent's record, to be shown; or as its record of a transcript that is shown already. */
   updateMode: 'live' | 'record' | 'known';

@@ -353,7 +353,7 @@ function editShown(part: ToolPart, edit: Diff): Pick<Approval, 'toolKind' | 'det
     ...namedPaths('edit', part.input, [edit.path]),
   };
 }
-/** A command is asked about as every agent's is; undefined where the call is none, or where the model wrote something else. */
+/** A command is asked about as every agent's is; undefined where the call is not a command, or where the model wrote something else. */
 function commandShown(part: ToolPart): Pick<Approval, 'toolKind' | 'detail' | 'beside'> | undefined {
   const input = kindOf(toolNameOf(part)) === 'execute' ? commandInput(part.input) : undefined;
   if (!input || writtenByModel(part).length > 0) return undefined;

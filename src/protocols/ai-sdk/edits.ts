@@ -34,7 +34,7 @@ const MOST_EDITS = 100;
 /** UTF-16 units of both sides: they travel with the question and its call. */
 const LARGEST = 512 * 1024;
 
-/** The edit that the arguments describe; undefined when they are none, or hold anything that is not known. */
+/** The edit that the arguments describe; undefined when they describe none, or hold anything that is not known. */
 export function editOf(tool: string, input: unknown, cwd: string): FileEdit | undefined {
   if (!isRecord(input)) return undefined;
   const left = new Map(Object.entries(input).filter(([name, value]) => value != null && !WORDS.includes(name)));

@@ -292,7 +292,7 @@ export function outputsOf(blocks: readonly DisplayBlock[], output: string | read
   return [...shown, ...texts.map((content) => ({ kind: 'content', content }) as const)];
 }
 
-/** A block that is no diff and no plan, as something to read. */
+/** A block other than a diff or a plan, as text. */
 export function contentOf(block: Exclude<DisplayBlock, { type: 'diff' | 'todo' }>): Content {
   switch (block.type) {
     case 'brief':

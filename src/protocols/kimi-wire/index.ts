@@ -85,7 +85,7 @@ export class WireAdapter implements Adapter {
     this.#driver.feed({ on: 'intent', intent });
   }
 
-  /** This conversation itself is none of the earlier ones. */
+  /** The earlier conversations, without this one. */
   async history(): Promise<readonly Past[]> {
     const { agent, child } = this.#driver.state;
     const past = await pastSessions(this.#launch.cwd, { ...process.env, ...this.#launch.env }, agent?.server?.name);

@@ -89,7 +89,7 @@ export interface Handshake {
   /** Our tools by the names the agent knows them by. */
   readonly names: Table<string>;
   askId: string | null;
-  /** The first line that was no message. */
+  /** The first line that was not a message. */
   junk: string | null;
 }
 export interface WireAgent {

@@ -297,7 +297,7 @@ const TOKENS: Readonly<Record<string, string>> = {
 };
 const RESET = '\u001b[0m';
 const SGR = /^(?:\u001b\[[0-9;]*m)+$/;
-// Everything that is no colour: cursor movement, titles, links.
+// Everything but colours: cursor movement, titles, links.
 const OTHERS = /\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b\[[0-?]*[ -/]*(?![0-?]*m)[@-ln-~]|\u001b[^[\]PX^_]/g;
 
 /**

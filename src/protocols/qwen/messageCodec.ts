@@ -644,7 +644,7 @@ export function rangeIn(text: string): string | undefined {
   return found && RANGES.includes(range) ? range : undefined;
 }
 
-/** The agent's report as a table; undefined when it is none. */
+/** The agent's report as a table; undefined when it is not a table. */
 export function usageText(payload: unknown): string | undefined {
   const parsed = report.safeParse(payload);
   if (!parsed.success) return undefined;

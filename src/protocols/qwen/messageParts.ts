@@ -196,7 +196,7 @@ export abstract class MessageParts extends QwenStep {
     if (subtype === 'task_started' && call?.use.work === 'agent') {
       put(tasks, task, call.id);
       const inBackground = call.use.input.run_in_background === true;
-      // Its call may have got its result before: then that was no end, and its text was for the model.
+      // Its call may have got its result before: then that was not the end, and its text was for the model.
       if (inBackground && call.status === 'done') {
         this.changeCall({ id: call.turn }, call.id, { output: [] });
         this.agentLaunched(call, true);

@@ -443,7 +443,7 @@ export function titleOfAsk(request: CanUseTool, use: ToolUse, cwd: string): stri
   return file !== undefined && isOutside(file, cwd) ? t('{0} (outside the workspace)', use.title) : use.title;
 }
 
-/** The fields of a question to the user; undefined when the input is none. */
+/** The fields of a question to the user; undefined when the input is not a question. */
 export function fieldsOf(input: unknown): readonly Field[] | undefined {
   const parsed = questionInput.safeParse(input);
   if (!parsed.success) return undefined;

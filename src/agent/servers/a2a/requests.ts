@@ -125,7 +125,7 @@ export function historyLengthIn(params: Fields): number | undefined {
   return historyLength;
 }
 
-/** The address for notifications that comes with a message. Throws when it is none on this machine. */
+/** The address for notifications that comes with a message. Throws when it is not on this machine. */
 export function messagePush(version: A2aVersion, configuration: Fields): PushConfig | undefined {
   const given = pushFromMessage(version, configuration);
   return given === undefined || given === null ? undefined : localPush(given);
@@ -201,7 +201,7 @@ export function commandIn(params: Fields): NonNullable<ReturnType<typeof readCom
   return request;
 }
 
-/** `skill:tidy` is the command `tidy` below `skill`, which is none by itself. */
+/** `skill:tidy` is the command `tidy` below `skill`, which is not a command by itself. */
 export function listedCommands(all: readonly SlashCommand[]): readonly CommandShape[] {
   const groups = new Map<string, CommandShape[]>();
   const top: CommandShape[] = [];

@@ -84,7 +84,7 @@ async function sendEvents(response: ServerResponse, id: unknown, stream: Extract
   response.end();
 }
 
-/** Throws -32600 for what is no request of JSON-RPC; batches are none in A2A. */
+/** Throws -32600 for anything but a JSON-RPC request; A2A has no batches. */
 function requestIn(body: unknown): { readonly id: unknown; readonly method: string; readonly params: unknown } {
   const { jsonrpc, id = null, method, params } = isRecord(body) ? body : ({} as Fields);
   // Every event of a stream repeats it.

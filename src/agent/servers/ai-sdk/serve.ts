@@ -103,7 +103,7 @@ function outletFor(chat: ServedChat, id: string, response: ServerResponse): SseR
   return outlet;
 }
 
-/** An id that is no good name finds nothing. */
+/** An id that is not a valid name finds nothing. */
 function decoded(id: string): string {
   try {
     return decodeURIComponent(id);

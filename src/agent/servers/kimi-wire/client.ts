@@ -109,7 +109,7 @@ export class ClientChannel {
     return id == null ? undefined : { id, method, params };
   }
 
-  /** An answer that is none is refused and settles nothing, as Kimi CLI does it. */
+  /** A malformed answer is refused and settles nothing, as in Kimi CLI. */
   #answered(id: string | undefined, answer: Readonly<Record<string, unknown>>): undefined {
     const { error } = answer;
     if (id === undefined || (error == null && !('result' in answer)))

@@ -344,7 +344,7 @@ function countOf(text: string): string {
   return `(${lines} lines)`;
 }
 
-/** The types every client knows; a block of such a type with another shape is none. */
+/** The types every client knows; a block of such a type with another shape does not count. */
 const KNOWN: ReadonlySet<unknown> = new Set(['brief', 'diff', 'todo', 'shell', 'background_task']);
 
 /** A block of an unknown type, passed on unchanged. */
