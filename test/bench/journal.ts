@@ -9,6 +9,7 @@ import type { JournalWriter } from '../../src/live/journal/writer.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
 import type { Session } from '../../src/session/model.ts';
 import { newSession, reduce } from '../../src/session/reduce.ts';
+import { longestStop } from '../attack/stops.ts';
 
 const HISTORY = 100e6;
 const DELTAS = 200;
@@ -75,28 +76,20 @@ let history = newSession('long', agent, '/w');
 for (let turn = 0; turn === 0 || turn % 100 !== 0 || statSync(file('long')).size < HISTORY; turn += 1)
   history = record(long, history, turnEvents(turn), 20);
 long.dispose();
-let stop = 0;
-let last = performance.now();
-const beat = setInterval(() => {
-  stop = Math.max(stop, performance.now() - last);
-  last = performance.now();
-}, 1);
 began = performance.now();
-const opened = await journal.open('long');
-const opening = performance.now() - began;
-if (opened.kind !== 'opened') throw new Error(opened.kind);
-console.log(
-  `opening ${(statSync(file('long')).size / 1e6).toFixed(0)} MB (${opened.session.turns.length} turns): ${opening.toFixed(0)} ms, longest stop ${stop.toFixed(0)} ms`,
-);
-began = performance.now();
-[stop, last] = [0, performance.now()];
-await opened.writer.compact(true);
-console.log(
-  `compacting it: ${(performance.now() - began).toFixed(0)} ms, longest stop ${stop.toFixed(0)} ms, ${(statSync(file('long')).size / 1e6).toFixed(0)} MB left`,
-);
-opened.writer.dispose();
+const stop = await longestStop('opening', async () => {
+  const opened = await journal.open('long');
+  if (opened.kind !== 'opened') throw new Error(opened.kind);
+  console.log(
+    `opening ${(statSync(file('long')).size / 1e6).toFixed(0)} MB (${opened.session.turns.length} turns): ${(performance.now() - began).toFixed(0)} ms`,
+  );
+  began = performance.now();
+  await opened.writer.compact(true);
+  console.log(`compacting it: ${(performance.now() - began).toFixed(0)} ms, ${(statSync(file('long')).size / 1e6).toFixed(0)} MB left`);
+  opened.writer.dispose();
+});
+console.log(`longest stop meanwhile: ${stop.toFixed(0)} ms`);
 began = performance.now();
 await journal.list();
 console.log(`listing: ${(performance.now() - began).toFixed(1)} ms for two conversations`);
-clearInterval(beat);
 rmSync(folder, { recursive: true });
