@@ -12,7 +12,9 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
   // Version control runs hooks, filters and helpers named in these on the next status, commit or checkout.
   versionControl: `.git .hg .svn .jj .bzr .gitmodules .gitattributes .gitconfig .gitignore_global .hgrc .husky .githooks .hooks
     .pre-commit-config.yaml .pre-commit-hooks.yaml lefthook.* .lefthook.* lefthook-local.* .lintstagedrc* lint-staged.config.* .commitlintrc*
-    .simple-git-hooks.* simple-git-hooks.* .overcommit.yml .czrc .gitlint .arcconfig .arclint .hgsub .pijul .fossil-settings _darcs`,
+    .simple-git-hooks.* simple-git-hooks.* .overcommit.yml .czrc .gitlint .arcconfig .arclint .hgsub .pijul .fossil-settings _darcs .sl
+    .gitconfig.* pre-commit prepare-commit-msg commit-msg pre-merge-commit pre-push pre-rebase post-commit post-checkout post-merge post-rewrite
+    applypatch-msg pre-applypatch post-applypatch reference-transaction post-index-change fsmonitor-watchman`,
   // Editors start tasks, servers and tools named in these when the folder is opened or a file is saved.
   editor: `.vscode .vscode-test .vscode-server *.code-workspace *.code-profile .devcontainer .devcontainer.json .idea .run .vs .fleet .zed .nova
     .helix .nvim.lua .nvimrc .exrc .vimrc .gvimrc _vimrc .vim .vimspector.json .dir-locals.el .dir-locals-2.el .emacs .emacs.d .sublime
@@ -20,7 +22,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     pyrightconfig.json tsconfig*.json jsconfig*.json .idx .codesandbox devfile.y*ml .devfile.y*ml .bsp .project .classpath .factorypath .settings
     .lvimrc .lazy.lua .tm_properties *.sublime-build hie.yaml rust-analyzer.toml .rust-analyzer.toml .markdownlint* .textlintrc* tslint.json
     cspell.* .cspell* .solargraph.yml wallaby.* .vscode-insiders .vscode-oss .vscodium .nvim .projectile .merlin compile_commands.json compile_flags.txt
-    .graphqlrc.* .spectral.js`,
+    .graphqlrc.* .spectral.js .vimrc.* .phan coc-settings.json .trunk .hhconfig .flowconfig .spacemacs .doom.d init.vim`,
   // Agents start servers and hooks named in these, or follow them as instructions in a later conversation.
   agent: `.mcp.json mcp.json .mcp .claude .claude.json .claude-plugin .claude.local.md .cursor .cursorrules .gemini .qwen .kimi .codex
     .opencode opencode.json opencode.jsonc .amazonq .windsurf .windsurfrules .continue .continuerc.json .aider* .roo .roomodes .roorules
@@ -38,7 +40,8 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     .autoenv.zsh .rvmrc .ruby-version .nvmrc .sdkmanrc .direnv .direnvrc *_profile.ps1 profile.ps1 *.psd1 autorun.inf desktop.ini *.desktop *.lnk *.url
     *.scf *.library-ms *.searchconnector-ms *.command *.terminal .hushlogin .forward .procmailrc .crontab crontab .lessfilter .nanorc .ackrc
     .ripgreprc authorized_keys .envrc.* .python-version .node-version .rdata startup.m .gnuplot .ocamlinit .byebugrc .rdbgrc .pdbrc.py .mongorc.js
-    .xonshrc .juliarc.jl startup.jl ipython_config.py .cgdbrc .wezterm.lua .mailcap .p10k.zsh .fzf.bash .fzf.zsh .bashrc.d`,
+    .xonshrc .juliarc.jl startup.jl ipython_config.py .cgdbrc .wezterm.lua .mailcap .p10k.zsh .fzf.bash .fzf.zsh .bashrc.d .bashrc.* .zshrc.* .profile.d
+    .bash.d .prototools .pkgx.y*ml .hermit .oh-my-zsh .psysh.php .octorc jupyter_*_config.py`,
   // Servers and services run these on the next push, on a schedule or when a package is deployed.
   automation: `.github .gitlab .gitlab-ci.yml .gitlab-ci .circleci .travis.yml azure-pipelines* .azure-pipelines .azuredevops jenkinsfile* .jenkins
     bitbucket-pipelines.yml .drone.* .woodpecker* .buildkite .teamcity .forgejo .gitea appveyor.yml .appveyor.yml cloudbuild.* .cirrus.* .semaphore
@@ -47,7 +50,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     bitrise.yml .bitrise.yml .readthedocs.y*ml readthedocs.yml netlify.toml vercel.json .vercel firebase.json fly.toml railway.*
     .platform .platform.app.yaml .ebextensions .elasticbeanstalk procfile* heroku.yml .releaserc* release.config.* .goreleaser.y*ml
     serverless.* samconfig.toml cdk.json pulumi.* skaffold.y*ml tiltfile .terraformrc terraform.rc ansible.cfg .ansible.cfg .htaccess
-    .user.ini php.ini wrangler.* .air.toml .well-known crossplane.yaml .release-it.* .versionrc*`,
+    .user.ini php.ini wrangler.* .air.toml .well-known crossplane.yaml .release-it.* .versionrc* .moon dagger.json helmfile*`,
   // Package managers, compilers, test runners and linters run code named in these, often as soon as the editor looks at the folder.
   build: `package.json package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.* pnpmfile.* .npmrc     .yarnrc* .yarn .pnp.* bunfig.toml .bunfig.toml bun.lock* deno.json* deno.lock jsr.json* node_modules bower.json .bowerrc lerna.json nx.json turbo.json
     rush.json project.json angular.json .angular-cli.json workspace.json nodemon.json .nodemonrc* .mocharc* .nycrc* .c8rc*
@@ -76,6 +79,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     kbuild kconfig configure.ac configure.in autogen.sh vcpkg.json thorfile pyvenv.cfg import_map.json importmap.json jest.setup.* jest-preset.* vitest.setup.*
     vitest.workspace.* webpack.*.js webpack.*.ts gatsby-node.* gatsby-config.* gatsby-ssr.* gatsby-browser.* ember-cli-build.js .ember-cli codegen.ts
     ormconfig.* *.runsettings paket.* build.fsx build.ps1 build.cake gunicorn.conf.py celeryconfig.py alembic.ini nextflow.config .dvc dvc.yaml mlproject
+    package.json5 jest.config.* .sbtrc
     book.toml doxyfile conanfile.* xmake.lua premake*.lua tupfile snakefile .m2`,
 };
 
