@@ -71,7 +71,7 @@ const RUN = /[A-Za-z\d_.$-]+/g;
 const QUOTE = String.raw`\\{0,32}["'\`]`;
 /** Between a name and its value: in a setting, in JSON, in code, also with a type; between two members of a list; in a table of headers. */
 const BETWEEN = new RegExp(
-  `(?:${QUOTE}|%22)?\\]?[ \\t]{0,9}(?::[ \\t]{0,9}(?:&?str|[Ss]tring|varchar)[ \\t]{0,9}=|[=:]{1,2}>?|=>|%3D|%3A)[ \\t]{0,9}(?:[brfuL@$]{1,2}(?=["']))?|${QUOTE}[ \\t]{0,9},\\s{0,9}${QUOTE}value${QUOTE}\\s{0,9}:\\s{0,9}`,
+  `(?:${QUOTE}|%22)?\\]?[ \\t]{0,9}(?::[ \\t]{0,9}(?:&?str|[Ss]tring|varchar)[ \\t]{0,9}=|[=:]{1,2}>?|=>|%3D|%3A)[ \\t]{0,9}(?:[brfuL@$]{1,2}(?=["']))?|${QUOTE}[ \\t]{0,9},\\s{0,9}${QUOTE}value${QUOTE}\\s{0,9}:\\s{0,9}|${QUOTE}[ \\t]{1,9}value=`,
   'y',
 );
 /** Behind an option of a command. */
@@ -117,7 +117,10 @@ const SHORT_OPTIONS: ReadonlyMap<string, string> = new Map([
   ['wget', 'u'],
   ['xh', 'a'],
   ['az', 'p'],
+  ['openssl', 'k'],
 ]);
+/** Programs that keep secrets: behind these words the line is one. */
+const KEEPS = /\b(?:fly|flyctl|gh|wrangler|doppler|supabase|netlify|pulumi|infisical|sst|railway|heroku) secrets? $/;
 /** Options whose value is a name and a password. */
 const USER_OPTION = /^(?:-[A-Za-z]{0,5}u|--(?:proxy-)?user|--auth)$/;
 const USER = /^(?!\d+:\d+$)[^\s:%/]{1,200}[:%].{2}/;
@@ -197,6 +200,9 @@ class NamedSecrets {
     if (SCHEME.test(name) && this.#behindScheme(end)) return;
     if (own.charAt(0) === '-' && own.length > 1) this.#option(name, end);
     else if (name === 'BY' || name === 'by') this.#said(/identified\s$/i, at, end);
+    else if (/^(?:set|put|import)$/.test(name) && KEEPS.test(this.#text.slice(Math.max(0, at - 30), at)))
+      this.#drop(end, past(LINE, this.#text, end));
+    else if (run.startsWith('_') && this.#text[at - 1] === ':') this.#setting(name, at, end);
     else if (SECRET_HOST.test(name)) this.#drop(end, past(SECRET_PATH, this.#text, end));
     else if (/^\d{8,10}$/.test(name)) this.#drop(end, past(BEHIND_BOT, this.#text, end));
     else this.#assigned(name, at, end);
@@ -243,6 +249,13 @@ class NamedSecrets {
     if (from === undefined) return;
     const needs = isUser ? USER : letters === 'b' ? /=/ : letters === 'E' ? /:/ : /key$/i.test(bare) ? /^(?![./~]|[A-Z]:)/ : /./;
     this.#leaveOut('pass', from, WORD, (value) => needs.test(value));
+  }
+
+  /** A setting of npm, behind the name of a registry: with its value behind a blank, or assigned. */
+  #setting(name: string, at: number, end: number): void {
+    const from = this.#isSecret(name, at) ? past(BEHIND_OPTION, this.#text, end) : undefined;
+    if (from === undefined) this.#assigned(name, at, end);
+    else this.#leaveOut('pass', from, WORD);
   }
 
   /** True when a key follows the name of its scheme. */

@@ -13,6 +13,12 @@ const w = 'hunter';
 const secrets: readonly (readonly [string, string])[] = [
   [`hvs.CAESI${k}`, k],
   [`hvb.AAAA${k}`, k],
+  [`npm config set //registry.npmjs.org/:_authToken ${k}`, k],
+  [`curl --oauth2-bearer ${k}`, k],
+  [`fly secrets set A=${w}`, w],
+  [`gh secret set X --body ${w}`, w],
+  [`openssl enc -aes-256-cbc -k ${w} -in x`, w],
+  [`<add key="ApiSecret" value="${k}" />`, k],
   [`DB_PASS=${w}`, w],
   [`DB_PASS=p@ss&w;rd,x`, 'p@ss'],
   [`curl -u admin:${w} https://x`, w],
