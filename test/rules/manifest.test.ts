@@ -79,6 +79,17 @@ test('every setting has a scope and a description', () => {
   }
 });
 
+/** The settings that the document does not name; a name that ends with .* stands for all below it. */
+const undocumented = (names: readonly string[], text: string): readonly string[] => {
+  const named = [...text.matchAll(/`(parley\.[\w.]+?)(\.\*)?`/g)].map(([, name = '', below]) => ({ name, below }));
+  return names.filter((setting) => !named.some(({ name, below }) => (below ? setting.startsWith(`${name}.`) : setting === name)));
+};
+
+test('docs/settings.md lists every setting', () => {
+  assert.deepEqual(undocumented(Object.keys(settings), readFileSync('docs/settings.md', 'utf8')), []);
+  assert.deepEqual(undocumented(['parley.a', 'parley.b.c', 'parley.b', 'parley.d'], '`parley.a`, `parley.b.*`'), ['parley.b', 'parley.d']);
+});
+
 test('what could run a program or let one run is never taken from a workspace', () => {
   const dangerous = /agent|command|env|approv|allow|rule|model|key/i;
   for (const [name, setting] of Object.entries(settings)) {
