@@ -53,7 +53,7 @@ export class ServedTask {
     return { id: this.id, contextId: this.contextId, status: this.#status, history };
   }
 
-  /** A user said something. */
+  /** A message of the user. */
   take(message: A2aMessage): void {
     this.#keep({ ...message, taskId: this.id, contextId: this.contextId });
   }
@@ -126,11 +126,11 @@ export class TaskStore {
 
 // --- notifications
 
-/** Milliseconds a place has to take one. */
+/** Milliseconds in which an address must accept a notification. */
 const WITHIN = 5000;
 
-/** Places of one task; the oldest is dropped. */
-const MOST_PLACES = 10;
+/** Addresses for one task; the oldest is dropped. */
+const MOST_TARGETS = 10;
 /** Characters of updates of one task that wait to be sent; the oldest are dropped. */
 const MOST_WAITING = 4 * 1024 * 1024;
 
@@ -141,42 +141,42 @@ interface PushTarget {
 
 /** Sends task updates to the addresses that clients named, in order. Ignores addresses that do not answer. */
 export class Notifications {
-  readonly #places = new Map<string, Map<string, PushTarget>>();
+  readonly #targets = new Map<string, Map<string, PushTarget>>();
   /** Of tasks whose updates are being sent: those that wait. */
   readonly #waiting = new Map<string, Update[]>();
 
-  /** The first place of a task begins to listen. */
+  /** With its first address a task is observed. */
   set(task: ServedTask, config: PushConfig, version: A2aVersion): void {
-    const known = this.#places.get(task.id);
+    const known = this.#targets.get(task.id);
     if (known) {
       known.delete(config.id);
       known.set(config.id, { config, version });
       const [oldest] = known.keys();
-      if (known.size > MOST_PLACES && oldest !== undefined) known.delete(oldest);
+      if (known.size > MOST_TARGETS && oldest !== undefined) known.delete(oldest);
       return;
     }
-    this.#places.set(task.id, new Map([[config.id, { config, version }]]));
+    this.#targets.set(task.id, new Map([[config.id, { config, version }]]));
     task.observe((update) => this.#publish(task, update));
   }
-  /** Tells of a task that was just made. */
+  /** Notifies about a task that was just created. */
   announce(task: ServedTask): void {
     this.#publish(task, undefined);
   }
   list(taskId: string): readonly PushConfig[] {
-    return [...(this.#places.get(taskId)?.values() ?? [])].map(({ config }) => config);
+    return [...(this.#targets.get(taskId)?.values() ?? [])].map(({ config }) => config);
   }
   delete(taskId: string, id: string): void {
-    this.#places.get(taskId)?.delete(id);
+    this.#targets.get(taskId)?.delete(id);
   }
 
   forget(taskId: string): void {
-    this.#places.delete(taskId);
+    this.#targets.delete(taskId);
   }
 
   #publish(task: ServedTask, update: TaskStatusUpdate | undefined): void {
-    const places = [...(this.#places.get(task.id)?.values() ?? [])];
-    if (places.length === 0) return;
-    const bodies = places.map((place) => ({ place, body: JSON.stringify(bodyOf(place.version, task, update)) }));
+    const targets = [...(this.#targets.get(task.id)?.values() ?? [])];
+    if (targets.length === 0) return;
+    const bodies = targets.map((target) => ({ target, body: JSON.stringify(bodyOf(target.version, task, update)) }));
     const one: Update = { bodies, length: bodies.reduce((sum, { body }) => sum + body.length, 0) };
     const waiting = this.#waiting.get(task.id);
     if (waiting) return wait(waiting, one);
@@ -187,14 +187,14 @@ export class Notifications {
   async #send(taskId: string): Promise<void> {
     const waiting = this.#waiting.get(taskId) ?? [];
     for (let next = waiting.shift(); next; next = waiting.shift())
-      await Promise.all(next.bodies.map(({ place, body }) => post(place, body)));
+      await Promise.all(next.bodies.map(({ target, body }) => post(target, body)));
     this.#waiting.delete(taskId);
   }
 }
 
 /** One update, as each receiver gets it. */
 interface Update {
-  readonly bodies: readonly { readonly place: PushTarget; readonly body: string }[];
+  readonly bodies: readonly { readonly target: PushTarget; readonly body: string }[];
   /** UTF-16 units of all bodies. */
   readonly length: number;
 }
@@ -205,7 +205,7 @@ function wait(waiting: Update[], one: Update): void {
   while (length > MOST_WAITING && waiting.length > 1) length -= waiting.shift()?.length ?? 0;
 }
 
-/** 0.3 sends the task as it stands for whatever happens, 1.0 what happened. */
+/** 0.3 sends the whole task with every notification, 1.0 the update. */
 function bodyOf(version: A2aVersion, task: ServedTask, update: TaskStatusUpdate | undefined): object {
   return version === '0.3' || !update ? taskRecord(version, task.record(0)) : updateRecord(version, update);
 }
@@ -220,7 +220,7 @@ async function post({ config, version }: PushTarget, body: string): Promise<void
         ? {}
         : { 'x-a2a-notification-token': token }),
   };
-  // A place on this machine must not lead elsewhere.
+  // An address on this machine must not redirect elsewhere.
   await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal: AbortSignal.timeout(WITHIN) }).then(
     (answer) => answer.body?.cancel(),
     () => {},
