@@ -3,6 +3,7 @@ import type { Disposable } from '../base/lifetime.ts';
 import { recordedEvents } from '../live/recording.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Session, SessionId } from '../session/model.ts';
+import { cutMessage } from './cutMessage.ts';
 import { redactedEvent, redactedJson } from './redact.ts';
 
 /** One message between Parley and an agent, without secrets, and the events it caused before the next one. */
@@ -21,7 +22,7 @@ export interface TrafficRow {
 
 /** Latest messages kept of each session while the inspector watches it. */
 const MOST_ROWS = 2_000;
-/** Latest raw messages kept of each session before the inspector opens; they are read when it does. */
+/** Latest messages kept of each session before the inspector opens, as far as it shows them; they are read when it does. */
 const MOST_UNSEEN = 200;
 
 interface EarlierMessage {
@@ -102,7 +103,7 @@ export class Traffic {
     }
     const unseen = this.#unseen.get(id) ?? [];
     this.#unseen.set(id, unseen);
-    push(unseen, { at: this.#now(), way, message, events: [] }, MOST_UNSEEN);
+    push(unseen, { at: this.#now(), way, message: cutMessage(message), events: [] }, MOST_UNSEEN);
   }
 
   event(id: SessionId, event: SessionEvent): void {

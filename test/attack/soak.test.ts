@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { silentLog } from '../../src/base/log.ts';
+import { Traffic } from '../../src/editor/traffic.ts';
 import { childTerminals } from '../../src/live/childTerminals.ts';
 import { processChannel } from '../../src/transport/process.ts';
 import { windowOn } from '../live/scriptedWindow.ts';
@@ -111,4 +112,21 @@ test(`memory, descriptors and processes stay as they are over ${TURNS} turns`, {
     await window.sessions.gone();
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test('the messages of an agent that are kept for the inspector do not fill the memory', async () => {
+  const traffic = new Traffic(() => 0);
+  const before = (await usage()).heap;
+  const kinds: readonly ((at: number) => unknown)[] = [
+    (at) => ({ method: 'x', params: { text: `${at}`.padEnd(500_000, 'word ') } }),
+    (at) => Array.from({ length: 50_000 }, (_, one) => `${at} ${one}`),
+    (at) => Object.fromEntries(Array.from({ length: 10_000 }, (_, one) => [`name ${at} ${one}`, one])),
+  ];
+  for (const [number, kind] of kinds.entries())
+    for (let at = 0; at < 200; at += 1) traffic.message(`s${number}`, 'in', JSON.parse(JSON.stringify(kind(at))));
+  const after = (await usage()).heap;
+  assert.ok(after - before <= 60e6, `${((after - before) / 1e6).toFixed(0)} MB are kept`);
+  traffic.watch('s0', () => {});
+  const [row] = traffic.rows('s0');
+  assert.ok(row && row.kind === 'x' && row.json.includes('word word'), row?.json.slice(0, 80));
 });
