@@ -50,7 +50,7 @@ export async function longestStop(what: string, run: () => Promise<unknown>): Pr
 }
 
 /** Milliseconds of processor time of this thread, or of its process. */
-function processorTime(): { readonly now: () => number; readonly close: () => void } {
+export function processorTime(): { readonly now: () => number; readonly close: () => void } {
   if (process.platform !== 'linux') {
     const now = () => {
       const { user, system } = process.cpuUsage();
