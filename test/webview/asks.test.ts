@@ -133,6 +133,11 @@ test('a long script shows its first lines; a line that carries a warning is neve
   assert.match(marked.text('.command'), /sudo rm x/);
 });
 
+/** A press of the pointer at that time, in milliseconds. */
+function clickAt(at: number) {
+  return Object.defineProperty(new window.MouseEvent('click', { bubbles: true, detail: 1 }), 'timeStamp', { value: at });
+}
+
 test('the wider answers of ours go to the host, which knows the rules', async () => {
   const options = [{ id: 'y', label: 'Yes', effect: 'allow_once' }] as const;
   const stage = await Stage.open(
@@ -144,11 +149,27 @@ test('the wider answers of ours go to the host, which knows the rules', async ()
     items.map((one) => one.textContent?.replace(/\s+/g, ' ').trim()),
     ['Allow once A', 'Allow for this session npm test S', 'Always allow… W'],
   );
-  for (const item of items.slice(1)) item.dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
+  for (const item of items.slice(1)) item.dispatchEvent(clickAt(Number.MAX_SAFE_INTEGER) as never);
   assert.deepEqual(stage.calls('allowMore'), [
     { sessionId: 's1', askId: 'a1', how: 'session' },
     { sessionId: 's1', askId: 'a1', how: 'always' },
   ]);
+});
+
+test('a double click on the arrow answers nothing, although an answer comes to lie under it; a later press does', async () => {
+  const options = [
+    { id: 'x', label: 'Allow', effect: 'allow_once' },
+    { id: 'y', label: 'Allow everything', effect: 'allow_always' },
+  ] as const;
+  const detail = { type: 'command', command: 'ls' } as const;
+  const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
+  const press = (selector: string, at: number) => stage.find(selector).dispatchEvent(clickAt(at) as never);
+  press('.arrow', 1000);
+  await stage.settle();
+  press('[role=menuitem][data-option=y]', 1180);
+  assert.deepEqual(stage.intents, []);
+  press('[role=menuitem][data-option=y]', 1600);
+  assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'y' } }]);
 });
 
 test('an option is answered by its id, even when two are called the same', async () => {
@@ -159,7 +180,7 @@ test('an option is answered by its id, even when two are called the same', async
   const detail = { type: 'command', command: 'ls' } as const;
   const stage = await Stage.open(session({ ...running, asks: [{ ...command, detail, options }] }));
   await stage.press('More Answers');
-  stage.find('[data-option=y]').dispatchEvent(new window.MouseEvent('click', { bubbles: true, detail: 1 }) as never);
+  stage.find('[data-option=y]').dispatchEvent(clickAt(Number.MAX_SAFE_INTEGER) as never);
   assert.deepEqual(stage.intents, [{ type: 'answer', askId: 'a1', answer: { kind: 'option', optionId: 'y' } }]);
 });
 

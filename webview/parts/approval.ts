@@ -29,6 +29,8 @@ const WORDS = 60;
 /** UTF-16 units of a command that a narrow card shows without scrolling; a longer one gets its dangerous parts shown separately. */
 const IN_SIGHT = 200;
 const EXCERPT = 60;
+/** Milliseconds after which a press on the menu is meant for it: a card grows upwards, so that a row comes to lie under the pointer that opened it. */
+const MENU_UNREAD = 500;
 /** Answers in the agent's words that are buttons before the others fold into the menu. */
 const MOST_BUTTONS = 4;
 
@@ -200,8 +202,12 @@ function answersView(view: View, ask: Approval, { once, reject, grave, answers }
   const short =
     once && once.label === t('Allow once') && (words !== '' || !grave) ? (words === '' ? t('Allow') : once.label + words) : undefined;
   const button = (one: ApprovalAnswer, label?: string, look = 'button') => answerButton(view, ask, one, label, look);
+  const toggle = (event: MouseEvent) => {
+    if (event.detail > 0) (event.currentTarget as HTMLElement).dataset.pressed = String(event.timeStamp);
+    view.act.unfold(menuKey, !menuOpen);
+  };
   const arrow = html`<button class="button ${once && !grave ? 'primary' : ''} arrow" type="button" id=${menuId(ask)} aria-haspopup="menu" aria-expanded=${String(menuOpen)}
-    title=${commandTitle('More Answers')} aria-label=${commandTitle('More Answers')} @click=${() => view.act.unfold(menuKey, !menuOpen)}>${iconOf('down')}</button>`;
+    title=${commandTitle('More Answers')} aria-label=${commandTitle('More Answers')} @click=${toggle}>${iconOf('down')}</button>`;
   return html`<div class="answers">
       ${
         once
@@ -256,11 +262,17 @@ function menuView(view: View, ask: Approval, answers: readonly ApprovalAnswer[])
       (
         one,
       ) => html`<li role="none"><button role="menuitem" type="button" title=${tooltipOf(one)} data-option=${optionIdOf(one) ?? nothing} data-letter=${one.letter ?? nothing}
-        @click=${(event: MouseEvent) => press(view, ask, one, event)}>
+        @click=${(event: MouseEvent) => isRead(ask, event) && press(view, ask, one, event)}>
         <span><bdi>${visible(one.label)}</bdi>${one.description === undefined ? nothing : html` <span class="faint">${visible(shortened(one.description, 120))}</span>`}</span>
         ${one.letter === undefined ? nothing : html`<kbd>${one.letter}</kbd>`}</button></li>`,
     )}
   </ul>`;
+}
+
+/** False for a press of the pointer right after the one that opened the menu. */
+function isRead(ask: Approval, { currentTarget, detail, timeStamp }: MouseEvent): boolean {
+  const opener = (currentTarget as HTMLElement).ownerDocument.getElementById(menuId(ask));
+  return detail === 0 || timeStamp - Number(opener?.dataset.pressed ?? Number.NEGATIVE_INFINITY) >= MENU_UNREAD;
 }
 
 function tooltipOf({ does, label, description, letter }: ApprovalAnswer): string {
