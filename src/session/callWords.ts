@@ -374,7 +374,7 @@ function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedS
   const isByRule = decision.by === 'rule';
   if (isRejection(decision)) return { decidedShort: isByRule ? t('by your rule') : t('by you') };
   const byUser = decision.edited ? t('edited by you') : `✓ ${t('You')}`;
-  return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? t('allowed by your rule') : byUser } : {};
+  return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${t('by your rule')}` : byUser } : {};
 }
 
 function decisionText({ decision, status }: ToolCall): string | undefined {
