@@ -7,6 +7,7 @@ import { plain } from '../../session/lineEnds.ts';
 import type { Approval } from '../../session/model.ts';
 import { compareTexts, hunksOfSegments } from '../../session/segments.ts';
 import { byPath, findAsk } from '../../session/select.ts';
+import { dangerText } from '../../session/shownApproval.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import { lensCommand } from './fileHunks.ts';
@@ -61,7 +62,12 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
         ...lens(vscode.l10n.t('Change {0} of {1} is left out', index + 1, hunks.length), ''),
       ];
     }
-    return [...answerLenses(uri, line, accept, shown), ...lens(editable && vscode.l10n.t('Leave out'), 'parley.toggleHunk')];
+    const warnings = index === 0 && shown.dangers.length > 0 ? `$(warning) ${shown.dangers.map(dangerText).join('; ')}` : undefined;
+    return [
+      ...lens(warnings, ''),
+      ...answerLenses(uri, line, accept, shown),
+      ...lens(editable && vscode.l10n.t('Leave out'), 'parley.toggleHunk'),
+    ];
   });
 }
 
