@@ -187,7 +187,7 @@ function buildSurfaces(context: vscode.ExtensionContext, life: Lifetime, { sessi
       diffsClosed: async (sessionId, askId) => void (await review.diffsClosed(sessionId, askId)),
       edited: (sessionId, askId) => review.edited(sessionId, askId),
       addSessionRule: (sessionId, rule) => core.rules.addForSession(sessionId, rule),
-      makeRule: (sessionId, ask, until) => rules.make(sessionId, ask, until),
+      makeRule: (sessionId, ask, shown) => rules.make(sessionId, ask, shown),
       manageRules: () => void rules.manage().catch(failed('The approval rules could not be shown')),
       restoreFocus: restoreFocus,
       wayOutOfDiff: () => wayOutOfDiff(review, chat),

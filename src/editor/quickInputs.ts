@@ -15,6 +15,8 @@ export interface PickOptions {
   /** Keeps the answered input on the screen, and the keyboard in it, until then. */
   readonly until?: () => Promise<void>;
 }
+/** How long inputs that follow each other are on the screen: none after `signal`, and the last one, once answered, `until` then. */
+export type InputsShown = Required<Pick<PickOptions, 'signal' | 'until'>>;
 /** A place in a sequence of three inputs; `back` is the result when the user goes back. */
 export interface StepOptions<T> {
   readonly step?: 1 | 2 | 3;

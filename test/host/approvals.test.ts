@@ -24,6 +24,7 @@ describe('approvals as quick-picks', () => {
   let quiet: number;
   let diffToo: boolean;
   let rules: string[];
+  let ruleMade: (signal: AbortSignal) => Promise<boolean>;
   let rest: number;
   let edited: string | undefined;
   let inChat: boolean;
@@ -79,7 +80,7 @@ describe('approvals as quick-picks', () => {
         },
         drawn: () => drawn,
         addSessionRule: (_, rule) => void rules.push(`${rule.kind} ${rule.pattern ?? ''}`),
-        makeRule: async () => rules.push('made') > 0,
+        makeRule: (_, __, { signal }) => ruleMade(signal),
         manageRules: () => {},
         quiet,
       }),
@@ -94,6 +95,7 @@ describe('approvals as quick-picks', () => {
     quiet = 0;
     diffToo = false;
     rules = [];
+    ruleMade = async () => rules.push('made') > 0;
     rest = 0;
     edited = undefined;
     inChat = false;
@@ -460,6 +462,23 @@ describe('approvals as quick-picks', () => {
       fakeHost.answers.map((one) => one.askId),
       ['1'],
     );
+  });
+
+  it('the question for a rule goes with a request that is withdrawn', async () => {
+    let question: AbortSignal | undefined;
+    ruleMade = (signal) => {
+      question = signal;
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve(false)));
+    };
+    fakeHost.open(command('1'));
+    fakeHost.open(command('2'));
+    const asked = approvals.alwaysAllow('a', '1');
+    fakeHost.close('2');
+    assert.equal(question?.aborted, false);
+    fakeHost.close('1');
+    assert.equal(question?.aborted, true);
+    await asked;
+    assert.deepEqual(fakeHost.answers, []);
   });
 
   it('nothing pops up when the user wants it so, and it can still be shown', async () => {

@@ -55,6 +55,9 @@ function rowText({ label, description }: vscode.QuickPickItem): string {
   return [label, description].filter(Boolean).join(' · ');
 }
 
+/** Inputs that nothing closes. */
+const shown = { signal: new AbortController().signal, until: async () => {} };
+
 describe('approval rules', () => {
   let life: Lifetime;
   let store: RuleStore;
@@ -95,10 +98,10 @@ describe('approval rules', () => {
   it('is made from an approval in two steps, by prefix and for its agent in this workspace; leaving makes none', async () => {
     const { rules } = rulesWith('commands that begin with npm run', 'In this workspace · with Agent a');
     fakeHost.open(command('1', 'npm run build'));
-    assert.equal(await rules.make('a', command('1', 'npm run build'), async () => {}), true);
+    assert.equal(await rules.make('a', command('1', 'npm run build'), shown), true);
     const rule = { kind: 'command', pattern: 'npm run *', decision: 'allow', agent: 'none' };
     assert.deepEqual(store.all(), [{ rule, scope: 'workspace' }]);
-    assert.equal(await rules.make('a', command('1', 'npm run build'), async () => {}), false);
+    assert.equal(await rules.make('a', command('1', 'npm run build'), shown), false);
     assert.equal(store.all().length, 1);
   });
 
@@ -110,7 +113,7 @@ describe('approval rules', () => {
       ['3', 'npm run build'],
     ] as const)
       fakeHost.open(command(id, text));
-    await rules.make('a', command('3', 'npm run build'), async () => {});
+    await rules.make('a', command('3', 'npm run build'), shown);
     const details = inputs.lists[0]?.map((one) => one.detail);
     assert.deepEqual(details, [undefined, 'Would also have allowed: npm run lint']);
   });

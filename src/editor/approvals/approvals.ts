@@ -12,7 +12,7 @@ import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask, AskId, AskRef, SessionId } from '../../session/model.ts';
 import type { ApprovalRule } from '../../session/policy.ts';
 import type { StoreChange } from '../../session/store.ts';
-import type { QuickInputs } from '../quickInputs.ts';
+import type { InputsShown, QuickInputs } from '../quickInputs.ts';
 import { ApprovalPick, pickHeading } from './approvalPick.ts';
 import type { AskPick, AskPreview, PickOutcome } from './askPick.ts';
 import { ClickGuard, FocusReturn, KeyGuard } from './keyboard.ts';
@@ -64,8 +64,8 @@ export interface ApprovalsDeps {
   readonly edited: (sessionId: SessionId, askId: AskId) => Promise<string | undefined>;
   /** Adds a Parley rule that holds until the session is closed. */
   readonly addSessionRule: (sessionId: SessionId, rule: ApprovalRule) => void;
-  /** Lets the user make a rule that would allow this; its last input is on the screen `until` then. True when one was made. */
-  readonly makeRule: (sessionId: SessionId, ask: Approval, until: () => Promise<void>) => Promise<boolean>;
+  /** Lets the user make a rule that would allow this. True when one was made. */
+  readonly makeRule: (sessionId: SessionId, ask: Approval, shown: InputsShown) => Promise<boolean>;
   readonly manageRules: () => void;
   /** Milliseconds without a key before keys count; only tests set it. */
   readonly quiet?: number;
@@ -83,8 +83,8 @@ export class Approvals implements Disposable {
   #view: { readonly key: AskKey; readonly place: AskRef; readonly pick: AskPick } | undefined;
   /** The edit whose diff came up in place of a pick, and the way back from it. */
   #inDiff: InDiff | undefined;
-  /** The ask whose feedback the user is typing; its pick is hidden meanwhile. */
-  #feedback: { readonly key: AskKey; readonly stop: AbortController } | undefined;
+  /** The ask about which an input is open, for feedback or a rule; its pick is hidden meanwhile. */
+  #asking: { readonly key: AskKey; readonly stop: AbortController } | undefined;
 
   constructor(deps: ApprovalsDeps) {
     this.#deps = deps;
@@ -93,7 +93,7 @@ export class Approvals implements Disposable {
     this.#life.own(deps.inputs.onFree(() => this.refresh()));
     this.#life.onEnd(() => clearTimeout(this.#timer));
     this.#life.onEnd(() => this.#view?.pick.dispose());
-    this.#life.onEnd(() => this.#feedback?.stop.abort());
+    this.#life.onEnd(() => this.#asking?.stop.abort());
     this.refresh();
   }
 
@@ -240,7 +240,7 @@ export class Approvals implements Disposable {
     this.#queue.update(this.#openAsks());
     const open = new Set(this.#queue.open.map(keyOfOpen));
     for (const key of [...this.#progress.keys()]) if (!open.has(key)) this.#progress.delete(key);
-    if (this.#feedback && !open.has(this.#feedback.key)) this.#feedback.stop.abort();
+    if (this.#asking && !open.has(this.#asking.key)) this.#asking.stop.abort();
     const left = this.#inDiff && !open.has(this.#inDiff.key) ? this.#inDiff : undefined;
     if (left) this.#inDiff = undefined;
     const popUp = this.#deps.popUp();
@@ -418,27 +418,36 @@ export class Approvals implements Disposable {
 
   /** Lets the user make a rule for later asks; the rule answers this one too. */
   async #makeRule(one: QueuedAsk, ask: Approval): Promise<void> {
-    this.#queue.dismiss(keyOfOpen(one));
-    if (await this.#deps.makeRule(one.sessionId, ask, this.#diffsClosed(one))) await this.decide(one.sessionId, ask.id, 'accept');
+    const key = keyOfOpen(one);
+    const { signal } = this.#ask(key);
+    this.#queue.dismiss(key);
+    const isMade = await this.#deps.makeRule(one.sessionId, ask, { signal, until: this.#diffsClosed(one) });
+    this.#asking = undefined;
+    if (isMade) await this.decide(one.sessionId, ask.id, 'accept');
     else this.show(one.sessionId, ask.id);
   }
 
-  async #rejectWithWords(one: QueuedAsk, ask: Approval, { option, way }: Feedback): Promise<void> {
-    const key = keyOfOpen(one);
+  /** Returns what closes an input about an approval when that is answered elsewhere or withdrawn. */
+  #ask(key: AskKey): AbortController {
     const stop = new AbortController();
-    this.#feedback = { key, stop };
+    this.#asking = { key, stop };
+    return stop;
+  }
+
+  async #rejectWithWords(one: QueuedAsk, ask: Approval, { option, way }: Feedback): Promise<void> {
+    const { signal } = this.#ask(keyOfOpen(one));
     const feedback = await this.#deps.inputs.input({
       title: this.#titleOf(one),
       prompt:
         way === 'answer'
           ? vscode.l10n.t('What should the agent do instead?')
           : vscode.l10n.t('What should the agent do instead? Sent as the next prompt.'),
-      signal: stop.signal,
+      signal,
       until: this.#diffsClosed(one),
       check: (text) => (text.trim() ? undefined : vscode.l10n.t('Needed')),
     });
-    this.#feedback = undefined;
-    if (this.#life.ended || stop.signal.aborted) return;
+    this.#asking = undefined;
+    if (this.#life.ended || signal.aborted) return;
     if (feedback === undefined) this.show(one.sessionId, ask.id);
     else await this.#answer(one, { kind: 'option', optionId: option.id, feedback: feedback.trim() });
   }

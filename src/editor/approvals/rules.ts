@@ -10,7 +10,7 @@ import { approvalHeading } from '../../session/shownApproval.ts';
 import { suggestedRules } from '../../session/suggestedRules.ts';
 import { shortened } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
-import type { PickChoice, QuickInputs } from '../quickInputs.ts';
+import type { InputsShown, PickChoice, QuickInputs } from '../quickInputs.ts';
 import { approvalRules, readRules, type StoredRule, setApprovalRules } from '../settings.ts';
 import { plainLabel, wrapping } from './rowText.ts';
 
@@ -119,8 +119,8 @@ export class ApprovalRules implements Disposable {
     this.#life.dispose();
   }
 
-  /** Asks what to allow, for how long and with which agent; the last question is on the screen `until` then. True when a rule was added. */
-  async make(sessionId: SessionId, ask: Approval, until: () => Promise<void>): Promise<boolean> {
+  /** Asks what to allow, for how long and with which agent. True when a rule was added. */
+  async make(sessionId: SessionId, ask: Approval, { signal, until }: InputsShown): Promise<boolean> {
     const session = this.#host.get(sessionId);
     if (!session) return false;
     const { action, amount, subject = amount === undefined ? action : `${action} (${amount})` } = approvalHeading(ask, session.store.now);
@@ -131,7 +131,7 @@ export class ApprovalRules implements Disposable {
         const others = this.#coveredBy(rule, ask);
         return others === '' ? choice : { ...choice, detail: vscode.l10n.t('Would also have allowed: {0}', others) };
       }),
-      { title },
+      { title, signal },
     );
     if (!what) return false;
     const { profile } = session;
@@ -145,7 +145,7 @@ export class ApprovalRules implements Disposable {
         { label: scopeText('everywhere'), description: withThis, value: { rule: { ...what, agent: profile }, scope: 'everywhere' } },
         { label: scopeText('everywhere'), description: withAll, value: { rule: what, scope: 'everywhere' } },
       ],
-      { title, placeholder: ruleText(what), until },
+      { title, placeholder: ruleText(what), signal, until },
     );
     if (!where) return false;
     await this.#store.add(where);
