@@ -42,6 +42,16 @@ export function allowedEarlier({ turns, cwd }: Pick<Session, 'turns' | 'cwd'>): 
   return all;
 }
 
+/** The answer, in the agent's words, after which the agent would run a command without asking; undefined where no answer names it. */
+export function commandAllowedEarlier({ turns, cwd }: Pick<Session, 'turns' | 'cwd'>, command: string): string | undefined {
+  for (const turn of turns)
+    for (const call of callsOf(turn)) {
+      const kept = call.kind === 'execute' ? keptBy(call, cwd) : undefined;
+      if (kept?.covers({ ...call, input: { command: command.trim() } })) return kept.label;
+    }
+  return undefined;
+}
+
 function lookThrough(calls: readonly ToolCall[], before: readonly Kept[], cwd: string) {
   const kept: Kept[] = [];
   const found = new Map<ToolCall, string>();

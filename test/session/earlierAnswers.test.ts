@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allowedEarlier } from '../../src/session/earlierAnswers.ts';
+import { allowedEarlier, commandAllowedEarlier } from '../../src/session/earlierAnswers.ts';
 import type { Part, ToolCall, Turn } from '../../src/session/model.ts';
 
 const call = (id: string, more: Partial<ToolCall>): ToolCall => ({
@@ -52,6 +52,18 @@ test('what the answer names as a beginning covers other commands that begin so, 
       ),
       [`two: ${label}`],
     );
+});
+
+test('a command can be tried against what the agents were allowed', () => {
+  const turns = [
+    turn('t1', run('one', 'make', always('Always allow make')), run('two', 'touch a', always('Always allow: touch *'))),
+    turn('t2', call('tool', { kind: 'other', name: 'create_issue', ...always('Always allow create_issue') })),
+  ];
+  const tried = ['make', ' make ', 'make all', 'touch b', 'touch b; rm c', 'npm test', ''];
+  assert.deepEqual(
+    tried.map((command) => commandAllowedEarlier({ turns, cwd: '/w' }, command)),
+    ['Always allow make', 'Always allow make', undefined, 'Always allow: touch *', undefined, undefined, undefined],
+  );
 });
 
 test('an answer about all that a tool does covers its other calls', () => {

@@ -3,6 +3,7 @@ import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import { workspacePathsAt } from '../../live/diskFiles.ts';
 import type { HostedSession, SessionHost } from '../../live/surface.ts';
 import { coveredBy } from '../../session/callWords.ts';
+import { commandAllowedEarlier } from '../../session/earlierAnswers.ts';
 import type { Approval, Session, SessionId, ToolCall } from '../../session/model.ts';
 import { type ApprovalRule, autoAnswer } from '../../session/policy.ts';
 import { callsOf, callTitle, titleOf } from '../../session/select.ts';
@@ -170,8 +171,7 @@ export class ApprovalRules implements Disposable {
     if (chosen === 'settings')
       return void (await vscode.commands.executeCommand('workbench.action.openSettings', 'parley.approvals.rules'));
     if (chosen === 'agents') {
-      const text = vscode.l10n.t('The agent remembers this by itself, usually until its session ends. Parley cannot take it back.');
-      return void vscode.window.showInformationMessage(text);
+      return void vscode.window.showInformationMessage(keptByAgentText());
     }
     const remove = vscode.l10n.t('Remove');
     const question = vscode.l10n.t('Remove the rule “{0}”?', ruleText(chosen.rule));
@@ -221,6 +221,8 @@ export class ApprovalRules implements Disposable {
     const decides = (decision: ApprovalRule['decision']) =>
       rules.find((one) => one.decision === decision && autoAnswer(ask, [one], cwd, workspacePathsAt(cwd)) !== undefined);
     const deciding = decides('reject') ?? decides('allow');
+    const byAgent = active && !deciding ? commandAllowedEarlier(active.store.now, command) : undefined;
+    if (active && byAgent !== undefined) return `${plainLabel(`${active.store.now.agent.name}: “${byAgent}”`)} · ${keptByAgentText()}`;
     if (!deciding) return vscode.l10n.t('No rule decides: you would be asked.');
     return vscode.l10n.t('Decided without asking, by the rule “{0}”.', ruleText(deciding));
   }
@@ -260,6 +262,10 @@ export class ApprovalRules implements Disposable {
     const agent = rule.agent === undefined ? '' : vscode.l10n.t('with {0}', plainLabel(this.#nameOf(rule.agent)));
     return [scopeText(scope), session ? plainLabel(titleOf(session, 30)) : '', agent].filter(Boolean).join(' · ');
   }
+}
+
+function keptByAgentText(): string {
+  return vscode.l10n.t('The agent remembers this by itself, usually until its session ends. Parley cannot take it back.');
 }
 
 /** The permission that a call's answer gave its agent, in the agent's words, with what it was given for where they do not say it. */
