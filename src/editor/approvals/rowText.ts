@@ -1,9 +1,14 @@
 import type { DiffLine } from '../../session/hunks.ts';
-import { visibleText, writtenOut } from '../../session/visible.ts';
+import { shortened, visibleText, writtenOut } from '../../session/visible.ts';
 
 /** One line of an agent's words: escapes `$(name)`, which would be drawn as an icon, and writes out invisible characters. */
 export function plainLabel(text: string): string {
   return exact(text.replace(/\s+/g, ' ').trim());
+}
+
+/** The same for the beginning of a long text. */
+export function shortLabel(text: string, length: number): string {
+  return plainLabel(shortened(text, length));
 }
 
 /** A title wraps at blanks only and cuts what is wider than it: longer words get places to break. */

@@ -9,11 +9,10 @@ import { type ApprovalRule, autoAnswer } from '../../session/policy.ts';
 import { callsOf, callTitle, titleOf } from '../../session/select.ts';
 import { approvalHeading } from '../../session/shownApproval.ts';
 import { suggestedRules } from '../../session/suggestedRules.ts';
-import { shortened } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
 import type { InputsShown, PickChoice, QuickInputs } from '../quickInputs.ts';
 import { approvalRules, readRules, type StoredRule, setApprovalRules } from '../settings.ts';
-import { plainLabel, wrapping } from './rowText.ts';
+import { plainLabel, shortLabel, wrapping } from './rowText.ts';
 
 /** Recent approvals kept for the preview of a rule. */
 const RECENT = 50;
@@ -125,7 +124,7 @@ export class ApprovalRules implements Disposable {
     const session = this.#host.get(sessionId);
     if (!session) return false;
     const { action, amount, subject = amount === undefined ? action : `${action} (${amount})` } = approvalHeading(ask, session.store.now);
-    const title = wrapping(`${vscode.l10n.t('Always allow…')} — ${plainLabel(shortened(subject, LONGEST_SUBJECT))}`);
+    const title = wrapping(`${vscode.l10n.t('Always allow…')} — ${shortLabel(subject, LONGEST_SUBJECT)}`);
     const what = await this.#inputs.pick(
       suggestedRules(ask, session.store.now.cwd).map(({ rule, covers }): PickChoice<ApprovalRule> => {
         const choice = { label: plainLabel(covers), value: rule };
@@ -237,7 +236,7 @@ export class ApprovalRules implements Disposable {
       const session = this.#host.get(sessionId)?.store.now;
       if (!session || ask.id === but.id || !autoAnswer(ask, [rule], session.cwd, workspacePathsAt(session.cwd))) return [];
       const { action, subject } = approvalHeading(ask, session);
-      return [plainLabel(shortened(subject ?? action, 60))];
+      return [shortLabel(subject ?? action, 60)];
     });
     return [...new Set(covered)].slice(0, 4).join(' · ');
   }
@@ -272,11 +271,12 @@ function keptByAgentText(): string {
 function keptText(call: ToolCall, { agent, cwd }: Session): readonly KeptByAgent[] {
   const { decision } = call;
   if (decision?.kind !== 'approval' || decision.effect !== 'allow_always') return [];
-  const what = shortened(callTitle(call, cwd), LONGEST_KEPT);
-  const { label = '', reach } = decision;
+  const what = shortLabel(callTitle(call, cwd), LONGEST_KEPT);
+  const { reach } = decision;
+  const label = plainLabel(decision.label ?? '');
   const words = label === '' || label.includes(what) ? [label || what] : [label, what];
-  const description = reach === undefined ? vscode.l10n.t('the agent decides how far') : plainLabel(shortened(reach, LONGEST_KEPT));
-  return [{ label: plainLabel(`${agent.name}: ${words.join(' — ')}`), description }];
+  const description = reach === undefined ? vscode.l10n.t('the agent decides how far') : shortLabel(reach, LONGEST_KEPT);
+  return [{ label: `${plainLabel(agent.name)}: ${words.join(' — ')}`, description }];
 }
 
 /** The text of a box of one line with the lines that were pasted into it: each is a command, and no pattern allows several. */
