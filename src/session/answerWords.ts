@@ -488,6 +488,11 @@ const LASTING =
   /\b(?:always|don ?t ask|do not ask|never ask|no more questions|forever|permanently|from now on|immer|dauerhaft|nicht (?:mehr|erneut|wieder) fragen|toujours|ne plus demander|siempre|no volver a preguntar|sempre|non chiedere piu|nao perguntar|altijd|alltid|altid|zawsze|vzdy|mindig|her zaman|selalu)\b|总是|總是|始终|始終|永久|永远|永遠|不再询问|不再詢問|常に|今後|항상/;
 const FOR_A_WHILE =
   /\b(?:for|during|throughout|rest of) (?:\w+ ){0,3}(?:session|conversation)\b|(?<!\b(?:not|don t) )\bremember\b|\byolo\b|\bfur diese sitzung\b|本次会话|本会话|整个会话|このセッション|이 세션/;
+/** Names that cover more than what is asked: everything, what is alike, or what comes later. */
+const WIDER =
+  /\bfor (?:ever|good)\b|\beverything\b|\b(?:all|every)\b(?! (?:of )?(?:this|these|them)\b)|\bany(?:thing| (?:other )?(?:command|tool|edit|file|action|call|request|folder))|\b(?:stop|quit|no longer|without|no more) (?:ask|prompt|confirm)|\bask (?:me )?no more\b|\btrust|\bsimilar\b|\bcommands? like\b|\bsuch commands\b|\b(?:full|unrestricted|unlimited) (?:\w+ )?(?:access|control|rights|permissions?|auto)\b|\bauto(?:matic(?:ally)?)?\b|\bauto(?:accept|approve|run|allow)|\bbypass|\b(?:whenever|in (?:the )?future|later on)\b|\b(?:alles?|allen|tout(?:es)?|tous|todos?|todas|tutt[oie])\b|全部|所有|一切|信任|以后|以後|すべて|全て|모두|모든/;
+/** The user stays in charge of what these words name: "Yes, ask before each edit". */
+const LOOKED_AT_BY_USER = /\b(?:ask(?: me)? (?:before|for|about|first)|manual(?:ly)?|review)\b.*/;
 const ALWAYS_IN_SKELETON = [...['всегда', 'больше не спрашивать', 'завжди', 'πάντα', 'תמיד', 'دائما', 'हमेशा', 'เสมอ', 'luôn']].map(
   skeleton,
 );
@@ -522,6 +527,10 @@ function isAnywhere(name: string, word: ListedWord): boolean {
 const refusesIn = readerOf(REFUSING);
 const allowsIn = readerOf(ALLOWING);
 
+/** Words that carry out what is asked, though no sentence of assent begins with them: such a name is clear for an answer that allows. */
+const CARRYING_OUT =
+  /^(?:go|open|write|save|submit|send|start|begin|let|use|try|do|this|only|one|single|good|fine|sounds|looks|perform|make|install|call|ship|restore|put|create|edit|delete|move|change|replace|update|fetch|read)\b|^(?:打开|開啟|运行|運行|写入|保存|发送|提交|开始|还原|恢复)/;
+
 /** The meaning of an answer's name. */
 export interface AnswerSays {
   readonly refuses: boolean;
@@ -529,6 +538,8 @@ export interface AnswerSays {
   /** It holds for later, too. */
   readonly lasts: boolean;
   readonly once: boolean;
+  /** It has no word that is known for what an answer that allows does. */
+  readonly unclear: boolean;
   /** A word mixes letters of scripts that look alike, which no language does, or the name has characters that mislead or is too long to be read. */
   readonly forged: boolean;
 }
@@ -552,11 +563,18 @@ function read(name: string): AnswerSays {
     .replace(/\s+/g, ' ')
     .replace(/^(?:(?:please|just|bitte|por favor|请|請) ?)+/u, '');
   const bare = words.replace(/^(?:i|we|you) (?=(?:do|don|will|would|can) )/, '');
+  const allows = /^(?:是|y\P{L}*)$/u.test(bare) || (allowsIn(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen);
+  const once = ONLY_ONCE.test(words);
   return {
     refuses: /^n\P{L}*$/u.test(bare) || (refusesIn(bare) && !ASKING_AGAIN.test(bare)) || REFUSING_SIGN.test(seen),
-    allows: /^(?:是|y\P{L}*)$/u.test(bare) || (allowsIn(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen),
-    lasts: LASTING.test(words) || FOR_A_WHILE.test(words) || ALWAYS_IN_SKELETON.some((one) => words.includes(one)),
-    once: ONLY_ONCE.test(words),
+    allows,
+    lasts:
+      LASTING.test(words) ||
+      FOR_A_WHILE.test(words) ||
+      WIDER.test(words.replace(LOOKED_AT_BY_USER, '')) ||
+      ALWAYS_IN_SKELETON.some((one) => words.includes(one)),
+    once,
+    unclear: !allows && !once && !CARRYING_OUT.test(bare),
     forged: name.length > LONGEST_NAME || firstInText(name) !== undefined || isForged(seen),
   };
 }

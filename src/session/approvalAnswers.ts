@@ -1,10 +1,13 @@
 import { t } from '../base/l10n.ts';
 import { resolvePath } from '../base/paths.ts';
+import { answerSays } from './answerWords.ts';
 import { type Danger, isGrave } from './commandDangers.ts';
 import { dangersOf, misleadingOptions } from './dangers.ts';
-import type { Approval, Option, Session } from './model.ts';
+import { isUnplaced } from './diffs.ts';
+import type { Approval, ApprovalDetail, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
 import { forSession, optionName, rejection, saysByTitle } from './select.ts';
+import { wordsBeside } from './shownApproval.ts';
 import { suggestedRules } from './suggestedRules.ts';
 
 /** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
@@ -51,7 +54,7 @@ export interface AnswerSetting {
 /** The answers of an approval as a surface shows them. */
 export interface ApprovalAnswers {
   readonly dangers: readonly Danger[];
-  /** No answer that allows gets the focus or looks preferred, so that the user looks first. */
+  /** No answer that allows gets the focus or looks preferred, so that the user looks first: dangers, an unseen change, or an unclear name. */
   readonly grave: boolean;
   /** In one order for every agent. */
   readonly answers: readonly ApprovalAnswer[];
@@ -106,11 +109,19 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting)
   const [onceAnswer, rejectAnswer] = [once && find(once), refusing ? find(refusing) : lettered.find(({ does }) => does.kind === 'stop')];
   return {
     dangers: lasts ? [...found, { kind: 'lasting' }] : found,
-    grave,
+    grave: grave || isUnseen(ask) || (once !== undefined && !ask.ours && once.label !== '' && answerSays(once).unclear),
     answers: lettered,
     ...(onceAnswer ? { once: onceAnswer } : {}),
     ...(rejectAnswer ? { reject: rejectAnswer } : {}),
   };
+}
+
+/** True for a change that nothing shows, or not where it would be made. */
+function isUnseen(ask: Approval): boolean {
+  const isUnseenIn = (detail: ApprovalDetail) => detail.type === 'edit' && (detail.diffs.length === 0 || isUnplaced(detail.diffs));
+  if ([ask.detail, ...(ask.beside ?? [])].some(isUnseenIn)) return true;
+  const { detail, toolKind, beside = [] } = ask;
+  return toolKind === 'edit' && beside.length === 0 && detail.type === 'text' && wordsBeside(ask, detail).trim() === '';
 }
 
 /**

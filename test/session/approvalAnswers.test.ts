@@ -348,3 +348,50 @@ test('a client that shows options itself gets the same marks, once', () => {
   assert.equal(label('Yes', 'reject_once'), 'Yes ⚠ Reject');
   assert.equal(label('Deny', 'reject_once'), 'Deny');
 });
+
+test('an answer for once whose name covers more is misleading, and has no key', () => {
+  const no: Option = { id: 'n', label: 'Reject', effect: 'reject_once' };
+  const given = (label: string, change: Partial<Approval> = {}) =>
+    approvalAnswers(approval([{ id: 'y', label, effect: 'allow_once' }, no], change), { cwd, feedback: true });
+  for (const label of [
+    ...['Allow for ever', 'Allow everything', 'Allow for good', 'Allow and stop asking', 'Yes to all', 'Trust this folder'],
+    ...['Allow this and similar commands', 'Allow with full access', 'Approve, auto-accept edits', 'Yes, automatically accept edits'],
+    ...['Allow any command', 'Run without asking', 'Accept all', '全部允许', 'Alles erlauben', 'Tout autoriser', 'Al l o w everything'],
+  ]) {
+    const { answers, grave, dangers } = given(label);
+    assert.ok(grave && dangers.some(({ kind }) => kind === 'answers'), label);
+    const own = answers.find(({ does }) => does.kind === 'option' && does.option.id === 'y');
+    assert.deepEqual([own?.letter, own?.label.startsWith(label)], [undefined, true], label);
+  }
+  for (const label of [
+    ...['Allow', 'Allow once', 'Yes', 'Yes, proceed', 'Approve once', 'Approve', 'Yes, ask before each edit', '允许一次', 'Ausführen'],
+    ...['Yes, and manually approve edits', 'Yes, manually accept all edits', 'Run it', 'Go', 'Ship it', 'Just this once', 'Open', ''],
+  ]) {
+    const { grave, dangers, once } = given(label);
+    assert.deepEqual([grave, dangers, once?.letter], [false, [], 'A'], label);
+  }
+});
+
+test('an answer for once whose name says nothing of allowing is looked at first', () => {
+  const grave = (label: string) =>
+    approvalAnswers(
+      approval([
+        { id: 'y', label, effect: 'allow_once' },
+        { id: 'n', label: 'Reject', effect: 'reject_once' },
+      ]),
+      { cwd, feedback: true },
+    ).grave;
+  for (const label of ['Ignore', 'Later', 'Hold on', 'Undo', 'Keep file', 'Re ject', 'Whatever']) assert.ok(grave(label), label);
+});
+
+test('a change that nothing shows, or not where it would be made, is looked at first', () => {
+  const [options = []] = Object.values(AGENTS);
+  const grave = (change: Partial<Approval>) =>
+    approvalAnswers(approval(options, { toolKind: 'edit', ...change }), { cwd, feedback: true }).grave;
+  const diff = { path: '/w/a.ts', before: 'a', after: 'b' };
+  assert.ok(grave({ title: 'Edit something', detail: { type: 'text', text: 'Edit something' } }));
+  assert.ok(grave({ detail: { type: 'edit', diffs: [] } }));
+  assert.ok(grave({ detail: { type: 'edit', diffs: [{ ...diff, excerpt: { unplaced: true } }] } }));
+  assert.ok(!grave({ detail: { type: 'edit', diffs: [diff] } }));
+  assert.ok(!grave({ title: 'Edit', detail: { type: 'text', text: 'Replace a by b in a.ts' } }));
+});
