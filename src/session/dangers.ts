@@ -1,6 +1,7 @@
 import { guardReason } from '../base/guardedFiles.ts';
+import { DEEPEST, parseJson } from '../base/json.ts';
 import { answerSays } from './answerWords.ts';
-import { DANGER_KINDS, type Danger, type DangerKind, isGrave, isOutside, judgedCommand } from './commandDangers.ts';
+import { commandDangers, DANGER_KINDS, type Danger, type DangerKind, isGrave, isOutside, judgedCommand } from './commandDangers.ts';
 import type { Approval, ApprovalDetail, Diff, Option } from './model.ts';
 import { relativePath, saysByTitle } from './select.ts';
 import { inputText } from './shownApproval.ts';
@@ -26,6 +27,12 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   const all: Danger[] = [];
   if (misleadingOptions(ask).size > 0) all.push({ kind: 'answers' });
   if (saysByTitle(ask) && misleads(ask.title)) all.push({ kind: 'hidden' });
+  if (
+    ask.detail.type === 'command' &&
+    ask.detail.unsure &&
+    (ask.beside ?? []).some((one) => one.type === 'text' && holdsGraveCommand(one.text, cwd))
+  )
+    all.push({ kind: 'unsure', grave: true });
   for (const detail of [ask.detail, ...(ask.beside ?? [])]) {
     const found = inDetail(detail, cwd);
     // Offsets in the details beside it do not apply to the command that is shown.
@@ -37,6 +44,38 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   if (ask.toolKind === 'fetch') all.push({ kind: 'network' });
   const isSaid = all.some(({ kind }) => ON_THE_NETWORK.has(kind));
   return DANGER_KINDS.flatMap((kind) => (kind === 'network' && isSaid ? [] : (worstOf(all.filter((one) => one.kind === kind)) ?? [])));
+}
+
+/** The most texts of a call's members that are judged as commands. */
+const MOST_MEMBERS = 50;
+
+/** True for the members of a call, told beside its command, that hold a dangerous command: that one may run. */
+function holdsGraveCommand(text: string, cwd: string): boolean {
+  const texts = membersIn(text);
+  return texts === undefined || texts.length > MOST_MEMBERS || texts.some((one) => isGrave(commandDangers(one, cwd)));
+}
+
+/** The texts of members as codecs write them: as JSON, or as lines of a name and JSON. Undefined where they were cut. */
+function membersIn(text: string): readonly string[] | undefined {
+  const from = text.search(/^\{/m);
+  if (from < 0) return text.split('\n').flatMap((line) => stringsOf(jsonIn(/^[\w$.-]+: (["{[].*)$/.exec(line)?.[1] ?? 'null'), DEEPEST));
+  const value = jsonIn(text.slice(from));
+  return value === undefined ? undefined : stringsOf(value, DEEPEST);
+}
+function jsonIn(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+/** Lists of texts as one line, as arguments are. */
+function stringsOf(value: unknown, levels: number): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (levels === 0 || typeof value !== 'object' || value === null) return [];
+  const members: readonly unknown[] = Object.values(value);
+  if (Array.isArray(value) && members.every((one) => typeof one === 'string')) return [members.join(' ')];
+  return members.flatMap((one) => stringsOf(one, levels - 1));
 }
 
 function worstOf(all: readonly Danger[]): Danger | undefined {

@@ -291,3 +291,15 @@ test('a name in letters that look like others, or in another language, is known 
   assert.ok(misleads('', 'allow_once') === false);
   assert.ok(dangersOf(ask({ type: 'text', text: 'x' }, { options: [{ id: 'reject', label: '', effect: 'allow_once' }] }), cwd).length > 0);
 });
+
+test('a dangerous command in a member beside the one that is shown is looked at first', () => {
+  const grave = (text: string) =>
+    isGrave(dangersOf(ask({ type: 'command', command: 'ls', unsure: true }, { beside: [{ type: 'text', text }] }), cwd));
+  assert.ok(grave('{\n  "cmd": "sudo ls"\n}'));
+  assert.ok(grave('{"deep":[{"run":["sudo","ls"]}]}'));
+  assert.ok(grave('cmd: "sudo ls"\nother: 3'), 'as qwen writes them');
+  assert.ok(grave('Reason\n{"cmd":"sudo ls"}'), 'behind words');
+  assert.ok(grave('{"cmd":"ls", "more":"'), 'cut, so not known');
+  assert.ok(!grave('{"cmd":"ls -l","count":3}'));
+  assert.ok(!grave('It needs sudo to work: see /etc/hosts'), 'words are no members');
+});
