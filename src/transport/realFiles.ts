@@ -170,7 +170,16 @@ export async function removeReal(real: string): Promise<void> {
 
 /** Moves a file. Rejects where there is another one, and with PlaceChanged when a folder is not where it was. */
 export async function moveReal(real: string, to: string): Promise<void> {
-  const [source, target] = [await openFolder(path.dirname(real)), await openFolder(path.dirname(to))];
+  const source = await openFolder(path.dirname(real));
+  try {
+    await moveFrom(source, real, to);
+  } finally {
+    await source.close();
+  }
+}
+
+async function moveFrom(source: OpenFolder, real: string, to: string): Promise<void> {
+  const target = await openFolder(path.dirname(to));
   try {
     await Promise.all([source.check(), target.check()]);
     const [from, place] = [source.at(path.basename(real)), target.at(path.basename(to))];
@@ -179,7 +188,7 @@ export async function moveReal(real: string, to: string): Promise<void> {
     if (there && (there.ino !== moved.ino || there.dev !== moved.dev)) throw new Error(`${to} exists`);
     await replaceFile(from, place);
   } finally {
-    await Promise.all([source.close(), target.close()]);
+    await target.close();
   }
 }
 

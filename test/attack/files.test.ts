@@ -5,7 +5,9 @@ import fs, {
   linkSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -27,7 +29,7 @@ import { ChangeSet } from '../../src/live/review/changeSet.ts';
 import { ContentStore } from '../../src/live/review/contentStore.ts';
 import { emptyScan, scanFolders, usualLimits } from '../../src/live/review/scan.ts';
 import { realPath, realPathNow } from '../../src/protocols/paths.ts';
-import { ContentChanged, openReal, overwriteReal, readRealNow, removeReal, writeReal } from '../../src/transport/realFiles.ts';
+import { ContentChanged, moveReal, openReal, overwriteReal, readRealNow, removeReal, writeReal } from '../../src/transport/realFiles.ts';
 import { sceneIn } from '../agent/toolScene.ts';
 
 /** The room of files: the host writes for an agent, and what was checked is swapped for something else. */
@@ -147,6 +149,36 @@ test('a folder far above the file that becomes a link after the decision leads n
   assert.equal(readFileSync(path.join(outside, 'b/c/f.txt'), 'utf8'), 'as it was');
   assert.ok(!existsSync(path.join(outside, 'b/c/new')));
 });
+
+test('no folder stays open after a move that was refused', async (t) => {
+  const { inside, outside } = folders(t);
+  const file = path.join(inside, 'd/f.txt');
+  mkdirSync(path.join(inside, 'd'));
+  writeFileSync(file, 'x');
+  symlinkSync(outside, path.join(inside, 'link'));
+  // Only Linux tells which files are open.
+  const listed = '/proc/self/fd';
+  const opened = () => (existsSync(listed) ? readdirSync(listed) : []).filter((fd) => opensBelow(path.join(listed, fd), inside));
+  for (const [from, to] of [
+    [file, path.join(inside, 'link/f.txt')],
+    [path.join(inside, 'link/f.txt'), path.join(inside, 'd/g.txt')],
+    [path.join(inside, 'd/none'), path.join(inside, 'd/g.txt')],
+  ] as const)
+    await assert.rejects(moveReal(from, to));
+  assert.deepEqual(opened(), []);
+  await moveReal(file, path.join(inside, 'e/f.txt'));
+  assert.equal(readFileSync(path.join(inside, 'e/f.txt'), 'utf8'), 'x');
+  assert.deepEqual(opened(), []);
+});
+
+function opensBelow(descriptor: string, folder: string): boolean {
+  try {
+    return readlinkSync(descriptor).startsWith(folder);
+  } catch {
+    // The one that listed them.
+    return false;
+  }
+}
 
 test('no write lands outside, whenever the folder is swapped while it is under way', async (t) => {
   const { inside, outside } = folders(t);
