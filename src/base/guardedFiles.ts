@@ -16,7 +16,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     .gitconfig.* pre-commit prepare-commit-msg commit-msg pre-merge-commit pre-push pre-rebase post-commit post-checkout post-merge post-rewrite
     applypatch-msg pre-applypatch post-applypatch reference-transaction post-index-change fsmonitor-watchman`,
   // Editors start tasks, servers and tools named in these when the folder is opened or a file is saved.
-  editor: `.vscode .vscode-test .vscode-server *.code-workspace *.code-profile .devcontainer .devcontainer.json .idea .run .vs .fleet .zed .nova
+  editor: `.vscode .vscode-test* .vscode-server *.code-workspace *.code-profile .devcontainer .devcontainer.json .idea .run .vs .fleet .zed .nova
     .helix .nvim.lua .nvimrc .exrc .vimrc .gvimrc _vimrc .vim .vimspector.json .dir-locals.el .dir-locals-2.el .emacs .emacs.d .sublime
     *.sublime-project *.sublime-workspace .theia .lapce .ycm_extra_conf.py .gitpod.yml .gitpod.dockerfile .ensime .metals .clangd .ccls .lsp.json
     pyrightconfig.json tsconfig*.json jsconfig*.json .idx .codesandbox devfile.y*ml .devfile.y*ml .bsp .project .classpath .factorypath .settings
@@ -30,7 +30,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     crush.json .crush.json .crush .factory .trae .crewai .openhands .openhands_instructions .rules .rulesync .cody .tabnine .codeium .pearai     .warp warp.md .devin .jules .forge forge.yaml .plandex .replit replit.nix .replit.md .stackblitzrc
     agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md kimi.md skill.md .skills copilot-instructions.md
     *.instructions.md *.prompt.md *.chatmode.md *.agent.md .amp amp.md .zencoder .qodo .qoder qoder.md .iflow iflow.md crush.md .codebuddy codebuddy.md
-    .antigravity .lingma .comate .marscode .letta .droid`,
+    .antigravity .lingma .comate .marscode .letta .droid .vibe .grok grok.md .pi .aiassistant gemini-extension.json hooks.json`,
   // Shells, terminals and the tools of the command line read these when they start or enter the folder.
   shell: `.envrc .env .env.* *.env .env-* .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_completion .profile .zshrc .zshenv
     .zprofile .zlogin .zlogout .zimrc .kshrc .mkshrc .cshrc .tcshrc .login .logout .inputrc .xprofile .xinitrc .xsession .xsessionrc .xsessionrc
@@ -41,9 +41,9 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     *.scf *.library-ms *.searchconnector-ms *.command *.terminal .hushlogin .forward .procmailrc .crontab crontab .lessfilter .nanorc .ackrc
     .ripgreprc authorized_keys .envrc.* .python-version .node-version .rdata startup.m .gnuplot .ocamlinit .byebugrc .rdbgrc .pdbrc.py .mongorc.js
     .xonshrc .juliarc.jl startup.jl ipython_config.py .cgdbrc .wezterm.lua .mailcap .p10k.zsh .fzf.bash .fzf.zsh .bashrc.d .bashrc.* .zshrc.* .profile.d
-    .bash.d .prototools .pkgx.y*ml .hermit .oh-my-zsh .psysh.php .octorc jupyter_*_config.py`,
+    .bash.d .prototools .pkgx.y*ml .hermit .oh-my-zsh .psysh.php .octorc jupyter_*_config.py *-gdb.py`,
   // Servers and services run these on the next push, on a schedule or when a package is deployed.
-  automation: `.github .gitlab .gitlab-ci.yml .gitlab-ci .circleci .travis.yml azure-pipelines* .azure-pipelines .azuredevops jenkinsfile* .jenkins
+  automation: `.github action.y*ml .gitlab .gitlab-ci.yml .gitlab-ci .circleci .travis.yml azure-pipelines* .azure-pipelines .azuredevops jenkinsfile* .jenkins
     bitbucket-pipelines.yml .drone.* .woodpecker* .buildkite .teamcity .forgejo .gitea appveyor.yml .appveyor.yml cloudbuild.* .cirrus.* .semaphore
     .tekton .concourse .wercker.yml wercker.yml .shippable.yml .codeship* buildspec.y*ml .harness .screwdriver.* screwdriver.yaml .earthly
     renovate.json* .renovaterc* renovate.config.* .dependabot dependabot.yml .mergify.yml .kodiak.toml .prow.yaml .sourcegraph codemagic.yaml
@@ -58,7 +58,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     .prettierrc* .stylelintrc* .swcrc .postcssrc* .parcelrc .huskyrc* .remarkrc* .jshintrc .xo-config* biome.json*
     .testcaferc* .taprc .ava* gulpfile* gruntfile* jakefile* makefile makefile.* gnumakefile bsdmakefile *.mk *.mak configure     *.m4 cmakelists.txt cmakepresets.json cmakeuserpresets.json *.cmake meson.build meson_options.txt meson.options build.ninja sconstruct sconscript wscript
     justfile .justfile taskfile* .task* earthfile* vagrantfile* dockerfile* *.dockerfile containerfile* docker-compose* compose.y*ml
-    compose.*.y*ml docker-bake.* devenv.* devbox.json flake.nix flake.lock shell.nix default.nix guix.scm manifest.scm build.bazel     workspace.bazel workspace.bzlmod module.bazel* *.bzl *.star .bazelrc .bazelversion bazeliskrc .bazeliskrc .buckconfig* .buckroot .plz
+    compose.*.y*ml docker-bake.* devenv.* devbox.json flake.nix flake.lock shell.nix default.nix guix.scm manifest.scm build.bazel bazel workspace.bazel workspace.bzlmod module.bazel* *.bzl *.star .bazelrc .bazelversion bazeliskrc .bazeliskrc .buckconfig* .buckroot .plz
     .plzconfig* pants.toml pants* .watchmanconfig setup.py setup.cfg pyproject.toml requirements*.txt requirements*.in constraints*.txt pipfile
     pipfile.lock poetry.lock poetry.toml uv.lock uv.toml pdm.lock pdm.toml .pdm* pixi.toml pixi.lock environment.y*ml conda*.y*ml .condarc
     condarc pip.conf pip.ini .pypirc conftest.py sitecustomize.py usercustomize.py *.pth tox.ini .toxrc noxfile.py pytest.ini .pytest.ini
@@ -80,7 +80,7 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     vitest.workspace.* webpack.*.js webpack.*.ts gatsby-node.* gatsby-config.* gatsby-ssr.* gatsby-browser.* ember-cli-build.js .ember-cli codegen.ts
     ormconfig.* *.runsettings paket.* build.fsx build.ps1 build.cake gunicorn.conf.py celeryconfig.py alembic.ini nextflow.config .dvc dvc.yaml mlproject
     package.json5 jest.config.* .sbtrc
-    book.toml doxyfile conanfile.* xmake.lua premake*.lua tupfile snakefile .m2`,
+    book.toml lakefile.* doxyfile conanfile.* xmake.lua premake*.lua tupfile snakefile .m2`,
 };
 
 const exact = new Map<string, GuardReason>();
