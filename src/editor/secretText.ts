@@ -16,6 +16,9 @@ const MARKED = new RegExp(
     // Marks that are words, or begin names: only with a number and of some length.
     '(?:pk|xai|pplx|r8|tvly|hf|npm|pypi|fw|csk|figd|pat|secret|pul|sbp|ntn|ATATT|ATCTT|ATBB|EAAC|key|re|whsk|e2b|ctx7sk)[-_](?=[\\w-]{0,40}\\d)[\\w-]{16}',
     'github_pat_\\w{16}',
+    // Hugging Face by their length, and letters of both kinds; Twilio.
+    'hf_(?=[a-z]{0,33}[A-Z])(?=[A-Z]{0,33}[a-z])[A-Za-z]{34}(?![\\w-])',
+    'SK[\\da-f]{32}(?![\\w-])',
     '(?:ATATT3|ATCTT3|ATBB|EAAG|dapi|LTAI|AKCp|IGQV)(?=[\\w-]{0,20}\\d)[\\w-]{16}',
     // Vault, Doppler, Google, Terraform, SendGrid, Discord: with points.
     '(?:hv[sbr]|dp\\.(?:pt|st|ct|sa|scim|audit)|ya29|SG|xoxe)\\.[\\w-]{8}',

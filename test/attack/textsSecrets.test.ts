@@ -13,6 +13,9 @@ const w = 'hunter';
 const secrets: readonly (readonly [string, string])[] = [
   [`hvs.CAESI${k}`, k],
   [`hvb.AAAA${k}`, k],
+  ['the token is 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 ok', 'QkXb'],
+  ['"hf_abcdefghijklmnopqrstuvwxyzABCDEFGH"', 'abcdef'],
+  ['the key is SK0a1b2c3d4e5f60718293a4b5c6d7e8f9 ok', '0a1b2c'],
   [`npm config set //registry.npmjs.org/:_authToken ${k}`, k],
   [`curl --oauth2-bearer ${k}`, k],
   [`fly secrets set A=${w}`, w],
