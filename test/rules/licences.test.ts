@@ -6,6 +6,7 @@ interface Entry {
   readonly version?: string;
   readonly license?: string;
   readonly integrity?: string;
+  readonly resolved?: string;
   readonly dev?: boolean;
 }
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { readonly packages: Readonly<Record<string, Entry>> };
@@ -20,6 +21,11 @@ const exceptions = /^node_modules\/@vscode\/vsce-sign(?:-|$)/;
 /** Builds of the formatter for other platforms: the lock was made where the registry did not serve them. */
 const withoutIntegrity = /^node_modules\/@biomejs\/cli-/;
 
+/** A whole checksum: npm takes one that is cut short for none. */
+const checksum = /^sha512-[A-Za-z\d+/]{86}==$/;
+/** Where a package may come from; the lock need not say it. */
+const registry = 'https://registry.npmjs.org/';
+
 /** True when one of the alternatives of a licence expression is allowed. */
 const allowed = (licence: string, set: ReadonlySet<string>): boolean =>
   licence
@@ -29,11 +35,12 @@ const allowed = (licence: string, set: ReadonlySet<string>): boolean =>
 
 /** What is against the rules, one sentence each. */
 function offences(all: readonly (readonly [string, Entry])[]): readonly string[] {
-  return all.flatMap(([folder, { license = '', dev, integrity }]) => [
+  return all.flatMap(([folder, { license = '', dev, integrity = '', resolved }]) => [
     ...(allowed(license, shippable) || (dev && (allowed(license, usable) || exceptions.test(folder)))
       ? []
       : [`${folder}: licence "${license}"`]),
-    ...(integrity?.startsWith('sha512-') || (dev && withoutIntegrity.test(folder)) ? [] : [`${folder}: no integrity`]),
+    ...(checksum.test(integrity) || (dev && integrity === '' && withoutIntegrity.test(folder)) ? [] : [`${folder}: no integrity`]),
+    ...(resolved === undefined || resolved.startsWith(registry) ? [] : [`${folder}: comes from ${resolved}`]),
   ]);
 }
 
@@ -65,11 +72,23 @@ test('what is inside the one script of Mermaid is listed for its very version, w
 });
 
 test('the rule sees a package that must not be there', () => {
-  const integrity = 'sha512-x';
+  const integrity = `sha512-${'x'.repeat(86)}==`;
   assert.equal(offences([['node_modules/a', { license: 'GPL-3.0-only', integrity }]]).length, 1);
   assert.equal(offences([['node_modules/a', { license: 'MPL-2.0', integrity }]]).length, 1);
   assert.equal(offences([['node_modules/a', { license: 'MIT AND GPL-3.0-only', integrity }]]).length, 1);
   assert.equal(offences([['node_modules/a', { integrity }]]).length, 1);
   assert.equal(offences([['node_modules/a', { license: 'MIT' }]]).length, 1);
+  for (const bad of ['sha512-', 'sha512-x', 'sha1-x', `${integrity} sha1-x`])
+    for (const folder of ['node_modules/a', 'node_modules/@biomejs/cli-x'])
+      assert.equal(offences([[folder, { license: 'MIT', dev: true, integrity: bad }]]).length, 1, `${folder} ${bad}`);
+  for (const resolved of [
+    'http://registry.npmjs.org/a',
+    'https://registry.npmjs.org.example/a',
+    'git+ssh://git@example/a',
+    'file:../a',
+    '',
+  ])
+    assert.equal(offences([['node_modules/a', { license: 'MIT', integrity, resolved }]]).length, 1, resolved);
+  assert.deepEqual(offences([['node_modules/a', { license: 'MIT', integrity, resolved: 'https://registry.npmjs.org/a/-/a-1.tgz' }]]), []);
   assert.deepEqual(offences([['node_modules/a', { license: '(MPL-2.0 OR Apache-2.0)', integrity }]]), []);
 });
