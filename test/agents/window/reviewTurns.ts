@@ -113,7 +113,7 @@ export function reviewInWindow(name: string, { label, prepare, goesBack }: Revie
       await review.lens('Leave out').nth(1).waitFor();
       await review.decide('Leave out', 1);
       await review.note(/^Change 2 of \d is left out$/).waitFor();
-      await person.chat.frame.getByText('edited by you').waitFor();
+      await person.chat.frame.getByText('edited by you').last().waitFor();
       await person.picture('left-out', ['dark', 'light']);
       await window.command('Parley: Show Pending');
     });
