@@ -392,8 +392,10 @@ class ClientRequests {
       return null;
     }
     if (changesetPlace(channel) || terminalPlace(channel)) return this.#mark(channel, hosted, action, origin);
-    const session = this.#hosted.session(hosted);
     const isChat = action.type.startsWith('chat/');
+    // A client may write into a chat that nobody has followed since the host was started.
+    if (isChat && hosted.agent.kind === 'none') await this.#hosted.shown(hosted);
+    const session = this.#hosted.session(hosted);
     // VS Code renames a session by the channel of its chat.
     const isName = action.type === 'session/titleChanged' && channel === hosted.chat.resource;
     if (channel !== (isChat ? hosted.chat.resource : hosted.uri) && !isName) {

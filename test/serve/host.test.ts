@@ -592,6 +592,27 @@ test('a prompt that waited for the end of a turn says after a restart who sent i
   assert.deepEqual([waiting?.id, waiting?.message.text, waiting?.message._meta], ['t2', 'Then', { client: 'Test' }]);
 });
 
+test('after a restart a client that follows nothing may write into a stored chat: the agent gets it', async (t) => {
+  const first = await opened(t);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  first.last().endTurn();
+  await until(() => first.chat().turns.length === 1);
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const phone = new AhpClient(second.host);
+  await phone.open('window-9', 'Phone');
+  await phone.dispatch(CHAT, prompt('t2', 'And now?'));
+  await begun(second);
+  second.last().ready();
+  const heard = () => second.last().heard.flatMap((one) => (one.type === 'prompt' ? [one.turnId] : []));
+  await until(() => heard().length > 0);
+  assert.deepEqual(heard(), ['t2']);
+  await second.end();
+});
+
 test('turns that a client takes back are gone for all, and for the agent with the next prompt', async (t) => {
   const { client, host, last, chat, ...served } = await opened(t);
   const other = new AhpClient(host);
