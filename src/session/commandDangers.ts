@@ -2,6 +2,7 @@ import { isOnOtherServer, pathBelowFolder, writtenPlatform } from '../base/fileN
 import { type GuardReason, guardReason } from '../base/guardedFiles.ts';
 import { type Reach, ReachFinder } from './commandReach.ts';
 import { codeIsGrave, type ProgramCall, RULES, type Rule } from './dangerousPrograms.ts';
+import { READERS, RUNNING_OPTIONS, RUNNING_SUBCOMMANDS, TASK_RUNNERS } from './programOptions.ts';
 import { sedEffects } from './sedScript.ts';
 import { relativePath } from './select.ts';
 import { type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
@@ -147,6 +148,10 @@ const WRAPPERS: ReadonlyMap<string, string> = new Map([
   ['ifne', '-n'],
   ['sem', '-j --id'],
   ['catchsegv', ''],
+  ...['nyc', 'c8'].map((name): [string, string] => [
+    name,
+    '-r -x -n -e -i -t -a -c -b --reporter --exclude --include --extension --require --report-dir --reports-dir --temp-dir --temp-directory --cwd --nycrc-path --config --src',
+  ]),
   ['tini', ''],
   ['dumb-init', ''],
   ['sudo-rs', '-u -g -D'],
@@ -218,7 +223,7 @@ const RUNNERS = new Set(
 /** Programs whose options are judged one by one. */
 const OWN_OPTIONS = /^(?:vim?|nvim|less|man|tar|rg|sort|split|zip|wget|g?make|just|rsync)$/;
 const FINDS_AND_RUNS = /^-(?:exec|ok)(?:dir)?$/;
-const COMPILER = /^(?:[\w.]+-)*(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|gdc|gnat|cpp)(?:-[\d.]+)?$/;
+const COMPILER = /^(?:[\w.]+-)*(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|gdc|gnat|cpp)(?:-[\d.]+)?$/;
 /** Before the program that starts the compiler's own ones, and its arguments behind commas. */
 const WRAPPER_OPTION = /^--?wrapper(?:=|$)/;
 /** Programs that run what follows one of these words. */
@@ -247,8 +252,27 @@ const CARRIERS: readonly { readonly name: RegExp; readonly word: RegExp }[] = [
   { name: /^(?:rg|sort|split|zip|wget)$/, word: /^(?:-tt$|--(?:pre|compress-program|filter|use-askpass)(?:=|$))/i },
   { name: /^(?:vim?|nvim|less|man|tar)$/, word: /^(?:-c|\+|-p|-i$|--pager|--to-command|--use-compress-program|--checkpoint-action)/i },
 ];
+/** Programs that a table may know without their version. */
+const UNVERSIONED = new Set([
+  ...[...RULES.keys(), ...RUNNING_OPTIONS.keys(), ...WRAPPERS.keys(), ...RUNNERS, ...TASK_RUNNERS],
+  ...RUNNING_SUBCOMMANDS.flatMap(({ programs }) => [...programs]),
+]);
+const LONGEST_PROGRAM = 100;
+/**
+ * The name by which the tables call a program: `python3.12`, `g++-13` and `aarch64-linux-gnu-gcc` are known without version and machine. A program
+ * that only reads has no version: another one may be named like it with a number.
+ */
+function unversioned(name: string): string {
+  if (UNVERSIONED.has(name) || name.length > LONGEST_PROGRAM) return name;
+  const compiler = COMPILER.exec(name)?.[1];
+  if (compiler !== undefined) return compiler;
+  const bare = /^(.*?[a-z+])[-_]?v?\d[\d.]*[tw]?$/.exec(name)?.[1];
+  if (bare === undefined) return name;
+  return (UNVERSIONED.has(bare) && !READERS.has(bare)) || SHELL.test(bare) || POWERSHELL.test(bare) ? bare : name;
+}
 /** The place in a program's arguments from which on any word may be another program that it runs; undefined when it runs none. Its name has no folder. */
-export function runsFrom(program: string, args: readonly string[]): number | undefined {
+export function runsFrom(named: string, args: readonly string[]): number | undefined {
+  const program = unversioned(named);
   if (WRAPPERS.has(program) || SHELL.test(program) || POWERSHELL.test(program) || RUNNERS.has(program)) return 0;
   const carrier = CARRIERS.find(({ name }) => name.test(program));
   const at = carrier ? args.findIndex((text) => carrier.word.test(text)) : -1;
@@ -258,7 +282,7 @@ export function runsFrom(program: string, args: readonly string[]): number | und
 }
 /** True for an option behind which a program that runs its words takes a value; undefined where that is not known. In any case of letters. */
 export function takesValue(program: string, option: string): boolean | undefined {
-  return WRAPPERS.get(program)?.toLowerCase().split(' ').includes(option);
+  return WRAPPERS.get(unversioned(program))?.toLowerCase().split(' ').includes(option);
 }
 /** Programs that run a text passed to them, and the options that hold it. */
 const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; readonly sub?: string }[] = [
@@ -996,10 +1020,11 @@ function baseName(path: string): string {
 }
 
 function nameOf(word: string): string {
-  return baseName(word)
+  const name = baseName(word)
     .toLowerCase()
     .replace(/^[@&]/, '')
     .replace(/\.(?:exe|com|cmd|bat|ps1)$/, '');
+  return unversioned(name);
 }
 
 function operandsOf(args: readonly ShellWord[]): readonly ShellWord[] {

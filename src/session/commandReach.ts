@@ -2,6 +2,7 @@ import { guardReason, mayBeGuarded } from '../base/guardedFiles.ts';
 import type { ProgramCall } from './dangerousPrograms.ts';
 import {
   CHANGING_SUBCOMMANDS,
+  FILE_OPTION,
   FOLDER_OPTION,
   isPlainConfig,
   LOADS_OPTION,
@@ -159,7 +160,10 @@ export class ReachFinder {
       // The value may be glued to the letter.
       const loaded = isLoading ? [value?.text ?? '', ...(letters === '' ? [] : [text.slice(2)])] : [];
       const isCompose = (program === 'docker-compose' && at === 0) || args[at - 1]?.text === 'compose' || args[at - 2]?.text === '-f';
-      const isAnyFile = FILES_OF_ANY_NAME.test(program) || (/^(?:docker|podman|nerdctl)/.test(program) && isCompose);
+      const isFile = own?.loads.some(
+        (one) => FILE_OPTION.test(one) && (name === one || (one[0] === letters[0]?.toLowerCase() && hasLetter(own.loadsShort))),
+      );
+      const isAnyFile = isFile || FILES_OF_ANY_NAME.test(program) || (/^(?:docker|podman|nerdctl)/.test(program) && isCompose);
       const loads = loaded.some((one) => !isPlainConfig(one, isAnyFile));
       if (runs || loads) this.mustName(value, isPlaced);
       if (runs || loads) this.mustName(program.endsWith('tar') ? args.at(-1) : word, isPlaced);
@@ -242,7 +246,8 @@ export class ReachFinder {
 }
 
 /** Programs that read their settings from a file of any name. */
-const FILES_OF_ANY_NAME = /^(?:[gbn]?make|ninja|samu|just|task|rake|gradlew?|mvnw?|tox|nox|pytest|ansible(?:-playbook)?)$/;
+const FILES_OF_ANY_NAME =
+  /^(?:[gbn]?make|ninja|samu|just|task|rake|gradlew?|mvnw?|tox|nox|pytest|ansible(?:-playbook)?|ant|scons|gulp|mkdocs)$/;
 /** True for a name that is the other one, cut or with more behind a dash. */
 function isCut(name: string, long: string): boolean {
   return long.startsWith(name) || name.startsWith(`${long}-`);

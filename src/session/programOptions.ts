@@ -102,7 +102,7 @@ of(
 );
 whole('dotnet msbuild', 'logger', '', /^[-/](?:l|logger|p|property|t|bl|dl):|^@/);
 whole(
-  'java javac kotlinc scala',
+  'java javac javaw kotlinc scala scalac',
   'processor processor-path module-path class-path',
   '',
   /^-(?:javaagent|agentlib|agentpath|J|X|cp|classpath|Xplugin|processor|jar)|^@/,
@@ -113,7 +113,7 @@ whole(
   'B',
   /^-f(?:pass-)?plugin|^-wrapper|^-specs|^@|^-fuse-ld|^-load$|^-X/,
 );
-whole('python python3 pypy pypy3 py', '', 'cmiWX');
+whole('python python3 pythonw pypy pypy3 py pyw', '', 'cmiWX');
 whole(
   'node nodejs bun',
   `eval print require import loader experimental-loader env-file run test-reporter snapshot-blob build-snapshot openssl-config
@@ -126,7 +126,7 @@ whole('perl', '', 'eEMmIxipnd');
 whole('ruby', 'require', 'eErIxipnC');
 whole('php', 'define run process-code php-ini', 'drBREcz');
 whole('lua luajit', '', 'eli');
-of('pytest py.test', 'confcutdir rootdir override-ini pdbcls basetemp plugins ? config-file', 'poW?c');
+of('pytest py.test pytest-3', 'confcutdir rootdir override-ini pdbcls basetemp plugins ? config-file', 'poW?c');
 of(
   'mypy pyright pylint flake8 black isort ruff',
   'python-executable load-plugins init-hook append-config plugins python-path venv-path ? config rcfile config-file',
@@ -143,13 +143,13 @@ of(
   '?cf',
 );
 of(
-  'mocha jest vitest ava tap nyc c8 karma cypress playwright web-test-runner wtr jasmine',
-  `node-option ? require file reporter ui loader import config global-setup global-teardown setup-files setup-files-after-env runner test-environment
+  'mocha jest vitest ava tap karma playwright web-test-runner wtr jasmine',
+  `node-option node-arg before after ? require file reporter ui loader import config global-setup global-teardown setup-files setup-files-after-env runner test-environment
   transform resolver reporters test-runner preset root-dir root watch-plugins nycrc-path cwd dir environment project helper extension`,
   '?rcn',
 );
 whole(
-  'rscript guile clojure clj bb matlab octave sbcl clisp ghci ghc iex elixir erl julia janet fennel groovy kotlin swift dart',
+  'rscript guile clojure clj bb matlab octave sbcl clisp iex elixir erl julia janet fennel groovy kotlin swift dart',
   'eval run load expr',
   'eErcxlf',
 );
@@ -193,7 +193,29 @@ whole('keytool jarsigner', '', '', /^-(?:provider|J)/i);
 whole('flyway liquibase', '', '', /^-{1,2}(?:config|jar|class-?path|driver|defaults)/i);
 of('gunicorn hypercorn alembic celery flask django-admin', 'pythonpath ? config app settings', '?cA');
 of('knex sequelize typeorm plop jscodeshift', 'require ? knexfile options-path config data-source plopfile transform', 'r?dt');
-of('act', '? workflows', '?W');
+of('act', 'platform bind container-options ? workflows eventpath env-file secret-file', 'Pb?WeC');
+of('cypress', 'project ? config config-file reporter', 'P?cCr');
+of('protoc', 'plugin', '', /^@/);
+of('asciidoctor asciidoctor-pdf asciidoctor-epub3', 'require load-path template-dir template-engine', 'rITE');
+of('remark rehype retext', 'use setting ? rc-path', 'us?r');
+of('postcss', 'use parser stringifier syntax ? config', 'u');
+of('markdownlint markdownlint-cli markdownlint-cli2', 'rules ? config', 'r?c');
+of('commitlint', 'extends parser-preset ? config cwd', 'xpg?d');
+of('golangci-lint', '? config', '?c');
+of('typedoc', 'plugin theme ? options tsconfig');
+of('jsdoc', '? configure template', '?ct');
+of('knip depcruise dependency-cruiser', 'preprocessor reporter ? config tsconfig', '?ct');
+of('buf hugo tailwindcss', '? config');
+of('mkdocs', '? config-file', '?f');
+of('scons', 'site-dir include-dir ? file sconstruct makefile', 'I?f');
+of('gulp', 'require preload ? gulpfile', '?f');
+of('grunt', 'base tasks npm ? gruntfile');
+whole('ant', '? file buildfile find', '?f', /^-(?:lib|listener|logger|inputhandler|main|propertyfile|D)/);
+whole('ghc ghci runghc runhaskell', 'eval run load expr', 'eErcxlfF', /^-(?:pgm|opt|fplugin|package-db|B)|^@/);
+whole('cabal', 'project-file builddir', 'w', /^--(?:with-|ghc-option|config-file)/);
+whole('stack', '', '', /^--(?:stack-yaml|with-|ghc-options|docker-|setup-info-yaml)/);
+whole('tectonic', 'bundle web-bundle', 'Zbw');
+whole('zig', 'build-runner zig-lib-dir ? build-file');
 of('psql', 'file set command', 'fcov', /\\(?:!|copy|o\b|g\b|i\b|w\b)/);
 of('mysql mariadb', 'execute init-command pager defaults-file defaults-extra-file plugin-dir', 'e', /\\!|\bsystem\s/i);
 of('gpg gpg2', 'photo-viewer agent-program exec-path pinentry-program dirmngr-program output homedir options', 'o');
@@ -217,6 +239,9 @@ export const RUNS_OPTION =
 /** Names of options that load what their value names, where it is a path. */
 export const LOADS_OPTION =
   /(?:^|-)(?:require|import|loader|plugin|plugins|preload|config|configuration|configfile|config-file|rcfile|rc-file|settings|settings-file|init|init-script|init-file|setup|setup-file|setup-files|setup-files-after-env|setupfiles|global-setup|global-teardown|reporter|reporters|formatter|parser|resolver|transform|transformer|processor|rulesdir|rules-dir|preset|environment|runner|test-runner|test-environment|ui|bootstrap|script|lua-filter|engine|agent|module|library|load|makefile|toolchain|env-file|overlay|modfile|kubeconfig|bazelrc|manifest-path|build-file|project)(?:$|=)/;
+/** Names of options that hold a file, also where it has no ending, for programs that list them among those that load one. */
+export const FILE_OPTION =
+  /^(?:config|config-file|config-path|configuration|configure|options|bootstrap|build-file|rcfile|rc-path|nycrc-path|\w+file|tsconfig|workflows)$/;
 /** Names of options with the folder in which a program of tasks finds what it runs. */
 export const FOLDER_OPTION =
   /^(?:prefix|cwd|dir|directory|chdir|root|root-dir|rootdir|project-dir|project-directory|projectdir|work-dir|workdir|working-directory|working-dir|git-dir|work-tree|manifest-path|basedir|base-dir|source-dir|srcdir|package-path)$/;

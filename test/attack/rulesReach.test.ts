@@ -46,6 +46,62 @@ const RUNS_WORDS = /^(?:npm (?:exec|x|create)|docker (?:run|exec)|git submodule|
 
 /** Lines by which a program runs something else, under rules such as `git grep *`. */
 const RUNS = `npm vers patch
+python3.12 -m x
+python3.13t -c x
+pypy3.10 -m x
+php8.3 -d auto_prepend_file=x a
+ruby3.2 -rx a
+perl5.36 -Mx a
+node20 --import ./x a
+g++-13 -B. a
+gcc-13 -B. a
+gcc-13 -wrapper ./x a
+clang-18 -fplugin=./x a
+clang++-18 -fplugin=./x a
+x86_64-linux-gnu-gcc-13 -B. a
+make-4 -f x
+java21 -javaagent:x
+lua5.4 -e x
+pip3.12 install --index-url x y
+bash-5.2 -c ./x
+asciidoctor -r ./x a
+remark -u ./x
+postcss -u ./x
+markdownlint -r ./x a
+commitlint -x ./x
+commitlint -g ./x
+golangci-lint run -c ./x
+golangci-lint run --config=x
+ghc -F -pgmF ./x a
+cabal test --with-compiler=./x
+cabal test -w x
+stack --stack-yaml ./x test
+ant -f ./x
+ant -buildfile x
+scons -f ./x
+gulp -f ./x
+grunt --gruntfile ./x
+cypress run -C ./x
+tap --before=./x
+typedoc --options ./x
+jsdoc -c ./x
+knip -c ./x
+mkdocs build -f ./x
+tectonic -Z shell-escape a
+scalac -Xplugin:x a
+nyc ./x
+c8 ./x
+act -P ubuntu=evil
+act -W x
+hugo --config x
+protoc --plugin=x a
+protoc --plugin x a
+vitest --config x
+vitest -c x
+jest --config=x
+eslint --config x a
+phpunit --bootstrap x
+zig build --build-file x
 sqlite3 a.db '.sh ./x'
 sqlite3 a.db '.sy ./x'
 sqlite3 a.db 'select 1' '.log x'
