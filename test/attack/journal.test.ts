@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -276,6 +277,78 @@ test(
     assert.deepEqual([read?.session, read?.lost], [session, 0]);
   }),
 );
+
+/** A conversation as version 0.1.0 stored it. */
+function oldFile(id: string, turns: number): string {
+  const events = Array.from({ length: turns }, (_, turn) => turnEvents(turn)).flat();
+  return `${[head(id), ...events].map((line) => JSON.stringify(line)).join('\n')}\n`;
+}
+
+test(
+  'a file of the first version counts until the new one beside it is whole, wherever that one was cut off',
+  inFolder(async (folder, journal) => {
+    const old = path.join(folder, 's.jsonl');
+    const file = path.join(folder, 's.journal');
+    const all = Array.from({ length: 40 }, (_, turn) => `t${turn}`);
+    writeFileSync(old, oldFile('s', 40));
+    const first = await journal.open('s');
+    assert.ok(first.kind === 'opened');
+    first.writer.dispose();
+    const written = readFileSync(file);
+    for (const cut of [0, 1, 100, 500, 2000, Math.floor(written.length / 2), written.length - 30, written.length - 1]) {
+      writeFileSync(old, oldFile('s', 40));
+      writeFileSync(file, written.subarray(0, cut));
+      assert.deepEqual(
+        (await journal.list()).map((entry) => entry.head.id),
+        ['s'],
+        `listed, cut at ${cut}`,
+      );
+      assert.deepEqual(wholeTurns((await journal.read('s'))?.session), all, `read, cut at ${cut}`);
+      const opened = await journal.open('s');
+      assert.ok(opened.kind === 'opened', `opened, cut at ${cut}`);
+      record(opened.writer, opened.session, turnEvents(90));
+      opened.writer.dispose();
+      assert.deepEqual(readdirSync(folder), ['s.journal'], `cut at ${cut}`);
+      assert.deepEqual(wholeTurns((await journal.read('s'))?.session), [...all, 't90'], `continued, cut at ${cut}`);
+    }
+  }),
+);
+
+test('a conversation of the first version that is opened on a full disk stays, and the user is told', async (t) => {
+  await inFolder(async (folder) => {
+    for (const room of [0, 100, 3000]) {
+      const id = `s${room}`;
+      writeFileSync(path.join(folder, `${id}.jsonl`), oldFile(id, 40));
+      const handle = await open(path.join(folder, `${id}.jsonl`));
+      const prototype = Object.getPrototypeOf(handle) as typeof handle;
+      await handle.close();
+      const { disk, setRoom } = fullDisk();
+      const journal = new Journal(folder, silentLog, disk);
+      const writes = t.mock.method(prototype, 'writeFile', (): never => {
+        throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+      });
+      setRoom(room);
+      const opened = await journal.open(id);
+      assert.ok(opened.kind === 'opened');
+      const told: JournalTrouble['kind'][] = [];
+      opened.writer.onTrouble(({ kind }) => void told.push(kind));
+      record(opened.writer, opened.session, turnEvents(90));
+      await opened.writer.settled();
+      await opened.writer.settled();
+      assert.deepEqual(told, ['failing'], `room for ${room}`);
+      opened.writer.dispose();
+      assert.ok(!readdirSync(folder).includes(`${id}.journal.new`));
+      assert.equal(wholeTurns((await journal.read(id))?.session).length, 40, `room for ${room}`);
+      writes.mock.restore();
+      setRoom(Number.POSITIVE_INFINITY);
+      const again = await journal.open(id);
+      assert.ok(again.kind === 'opened');
+      assert.equal(wholeTurns(again.session).length, 40, `room for ${room}`);
+      again.writer.dispose();
+      assert.ok(!readdirSync(folder).includes(`${id}.jsonl`));
+    }
+  })();
+});
 
 test(
   'a file has one writer: another window is told, and may go on when the first is closed',

@@ -86,7 +86,7 @@ export class Journal {
     this.#ensureFolder();
     const lock = this.#lock(id);
     if (lock !== undefined && !(lock instanceof FileLock)) return { kind: 'elsewhere' };
-    const found = await this.#replay(id, true);
+    const found = await this.#replay(id, lock !== undefined);
     if (!found || found.head.id !== id || found.head.version > VERSION) {
       lock?.dispose();
       return { kind: 'gone' };
@@ -107,7 +107,7 @@ export class Journal {
 
   /** True of a session that is stored, even one that cannot be read. */
   has(id: SessionId): boolean {
-    return existsSync(journalFile(this.#folder, id));
+    return [journalFile, legacyFile].some((nameOf) => existsSync(nameOf(this.#folder, id)));
   }
 
   /** True while another window has the session open. */
@@ -143,7 +143,13 @@ export class Journal {
       const removable = head ? head.version <= VERSION && !stay.has(head.id) : size === 0;
       if (!removable || now - at <= DAY || (head && this.isElsewhere(head.id))) continue;
       this.#log.info(`${path.basename(file)} is removed: it is empty, or there are more conversations than are kept`);
-      await rm(file, { force: true }).catch((error: unknown) => this.#log.warn(`It stays for now: ${messageOf(error)}`));
+      try {
+        // Without the new one an old one would be read again, and the other way round.
+        if (head) await rm(legacyFile(this.#folder, head.id), { force: true });
+        await rm(file, { force: true });
+      } catch (error) {
+        this.#log.warn(`It stays for now: ${messageOf(error)}`);
+      }
     }
     await this.#compactOld(kept, keep, now);
   }
@@ -221,26 +227,31 @@ export class Journal {
     }
   }
 
+  /** The names of one file of each session, the one that counts. */
   async #files(): Promise<readonly string[]> {
-    const names = await readdir(this.#folder).catch(() => []);
-    const current = new Set(names.filter((name) => name.endsWith('.journal')));
-    return names.filter((name) => current.has(name) || (name.endsWith('.jsonl') && !current.has(name.replace(/jsonl$/, 'journal'))));
+    const names = new Set(await readdir(this.#folder).catch(() => []));
+    const files = [...names].filter((name) => /\.(?:journal|jsonl)$/.test(name));
+    const both = files.filter((name) => name.endsWith('.jsonl') && names.has(currentOf(name)));
+    const hidden = await Promise.all(
+      both.map(async (name) => ((await storedIn(path.join(this.#folder, currentOf(name))))?.isOld ? currentOf(name) : name)),
+    );
+    return files.filter((name) => !hidden.includes(name));
   }
 
   /** `migrate`: a file of format 1 is rewritten; only for the holder of the lock. */
   async #replay(id: SessionId, migrate: boolean): Promise<Replayed | undefined> {
+    const file = journalFile(this.#folder, id);
     try {
-      return await replayFile(journalFile(this.#folder, id));
+      const { isOld, ...found } = (await storedIn(file)) ?? {};
+      if (!('head' in found)) return undefined;
+      const legacy = legacyFile(this.#folder, id);
+      if (isOld && migrate) return await this.#migrate(legacy, found);
+      if (migrate && found.hasSnapshot) await this.#removeOld(legacy);
+      return found;
     } catch (error) {
-      if (!isMissing(error)) this.#log.error(`The session ${id} could not be read`, error);
+      this.#log.error(`The session ${id} could not be read`, error);
+      return undefined;
     }
-    const legacy = legacyFile(this.#folder, id);
-    const replay = await replayLegacy(legacy).catch(() => undefined);
-    const session = replay?.finish();
-    if (!replay?.head || !session) return undefined;
-    const head: HeadRecord = { ...replay.head, version: VERSION, turns: session.turns.length };
-    const found = { head, session, lost: replay.lost, seq: 0, size: 0 };
-    return migrate ? this.#migrate(legacy, found) : found;
   }
 
   /** Deletes the old file once the new one has reached the disk. */
@@ -251,13 +262,18 @@ export class Journal {
       const { size, seq } = await writeSnapshot(`${file}.new`, { ...found.head, ...labelsOf(found.session) }, found.session);
       await replaceFile(`${file}.new`, file);
       await utimes(file, mtime, mtime);
-      // One that stays is not read any more.
-      await rm(legacy, { force: true }).catch((error: unknown) => this.#log.warn(messageOf(error)));
+      await this.#removeOld(legacy);
       return { ...found, size, seq };
     } catch (error) {
+      discard(`${file}.new`);
       this.#log.error('A session file of an earlier version could not be rewritten', error);
       return found;
     }
+  }
+
+  /** One that stays is not read any more. */
+  async #removeOld(legacy: string): Promise<void> {
+    await rm(legacy, { force: true }).catch((error: unknown) => this.#log.warn(messageOf(error)));
   }
 
   async #compactOld(entries: readonly JournalEntry[], keep: ReadonlySet<SessionId>, now: number): Promise<void> {
@@ -305,6 +321,37 @@ interface Scanned {
 
 function legacyFile(folder: string, id: SessionId): string {
   return journalFile(folder, id).replace(/journal$/, 'jsonl');
+}
+
+function currentOf(legacy: string): string {
+  return legacy.replace(/jsonl$/, 'journal');
+}
+
+/**
+ * What is stored under the name of a current file. One of format 1 beside it counts until the current one holds all of it: a full disk, or the end
+ * of a process, may have cut that one off.
+ */
+async function storedIn(file: string): Promise<(Replayed & { readonly isOld: boolean }) | undefined> {
+  let failure: unknown;
+  const found = await replayFile(file).catch((error: unknown) => {
+    failure = error;
+    return undefined;
+  });
+  const legacy = file.replace(/journal$/, 'jsonl');
+  const isEnough = found && (found.hasSnapshot || found.head.version > VERSION || !existsSync(legacy));
+  const old = isEnough ? undefined : await oldIn(legacy);
+  // With as many turns, what is missing at the end of the last one is not seen.
+  if (old && old.session.turns.length >= (found?.session.turns.length ?? 0)) return { ...old, isOld: true };
+  if (failure !== undefined && !isMissing(failure)) throw failure;
+  return found && { ...found, isOld: false };
+}
+
+async function oldIn(legacy: string): Promise<Replayed | undefined> {
+  const replay = await replayLegacy(legacy).catch(() => undefined);
+  const session = replay?.finish();
+  if (!replay?.head || !session) return undefined;
+  const head: HeadRecord = { ...replay.head, version: VERSION, turns: session.turns.length };
+  return { head, session, lost: replay.lost, seq: 0, size: 0, hasSnapshot: false };
 }
 
 function headOf({ id, profile, agent, cwd, at }: HeadRecord): JournalHead {

@@ -22,6 +22,8 @@ export interface Replayed {
   readonly seq: number;
   /** Bytes of the file. */
   readonly size: number;
+  /** It holds a snapshot to its end. */
+  readonly hasSnapshot: boolean;
 }
 
 /** The conversation in that file as far as it can be read; undefined when there is none. Rejects when the file cannot be read at all. */
@@ -40,7 +42,7 @@ export async function replayFile(file: string): Promise<Replayed | undefined> {
     for (const record of reader.end()) replay.add(record);
     const { head } = replay;
     const session = replay.finish();
-    return head && session && { head, session, lost: replay.lost, seq: reader.lastSeq, size };
+    return head && session && { head, session, lost: replay.lost, seq: reader.lastSeq, size, hasSnapshot: replay.hasSnapshot };
   } finally {
     await handle.close();
   }
@@ -64,6 +66,11 @@ export class Replay {
   /** A snapshot whose end was not read yet. */
   #snapshot: PartialSnapshot | undefined;
   #lost = 0;
+  #hasSnapshot = false;
+
+  get hasSnapshot(): boolean {
+    return this.#hasSnapshot;
+  }
 
   get head(): HeadRecord | undefined {
     return this.#head;
@@ -120,7 +127,7 @@ export class Replay {
     const snapshot = this.#snapshot;
     this.#snapshot = undefined;
     if (!snapshot || (!whole && snapshot.turnCount < (this.#session?.turnCount ?? 0))) return;
-    if (whole) this.#lost = snapshot.lost;
+    if (whole) [this.#lost, this.#hasSnapshot] = [snapshot.lost, true];
     this.#session = new GrowingSession(snapshot.session);
   }
 }
