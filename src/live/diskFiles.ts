@@ -5,9 +5,10 @@ import { isMissing } from '../base/log.ts';
 import { isForeign, pathBelow, platform, realPathNow } from '../protocols/paths.ts';
 import type { Files } from '../protocols/ports.ts';
 import { readTextFile, writeInManner, writeTextFile } from '../protocols/textFile.ts';
+import { isPublic, judgedCommand } from '../session/commandDangers.ts';
 import { doneSides, pendingSides } from '../session/diffs.ts';
 import { mergedWithEnds } from '../session/merge.ts';
-import type { CallId, Turn } from '../session/model.ts';
+import type { Approval, ApprovalDetail, CallId, Turn } from '../session/model.ts';
 import type { WorkspacePaths } from '../session/policy.ts';
 import { byPath, callsOf, diffsOf, type FileDiffs, isChange } from '../session/select.ts';
 import { ContentChanged } from '../transport/realFiles.ts';
@@ -66,6 +67,30 @@ export function workspacePathsAt(cwd: string): WorkspacePaths {
     },
   };
 }
+
+/** Files of one approval whose links are followed: more are marked for being many. */
+const MOST_FILES = 200;
+
+/** The approval, marked where one of its files or folders leads out of the session's folder by a link, which its words do not show. */
+export function withLinksFollowed(ask: Approval, cwd: string): Approval {
+  if (ask.outside) return ask;
+  const { below } = workspacePathsAt(cwd);
+  const leadsOut = (file: string) => below(file) === undefined;
+  const isOutside = (detail: ApprovalDetail): boolean => {
+    if (detail.type === 'edit') return detail.diffs.slice(0, MOST_FILES).some((diff) => leadsOut(diff.path));
+    if (detail.type !== 'command') return false;
+    if (detail.cwd !== undefined && leadsOut(detail.cwd)) return true;
+    const { read, written } = judgedCommand(detail, cwd).reach;
+    return (
+      written.some(leadsOut) ||
+      read.some((file) => !INSTALLED.test(file) && leadsOut(file) && !isPublic(realPathNow(path.resolve(cwd, file))))
+    );
+  };
+  const isLedOut = [ask.detail, ...(ask.beside ?? [])].some(isOutside) || (ask.paths ?? []).slice(0, MOST_FILES).some(leadsOut);
+  return isLedOut ? { ...ask, outside: true } : ask;
+}
+/** Packages are often links to a place that many folders share. */
+const INSTALLED = /(?:^|[\\/])(?:node_modules|\.venv|venv)(?:[\\/]|$)/;
 
 /** Returns the calls of a turn whose outcome the agent has not reported and whose changes are all on disk. Never rejects. */
 export async function appliedOnDisk(turn: Turn, cwd: string): Promise<readonly CallId[]> {

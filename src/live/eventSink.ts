@@ -7,6 +7,7 @@ import type { Ask, Part, PartId, Session, Turn } from '../session/model.ts';
 import { isSettled } from '../session/parts.ts';
 import { findAsk, runningTurn } from '../session/select.ts';
 import { Store } from '../session/store.ts';
+import { withLinksFollowed } from './diskFiles.ts';
 import type { JournalWriter } from './journal/writer.ts';
 
 /** An event that changed the session, and the session before it. */
@@ -46,7 +47,7 @@ export class EventSink implements Disposable {
     // A value that JSON cannot represent would break the journal and the view.
     const bounded = raw.type === 'text.delta' || raw.type === 'call.inputDelta' ? raw : cutDeep(raw);
     const before = this.store.now;
-    const event = withTime(bounded, before, this.#clock);
+    const event = withPlaces(withTime(bounded, before, this.#clock), before);
     if (event.type === 'ask.opened' && before.asks.length >= MOST_ASKS && !findAsk(before, event.ask.id)) return this.#refuse(event.ask);
     if (!this.store.apply(event)) return;
     if (this.store.now.asks.length === 0) this.#warned = false;
@@ -67,6 +68,12 @@ export class EventSink implements Disposable {
     }
     this.#refused.fire(ask);
   }
+}
+
+/** Marks an approval that leads out of the folder by a link, before any surface shows it. */
+function withPlaces(event: SessionEvent, { cwd, partial }: Session): SessionEvent {
+  if ((event.type !== 'ask.opened' && event.type !== 'ask.changed') || event.ask.kind !== 'approval' || partial) return event;
+  return { ...event, ask: withLinksFollowed(event.ask, cwd) };
 }
 
 /** Adds the time to events that begin or end a call or a thought, unless an earlier conversation is only read. */

@@ -798,6 +798,8 @@ class Judge {
       // `cd` without a folder changes to the home folder.
       if (!folder && program === 'cd' && this.#dialect === 'posix') this.#add('outside', undefined, true);
       if (!folder) return;
+      this.#variables.goesTo(this.#publicFolderBehind(folder));
+      this.#reach.names(this.#placeOf(folder.text), folder, 'read');
       const variable = this.#variableOf(folder);
       const values = variable && this.#variables.valuesOf(variable.name);
       if (variable && !values) {
@@ -823,8 +825,26 @@ class Judge {
     }
   }
 
+  /** The public folder outside in which the commands behind `cd` run, perhaps. */
+  #publicFolderBehind({ text }: ShellWord): string | undefined {
+    if (isAbsolute(text)) return isPublic(text) && this.#isOutside(text) ? text : undefined;
+    // `cd -` goes back.
+    return this.#variables.publicFolder === undefined || text === '-' ? undefined : `${this.#variables.publicFolder}/${text}`;
+  }
+
+  /** The path as the session's folder sees it. */
+  #placeOf(path: string): string {
+    return this.#folder === this.#cwd || isAbsolute(path)
+      ? relativePath(path, this.#cwd)
+      : `${relativePath(this.#folder, this.#cwd)}/${path}`;
+  }
+
   #judgeWrite(word: ShellWord, scope: Scope, path = word.text): void {
     if (isHarmless(path) || /^\w+:\/\//.test(path)) return;
+    const isOption = path === word.text && path.startsWith('-');
+    if (this.#variables.publicFolder !== undefined && !isAbsolute(path) && !isOption && !this.#isOutsideKnown)
+      this.#at('outside', word, scope, true);
+    this.#reach.names(this.#placeOf(path), word, 'written');
     if (this.#looksOutside(path) && this.#isFirstOutside(path)) this.#at('outside', word, scope, true);
     this.#writes += 1;
     if (this.#writes > MOST_WRITES) {
@@ -832,7 +852,7 @@ class Judge {
       return;
     }
     const below = relativePath(path, this.#cwd);
-    this.#reach.writesTo(this.#folder === this.#cwd || isAbsolute(path) ? below : `${relativePath(this.#folder, this.#cwd)}/${path}`, word);
+    this.#reach.writesTo(this.#placeOf(path), word);
     const why = guardReason(below);
     if (why && why !== 'name')
       this.#found.push({ kind: 'steers', why, ...(scope.placeless ? {} : { at: { from: word.from, to: word.to } }) });
@@ -845,6 +865,12 @@ class Judge {
     if (path === word.text && /(?<!\$)\{|`|\$\(/.test(path))
       for (const piece of path.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES)) if (piece !== '') this.#judgeRead(word, scope, piece);
     if (path.length > 400 || /\s\S*\s|\n/.test(path) || isHarmless(path) || isPublic(path)) return;
+    const inPublic =
+      this.#variables.publicFolder !== undefined && !isAbsolute(path) && /[\w.]\/\w/.test(path)
+        ? `${this.#variables.publicFolder}/${path}`
+        : '';
+    if (inPublic !== '' && !isPublic(inPublic.replace(/^\/+/, '/')) && !this.#isOutsideKnown) this.#at('outside', word, scope, true);
+    this.#reach.names(this.#placeOf(path), word, 'read');
     if (this.#looksOutside(path) && this.#isFirstOutside(path)) this.#at('outside', word, scope, true);
   }
 
@@ -890,10 +916,19 @@ class Judge {
   }
 }
 
-/** The values that a line gives its variables. */
+/** The values that a line gives its variables, and a folder that holds for the rest of it. */
 class LineVariables {
+  #publicFolder: string | undefined;
   readonly #values = new Map<string, readonly string[]>([['PWD', ['.']]]);
   readonly #unknown = new Set<string>();
+
+  /** A folder outside that everybody may read, to which a `cd` led that may have succeeded. */
+  get publicFolder(): string | undefined {
+    return this.#publicFolder;
+  }
+  goesTo(publicFolder: string | undefined): void {
+    this.#publicFolder = publicFolder;
+  }
 
   /** All that it may hold; undefined where nobody knows. */
   valuesOf(name: string): readonly string[] | undefined {
@@ -970,7 +1005,8 @@ const GIT_TEXT = /^(?:(?:commit|tag|merge) (?:-a?m|--message)|(?:log|shortlog) (
 const PUBLIC =
   /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System(?!\/Volumes)|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;
 
-function isPublic(path: string): boolean {
+/** True for a place whose files may be read without a mark. */
+export function isPublic(path: string): boolean {
   return PUBLIC.test(path) && !/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(path);
 }
 

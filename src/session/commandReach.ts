@@ -30,10 +30,17 @@ export interface Reach {
   readonly changesGuarded: boolean;
   /** Files that its words say are written, below the folder it runs in: links may lead to others. */
   readonly writes: readonly string[];
+  /** Words that may name files below the session's folder, the first of them: no text shows where links lead. */
+  readonly read: readonly string[];
+  readonly written: readonly string[];
 }
 
 /** Files of one command that are looked for on the disk. */
 const MOST_WRITES = 60;
+/** Words of one command whose links are followed. */
+const MOST_PLACES = 100;
+/** Paths whose text alone shows whether they are outside. */
+const IN_SIGHT = /^(?:[\\/~$%-]|[A-Za-z]:)|(?:^|[\\/])\.\.(?:[\\/]|$)/;
 /** Words that are looked at in all, each again behind every program around it; a command with more is covered by nothing wide. */
 const MOST_WORDS = 3000;
 /** A glob is compared with each name of the list, which costs as much as so many words. */
@@ -49,6 +56,7 @@ export class ReachFinder {
   /** Both together may write a guarded file. */
   readonly #signs = new Set<'guarded value' | 'unknown write'>();
   readonly #writes = new Set<string>();
+  readonly #places = { read: new Set<string>(), written: new Set<string>() };
   #wordsLeft = MOST_WORDS;
 
   result(): Reach {
@@ -58,7 +66,15 @@ export class ReachFinder {
       scripts: this.#scripts,
       changesGuarded: this.#changesGuarded || tooMany || this.#signs.size === 2,
       writes: tooMany ? [] : [...this.#writes],
+      read: [...this.#places.read],
+      written: [...this.#places.written],
     };
+  }
+
+  /** A word may name this file. */
+  names(path: string, word: ShellWord, how: 'read' | 'written'): void {
+    const places = this.#places[how];
+    if (path.length <= LONGEST_WORD && !word.expands && !IN_SIGHT.test(path) && places.size < MOST_PLACES) places.add(path);
   }
 
   /** The pattern has to name everything up to the end of this word. `isPlaced`: the word is part of the command that was asked about. */

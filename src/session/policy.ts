@@ -145,6 +145,8 @@ function allows(rule: ApprovalRule, ask: Approval, place: RuleContext): boolean 
   switch (rule.kind) {
     case 'command':
     case 'execute':
+      // Only its very words are a rule for a command that leads out of the folder by a link.
+      if (ask.outside && !saysExactly(rule, ask)) return false;
       return (
         all.some((one) => one.type === 'command') &&
         all.every((one) => one.type === 'text' || (one.type === 'command' && allowsCommand(rule, one, place)))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -8,7 +8,8 @@ import { MOST_ASKS } from '../../src/live/eventSink.ts';
 import { type LiveDeps, LiveSession } from '../../src/live/liveSession.ts';
 import type { Resume } from '../../src/protocols/adapter.ts';
 import type { Tool } from '../../src/protocols/ports.ts';
-import type { Approval, Content, Diff, Offers, ToolCall } from '../../src/session/model.ts';
+import { answersIn } from '../../src/session/approvalAnswers.ts';
+import type { Approval, ApprovalDetail, Content, Diff, Offers, ToolCall } from '../../src/session/model.ts';
 import type { ApprovalRule } from '../../src/session/policy.ts';
 import { newSession } from '../../src/session/reduce.ts';
 import { canStop, changedFiles } from '../../src/session/select.ts';
@@ -27,13 +28,13 @@ const approval = (turnId: string): Approval => ({
   ],
 });
 
-async function opened(over: Partial<LiveDeps> = {}, resume?: Resume) {
+async function opened(over: Partial<LiveDeps> = {}, resume?: Resume, cwd = '/w') {
   const script = scriptedProtocol();
   let ids = 0;
   const rules: ApprovalRule[] = [];
-  const live = new LiveSession(newSession('s', { protocol: 'scripted', name: 'Fake' }, '/w'), 'profile', {
+  const live = new LiveSession(newSession('s', { protocol: 'scripted', name: 'Fake' }, cwd), 'profile', {
     protocol: script.protocol,
-    launch: async () => ({ kind: 'process', command: 'fake', args: [], env: {}, cwd: '/w' }),
+    launch: async () => ({ kind: 'process', command: 'fake', args: [], env: {}, cwd }),
     ports: {
       tools: [],
       files: { read: async () => '', write: async () => {} },
@@ -781,4 +782,52 @@ test('an ask of the agent whose answer carries no words sends them as the next p
   script.last().endTurn();
   assert.deepEqual(answers(), [{ kind: 'option', optionId: 'n' }]);
   assert.deepEqual(prompts().at(-1), text('use pnpm'));
+});
+
+test('an approval that leads out of the folder by a link is marked when it opens, whatever the protocol', async (t) => {
+  const cwd = realpathSync(mkdtempSync(path.join(tmpdir(), 'parley-links-')));
+  const folder = path.join(cwd, 'w');
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  for (const one of ['w/src', 'away']) mkdirSync(path.join(cwd, one), { recursive: true });
+  symlinkSync(path.join(cwd, 'away'), path.join(folder, 'linked'));
+  symlinkSync('/etc', path.join(folder, 'etc'));
+  symlinkSync(path.join(folder, 'src'), path.join(folder, 'here'));
+  const { live, script, now } = await opened({}, undefined, folder);
+  script.last().ready();
+  live.send({ type: 'prompt', turnId: 't1', content: text('go') });
+  const edit = (file: string): ApprovalDetail => ({ type: 'edit', diffs: [{ path: file, before: null, after: 'x' }] });
+  const command = (line: string): ApprovalDetail => ({ type: 'command', command: line });
+  let count = 0;
+  const isMarked = (detail: ApprovalDetail, change: Partial<Approval> = {}) => {
+    const id = `ask${++count}`;
+    let first: boolean | undefined;
+    const stop = live.store.onChange(({ now }) => {
+      const ask = now.asks.find((one) => one.id === id);
+      if (ask?.kind === 'approval') first ??= answersIn(now, ask).grave;
+    });
+    script.last().say({ type: 'ask.opened', ask: { ...approval('t1'), id, detail, ...change } });
+    stop.dispose();
+    const ask = now().asks.find((one) => one.id === id);
+    assert.ok(ask?.kind === 'approval');
+    const { dangers, answers } = answersIn(now(), ask);
+    const marked = dangers.some(({ kind }) => kind === 'outside');
+    assert.deepEqual([first, answers.some(({ letter }) => letter === 'W')], [marked, !marked], 'from the first moment, with no rule');
+    return marked;
+  };
+  for (const file of ['linked/o.txt', path.join(folder, 'linked/o.txt'), 'etc/hosts', 'linked/../linked/x', 'linked'])
+    assert.ok(isMarked(edit(file), { toolKind: 'edit' }), file);
+  assert.ok(isMarked(command('ls'), { beside: [edit('linked/o.txt')] }));
+  assert.ok(isMarked(command('ls'), { paths: ['etc/hosts'] }));
+  for (const line of ['cat etc/shadow', 'echo x > linked/a', 'cd linked && touch x', 'cp src/a linked'])
+    assert.ok(isMarked(command(line)), line);
+  for (const file of ['src/a.ts', 'here/a.ts', path.join(folder, 'here/a.ts'), 'new/deep.ts'])
+    assert.ok(!isMarked(edit(file), { toolKind: 'edit' }), file);
+  for (const line of ['cat here/a', 'echo x > src/a', 'npm test', 'npx tsc -p .']) assert.ok(!isMarked(command(line)), line);
+  // The question changes in place: so does the mark.
+  script.last().say({ type: 'ask.opened', ask: { ...approval('t1'), id: 'grows', detail: edit('src/a.ts') } });
+  script.last().say({ type: 'ask.changed', ask: { ...approval('t1'), id: 'grows', detail: edit('linked/a.ts') } });
+  assert.deepEqual(
+    now().asks.flatMap((one) => (one.id === 'grows' && one.kind === 'approval' ? [one.outside] : [])),
+    [true],
+  );
 });

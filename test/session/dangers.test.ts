@@ -303,3 +303,24 @@ test('a dangerous command in a member beside the one that is shown is looked at 
   assert.ok(!grave('{"cmd":"ls -l","count":3}'));
   assert.ok(!grave('It needs sudo to work: see /etc/hosts'), 'words are no members');
 });
+
+test('what is written behind a change to a folder outside is outside, also where that folder may be read', () => {
+  const kinds = (command: string) => dangersOf(ask({ type: 'command', command }), cwd).map(({ kind }) => kind);
+  for (const command of [
+    ...[
+      'cd /; tar cf - . > x',
+      'cd / && echo a > x',
+      'cd /\ntouch x',
+      'cd /usr && rm lib/x',
+      'cd /usr; cd lib; touch x',
+      'cd / && cat etc/shadow',
+    ],
+    ...['cd /; cat home/me/.ssh/id', 'pushd /opt; mkdir x'],
+  ])
+    assert.ok(kinds(command).includes('outside'), command);
+  for (const command of [
+    ...['cd / && ls', 'cd /usr/share && cat doc/x', 'cd /tmp; cd - && touch x', `cd /; cd ${cwd}; touch x`, 'cd src && touch x'],
+    ...['cd /tmp && ls > /dev/null', 'cd sub; tar cf - . > x'],
+  ])
+    assert.ok(!kinds(command).includes('outside'), command);
+});
