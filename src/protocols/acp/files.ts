@@ -49,7 +49,9 @@ export class FilePort {
     }
   }
 
-  async #forEdit({ path: file, roots }: Extract<AcpFileRequest, { do: 'text' }>): Promise<EditedFile> {
+  async #forEdit({ path: given, roots }: Extract<AcpFileRequest, { do: 'text' }>): Promise<EditedFile> {
+    // A relative path counts from the session's folder, as in the title of its edit.
+    const file = path.isAbsolute(given) || isForeign(given, roots, this.#system) ? given : path.resolve(roots[0] ?? '', given);
     if (isForeign(file, roots, this.#system)) return { outside: true };
     const outside = await leadsOutside(file, roots);
     try {
@@ -168,7 +170,7 @@ export async function placed(target: string, roots: readonly string[], real?: st
   }
 }
 
-/** True when the path leads out of the folders, links followed. A relative path does not. */
+/** True when the path leads out of the folders in sight, links followed: each approval is looked at for links that do not show. */
 async function leadsOutside(file: string, roots: readonly string[]): Promise<boolean> {
   if (!path.isAbsolute(file) || !looksOutside(path.resolve(file), roots)) return false;
   return (await placeOf(file, roots).catch(() => undefined)) === 'outside';

@@ -120,6 +120,14 @@ test('a look tells where links lead: to a file whose change was refused, and out
   assert.deepEqual([hidden.real, hidden.before, hidden.merged], [path.join(away, 'new.txt'), null, 'b\n']);
 });
 
+test('an edit of a relative path is compared with the file of the session’s folder', async (t) => {
+  const made = await scene(t);
+  made.file('part1.txt', 'one\ntwo\n');
+  const port = new FilePort(diskFilesIn(made.cwd));
+  assert.deepEqual(await port.run({ do: 'text', path: 'part1.txt', roots: [made.cwd] }), { text: 'one\ntwo\n', outside: false });
+  assert.deepEqual(await port.run({ do: 'text', path: 'new.txt', roots: [made.cwd] }), { text: null, outside: false });
+});
+
 test('without an editor a written file keeps its line ends and its mark, and a new one takes the line ends around it', async (t) => {
   const made = await scene(t);
   mkdirSync(path.join(made.cwd, 'unix'));
