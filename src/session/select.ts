@@ -16,7 +16,7 @@ import type {
   Turn,
   TurnFile,
 } from './model.ts';
-import { shortened, visibleText } from './visible.ts';
+import { oneLine, shortened, visibleText } from './visible.ts';
 
 /** Derived reads. Nothing here is stored. */
 
@@ -71,16 +71,16 @@ export function forSession(words: string): boolean {
 
 /** The name of an option on one line; a long name is cut, so that all answers stay in sight. */
 export function optionName({ id, label }: Option): string {
-  return shortened(oneLine(label || id), LONGEST_NAME);
+  return shortened(seenOnLine(label || id), LONGEST_NAME);
 }
 
 /** The names that `optionName` cuts, whole, in the order of the options. */
 export function longNames({ options }: Pick<Approval, 'options'>): readonly string[] {
-  return options.filter((one) => optionName(one) !== oneLine(one.label || one.id)).map((one) => one.label || one.id);
+  return options.filter((one) => optionName(one) !== seenOnLine(one.label || one.id)).map((one) => one.label || one.id);
 }
 
-function oneLine(text: string): string {
-  return visibleText(text.replace(/\s+/g, ' ').trim());
+function seenOnLine(text: string): string {
+  return visibleText(oneLine(text));
 }
 
 /** How many of the calls ran because a rule allowed them. */

@@ -36,6 +36,11 @@ export function visibleText(text: string): string {
   return text.replace(HIDDEN, writtenOut);
 }
 
+/** The text with one blank for every run of blanks, but for those that are written out: U+2028 and the like. */
+export function oneLine(text: string): string {
+  return text.replace(/[^\S\u1680\u2028\u2029\ufeff]+/g, ' ').replace(/^ | $/g, '');
+}
+
 /** One character as people read it: ⟨U+202E⟩. */
 export function writtenOut(character: string): string {
   const before = written.get(character);

@@ -21,7 +21,7 @@ import { shortened, visibleText } from '../../session/visible.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { type AskPick, type AskPreview, type PickOutcome, pendingOutcome } from './askPick.ts';
 import type { KeyGuard } from './keyboard.ts';
-import { asLines, commandRows, linesUnderPick, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
+import { asLines, commandLabel, commandRows, linesUnderPick, plainLabel, plainMarkdown, ROW_WIDTH } from './rowText.ts';
 
 export interface ApprovalPickPorts {
   /** True while this ask has just replaced another, which presses were meant for. */
@@ -617,8 +617,8 @@ export function pickHeading(session: Session | undefined, ask: Ask, several: boo
   const asker = askerOf(session, ask, several);
   if (!session || ask.kind === 'question') return [asker, shortened(plainLabel(ask.title), LONGEST_TITLE)].filter(Boolean).join(': ');
   const { action, subject, amount } = approvalHeading(ask, session);
-  const what = subject !== undefined && fitsTitle(subject) ? `${action}: ${subject}` : action;
-  const heading = [shortened(plainLabel(what), LONGEST_TITLE), amount === undefined ? '' : `(${amount})`].filter(Boolean).join(' ');
+  const what = subject !== undefined && fitsTitle(subject) ? `${plainLabel(action)}: ${commandLabel(subject)}` : plainLabel(action);
+  const heading = [shortened(what, LONGEST_TITLE), amount === undefined ? '' : `(${amount})`].filter(Boolean).join(' ');
   return [asker, pickTitle(ask, session.cwd, heading)].filter(Boolean).join(' · ');
 }
 

@@ -1,9 +1,14 @@
 import type { DiffLine } from '../../session/hunks.ts';
-import { shortened, visibleText, writtenOut } from '../../session/visible.ts';
+import { oneLine, shortened, visibleText, writtenOut } from '../../session/visible.ts';
 
 /** One line of an agent's words: escapes `$(name)`, which would be drawn as an icon, and writes out invisible characters. */
 export function plainLabel(text: string): string {
-  return exact(text.replace(/\s+/g, ' ').trim());
+  return exact(oneLine(text));
+}
+
+/** A command of one line as it is: a title draws several blanks as one, unless they do not break. */
+export function commandLabel(command: string): string {
+  return exact(command.trim()).replace(/ {2,}/g, (blanks) => `${'\u00a0'.repeat(blanks.length - 1)} `);
 }
 
 /** The same for the beginning of a long text. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asLines, commandRows, plainLabel, wrapping } from '../../../src/editor/approvals/rowText.ts';
+import { asLines, commandLabel, commandRows, plainLabel, wrapping } from '../../../src/editor/approvals/rowText.ts';
 
 /** One line again out of its rows. */
 const joined = (rows: readonly string[]) => rows.map((row, at) => (at === 0 ? row : row.replace(/^↪ /, ''))).join('');
@@ -10,6 +10,13 @@ test('words of an agent draw no icons and hide no characters', () => {
   assert.equal(plainLabel('rm \u202etxt.cod'), 'rm ⟨U+202E⟩txt.cod');
   assert.equal(plainLabel('a\u200bb'), 'a⟨U+200B⟩b');
   assert.equal(plainLabel('two\nlines'), 'two lines');
+  assert.equal(plainLabel('\u2028npm\u2029test'), '⟨U+2028⟩npm⟨U+2029⟩test');
+  assert.equal(plainLabel(' one\u00a0 two \r\n'), 'one two');
+});
+
+test('a command in a title keeps its blanks and hides no line ends', () => {
+  assert.equal(commandLabel(' npm   test -- a'), 'npm\u00a0\u00a0 test -- a');
+  assert.equal(commandLabel('npm test\u2028rm x'), 'npm test⟨U+2028⟩rm x');
 });
 
 test('a title can wrap within long words, and says the same', () => {
