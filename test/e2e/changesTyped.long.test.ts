@@ -62,6 +62,41 @@ test(
 );
 
 test(
+  'a file that the agent wrote is saved with the user’s own typing while the turn goes on: the agent’s part is listed, and can be undone',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    const lines = numbered('part', 30);
+    write('his.txt', text(lines));
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    disk.act = () => {
+      write('his.txt', text(lines.with(4, 'agent 5')));
+      return held;
+    };
+    await window.openChat();
+    await chat.say('and wait');
+    await untilFile(inFolder('his.txt'), /agent 5\n/);
+    await window.openFile('his.txt');
+    await page.locator('.editor-instance .view-line', { hasText: 'agent 5' }).first().waitFor();
+    await typeAfter(window, 'part 15', ' of mine');
+    await page.keyboard.press('Control+s');
+    await untilFile(inFolder('his.txt'), /agent 5\n.*part 15 of mine\n/s);
+    goOn();
+    await window.openChat();
+    await chat.settled(chat.lastTurn);
+    await chat.lastTurn.getByText('1 file changed').waitFor();
+    await review.openFile('his.txt');
+    await review.lenses(1);
+    await review.decide('Undo');
+    await untilFile(inFolder('his.txt'), /part 5\n.*part 15 of mine\n/s);
+    await review.lenses(0);
+  }),
+);
+
+test(
   'unsaved text while the agent writes to the disk: the places are shown, Undo is refused with what to do, and both are merged',
   inWindow(async ({ window }) => {
     const { chat, page } = window;

@@ -86,6 +86,7 @@ export class FileHunks implements Disposable {
     this.#life.own(vscode.window.onDidChangeActiveTextEditor(() => this.#updateKeys()));
     this.#life.own(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#typed(document)));
     this.#life.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#bases.delete(uri.toString())));
+    this.#life.own(vscode.workspace.onWillSaveTextDocument((save) => isSavedByUser(save.document.uri) && this.#saves(save)));
     this.#life.own(vscode.workspace.onDidSaveTextDocument(({ uri }) => isSavedByUser(uri) && sets.userSaved(uri.fsPath)));
     this.#life.own(onSavesTyped(({ file, text }) => sets.userSaved(file, text)));
   }
@@ -212,6 +213,11 @@ export class FileHunks implements Disposable {
     const set = uri.scheme === 'file' ? this.#sets.reviewing(file) : undefined;
     const segments = await set?.segments(file);
     return set && segments ? { set, file, segments, hunks: hunksOfSegments(segments), beside: await set.unsavedBeside(file) } : undefined;
+  }
+
+  /** The save waits for a look at what it replaces. */
+  #saves(save: vscode.TextDocumentWillSaveEvent): void {
+    save.waitUntil(this.#sets.userSaves(save.document.uri.fsPath));
   }
 
   async #merge(uri: unknown): Promise<void> {

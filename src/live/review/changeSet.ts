@@ -86,7 +86,7 @@ import {
   writeState,
 } from './state.ts';
 
-import { MOST_UNDONE, UndoneTexts } from './undone.ts';
+import { MOST_UNDONE, UndoneTexts, UserSaves } from './undone.ts';
 
 /** A file of the workspace whose changes by the agent are not reviewed yet. */
 export interface UnreviewedFile {
@@ -155,6 +155,7 @@ export interface ReviewDeps {
   readonly log: Log;
   readonly limits: ScanLimits;
   readonly undone: UndoneTexts;
+  readonly saves: UserSaves;
 }
 
 /** Prompts that can be gone back to. */
@@ -196,9 +197,9 @@ export class ChangeSet {
   } = { inTurn: false };
 
   /** `file` is where the state is kept between windows. */
-  constructor(root: string, file: string, deps: Omit<ReviewDeps, 'limits' | 'undone'> & Partial<Pick<ReviewDeps, 'limits'>>) {
+  constructor(root: string, file: string, deps: Omit<ReviewDeps, 'limits' | 'undone' | 'saves'> & Partial<Pick<ReviewDeps, 'limits'>>) {
     this.#file = file;
-    this.#deps = { limits: usualLimits, undone: new UndoneTexts(), ...deps };
+    this.#deps = { limits: usualLimits, undone: new UndoneTexts(), saves: new UserSaves(), ...deps };
     this.#scan = emptyScan(foldersOf(root, deps.effects.folders(root)));
   }
 
@@ -336,25 +337,27 @@ export class ChangeSet {
 
   /** Scans for the agent's changes since the last scan; `last`: the turn ends with this scan. */
   look(explain?: Explain, last = false): Promise<void> {
-    return this.#run(async () => {
-      if (!this.#underWay.inTurn || this.#state.checkpoints.length === 0) return;
-      const before = this.#scan;
-      const { files, leftOut } = await this.#rescan();
-      this.#underWay = { ...this.#underWay, inTurn: !last };
-      const names = new Set([...before.files.keys(), ...files.keys()]);
-      const changed = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
-      const folders = await this.#changedAmong(before.leftOut, leftOut);
-      if (changed.length + folders.length === 0) return;
-      this.#leaveOut(changed.length > this.#deps.limits.burst ? changed : [], folders);
-      if (changed.length <= this.#deps.limits.burst) {
-        for (const name of changed) {
-          const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
-          await this.#track(name, from ?? null, to ?? null, explain);
-        }
-        await this.#findMoves();
+    return this.#run(() => this.#look(explain, last));
+  }
+
+  async #look(explain: Explain | undefined, last = false): Promise<void> {
+    if (!this.#underWay.inTurn || this.#state.checkpoints.length === 0) return;
+    const before = this.#scan;
+    const { files, leftOut } = await this.#rescan();
+    this.#underWay = { ...this.#underWay, inTurn: !last };
+    const names = new Set([...before.files.keys(), ...files.keys()]);
+    const changed = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
+    const folders = await this.#changedAmong(before.leftOut, leftOut);
+    if (changed.length + folders.length === 0) return;
+    this.#leaveOut(changed.length > this.#deps.limits.burst ? changed : [], folders);
+    if (changed.length <= this.#deps.limits.burst) {
+      for (const name of changed) {
+        const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
+        await this.#track(name, from ?? null, to ?? null, explain);
       }
-      await this.#changed();
-    });
+      await this.#findMoves();
+    }
+    await this.#changed();
   }
 
   /** Files that are left out and were changed, created or deleted. */
@@ -365,24 +368,59 @@ export class ChangeSet {
     return [...changed, ...gone.flat()];
   }
 
+  /**
+   * The user is about to save that file while an agent works: what has changed in it on the disk by now is not theirs. Settles once that is read, so
+   * that the save may go on; what it writes is taken for theirs before the next look.
+   */
+  async userSaves(file: string, explain?: Explain): Promise<void> {
+    const name = nameOf(this.#folders, file);
+    if (!this.#underWay.inTurn || name === undefined || isOfRecords(name) || this.#isLeftOut(name)) return;
+    const saved = this.#deps.saves.begin(file);
+    const known = this.#scan.files.get(name);
+    const state = await stateOf(file, this.#deps.store, known);
+    // Only a look at its folder tells whether a new file is watched.
+    const look = known ? undefined : this.look(explain);
+    const take = this.#run(async () => {
+      // A look in between has taken what there was.
+      const isNews = known && known.content !== state?.content && this.#scan.files.get(name)?.content === known.content;
+      if (isNews) {
+        this.#setScanned(name, state);
+        await this.#track(name, known.content, state?.content ?? null, explain);
+        await this.#changed();
+      }
+      if (await saved) await this.#userSaved(name, file);
+    });
+    take.catch((error: unknown) => this.#deps.log.error('What an agent wrote before a save could not be told apart', error));
+    await look;
+  }
+
+  #isLeftOut(name: string): boolean {
+    return [name, ...foldersAbove(name)].some((one) => this.#scan.leftOut.has(one));
+  }
+
   /** The user has saved that file: what is new in it is theirs. `text`: they have typed it, and it is not on the disk yet. */
   userSaved(file: string, text?: string): Promise<void> {
     // A decision that is being written has taken what is typed into account.
     if (text !== undefined && file === this.#underWay.writing) return Promise.resolve();
+    if (text === undefined) this.#deps.saves.ended(file);
     return this.#run(async () => {
       const name = nameOf(this.#folders, file);
       if (name === undefined || isOfRecords(name) || this.#state.checkpoints.length === 0) return;
       if (this.#scan.leftOut.has(name)) return this.#leftOutSaved(name, file);
-      const known = this.#scan.files.get(name);
-      const state =
-        text === undefined
-          ? await stateOf(file, this.#deps.store, known)
-          : { content: await this.#deps.store.put(Buffer.from(text)), stamp: '' };
-      this.#setScanned(name, state);
-      if (!this.#state.tracked.has(name) && !this.#deps.undone.has(name)) return;
-      await this.#absorbUser(name, state?.content ?? null);
-      await this.#changed();
+      await this.#userSaved(name, file, text);
     });
+  }
+
+  async #userSaved(name: string, file: string, text?: string): Promise<void> {
+    const known = this.#scan.files.get(name);
+    const state =
+      text === undefined
+        ? await stateOf(file, this.#deps.store, known)
+        : { content: await this.#deps.store.put(Buffer.from(text)), stamp: '' };
+    this.#setScanned(name, state);
+    if (!this.#state.tracked.has(name) && !this.#deps.undone.has(name)) return;
+    await this.#absorbUser(name, state?.content ?? null);
+    await this.#changed();
   }
 
   /** The user has saved a file that is ignored. */

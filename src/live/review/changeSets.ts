@@ -105,6 +105,13 @@ export class ChangeSets implements Disposable {
     agentSince = Date.now();
   }
 
+  /** The user is about to save that file. Settles once it is read, so that what an agent wrote into it does not count as the user's. Never rejects. */
+  async userSaves(file: string): Promise<void> {
+    const reads = [...this.#sets].flatMap(([id, set]) => (set.inTurn ? [set.userSaves(file, this.#explainer(id, false))] : []));
+    for (const read of reads) this.#report(read);
+    await Promise.allSettled(reads);
+  }
+
   /** The user has saved that file; with `text`, they have typed that and an agent is about to save it. */
   userSaved(file: string, text?: string): void {
     for (const set of this.#sets.values()) this.#report(set.userSaved(file, text));
@@ -246,12 +253,15 @@ export class ChangeSets implements Disposable {
     this.#report(set.look(this.#explainer(id), true).then(() => this.#publishTurnFiles(id, set)));
   }
 
-  /** Attributes a change by the calls that ran since the last scan and by the work of other sessions in the folder. */
-  #explainer(id: SessionId): Explain {
+  /**
+   * Attributes a change by the calls that ran since the last scan and by the work of other sessions in the folder. `isScan`: the folder is scanned
+   * with it, so that calls that have ended explain nothing after it.
+   */
+  #explainer(id: SessionId, isScan = true): Explain {
     const recent = this.#recentCalls(id);
     const others = [...this.#sets].filter(([other, set]) => other !== id && set.inTurn).map(([other]) => this.#recentCalls(other));
     const left = recent.calls.filter((call) => !isSettled(call));
-    this.#calls.set(id, new Map(left.map((call) => [call.id, Number.POSITIVE_INFINITY])));
+    if (isScan) this.#calls.set(id, new Map(left.map((call) => [call.id, Number.POSITIVE_INFINITY])));
     const begun = this.#begun.get(id)?.at ?? 0;
     return (file, content, at) => {
       const claim = this.#claims.get(file);

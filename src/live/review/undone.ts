@@ -4,6 +4,8 @@ import { beforeText, compareTexts, hunksOfSegments, settleHunks, withUserText } 
 
 /** Files in which the undoing of an undoing is noticed: the latest ones. */
 export const MOST_UNDONE = 20;
+/** Milliseconds in which a save that is under way ends. */
+const LONGEST_SAVE = 5000;
 
 /** A text with all that was undone in it, and without; both have \n line ends. */
 interface Undone {
@@ -49,5 +51,28 @@ export class UndoneTexts {
     // Lines that the user has written are theirs, however similar.
     const back = settleHunks(since, ({ written }) => written !== undefined, 'keep');
     return hunksOfSegments(back).length === 0 ? undefined : { user: beforeText(back), base: undone.without };
+  }
+}
+
+/** Saves of the user's that are under way; files by their absolute paths. */
+export class UserSaves {
+  readonly #ends = new Map<string, (isSaved: boolean) => void>();
+
+  /** Settles once that save has ended; with false where it does not happen. */
+  begin(file: string): Promise<boolean> {
+    this.#ends.get(file)?.(false);
+    return new Promise((resolve) => {
+      const end = (isSaved: boolean) => {
+        clearTimeout(timer);
+        this.#ends.delete(file);
+        resolve(isSaved);
+      };
+      const timer = setTimeout(end, LONGEST_SAVE, false);
+      this.#ends.set(file, end);
+    });
+  }
+
+  ended(file: string): void {
+    this.#ends.get(file)?.(true);
   }
 }

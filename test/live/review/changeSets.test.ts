@@ -268,3 +268,33 @@ test(
     assert.equal(edited(), undefined);
   }),
 );
+
+test(
+  'what the agent wrote into a file stays listed although the user saves it before the next look: what they typed is not the agent’s',
+  withFakeHost(['a'], async (fakeHost) => {
+    const six = ['one', 'two', 'three', 'four', 'five', 'six'];
+    const text = (lines: readonly string[]) => `${lines.join('\n')}\n`;
+    for (const name of ['his', 'opened']) fakeHost.write(name, text(six));
+    await fakeHost.start('a');
+    fakeHost.call('a', 'run', { kind: 'execute' });
+    const agents = six.with(1, 'agent');
+    for (const name of ['his', 'new']) fakeHost.write(name, text(agents));
+    for (const name of ['his', 'new', 'opened']) {
+      await fakeHost.sets.userSaves(fakeHost.path(name));
+      fakeHost.write(name, text((name === 'opened' ? six : agents).with(4, 'mine')));
+      // The editor tells of the save a little later than the file has it.
+      if (name === 'opened') fakeHost.end('a');
+      fakeHost.sets.userSaved(fakeHost.path(name));
+    }
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 2);
+    assert.deepEqual(fakeHost.rows('a'), ['his open run', 'new open run']);
+    const set = fakeHost.sets.of('a');
+    const hunks = hunksOfSegments((await set?.segments(fakeHost.path('his'))) ?? []);
+    assert.deepEqual(
+      hunks.map(({ hunk }) => [hunk.before, hunk.after]),
+      [[['two'], ['agent']]],
+    );
+    await set?.settle(fakeHost.path('his'), 'undo');
+    assert.equal(readFileSync(fakeHost.path('his'), 'utf8'), text(six.with(4, 'mine')));
+  }),
+);
