@@ -3,9 +3,10 @@ import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSy
 import { open } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
+import { FileLock } from '../../src/live/journal/lock.ts';
 import { type Disk, realDisk } from '../../src/live/journal/recordFile.ts';
 import { frameOf, RecordReader } from '../../src/live/journal/records.ts';
 import type { JournalTrouble } from '../../src/live/journal/writer.ts';
@@ -277,6 +278,64 @@ test(
     assert.deepEqual([read?.session, read?.lost], [session, 0]);
   }),
 );
+
+test('a window that had no room for a lock writes nothing over what another window wrote meanwhile', async (t) => {
+  for (const isClosedAtOnce of [true, false])
+    await inFolder(async (folder) => {
+      writeFileSync(path.join(folder, 's.journal'), whole);
+      const openWithoutLock = lockless(t);
+      const first = await openWithoutLock(() => new Journal(folder, silentLog).open('s'));
+      assert.ok(first.kind === 'opened');
+      const told: JournalTrouble['kind'][] = [];
+      first.writer.onTrouble(({ kind }) => void told.push(kind));
+      const other = await new Journal(folder, silentLog).open('s');
+      assert.ok(other.kind === 'opened');
+      record(other.writer, other.session, turnEvents(50));
+      other.writer.dispose();
+      record(first.writer, first.session, turnEvents(60).slice(0, -1));
+      if (!isClosedAtOnce) {
+        await first.writer.settled();
+        await first.writer.compact(true);
+      }
+      assert.ok(told.includes('moved'));
+      first.writer.dispose();
+      const journal = new Journal(folder, silentLog);
+      assert.deepEqual(wholeTurns((await journal.read('s'))?.session), ['t0', 't1', 't2', 't50']);
+      const moved = (await journal.list()).find((entry) => entry.head.id !== 's');
+      assert.ok(moved);
+      assert.deepEqual(
+        (await journal.read(moved.head.id))?.session.turns.map((turn) => turn.id),
+        ['t0', 't1', 't2', 't60'],
+      );
+    })();
+});
+
+test('a window that had no room for a lock goes on in the file when nobody else wrote it', async (t) => {
+  await inFolder(async (folder) => {
+    writeFileSync(path.join(folder, 's.journal'), whole);
+    const openWithoutLock = lockless(t);
+    const opened = await openWithoutLock(() => new Journal(folder, silentLog).open('s'));
+    assert.ok(opened.kind === 'opened');
+    record(opened.writer, opened.session, turnEvents(60));
+    opened.writer.dispose();
+    assert.deepEqual(wholeTurns((await new Journal(folder, silentLog).read('s'))?.session), ['t0', 't1', 't2', 't60']);
+    assert.deepEqual(readdirSync(folder), ['s.journal']);
+  })();
+});
+
+/** Makes no lock while the work is under way, as on a full disk. */
+function lockless(t: TestContext) {
+  return async <R>(work: () => Promise<R>): Promise<R> => {
+    const mock = t.mock.method(FileLock, 'take', (): never => {
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    });
+    try {
+      return await work();
+    } finally {
+      mock.mock.restore();
+    }
+  };
+}
 
 /** A conversation as version 0.1.0 stored it. */
 function oldFile(id: string, turns: number): string {

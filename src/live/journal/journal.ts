@@ -92,10 +92,18 @@ export class Journal {
       return { kind: 'gone' };
     }
     if (found.lost > 0) this.#log.warn(`${found.lost} records of the session ${id} could not be read`);
-    const { session, seq } = found;
+    const { session, seq, size } = found;
     const head = headOf(found.head);
     const { snapshotBytes } = found.head;
-    const start = { folder: this.#folder, head, session, seq, ...(lock ? { lock } : {}), ...(snapshotBytes ? { snapshotBytes } : {}) };
+    const start = {
+      folder: this.#folder,
+      head,
+      session,
+      seq,
+      size,
+      ...(lock ? { lock } : {}),
+      ...(snapshotBytes ? { snapshotBytes } : {}),
+    };
     return { kind: 'opened', head, session, lost: found.lost, writer: new JournalWriter(start, this.#log, this.#disk) };
   }
 

@@ -1,4 +1,4 @@
-import { close, closeSync, constants, fdatasync, fstatSync, mkdirSync, openSync, renameSync, write, writeSync } from 'node:fs';
+import { close, closeSync, constants, fdatasync, fstatSync, mkdirSync, openSync, renameSync, statSync, write, writeSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { FileLock } from './lock.ts';
@@ -29,6 +29,9 @@ export interface SnapshotSize {
   readonly seq: number;
 }
 
+/** Without a lock: the bytes of the file that were read, and `changed` when another process wrote it since. */
+type Unlocked = { readonly sizeRead: number | undefined } | 'changed';
+
 /**
  * A file of records, and the records not yet confirmed at its end. Every write names its position in the file, so one that
  * is repeated, by a synchronous write or after a failure, puts the same bytes in the same place, and the order in which writes arrive does not
@@ -38,17 +41,17 @@ export class RecordFile {
   readonly path: string;
   readonly #disk: Disk;
   readonly #inFlight = new Set<Promise<unknown>>();
-  #lock: FileLock | undefined;
+  #lock: FileLock | Unlocked;
   #open: { readonly fd: number; position: number } | undefined;
   #seq: number;
   readonly #tail = new UnwrittenFrames();
   #closed = false;
 
-  constructor(file: string, disk: Disk, seq: number, lock: FileLock | undefined) {
+  constructor(file: string, disk: Disk, seq: number, lock: FileLock | undefined, sizeRead?: number) {
     this.path = file;
     this.#disk = disk;
     this.#seq = seq;
-    this.#lock = lock;
+    this.#lock = lock ?? { sizeRead };
   }
 
   /** Number of the last record. */
@@ -66,9 +69,9 @@ export class RecordFile {
     return this.#tail.bytes;
   }
 
-  /** True when another process writes the file now. */
+  /** True when another process writes the file now, or has written it before this one could lock it. */
   get isTakenOver(): boolean {
-    return this.#lock?.held === false;
+    return this.#lock === 'changed' || (this.#lock instanceof FileLock && !this.#lock.held);
   }
 
   /** Records that cannot be written as JSON are left out, and come back with the reason. */
@@ -137,7 +140,7 @@ export class RecordFile {
   /** Closes the file once nothing uses it. */
   dispose(): void {
     this.#closed = true;
-    this.#lock?.dispose();
+    if (this.#lock instanceof FileLock) this.#lock.dispose();
     if (this.#inFlight.size === 0) this.#close();
   }
 
@@ -156,14 +159,21 @@ export class RecordFile {
     if (this.#open) return this.#open;
     if (this.#closed) throw new Error('The session file is closed');
     mkdirSync(path.dirname(this.path), { recursive: true, mode: 0o700 });
-    if (!this.#lock) {
-      const lock = FileLock.take(lockFile(this.path));
-      if (!(lock instanceof FileLock)) throw new Error(`The session file is being written by process ${lock.pid}`);
-      this.#lock = lock;
-    }
+    if (!(this.#lock instanceof FileLock)) this.#lock = this.#locked(this.#lock);
     const fd = openSync(this.path, constants.O_RDWR | constants.O_CREAT, 0o600);
     this.#open = { fd, position: fstatSync(fd).size };
     return this.#open;
+  }
+
+  /** Throws while another process has the lock, or when one wrote the file since it was read: what was read is not all of it then. */
+  #locked(unlocked: Unlocked): FileLock {
+    const lock = FileLock.take(lockFile(this.path));
+    if (!(lock instanceof FileLock)) throw new Error(`The session file is being written by process ${lock.pid}`);
+    const sizeRead = unlocked === 'changed' ? -1 : unlocked.sizeRead;
+    if (sizeRead === undefined || sizeRead === (statSync(this.path, { throwIfNoEntry: false })?.size ?? 0)) return lock;
+    lock.dispose();
+    this.#lock = 'changed';
+    throw new Error('The session file was written by another process');
   }
 
   /** The file is written up to that position. */

@@ -57,6 +57,8 @@ export interface WriterStart {
   readonly snapshotBytes?: number;
   /** A lock already held; a new file is locked on creation. */
   readonly lock?: FileLock;
+  /** Bytes of the file that were read. */
+  readonly size?: number;
 }
 
 /** The file that a conversation is written to; another one once another process has taken it over. */
@@ -93,11 +95,11 @@ export class JournalWriter implements Disposable {
   #work: Work = NO_WORK;
   #closed = false;
 
-  constructor({ folder, head, session, seq, snapshotBytes, lock }: WriterStart, log: Log, disk: Disk = realDisk) {
+  constructor({ folder, head, session, seq, snapshotBytes, lock, size }: WriterStart, log: Log, disk: Disk = realDisk) {
     this.#folder = folder;
     this.#log = log;
     this.#disk = disk;
-    this.#target = { head, file: new RecordFile(journalFile(folder, head.id), disk, seq, lock), snapshotBytes };
+    this.#target = { head, file: new RecordFile(journalFile(folder, head.id), disk, seq, lock, size), snapshotBytes };
     this.#recorded = { session, pending: seq === 0 && session.turns.length > 0 ? 'snapshot' : [] };
   }
 
@@ -119,14 +121,25 @@ export class JournalWriter implements Disposable {
     this.#unschedule();
     try {
       const ended = this.#encode();
-      const { file } = this.#target;
-      if (file.unwritten === 0) return;
-      file.writeSync();
+      if (this.#target.file.unwritten === 0) return;
+      this.#writeNow();
       this.#succeeded();
-      if (ended) file.sync();
+      if (ended) this.#target.file.sync();
     } catch (error) {
       this.#failed(error);
       this.#scheduleNext();
+    }
+  }
+
+  #writeNow(): void {
+    const { file } = this.#target;
+    try {
+      file.writeSync();
+    } catch (error) {
+      if (!file.isTakenOver) throw error;
+      // Goes on elsewhere at once: there may be no later.
+      this.#encode();
+      this.#target.file.writeSync();
     }
   }
 
