@@ -54,10 +54,10 @@ export function isNoFile(error: unknown): boolean {
 
 /**
  * Writes a file whole or not at all: a temporary file in the same folder takes its place. Missing folders are made. Keeps the mode of a file that is
- * there. Rejects with PlaceChanged when the folder, or the file itself, is not where it was. `durable`: waits for the disk, which for many files takes
- * long.
+ * there, but for a `mode` that is given. Rejects with PlaceChanged when the folder, or the file itself, is not where it was. `durable`: waits for the
+ * disk, which for many files takes long.
  */
-export async function writeReal(real: string, content: string | Uint8Array, durable = true): Promise<void> {
+export async function writeReal(real: string, content: string | Uint8Array, durable = true, mode?: number): Promise<void> {
   const folder = await openFolder(path.dirname(real));
   const name = path.basename(real);
   const temporary = folder.at(`.${name.slice(0, 100)}.${randomUUID().slice(0, 8)}.tmp`);
@@ -67,8 +67,10 @@ export async function writeReal(real: string, content: string | Uint8Array, dura
     if (there?.isSymbolicLink()) throw new PlaceChanged(real);
     const handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW, 0o666);
     try {
+      // Before the content: nobody reads what is not for them.
+      const wanted = mode ?? (there && there.mode & 0o7777);
+      if (wanted !== undefined) await handle.chmod(wanted);
       await handle.writeFile(content);
-      if (there) await handle.chmod(there.mode & 0o7777);
       if (durable) await handle.sync();
     } finally {
       await handle.close();
@@ -154,6 +156,16 @@ function holds(fd: number, bytes: Buffer): boolean {
 /** Writes the bytes from `from` to `to` at their places. */
 async function writeAt(handle: FileHandle, bytes: Buffer, from: number, to: number): Promise<void> {
   for (let at = from; at < to; ) at += (await handle.write(bytes, at, to - at, at)).bytesWritten;
+}
+
+/** Who may read, write and run a file. Rejects with PlaceChanged when a link has taken its place. */
+export async function chmodReal(real: string, mode: number): Promise<void> {
+  const handle = await openReal(real);
+  try {
+    await handle.chmod(mode);
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Removes a file, or a link itself; nothing where there is none. Rejects with PlaceChanged when the folder is not where it was. */

@@ -34,6 +34,7 @@ import {
   nameOf,
   placeOf,
   putFile,
+  putMode,
   readable,
   removeEmptyFolder,
   shownName,
@@ -62,6 +63,7 @@ import {
   isLost,
   isOnlyIn,
   isOpen,
+  keptFiles,
   type LineCounts,
   nameNow,
   openChanges,
@@ -72,6 +74,7 @@ import {
   type Tracked,
   type TurnChange,
   undoneChanges,
+  usualMode,
   withChange,
   withCounts,
   withKnown,
@@ -353,7 +356,7 @@ export class ChangeSet {
     if (changed.length <= this.#deps.limits.burst) {
       for (const name of changed) {
         const [from, to] = [before, this.#scan].map((scan) => scan.files.get(name)?.content ?? null);
-        await this.#track(name, from ?? null, to ?? null, explain);
+        await this.#track(name, from ?? null, to ?? null, explain, before.files.get(name)?.mode);
       }
       await this.#findMoves();
     }
@@ -385,7 +388,7 @@ export class ChangeSet {
       const isNews = known && known.content !== state?.content && this.#scan.files.get(name)?.content === known.content;
       if (isNews) {
         this.#setScanned(name, state);
-        await this.#track(name, known.content, state?.content ?? null, explain);
+        await this.#track(name, known.content, state?.content ?? null, explain, known.mode);
         await this.#changed();
       }
       if (await saved) await this.#userSaved(name, file);
@@ -671,13 +674,14 @@ export class ChangeSet {
       const { undo } = this.#state;
       const known = await Promise.all(undo.map(async ({ name }) => [name, await this.#present(name)] as const));
       const { done, failure } = await this.#putAll(undo.map((one) => ({ ...one, target: one.present })));
-      for (const { name, present, before, written, from } of done) {
+      for (const { name, present, before, written, from, modeBefore } of done) {
         this.#deps.undone.forget(name);
         if (before === undefined) continue;
         const tracked = new Map(this.#state.tracked).set(name, {
           before,
           after: present,
           written,
+          mode: modeBefore,
           ...(from === undefined ? {} : { from }),
         });
         if (from !== undefined) tracked.delete(from);
@@ -714,7 +718,9 @@ export class ChangeSet {
   /** The list of all files as an object of the store; '' when the disk refuses: the prompt cannot be gone back to then. */
   async #keptList(files: Scan['files'], emptyFolders: readonly string[]): Promise<string> {
     try {
-      const list = [...[...files].map(([name, state]) => [name, state.content]), ...emptyFolders.map((name) => [`${name}/`, null])];
+      const entry = ([name, { content, mode = usualMode }]: [string, FileState]) =>
+        mode === usualMode ? [name, content] : [name, content, mode];
+      const list = [...[...files].map(entry), ...emptyFolders.map((name) => [`${name}/`, null])];
       return await this.#deps.store.put(Buffer.from(JSON.stringify(list)));
     } catch (error) {
       this.#scan = { ...this.#scan, trouble: messageOf(error) };
@@ -743,7 +749,7 @@ export class ChangeSet {
   }
 
   #setScanned(name: string, state: FileState | undefined): void {
-    if (state) this.#scan.files.set(name, { content: state.content, stamp: state.stamp });
+    if (state) this.#scan.files.set(name, { content: state.content, stamp: state.stamp, mode: state.mode });
     else this.#scan.files.delete(name);
   }
 
@@ -754,7 +760,8 @@ export class ChangeSet {
     this.#state = { ...this.#state, checkpoints: this.#state.checkpoints.with(-1, next) };
   }
 
-  async #track(name: string, from: ContentKey, to: ContentKey, explain: Explain | undefined): Promise<void> {
+  /** `mode`: who could read, write and run it before. */
+  async #track(name: string, from: ContentKey, to: ContentKey, explain: Explain | undefined, mode?: number): Promise<void> {
     const file = fileOf(this.#folders, name);
     // A file that is gone has left the folder it was in at its last change, or before.
     const at = to === null ? await changedAt(path.dirname(file)) : this.#scan.files.get(name)?.at;
@@ -767,13 +774,23 @@ export class ChangeSet {
     const found = this.#state.tracked.get(name);
     const base = found ? found.before : from;
     const origin = found?.from === undefined ? {} : { from: found.from };
+    const modeNow = this.#scan.files.get(name)?.mode;
+    const modeBefore = (known: number | undefined) => ((known ?? mode) === modeNow ? undefined : (known ?? mode));
     if (base === to && found?.from === undefined) this.#state = withoutTracked(this.#state, name, 'undone', to);
-    else this.#state = withTracked(this.#state, name, { before: base, after: to, written: await this.#writtenBy(found, to), ...origin });
+    else
+      this.#state = withTracked(this.#state, name, {
+        before: base,
+        after: to,
+        written: await this.#writtenBy(found, to),
+        mode: modeBefore(found?.mode),
+        ...origin,
+      });
     const earlier = this.#state.checkpoints.at(-1)?.changes.find((one) => isOpen(one, name));
     const change = { before: earlier ? earlier.before : from, after: to, ...(earlier?.from === undefined ? {} : { from: earlier.from }) };
     this.#state = withChange(this.#state, {
       name,
       ...change,
+      mode: modeBefore(earlier?.mode),
       // Back to what it was before all prompts, it is not under review any more.
       review: this.#state.tracked.has(name) ? firstReview(change) : 'undone',
       ...(await this.#counts(file, change.before, to)),
@@ -951,6 +968,7 @@ export class ChangeSet {
     const isTyped = how === 'keep' && this.#deps.effects.hasUnsaved(file);
     const state = isTyped ? await this.#deps.store.put(Buffer.from(shown)) : await this.#refresh(name);
     await this.#rebase(name, found, { segments: next, manner }, left, state ?? found.after);
+    if (how === 'undo' && !this.#state.tracked.has(name)) await this.#setMode(name, found.mode);
     // Compared in another manner, the lines are others.
     if (mannerOf(left) === manner) this.#settledAs(file, name, next, left);
   }
@@ -1096,7 +1114,10 @@ export class ChangeSet {
     const tracked = new Map(this.#state.tracked);
     tracked.delete(now);
     const written = await this.#writtenBy(found, present);
-    this.#state = { ...this.#state, tracked: tracked.set(place, { before: found.before, after: present, written, ...origin }) };
+    this.#state = {
+      ...this.#state,
+      tracked: tracked.set(place, { before: found.before, after: present, written, mode: found.mode, ...origin }),
+    };
     if (present === found.before && origin.from === undefined) this.#state = withoutTracked(this.#state, place, 'by content', present);
   }
 
@@ -1119,7 +1140,17 @@ export class ChangeSet {
 
   #replacedBy(name: string, present: ContentKey): Replaced {
     const found = this.#state.tracked.get(name);
-    return { name, present, before: found?.before, written: found?.written, ...(found?.from === undefined ? {} : { from: found.from }) };
+    // A file that is there keeps what the user made of it.
+    const isAgents = !found || found.before === null || found.mode !== undefined;
+    const modes = isAgents ? { mode: this.#scan.files.get(name)?.mode, modeBefore: found?.mode } : {};
+    return {
+      name,
+      present,
+      before: found?.before,
+      written: found?.written,
+      ...modes,
+      ...(found?.from === undefined ? {} : { from: found.from }),
+    };
   }
 
   async #keepTurn(turnId: TurnId, change: TurnChange, now: string, found: Tracked): Promise<void> {
@@ -1139,7 +1170,7 @@ export class ChangeSet {
   }
 
   /** Takes a change out of the file as it is now, and moves it back where it was moved; the content after it comes back. */
-  async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'from'>): Promise<ContentKey> {
+  async #takeBack(name: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'from' | 'mode'>): Promise<ContentKey> {
     if (change.from !== undefined) return this.#moveBack(name, change.from, change);
     const file = fileOf(this.#folders, name);
     const present = await this.#present(name);
@@ -1147,7 +1178,7 @@ export class ChangeSet {
     const isAsLeft = present === null || (present === change.after && change.written === undefined);
     if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
       const was = await this.#textOf(present);
-      await this.#put(name, bytes, present);
+      await this.#put(name, bytes, present, change.mode);
       if (bytes === null) await this.#removeFoldersOf(name);
       this.#deps.undone.note(name, shortText(was), shortText(bytes && utf8Text(bytes)));
       return this.#refresh(name);
@@ -1159,6 +1190,7 @@ export class ChangeSet {
       await this.#removeFoldersOf(name);
     } else {
       await this.#write(name, left, text ?? '');
+      await this.#setMode(name, change.mode);
       this.#deps.undone.note(name, shortText(text), shortText(left));
     }
     return this.#refresh(name);
@@ -1179,7 +1211,7 @@ export class ChangeSet {
     return manner.write(afterText(settleHunks(segments, () => true, 'undo')), text);
   }
 
-  async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after' | 'written'>): Promise<ContentKey> {
+  async #moveBack(name: string, from: string, change: Pick<Tracked, 'before' | 'after' | 'written' | 'mode'>): Promise<ContentKey> {
     const [file, place] = [fileOf(this.#folders, name), fileOf(this.#folders, from)];
     if (this.#deps.effects.hasUnsaved(file)) throw new Error(unsavedIn(name));
     const present = await this.#present(name);
@@ -1192,7 +1224,7 @@ export class ChangeSet {
       const isAsLeft = present === null || (present === change.after && change.written === undefined);
       const text = isAsLeft ? undefined : await this.#textOf(present);
       const left = text == null ? undefined : Buffer.from(await this.#without(name, change, text));
-      await this.#put(from, left ?? (await this.#bytesOf(change.before, from)));
+      await this.#put(from, left ?? (await this.#bytesOf(change.before, from)), undefined, change.mode);
       await this.#put(name, null);
     }
     await this.#refresh(name);
@@ -1200,16 +1232,21 @@ export class ChangeSet {
   }
 
   /** `known`: what the file holds as far as the decision knows. */
-  async #put(name: string, bytes: Uint8Array | null, known?: ContentKey): Promise<void> {
+  async #put(name: string, bytes: Uint8Array | null, known?: ContentKey, mode?: number): Promise<void> {
     const { root, below } = placeOf(this.#folders, name);
     if (known !== undefined && known !== (await this.#present(name))) {
       await checkPlace(root, below);
       throw changedSince(name);
     }
-    await putFile(root, below, bytes).catch((error: unknown) => {
+    await putFile(root, below, bytes, mode).catch((error: unknown) => {
       throw naming(below, error);
     });
     this.#writes.fire(fileOf(this.#folders, name));
+  }
+
+  /** Who may read, write and run a file is as it was before the agent changed that. */
+  async #setMode(name: string, mode: number | undefined): Promise<void> {
+    if (mode !== undefined) await putMode(placeOf(this.#folders, name), mode);
   }
 
   async #write(name: string, text: string, from: string): Promise<void> {
@@ -1246,8 +1283,9 @@ export class ChangeSet {
   async #restoreSteps(turnId: TurnId): Promise<readonly RestoreStep[] | undefined> {
     const at = this.#state.checkpoints.findLastIndex((one) => one.turnId === turnId);
     const checkpoint = this.#state.checkpoints[at];
-    const list = checkpoint && (await fileList(this.#deps.store, checkpoint.files));
-    if (!list) return undefined;
+    const kept = checkpoint && (await keptFiles(this.#deps.store, checkpoint.files));
+    if (!kept) return undefined;
+    const { contents: list, modes } = kept;
     const changes = this.#state.checkpoints.slice(at).flatMap((one) => one.changes);
     const burst = this.#state.checkpoints.slice(at).flatMap((one) => one.burst);
     const steps: Omit<RestoreStep, 'how'>[] = [];
@@ -1257,7 +1295,9 @@ export class ChangeSet {
     for (const name of new Set([...changes.flatMap(({ name, from = name }) => [name, from]), ...burst])) {
       const [target, present] = [list.get(name) ?? null, await this.#present(name)];
       if (target === present) continue;
-      const step = { name, target, present };
+      const ofAgent = byName.get(name)?.find((one) => one.mode !== undefined)?.mode;
+      // A file that is there keeps what the user made of it.
+      const step = { name, target, present, mode: present === null || burst.includes(name) ? modes.get(name) : ofAgent };
       const users = moved.has(name) ? step : await this.#withUsers(step, byName.get(name) ?? []);
       if (users.target !== present) steps.push(users);
     }
@@ -1286,7 +1326,7 @@ export class ChangeSet {
    * All contents are read, and all files looked at, before the first is written; what is not kept is moved. A file that is not as it was `known` to be
    * when its turn comes is left alone: many files take long. What was written comes back, and why not all was.
    */
-  async #putAll<T extends { readonly name: string; readonly target: ContentKey; readonly known?: ContentKey }>(targets: readonly T[]) {
+  async #putAll<T extends Wanted>(targets: readonly T[]) {
     const works: { readonly done: readonly T[]; readonly run: () => Promise<void> }[] = [];
     const moved = await this.#movedAmong(targets);
     for (const one of targets) {
@@ -1298,7 +1338,7 @@ export class ChangeSet {
       if (source) works.push({ done: [one, source], run: () => moveFile(placeOf(this.#folders, source.name), place) });
       else if (![...moved.values()].includes(one)) {
         const bytes = await this.#bytesOf(target, name);
-        works.push({ done: [one], run: () => this.#put(name, bytes, one.known) });
+        works.push({ done: [one], run: () => this.#put(name, bytes, one.known, one.mode) });
       }
     }
     const done: T[] = [];
@@ -1436,12 +1476,21 @@ interface Compared {
   readonly segments: Promise<Segments | undefined>;
 }
 
+/** A file as it is to be. */
+interface Wanted {
+  readonly name: string;
+  readonly target: ContentKey;
+  readonly known?: ContentKey;
+  readonly mode?: number | undefined;
+}
+
 interface RestoreStep {
   readonly name: string;
   readonly target: ContentKey;
   readonly present: ContentKey;
   readonly how: RestoredFile['how'];
   readonly users?: 'kept' | 'lost';
+  readonly mode?: number | undefined;
 }
 
 /** Files without stored content are neither written nor deleted, but can be moved back. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import { messageOf, systemCode } from '../../base/log.ts';
 import { isForeign, pathBelow, platform, realPathNow, spelledName } from '../../protocols/paths.ts';
-import { moveReal, PlaceChanged, removeReal, writeReal } from '../../transport/realFiles.ts';
+import { chmodReal, moveReal, PlaceChanged, removeReal, writeReal } from '../../transport/realFiles.ts';
 import { explained } from '../../transport/replaceFile.ts';
 
 /** The folders whose files are reviewed: the session's own, and the others of the workspace, none inside another. Absolute. */
@@ -87,13 +87,25 @@ export async function checkPlace(root: string, name: string): Promise<string> {
   return path.join(folder, path.basename(file));
 }
 
-/** Writes a file below `root` whole or not at all, or removes it (null); never through a link. Rejects with a message for the user. */
-export async function putFile(root: string, name: string, bytes: Uint8Array | null): Promise<void> {
+/**
+ * Writes a file below `root` whole or not at all, or removes it (null); never through a link. Without a `mode` it keeps its own, or has that of a new
+ * file. Rejects with a message for the user.
+ */
+export async function putFile(root: string, name: string, bytes: Uint8Array | null, mode?: number): Promise<void> {
   const real = await checkPlace(root, name);
   try {
-    await (bytes === null ? removeReal(real) : writeReal(real, bytes, false));
+    await (bytes === null ? removeReal(real) : writeReal(real, bytes, false, mode));
   } catch (error) {
     throw readable(name, error);
+  }
+}
+
+/** Sets who may read, write and run a file; never through a link. Rejects with a message for the user. */
+export async function putMode({ root, below }: FolderFile, mode: number): Promise<void> {
+  try {
+    await chmodReal(await checkPlace(root, below), mode);
+  } catch (error) {
+    throw readable(below, error);
   }
 }
 

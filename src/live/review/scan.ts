@@ -13,6 +13,8 @@ export interface FileState {
   readonly stamp: string;
   /** When it was last written, in milliseconds since the epoch. */
   readonly at?: number;
+  /** Who may read, write and run it. */
+  readonly mode?: number | undefined;
 }
 /** By their names (`nameOf`). */
 export type FileStates = ReadonlyMap<string, FileState>;
@@ -85,7 +87,7 @@ export interface ScanPace {
 interface Listed {
   readonly name: string;
   readonly file: string;
-  readonly found: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'birthtimeMs' | 'ino' | 'size'> | 'unreadable';
+  readonly found: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'birthtimeMs' | 'ino' | 'size' | 'mode'> | 'unreadable';
   /** Since when the agent may have written it. */
   readonly agentSince?: number | undefined;
   /** It may have existed before `agentSince`, although its time of creation is later: the disk keeps none. */
@@ -178,7 +180,8 @@ async function readFiles(
     if (!state) return;
     if (!isKnown) left -= state.size;
     trouble ??= state.trouble;
-    states.set(one.name, one.found === 'unreadable' ? UNREADABLE : { content: state.content, stamp: state.stamp, at: one.found.ctimeMs });
+    const { content, stamp, mode } = state;
+    states.set(one.name, one.found === 'unreadable' ? UNREADABLE : { content, stamp, mode, at: one.found.ctimeMs });
   });
   // In one order, whichever was read first and however the system lists them.
   const files = new Map([...states].sort(([one], [other]) => (one < other ? -1 : 1)));
@@ -219,24 +222,25 @@ async function stateOfListed(
 ): Promise<StateNow | undefined> {
   if (found === 'unreadable') return { ...UNREADABLE, size: 0 };
   const { size, ctimeMs, birthtimeMs } = found;
+  const mode = found.mode & 0o777;
   const stamp = stampOf(found);
   if (known?.stamp === stamp) return { ...known, size };
   if (ctimeMs >= since - SAME_TIME) {
     if (known) return { ...known, size: 0 };
     return !isAgeUnknown && birthtimeMs >= since - SAME_TIME ? undefined : { content: 'unkept unknown', stamp: '', size: 0 };
   }
-  if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size };
+  if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size, mode };
   const read = await readRegular(file, mostBytes).catch((error: unknown) => (isMissing(error) ? 'gone' : 'unreadable'));
   const isAsListed = typeof read === 'object' && read.stamp === stamp;
   // The agent may have been quicker.
-  if (!isAsListed && agentSince?.() !== undefined) return { content: `unkept ${stamp}`, stamp, size: 0 };
+  if (!isAsListed && agentSince?.() !== undefined) return { content: `unkept ${stamp}`, stamp, size: 0, mode };
   if (typeof read === 'string') return read === 'gone' ? undefined : { ...UNREADABLE, size: 0 };
   // Written once more at the same time it has the same stamp.
   const isYoung = Date.now() - ctimeMs < SAME_TIME;
   return await store.put(read.bytes).then(
-    (content) => ({ content, stamp: isAsListed && !isYoung ? stamp : '', size }),
+    (content) => ({ content, stamp: isAsListed && !isYoung ? stamp : '', size, mode }),
     // The stamp is left out: the next scan tries again.
-    (error: unknown) => ({ content: unkeptFor(messageOf(error), stamp), stamp: '', size, trouble: messageOf(error) }),
+    (error: unknown) => ({ content: unkeptFor(messageOf(error), stamp), stamp: '', size, mode, trouble: messageOf(error) }),
   );
 }
 

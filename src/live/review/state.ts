@@ -21,6 +21,8 @@ export interface Tracked {
   readonly from?: string | undefined;
   /** Lines that are left to be reviewed, once something of it was decided. */
   readonly left?: LineCounts | undefined;
+  /** Who could read, write and run it before, where the agent has changed that or deleted the file. */
+  readonly mode?: number | undefined;
 }
 export interface LineCounts {
   readonly added: number;
@@ -39,6 +41,8 @@ export interface TurnChange {
   readonly callId?: string | undefined;
   /** The prompt has moved the file: `before` stood under this name. */
   readonly from?: string | undefined;
+  /** As of a file under review. */
+  readonly mode?: number | undefined;
 }
 export interface ReviewCheckpoint {
   readonly turnId: string;
@@ -57,6 +61,9 @@ export interface Replaced {
   readonly before?: ContentKey | undefined;
   readonly written?: ContentKey | undefined;
   readonly from?: string | undefined;
+  /** Who could read, write and run it then, and before the agent had changed that. */
+  readonly mode?: number | undefined;
+  readonly modeBefore?: number | undefined;
 }
 /** A file that is not as the agent knows it, because of what the user has decided: how it knows it. */
 export interface KnownContent {
@@ -75,6 +82,7 @@ export interface ReviewState {
 export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], undo: [], known: new Map() };
 
 const optional = z.optional;
+const mode = optional(z.int().check(z.gte(0), z.lte(0o777)));
 const content = z.nullable(z.string().check(z.regex(/^(?:[0-9a-f]{64}|unkept .*)$/)));
 const trackedFile = z.object({
   before: content,
@@ -83,6 +91,7 @@ const trackedFile = z.object({
   reviewed: optional(z.literal(true)),
   from: optional(z.string()),
   left: optional(z.object({ added: z.number(), removed: z.number() })),
+  mode,
 });
 const stored = z.object({
   version: z.literal(2),
@@ -102,6 +111,7 @@ const stored = z.object({
           hunks: optional(z.object({ kept: z.number(), all: z.number() })),
           callId: optional(z.string()),
           from: optional(z.string()),
+          mode,
         }),
       ),
       burst: z.array(z.string()),
@@ -109,11 +119,20 @@ const stored = z.object({
     }),
   ),
   undo: z.array(
-    z.object({ name: z.string(), present: content, before: optional(content), written: optional(content), from: optional(z.string()) }),
+    z.object({
+      name: z.string(),
+      present: content,
+      before: optional(content),
+      written: optional(content),
+      from: optional(z.string()),
+      mode,
+      modeBefore: mode,
+    }),
   ),
   known: optional(z.array(z.tuple([z.string(), z.object({ content, how: z.enum(['edited', 'undone', 'restored']) })]))),
 });
-const listed = z.array(z.tuple([z.string(), content]));
+/** Lists of earlier versions have no modes. */
+const listed = z.array(z.union([z.tuple([z.string(), content]), z.tuple([z.string(), content, z.int().check(z.gte(0), z.lte(0o777))])]));
 
 /** undefined when the file is gone or damaged. */
 export async function readState(file: string): Promise<ReviewState | undefined> {
@@ -156,9 +175,24 @@ export async function usedBy(file: string, store: ContentStore): Promise<readonl
 
 /** Folders in which there was nothing are listed too, with a slash at the end. undefined when the list is gone: then nothing is known of any file. */
 export async function fileList(store: ContentStore, name: string): Promise<ReadonlyMap<string, ContentKey> | undefined> {
+  return (await keptFiles(store, name))?.contents;
+}
+
+/** Left out of lists, so that they stay small. */
+export const usualMode = 0o644;
+
+/** The same, with who could read, write and run the files, where that is not as usual. */
+export async function keptFiles(
+  store: ContentStore,
+  name: string,
+): Promise<{ readonly contents: ReadonlyMap<string, ContentKey>; readonly modes: ReadonlyMap<string, number> } | undefined> {
   const bytes = await store.get(name);
   const parsed = listed.safeParse(bytes && parseJson(bytes.toString('utf8')));
-  return parsed.success ? new Map(parsed.data) : undefined;
+  if (!parsed.success) return undefined;
+  return {
+    contents: new Map(parsed.data.map(([file, key]) => [file, key])),
+    modes: new Map(parsed.data.flatMap(([file, , own]) => (own === undefined ? [] : [[file, own] as const]))),
+  };
 }
 
 function parseJson(text: string): unknown {
@@ -255,9 +289,17 @@ export function withMove(
   if (!last || !now || now.before !== null) return state;
   const tracked = new Map(state.tracked);
   tracked.delete(gone.name);
-  if (old) tracked.set(fresh.name, { before: old.before, after: now.after, written: old.written, from: old.from ?? gone.name });
+  if (old)
+    tracked.set(fresh.name, { before: old.before, after: now.after, written: old.written, from: old.from ?? gone.name, mode: old.mode });
   const { added: _, removed: __, ...rest } = fresh;
-  const move = { ...rest, ...counts, before: gone.before, from: gone.from ?? gone.name, callId: fresh.callId ?? gone.callId };
+  const move = {
+    ...rest,
+    ...counts,
+    before: gone.before,
+    from: gone.from ?? gone.name,
+    callId: fresh.callId ?? gone.callId,
+    mode: gone.mode,
+  };
   const others = last.changes.filter((one) => one !== gone && one !== fresh);
   const checkpoints = state.checkpoints.with(-1, { ...last, changes: [...others, { ...move, review: firstReview(move) }] });
   const joined = { ...state, tracked, checkpoints };

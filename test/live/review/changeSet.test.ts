@@ -1613,3 +1613,38 @@ test(
     assert.deepEqual(scene.names, ['created a']);
   }),
 );
+
+test(
+  'who may read, write and run a file comes back with it: on Undo, on Restore, and as the agent left it when that is undone',
+  inScene(async (scene) => {
+    // Windows has no such modes.
+    if (process.platform === 'win32') return;
+    const modes = () =>
+      ['run.sh', 'secret', 'tool', 'plain'].map((name) =>
+        existsSync(scene.path(name)) ? (statSync(scene.path(name)).mode & 0o777).toString(8) : '-',
+      );
+    const start = { 'run.sh': 755, secret: 600, tool: 755, plain: 640 };
+    scene.write({ 'run.sh': 'run\n', secret: 'key\n', tool: numbered(9), plain: 'plain\n' });
+    for (const [name, mode] of Object.entries(start)) chmodSync(scene.path(name), Number.parseInt(String(mode), 8));
+    const act = () => {
+      for (const name of ['run.sh', 'secret']) rmSync(scene.path(name));
+      scene.write({ tool: numbered(9, (at) => (at === 3 ? 'agent' : undefined)), plain: 'agent\n' });
+      chmodSync(scene.path('tool'), 0o644);
+    };
+    await scene.turn('t', act);
+    // What the agent did not change is the user's to change.
+    chmodSync(scene.path('plain'), 0o600);
+    const left = ['-', '-', '644', '600'];
+    assert.deepEqual(modes(), left);
+    await scene.changes.settleAll('undo');
+    assert.deepEqual(modes(), ['755', '600', '755', '600']);
+    await scene.changes.undoRestore();
+    assert.deepEqual(modes(), left);
+    await scene.reload().load();
+    await scene.changes.restore('t');
+    assert.deepEqual(modes(), ['755', '600', '755', '600']);
+    await scene.changes.undoRestore();
+    await scene.changes.settle(scene.path('tool'), 'undo', await scene.hunks('tool'));
+    assert.deepEqual(modes(), ['-', '-', '755', '600']);
+  }),
+);
