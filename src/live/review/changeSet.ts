@@ -560,7 +560,8 @@ export class ChangeSet {
   /** Keeps or undoes everything. Continues after a file that cannot be undone, and rejects with all reasons. */
   settleAll(how: 'keep' | 'undo'): Promise<void> {
     return this.#run(async () => {
-      const all = [...this.#state.tracked];
+      // What is to go makes room for a file where a folder is now, and the other way round.
+      const all = [...this.#state.tracked].sort(([, a], [, b]) => Number(b.before === null) - Number(a.before === null));
       try {
         if (how === 'undo') await this.#undoAll(all.map(([name]) => [name, () => this.#undoFile(name)]));
         else for (const [name, { after }] of all) this.#state = withoutTracked(this.#state, name, 'kept', after);
@@ -578,7 +579,8 @@ export class ChangeSet {
     return this.#run(async () => {
       const only = file === undefined ? undefined : nameOf(this.#folders, file);
       const changes = this.#state.checkpoints.findLast((one) => one.turnId === turnId)?.changes ?? [];
-      const wanted = changes.filter((one) => one.review === 'open' && (file === undefined || one.name === only));
+      const chosen = changes.filter((one) => one.review === 'open' && (file === undefined || one.name === only));
+      const wanted = chosen.sort((a, b) => Number(b.before === null) - Number(a.before === null));
       if (file !== undefined && wanted.length === 0) throw new Error(nothingToReview(file));
       try {
         if (how === 'undo')

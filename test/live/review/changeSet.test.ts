@@ -1648,3 +1648,19 @@ test(
     assert.deepEqual(modes(), ['-', '-', '755', '600']);
   }),
 );
+
+test(
+  'a file that became a folder and a folder that became a file are undone at once, all and of one prompt',
+  inScene(async (scene) => {
+    for (const undo of [() => scene.changes.settleAll('undo'), () => scene.changes.settleTurn('t', 'undo')]) {
+      scene.write({ becomes: 'a file\n', 'tree/leaf': 'in a folder\n' });
+      await scene.turn('t', () => {
+        for (const name of ['becomes', 'tree']) rmSync(scene.path(name), { recursive: true });
+        scene.write({ 'becomes/made': 'other words\n', tree: 'and others again\n' });
+      });
+      await undo();
+      assert.deepEqual([scene.read('becomes'), scene.read('tree/leaf'), scene.names], ['a file\n', 'in a folder\n', []]);
+      await scene.changes.settleAll('keep');
+    }
+  }),
+);
