@@ -279,6 +279,32 @@ test(
   }),
 );
 
+test(
+  'a damaged byte in the first records of a file that was rewritten costs no turn',
+  inFolder(async (folder, journal) => {
+    const file = path.join(folder, 's.journal');
+    writeFileSync(path.join(folder, 's.jsonl'), oldFile('s', 20));
+    const opened = await journal.open('s');
+    assert.ok(opened.kind === 'opened');
+    opened.writer.dispose();
+    const written = readFileSync(file);
+    const state = written.indexOf('"journal.state"');
+    const second = written.indexOf(0x1e, state);
+    for (const [at, lost] of [
+      [20, 0],
+      [state + 4, 1],
+      [second - 3, 1],
+    ] as const) {
+      const bytes = Buffer.from(written);
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      writeFileSync(file, bytes);
+      const read = await journal.read('s');
+      assert.deepEqual([wholeTurns(read?.session).length, read?.lost], [20, lost], `byte ${at}`);
+      assert.equal((await journal.list()).length, 1, `listed, byte ${at}`);
+    }
+  }),
+);
+
 test('a window that had no room for a lock writes nothing over what another window wrote meanwhile', async (t) => {
   for (const isClosedAtOnce of [true, false])
     await inFolder(async (folder) => {

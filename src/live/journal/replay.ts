@@ -103,6 +103,7 @@ export class Replay {
         this.#snapshot = new PartialSnapshot(record.session);
         return;
       case 'journal.turn':
+        this.#snapshot ??= this.#withoutState();
         return this.#snapshot?.addTurn({ ...record.turn, parts: [] });
       case 'journal.parts':
         return this.#snapshot?.addParts(record.turnId, record.parts);
@@ -120,6 +121,15 @@ export class Replay {
     if (this.#session) return;
     this.#session = new GrowingSession(this.#early.reduce(applied, newSession(head.id, head.agent, head.cwd)));
     this.#early.length = 0;
+  }
+
+  /** A snapshot whose beginning is damaged: its turns are whole. */
+  #withoutState(): PartialSnapshot | undefined {
+    const head = this.#head;
+    const rest = this.#session?.whole ?? (head && newSession(head.id, head.agent, head.cwd));
+    const snapshot = rest && new PartialSnapshot(rest);
+    snapshot?.lose(1);
+    return snapshot;
   }
 
   /** Accepts a truncated snapshot only when it holds no less than the state it replaces. */

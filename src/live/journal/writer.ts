@@ -370,6 +370,8 @@ export async function writeSnapshot(file: string, head: HeadRecord, session: Ses
 function* withHead(head: HeadRecord, session: Session): Generator<KnownRecord> {
   yield head;
   yield* snapshotOf(session);
+  // Damage at one end leaves the other.
+  yield head;
 }
 
 /** True for events that change the head. */
