@@ -73,7 +73,7 @@ test(
     await chat.composer.click();
     await page.keyboard.type('mind the tests');
     await page.keyboard.press('Control+Enter');
-    await chat.lastTurn.getByText('The agent takes it up after the step it is at.').waitFor();
+    await chat.lastTurn.getByText('The agent reads it after its current step.').waitFor();
     await window.pictures('wire-pending');
     await chat.lastTurn.getByText('Not heard.').waitFor();
     await chat.frame.locator('.queue').getByText('mind the tests').waitFor();
