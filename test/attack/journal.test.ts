@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
 import { FileLock } from '../../src/live/journal/lock.ts';
-import { type Disk, realDisk } from '../../src/live/journal/recordFile.ts';
+import { type Disk, RecordFile, realDisk } from '../../src/live/journal/recordFile.ts';
 import { frameOf, RecordReader } from '../../src/live/journal/records.ts';
 import type { JournalTrouble } from '../../src/live/journal/writer.ts';
 import type { SessionEvent } from '../../src/session/events.ts';
@@ -469,6 +469,34 @@ test(
       assert.equal(opened.kind, 'opened', `${ahead} seconds ahead`);
       if (opened.kind === 'opened') opened.writer.dispose();
     }
+  }),
+);
+
+test(
+  'records that are given up while a write is under way take nothing of those that follow',
+  inFolder(async (folder) => {
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const late: Disk = { ...realDisk, write: (...place) => begun.then(() => realDisk.write(...place)) };
+    const name = path.join(folder, 'late.journal');
+    const file = new RecordFile(name, late, 0, undefined);
+    file.append([{ a: 1 }]);
+    const writing = file.write();
+    file.append([{ b: 2 }]);
+    file.dropUnwritten();
+    file.append([{ c: 3 }, { d: 4 }]);
+    begin();
+    await writing;
+    file.writeSync();
+    file.dispose();
+    const reader = new RecordReader();
+    const found = [...reader.push(readFileSync(name)), ...reader.end()];
+    assert.deepEqual(
+      found.map(({ value }) => value),
+      [{ a: 1 }, { c: 3 }, { d: 4 }],
+    );
   }),
 );
 

@@ -89,6 +89,7 @@ export class RecordFile {
     return failed;
   }
 
+  /** Drops what is not written, except what is being written: its end moves the position on. */
   dropUnwritten(): void {
     this.#tail.clear();
   }
@@ -102,7 +103,11 @@ export class RecordFile {
   /** Writes what there is now, or a part of it. Rejects when the disk refuses. */
   async write(): Promise<void> {
     const { fd, position } = this.#opened();
-    this.#confirm(position + (await this.#tracked(this.#disk.write(fd, this.#tail.piece(), position))));
+    try {
+      this.#confirm(position + (await this.#tracked(this.#disk.write(fd, this.#tail.begin(), position))));
+    } finally {
+      this.#tail.ended();
+    }
   }
 
   /** Flushes written data to disk. Ignores failures (not every file system supports it): the data already survive the end of this process. */
@@ -193,6 +198,8 @@ export class RecordFile {
 class UnwrittenFrames {
   #frames: Buffer[] = [];
   #bytes = 0;
+  /** Bytes of the first frames that are being written. */
+  #underWay = 0;
 
   get bytes(): number {
     return this.#bytes;
@@ -203,9 +210,24 @@ class UnwrittenFrames {
     this.#bytes += frame.length;
   }
 
+  /** Keeps only the frames that are being written. */
   clear(): void {
-    this.#frames = [];
-    this.#bytes = 0;
+    let count = 0;
+    let bytes = 0;
+    while (count < this.#frames.length && bytes < this.#underWay) bytes += this.#frames[count++]?.length ?? 0;
+    this.#frames = this.#frames.slice(0, count);
+    this.#bytes = bytes;
+  }
+
+  /** The first bytes, which are being written until `ended`. */
+  begin(): Buffer {
+    const piece = this.piece();
+    this.#underWay = piece.length;
+    return piece;
+  }
+
+  ended(): void {
+    this.#underWay = 0;
   }
 
   /** So many of the first bytes are confirmed. */
