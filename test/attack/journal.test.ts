@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '../../src/base/log.ts';
 import { Journal } from '../../src/live/journal/journal.ts';
-import { FileLock } from '../../src/live/journal/lock.ts';
+import { FileLock, LOCK_HOST } from '../../src/live/journal/lock.ts';
 import { type Disk, RecordFile, realDisk } from '../../src/live/journal/recordFile.ts';
 import { frameOf, RecordReader } from '../../src/live/journal/records.ts';
 import type { JournalTrouble } from '../../src/live/journal/writer.ts';
@@ -462,7 +461,7 @@ test(
     first.dispose();
     const lock = path.join(folder, 's.journal.lock');
     for (const ahead of [-3600, 3600, 400 * 24 * 3600]) {
-      writeFileSync(lock, JSON.stringify({ pid: process.ppid, host: hostname(), token: 'of a process that was killed' }));
+      writeFileSync(lock, JSON.stringify({ pid: process.ppid, host: LOCK_HOST, token: 'of a process that was killed' }));
       const at = Date.now() / 1000 + ahead;
       utimesSync(lock, at, at);
       const opened = await new Journal(folder, silentLog).open('s');

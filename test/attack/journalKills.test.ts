@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { utimesSync, writeFileSync } from 'node:fs';
-import { availableParallelism, hostname } from 'node:os';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { LOCK_HOST } from '../../src/live/journal/lock.ts';
 import { inFolder, wholeTurns } from '../live/journalTurns.ts';
 
 /** Processes that are killed; `npm run attack -- --kills N` sets how many. */
@@ -75,7 +76,7 @@ test(
     dead.kill('SIGKILL');
     await once(dead, 'close');
     const lock = path.join(folder, 's.journal.lock');
-    writeFileSync(lock, JSON.stringify({ pid: dead.pid, host: hostname(), token: 'dead' }));
+    writeFileSync(lock, JSON.stringify({ pid: dead.pid, host: LOCK_HOST, token: 'dead' }));
     utimesSync(lock, new Date(), new Date());
     const children = Array.from({ length: 6 }, () => start(folder, 'once', 's'));
     const said = await Promise.all(children.map(async (child) => String((await once(child.stdout ?? child, 'data'))[0]).trim()));

@@ -7,7 +7,7 @@ import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { FileLock } from '../../src/live/journal/lock.ts';
+import { FileLock, LOCK_HOST } from '../../src/live/journal/lock.ts';
 import { fresh, head, inFolder, record, turnEvents, wholeTurns } from '../live/journalTurns.ts';
 
 /** The room of the journal: who may write a conversation, and who may remove it. */
@@ -49,7 +49,7 @@ function interrupted(before: (call: number) => void): { readonly calls: () => nu
 function takenBy(others: readonly number[]): { readonly locks: readonly FileLock[]; readonly calls: number } {
   const folder = mkdtempSync(path.join(tmpdir(), 'parley-lock-'));
   const file = path.join(folder, 's.lock');
-  writeFileSync(file, JSON.stringify({ pid: process.pid, host: hostname(), token: 'dead' }));
+  writeFileSync(file, JSON.stringify({ pid: process.pid, host: LOCK_HOST, token: 'dead' }));
   utimesSync(file, new Date(0), new Date(0));
   const locks: FileLock[] = [];
   const take = () => {
@@ -79,6 +79,18 @@ test('of three processes that take over a lock, one does, however their steps in
     }
   }
 });
+
+test(
+  'a process of another container on this computer, which cannot be seen, keeps its lock while it is heard of',
+  inFolder(async (folder) => {
+    const lock = path.join(folder, 's.journal.lock');
+    const owner = { pid: 999_999_999, host: `${hostname()} pid:[1]`, token: 'of a container' };
+    writeFileSync(lock, JSON.stringify(owner));
+    const found = FileLock.take(lock);
+    assert.ok(!(found instanceof FileLock));
+    assert.equal(found.pid, owner.pid);
+  }),
+);
 
 test(
   'a conversation that another process has open is not removed, and the user is told why',

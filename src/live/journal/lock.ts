@@ -1,4 +1,16 @@
-import { closeSync, existsSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import * as z from 'zod/mini';
 import { t } from '../../base/l10n.ts';
@@ -20,6 +32,16 @@ const MOST_TRIES = 100;
 const MOST_LOOKS = 40;
 const LOOK_AFTER = 50;
 
+/** Where process ids have one meaning: this computer, and on Linux this namespace of it, as containers may have its name. */
+export const LOCK_HOST = [hostname(), pidNamespace()].filter(Boolean).join(' ');
+function pidNamespace(): string | undefined {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    // Not Linux.
+    return undefined;
+  }
+}
 const ownerSchema = z.object({ pid: z.number(), host: z.string(), token: z.string() });
 export type LockOwner = z.infer<typeof ownerSchema>;
 const UNKNOWN: LockOwner = { pid: 0, host: '', token: '' };
@@ -49,7 +71,7 @@ export class FileLock implements Disposable {
   static take(file: string): FileLock | LockOwner {
     const token = crypto.randomUUID();
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      if (create(file, { pid: process.pid, host: hostname(), token })) return new FileLock(file, token);
+      if (create(file, { pid: process.pid, host: LOCK_HOST, token })) return new FileLock(file, token);
       const left = readOwner(file);
       if (left && left !== 'busy' && released.delete(left.token)) return new FileLock(file, left.token);
       const found = stateOf(file);
@@ -174,7 +196,7 @@ function stateOf(file: string): LockState {
   if (!owner) return age > BEING_WRITTEN ? { kind: 'stale', which } : held;
   const stale = { kind: 'stale', which: owner.token } as const;
   if (released.has(owner.token)) return stale;
-  if (owner.host !== hostname()) return age > STALE ? stale : held;
+  if (owner.host !== LOCK_HOST) return age > STALE ? stale : held;
   // A clock that was set back lets a lock be of the future; an owner that lives sets its time with the next heartbeat.
   return isAlive(owner.pid) && Math.abs(age) <= STALE ? held : stale;
 }
@@ -206,7 +228,7 @@ function isAlive(pid: number): boolean {
 function removeStale(file: string, which: string): void {
   const claim = `${file}.${which.replace(/[^\w-]/g, '').slice(0, 60)}.removal`;
   const token = crypto.randomUUID();
-  if (!create(claim, { pid: process.pid, host: hostname(), token })) {
+  if (!create(claim, { pid: process.pid, host: LOCK_HOST, token })) {
     // The process that held it ended meanwhile.
     if (stateOf(claim).kind === 'stale') discard(claim);
     return;
