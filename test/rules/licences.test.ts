@@ -18,8 +18,6 @@ const shippable = new Set(['MIT', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD',
 const usable = new Set(['MPL-2.0', 'Artistic-2.0', 'Python-2.0', 'PSF-2.0', 'WTFPL', 'CC-BY-3.0']);
 /** Microsoft's signing tool comes with vsce and has terms of its own; signing is not used. */
 const exceptions = /^node_modules\/@vscode\/vsce-sign(?:-|$)/;
-/** Builds of the formatter for other platforms: the lock was made where the registry did not serve them. */
-const withoutIntegrity = /^node_modules\/@biomejs\/cli-/;
 
 /** A whole checksum: npm takes one that is cut short for none. */
 const checksum = /^sha512-[A-Za-z\d+/]{86}==$/;
@@ -39,7 +37,7 @@ function offences(all: readonly (readonly [string, Entry])[]): readonly string[]
     ...(allowed(license, shippable) || (dev && (allowed(license, usable) || exceptions.test(folder)))
       ? []
       : [`${folder}: licence "${license}"`]),
-    ...(checksum.test(integrity) || (dev && integrity === '' && withoutIntegrity.test(folder)) ? [] : [`${folder}: no integrity`]),
+    ...(checksum.test(integrity) ? [] : [`${folder}: no integrity`]),
     ...(resolved === undefined || resolved.startsWith(registry) ? [] : [`${folder}: comes from ${resolved}`]),
   ]);
 }
