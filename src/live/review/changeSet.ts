@@ -560,8 +560,7 @@ export class ChangeSet {
   /** Keeps or undoes everything. Continues after a file that cannot be undone, and rejects with all reasons. */
   settleAll(how: 'keep' | 'undo'): Promise<void> {
     return this.#run(async () => {
-      // What is to go makes room for a file where a folder is now, and the other way round.
-      const all = [...this.#state.tracked].sort(([, a], [, b]) => Number(b.before === null) - Number(a.before === null));
+      const all = [...this.#state.tracked].sort(([, a], [, b]) => removalsFirst(a, b));
       try {
         if (how === 'undo') await this.#undoAll(all.map(([name]) => [name, () => this.#undoFile(name)]));
         else for (const [name, { after }] of all) this.#state = withoutTracked(this.#state, name, 'kept', after);
@@ -580,7 +579,7 @@ export class ChangeSet {
       const only = file === undefined ? undefined : nameOf(this.#folders, file);
       const changes = this.#state.checkpoints.findLast((one) => one.turnId === turnId)?.changes ?? [];
       const chosen = changes.filter((one) => one.review === 'open' && (file === undefined || one.name === only));
-      const wanted = chosen.sort((a, b) => Number(b.before === null) - Number(a.before === null));
+      const wanted = chosen.sort(removalsFirst);
       if (file !== undefined && wanted.length === 0) throw new Error(nothingToReview(file));
       try {
         if (how === 'undo')
@@ -1449,6 +1448,11 @@ export function countLines(segments: Segments): LineCounts {
     added: hunks.reduce((sum, { hunk }) => sum + lines(hunk.after, isWhole), 0),
     removed: hunks.reduce((sum, { hunk }) => sum + lines(hunk.before, isWhole), 0),
   };
+}
+
+/** What an undo removes makes room for a file where a folder is now, and the other way round. */
+function removalsFirst(a: Pick<Tracked, 'before'>, b: Pick<Tracked, 'before'>): number {
+  return Number(b.before === null) - Number(a.before === null);
 }
 
 /** Names of the folders that a file lies in; of an empty folder on a list, which ends with a slash, its own too. */
