@@ -156,10 +156,11 @@ export class LiveSession implements HostedSession {
   async restart(): Promise<void> {
     if (this.#isRecorded) return;
     this.#end(interrupted());
-    const { resumeKey: key, partial, turns } = this.store.now;
+    const { resumeKey: key, partial, turns, queue } = this.store.now;
     // Replays the whole conversation instead of continuing from a partial history.
     if (partial && turns[0]) this.#emit({ type: 'turns.removed', from: turns[0].id });
-    await this.start(key === undefined ? undefined : { key, history: partial === true });
+    const isPrompted = queue.some((one) => !one.held);
+    await this.start(key === undefined ? undefined : { key, history: partial === true, ...(isPrompted ? { isPrompted } : {}) });
   }
 
   /** Goes on with a conversation that the agent keeps: another one takes the place of the transcript. */

@@ -122,11 +122,16 @@ export class Sessions implements SessionHost, Disposable {
 
   /** Like `reopen`, but keeps the active session active. */
   async bringBack(id: SessionId): Promise<'open' | 'elsewhere' | 'gone'> {
+    const outcome = await this.bringBackIdle(id);
+    if (outcome === 'open') this.#wake(id);
+    return outcome;
+  }
+
+  /** Like `bringBack`, but the agent starts with the next prompt only. */
+  async bringBackIdle(id: SessionId): Promise<'open' | 'elsewhere' | 'gone'> {
     const found = this.#open.has(id) ? 'back' : await this.#load(id);
     if (found === 'elsewhere') return 'elsewhere';
-    if (found !== 'back') return 'gone';
-    this.#wake(id);
-    return 'open';
+    return found === 'back' ? 'open' : 'gone';
   }
 
   /**

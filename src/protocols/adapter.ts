@@ -96,6 +96,8 @@ export interface Resume {
   readonly key: string;
   /** True when the session has no transcript of it yet: the agent's record of it is shown. */
   readonly history: boolean;
+  /** A prompt of the user waits: it begins a turn of its own, in place of one that broke off. */
+  readonly isPrompted?: boolean;
 }
 
 /** send never throws and returns nothing: what comes of it comes back as events. A capability is a member that is there or not. */

@@ -378,7 +378,7 @@ export class HostedSessions {
     try {
       // It may be open for that.
       await this.#renamed;
-      const how = await this.#deps.sessions.reopen(id);
+      const how = await this.#deps.sessions.bringBackIdle(id);
       const session = this.#deps.sessions.get(id)?.store.now;
       if (session) retries.restore(session);
       if (how === 'elsewhere') return 'This conversation is open in another window.';

@@ -26,7 +26,7 @@ export function openAiSdk(launch: HttpLaunch, context: AdapterContext, known: Me
   const plainText = new UnencryptedConsent(context);
   const server = new ChatServer(launch, { ...context, launch: agreedLaunch(launch, context, plainText) }, known);
   const { past = [] } = context;
-  const last = context.resume ? past.at(-1) : undefined;
+  const last = context.resume && !context.resume.isPrompted ? past.at(-1) : undefined;
   // Failures here have a code: a turn without one ended with its window.
   const wasInterrupted = last?.status === 'failed' && last.error?.code === undefined;
   const setup: AiSdkSetup = {
