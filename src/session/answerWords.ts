@@ -491,6 +491,16 @@ const FOR_A_WHILE =
 /** Names that cover more than what is asked: everything, what is alike, or what comes later. */
 const WIDER =
   /\bfor (?:ever|good)\b|\beverything\b|\b(?:all|every)\b(?! (?:of )?(?:this|these|them)\b)|\bany(?:thing| (?:other )?(?:command|tool|edit|file|action|call|request|folder))|\b(?:stop|quit|no longer|without|no more) (?:ask|prompt|confirm)|\bask (?:me )?no more\b|\btrust|\bsimilar\b|\bcommands? like\b|\bsuch commands\b|\b(?:full|unrestricted|unlimited) (?:\w+ )?(?:access|control|rights|permissions?|auto)\b|\bauto(?:matic(?:ally)?)?\b|\bauto(?:accept|approve|run|allow)|\bbypass|\b(?:whenever|in (?:the )?future|later on)\b|\b(?:alles?|allen|tout(?:es)?|tous|todos?|todas|tutt[oie])\b|全部|所有|一切|信任|以后|以後|すべて|全て|모두|모든/;
+/** Names that lift a protection, or hold for a time or a number of times. */
+const BEYOND =
+  /\b(?:until|unless|whenever)\b|\btwice\b|\bany\b|\b(?:for|during) (?:the )?(?:next |rest |whole |entire |an? |one |few |some |several )+(?:of )?(?:the )?(?:minutes?|hours?|days?|weeks?|months?|turns?|tasks?|while)\b|\b(?:for )?(?:today|tonight)\b|\b(?:without|outside|out of|no|disable|skip|leave) (?:of )?(?:an? |the |any )?(?:sandbox|isolation|container|restrictions?|limits?|checks?|protection|safety)|\bunsandboxed\b|\bas (?:root|(?:an? |the )?admin\w*|superuser|sudo)\b|\bsudo\b|\belevated?\b|\bescalat|\bwith (?:\w+ ){0,3}(?:network|internet|root|admin\w*|disk|access|rights|permissions?|privileges?)\b|\b(?:allow|white) ?list|\bsandbox (?:off|disabled)\b/;
+/** Numbers are read apart: in letters that look alike they are letters. */
+const COUNTED =
+  /(?:\b\d+ ?|(?:two|three|four|five|ten|several|few|many|next|more) )(?:x\b|times|seconds?\b|sec\b|min(?:ute)?s?\b|hours?\b|hrs?\b|h\b|days?\b|weeks?\b|months?\b|commands?\b|calls?\b|edits?\b|requests?\b|turns?\b|tasks?\b)|\d+ ?(?:次|回|分|小时|小時|天|日|時間|번|시간)/;
+/** A pattern that covers more than one command: `npm:*`. */
+const PATTERN = /[\w:/. -]\*(?!\*)(?![\w])/;
+/** Words behind which a name says something besides the allowance. */
+const ADDS = /\b(?:and|plus|also|with|without|including|then|as well|as|for)\b(?! (?:this|these|that|it|once|me|now)\b)(?= ?\S)/;
 /** The user stays in charge of what these words name: "Yes, ask before each edit". */
 const LOOKED_AT_BY_USER = /\b(?:ask(?: me)? (?:before|for|about|first)|manual(?:ly)?|review)\b.*/;
 const ALWAYS_IN_SKELETON = [...['всегда', 'больше не спрашивать', 'завжди', 'πάντα', 'תמיד', 'دائما', 'हमेशा', 'เสมอ', 'luôn']].map(
@@ -538,7 +548,7 @@ export interface AnswerSays {
   /** It holds for later, too. */
   readonly lasts: boolean;
   readonly once: boolean;
-  /** It has no word that is known for what an answer that allows does. */
+  /** It has no word that is known for what an answer that allows does, or says something besides. */
   readonly unclear: boolean;
   /** A word mixes letters of scripts that look alike, which no language does, or the name has characters that mislead or is too long to be read. */
   readonly forged: boolean;
@@ -565,16 +575,25 @@ function read(name: string): AnswerSays {
   const bare = words.replace(/^(?:i|we|you) (?=(?:do|don|will|would|can) )/, '');
   const allows = /^(?:是|y\P{L}*)$/u.test(bare) || (allowsIn(bare) && !/^continue without/.test(bare)) || ALLOWING_SIGN.test(seen);
   const once = ONLY_ONCE.test(words);
+  const beyond = words.replace(LOOKED_AT_BY_USER, '');
+  // A number in front is the answer's own.
+  const counted = seen
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/^[^\p{L}]+/u, '');
   return {
     refuses: /^n\P{L}*$/u.test(bare) || (refusesIn(bare) && !ASKING_AGAIN.test(bare)) || REFUSING_SIGN.test(seen),
     allows,
     lasts:
       LASTING.test(words) ||
       FOR_A_WHILE.test(words) ||
-      WIDER.test(words.replace(LOOKED_AT_BY_USER, '')) ||
+      WIDER.test(beyond) ||
+      BEYOND.test(beyond) ||
+      COUNTED.test(counted) ||
+      PATTERN.test(counted) ||
       ALWAYS_IN_SKELETON.some((one) => words.includes(one)),
     once,
-    unclear: !allows && !once && !CARRYING_OUT.test(bare),
+    unclear: (!allows && !once && !CARRYING_OUT.test(bare)) || ADDS.test(beyond),
     forged: name.length > LONGEST_NAME || firstInText(name) !== undefined || isForged(seen),
   };
 }
