@@ -6,7 +6,7 @@ import { READERS, RUNNING_OPTIONS, RUNNING_SUBCOMMANDS, TASK_RUNNERS } from './p
 import { sedEffects } from './sedScript.ts';
 import { relativePath } from './select.ts';
 import { type ShellCommand, type ShellDialect, type ShellWord, shellCommands, withLinesJoined } from './shellWords.ts';
-import { firstHidden, HIDDEN } from './visible.ts';
+import { firstFalseBlank, firstHidden, HIDDEN, writtenOut } from './visible.ts';
 
 /** The reasons to give an approval a second look, the worst first. */
 export const DANGER_KINDS = [
@@ -97,6 +97,8 @@ export function judgeCommand(whole: string, cwd: string, folder = cwd): JudgedCo
   }
   const hidden = firstHidden(whole);
   if (hidden) found.push({ kind: 'hidden', at: hidden });
+  const blank = firstFalseBlank(whole);
+  if (blank) found.push({ kind: 'hidden', at: blank, seen: writtenOut(whole.slice(blank.from, blank.to)) });
   return { dangers: found, reach: reach.result() };
 }
 
@@ -358,7 +360,7 @@ class Judge {
   #folder: string;
   #goesTo: string | undefined;
   /** Where `cd` went whose text does not say whether it is outside. */
-  #unknownFolder: { readonly word: ShellWord; readonly scope: Scope } | undefined;
+  #unknownFolder: { readonly word: ShellWord | undefined; readonly scope: Scope } | undefined;
   readonly #variables = new LineVariables();
   #writes = 0;
   #isOutsideKnown = false;
@@ -444,9 +446,9 @@ class Judge {
     const apart = this.#dialect === 'cmd' ? partsOfName(first) : undefined;
     if (apart) this.#judgeWords([...apart, ...args], { ...scope, wrapped: (scope.wrapped ?? 0) + 1 });
     this.#judgeProgramPath(first, scope);
-    const { word: unknown, scope: there } = this.#unknownFolder ?? {};
-    if (unknown && there && !PLACELESS.has(program)) {
-      this.#at('outside', unknown, there, true);
+    if (this.#unknownFolder && !PLACELESS.has(program)) {
+      const { word = first, scope: there } = this.#unknownFolder;
+      this.#at('outside', word, there, true);
       this.#unknownFolder = undefined;
     }
     if (program === 'for' && args[1]?.text === 'in' && args[0]) this.#variables.set(args[0].text, args.slice(2));
@@ -473,6 +475,8 @@ class Judge {
         ...(program === 'xargs' || program === 'parallel' ? { fromXargs: true } : {}),
       };
       const behind = afterOptions(args, wrapped, program);
+      if (behind[0] && !PLACELESS.has(nameOf(behind[0].text)))
+        this.#judgeFolderOptions(own, /^(?:-C|-D|--chdir|--wd(?:ir)?|-workingdirectory)$/i, scope);
       this.#reach.mustName(behind[0] ?? args.at(-1), isPlaced);
       // For cmd.exe a first word in quotes is the title of the window.
       const hasTitle = program === 'start' && this.#dialect === 'cmd' && behind[0] && behind[0].plainFrom !== behind[0].from;
@@ -793,8 +797,15 @@ class Judge {
     if (/^(?:docker|podman|nerdctl|docker-compose)$/.test(program)) this.#judgeMounts(call, scope);
     const writes = WRITERS.has(program) && !(program === 'sed' && !sedEffects(args).inPlace);
     const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
+    if (program === 'popd') return this.#goBack(args[0], scope, this.#variables.returns());
     if (program === 'cd' || program === 'pushd' || program === 'set-location' || program === 'chdir') {
       const [folder] = operands.length > 1 ? operands.filter(({ text }) => !/^\/d$/i.test(text)) : operands;
+      if (program === 'cd' && args.some(({ text }) => text === '-')) return this.#goBack(args[0], scope, this.#variables.before);
+      if (program === 'pushd' && !folder) return this.#goBack(args[0], scope, undefined);
+      // A shell looks for the folder in those of CDPATH first.
+      if (this.#variables.isSet('CDPATH') && folder && !/^\.{0,2}[\\/]|^\.{1,2}$/.test(folder.text))
+        this.#at('outside', folder, scope, true);
+      this.#variables.leaves(program === 'pushd');
       // `cd` without a folder changes to the home folder.
       if (!folder && program === 'cd' && this.#dialect === 'posix') this.#add('outside', undefined, true);
       if (!folder) return;
@@ -813,6 +824,8 @@ class Judge {
         this.#goesTo = isAbsolute(folder.text) ? folder.text : `${this.#folder}/${folder.text}`;
       return;
     }
+    const readsGit = program === 'git' && operands.some(({ text }) => LOOKS_ONLY.test(text));
+    if (TASK_RUNNERS.has(program) && !readsGit) this.#judgeFolderOptions(args, RUNS_IN, scope);
     const pattern = patternOf(program, args);
     for (const [at, word] of args.entries()) {
       if (word === pattern) continue;
@@ -825,11 +838,27 @@ class Judge {
     }
   }
 
+  /** Judges the folder in which an option lets a program run: it may write there, also where everybody may read. */
+  #judgeFolderOptions(args: readonly ShellWord[], option: RegExp, scope: Scope): void {
+    for (const [at, word] of args.entries()) {
+      const [, name = '', behind, glued = behind] = /^(--?[\w-]+?)(?:=(.*)|(?<=^-C)(.+))?$/s.exec(word.text) ?? [];
+      if (!option.test(name)) continue;
+      const folder = glued === undefined ? args[at + 1] : { ...word, text: glued };
+      if (folder && !folder.expands && this.#isFirstOutside(folder.text)) this.#at('outside', word, scope, true);
+    }
+  }
+
+  /** Goes to a folder where the line was before; where it was in none, only the shell that is running knows which folder that is. */
+  #goBack(word: ShellWord | undefined, scope: Scope, place: Place | undefined): void {
+    if (place) return this.#variables.goesTo(place.publicFolder);
+    this.#unknownFolder = { word, scope };
+    this.#reach.changes();
+  }
+
   /** The public folder outside in which the commands behind `cd` run, perhaps. */
   #publicFolderBehind({ text }: ShellWord): string | undefined {
     if (isAbsolute(text)) return isPublic(text) && this.#isOutside(text) ? text : undefined;
-    // `cd -` goes back.
-    return this.#variables.publicFolder === undefined || text === '-' ? undefined : `${this.#variables.publicFolder}/${text}`;
+    return this.#variables.publicFolder === undefined ? undefined : `${this.#variables.publicFolder}/${text}`;
   }
 
   /** The path as the session's folder sees it. */
@@ -916,18 +945,41 @@ class Judge {
   }
 }
 
-/** The values that a line gives its variables, and a folder that holds for the rest of it. */
+/** A folder where a line was: a public one outside, if that is known. */
+interface Place {
+  readonly publicFolder: string | undefined;
+}
+
+/** The values that a line gives its variables, and the folders where it goes. */
 class LineVariables {
   #publicFolder: string | undefined;
   readonly #values = new Map<string, readonly string[]>([['PWD', ['.']]]);
   readonly #unknown = new Set<string>();
+  #before: Place | undefined;
+  readonly #pushed: Place[] = [];
 
+  isSet(name: string): boolean {
+    return this.#values.has(name) || this.#unknown.has(name);
+  }
   /** A folder outside that everybody may read, to which a `cd` led that may have succeeded. */
   get publicFolder(): string | undefined {
     return this.#publicFolder;
   }
   goesTo(publicFolder: string | undefined): void {
     this.#publicFolder = publicFolder;
+  }
+  /** The folder before the last `cd` of the line; undefined where there was none. */
+  get before(): Place | undefined {
+    return this.#before;
+  }
+  /** A `cd` or, with `pushes`, a `pushd` goes on from here. */
+  leaves(pushes: boolean): void {
+    this.#before = { publicFolder: this.#publicFolder };
+    if (pushes && this.#pushed.length < MOST_VALUES) this.#pushed.push(this.#before);
+  }
+  /** The folder that the last `pushd` of the line left. */
+  returns(): Place | undefined {
+    return this.#pushed.pop();
   }
 
   /** All that it may hold; undefined where nobody knows. */
@@ -1001,6 +1053,10 @@ const ONLY_TEXT = new Set(['echo', 'printf', 'write-host', 'write-output', 'rem'
 const LABELS = new Set('bazel bazelisk buck buck2 pants docker podman nerdctl docker-compose kubectl ssh adb aws gh'.split(' '));
 /** Commands of Git with an option before a text. */
 const GIT_TEXT = /^(?:(?:commit|tag|merge) (?:-a?m|--message)|(?:log|shortlog) (?:-S|-G|--grep))$/;
+/** Commands of Git that change nothing in any repository. */
+const LOOKS_ONLY = /^(?:diff|log|show|blame|status|ls-\w+|grep|cat-file|rev-\w+|shortlog|describe|for-each-ref|version|help)$/;
+/** Options of programs that run tasks, for the folder in which they run. */
+const RUNS_IN = /^(?:-C|--prefix|--cwd|--dir|--git-dir|--work-tree|--directory|--project-dir|--working-dir)$/;
 /** Places for installed programs and temporary files, which hold no data of the user. */
 const PUBLIC =
   /^(?:\/(?:usr|opt|lib\w*|bin|sbin|sys|nix|snap|Applications|System(?!\/Volumes)|Library|opt)(?:\/|$)|\/(?:tmp|private\/tmp|var\/tmp|var\/folders)(?:\/|$)|\/proc\/(?:cpuinfo|meminfo|version|loadavg|uptime)|\/etc\/(?:os-release|lsb-release|\w+-release|timezone|hosts|localtime|resolv\.conf|shells|debian_version|issue)$|\/$|[A-Za-z]:[\\/](?:Windows|Program Files|Program Files \(x86\))(?:[\\/]|$))/i;
@@ -1168,5 +1224,5 @@ function resolved(path: string): string | undefined {
     else if (kept.length === 0 || (kept.length === 1 && kept[0] === '')) return undefined;
     else kept.pop();
   }
-  return kept.join('/');
+  return kept.length === 1 && kept[0] === '' ? '/' : kept.join('/');
 }

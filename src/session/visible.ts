@@ -15,6 +15,15 @@ export function firstHidden(text: string): { readonly from: number; readonly to:
   return found ? { from: found.index, to: found.index + found[0].length } : undefined;
 }
 
+/** The first character of a command, outside of quotes, that looks like a blank and parts no words for a shell: `rm\u00a0-rf` is one name. */
+export function firstFalseBlank(command: string): { readonly from: number; readonly to: number } | undefined {
+  if (!FALSE_BLANK.test(command)) return undefined;
+  const bare = command.replace(/'[^']*'|"[^"]*"/g, (quoted) => '-'.repeat(quoted.length));
+  const from = bare.search(FALSE_BLANK);
+  return from < 0 ? undefined : { from, to: from + 1 };
+}
+const FALSE_BLANK = /[\u00a0\u2000-\u200a\u202f\u205f\u3000]/;
+
 /**
  * Such characters in texts, where some are at home: line ends of Windows, a mark at the beginning of a file, icons of fonts, and joiners between letters
  * of scripts that need them. A new one each time, as a global pattern keeps its place.
