@@ -1,6 +1,7 @@
 import { DEEPEST } from '../base/json.ts';
 import { writtenPermitKey } from '../base/paths.ts';
-import type { Approval, ApprovalDetail } from '../session/model.ts';
+import { MAY_RUN } from '../session/dangers.ts';
+import type { Approval, ApprovalDetail, Diff } from '../session/model.ts';
 
 /** The command in a call's arguments, and whether the arguments hold anything else. */
 export interface CommandInput {
@@ -70,6 +71,28 @@ function unknownMembers(input: Readonly<Record<string, unknown>>, said: readonly
 /** Text of arguments that is shown, in UTF-16 units. */
 const ARGUMENTS_KEPT = 4000;
 
+/** The members of an edit's arguments that may be carried out and are not among its texts, to be shown below it. */
+export function runningMembers(rawInput: unknown, diffs: readonly Diff[]): readonly ApprovalDetail[] {
+  if (!isRecord(rawInput)) return [];
+  const texts = diffs.flatMap(({ before, after }) => [before ?? '', after ?? '']);
+  const isShown = (text: string) => texts.some((one) => one.includes(text.replaceAll('\r\n', '\n')));
+  let left = MOST_COMPARED;
+  const mayRun = (name: string, value: unknown, levels: number): boolean => {
+    if (typeof value === 'string') return MAY_RUN.test(name) && value !== '' && (--left < 0 || !isShown(value));
+    if (levels === 0 || !isRecord(value)) return false;
+    return Object.entries(value).some(([key, one]) => mayRun(Array.isArray(value) ? name : `${name} ${key}`.trim(), one, levels - 1));
+  };
+  const isStep = (name: string, value: unknown) => name === 'command' && typeof value === 'string' && EDIT_STEP.test(value);
+  const running = Object.entries(rawInput).filter(([name, value]) => !isStep(name, value) && mayRun(name, value, DEEPEST));
+  return running.length === 0
+    ? []
+    : [{ type: 'text', text: JSON.stringify(Object.fromEntries(running), null, 2).slice(0, ARGUMENTS_KEPT) }];
+}
+/** What a tool that edits does with the file, as it is called by models that were trained on such a tool. */
+const EDIT_STEP = /^(?:view|create|str_replace|insert|undo_edit)$/;
+/** Members that are looked for in the texts of an edit. */
+const MOST_COMPARED = 50;
+
 /**
  * Adds the arguments of a call to the command in its request: a different command, a different folder or unknown arguments are shown with
  * it and make it unsure. Details other than commands stay unchanged. `more`: unknown members of the request itself.
@@ -79,6 +102,10 @@ export function withArguments(
   rawInput: unknown,
   more: Readonly<Record<string, unknown>> = {},
 ): Pick<Approval, 'detail' | 'beside'> {
+  if (detail.type === 'edit') {
+    const running = runningMembers(rawInput, detail.diffs);
+    return { detail, ...(running.length > 0 ? { beside: running } : {}) };
+  }
   if (detail.type !== 'command') return { detail };
   const input = commandInput(rawInput);
   const flat = (text: string) => text.replace(/\s+/g, ' ').trim();

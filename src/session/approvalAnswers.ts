@@ -2,12 +2,11 @@ import { t } from '../base/l10n.ts';
 import { resolvePath } from '../base/paths.ts';
 import { answerSays } from './answerWords.ts';
 import { type Danger, isGrave } from './commandDangers.ts';
-import { dangersOf, misleadingOptions } from './dangers.ts';
+import { CHANGING, dangersOf, misleadingOptions } from './dangers.ts';
 import { isUnplaced } from './diffs.ts';
-import type { Approval, ApprovalDetail, Option, Session } from './model.ts';
+import type { Approval, Option, Session } from './model.ts';
 import type { ApprovalRule } from './policy.ts';
-import { forSession, optionName, rejection, saysByTitle } from './select.ts';
-import { wordsBeside } from './shownApproval.ts';
+import { byPath, forSession, optionName, rejection, saysByTitle } from './select.ts';
 import { suggestedRules } from './suggestedRules.ts';
 
 /** The keys of answers, the same for every agent: once, session (or wider), always, reject, feedback. */
@@ -63,6 +62,16 @@ export interface ApprovalAnswers {
   readonly reject?: ApprovalAnswer;
 }
 
+/** True where there is more to choose from than allowing once, rejecting and feedback. */
+export function hasMoreAnswers({ answers, once, reject }: ApprovalAnswers): boolean {
+  return answers.some((one) => one !== once && one !== reject && one.means !== 'feedback');
+}
+
+/** True where one diff shows all that an answer is about: the change of one file, at its place. */
+export function isOneDiff({ detail, beside = [] }: Approval): boolean {
+  return detail.type === 'edit' && beside.length === 0 && byPath(detail.diffs).length === 1 && !isUnplaced(detail.diffs);
+}
+
 /** The number of answers shown ahead of the rest. */
 export const MOST_ANSWERS = 5;
 
@@ -116,12 +125,10 @@ export function approvalAnswers(ask: Approval, { cwd, feedback }: AnswerSetting)
   };
 }
 
-/** True for a change that nothing shows, or not where it would be made. */
-function isUnseen(ask: Approval): boolean {
-  const isUnseenIn = (detail: ApprovalDetail) => detail.type === 'edit' && (detail.diffs.length === 0 || isUnplaced(detail.diffs));
-  if ([ask.detail, ...(ask.beside ?? [])].some(isUnseenIn)) return true;
-  const { detail, toolKind, beside = [] } = ask;
-  return toolKind === 'edit' && beside.length === 0 && detail.type === 'text' && wordsBeside(ask, detail).trim() === '';
+/** True for a change that no diff shows, or not where it would be made. */
+function isUnseen({ detail, beside = [], toolKind }: Approval): boolean {
+  const edits = [detail, ...beside].filter((one) => one.type === 'edit');
+  return edits.length === 0 ? toolKind === 'edit' : edits.some(({ diffs }) => diffs.length === 0 || isUnplaced(diffs));
 }
 
 /**
@@ -134,8 +141,6 @@ export function isTooWide({ effect }: Option, ask: Approval): boolean {
 function isChange({ detail, beside = [], toolKind }: Approval): boolean {
   return CHANGING.has(toolKind) || [detail, ...beside].some((one) => one.type === 'edit');
 }
-const CHANGING: ReadonlySet<Approval['toolKind']> = new Set(['edit', 'delete', 'move']);
-
 export function answersIn(session: Pick<Session, 'cwd' | 'link'>, ask: Approval): ApprovalAnswers {
   return approvalAnswers(ask, answerSetting(session));
 }

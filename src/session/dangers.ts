@@ -8,6 +8,7 @@ import { inputText } from './shownApproval.ts';
 import { firstHidden, firstInText, misleadingInText, visibleText, writtenOut } from './visible.ts';
 
 const MOST_FILES = 200;
+export const CHANGING: ReadonlySet<Approval['toolKind']> = new Set(['edit', 'delete', 'move']);
 /** These use the network in a way that their own words say. */
 const ON_THE_NETWORK: ReadonlySet<DangerKind> = new Set(['publishes', 'sends', 'history']);
 
@@ -27,17 +28,14 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
   const all: Danger[] = [];
   if (misleadingOptions(ask).size > 0) all.push({ kind: 'answers' });
   if (saysByTitle(ask) && misleads(ask.title)) all.push({ kind: 'hidden' });
-  if (
-    ask.detail.type === 'command' &&
-    ask.detail.unsure &&
-    (ask.beside ?? []).some((one) => one.type === 'text' && holdsGraveCommand(one.text, cwd))
-  )
-    all.push({ kind: 'unsure', grave: true });
+  all.push(...inMembers(ask, cwd));
   for (const detail of [ask.detail, ...(ask.beside ?? [])]) {
     const found = inDetail(detail, cwd);
     // Offsets in the details beside it do not apply to the command that is shown.
     all.push(...(detail === ask.detail ? found : found.map(({ at: _, ...one }) => one)));
   }
+  if (CHANGING.has(ask.toolKind) && ask.detail.type !== 'edit')
+    all.push(...(ask.paths ?? []).slice(0, MOST_FILES).flatMap((path) => inPath(path, cwd)));
   if (ask.outside || (ask.paths ?? []).slice(0, MOST_FILES).some((path) => isOutside(path, cwd))) all.push({ kind: 'outside' });
   // Without a text the user cannot see how much of a folder is deleted.
   if (ask.toolKind === 'delete') all.push(ask.detail.type === 'edit' ? { kind: 'deletes' } : { kind: 'deletes', grave: true });
@@ -48,19 +46,47 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
 
 /** The most texts of a call's members that are judged as commands. */
 const MOST_MEMBERS = 50;
+/** The most UTF-16 units of them: some 50 ms. */
+const MOST_MEMBER_TEXT = 60_000;
+/** Names of members that something may carry out. */
+export const MAY_RUN =
+  /command|cmd|script|shell|bash|exec|eval|program|argv|hook|run|before|after|then|finally|^(?:pre|post|next|do|on)(?:$|[_A-Z])/i;
+/** Members that take a protection away. */
+const UNPROTECTED = /(?:^| )(?:dangerously\S*|sudo|elevated|(?:disable|no|without|skip|bypass)_?(?:the_?)?sandbox\S*)$/i;
 
-/** True for the members of a call, told beside its command, that hold a dangerous command: that one may run. */
-function holdsGraveCommand(text: string, cwd: string): boolean {
-  const texts = membersIn(text);
-  return texts === undefined || texts.length > MOST_MEMBERS || texts.some((one) => isGrave(commandDangers(one, cwd)));
+/** Dangers of what a call brings besides the part that is asked about, or instead of one: its members may be carried out as well. */
+function inMembers({ detail, beside = [], toolKind }: Approval, cwd: string): readonly Danger[] {
+  const found = beside.flatMap((one) => (one.type === 'text' ? membersIn(one.text) : []));
+  if (detail.type === 'mcp') found.push(...membersOf(detail.input));
+  if (detail.type === 'text') found.push(...membersIn(detail.text));
+  // Members beside a command whose names are not known may be another command. Elsewhere texts are mostly what is written, sent or looked for.
+  const mayAllRun = detail.type === 'command' && detail.unsure;
+  const run = found.filter(({ name, value }) => value === undefined || mayAllRun || (typeof value === 'string' && MAY_RUN.test(name)));
+  const isUnprotected = found.some(({ name, value }) => UNPROTECTED.test(name) && value === true);
+  const length = run.reduce((sum, { value }) => sum + (typeof value === 'string' ? value.length : 0), 0);
+  const isUnread = run.length > MOST_MEMBERS || length > MOST_MEMBER_TEXT || (mayAllRun && run.some(({ value }) => value === undefined));
+  if (isUnprotected || isUnread || run.some(({ value }) => typeof value === 'string' && isGrave(commandDangers(value, cwd))))
+    return [{ kind: 'unsure', grave: true }];
+  const isBesideEdit = detail.type === 'edit' || toolKind === 'edit';
+  return isBesideEdit && run.some(({ value }) => typeof value === 'string') ? [{ kind: 'unsure' }] : [];
 }
 
-/** The texts of members as codecs write them: as JSON, or as lines of a name and JSON. Undefined where they were cut. */
-function membersIn(text: string): readonly string[] | undefined {
+interface Member {
+  /** Its own name and those around it. */
+  readonly name: string;
+  /** Undefined where the text was cut. */
+  readonly value: string | boolean | undefined;
+}
+/** Members as codecs write them: as JSON, or as lines of a name and JSON. */
+function membersIn(text: string): readonly Member[] {
   const from = text.search(/^\{/m);
-  if (from < 0) return text.split('\n').flatMap((line) => stringsOf(jsonIn(/^[\w$.-]+: (["{[].*)$/.exec(line)?.[1] ?? 'null'), DEEPEST));
+  if (from < 0)
+    return text.split('\n').flatMap((line) => {
+      const [, name = '', json] = /^([\w$.-]+): (["{[].*|true)$/.exec(line) ?? [];
+      return json === undefined ? [] : membersOf(jsonIn(json), name);
+    });
   const value = jsonIn(text.slice(from));
-  return value === undefined ? undefined : stringsOf(value, DEEPEST);
+  return value === undefined ? [{ name: '', value }] : membersOf(value);
 }
 function jsonIn(text: string): unknown {
   try {
@@ -70,12 +96,11 @@ function jsonIn(text: string): unknown {
   }
 }
 /** Lists of texts as one line, as arguments are. */
-function stringsOf(value: unknown, levels: number): readonly string[] {
-  if (typeof value === 'string') return [value];
+function membersOf(value: unknown, name = '', levels = DEEPEST): readonly Member[] {
+  if (typeof value === 'string' || typeof value === 'boolean') return [{ name, value }];
   if (levels === 0 || typeof value !== 'object' || value === null) return [];
-  const members: readonly unknown[] = Object.values(value);
-  if (Array.isArray(value) && members.every((one) => typeof one === 'string')) return [members.join(' ')];
-  return members.flatMap((one) => stringsOf(one, levels - 1));
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return [{ name, value: value.join(' ') }];
+  return Object.entries(value).flatMap(([key, one]) => membersOf(one, Array.isArray(value) ? name : `${name} ${key}`.trim(), levels - 1));
 }
 
 function worstOf(all: readonly Danger[]): Danger | undefined {

@@ -356,6 +356,8 @@ test('an answer for once whose name covers more is misleading, and has no key', 
   for (const label of [
     ...['Allow for ever', 'Allow everything', 'Allow for good', 'Allow and stop asking', 'Yes to all', 'Trust this folder'],
     ...['Allow this and similar commands', 'Allow with full access', 'Approve, auto-accept edits', 'Yes, automatically accept edits'],
+    ...['Allow until I quit', 'Allow for 24 hours', 'Allow npm:*', 'Allow any npm command', 'Allow 5 times', 'Run without sandbox'],
+    ...['Allow as root', 'Allow with network access', 'Allow for an hour', 'Allow once with sudo', 'Allow today'],
     ...['Allow any command', 'Run without asking', 'Accept all', '全部允许', 'Alles erlauben', 'Tout autoriser', 'Al l o w everything'],
   ]) {
     const { answers, grave, dangers } = given(label);
@@ -381,6 +383,8 @@ test('an answer for once whose name says nothing of allowing is looked at first'
       ]),
       { cwd, feedback: true },
     ).grave;
+  for (const label of ['Yes, and send my data', 'Allow npm plus what it starts', 'Approve this and the next ones'])
+    assert.ok(grave(label), label);
   for (const label of ['Ignore', 'Later', 'Hold on', 'Undo', 'Keep file', 'Re ject', 'Whatever']) assert.ok(grave(label), label);
 });
 
@@ -393,5 +397,6 @@ test('a change that nothing shows, or not where it would be made, is looked at f
   assert.ok(grave({ detail: { type: 'edit', diffs: [] } }));
   assert.ok(grave({ detail: { type: 'edit', diffs: [{ ...diff, excerpt: { unplaced: true } }] } }));
   assert.ok(!grave({ detail: { type: 'edit', diffs: [diff] } }));
-  assert.ok(!grave({ title: 'Edit', detail: { type: 'text', text: 'Replace a by b in a.ts' } }));
+  assert.ok(grave({ title: 'Edit', detail: { type: 'text', text: 'Replace a by b in a.ts' } }));
+  assert.ok(!grave({ toolKind: 'read', title: 'Read', detail: { type: 'text', text: 'Read a.ts' } }));
 });

@@ -6,7 +6,7 @@ import { sameMeaning } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, ApprovalDetail, Ask, Content, Field, Option, Question } from '../../session/model.ts';
 import { wrappedCommand } from '../../transport/shellLine.ts';
-import { commandInput, namesAnother, otherArguments } from '../commandInput.ts';
+import { commandInput, namesAnother, otherArguments, runningMembers } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
 import { allDiffs, type CallFacts, titleOf as callTitle } from './calls.ts';
 import { toContent } from './codec.ts';
@@ -114,6 +114,7 @@ function detailsOf(request: PermissionRequest, call: CallFacts): Pick<Approval, 
   if (other) beside.push({ type: 'command', ...input, ...(detail.type === 'command' ? { unsure: true } : {}) });
   const others = otherArguments(call.rawInput);
   if (others) beside.push({ type: 'text', text: pretty(others) });
+  if (diffs.length > 0 && !input) beside.push(...runningMembers(call.rawInput, diffs));
   // Of a change that changes nothing the arguments are all there is to see.
   const changesNothing = detail.type === 'edit' && diffs.every((diff) => diff.before === diff.after);
   if (changesNothing && command === undefined && call.rawInput !== null) beside.push({ type: 'text', text: pretty(call.rawInput) });

@@ -4,8 +4,8 @@ import { agentError, t } from '../../base/l10n.ts';
 import type { OfferedTool } from '../../conversation/state.ts';
 import type { CallChange } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
-import type { Approval, Content, Diff, Field, Output, ToolCall, ToolKind, Usage } from '../../session/model.ts';
-import { commandInput, withArguments } from '../commandInput.ts';
+import type { Approval, ApprovalDetail, Content, Diff, Field, Output, ToolCall, ToolKind, Usage } from '../../session/model.ts';
+import { commandInput, runningMembers, withArguments } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
 import { kindOf } from '../toolKinds.ts';
 import { editOf } from './edits.ts';
@@ -346,10 +346,14 @@ const ASKED_EACH_TIME: ReadonlySet<ToolKind> = new Set(['execute', 'edit', 'dele
 /** The diff is of what will run. The server's words, and what the model wrote in its place, are shown below. */
 function editShown(part: ToolPart, edit: Diff): Pick<Approval, 'toolKind' | 'detail' | 'beside' | 'paths'> {
   const text = [...reasonOf(part), ...writtenByModel(part)].join('\n\n');
+  const beside: readonly ApprovalDetail[] = [
+    ...(text === '' ? [] : [{ type: 'text', text } as const]),
+    ...runningMembers(part.input, [edit]),
+  ];
   return {
     toolKind: 'edit',
     detail: { type: 'edit', diffs: [edit] },
-    ...(text === '' ? {} : { beside: [{ type: 'text', text }] }),
+    ...(beside.length === 0 ? {} : { beside }),
     ...namedPaths('edit', part.input, [edit.path]),
   };
 }

@@ -21,7 +21,7 @@ import type {
   Remedy,
   TurnId,
 } from '../../session/model.ts';
-import { commandInput, otherArguments } from '../commandInput.ts';
+import { commandInput, otherArguments, runningMembers } from '../commandInput.ts';
 import { namedPaths } from '../namedPaths.ts';
 import { kindOf } from '../toolKinds.ts';
 import {
@@ -401,6 +401,7 @@ function detailsOf(request: RequestPayload['ApprovalRequest'], call: AskContext[
   const [detail, ...beside] = details;
   if (!detail) return { detail: { type: 'text', text: [request.description, ...texts].join('\n') } };
   if (texts.length > 0) beside.push({ type: 'text', text: texts.join('\n') });
+  if (diffs.length > 0 && !input) beside.push(...runningMembers(call?.input, diffs));
   return { detail, ...(beside.length > 0 ? { beside } : {}) };
 }
 

@@ -430,7 +430,7 @@ export abstract class QwenStep extends Step<QwenState> {
       const [only] = diffs;
       const editable = diffs.length === 1 && only?.excerpt === undefined && use.work !== 'notebook';
       const known = [...use.locations, ...diffs].map((one) => one.path);
-      const beside = argumentDetails(use);
+      const beside = argumentDetails(use, diffs);
       const shown = {
         toolKind: use.kind,
         detail: detailOf(use, diffs),

@@ -6,7 +6,7 @@ import type { SessionEvent } from '../../session/events.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { ApprovalDetail, Diff, Field, Location, Option, Plan, ToolKind } from '../../session/model.ts';
 import { visibleText } from '../../session/visible.ts';
-import { commandInput, otherArguments } from '../commandInput.ts';
+import { commandInput, otherArguments, runningMembers } from '../commandInput.ts';
 import { type Replacement, replaced } from '../replacements.ts';
 import { isRecord } from './codec.ts';
 import type { ProductTraits } from './quirks.ts';
@@ -429,8 +429,9 @@ export function detailOf(use: ToolUse, diffs: readonly Diff[]): ApprovalDetail {
   return { type: 'text', text: visibleText(clip(JSON.stringify(input, null, 2), DETAIL_KEPT)) };
 }
 
-/** Details below a command: everything else that is sent with it. */
-export function argumentDetails(use: ToolUse): readonly ApprovalDetail[] {
+/** Details below a command or an edit: what else is sent with it and may be carried out. */
+export function argumentDetails(use: ToolUse, diffs: readonly Diff[]): readonly ApprovalDetail[] {
+  if (diffs.length > 0) return runningMembers(use.input, diffs);
   const unknown = use.work === 'shell' ? Object.entries(otherArguments(use.input) ?? {}) : [];
   if (unknown.length === 0) return [];
   return [
