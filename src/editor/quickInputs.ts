@@ -166,7 +166,8 @@ export class QuickInputs implements Disposable {
       const hide = () => input.hide();
       let answer: T | undefined;
       input.onDidAccept(() => {
-        if (answer !== undefined) return;
+        // A key that went down before the input was taken away is reported after it.
+        if (answer !== undefined || signal?.aborted) return;
         answer = take();
         if (answer === undefined) return;
         // The result does not wait for the hide event: keys typed before the next input opens would go into the text behind.

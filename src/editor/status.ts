@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type Disposable, Lifetime } from '../base/lifetime.ts';
 import type { SessionHost } from '../live/surface.ts';
-import { answersIn } from '../session/approvalAnswers.ts';
+import { answersIn, hasMoreAnswers } from '../session/approvalAnswers.ts';
 import type { SessionEvent } from '../session/events.ts';
 import type { Session } from '../session/model.ts';
 import { canStop, openApprovals, runningTurn, titleOf, turnFiles } from '../session/select.ts';
@@ -104,6 +104,7 @@ export function keepContextKeys(host: SessionHost, review: Review): Disposable {
       'diffTakesFeedback',
       session && ask?.kind === 'approval' ? answersIn(session, ask).answers.some((one) => one.means === 'feedback') : false,
     );
+    set('diffHasMore', session && ask?.kind === 'approval' ? hasMoreAnswers(answersIn(session, ask)) : false);
     set('diffEditable', subject?.kind === 'ask' && subject.editable !== false);
     set('diffReverts', subject?.kind === 'turn');
   };

@@ -2,6 +2,7 @@ import type { GuardReason } from '../base/guardedFiles.ts';
 import { parseJson } from '../base/json.ts';
 import { t } from '../base/l10n.ts';
 import type { Danger } from './commandDangers.ts';
+import { isUnplaced } from './diffs.ts';
 import { hunksOf, stepsOf } from './hunks.ts';
 import type { Approval, ApprovalDetail, Diff, Session } from './model.ts';
 import { askTitle, byPath, relativePath } from './select.ts';
@@ -83,6 +84,11 @@ export function changeAmounts(lists: readonly (readonly Diff[])[]): readonly str
     }
     return all.length === 0 ? '' : `+${added} −${removed}`;
   });
+}
+
+/** The note for a change that is shown without its place; '' for others. */
+export function unplacedNote(diffs: readonly Diff[]): string {
+  return isUnplaced(diffs) ? t('excerpt') : '';
 }
 
 /** The diffs of an approval, with the user's changes to them. */

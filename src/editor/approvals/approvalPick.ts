@@ -3,7 +3,6 @@ import { t } from '../../base/l10n.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { type AnswerSetting, type ApprovalAnswer, approvalAnswers, firstAnswers, sameMeaning } from '../../session/approvalAnswers.ts';
 import { dangersOf } from '../../session/dangers.ts';
-import { isUnplaced } from '../../session/diffs.ts';
 import { type DiffLine, hunksOf } from '../../session/hunks.ts';
 import type { Approval, ApprovalDetail, Ask, Diff, Session } from '../../session/model.ts';
 import { byPath, type FileDiffs, longNames, saysByTitle } from '../../session/select.ts';
@@ -15,6 +14,7 @@ import {
   fileBecomes,
   inputText,
   shownDiffs,
+  unplacedNote,
   wordsBeside,
 } from '../../session/shownApproval.ts';
 import { shortened, visibleText } from '../../session/visible.ts';
@@ -503,10 +503,6 @@ function fileRows({ path, diffs }: FileDiffs, amount: string): readonly Row[] {
     action: { do: 'openDiff', path },
   };
   return [first, ...more.map((text): Row => ({ label: text, iconPath: new vscode.ThemeIcon('blank'), alwaysShow: true }))];
-}
-
-function unplacedNote(diffs: readonly Diff[]): string {
-  return isUnplaced(diffs) ? vscode.l10n.t('excerpt') : '';
 }
 
 function moreFiles(files: readonly FileDiffs[], amounts: readonly string[]): readonly Row[] {

@@ -7,6 +7,7 @@ import {
   type ApprovalAnswers,
   answerSetting,
   approvalAnswers,
+  isOneDiff,
 } from '../../session/approvalAnswers.ts';
 import type { Answer } from '../../session/intents.ts';
 import type { Approval, Ask, AskId, AskRef, SessionId } from '../../session/model.ts';
@@ -30,7 +31,7 @@ export type PopUp = 'always' | 'whenNoDiff' | 'never';
 export interface ApprovalsDeps {
   readonly host: SessionHost;
   readonly inputs: QuickInputs;
-  /** Whether asks appear by themselves; `whenNoDiff`: all but edits whose diff opens with them. */
+  /** Whether asks appear by themselves; `whenNoDiff`: all but edits of which a diff shows everything. */
   readonly popUp: () => PopUp;
   /** Whether the diff of a proposed edit opens with the ask. */
   readonly openDiffToo: () => boolean;
@@ -245,7 +246,7 @@ export class Approvals implements Disposable {
     if (left) this.#inDiff = undefined;
     const popUp = this.#deps.popUp();
     if (popUp === 'whenNoDiff') this.#openDiffInstead(left?.back);
-    const next = this.#queue.next(({ ask }) => popUp === 'always' || (popUp === 'whenNoDiff' && !this.#opensDiff(ask)));
+    const next = this.#queue.next(({ ask }) => popUp === 'always' || (popUp === 'whenNoDiff' && !this.#isShownByDiff(ask)));
     const key = next && keyOfOpen(next);
     if (this.#view && this.#view.key !== key) this.#takeDown();
     if (!next || !key) return;
@@ -352,12 +353,17 @@ export class Approvals implements Disposable {
     return ask.kind === 'approval' && ask.detail.type === 'edit' && ask.detail.diffs.length > 0 && this.#deps.openDiffToo();
   }
 
+  /** The diff that opens shows all that an answer is about: the whole change of one file, at its place. */
+  #isShownByDiff(ask: Ask): boolean {
+    return ask.kind === 'approval' && isOneDiff(ask) && this.#opensDiff(ask);
+  }
+
   /**
-   * Opens an edit as a diff with its answers in the editor's title and the keyboard in it; only asks without a diff come as picks. One after the
+   * Opens an edit as a diff with its answers in the editor's title and the keyboard in it; the other asks come as picks. One after the
    * other: a key meant for one diff must not reach another. `back`: from the diff before.
    */
   #openDiffInstead(back: (() => Promise<void>) | undefined): void {
-    const isNext = (one: QueuedAsk) => this.#opensDiff(one.ask) && !this.#queue.isWanted(one) && this.#queue.shown !== keyOfOpen(one);
+    const isNext = (one: QueuedAsk) => this.#isShownByDiff(one.ask) && !this.#queue.isWanted(one) && this.#queue.shown !== keyOfOpen(one);
     const next = this.#queue.waiting.find(isNext);
     if (!next || this.#inDiff || this.#focus.away || this.#deps.inputs.busy) return;
     const rest = this.#deps.idleIn();

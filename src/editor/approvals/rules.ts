@@ -147,7 +147,8 @@ export class ApprovalRules implements Disposable {
       ],
       { title, placeholder: ruleText(what), signal, until },
     );
-    if (!where) return false;
+    // It may have been withdrawn between the key and its answer.
+    if (!where || signal.aborted) return false;
     await this.#store.add(where);
     return true;
   }

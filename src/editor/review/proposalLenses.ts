@@ -2,12 +2,12 @@ import * as vscode from 'vscode';
 import { t } from '../../base/l10n.ts';
 import { type Disposable, Lifetime } from '../../base/lifetime.ts';
 import type { SessionHost } from '../../live/surface.ts';
-import { type ApprovalAnswers, answersIn } from '../../session/approvalAnswers.ts';
+import { type ApprovalAnswers, answersIn, hasMoreAnswers } from '../../session/approvalAnswers.ts';
 import { plain } from '../../session/lineEnds.ts';
 import type { Approval } from '../../session/model.ts';
 import { compareTexts, hunksOfSegments } from '../../session/segments.ts';
 import { byPath, findAsk } from '../../session/select.ts';
-import { dangerText } from '../../session/shownApproval.ts';
+import { dangerText, unplacedNote } from '../../session/shownApproval.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { REVIEW_SCHEME } from './documents.ts';
 import { lensCommand } from './fileHunks.ts';
@@ -62,7 +62,8 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
         ...lens(vscode.l10n.t('Change {0} of {1} is left out', index + 1, hunks.length), ''),
       ];
     }
-    const warnings = index === 0 && shown.dangers.length > 0 ? `$(warning) ${shown.dangers.map(dangerText).join('; ')}` : undefined;
+    const notes = [...shown.dangers.map(dangerText), ask.detail.type === 'edit' ? unplacedNote(ask.detail.diffs) : ''];
+    const warnings = index === 0 && notes.some(Boolean) ? `$(warning) ${notes.filter(Boolean).join('; ')}` : undefined;
     return [
       ...lens(warnings, ''),
       ...answerLenses(uri, line, accept, shown),
@@ -71,12 +72,13 @@ function lensesOf(document: vscode.TextDocument, host: SessionHost, review: Revi
   });
 }
 
-function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined, { reject, answers }: ApprovalAnswers): vscode.CodeLens[] {
+function answerLenses(uri: vscode.Uri, line: number, accept: string | undefined, shown: ApprovalAnswers): vscode.CodeLens[] {
+  const { reject, answers } = shown;
   const lens = (title: string | undefined, command: string) => (title === undefined ? [] : [lensAt(line, title, command, [uri, line])]);
   return [
     ...lens(accept, 'parley.acceptDiff'),
     // An icon, as on the card: with words the row is cut in a split diff.
-    lensAt(line, '$(chevron-down)', 'parley.diffAnswers', [uri, line], commandTitle('diffAnswers')),
+    ...(hasMoreAnswers(shown) ? [lensAt(line, '$(chevron-down)', 'parley.diffAnswers', [uri, line], commandTitle('diffAnswers'))] : []),
     ...lens(reject?.label, 'parley.rejectDiff'),
     ...(answers.some((one) => one.means === 'feedback') ? lens(vscode.l10n.t('Feedback'), 'parley.diffFeedback') : []),
   ];
