@@ -372,9 +372,9 @@ function terminalOf(call: ToolCall, { terminals }: Pick<Session, 'terminals'>): 
 function decidedShort({ decision, status }: ToolCall): Pick<CallWords, 'decidedShort'> {
   if (decision?.kind !== 'approval' || (isRejection(decision) && status === 'running')) return {};
   const isByRule = decision.by === 'rule';
-  if (isRejection(decision)) return { decidedShort: isByRule ? t('by your rule') : t('by you') };
+  if (isRejection(decision)) return { decidedShort: isByRule ? t('by rule') : t('by you') };
   const byUser = decision.edited ? t('edited by you') : `✓ ${t('You')}`;
-  return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${t('by your rule')}` : byUser } : {};
+  return decision.effect.startsWith('allow') ? { decidedShort: isByRule ? `✓ ${t('by rule')}` : byUser } : {};
 }
 
 function decisionText({ decision, status }: ToolCall): string | undefined {
@@ -383,7 +383,7 @@ function decisionText({ decision, status }: ToolCall): string | undefined {
   const quoted = (words: string | undefined) => (words ? ` “${words}”` : '');
   const isRejected = isRejection(decision);
   if (isRejected && status === 'running') return t('Rejected');
-  if (by === 'rule') return `${isRejected ? t('by your rule') : t('allowed by your rule')}${quoted(rule && coveredBy(rule))}`;
+  if (by === 'rule') return `${isRejected ? t('by rule') : t('allowed by your rule')}${quoted(rule && coveredBy(rule))}`;
   if (isRejected) return `${t('by you')}${quoted(feedback)}`;
   const allowed = edited ? t('edited by you') : t('allowed by you');
   if (effect === 'allow_once') return allowed;

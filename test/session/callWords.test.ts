@@ -70,7 +70,7 @@ test('a row says who decided', () => {
   );
   assert.equal(
     run({ kind: 'approval', by: 'rule', effect: 'reject_once', rule: { kind: 'command' } }),
-    'Rejected ls by your rule “Run in terminal”',
+    'Rejected ls by rule “Run in terminal”',
   );
   // Conversations of earlier versions do not name the rule.
   assert.equal(run({ kind: 'approval', by: 'rule', effect: 'allow_once' }), 'Ran ls allowed by your rule');

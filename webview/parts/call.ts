@@ -188,6 +188,7 @@ function stopView(view: View, callId: string, title: string): TemplateResult {
 
 /** True for rows that open by themselves: work under way, failures, and changes until their turn ends, unless the user has allowed them. */
 function usuallyOpen(view: View, call: ToolCall, running: boolean): boolean {
+  if (call.withdrawn) return false;
   if (call.status === 'waiting' && !view.session.asks.some((ask) => ask.callId === call.id)) return call.output.length > 0;
   if (call.status === 'waiting' || call.status === 'rejected' || isRejection(call.decision)) return false;
   if (call.error || (call.status === 'failed' && call.output.length > 0)) return true;
