@@ -64,9 +64,13 @@ test(
   inWindow(async ({ window }) => {
     const { pick, page, chat } = window;
     const lens = (name: string) => page.locator(`.codelens-decoration a[title^="${name}"]`);
-    for (const by of ['Reject', 'More Answers']) {
+    const script = Array.from({ length: 30 }, (_, at) => `echo step ${at}`).join('\n');
+    for (const [by, command] of [
+      ['Reject', 'rm -rf src'],
+      ['More Answers', script],
+    ] as const) {
       await chat.composer.click();
-      const answer = ask(run(`mouse-${by}`, 'rm -rf src'));
+      const answer = ask(run(`mouse-${by}`, command));
       await pick.focusedRow('Look first').waitFor();
       await pick.readable();
       await page.keyboard.press('Enter');
