@@ -264,14 +264,19 @@ const LONGEST_PROGRAM = 100;
  * The name by which the tables call a program: `python3.12`, `g++-13` and `aarch64-linux-gnu-gcc` are known without version and machine. A program
  * that only reads has no version: another one may be named like it with a number.
  */
-function unversioned(name: string): string {
-  if (UNVERSIONED.has(name) || name.length > LONGEST_PROGRAM) return name;
-  const compiler = COMPILER.exec(name)?.[1];
+export function unversioned(written: string): string {
+  if (UNVERSIONED.has(written) || written.length > LONGEST_PROGRAM) return written;
+  const compiler = COMPILER.exec(written)?.[1];
   if (compiler !== undefined) return compiler;
+  const name = written.replace(BUILD, '');
+  if (name !== written && UNVERSIONED.has(name) && !READERS.has(name)) return name;
   const bare = /^(.*?[a-z+])[-_]?v?\d[\d.]*[tw]?$/.exec(name)?.[1];
-  if (bare === undefined) return name;
-  return (UNVERSIONED.has(bare) && !READERS.has(bare)) || SHELL.test(bare) || POWERSHELL.test(bare) ? bare : name;
+  if (bare === undefined) return written;
+  return (UNVERSIONED.has(bare) && !READERS.has(bare)) || SHELL.test(bare) || POWERSHELL.test(bare) ? bare : written;
 }
+/** Builds of one program that systems install side by side: `vim.tiny`, `python3-dbg`, `gdb-multiarch`. */
+const BUILD =
+  /(?:[.-](?:tiny|basic|nox|gtk\d?|athena|motif|gnome|huge|small|traditional|openbsd|dbg|debug|multiarch|static|minimal|full|preview|nightly|beta|lts))+$/;
 /** The place in a program's arguments from which on any word may be another program that it runs; undefined when it runs none. Its name has no folder. */
 export function runsFrom(named: string, args: readonly string[]): number | undefined {
   const program = unversioned(named);

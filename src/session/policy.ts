@@ -2,7 +2,7 @@ import { foldName, type Platform, pathBelowFolder } from '../base/fileName.ts';
 import { type GlobWord, globMatcher, wordsGuesser, wordsMatcher } from '../base/glob.ts';
 import type { GuardReason } from '../base/guardedFiles.ts';
 import { isAbsolutePath } from '../base/paths.ts';
-import { commandInVariable, isGrave, judgedCommand, runsFrom, takesValue } from './commandDangers.ts';
+import { commandInVariable, isGrave, judgedCommand, runsFrom, takesValue, unversioned } from './commandDangers.ts';
 import { misleadingOptions } from './dangers.ts';
 import type { Answer } from './intents.ts';
 import type { Approval, ApprovalDetail, Ask, ToolKind } from './model.ts';
@@ -417,7 +417,7 @@ function startsIn(all: readonly ReadWord[]): readonly GlobWord[] {
 function startsOf(word: string, isWrapped: boolean): readonly string[] {
   const name = programName(word);
   const glued = isWrapped && GLUES.test(word) ? [...gluedIn(word), ...(CMD_RUNS.exec(word)?.slice(1) ?? [])] : NONE;
-  const isPlain = glued.length === 0 && !name.startsWith('git-') && !TWINS.has(name);
+  const isPlain = glued.length === 0 && !name.startsWith('git-') && !TWINS.has(name) && unversioned(name) === name;
   return isPlain ? [name] : [word, ...glued].flatMap(programNames);
 }
 /** Commands of cmd.exe that have two names. */
@@ -477,10 +477,11 @@ function aliasedIn(word: string): readonly string[] {
   return value === undefined ? [] : [isShell ? value : `git ${value}`];
 }
 
-/** The names by which rules call a program: `git-push` is `git push`, `erase` is `del`. */
+/** The names by which rules call a program: `git-push` is `git push`, `erase` is `del`, `python3.12` is `python`. */
 function programNames(word: string): readonly string[] {
   const name = programName(word);
-  const other = name.startsWith('git-') ? name.replace('-', ' ') : TWINS.get(name);
+  const bare = unversioned(name);
+  const other = bare !== name ? bare : name.startsWith('git-') ? name.replace('-', ' ') : TWINS.get(name);
   return other === undefined ? [name] : [name, other];
 }
 

@@ -48,6 +48,10 @@ const RUNS_WORDS = /^(?:npm (?:exec|x|create)|docker (?:run|exec)|git submodule|
 const RUNS = `npm vers patch
 python3.12 -m x
 python3.13t -c x
+python3-dbg -c x
+vim.tiny -c x
+gdb-multiarch -ex x
+nvim-nightly -c x
 pypy3.10 -m x
 php8.3 -d auto_prepend_file=x a
 ruby3.2 -rx a

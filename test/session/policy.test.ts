@@ -351,3 +351,17 @@ test('on macOS letters are the same composed and decomposed, for every rule', ()
     assert.equal(at('posix', 'allow'), undefined);
   }
 });
+
+test('a rejection sees a program with its version or build, an allowance does not', () => {
+  const no = (pattern: string): ApprovalRule => ({ kind: 'command', pattern, decision: 'reject' });
+  for (const [pattern, text] of [
+    ['python *', 'python3.12 x.py'],
+    ['python3 *', 'sudo python3-dbg x.py'],
+    ['vim *', 'vim.tiny a'],
+    ['gcc *', 'x86_64-linux-gnu-gcc-13 a.c'],
+    ['python3.12 *', 'python3.12 x.py'],
+  ] as const)
+    assert.equal(answered(command(text), no(pattern)), 'no', `${pattern}: ${text}`);
+  assert.equal(answered(command('python3.12 x.py'), { kind: 'command', pattern: 'python *', decision: 'allow' }), undefined);
+  assert.equal(answered(command('cat2 x'), no('cat *')), undefined);
+});
