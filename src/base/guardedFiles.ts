@@ -29,7 +29,8 @@ const LIST: Readonly<Record<Exclude<GuardReason, 'name' | 'user'>, string>> = {
     .clinerules .cline .kilocode .kilocodemodes .goose .goosehints .agents .agent .parley .augment .augment-guidelines .junie .kiro .copilot
     crush.json .crush.json .crush .factory .trae .crewai .openhands .openhands_instructions .rules .rulesync .cody .tabnine .codeium .pearai     .warp warp.md .devin .jules .forge forge.yaml .plandex .replit replit.nix .replit.md .stackblitzrc
     agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md kimi.md skill.md .skills copilot-instructions.md
-    *.instructions.md *.prompt.md *.chatmode.md *.agent.md .amp amp.md .zencoder .qodo .qoder qoder.md .iflow iflow.md crush.md .codebuddy codebuddy.md
+    *.instructions.md *.prompt.md *.chatmode.md *.agent.md .amp amp.md .zencoder .qodo .qoder qoder.md .iflow iflow.md crush.md .kilo kilo.json* conventions.md .goosehints.* .openclaw .hermes .swe-agent .sweagent.y*ml .mentat .plandex-* .codegpt .bito .void .blackbox .sourcery.yaml .coderabbit.y*ml .pr_agent.toml
+    .ellipsis* ellipsis.yaml .greptile greptile.json .bugbot .bugbot.md .gptme gptme.toml .open-interpreter .sgpt .llm .aichat .mods .fabric .codebuddy codebuddy.md
     .antigravity .lingma .comate .marscode .letta .droid .vibe .grok grok.md .pi .aiassistant gemini-extension.json hooks.json`,
   // Shells, terminals and the tools of the command line read these when they start or enter the folder.
   shell: `.envrc .env .env.* *.env .env-* .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .bash_completion .profile .zshrc .zshenv
