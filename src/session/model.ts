@@ -136,6 +136,8 @@ export interface TurnFile {
   readonly removed?: number;
   /** The system's error message, where a text of the file could not be stored. */
   readonly whyUnkept?: string;
+  /** Where it leads before and after, where it is a symbolic link then. */
+  readonly links?: { readonly before?: string; readonly after?: string };
   /** How many of its hunks the file has now, once some were decided by themselves. */
   readonly hunks?: { readonly kept: number; readonly all: number };
   /** `unkept`: too large to be taken back. `reported`: only the agent tells of it, because nothing watches the place of the file. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, type Stats, writeSync } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readlink, realpath, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readlink, realpath, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { systemCode } from '../base/log.ts';
 import { replaceFile, whileHeld } from './replaceFile.ts';
@@ -52,29 +52,35 @@ export function isNoFile(error: unknown): boolean {
   return ['ENOENT', 'ENXIO', 'EOPNOTSUPP', 'ENOTSUP'].includes(systemCode(error) ?? '');
 }
 
+/** A symbolic link to be made; where it leads is written as it is. */
+export interface LinkTo {
+  readonly target: string;
+}
+
+export interface WriteOptions {
+  /** Waits for the disk, which for many files takes long; so by default. */
+  readonly durable?: boolean;
+  /** A file that is there keeps its own otherwise. */
+  readonly mode?: number | undefined;
+  /** Where a link leads that may be there: it is replaced, and not followed. */
+  readonly overLink?: string | undefined;
+}
+
 /**
- * Writes a file whole or not at all: a temporary file in the same folder takes its place. Missing folders are made. Keeps the mode of a file that is
- * there, but for a `mode` that is given. Rejects with PlaceChanged when the folder, or the file itself, is not where it was. `durable`: waits for the
- * disk, which for many files takes long.
+ * Writes a file or link whole or not at all: a temporary one in the same folder takes its place. Missing folders are made. Rejects with PlaceChanged
+ * when the folder, or the file itself, is not where it was.
  */
-export async function writeReal(real: string, content: string | Uint8Array, durable = true, mode?: number): Promise<void> {
+export async function writeReal(real: string, content: string | Uint8Array | LinkTo, options: WriteOptions = {}): Promise<void> {
+  const { durable = true, mode, overLink } = options;
   const folder = await openFolder(path.dirname(real));
   const name = path.basename(real);
   const temporary = folder.at(`.${name.slice(0, 100)}.${randomUUID().slice(0, 8)}.tmp`);
   const target = folder.at(name);
   try {
     const there = await lstat(target).catch(() => undefined);
-    if (there?.isSymbolicLink()) throw new PlaceChanged(real);
-    const handle = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW, 0o666);
-    try {
-      // Before the content: nobody reads what is not for them.
-      const wanted = mode ?? (there && there.mode & 0o7777);
-      if (wanted !== undefined) await handle.chmod(wanted);
-      await handle.writeFile(content);
-      if (durable) await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    if (there?.isSymbolicLink() && (overLink === undefined || (await readlink(target)) !== overLink)) throw new PlaceChanged(real);
+    if (isLink(content)) await symlink(content.target, temporary);
+    else await writeTemporary(temporary, content, mode ?? (there?.isFile() ? there.mode & 0o7777 : undefined), durable);
     await folder.check();
     await replaceFile(temporary, target);
   } catch (error) {
@@ -82,6 +88,22 @@ export async function writeReal(real: string, content: string | Uint8Array, dura
     throw error;
   } finally {
     await folder.close();
+  }
+}
+
+function isLink(content: string | Uint8Array | LinkTo): content is LinkTo {
+  return typeof content === 'object' && 'target' in content;
+}
+
+async function writeTemporary(file: string, content: string | Uint8Array, mode: number | undefined, durable: boolean): Promise<void> {
+  const handle = await open(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW, 0o666);
+  try {
+    // Before the content: nobody reads what is not for them.
+    if (mode !== undefined) await handle.chmod(mode);
+    await handle.writeFile(content);
+    if (durable) await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 

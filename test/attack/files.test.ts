@@ -62,7 +62,7 @@ test('a file with another name, a hook or one outside, is changed under the name
   const writes: Readonly<Record<string, (file: string) => Promise<unknown>>> = {
     'the file door': (file) => diskFilesIn(inside).write(file, 'evil', undefined, realPathNow(file)),
     'an edit that is put right': (file) => diskEffects.writeText(file, 'evil', 'as it was', realPathNow(file)),
-    'a restore': (file) => writeReal(file, 'evil', false),
+    'a restore': (file) => writeReal(file, 'evil', { durable: false }),
     'WriteFile of parley-agent': (file) => writeFileTool.run({ path: file, content: 'evil' }, scene),
     'StrReplaceFile of parley-agent': (file) => strReplaceFileTool.run({ path: file, edit: { old: 'as it was', new: 'evil' } }, scene),
   };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { diskAgent, numbered, text } from './diskAgent.ts';
 import { ReviewPage } from './pages/review.ts';
@@ -33,6 +33,46 @@ test(
     await review.decide('Undo');
     await review.lenses(0);
     assert.equal(read('mixed.txt'), before.replace('six\n', 'six\nagent seven\n'));
+    await window.closeEditors();
+  }),
+);
+
+test(
+  'links: one replaced by a file, one deleted and one led elsewhere are listed with where they led, compared, and undone as links',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const review = new ReviewPage(window);
+    write('lib/a.txt', 'a\n');
+    const links = { 'gone.txt': 'lib/a.txt', 'led.txt': 'lib/a.txt', 'replaced.txt': 'lib/a.txt' };
+    for (const [name, target] of Object.entries(links)) symlinkSync(target, inFolder(name));
+    disk.act = () => {
+      for (const name of Object.keys(links)) rmSync(inFolder(name));
+      symlinkSync('../elsewhere.txt', inFolder('led.txt'));
+      write('replaced.txt', 'a file now\n');
+    };
+    await window.openChat();
+    await chat.frame.getByText('Disk').first().waitFor();
+    await chat.exchange('replace the links');
+    await chat.lastTurn.getByText('3 files changed').waitFor();
+    await chat.lastTurn.getByText('+ → ../elsewhere.txt − → lib/a.txt').waitFor();
+    await review.show();
+    await review.row('gone.txt').getByText('deleted · − → lib/a.txt').waitFor();
+    await review.row('led.txt').click();
+    await page.locator('.view-lines', { hasText: '../elsewhere.txt' }).waitFor();
+    await window.pictures('review/kind-links');
+    await review.openFile('replaced.txt');
+    await review.note('− → lib/a.txt').waitFor();
+    await window.pictures('review/kind-link-replaced');
+    await review.decide('Undo');
+    await until(() => lstatSync(inFolder('replaced.txt')).isSymbolicLink(), 'the link is there again');
+    await window.command('Parley: Undo All Changes');
+    await page.getByRole('button', { name: 'Undo all' }).last().click();
+    await review.isEmpty();
+    assert.deepEqual(
+      Object.keys(links).map((name) => readlinkSync(inFolder(name))),
+      Object.values(links),
+    );
+    assert.deepEqual([read('lib/a.txt')], ['a\n']);
     await window.closeEditors();
   }),
 );

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Turn, TurnFile } from '../../src/session/model.ts';
-import { callsOf, callTitle, changedFiles, diffsOf, relativePath, turnFiles } from '../../src/session/select.ts';
+import { callsOf, callTitle, changedFiles, diffsOf, linkWords, relativePath, turnFiles } from '../../src/session/select.ts';
 import { shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { commandTitle, t, visible } from '../strings.ts';
@@ -71,6 +71,7 @@ function countsView(view: View, turn: Turn, file: TurnFile): TemplateResult | ty
   if (added !== undefined && removed !== undefined) return lineCounts(added, removed);
   if (review === 'reported') return counts(reportedDiffs(view, turn, path));
   if (file.whyUnkept !== undefined) return html`<span class="faint">${t('Not kept for review: {0}', visibleText(file.whyUnkept))}</span>`;
+  if (file.links) return html`<span class="faint"><bdi>${linkWords(file.links)}</bdi></span>`;
   return review === 'unkept' ? nothing : html`<span class="faint">${t('binary, large or not UTF-8')}</span>`;
 }
 

@@ -262,13 +262,16 @@ export class ChangesReview implements Disposable {
     else await set.settleTurn(row.turnId, how, row.change?.path ?? row.file.path);
   }
 
-  /** The file before the changes and now; undefined when it is not text. */
-  async #sides({ path: file, kind, name, from }: UnreviewedFile): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
-    const base = await this.#sets.reviewing(file)?.baseText(file);
+  /** The file before the changes and now, of a link where it leads; undefined when it is not text. */
+  async #sides({ path: file, kind, name, from, links }: UnreviewedFile): Promise<readonly [vscode.Uri, vscode.Uri] | undefined> {
+    const base = links?.before ?? (await this.#sets.reviewing(file)?.baseText(file));
     if (base === undefined) return undefined;
     const earlier = from === undefined ? file : path.resolve(file, path.relative(name, from));
-    const left = this.#hunks.showBase('before', file, base ?? '', earlier);
-    return [left, kind === 'deleted' ? this.#documents.put('deleted', file, '') : vscode.Uri.file(file)];
+    const isLink = links?.before !== undefined;
+    const left = isLink ? this.#documents.put('link', earlier, base ?? '') : this.#hunks.showBase('before', file, base ?? '', earlier);
+    // The editor would open what a link leads to.
+    const isThere = kind !== 'deleted' && links?.after === undefined;
+    return [left, isThere ? vscode.Uri.file(file) : this.#documents.put('deleted', file, links?.after ?? '')];
   }
 
   async #mark(items: readonly (readonly [Row, vscode.TreeItemCheckboxState])[]): Promise<void> {

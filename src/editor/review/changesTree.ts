@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ChangeSet, UnreviewedFile } from '../../live/review/changeSet.ts';
 import type { Session, TurnFile, TurnId } from '../../session/model.ts';
-import { rowName, titleOf } from '../../session/select.ts';
+import { linkWords, rowName, titleOf } from '../../session/select.ts';
 
 export interface FileRow {
   readonly kind: 'file';
@@ -113,7 +113,8 @@ function fileItem({ file, change, turnId }: FileRow): vscode.TreeItem {
   const lines = [counts?.added ? `+${counts.added}` : '', counts?.removed ? `−${counts.removed}` : ''].filter(Boolean).join(' ');
   const isUncounted = change !== undefined && change.added === undefined && !file.left;
   const refused = file.whyUnkept === undefined ? undefined : vscode.l10n.t('Not kept for review: {0}', file.whyUnkept);
-  const why = isUncounted ? (refused ?? (file.unkept ? '' : vscode.l10n.t('binary, large or not UTF-8'))) : '';
+  const links = file.links && linkWords(file.links);
+  const why = isUncounted ? (refused ?? links ?? (file.unkept ? '' : vscode.l10n.t('binary, large or not UTF-8'))) : '';
   const facts = [inLabel ? '' : folder, lines, kinds[file.kind], file.unkept ? vscode.l10n.t('cannot be undone') : '', why].filter(Boolean);
   item.description = facts.join(' · ');
   item.contextValue = file.unkept ? 'unkeptFile' : 'changedFile';

@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
 import type { Disposable } from '../../base/lifetime.ts';
+import type { TurnFile } from '../../session/model.ts';
+import { linkWords } from '../../session/select.ts';
 import { visibleText } from '../../session/visible.ts';
 
 export const REVIEW_SCHEME = 'parley-review';
@@ -7,6 +9,11 @@ export const REVIEW_SCHEME = 'parley-review';
 /** The title of a tab: characters that mislead are written out. */
 export function tabTitle(title: string): string {
   return visibleText(title);
+}
+
+/** Where a symbolic link leads and led. */
+export function linkTitle(links: NonNullable<TurnFile['links']>): string {
+  return linkWords(links);
 }
 
 export function noChangeHere(): void {

@@ -11,7 +11,7 @@ import { mergedInto } from '../../session/merge.ts';
 import { hunksOfSegments, isWithoutOneHunk, linesUndone, type PlacedHunk, type Segments } from '../../session/segments.ts';
 import { commandTitle } from '../commandTitle.ts';
 import { isSavedForAgent, onSavesTyped, presentText } from '../files.ts';
-import type { ReviewDocuments } from './documents.ts';
+import { linkTitle, type ReviewDocuments } from './documents.ts';
 import { LensChanges, lensTooltip } from './lenses.ts';
 
 /** Milliseconds without typing before hunks are recomputed. */
@@ -301,10 +301,11 @@ export class FileHunks implements Disposable {
     if (!found) return [];
     const lens = (title: string, command: string) => new vscode.CodeLens(new vscode.Range(0, 0, 0, 0), lensCommand(title, command, [uri]));
     const keep = lens(vscode.l10n.t('Keep'), 'parley.keepFile');
-    const { whyUnkept: why, unkept } = found;
+    const { whyUnkept: why, unkept, links } = found;
     const refused = why === undefined ? [] : [lens(vscode.l10n.t('Not kept for review: {0}', why), '')];
     if (unkept) return [keep, lens(vscode.l10n.t('cannot be undone'), ''), ...refused];
-    const reason = refused.length > 0 ? refused : [lens(vscode.l10n.t('binary, large or not UTF-8'), '')];
+    const words = links ? linkTitle(links) : vscode.l10n.t('binary, large or not UTF-8');
+    const reason = refused.length > 0 ? refused : [lens(words, '')];
     return [keep, lens(vscode.l10n.t('Undo'), 'parley.undoFile'), ...reason];
   }
 }

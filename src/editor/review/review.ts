@@ -265,7 +265,8 @@ export class Review implements Disposable {
   async #turnSides(session: Session, turn: Turn, row: TurnFile) {
     const file = row.path;
     const present = await comparedText(file, session.cwd);
-    const texts = row.review === 'reported' ? undefined : await this.#sets?.of(session.id)?.turnTexts(turn.id, file);
+    const known = row.review === 'reported' ? undefined : await this.#sets?.of(session.id)?.turnTexts(turn.id, file);
+    const texts = known && { ...known, ...row.links };
     const diffs = fileNamed(mergedFiles(session, changedFiles(turn)), file)?.diffs ?? [];
     if (texts ? texts.before === undefined || texts.after === undefined : diffs.length === 0) return undefined;
     const located: Located = texts
@@ -276,7 +277,8 @@ export class Review implements Disposable {
     const name = located.ok ? file : excerptName(file);
     const left = this.#documents.put(`${key}/before`, located.ok ? (row.from ?? file) : name, sides.before ?? '');
     // Uses the file itself where nothing was changed since.
-    const isPresent = located.ok && typeof present === 'string' && plain(present) === plain(sides.after ?? '');
+    const isPresent =
+      located.ok && row.links?.after === undefined && typeof present === 'string' && plain(present) === plain(sides.after ?? '');
     const right = isPresent
       ? (openDocument(file)?.uri ?? vscode.Uri.file(file))
       : this.#documents.put(`${key}/after`, name, sides.after ?? '');

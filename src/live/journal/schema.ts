@@ -205,6 +205,7 @@ const turnFile = z.looseObject({
   added: optional(number),
   removed: optional(number),
   whyUnkept: optional(text),
+  links: optional(z.looseObject({ before: optional(text), after: optional(text) })),
   hunks: optional(z.looseObject({ kept: number, all: number })),
   review: z.enum(['open', 'kept', 'undone', 'unkept', 'reported']),
   callId: optional(text),

@@ -23,10 +23,11 @@ import {
   writtenSince,
   writtenText,
 } from '../../session/segments.ts';
-import { type ContentStore, decoded, isKept, movedKey, utf8Text, whyUnkept } from './contentStore.ts';
+import { type ContentStore, decoded, isKept, isRestorable, linkTarget, movedKey, utf8Text, whyUnkept } from './contentStore.ts';
 import {
   changedSince,
   checkPlace,
+  type FileContent,
   type Folders,
   fileOf,
   foldersOf,
@@ -107,6 +108,8 @@ export interface UnreviewedFile {
   readonly unkept: boolean;
   /** The system's error message, where a text of the file could not be stored. */
   readonly whyUnkept?: string | undefined;
+  /** Where it leads, where a side is a symbolic link. */
+  readonly links?: TurnFile['links'];
 }
 /** How a change set reads and writes files. Text goes through the editor, so that unsaved text stays. */
 export interface FileEffects {
@@ -224,6 +227,7 @@ export class ChangeSet {
         unkept: isLost(tracked),
         whyUnkept: whyUnkept(tracked.after) ?? whyUnkept(tracked.before),
         left: tracked.left,
+        ...linksOf(tracked),
         ...(tracked.from === undefined ? {} : { from: shownName(this.#folders, tracked.from) }),
       }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -270,6 +274,7 @@ export class ChangeSet {
         ...(why === undefined ? {} : { whyUnkept: why }),
         ...(callId === undefined ? {} : { callId }),
         ...(from === undefined ? {} : { from: fileOf(this.#folders, from) }),
+        ...linksOf(change),
       };
     });
     files.sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -283,10 +288,10 @@ export class ChangeSet {
     return fileOf(this.#folders, nameNow(this.#state, turnId, nameOf(this.#folders, file) ?? ''));
   }
 
-  /** True when this change set watches that file. */
+  /** True when this change set watches the content of that file; what a link leads to is watched at its own place, if at all. */
   watches(file: string): boolean {
-    const name = nameOf(this.#folders, file);
-    return name !== undefined && this.#scan.files.has(name);
+    const content = this.#scan.files.get(nameOf(this.#folders, file) ?? '')?.content;
+    return content !== undefined && linkTarget(content) === undefined;
   }
 
   /** Reads the folder in advance, so that the scan at the start of a turn is quick. Leaves the rest to that scan once it is due. */
@@ -350,7 +355,7 @@ export class ChangeSet {
     this.#underWay = { ...this.#underWay, inTurn: !last };
     const names = new Set([...before.files.keys(), ...files.keys()]);
     const changed = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
-    const folders = await this.#changedAmong(before.leftOut, leftOut);
+    const folders = (await this.#changedAmong(before.leftOut, leftOut)).filter((name) => !changed.includes(name));
     if (changed.length + folders.length === 0) return;
     this.#leaveOut(changed.length > this.#deps.limits.burst ? changed : [], folders);
     if (changed.length <= this.#deps.limits.burst) {
@@ -635,7 +640,7 @@ export class ChangeSet {
     if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) return unsavedIn(shownName(this.#folders, name));
     try {
       const { root, below } = placeOf(this.#folders, name);
-      await checkPlace(root, below);
+      await checkPlace(root, below, this.#linkOver(name, await this.#present(name)));
       return undefined;
     } catch (error) {
       return messageOf(error);
@@ -1025,7 +1030,7 @@ export class ChangeSet {
 
   async #compare(found: Tracked, present: string | null, isUnsaved: boolean): Promise<Segments | undefined> {
     const before = await this.#textOf(found.before);
-    if (before === undefined) return undefined;
+    if (before === undefined || !isText(found.after)) return undefined;
     const known = (await this.#textOf(found.after)) ?? '';
     const shown = await this.#withEnds(found, present ?? '', isUnsaved);
     const { read } = mannerOf(shown);
@@ -1177,11 +1182,12 @@ export class ChangeSet {
     const present = await this.#present(name);
     const bytes = await this.#bytesOf(change.before, name);
     const isAsLeft = present === null || (present === change.after && change.written === undefined);
+    this.#checkLinks(name, [change.before, change.after, present], isAsLeft);
     if (isAsLeft && !this.#deps.effects.hasUnsaved(file)) {
       const was = await this.#textOf(present);
       await this.#put(name, bytes, present, change.mode);
       if (bytes === null) await this.#removeFoldersOf(name);
-      this.#deps.undone.note(name, shortText(was), shortText(bytes && utf8Text(bytes)));
+      this.#deps.undone.note(name, shortText(was), shortText(await this.#textOf(change.before)));
       return this.#refresh(name);
     }
     const text = await this.#deps.effects.readText(file);
@@ -1195,6 +1201,13 @@ export class ChangeSet {
       this.#deps.undone.note(name, shortText(text), shortText(left));
     }
     return this.#refresh(name);
+  }
+
+  /** A link is undone as a whole: no text is read or written through it. */
+  #checkLinks(name: string, contents: readonly ContentKey[], isAsLeft: boolean): void {
+    if (contents.every((one) => linkTarget(one) === undefined)) return;
+    if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) throw new Error(unsavedIn(name));
+    if (!isAsLeft) throw changedSince(name);
   }
 
   /** The text without that change, with its line ends. Where somebody has written into the same lines since, it rejects, or drops these words. */
@@ -1219,30 +1232,41 @@ export class ChangeSet {
     const isSame = present !== null && change.before !== null && movedKey(present) === movedKey(change.before);
     if (!isSame && (await this.#present(from)) !== null) throw changedSince(from);
     if (isSame) {
-      await moveFile(placeOf(this.#folders, name), placeOf(this.#folders, from));
+      await moveFile(placeOf(this.#folders, name), placeOf(this.#folders, from), linkTarget(present));
       for (const one of [file, place]) this.#writes.fire(one);
     } else {
       const isAsLeft = present === null || (present === change.after && change.written === undefined);
+      this.#checkLinks(name, [change.before, change.after, present], isAsLeft);
       const text = isAsLeft ? undefined : await this.#textOf(present);
       const left = text == null ? undefined : Buffer.from(await this.#without(name, change, text));
       await this.#put(from, left ?? (await this.#bytesOf(change.before, from)), undefined, change.mode);
-      await this.#put(name, null);
+      await this.#put(name, null, present);
     }
     await this.#refresh(name);
     return this.#refresh(from);
   }
 
   /** `known`: what the file holds as far as the decision knows. */
-  async #put(name: string, bytes: Uint8Array | null, known?: ContentKey, mode?: number): Promise<void> {
-    const { root, below } = placeOf(this.#folders, name);
-    if (known !== undefined && known !== (await this.#present(name))) {
-      await checkPlace(root, below);
+  async #put(name: string, content: FileContent, known?: ContentKey, mode?: number): Promise<void> {
+    const place = placeOf(this.#folders, name);
+    const there = await this.#present(name);
+    if (known !== undefined && known !== there) {
+      await checkPlace(place.root, place.below);
       throw changedSince(name);
     }
-    await putFile(root, below, bytes, mode).catch((error: unknown) => {
-      throw naming(below, error);
+    await putFile(place, content, mode, this.#linkOver(name, there)).catch((error: unknown) => {
+      throw naming(place.below, error);
     });
     this.#writes.fire(fileOf(this.#folders, name));
+  }
+
+  /** Where the link leads that may be written over: one of these changes, no other that the user has put there. */
+  #linkOver(name: string, there: ContentKey): string | undefined {
+    const target = linkTarget(there);
+    const isOf = (change: TurnChange) =>
+      (change.name === name && change.after === there) || ((change.from ?? change.name) === name && change.before === there);
+    const isKnown = () => this.#state.checkpoints.some(({ changes, burst }) => changes.some(isOf) || burst.includes(name));
+    return target !== undefined && isKnown() ? target : undefined;
   }
 
   /** Who may read, write and run a file is as it was before the agent changed that. */
@@ -1328,37 +1352,46 @@ export class ChangeSet {
    * when its turn comes is left alone: many files take long. What was written comes back, and why not all was.
    */
   async #putAll<T extends Wanted>(targets: readonly T[]) {
-    const works: { readonly done: readonly T[]; readonly run: () => Promise<void> }[] = [];
+    interface Work {
+      readonly done: readonly T[];
+      readonly run: () => Promise<void>;
+    }
+    // A link or file may have to make room for a folder.
+    const removals: Work[] = [];
+    const writes: Work[] = [];
     const moved = await this.#movedAmong(targets);
     for (const one of targets) {
       const { name, target } = one;
       if (this.#deps.effects.hasUnsaved(fileOf(this.#folders, name))) throw new Error(unsavedIn(name));
       const place = placeOf(this.#folders, name);
-      await checkPlace(place.root, place.below);
+      await checkPlace(place.root, place.below, this.#linkOver(name, await this.#present(name)));
       const source = moved.get(one);
-      if (source) works.push({ done: [one, source], run: () => moveFile(placeOf(this.#folders, source.name), place) });
+      if (source) writes.push({ done: [one, source], run: () => moveFile(placeOf(this.#folders, source.name), place) });
       else if (![...moved.values()].includes(one)) {
         const bytes = await this.#bytesOf(target, name);
-        works.push({ done: [one], run: () => this.#put(name, bytes, one.known, one.mode) });
+        (target === null ? removals : writes).push({ done: [one], run: () => this.#put(name, bytes, one.known, one.mode) });
       }
     }
     const done: T[] = [];
-    const queue = works.values();
-    const work = async () => {
-      for (const one of queue) {
-        await one.run();
-        done.push(...one.done);
-      }
-    };
-    const ends = await Promise.allSettled(Array.from({ length: WRITES_AT_ONCE }, work));
-    const reasons = ends.flatMap((end) => (end.status === 'rejected' ? [messageOf(end.reason)] : []));
+    const reasons: string[] = [];
+    for (const works of [removals, writes]) {
+      const queue = works.values();
+      const work = async () => {
+        for (const one of queue) {
+          await one.run();
+          done.push(...one.done);
+        }
+      };
+      const ends = await Promise.allSettled(Array.from({ length: WRITES_AT_ONCE }, work));
+      reasons.push(...ends.flatMap((end) => (end.status === 'rejected' ? [messageOf(end.reason)] : [])));
+    }
     return { done, failure: reasons.length === 0 ? undefined : new Error(oneMessage(reasons)) };
   }
 
   /** Files that are not kept, each with the one of the others that it is now. */
   async #movedAmong<T extends { readonly name: string; readonly target: ContentKey }>(targets: readonly T[]): Promise<ReadonlyMap<T, T>> {
     const moved = new Map<T, T>();
-    const lost = targets.filter(({ target }) => !isText(target));
+    const lost = targets.filter(({ target }) => target !== null && !isRestorable(target));
     if (lost.length === 0) return moved;
     for (const source of targets.filter(({ target }) => target === null)) {
       const present = await this.#present(source.name);
@@ -1386,8 +1419,10 @@ export class ChangeSet {
       await removeEmptyFolder(placeOf(this.#folders, folder)).catch(() => {});
   }
 
-  async #bytesOf(content: ContentKey, name: string): Promise<Buffer | null> {
-    const bytes = content === null ? null : await this.#deps.store.get(content);
+  async #bytesOf(content: ContentKey, name: string): Promise<FileContent> {
+    const target = linkTarget(content);
+    if (target !== undefined) return { target };
+    const bytes = content === null ? null : isKept(content) ? await this.#deps.store.get(content) : undefined;
     if (bytes === undefined) throw new Error(notRestored(name));
     return bytes;
   }
@@ -1501,7 +1536,9 @@ interface RestoreStep {
 
 /** Files without stored content are neither written nor deleted, but can be moved back. */
 function howOf({ target, present }: Omit<RestoreStep, 'how'>, all: readonly Omit<RestoreStep, 'how'>[]): RestoreStep['how'] {
-  if (isText(target) && (target !== null || isText(present))) return target === null ? 'delete' : present === null ? 'create' : 'rewrite';
+  const canBeMade = (content: ContentKey) => content === null || isRestorable(content);
+  if (canBeMade(target) && (target !== null || canBeMade(present)))
+    return target === null ? 'delete' : present === null ? 'create' : 'rewrite';
   const key = movedKey(target ?? present ?? '');
   const isMoved =
     target === null || present === null ? all.some((one) => key === movedKey((target === null ? one.target : one.present) ?? '')) : false;
@@ -1510,6 +1547,13 @@ function howOf({ target, present }: Omit<RestoreStep, 'how'>, all: readonly Omit
 
 function kindOf({ before, after }: Pick<Tracked, 'before' | 'after'>): TurnFile['change'] {
   return before === null ? 'created' : after === null ? 'deleted' : 'changed';
+}
+
+/** Where a file is a symbolic link before or after a change. */
+function linksOf({ before, after }: Pick<Tracked, 'before' | 'after'>): Pick<TurnFile, 'links'> {
+  const [was, is] = [linkTarget(before), linkTarget(after)];
+  if (was === undefined && is === undefined) return {};
+  return { links: { ...(was === undefined ? {} : { before: was }), ...(is === undefined ? {} : { after: is }) } };
 }
 
 /** In the same lines of a text, or in neighbouring ones: equal lines side by side can be told apart in two ways. */

@@ -80,9 +80,24 @@ export class ContentStore {
   }
 }
 
-/** The content of a file that is not in the store stands for the file at that time and equals no other. */
+/** The content is in the store. One that is not stands for the file at that time and equals no other, but for that of a link. */
 export function isKept(content: string): boolean {
-  return !content.startsWith('unkept ');
+  return /^[0-9a-f]{64}$/.test(content);
+}
+
+/** The content of a symbolic link: where it leads, as it is written in it. */
+export function linkContent(target: string): string {
+  return `link ${target}`;
+}
+
+/** Where the link leads; undefined for the content of a file. */
+export function linkTarget(content: string | null): string | undefined {
+  return content?.startsWith('link ') ? content.slice('link '.length) : undefined;
+}
+
+/** A file or link can be made of it again. */
+export function isRestorable(content: string): boolean {
+  return isKept(content) || linkTarget(content) !== undefined;
 }
 
 /** Identity of a content that survives a move; for content that is not stored, inode, size and time of the file. */

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
-import { access, lstat, rmdir } from 'node:fs/promises';
+import { access, lstat, readlink, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { t } from '../../base/l10n.ts';
 import { messageOf, systemCode } from '../../base/log.ts';
 import { isForeign, pathBelow, platform, realPathNow, spelledName } from '../../protocols/paths.ts';
-import { chmodReal, moveReal, PlaceChanged, removeReal, writeReal } from '../../transport/realFiles.ts';
+import { chmodReal, type LinkTo, moveReal, PlaceChanged, removeReal, writeReal } from '../../transport/realFiles.ts';
 import { explained } from '../../transport/replaceFile.ts';
 
 /** The folders whose files are reviewed: the session's own, and the others of the workspace, none inside another. Absolute. */
@@ -48,6 +48,9 @@ export function fileOf({ root }: Folders, name: string): string {
   return path.isAbsolute(name) ? path.normalize(name) : path.join(root, name);
 }
 
+/** What a file is to hold, or a link; null: none of them. */
+export type FileContent = Uint8Array | LinkTo | null;
+
 /** A folder, and the name of a file below it. */
 export interface FolderFile {
   readonly root: string;
@@ -72,15 +75,19 @@ function slashed(folder: string): string {
   return folder.replaceAll(path.sep, '/').replace(/\/$/, '');
 }
 
-/** Resolves with the file's real path. Rejects with a message for the user when `putFile` would not write there. */
-export async function checkPlace(root: string, name: string): Promise<string> {
+/**
+ * Resolves with the file's real path. Rejects with a message for the user when `putFile` would not write there. `overLink`: where the link leads that
+ * may be there.
+ */
+export async function checkPlace(root: string, name: string, overLink?: string): Promise<string> {
   const file = path.join(root, name);
   const folder = realPathNow(path.dirname(file));
   if (pathBelow(realPathNow(root), folder) === undefined) throw outside(name);
   const there = await lstat(file).catch(() => undefined);
   if (there?.isDirectory()) throw new Error(t('{0} is a folder now. Move it away, then try again.', name));
-  if (there && !there.isFile()) throw changedSince(name);
-  if (there)
+  const isMeant = there?.isSymbolicLink() && overLink !== undefined && (await readlink(file).catch(() => undefined)) === overLink;
+  if (there && !there.isFile() && !isMeant) throw changedSince(name);
+  if (there?.isFile())
     await access(file, constants.W_OK).catch((error: unknown) => {
       throw readable(name, error);
     });
@@ -88,15 +95,16 @@ export async function checkPlace(root: string, name: string): Promise<string> {
 }
 
 /**
- * Writes a file below `root` whole or not at all, or removes it (null); never through a link. Without a `mode` it keeps its own, or has that of a new
- * file. Rejects with a message for the user.
+ * Writes a file or link below `root` whole or not at all, or removes it (null); never through a link, and over none but the one that leads to
+ * `overLink`. No folder on the way is a link: it would be another file. Without a `mode` it keeps its own, or has that of a new file. Rejects with a message for the user.
  */
-export async function putFile(root: string, name: string, bytes: Uint8Array | null, mode?: number): Promise<void> {
-  const real = await checkPlace(root, name);
+export async function putFile({ root, below }: FolderFile, content: FileContent, mode?: number, overLink?: string): Promise<void> {
+  const real = await checkPlace(root, below, overLink);
+  if (real.normalize('NFC') !== path.join(realPathNow(root), below).normalize('NFC')) throw changedSince(below);
   try {
-    await (bytes === null ? removeReal(real) : writeReal(real, bytes, false, mode));
+    await (content === null ? removeReal(real) : writeReal(real, content, { durable: false, mode, overLink }));
   } catch (error) {
-    throw readable(name, error);
+    throw readable(below, error);
   }
 }
 
@@ -118,9 +126,9 @@ export async function removeEmptyFolder({ root, below }: FolderFile): Promise<vo
   await rmdir(path.join(above, path.basename(folder)));
 }
 
-/** Moves a file, never over another one and never through a link. Rejects with a message for the user. */
-export async function moveFile(place: FolderFile, to: FolderFile): Promise<void> {
-  const [real, target] = [await checkPlace(place.root, place.below), await checkPlace(to.root, to.below)];
+/** Moves a file, or the link that leads to `link`, never over another one and never through a link. Rejects with a message for the user. */
+export async function moveFile(place: FolderFile, to: FolderFile, link?: string): Promise<void> {
+  const [real, target] = [await checkPlace(place.root, place.below, link), await checkPlace(to.root, to.below)];
   try {
     await moveReal(real, target);
   } catch (error) {

@@ -1,10 +1,10 @@
 import { constants, type Stats } from 'node:fs';
-import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
+import { lstat, open, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { isMissing, messageOf } from '../../base/log.ts';
 import { pathBelow } from '../../protocols/paths.ts';
-import { type ContentStore, movedKey, unkeptFor } from './contentStore.ts';
+import { type ContentStore, linkContent, movedKey, unkeptFor } from './contentStore.ts';
 import { type Folders, prefixOf } from './folders.ts';
 
 export interface FileState {
@@ -72,6 +72,8 @@ const MOST_LEFT_OUT = 100;
 const MOST_IGNORED_FILES = 1000;
 /** Bytes of a .gitignore that is followed, at most. */
 const LARGEST_IGNORE = 256 * 1024;
+/** Characters of a link that is kept. */
+const LONGEST_LINK = 1024;
 const AT_ONCE = 8;
 
 /** How a scan goes along with what happens meanwhile. */
@@ -87,7 +89,7 @@ export interface ScanPace {
 interface Listed {
   readonly name: string;
   readonly file: string;
-  readonly found: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'birthtimeMs' | 'ino' | 'size' | 'mode'> | 'unreadable';
+  readonly found: Pick<Stats, 'mtimeMs' | 'ctimeMs' | 'birthtimeMs' | 'ino' | 'size' | 'mode' | 'isSymbolicLink'> | 'unreadable';
   /** Since when the agent may have written it. */
   readonly agentSince?: number | undefined;
   /** It may have existed before `agentSince`, although its time of creation is later: the disk keeps none. */
@@ -98,8 +100,8 @@ const UNREADABLE: FileState = { content: 'unkept unreadable', stamp: 'unreadable
 const SAME_TIME = 20;
 
 /**
- * The files of the folders as they are now, their contents in the store; files unchanged since `before` are not read again. Links are not followed,
- * and files that .gitignore names are left out. All files are listed before the first is read.
+ * The files and links of the folders as they are now, their contents in the store; files unchanged since `before` are not read again. Links are not
+ * followed, and files that .gitignore names are left out. All files are listed before the first is read.
  */
 export async function scanFolders(
   folders: Folders,
@@ -201,7 +203,7 @@ interface StateNow extends FileState {
   readonly trouble?: string;
 }
 
-/** undefined when there is no regular file of that name. Never rejects. */
+/** undefined when there is no regular file and no link of that name. Never rejects. */
 export async function stateOf(
   file: string,
   store: ContentStore,
@@ -222,13 +224,14 @@ async function stateOfListed(
 ): Promise<StateNow | undefined> {
   if (found === 'unreadable') return { ...UNREADABLE, size: 0 };
   const { size, ctimeMs, birthtimeMs } = found;
-  const mode = found.mode & 0o777;
+  const mode = found.isSymbolicLink() ? undefined : found.mode & 0o777;
   const stamp = stampOf(found);
   if (known?.stamp === stamp) return { ...known, size };
   if (ctimeMs >= since - SAME_TIME) {
     if (known) return { ...known, size: 0 };
     return !isAgeUnknown && birthtimeMs >= since - SAME_TIME ? undefined : { content: 'unkept unknown', stamp: '', size: 0 };
   }
+  if (found.isSymbolicLink()) return stateOfLink(file, stamp, agentSince?.() !== undefined);
   if (size > mostBytes) return { content: `unkept ${stamp}`, stamp, size, mode };
   const read = await readRegular(file, mostBytes).catch((error: unknown) => (isMissing(error) ? 'gone' : 'unreadable'));
   const isAsListed = typeof read === 'object' && read.stamp === stamp;
@@ -244,11 +247,23 @@ async function stateOfListed(
   );
 }
 
-/** undefined when there is no regular file of that name. Never rejects. */
+async function stateOfLink(file: string, stamp: string, isAgentAtWork: boolean): Promise<StateNow | undefined> {
+  const target = await readlink(file).catch((error: unknown) => (isMissing(error) ? null : undefined));
+  const now = await statsOf(file);
+  const isAsListed = now !== undefined && now !== 'unreadable' && stampOf(now) === stamp;
+  // The agent may have been quicker.
+  if (!isAsListed && isAgentAtWork) return { content: `unkept ${stamp}`, stamp, size: 0 };
+  if (typeof target !== 'string') return target === null ? undefined : { ...UNREADABLE, size: 0 };
+  const content = target.length > LONGEST_LINK ? `unkept ${stamp}` : linkContent(target);
+  // Without a stamp it is read again the next time: another link may get the same one.
+  return { content, stamp: '', size: 0 };
+}
+
+/** undefined when there is no regular file and no link of that name. Never rejects. */
 async function statsOf(file: string): Promise<Listed['found'] | undefined> {
   try {
     const found = await lstat(file);
-    return found.isFile() ? found : undefined;
+    return found.isFile() || found.isSymbolicLink() ? found : undefined;
   } catch (error) {
     // The file exists and cannot be read.
     return isMissing(error) ? undefined : 'unreadable';
@@ -343,14 +358,15 @@ async function walk(walked: FolderWalk, below: string, outer: Outer): Promise<bo
       if (isLeftOut && !rules.isLeftOut) await leaveOut(walked, name);
       if (isLeftOut && !wasWatchedBelow(walked, name)) continue;
       if (!(await walk(walked, name, { ...rules, isLeftOut }))) return false;
-    } else if (entry.isFile()) {
+    } else if (entry.isFile() || entry.isSymbolicLink()) {
       if (isOut(name, false) && !wasWatched(walked, name)) {
-        if (!rules.isLeftOut) await leaveOutFile(walked, name);
+        if (!rules.isLeftOut && entry.isFile()) await leaveOutFile(walked, name);
         continue;
       }
       if (isFull(walked)) return false;
       walked.found.push(name);
-    } else if (entry.isSymbolicLink() && !isOut(name, false)) await leaveOutLink(walked, name);
+      if (entry.isSymbolicLink()) await leaveOutLink(walked, name);
+    }
   }
   return true;
 }
@@ -393,7 +409,7 @@ async function leaveOutFile({ root, ignoredFiles }: FolderWalk, name: string): P
   if (at !== undefined) ignoredFiles.set(name, at);
 }
 
-/** Skips links to inside the folder: their targets are watched at their own paths. */
+/** Notes where a link leads out of the folder. Targets inside are watched at their own paths. */
 async function leaveOutLink({ root, leftOut }: FolderWalk, name: string): Promise<void> {
   if (leftOut.size >= MOST_LEFT_OUT) return;
   const link = path.join(root, name);

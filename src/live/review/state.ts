@@ -4,9 +4,9 @@ import * as z from 'zod/mini';
 import type { TurnFile } from '../../session/model.ts';
 import type { Correction } from '../../session/proposal.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
-import { type ContentStore, isKept, movedKey } from './contentStore.ts';
+import { type ContentStore, isKept, isRestorable, movedKey } from './contentStore.ts';
 
-/** The key of a content in the store, or `unkept …` for content not stored; null: no such file. */
+/** The key of a content in the store, `link …` for a symbolic link, or `unkept …` for content not stored; null: no such file. */
 export type ContentKey = string | null;
 
 /** A file under review. `before` leaves out what is still to be reviewed. */
@@ -83,7 +83,7 @@ export const emptyState: ReviewState = { tracked: new Map(), checkpoints: [], un
 
 const optional = z.optional;
 const mode = optional(z.int().check(z.gte(0), z.lte(0o777)));
-const content = z.nullable(z.string().check(z.regex(/^(?:[0-9a-f]{64}|unkept .*)$/)));
+const content = z.nullable(z.string().check(z.regex(/^(?:[0-9a-f]{64}|unkept .*|link .*)$/s)));
 const trackedFile = z.object({
   before: content,
   after: content,
@@ -397,5 +397,5 @@ export function firstReview(change: Pick<Tracked, 'before' | 'after' | 'from'>):
 
 /** The text before the change is not there. A file that was only moved needs none. */
 export function isLost({ before, after, from }: Pick<Tracked, 'before' | 'after' | 'from'>): boolean {
-  return before !== null && !isKept(before) && (from === undefined || after === null || movedKey(before) !== movedKey(after));
+  return before !== null && !isRestorable(before) && (from === undefined || after === null || movedKey(before) !== movedKey(after));
 }

@@ -4,10 +4,12 @@ import {
   appendFileSync,
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -470,6 +472,152 @@ test(
     assert.equal(readFileSync(outside, 'utf8'), 'untouched');
     assert.deepEqual(readdirSync(path.join(scene.state, 'elsewhere')), []);
     assert.deepEqual(readdirSync(scene.path('folder')), []);
+  }),
+);
+
+/** Names in the folder, links with where they lead. */
+const listed = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(folder, { withFileTypes: true }).map((entry) => {
+      const file = path.join(folder, entry.name);
+      return [entry.name, entry.isSymbolicLink() ? `-> ${readlinkSync(file)}` : entry.isDirectory() ? '/' : readFileSync(file, 'utf8')];
+    }),
+  );
+
+test(
+  'links that were replaced, deleted, led elsewhere or made are listed with where they lead, and go back one by one or all at once',
+  inScene(async (scene) => {
+    const outside = path.join(scene.state, 'outside');
+    mkdirSync(outside);
+    writeFileSync(path.join(outside, 'secret'), 'untouched');
+    const link = (name: string, target: string) => symlinkSync(target, scene.path(name));
+    scene.write({ 'src/a': 'one\n', plain: 'plain\n' });
+    const links = { replaced: 'src/a', gone: 'nowhere', moved: path.join(outside, 'secret'), folder: 'src' };
+    for (const [name, target] of Object.entries(links)) link(name, target);
+    const before = listed(scene.root);
+    const change = () => {
+      for (const name of [...Object.keys(links), 'plain']) rmSync(scene.path(name), { force: true });
+      scene.write({ replaced: 'a file\n', 'folder/b': 'in a folder\n' });
+      for (const [name, target] of Object.entries({ moved: 'src/a', made: '../..', plain: path.join(outside, 'secret') }))
+        link(name, target);
+    };
+    const all = [
+      'deleted folder',
+      'created folder/b',
+      'deleted gone',
+      'created made',
+      'changed moved',
+      'changed plain',
+      'changed replaced',
+    ];
+    await scene.turn('t', change);
+    assert.deepEqual(scene.names, all);
+    const shown = (scene.changes.turnFiles('t')?.files ?? []).map((one) => [path.basename(one.path), one.review, one.links]);
+    assert.deepEqual(shown, [
+      ['folder', 'open', { before: 'src' }],
+      ['b', 'open', undefined],
+      ['gone', 'open', { before: 'nowhere' }],
+      ['made', 'open', { after: '../..' }],
+      ['moved', 'open', { before: links.moved, after: 'src/a' }],
+      ['plain', 'open', { after: path.join(outside, 'secret') }],
+      ['replaced', 'open', { before: 'src/a' }],
+    ]);
+    const after = listed(scene.root);
+    await scene.changes.settleAll('undo');
+    assert.deepEqual([listed(scene.root), scene.names], [before, []]);
+    await scene.changes.undoRestore();
+    assert.deepEqual([listed(scene.root), scene.names], [after, all]);
+    scene.reload();
+    await scene.changes.load();
+    for (const name of ['folder/b', 'folder', 'gone', 'made', 'moved', 'plain', 'replaced'])
+      await scene.changes.settle(scene.path(name), 'undo');
+    assert.deepEqual([listed(scene.root), scene.names], [before, []]);
+    const changeMost = () => {
+      change();
+      rmSync(scene.path('folder'), { recursive: true });
+      link('folder', '..');
+    };
+    await scene.turn('t2', changeMost);
+    const most = listed(scene.root);
+    await scene.changes.restore('t2');
+    assert.deepEqual([listed(scene.root), scene.names], [before, []]);
+    await scene.changes.undoRestore();
+    await scene.changes.settleAll('keep');
+    assert.deepEqual([listed(scene.root), scene.names], [most, []]);
+    assert.deepEqual([listed(outside), listed(scene.path('src'))], [{ secret: 'untouched' }, { a: 'one\n' }]);
+  }),
+);
+
+test(
+  'a link that the user, or somebody between the look and the write, has put in the place stays, and nothing is written behind it',
+  inScene(async (scene) => {
+    const outside = path.join(scene.state, 'outside');
+    writeFileSync(outside, 'untouched');
+    symlinkSync('a', scene.path('link'));
+    symlinkSync('a', scene.path('late'));
+    scene.write({ made: '' });
+    rmSync(scene.path('made'));
+    const replace = (name: string, target: string) => {
+      rmSync(scene.path(name));
+      symlinkSync(target, scene.path(name));
+    };
+    await scene.turn('t', () => {
+      for (const name of ['link', 'late']) rmSync(scene.path(name));
+      scene.write({ link: 'file\n', late: 'file\n', made: 'untouched' });
+    });
+    for (const name of ['link', 'made']) replace(name, outside);
+    for (const name of ['link', 'made'])
+      await assert.rejects(scene.changes.settle(scene.path(name), 'undo'), / has changed in the meantime\. Look at the change again/);
+    const refused = (await scene.changes.preview('t'))?.files.map(({ name, refused: why }) => [name, why !== undefined]);
+    assert.deepEqual(refused, [
+      ['late', false],
+      ['link', true],
+      ['made', true],
+    ]);
+    scene.effects.hasUnsaved = (file) => {
+      // Asked after the file was looked at.
+      if (file === scene.path('late') && !readlinkOf(file)) replace('late', outside);
+      return false;
+    };
+    await assert.rejects(scene.changes.settle(scene.path('late'), 'undo'), / has changed in the meantime\. Look at the change again/);
+    assert.deepEqual(listed(scene.root), { late: `-> ${outside}`, link: `-> ${outside}`, made: `-> ${outside}` });
+    assert.equal(readFileSync(outside, 'utf8'), 'untouched');
+  }),
+);
+
+const readlinkOf = (file: string): boolean => lstatSync(file).isSymbolicLink();
+
+test(
+  'whatever an agent makes of files and links, in several turns, an undo of all and a restore bring back every one',
+  inScene(async (scene) => {
+    const random = randomFrom(15);
+    const outside = path.join(scene.state, 'outside');
+    writeFileSync(outside, 'untouched');
+    const targets = ['a', 'b', 'nowhere', '..', outside];
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    for (let round = 0; round < 150; round += 1) {
+      const act = () => {
+        for (const name of names.filter(() => random(2) === 0)) {
+          rmSync(scene.path(name), { force: true });
+          const kind = random(3);
+          if (kind === 0) symlinkSync(targets[random(targets.length)] ?? 'a', scene.path(name));
+          else if (kind === 1) writeFileSync(scene.path(name), `${'text\n'.repeat(random(3))}${round} ${name}\n`);
+        }
+      };
+      act();
+      const before = listed(scene.root);
+      const turns = Array.from({ length: 1 + random(2) }, (_, at) => `t${round}.${at}`);
+      for (const turn of turns) await scene.turn(turn, act);
+      const after = listed(scene.root);
+      if (random(2) === 0) await scene.changes.settleAll('undo');
+      else await scene.changes.restore(turns[0] ?? '');
+      assert.deepEqual([listed(scene.root), scene.names], [before, []], `round ${round}`);
+      if (random(2) === 0) continue;
+      await scene.changes.undoRestore();
+      assert.deepEqual(listed(scene.root), after, `round ${round}, undo of it`);
+      await scene.changes.settleAll('keep');
+    }
+    assert.equal(readFileSync(outside, 'utf8'), 'untouched');
   }),
 );
 
