@@ -19,8 +19,9 @@ import { ChangeSets, type PublishEvent } from './live/review/changeSets.ts';
 import { Sessions } from './live/sessions.ts';
 import type { Launch } from './protocols/adapter.ts';
 import { protocols } from './protocols/registry.ts';
-import { agentHost } from './serve/host.ts';
+import { type AgentHost, agentHost } from './serve/host.ts';
 import { isLoopback, type ListenAddress, listen } from './serve/listen.ts';
+import { SessionMarks } from './serve/marks.ts';
 import { WindowTools } from './serve/windowTools.ts';
 
 /** `parley serve`: the sessions of this process for VS Code's own chat and other clients of the Agent Host Protocol (docs/servers.md). */
@@ -159,7 +160,7 @@ async function main(): Promise<number> {
     writeError(`${messageOf(error)}\n${USAGE}`);
     return 2;
   }
-  const { data, place, token, profiles, rules } = options;
+  const { data, token, profiles, rules } = options;
   // Child processes do not inherit the token of this host.
   delete process.env.PARLEY_HOST_TOKEN;
   makeOwnFolder(data);
@@ -199,6 +200,7 @@ async function main(): Promise<number> {
     sessions,
     journal,
     windowTools,
+    marks: new SessionMarks(path.join(data, 'sessions'), log),
     changeSets,
     effects: diskEffects,
     profiles,
@@ -208,11 +210,7 @@ async function main(): Promise<number> {
     environment: (profile, env) => environments.set(profile, env) && restartAtRest(sessions, profile),
   });
   await host.restore();
-  const listening = await listen(host, place, token, log)
-    .catch((error: unknown) =>
-      place.kind === 'port' && options.isPortFree ? listen(host, { ...place, port: 0 }, token, log) : Promise.reject(error),
-    )
-    .catch((error: unknown) => messageOf(error));
+  const listening = await listenSomewhere(host, options).catch((error: unknown) => messageOf(error));
   if (typeof listening === 'string') {
     log.error(`The host cannot listen: ${listening}`);
     lock.dispose();
@@ -230,6 +228,15 @@ async function main(): Promise<number> {
   for (const file of files) removeSecret(file);
   lock.dispose();
   return 0;
+}
+
+async function listenSomewhere(host: AgentHost, { place, isPortFree, token }: Options) {
+  try {
+    return await listen(host, place, token, log);
+  } catch (error) {
+    if (place.kind !== 'port' || !isPortFree) throw error;
+    return listen(host, { ...place, port: 0 }, token, log);
+  }
 }
 
 function endRequested(): Promise<void> {

@@ -55,6 +55,20 @@ export type AgentStart =
   | { readonly kind: 'starting'; readonly done: Promise<string | undefined> }
   | { readonly kind: 'live' };
 
+export interface SessionMark {
+  readonly read?: true;
+  readonly archived?: true;
+}
+
+/** Which sessions clients have read or archived. */
+export interface KnownMarks {
+  of(id: SessionId): SessionMark;
+  /** False when it was marked so already. */
+  set(id: SessionId, mark: SessionMark): boolean;
+  /** Forgets the marks of all other sessions. */
+  keepOnly(ids: ReadonlySet<SessionId>): void;
+}
+
 export interface HostedDeps {
   readonly sessions: Sessions;
   readonly journal: Journal;
@@ -62,6 +76,7 @@ export interface HostedDeps {
   readonly profiles: () => readonly Profile[];
   readonly channels: Channels;
   readonly windowTools: WindowTools;
+  readonly marks: KnownMarks;
   readonly log: Log;
   readonly now: () => number;
 }
@@ -94,7 +109,9 @@ export class HostedSessions {
 
   /** Restores the sessions of earlier runs. */
   async restore(): Promise<void> {
-    for (const { head, title, at } of await this.#deps.journal.list()) {
+    const entries = await this.#deps.journal.list();
+    this.#deps.marks.keepOnly(new Set(entries.map(({ head }) => head.id)));
+    for (const { head, title, at } of entries) {
       const profile = this.#deps.profiles().find((one) => one.id === head.profile);
       if (!profile) continue;
       const hosted = this.#add(`${providerOf(profile.id)}:/${head.id}`, head.id, profile, head.cwd, head.at, {
@@ -196,6 +213,7 @@ export class HostedSessions {
     const { channels } = this.#deps;
     this.#byUri.delete(hosted.uri);
     this.#terminals.forget(hosted.id);
+    this.#deps.marks.set(hosted.id, {});
     this.#removed = [...this.#removed.slice(1 - MOST_LIST_CHANGES), { uri: hosted.uri, at: channels.seq }];
     this.#notify(toRemoved(hosted.uri));
     await this.#deps.sessions.forget(hosted.id);
@@ -244,6 +262,7 @@ export class HostedSessions {
     }
     this.#summaryChanged(hosted);
     if (apply.type === 'session/titleChanged') this.#rename(hosted, apply.title);
+    if (apply.type === 'session/isReadChanged' || apply.type === 'session/isArchivedChanged') this.#mark(hosted);
     if (apply.type === 'session/activeClientSet' || apply.type === 'session/activeClientRemoved')
       this.#deps.windowTools.offer(hosted.id, hosted.state.activeClients);
     if (apply.type === 'chat/toolCallComplete') {
@@ -256,6 +275,15 @@ export class HostedSessions {
     if (starts) void this.#start(hosted, intents);
     else if (hosted.agent.kind === 'starting')
       void hosted.agent.done.then((why) => (why === undefined ? this.#send(hosted, intents) : undefined));
+  }
+
+  /** Keeps what is read and archived, and tells the lists of all clients. */
+  #mark(hosted: Hosted): void {
+    const { id, state } = hosted;
+    const mark = { ...((state.status & STATUS.read) === 0 ? {} : READ), ...((state.status & STATUS.archived) === 0 ? {} : ARCHIVED) };
+    if (!this.#deps.marks.set(id, mark) || isDraft(hosted)) return;
+    hosted.changedAt = this.#deps.channels.seq;
+    this.#notify(toChanged(hosted));
   }
 
   /** An empty session takes its name when its agent starts. */
@@ -456,7 +484,7 @@ export class HostedSessions {
     const state: SessionState = {
       provider,
       title: profile.name,
-      status: STATUS.idle,
+      status: STATUS.idle | bitsOf(this.#deps.marks.of(id)),
       lifecycle: 'creating',
       workingDirectories: [fileUri(cwd)],
       activeClients: [],
@@ -483,6 +511,13 @@ export class HostedSessions {
     this.#byUri.set(uri, hosted);
     return hosted;
   }
+}
+
+const READ = { read: true } as const;
+const ARCHIVED = { archived: true } as const;
+
+function bitsOf({ read, archived }: SessionMark): number {
+  return (read ? STATUS.read : 0) | (archived ? STATUS.archived : 0);
 }
 
 /** True for a session in which nothing was said: windows make one before the first prompt, and list none before that. */

@@ -859,6 +859,41 @@ test('the sessions come back after a restart, and go on with their agent', async
   );
 });
 
+test('what is read and archived is told to every list, and is there after a restart, until the session goes', async (t) => {
+  const first = await opened(t);
+  const other = new AhpClient(first.host);
+  await other.open('window-2');
+  const marked = (status: unknown) => Number(status) & (STATUS.read | STATUS.archived);
+  // VS Code marks the empty session that it shows.
+  await first.client.dispatch(SESSION, { type: 'session/isReadChanged', isRead: true });
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  first.last().endTurn();
+  await first.client.dispatch(SESSION, { type: 'session/isArchivedChanged', isArchived: true });
+  const told = other.notified.findLast(({ method }) => method === 'root/sessionSummaryChanged')?.params.changes;
+  assert.equal(marked((told as SessionSummary).status), STATUS.read | STATUS.archived);
+  await first.client.dispatch(SESSION, { type: 'session/isReadChanged', isRead: false });
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const client = new AhpClient(second.host);
+  await client.open();
+  const listed = async () =>
+    ((await client.ask('listSessions')) as { items: readonly SessionSummary[] }).items.map((one) => marked(one.status));
+  assert.deepEqual(await listed(), [STATUS.archived]);
+  await client.subscribe(SESSION);
+  assert.equal(marked(client.sessions.get(SESSION)?.status), STATUS.archived);
+  await client.subscribe(CHAT);
+  await client.dispatch(CHAT, prompt('t2'));
+  await begun(second);
+  second.last().ready();
+  second.last().endTurn();
+  assert.equal(marked(client.sessions.get(SESSION)?.status), STATUS.archived, 'also after a turn');
+  await client.ask('disposeSession', { channel: SESSION });
+  assert.deepEqual(JSON.parse(readFileSync(path.join(first.folder, 'sessions', 'marks.json'), 'utf8')), {});
+});
+
 test('a session that a client disposes ends its agent, and is not there after a restart either', async (t) => {
   const first = await opened(t);
   await first.client.dispatch(CHAT, prompt('t1'));
