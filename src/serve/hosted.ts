@@ -24,7 +24,7 @@ import type { Channels, Origin } from './channels.ts';
 import type { Taken } from './decide.ts';
 import { Retries, replayed } from './retries.ts';
 import { TerminalChannels } from './terminals.ts';
-import { chatActions, chatTitle, configOf, failure } from './translate.ts';
+import { chatActions, chatTitle, configOf, failure, pastWords } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
 
 /** A session as clients know it. The first request for its agent starts the agent. */
@@ -253,6 +253,7 @@ export class HostedSessions {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
     if (retries) hosted.retries.add(retries.own, retries.theirs);
+    for (const action of this.#pastWords(hosted, apply)) this.#updateChat(hosted, action);
     if (apply.type.startsWith('chat/')) this.#updateChat(hosted, apply as ChatAction, origin);
     else this.#updateSession(hosted, apply as SessionAction, origin);
     // The first prompt: from now on it is there for every client.
@@ -275,6 +276,15 @@ export class HostedSessions {
     if (starts) void this.#start(hosted, intents);
     else if (hosted.agent.kind === 'starting')
       void hosted.agent.done.then((why) => (why === undefined ? this.#send(hosted, intents) : undefined));
+  }
+
+  #pastWords(hosted: Hosted, apply: Taken['apply']): readonly ChatAction[] {
+    const session = this.session(hosted);
+    if (!session) return [];
+    const { chat } = hosted;
+    if (apply.type === 'chat/turnCancelled') return pastWords({ chat, session, status: 'cancelled' });
+    const isRejected = apply.type === 'chat/toolCallConfirmed' && !apply.approved;
+    return isRejected ? pastWords({ chat, session, status: 'rejected', callId: apply.toolCallId }) : [];
   }
 
   /** Keeps what is read and archived, and tells the lists of all clients. */

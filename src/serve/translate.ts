@@ -64,6 +64,26 @@ export function chatActions(chat: ChatState, session: Session): readonly ChatAct
   return builder.actions;
 }
 
+/**
+ * Returns the actions before a client's own that stops the open turn, or rejects one of its calls: a cancelled call keeps the words that it had,
+ * and those of a running one say that it goes on.
+ */
+export function pastWords({ chat, session, status, callId }: PastCalls): readonly ChatAction[] {
+  const builder = new ActionBuilder(chat, session);
+  const turn = session.turns.find((one) => one.id === chat.activeTurn?.id);
+  for (const part of turn?.parts ?? [])
+    if (turn && part.kind === 'call' && (callId === undefined || part.call.id === callId)) builder.past(turn.id, { ...part.call, status });
+  return builder.actions;
+}
+
+interface PastCalls {
+  readonly chat: ChatState;
+  readonly session: Session;
+  readonly status: 'cancelled' | 'rejected';
+  /** Undefined for all calls that are not over. */
+  readonly callId?: string;
+}
+
 /** Builds actions and applies each to its own copy of the chat, as a client does. */
 class ActionBuilder {
   readonly actions: ChatAction[] = [];
@@ -129,7 +149,7 @@ class ActionBuilder {
       case 'content':
         return this.#text(turnId, 'markdown', part.id, contentText(part.content));
       case 'call':
-        return this.#call(turnId, part.call);
+        return this.#call(turn, part.call);
       case 'notice':
         return this.#note(turnId, { kind: 'systemNotification', content: part.notice.text, _meta: { id: part.id } });
       case 'prompt':
@@ -159,7 +179,8 @@ class ActionBuilder {
     if (!this.#places.hasNote(this.#parts, part._meta?.id)) this.#append({ type: 'chat/responsePart', turnId, part });
   }
 
-  #call(turnId: string, call: ToolCall): void {
+  #call(turn: Turn, call: ToolCall): void {
+    const turnId = turn.id;
     let known = this.#known(call.id);
     const toolCallId = call.id;
     if (!known) {
@@ -182,17 +203,40 @@ class ActionBuilder {
       case 'running':
         return this.#running(turnId, call, known);
       case 'rejected':
-        if (known.status !== 'pending-confirmation') this.#ready(turnId, call, { confirmationTitle: call.title || call.name });
-        return this.#append({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: false, reason: 'denied' });
       case 'cancelled':
-        if (known.status !== 'pending-confirmation') this.#ready(turnId, call, { confirmationTitle: call.title || call.name });
-        return this.#append({ type: 'chat/toolCallConfirmed', turnId, toolCallId, approved: false, reason: 'skipped' });
+        // The end of the turn cancels it.
+        if (call.status === 'cancelled' && turn.status !== 'running') return this.past(turnId, call);
+        this.#ready(turnId, call, { confirmationTitle: call.title || call.name });
+        return this.#append({
+          type: 'chat/toolCallConfirmed',
+          turnId,
+          toolCallId,
+          approved: false,
+          reason: call.status === 'rejected' ? 'denied' : 'skipped',
+        });
       case 'done':
       case 'ended':
       case 'failed':
         if (known.status !== 'running') this.#running(turnId, call, known);
         return this.#append({ type: 'chat/toolCallComplete', turnId, toolCallId, result: this.#result(call) });
     }
+  }
+
+  /** Puts a call that is to be cancelled into words of the past, in the state that it is in. */
+  past(turnId: string, call: ToolCall): void {
+    const known = this.#known(call.id);
+    if (!known || known.status === 'completed' || known.status === 'cancelled') return;
+    const invocationMessage = this.#words(call, call.status);
+    if (known.status !== 'streaming' && JSON.stringify(known.invocationMessage) === JSON.stringify(invocationMessage)) return;
+    const ready = { type: 'chat/toolCallReady', turnId, toolCallId: call.id } as const;
+    const input = known.status === 'streaming' || known.toolInput === undefined ? {} : { toolInput: known.toolInput };
+    const said = { ...input, invocationMessage, ...(known._meta ? { _meta: known._meta } : {}) };
+    if (known.status !== 'pending-confirmation') {
+      const confirmed = known.status === 'running' ? known.confirmed : 'not-needed';
+      return this.#append({ ...ready, ...said, confirmed });
+    }
+    const { confirmationTitle, options, edits } = known;
+    this.#append({ ...ready, ...said, confirmationTitle, ...(options ? { options } : {}), ...(edits ? { edits } : {}) });
   }
 
   #known(callId: string): ToolCallState | undefined {
@@ -220,7 +264,7 @@ class ActionBuilder {
       type: 'chat/toolCallReady',
       turnId,
       toolCallId: call.id,
-      invocationMessage: ask ? this.#asked(call, ask) : this.#words(call, 'running'),
+      invocationMessage: ask ? this.#asked(call, ask) : this.#words(call, call.status),
       ...(toolInput === undefined ? {} : { toolInput }),
       ...confirmation,
     });

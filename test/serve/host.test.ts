@@ -247,6 +247,41 @@ test('words with a rejection wait for an agent whose answers carry none, in sigh
   assert.deepEqual(chat().queuedMessages ?? [], []);
 });
 
+test('what was stopped or rejected says so, not that it runs, for those who were there and those who come later', async (t) => {
+  const words = (chat: ChatState) => {
+    const part = (chat.activeTurn ?? chat.turns.at(-1))?.responseParts.find((one) => one.kind === 'toolCall');
+    const { status, invocationMessage } = part?.kind === 'toolCall' && part.toolCall.status === 'cancelled' ? part.toolCall : {};
+    return [status, typeof invocationMessage === 'object' ? invocationMessage.markdown : invocationMessage];
+  };
+  const changed = (status: ToolCall['status']) => ({ type: 'call.changed', turnId: 't1', callId: 'c', change: { status } }) as const;
+  const ways: Readonly<Record<string, (on: Awaited<ReturnType<typeof asked>>) => unknown>> = {
+    'a client stops the turn that asks': ({ client }) => client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 1 }),
+    'a client stops the command': async ({ client, chat, last }) => {
+      last().say({ type: 'ask.closed', askId: 'a', how: 'answered' }, changed('running'));
+      await until(() => callIn(chat())?.status === 'running');
+      await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 1 });
+    },
+    'the agent is gone': ({ last }) => last().say({ type: 'link.closed', reason: 'It crashed.', at: 3 }),
+    'the agent cancels the call': ({ last }) => last().say({ type: 'ask.closed', askId: 'a', how: 'cancelled' }, changed('cancelled')),
+    'a client rejects it': ({ client }) =>
+      client.dispatch(CHAT, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c', approved: false }),
+    'the agent rejects it': ({ last }) => last().say({ type: 'ask.closed', askId: 'a', how: 'answered' }, changed('rejected')),
+  };
+  for (const [way, carryOut] of Object.entries(ways)) {
+    const all = await asked(t);
+    await carryOut(all);
+    await until(() => callIn(all.chat())?.status === 'cancelled');
+    const verb = way.includes('reject') ? 'Rejected' : 'Stopped';
+    assert.deepEqual(words(all.chat()), ['cancelled', `${verb} \`Shell\``], way);
+    const other = new AhpClient(all.host);
+    await other.open('window-2');
+    await other.subscribe(CHAT);
+    assert.deepEqual(words(other.chats.get(CHAT) as ChatState), words(all.chat()), way);
+    await all.end();
+    assert.deepEqual(words(await chatAfterRestart(t, all.folder)), words(all.chat()), `${way}, after a restart`);
+  }
+});
+
 test('attack: an approval right behind a stop runs nothing', async (t) => {
   const { client, chat, answers } = await asked(t);
   await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 10 });
