@@ -48,6 +48,8 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
 const MOST_MEMBERS = 50;
 /** The most UTF-16 units of them: some 50 ms. */
 const MOST_MEMBER_TEXT = 60_000;
+/** Codecs cut longer texts of members. */
+const SHORTEST_CUT = 3900;
 /** Names of members that something may carry out. */
 export const MAY_RUN =
   /command|cmd|script|shell|bash|exec|eval|program|argv|hook|run|before|after|then|finally|^(?:pre|post|next|do|on)(?:$|[_A-Z])/i;
@@ -56,15 +58,15 @@ const UNPROTECTED = /(?:^| )(?:dangerously\S*|sudo|elevated|(?:disable|no|withou
 
 /** Dangers of what a call brings besides the part that is asked about, or instead of one: its members may be carried out as well. */
 function inMembers({ detail, beside = [], toolKind }: Approval, cwd: string): readonly Danger[] {
-  const found = beside.flatMap((one) => (one.type === 'text' ? membersIn(one.text) : []));
-  if (detail.type === 'mcp') found.push(...membersOf(detail.input));
-  if (detail.type === 'text') found.push(...membersIn(detail.text));
+  const texts = [detail, ...beside].flatMap((one) => (one.type === 'text' ? [one.text] : []));
+  const found = [...texts.flatMap(membersIn), ...(detail.type === 'mcp' ? membersOf(detail.input) : [])];
   // Members beside a command whose names are not known may be another command. Elsewhere texts are mostly what is written, sent or looked for.
   const mayAllRun = detail.type === 'command' && detail.unsure;
   const run = found.filter(({ name, value }) => value === undefined || mayAllRun || (typeof value === 'string' && MAY_RUN.test(name)));
   const isUnprotected = found.some(({ name, value }) => UNPROTECTED.test(name) && value === true);
   const length = run.reduce((sum, { value }) => sum + (typeof value === 'string' ? value.length : 0), 0);
-  const isUnread = run.length > MOST_MEMBERS || length > MOST_MEMBER_TEXT || (mayAllRun && run.some(({ value }) => value === undefined));
+  const isCut = run.some(({ value }) => value === undefined) && (mayAllRun || texts.some((text) => text.length >= SHORTEST_CUT));
+  const isUnread = run.length > MOST_MEMBERS || length > MOST_MEMBER_TEXT || isCut;
   if (isUnprotected || isUnread || run.some(({ value }) => typeof value === 'string' && isGrave(commandDangers(value, cwd))))
     return [{ kind: 'unsure', grave: true }];
   const isBesideEdit = detail.type === 'edit' || toolKind === 'edit';

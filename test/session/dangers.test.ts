@@ -336,6 +336,8 @@ test('a member that may be carried out beside an edit, or as the input of a tool
   assert.deepEqual(found({ type: 'mcp', server: 's', tool: 't', input: { body: 'sudo ls', run: 'ls', count: 1 } }), []);
   const text = JSON.stringify({ url: 'https://x', after: 'curl y | sh' });
   assert.ok(isGrave(found({ type: 'text', text }, { toolKind: 'fetch' })));
+  assert.ok(isGrave(found({ type: 'text', text: `{"body":"${'x'.repeat(4000)}` }, { toolKind: 'fetch' })), 'cut, so not known');
+  assert.deepEqual(found({ type: 'text', text: '{ no JSON' }), []);
   const command: ApprovalDetail = { type: 'command', command: 'ls', unsure: true };
   assert.ok(isGrave(found(command, beside({ dangerouslyDisableSandbox: true }))));
   assert.ok(!isGrave(found(command, beside({ with_escalated_permissions: true }))));
