@@ -52,10 +52,12 @@ import {
   type ScanLimits,
   type ScanPace,
   scanFolders,
+  scanOf,
   stateOf,
   usualLimits,
 } from './scan.ts';
 import {
+  ALIVE_EVERY,
   type ContentKey,
   type CountedChange,
   emptyState,
@@ -64,15 +66,18 @@ import {
   isLost,
   isOnlyIn,
   isOpen,
+  keptBaseline,
   keptFiles,
   type LineCounts,
   nameNow,
+  noteUse,
   openChanges,
   type Replaced,
   type ReviewState,
   readState,
   reopened,
   type Tracked,
+  type TurnBaseline,
   type TurnChange,
   undoneChanges,
   usualMode,
@@ -86,6 +91,7 @@ import {
   withoutMove,
   withoutTracked,
   withReview,
+  withSince,
   withTracked,
   writeState,
 } from './state.ts';
@@ -164,6 +170,8 @@ export interface ReviewDeps {
   readonly saves: UserSaves;
 }
 
+/** Milliseconds by which a note that the window is there may be late. */
+const ALIVE_SLACK = 5000;
 /** Prompts that can be gone back to. */
 const MOST_CHECKPOINTS = 100;
 const WRITES_AT_ONCE = 8;
@@ -192,11 +200,13 @@ export class ChangeSet {
   readonly #compared = new Map<string, Compared>();
   /**
    * `writing`: the file that a decision is being written into. `deciding`: the file whose hunks are being decided about; between its text and what is
-   * known of that, nothing can be said of it. `inTurn`: changes of the folder may be the agent's; it may work on in the background. `starting`: the scan
-   * before a prompt is running.
+   * known of that, nothing can be said of it. `inTurn`: changes of the folder may be the agent's; it may work on in the background. `until`: the
+   * window was closed in the middle of the turn, at that time or soon after (milliseconds since the epoch), and it was not looked at since. `starting`:
+   * the scan before a prompt is running.
    */
   #underWay: {
     readonly inTurn: boolean;
+    readonly until?: number | undefined;
     readonly starting?: { readonly turnId: TurnId; readonly done: Promise<void> } | undefined;
     readonly writing?: string | undefined;
     readonly deciding?: { readonly file: string; readonly done: Promise<void> } | undefined;
@@ -301,7 +311,10 @@ export class ChangeSet {
     });
   }
 
-  /** Restores the state of an earlier window; file changes in between do not count as the agent's. */
+  /**
+   * Restores the state of an earlier window; file changes in between do not count as the agent's. Where a turn was running, the next look finds what it
+   * had changed until the window was closed.
+   */
   load(): Promise<void> {
     return this.#run(async () => {
       if (this.#kept.loaded) return;
@@ -309,9 +322,31 @@ export class ChangeSet {
       const found = await readState(this.#file);
       if (!found) return;
       this.#state = found;
+      if (await this.#resumeTurn(found)) return this.#changes.fire();
       for (const name of found.tracked.keys()) await this.#absorbUser(name, await this.#present(name));
       this.#changes.fire();
     });
+  }
+
+  async #resumeTurn({ turn, checkpoints }: ReviewState): Promise<boolean> {
+    const last = checkpoints.at(-1);
+    const files = turn && last && (await keptBaseline(this.#deps.store, last.files, turn));
+    const aliveAt = await changedAt(this.#file);
+    if (!files || aliveAt === undefined) {
+      this.#state = { ...this.#state, turn: undefined };
+      return false;
+    }
+    // Of a folder that has come or gone since nothing can be told.
+    const folders = { root: this.root, others: this.#folders.others.filter((folder) => turn.others.includes(folder)) };
+    for (const name of files.keys()) if (path.isAbsolute(name) && shownName(folders, name) === name) files.delete(name);
+    this.#scan = await scanOf(folders, this.#deps.store, files, new Map(turn.ends));
+    this.#underWay = { ...this.#underWay, inTurn: true, until: aliveAt + ALIVE_EVERY + ALIVE_SLACK };
+    return true;
+  }
+
+  /** Notes that the window is still there: what changes once it is gone is not taken for the agent's. Never rejects. */
+  async noteAlive(): Promise<void> {
+    if (this.#state.turn) await noteUse(this.#file);
   }
 
   /**
@@ -337,7 +372,8 @@ export class ChangeSet {
       this.#underWay = { ...this.#underWay, inTurn: true };
       for (const name of this.#state.tracked.keys()) await this.#absorbUser(name, files.get(name)?.content ?? (await this.#present(name)));
       const checkpoint = { turnId, files: await this.#keptList(files, emptyFolders), changes: [], burst: [], folders: [] };
-      this.#state = { ...this.#state, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
+      const turn = await this.#baseline();
+      this.#state = { ...this.#state, turn, checkpoints: [...this.#state.checkpoints, checkpoint].slice(-MOST_CHECKPOINTS) };
       await this.#save();
       if (this.trouble !== undefined) this.#changes.fire();
     });
@@ -351,12 +387,22 @@ export class ChangeSet {
   async #look(explain: Explain | undefined, last = false): Promise<void> {
     if (!this.#underWay.inTurn || this.#state.checkpoints.length === 0) return;
     const before = this.#scan;
+    const isResumed = this.#underWay.until !== undefined;
     const { files, leftOut } = await this.#rescan();
     this.#underWay = { ...this.#underWay, inTurn: !last };
     const names = new Set([...before.files.keys(), ...files.keys()]);
-    const changed = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
-    const folders = (await this.#changedAmong(before.leftOut, leftOut)).filter((name) => !changed.includes(name));
-    if (changed.length + folders.length === 0) return;
+    const differing = [...names].filter((name) => before.files.get(name)?.content !== files.get(name)?.content);
+    const changed = await this.#untilClosed(differing);
+    // What was left out is not kept over the end of a window.
+    const folders = isResumed ? [] : (await this.#changedAmong(before.leftOut, leftOut)).filter((name) => !changed.includes(name));
+    const isOver = last && this.#state.turn !== undefined;
+    if (last) this.#state = { ...this.#state, turn: undefined };
+    else
+      this.#state = withSince(
+        this.#state,
+        differing.map((name) => [name, files.get(name)?.content ?? null]),
+      );
+    if (changed.length + folders.length === 0) return isOver || isResumed ? this.#changed() : undefined;
     this.#leaveOut(changed.length > this.#deps.limits.burst ? changed : [], folders);
     if (changed.length <= this.#deps.limits.burst) {
       for (const name of changed) {
@@ -366,6 +412,25 @@ export class ChangeSet {
       await this.#findMoves();
     }
     await this.#changed();
+  }
+
+  /** Those of the changed files that can be the agent's: others have changed after the window was closed. */
+  async #untilClosed(changed: readonly string[]): Promise<readonly string[]> {
+    const { until } = this.#underWay;
+    if (until === undefined) return changed;
+    this.#underWay = { ...this.#underWay, until: undefined };
+    const chosen: string[] = [];
+    for (const name of changed) {
+      if (((await this.#changedAt(name)) ?? 0) <= until) chosen.push(name);
+      else await this.#absorbUser(name, this.#scan.files.get(name)?.content ?? null);
+    }
+    return chosen;
+  }
+
+  /** When that file has changed last, as of the latest scan. One that is gone has left its folder at the folder's last change, or before. */
+  async #changedAt(name: string): Promise<number | undefined> {
+    const known = this.#scan.files.get(name);
+    return known ? known.at : changedAt(path.dirname(fileOf(this.#folders, name)));
   }
 
   /** Files that are left out and were changed, created or deleted. */
@@ -426,7 +491,7 @@ export class ChangeSet {
         ? await stateOf(file, this.#deps.store, known)
         : { content: await this.#deps.store.put(Buffer.from(text)), stamp: '' };
     this.#setScanned(name, state);
-    if (!this.#state.tracked.has(name) && !this.#deps.undone.has(name)) return;
+    if (!this.#state.tracked.has(name) && !this.#deps.undone.has(name)) return this.#state.turn ? this.#save() : undefined;
     await this.#absorbUser(name, state?.content ?? null);
     await this.#changed();
   }
@@ -734,6 +799,14 @@ export class ChangeSet {
     }
   }
 
+  /** What the comparison at the end of the turn goes on from in a later window; undefined when the disk refuses. */
+  async #baseline(): Promise<TurnBaseline | undefined> {
+    const { files, ends, folders } = this.#scan;
+    const list = JSON.stringify([...files.values()].map(({ stamp }) => stamp));
+    const stamps = await this.#deps.store.put(Buffer.from(list)).catch(() => undefined);
+    return stamps === undefined ? undefined : { stamps, ends: [...ends], others: folders.others, since: new Map() };
+  }
+
   get #folders(): Folders {
     return this.#scan.folders;
   }
@@ -755,6 +828,8 @@ export class ChangeSet {
   }
 
   #setScanned(name: string, state: FileState | undefined): void {
+    const content = state?.content ?? null;
+    if (content !== (this.#scan.files.get(name)?.content ?? null)) this.#state = withSince(this.#state, [[name, content]]);
     if (state) this.#scan.files.set(name, { content: state.content, stamp: state.stamp, mode: state.mode });
     else this.#scan.files.delete(name);
   }
@@ -769,9 +844,7 @@ export class ChangeSet {
   /** `mode`: who could read, write and run it before. */
   async #track(name: string, from: ContentKey, to: ContentKey, explain: Explain | undefined, mode?: number): Promise<void> {
     const file = fileOf(this.#folders, name);
-    // A file that is gone has left the folder it was in at its last change, or before.
-    const at = to === null ? await changedAt(path.dirname(file)) : this.#scan.files.get(name)?.at;
-    const who = explain?.(file, to, at);
+    const who = explain?.(file, to, await this.#changedAt(name));
     if (who === 'other') return this.#absorbUser(name, to);
     this.#state = withoutKnown(this.#state, name);
     if (this.#deps.undone.has(name)) this.#deps.undone.follow(name, shortText(await this.#textOf(to)));

@@ -12,7 +12,7 @@ import { callsOf, diffsOf, isBusy, turnFiles } from '../../session/select.ts';
 import type { SessionHost } from '../surface.ts';
 import type { ChangeSet, Explain, FileEffects } from './changeSet.ts';
 import { ContentStore } from './contentStore.ts';
-import { usedBy } from './state.ts';
+import { ALIVE_EVERY, usedBy } from './state.ts';
 
 /** Milliseconds from the end of a call to the scan of the folder, because calls come in bursts. */
 const LOOK_AFTER = 300;
@@ -63,6 +63,9 @@ export class ChangeSets implements Disposable {
     this.#life.own(host.onChange((id, { event, now }) => !now.partial && this.#follow(id, event)));
     this.#life.own(host.onSessions(() => this.#sessionsChanged()));
     this.#life.onEnd(() => this.#looks.forEach((timer) => clearTimeout(timer)));
+    const alive = setInterval(() => this.#sets.forEach((set) => void set.noteAlive()), ALIVE_EVERY);
+    alive.unref();
+    this.#life.onEnd(() => clearInterval(alive));
     this.#sessionsChanged();
   }
 
@@ -74,6 +77,8 @@ export class ChangeSets implements Disposable {
   async left(id: SessionId, cwd: string): Promise<ChangeSet> {
     const set = this.#make(id, cwd);
     await set.load();
+    // It may have been closed in the middle of a turn.
+    await set.look(undefined, true);
     return set;
   }
 
@@ -316,10 +321,27 @@ export class ChangeSets implements Disposable {
       set.onWrote((file) => this.#wroteFor(id, file));
       set.onWrote((file) => this.#writes.fire(file));
       this.#sets.set(id, set);
-      this.#report(set.load());
+      this.#callsRun(id);
+      this.#report(this.#resume(id, set));
     }
     for (const id of this.#sets.keys()) if (!this.#host.get(id)) this.#forget(id);
     this.#changes.fire(this.#host.active ?? '');
+  }
+
+  /** Calls of a turn that was cut off explain what it had changed. */
+  #callsRun(id: SessionId): void {
+    const turn = this.#host.get(id)?.store.now.turns.at(-1);
+    if (turn?.status === 'running')
+      for (const call of callsOf(turn))
+        this.#calls.set(
+          id,
+          (this.#calls.get(id) ?? new Map()).set(call.id, isSettled(call) ? (call.endedAt ?? 0) : Number.POSITIVE_INFINITY),
+        );
+  }
+
+  async #resume(id: SessionId, set: ChangeSet): Promise<void> {
+    await set.load();
+    if (set.inTurn && !this.#isBusy(id)) this.#lookLast(id, set);
   }
 
   #make(id: SessionId, cwd: string): ChangeSet {

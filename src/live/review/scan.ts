@@ -4,8 +4,8 @@ import path from 'node:path';
 import { type IgnoreRules, ignoreRules } from '../../base/ignoreRules.ts';
 import { isMissing, messageOf } from '../../base/log.ts';
 import { pathBelow } from '../../protocols/paths.ts';
-import { type ContentStore, linkContent, movedKey, unkeptFor } from './contentStore.ts';
-import { type Folders, prefixOf } from './folders.ts';
+import { type ContentStore, isKept, linkContent, movedKey, unkeptFor } from './contentStore.ts';
+import { type Folders, fileOf, prefixOf } from './folders.ts';
 
 export interface FileState {
   readonly content: string;
@@ -45,6 +45,16 @@ export type ScanBefore = Pick<Scan, 'files' | 'ends' | 'rules'>;
 /** Before anything was read. */
 export function emptyScan(folders: Folders): Scan {
   return { folders, files: new Map(), partial: false, leftOut: new Map(), emptyFolders: [], ends: new Map() };
+}
+/** A scan that goes on from files known of an earlier window; `ends` as of its scan. Its ignore rules are those of the .gitignore files among them. */
+export async function scanOf(folders: Folders, store: ContentStore, files: Map<string, FileState>, ends: Scan['ends']): Promise<Scan> {
+  const rules = new Map<string, IgnoreRules>();
+  for (const [name, { content }] of files) {
+    if (path.posix.basename(name) !== '.gitignore' || !isKept(content)) continue;
+    const bytes = await store.get(content);
+    if (bytes && bytes.length <= LARGEST_IGNORE) rules.set(path.dirname(fileOf(folders, name)), ignoreRules(bytes.toString('utf8')));
+  }
+  return { ...emptyScan(folders), files, ends, partial: ends.size > 0, rules };
 }
 export interface ScanLimits {
   readonly files: number;

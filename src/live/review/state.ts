@@ -1,10 +1,11 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import type { TurnFile } from '../../session/model.ts';
 import type { Correction } from '../../session/proposal.ts';
 import { replaceFile } from '../../transport/replaceFile.ts';
 import { type ContentStore, isKept, isRestorable, movedKey } from './contentStore.ts';
+import type { FileState } from './scan.ts';
 
 /** The key of a content in the store, `link …` for a symbolic link, or `unkept …` for content not stored; null: no such file. */
 export type ContentKey = string | null;
@@ -70,8 +71,20 @@ export interface KnownContent {
   readonly content: ContentKey;
   readonly how: Correction['how'];
 }
+/** What the comparison at the end of a running turn goes on from, should the window be closed before; with the latest checkpoint's list of files. */
+export interface TurnBaseline {
+  /** The files' stamps in the order of that list, as an object of the store. */
+  readonly stamps: string;
+  /** As of a scan. */
+  readonly ends: readonly (readonly [string, string])[];
+  /** The other folders that were watched. */
+  readonly others: readonly string[];
+  /** Files that are known to have changed since. */
+  readonly since: ReadonlyMap<string, ContentKey>;
+}
 /** The persistent state of a change set. */
 export interface ReviewState {
+  readonly turn?: TurnBaseline | undefined;
   readonly tracked: ReadonlyMap<string, Tracked>;
   readonly checkpoints: readonly ReviewCheckpoint[];
   /** The last restore: what it replaced, and the checkpoints as they were. */
@@ -129,6 +142,14 @@ const stored = z.object({
       modeBefore: mode,
     }),
   ),
+  turn: optional(
+    z.object({
+      stamps: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+      ends: z.array(z.tuple([z.string(), z.string()])),
+      others: z.array(z.string()),
+      since: z.array(z.tuple([z.string(), content])),
+    }),
+  ),
   known: optional(z.array(z.tuple([z.string(), z.object({ content, how: z.enum(['edited', 'undone', 'restored']) })]))),
 });
 /** Lists of earlier versions have no modes. */
@@ -138,21 +159,33 @@ const listed = z.array(z.union([z.tuple([z.string(), content]), z.tuple([z.strin
 export async function readState(file: string): Promise<ReviewState | undefined> {
   const parsed = stored.safeParse(parseJson(await readFile(file, 'utf8').catch(() => '')));
   if (!parsed.success) return undefined;
-  const { tracked, checkpoints, undo, known } = parsed.data;
-  return { tracked: new Map(tracked), checkpoints, undo, known: new Map(known) };
+  const { tracked, checkpoints, undo, known, turn } = parsed.data;
+  const running = turn && { ...turn, since: new Map(turn.since) };
+  return { tracked: new Map(tracked), checkpoints, undo, known: new Map(known), turn: running };
 }
 
 /** Whole or not at all. Rejects when the disk refuses. */
-export async function writeState(file: string, { tracked, checkpoints, undo, known }: ReviewState): Promise<void> {
+export async function writeState(file: string, { tracked, checkpoints, undo, known, turn }: ReviewState): Promise<void> {
   const fresh = `${file}.new`;
+  const running = turn && { ...turn, since: [...turn.since] };
+  const stored = { version: 2, tracked: [...tracked], checkpoints, undo, known: [...known], turn: running };
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    await writeFile(fresh, JSON.stringify({ version: 2, tracked: [...tracked], checkpoints, undo, known: [...known] }), { mode: 0o600 });
+    await writeFile(fresh, JSON.stringify(stored), { mode: 0o600 });
     await replaceFile(fresh, file);
   } catch (error) {
     await rm(fresh, { force: true }).catch(() => {});
     throw error;
   }
+}
+
+/** Milliseconds between notes that a state is in use, while a turn runs. */
+export const ALIVE_EVERY = 15_000;
+
+/** The state in that file is in use. Never rejects. */
+export async function noteUse(file: string): Promise<void> {
+  const now = new Date();
+  await utimes(file, now, now).catch(() => {});
 }
 
 /** Names of all contents that the change set kept in that file needs. */
@@ -169,6 +202,7 @@ export async function usedBy(file: string, store: ContentStore): Promise<readonl
     ...state.checkpoints.flatMap(({ changes }) => changes.flatMap(sides)),
     ...state.undo.flatMap(({ present, before = null, written = null }) => [present, before, written]),
     ...[...state.known.values()].map((one) => one.content),
+    ...(state.turn ? [state.turn.stamps, ...state.turn.since.values()] : []),
   ];
   return names.filter((name) => name !== null && isKept(name)) as readonly string[];
 }
@@ -193,6 +227,28 @@ export async function keptFiles(
     contents: new Map(parsed.data.map(([file, key]) => [file, key])),
     modes: new Map(parsed.data.flatMap(([file, , own]) => (own === undefined ? [] : [[file, own] as const]))),
   };
+}
+
+const listedStamps = z.array(z.string());
+
+/** The files as they were known when the window was closed in the middle of a turn; undefined when that is gone. */
+export async function keptBaseline(store: ContentStore, list: string, { stamps, since }: TurnBaseline) {
+  const kept = await keptFiles(store, list);
+  const bytes = await store.get(stamps);
+  const parsed = listedStamps.safeParse(bytes && parseJson(bytes.toString('utf8')));
+  if (!kept || !parsed.success) return undefined;
+  const files = new Map<string, FileState>();
+  let at = 0;
+  for (const [name, content] of kept.contents) {
+    const stamp = parsed.data[at] ?? '';
+    at += 1;
+    if (content !== null) files.set(name, { content, stamp, mode: isKept(content) ? (kept.modes.get(name) ?? usualMode) : undefined });
+  }
+  for (const [name, content] of since) {
+    if (content === null) files.delete(name);
+    else files.set(name, { content, stamp: '', mode: files.get(name)?.mode });
+  }
+  return files;
 }
 
 function parseJson(text: string): unknown {
@@ -336,6 +392,11 @@ export function withoutKnown(state: ReviewState, name: string): ReviewState {
   const known = new Map(state.known);
   known.delete(name);
   return { ...state, known };
+}
+
+/** A file is known to be that by now, while a turn runs. */
+export function withSince(state: ReviewState, files: Iterable<readonly [string, ContentKey]>): ReviewState {
+  return state.turn ? { ...state, turn: { ...state.turn, since: new Map([...state.turn.since, ...files]) } } : state;
 }
 
 /** These files are again what they were before they changed at once. */

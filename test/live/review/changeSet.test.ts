@@ -15,6 +15,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -1809,6 +1810,127 @@ test(
       await undo();
       assert.deepEqual([scene.read('becomes'), scene.read('tree/leaf'), scene.names], ['a file\n', 'in a folder\n', []]);
       await scene.changes.settleAll('keep');
+    }
+  }),
+);
+
+/** The window is closed now, and opened again later. */
+async function reopenLater(scene: Scene, later = 0): Promise<void> {
+  const file = path.join(scene.state, 's.json');
+  const at = statSync(file).mtimeMs / 1000 - later;
+  utimesSync(file, at, at);
+  scene.reload();
+  await scene.changes.load();
+}
+
+test(
+  'what a turn had changed when the window was closed in its middle is listed by the next one, and undone; what the user saved is not',
+  inScene(async (scene) => {
+    scene.write({ '.gitignore': '*.log\n', a: numbered(9), b: 'b\n', gone: 'gone\n', mine: 'mine\n', 'old.log': 'old\n', seen: 'seen\n' });
+    const before = listed(scene.root);
+    await scene.changes.startTurn('t');
+    scene.write({ seen: 'seen by a look\n' });
+    await scene.changes.look();
+    scene.write({ mine: 'saved by the user\n' });
+    await scene.changes.userSaved(scene.path('mine'));
+    rmSync(scene.path('gone'));
+    scene.write({
+      '.gitignore': 'b\n',
+      a: numbered(9, (at) => (at === 4 ? 'agent' : undefined)),
+      made: 'made\n',
+      seen: 'seen, and changed again\n',
+    });
+    await reopenLater(scene);
+    assert.deepEqual(scene.names, ['changed seen']);
+    await scene.changes.look(undefined, true);
+    // What was ignored when the turn began is left out, and what is ignored only now is not gone.
+    assert.deepEqual(scene.names, ['changed .gitignore', 'changed a', 'deleted gone', 'created made', 'changed seen']);
+    assert.deepEqual(review(scene, 't'), [
+      '.gitignore changed open +1 -1',
+      'a changed open +1 -1',
+      'gone deleted open +0 -1',
+      'made created open +1 -0',
+      'seen changed open +1 -1',
+    ]);
+    assert.equal(await scene.changes.baseText(scene.path('a')), numbered(9));
+    await scene.changes.settleAll('undo');
+    assert.deepEqual([listed(scene.root), scene.names], [{ ...before, mine: 'saved by the user\n' }, []]);
+    await reopenLater(scene);
+    scene.write({ a: 'by nobody\n' });
+    await scene.changes.look(undefined, true);
+    assert.deepEqual(scene.names, [], 'the turn has ended');
+  }),
+);
+
+test(
+  'what changes long after the window was closed in the middle of a turn is the user’s, in files of the agent’s, too',
+  inScene(async (scene) => {
+    scene.write({ a: numbered(20), b: 'b\n', c: 'c\n' });
+    await scene.changes.startTurn('t');
+    scene.write({ a: numbered(20, (at) => (at === 4 ? 'agent' : undefined)) });
+    await scene.changes.look();
+    scene.write({ a: numbered(20, (at) => ({ 4: 'agent', 15: 'mine' })[at]), b: 'of the user\n', made: 'of the user\n' });
+    rmSync(scene.path('c'));
+    await reopenLater(scene, 3600);
+    await scene.changes.look(undefined, true);
+    assert.deepEqual(scene.names, ['changed a']);
+    await scene.changes.settleAll('undo');
+    assert.deepEqual(listed(scene.root), {
+      a: numbered(20, (at) => (at === 15 ? 'mine' : undefined)),
+      b: 'of the user\n',
+      made: 'of the user\n',
+    });
+  }),
+);
+
+test(
+  'of a turn that was cut off, folders that joined the workspace since have no changes, and files behind the end of a large folder none either',
+  inScene(async (scene) => {
+    const beside = path.join(scene.state, 'beside');
+    mkdirSync(beside);
+    writeFileSync(path.join(beside, 'x'), 'x');
+    scene.reload({ ...usualLimits, files: 3 });
+    scene.write({ a: 'a', b: 'b', c: 'c', d: 'd' });
+    await scene.changes.startTurn('t');
+    scene.write({ b: 'agent', d: 'not watched' });
+    scene.others = [beside];
+    scene.reload({ ...usualLimits, files: 3 });
+    await scene.changes.load();
+    await scene.changes.look(undefined, true);
+    assert.deepEqual([scene.names, scene.changes.partial], [['changed b'], true]);
+  }),
+);
+
+test(
+  'whenever the window is closed in the middle of a turn, the next one lists the same as without that, and undoes it',
+  inScene(async (scene) => {
+    const random = randomFrom(16);
+    const names = ['a', 'b', 'c', 'dir/d', 'dir/e'];
+    for (let round = 0; round < 60; round += 1) {
+      const act = () => {
+        for (const name of names.filter(() => random(2) === 0)) {
+          rmSync(scene.path(name), { force: true });
+          if (random(3) > 0)
+            scene.write({ [name]: numbered(1 + random(6), (at) => (random(2) === 0 ? `${name} ${round} ${at}` : undefined)) });
+        }
+      };
+      act();
+      const all = () => names.map((name) => (existsSync(scene.path(name)) ? scene.read(name) : undefined));
+      const before = all();
+      await scene.changes.startTurn(`t${round}`);
+      act();
+      if (random(2) === 0) await scene.changes.look();
+      act();
+      if (random(2) === 0) await reopenLater(scene);
+      act();
+      if (random(2) === 0) await reopenLater(scene);
+      await scene.changes.look(undefined, true);
+      const after = all();
+      const changed = names.filter((_, at) => before[at] !== after[at]);
+      const from = scene.changes.files.flatMap((file) => file.from ?? []);
+      assert.deepEqual([...scene.changes.files.map(({ name }) => name), ...from].sort(), changed, `round ${round}`);
+      await scene.changes.settleAll('undo');
+      assert.deepEqual([all(), scene.names], [before, []], `round ${round}`);
     }
   }),
 );

@@ -298,3 +298,21 @@ test(
     assert.equal(readFileSync(fakeHost.path('his'), 'utf8'), text(six.with(4, 'mine')));
   }),
 );
+
+test(
+  'what a turn had changed when the window was reloaded is listed after it, by the call that named it or ran, and can be undone',
+  withFakeHost(['a'], async (fakeHost) => {
+    fakeHost.write('old', 'old\n');
+    await fakeHost.start('a');
+    fakeHost.edit('a', 'edited', 'e');
+    await fakeHost.until(() => fakeHost.sets.of('a')?.files.length === 1);
+    fakeHost.call('a', 'run', { kind: 'execute' });
+    fakeHost.write('old', 'new\n');
+    fakeHost.write('made', 'new\n');
+    fakeHost.reload();
+    await fakeHost.until(() => fakeHost.rows('a')?.length === 3);
+    assert.deepEqual(fakeHost.rows('a'), ['edited open e', 'made open run', 'old open run']);
+    await fakeHost.sets.of('a')?.settleAll('undo');
+    assert.deepEqual([readFileSync(fakeHost.path('old'), 'utf8'), existsSync(fakeHost.path('made'))], ['old\n', false]);
+  }),
+);

@@ -16,7 +16,8 @@ export class FakeReviewHost implements SessionHost {
   readonly #changes = new Emitter<{ readonly id: string; readonly change: StoreChange }>();
   readonly #lists = new Emitter<void>();
   readonly #sessions = new Map<string, HostedSession>();
-  readonly sets: ChangeSets;
+  sets: ChangeSets;
+  readonly #make: (host: SessionHost, folder: string, publish: PublishEvent) => ChangeSets;
   readonly active = 'a';
   #waiting: (() => void)[] = [];
 
@@ -26,9 +27,20 @@ export class FakeReviewHost implements SessionHost {
       store.onChange((change) => this.#changes.fire({ id, change }));
       this.#sessions.set(id, { id, store, profile: 'none', send: () => {}, hints: async () => [] });
     }
-    this.sets = make(this, this.state, (id, event) => this.say(id, event));
+    this.#make = make;
+    this.sets = this.#newSets();
     this.onChange(() => this.#wake());
-    this.sets.onChange(() => this.#wake());
+  }
+  #newSets(): ChangeSets {
+    const sets = this.#make(this, this.state, (id, event) => this.say(id, event));
+    sets.onChange(() => this.#wake());
+    return sets;
+  }
+  /** The window is closed, and opened again: what ran is cut off. */
+  reload(): void {
+    this.sets.dispose();
+    this.sets = this.#newSets();
+    for (const id of this.all) this.say(id, { type: 'link.closed', reason: 'interrupted', at: Date.now() });
   }
   get all(): readonly string[] {
     return [...this.#sessions.keys()];
