@@ -24,6 +24,8 @@ export class Composer {
   #typed = '';
   /** The @ that the button put behind a text, until something is typed. */
   #placed: { readonly before: string; readonly text: string } | undefined;
+  /** What the draft was before the user came to the composer and typed; undefined until they type there. */
+  #before: { readonly sessionId: string; readonly draft: string } | undefined;
   /** False after an answer, until the user does something else in the page: Esc was meant for the question. */
   #escapeStops = true;
 
@@ -52,7 +54,7 @@ export class Composer {
         <textarea ${ref(this.#ref)} id=${COMPOSER_ID} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
           aria-label=${t('Ask {0}', session.agent.name || 'Parley')} aria-controls=${menu ? MENU_ID : nothing}
           aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${t('Ask {0}', session.agent.name || 'Parley')}
-          .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${() => this.#completion.close()} @paste=${this.#paste}></textarea>
+          .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${this.#blurred} @paste=${this.#paste}></textarea>
         ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
         <div class="composer-bar">
           <div class="composer-choices">
@@ -90,6 +92,25 @@ export class Composer {
     this.#ref.value?.focus();
   }
 
+  /** The user goes elsewhere or gives a command: what is typed from now on is meant for what that shows. */
+  leave(): void {
+    this.#before = undefined;
+  }
+
+  /** Takes what was typed since the user came here along to another session: it was on its way while they typed. */
+  follow(from: string, to: string, ui: Page['ui']): void {
+    const before = this.#before;
+    this.#before = undefined;
+    if (before?.sessionId !== from) return;
+    const { draft, mentions } = ui.memory(from);
+    const typed = draft.startsWith(before.draft) ? draft.slice(before.draft.length) : '';
+    if (typed.trim() === '') return;
+    const there = ui.memory(to);
+    ui.change(from, { draft: before.draft });
+    ui.change(to, { draft: [there.draft, typed].filter(Boolean).join('\n'), mentions: { ...mentions, ...there.mentions } });
+    this.#before = { sessionId: to, draft: there.draft === '' ? '' : `${there.draft}\n` };
+  }
+
   /** Inserts text at the caret; anything else becomes an attachment. */
   insert(content: Content): void {
     const view = this.#view;
@@ -115,7 +136,12 @@ export class Composer {
     const area = event.target as HTMLTextAreaElement;
     this.#back = 0;
     this.#placed = undefined;
-    this.#view?.act.remember({ draft: area.value });
+    const view = this.#view;
+    if (view) {
+      const sessionId = view.session.id;
+      if (this.#before?.sessionId !== sessionId) this.#before = { sessionId, draft: view.memory.draft };
+      view.act.remember({ draft: area.value });
+    }
     this.#look(area);
   };
 
@@ -137,6 +163,11 @@ export class Composer {
     this.#placed = { before, text };
   };
 
+  readonly #blurred = (): void => {
+    this.leave();
+    this.#completion.close();
+  };
+
   readonly #lookAgain = (event: Event): void => this.#look(event.target as HTMLTextAreaElement);
 
   #look(area: HTMLTextAreaElement): void {
@@ -146,6 +177,7 @@ export class Composer {
   readonly #key = (event: KeyboardEvent): void => {
     // While an input method composes, every key belongs to it; some of them send 229 for Enter.
     if (event.isComposing || event.keyCode === 229) return;
+    if (isCommand(event)) this.leave();
     const area = event.target as HTMLTextAreaElement;
     if (this.#completion.menu && this.#menuKey(event, area)) return;
     if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
@@ -235,6 +267,7 @@ export class Composer {
     ];
     if (content.length === 0) return;
     this.#back = 0;
+    this.leave();
     this.#completion.close();
     const replaces = replacedTurn(view);
     // A key before the next frame begins a new text instead of extending the sent one.
@@ -281,6 +314,11 @@ export class Composer {
       else this.#view?.act.say(t('{0} cannot be attached: it is too large or not text.', file.name));
     }
   }
+}
+
+/** True for the keys of shortcuts. Ctrl with Alt types letters on many keyboards. */
+function isCommand({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  return metaKey || (ctrlKey && !altKey) || /^F\d/.test(key);
 }
 
 /** True when Escape may stop the turn; where the agent waits for an answer, it would be one. */

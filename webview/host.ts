@@ -1,4 +1,5 @@
 import type { Calls, FromView, ToView, ViewCall } from '../src/bridge/contract.ts';
+import { TypingGuard } from './typing.ts';
 
 /** The API that the editor gives a webview, once per page. */
 export interface EditorApi {
@@ -18,6 +19,8 @@ export class HostConnection {
   readonly #api: EditorApi;
   readonly #source: EventTarget;
   readonly #waiting = new Map<number, Waiting>();
+  /** What of the host's messages has to wait for the user's typing. */
+  readonly typing = new TypingGuard();
   #calls = 0;
 
   /** Messages of the host arrive as events of `source`. */

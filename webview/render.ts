@@ -47,10 +47,14 @@ export class ChatRenderer {
     page.onChange((when) => (when === 'now' ? this.draw() : this.#schedule()));
     followLinks(root, this.#act);
     answerPaths(host, page.mirror);
-    host.onMessage((message) => this.#take(message));
+    host.onMessage((message) => this.#receive(host.typing.pass(message, this.#interrupts(message))));
+    // Some browsers tell of the composed text after its end.
+    root.addEventListener('compositionend', () => setTimeout(() => this.#receive(host.typing.release()), 0));
     window.addEventListener('pagehide', () => page.ui.flush());
     window.addEventListener('blur', () => {
       this.#pressed = false;
+      // The user may hide the page next, which ends it.
+      page.ui.save();
     });
     // The page got the focus and nothing in it has it: the composer gets it.
     window.addEventListener('focus', () => {
@@ -112,6 +116,16 @@ export class ChatRenderer {
     return welcomeView(view, mirror.profiles, now.trusted);
   }
 
+  #receive(messages: readonly ToView[]): void {
+    for (const message of messages) this.#take(message);
+  }
+
+  /** True for a message that changes the text in the composer or shows another session: it would end a composition. */
+  #interrupts(message: ToView): boolean {
+    if (message.type === 'sessions') return message.active !== this.#page.mirror.active;
+    return message.type === 'insert' || message.type === 'edit';
+  }
+
   #take(message: ToView): void {
     switch (message.type) {
       case 'insert':
@@ -122,15 +136,26 @@ export class ChatRenderer {
         this.#uncover();
         return editMessage(this.#page, message.sessionId, message.turnId);
       case 'focus':
-        return this.#focus();
+        return this.#takeFocus(message.back === true);
       case 'pick':
         return this.#picked(message.ask);
       case 'caret':
         // Something else may have taken the focus meanwhile, here or elsewhere.
-        return document.hasFocus() && !this.#pressed ? this.#focus() : undefined;
-      default:
-        return this.#page.take(message);
+        return document.hasFocus() && !this.#pressed && !this.#page.host.typing.now ? this.#focus() : undefined;
+      default: {
+        const { id } = this.#page.session;
+        this.#page.take(message);
+        // A key may follow before the next frame; it belongs to the session that is on the screen.
+        if (this.#page.session.id !== id) this.draw();
+      }
     }
+  }
+
+  /** Takes the keyboard, and tells the host so even where the page has it already. */
+  #takeFocus(back: boolean): void {
+    if (!document.hasFocus()) window.focus();
+    if (!this.#page.host.typing.now && !(back && this.#pressed)) this.#focus();
+    if (document.hasFocus()) this.#page.host.post({ type: 'focused', on: true });
   }
 
   /** True while a recording is shown, which takes no messages. */
@@ -168,8 +193,10 @@ export class ChatRenderer {
 
   #switch(session: Session): void {
     const { ui, now } = this.#page;
-    const isFirst = this.#shown.sessionId === '';
+    const before = this.#shown.sessionId;
+    const isFirst = before === '';
     if (isFirst) ui.adopt(session.id);
+    else this.#composer.follow(before, session.id, ui);
     this.#shown = { ...this.#shown, sessionId: session.id, turns: TURNS_AT_ONCE };
     ui.show(session.id);
     this.#scroller = undefined;

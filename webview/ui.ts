@@ -84,6 +84,11 @@ export class Ui {
     this.#saveSoon();
   }
 
+  /** Saves what waits for it. */
+  save(): void {
+    if (this.#timer !== undefined) this.flush();
+  }
+
   #saveSoon(): void {
     this.#timer ??= setTimeout(() => this.flush(), this.#saveAfterMs);
   }

@@ -33,7 +33,8 @@ export type ToView =
   | { readonly type: 'insert'; readonly content: Content }
   /** The message of that turn goes into the composer, to be sent in its place. */
   | { readonly type: 'edit'; readonly sessionId: SessionId; readonly turnId: string }
-  | { readonly type: 'focus' }
+  /** The page takes the keyboard, and tells once it has it. `back`: the caret stays where the user has put it meanwhile. */
+  | { readonly type: 'focus'; readonly back?: true }
   /** The caret goes into the composer, if the keys go to the view by now. */
   | { readonly type: 'caret' }
   /** The ask on the screen as a quick-pick; none: the quick-pick has just closed. */

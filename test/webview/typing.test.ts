@@ -23,11 +23,16 @@ test('typing anywhere in the page is reported, a few times a second at most', ()
   now = 300;
   type();
   assert.equal(reports, 2);
+  // What is sent ends typing for the host.
+  box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+  type();
+  assert.equal(reports, 3);
 });
 
-test('the second key of a shortcut that begins with Ctrl+K is not typed, the next one is', () => {
+test('the second key of a shortcut that begins with Ctrl+K is not typed, the next one is, and one after the wait or after a return', () => {
   const box = document.createElement('textarea');
-  ignoreChords(box);
+  let now = 0;
+  ignoreChords(box, () => now);
   const types = (key: string, ctrlKey = false) => box.dispatchEvent(new KeyboardEvent('keydown', { key, ctrlKey, cancelable: true }));
   types('Control', true);
   types('k', true);
@@ -37,5 +42,11 @@ test('the second key of a shortcut that begins with Ctrl+K is not typed, the nex
   types('Shift');
   assert.equal(types('H'), false);
   assert.equal(types('k'), true);
+  assert.equal(types('h'), true);
+  types('k', true);
+  box.dispatchEvent(new Event('blur'));
+  assert.equal(types('h'), true);
+  types('k', true);
+  now = 6000;
   assert.equal(types('h'), true);
 });
