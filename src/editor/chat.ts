@@ -9,6 +9,8 @@ import { helloMessage, loadPage, pageOf } from './chatPage.ts';
 const CHAT_VIEW = 'parley.chat';
 /** Milliseconds after which the page counts as not getting the keyboard focus. */
 const FOCUS_LIMIT = 1000;
+/** Milliseconds after which the page counts as unable to take the focus by itself. */
+const TAKE_LIMIT = 500;
 /** Milliseconds that the palette, opened from the page, may take until the user has found a command. */
 const IN_PALETTE = 30_000;
 
@@ -93,9 +95,18 @@ export class ChatView implements Disposable {
 
   async focus(): Promise<void> {
     this.#givenAt = performance.now();
+    if (await this.#takes()) return;
     await reveal();
     if (this.#open) this.#open.link.focus();
     else this.#early = { ...this.#early, focus: true };
+  }
+
+  /**
+   * True once the page in sight has taken the focus by itself. Where the editor gives it to a page that has it already, it takes it away for a moment,
+   * and what is typed then is lost: the user may have gone to the page, or have been there, while a command was under way.
+   */
+  async #takes(back = false): Promise<boolean> {
+    return this.#open?.view.visible === true && this.#open.link.takeFocus(TAKE_LIMIT, back);
   }
 
   /** Returns the focus to the page, unless the user clicks into a text on the way; settles when it has arrived. */
@@ -106,8 +117,10 @@ export class ChatView implements Disposable {
       clicked ||= kind === vscode.TextEditorSelectionChangeKind.Mouse;
     });
     try {
-      await reveal();
-      await this.#open?.link.whenFocused(FOCUS_LIMIT);
+      if (!(await this.#takes(true))) {
+        await reveal();
+        await this.#open?.link.whenFocused(FOCUS_LIMIT);
+      }
     } finally {
       clicks.dispose();
     }

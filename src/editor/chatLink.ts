@@ -103,18 +103,35 @@ export class ChatLink implements Disposable {
   }
 
   /** Settles when the page has the keyboard focus, or after `limit` milliseconds. */
-  whenFocused(limit: number): Promise<void> {
-    if (this.#focused || this.#life.ended) return Promise.resolve();
+  async whenFocused(limit: number): Promise<void> {
+    if (!this.#focused) await this.#arrival(limit);
+  }
+
+  /**
+   * Lets the page take the keyboard by itself. False when it does not listen yet, or has not told within `limit` milliseconds that it has it. `back`: the
+   * caret stays where the user has put it meanwhile.
+   */
+  async takeFocus(limit: number, back = false): Promise<boolean> {
+    if (!this.#greeting.done) return false;
+    const arrived = this.#arrival(limit);
+    this.#page.post(back ? { type: 'focus', back } : { type: 'focus' });
+    return arrived;
+  }
+
+  /** Settles when the page tells that it has the keyboard focus: true; false after `limit` milliseconds, or when the page is gone. */
+  #arrival(limit: number): Promise<boolean> {
+    if (this.#life.ended) return Promise.resolve(false);
     return new Promise((resolve) => {
       const wait = new Lifetime();
       this.#life.own(wait);
-      wait.onEnd(resolve);
-      const end = () => {
+      wait.onEnd(() => resolve(false));
+      const end = (arrived: boolean) => {
+        resolve(arrived);
         this.#life.release(wait);
         wait.dispose();
       };
-      wait.own(this.#arrived.listen(end));
-      const timer = setTimeout(end, limit);
+      wait.own(this.#arrived.listen(() => end(true)));
+      const timer = setTimeout(() => end(false), limit);
       wait.onEnd(() => clearTimeout(timer));
     });
   }

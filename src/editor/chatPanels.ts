@@ -67,9 +67,11 @@ export class ChatPanels implements Disposable {
 
   /** Gives the focus to the tab in front. False when there is none. */
   focusFront(): boolean {
-    this.#front?.panel.reveal();
-    this.#front?.link.focus();
-    return this.#front !== undefined;
+    const front = this.#front;
+    // Where it has the focus, the editor would take it away for a moment, and what is typed then is lost.
+    if (front && !front.link.focused) front.panel.reveal();
+    front?.link.focus();
+    return front !== undefined;
   }
 
   /** Puts contents into the composer of the tab in front. False when there is none. */

@@ -105,3 +105,25 @@ test(
     await chat.composer.fill('');
   }),
 );
+
+test(
+  'what is typed at once is whole, after the key that leads to the chat from the editor or from the chat itself',
+  inWindow(async ({ window }) => {
+    const { chat, page } = window;
+    const text = 'typed at once, without a pause';
+    // More than once: the keys must not meet a moment in which nothing has the keyboard.
+    for (const place of [page.locator('.editor-instance .view-line').first(), chat.composer, chat.composer]) {
+      await place.click();
+      await page.keyboard.press('Control+k');
+      await page.keyboard.press('h');
+      await chat.composer.and(chat.frame.locator(':focus')).waitFor();
+      await page.keyboard.type(text);
+      // The answer to another key comes after all of that.
+      await page.keyboard.type(' @');
+      await chat.menu.first().waitFor();
+      assert.equal(await chat.composer.inputValue(), `${text} @`);
+      await page.keyboard.press('Escape');
+      await chat.composer.fill('');
+    }
+  }),
+);

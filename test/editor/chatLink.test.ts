@@ -164,6 +164,26 @@ test('what is put in before there is a page waits for it, in order', () => {
   link.dispose();
 });
 
+test('a page that listens takes the keyboard by itself; one that does not, or says nothing, does not', async () => {
+  const { page, link } = open();
+  assert.equal(await link.takeFocus(1000), false);
+  assert.deepEqual(page.posted, []);
+  page.say({ type: 'ready' });
+  page.posted.length = 0;
+  const taken = link.takeFocus(60_000);
+  page.say({ type: 'focused', on: true });
+  assert.equal(await taken, true);
+  // It has it already, and says so again.
+  const again = link.takeFocus(60_000, true);
+  page.say({ type: 'focused', on: true });
+  assert.equal(await again, true);
+  assert.deepEqual(page.posted, [{ type: 'focus' }, { type: 'focus', back: true }]);
+  assert.equal(await link.takeFocus(1), false);
+  const late = link.takeFocus(60_000);
+  link.dispose();
+  assert.equal(await late, false);
+});
+
 test('intents reach their session; unknown sessions and asks that are gone are dropped', () => {
   const { page, link, sent, problems, typed } = open();
   page.say({ type: 'ready' });
