@@ -124,14 +124,18 @@ test(
     await review.openFile('one.txt');
     await review.lenses(2);
     await page.locator('.editor-instance .view-line', { hasText: 'line 2' }).first().click();
-    const next = async (keys: string, name: string, line: number) => {
+    const press = async (keys: string) => {
       await page.keyboard.press('Control+k');
       await page.keyboard.press(keys);
+    };
+    const next = async (keys: string, name: string, line: number) => {
+      await press(keys);
       await page.locator('.tab.active', { hasText: name }).waitFor();
       await window.cursor(line).waitFor();
       await page.locator('.editor-instance .monaco-editor.focused').waitFor();
     };
-    await next('j', 'one.txt', 5);
+    // Each of two at once leads on from the one before.
+    await press('j');
     await next('j', 'one.txt', 25);
     await next('j', 'two.txt', 10);
     await window.pictures('review/next-file');
@@ -375,6 +379,9 @@ test(
     await review.row('table.txt').waitFor({ state: 'hidden' });
     await window.command('Parley: Open All Changes to Review');
     await review.lens('Keep').first().waitFor();
+    // It takes the keyboard last, from the palette too.
+    await window.page.locator('.tab.active', { hasText: 'Changes (' }).waitFor();
+    await window.page.locator('.editor-instance .monaco-editor.focused').waitFor();
     await window.command('Parley: Keep All Changes');
     await review.isEmpty();
   }),

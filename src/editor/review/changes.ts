@@ -37,6 +37,8 @@ export class ChangesReview implements Disposable {
   readonly #tree = new ChangesTree();
   readonly #view: vscode.TreeView<Row>;
   readonly #hunks: FileHunks;
+  /** Settles when the last key that leads to another change has led there. */
+  #gone: Promise<void> = Promise.resolve();
 
   constructor(host: SessionHost, sets: ChangeSets, inputs: QuickInputs, log: Log) {
     this.#host = host;
@@ -100,8 +102,17 @@ export class ChangesReview implements Disposable {
     await set.settleAll(how);
   }
 
-  /** Goes to the next or previous change to review: after the last of a file to the next file, and from the last file to the first. */
-  async go(way: 1 | -1): Promise<void> {
+  /**
+   * Goes to the next or previous change to review: after the last of a file to the next file, and from the last file to the first. One key after the
+   * other: each leads on from where the one before led.
+   */
+  go(way: 1 | -1): Promise<void> {
+    const going = () => this.#go(way);
+    this.#gone = this.#gone.then(going, going);
+    return this.#gone;
+  }
+
+  async #go(way: 1 | -1): Promise<void> {
     const { current, inDiff, inDiffs } = inFront();
     const inEditor = way === 1 ? 'multiDiffEditor.goToNextChange' : 'multiDiffEditor.goToPreviousChange';
     // Only the editor can lead from one of several diffs to the next; older ones cannot, and the next file opens beside them.
