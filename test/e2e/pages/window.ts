@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { type Theme, themes } from '../../workbench/settings.ts';
+import { until } from '../until.ts';
 import { Chat } from './chat.ts';
 import { DiffEditor } from './diffEditor.ts';
 import { QuickPick } from './quickPick.ts';
@@ -42,6 +43,8 @@ export class Window {
         await this.pick.input.fill(`>${title}`, { timeout: 5000 });
         await this.pick.row(title).first().waitFor({ timeout: 5000 });
         await this.pick.moveTo(title);
+        // What opens meanwhile takes the keyboard, and Enter would be written there.
+        await this.pick.input.and(this.page.locator(':focus')).waitFor({ timeout: 5000 });
         break;
       } catch (error) {
         if (attempt === 8) throw error;
@@ -92,13 +95,17 @@ export class Window {
     throw new Error(`the side bar is not ${width} pixels wide`);
   }
 
-  /** A changed line that ends so is in sight: in the diff, clear of the pick, or in a row of the pick. Throws when it is in neither. */
+  /** Waits until a changed line that ends so is in sight: in the diff, clear of the pick, or in a row of the pick. */
   async seesLine(end: string): Promise<void> {
     const line = this.diff.editor.locator('.editor.modified .view-line', { hasText: end }).first();
-    const [pick, of, rows] = [await this.pick.box.boundingBox(), await line.boundingBox(), await this.pick.labels()];
     const height = this.page.viewportSize()?.height ?? 0;
-    const isClear = pick && of && of.y >= pick.y + pick.height && of.y + of.height <= height;
-    if (!isClear && !rows.some((row) => row.endsWith(end))) throw new Error(`'${end}' is hidden: ${JSON.stringify({ pick, of, rows })}`);
+    await until(async () => {
+      // The editor scrolls to the change a while after it has compared the texts; before, the line need not be in the page.
+      const of = (await line.isVisible()) ? await line.boundingBox() : undefined;
+      const [pick, rows] = [await this.pick.box.boundingBox(), await this.pick.labels()];
+      const isClear = pick && of && of.y >= pick.y + pick.height && of.y + of.height <= height;
+      return isClear === true || rows.some((row) => row.endsWith(end));
+    }, `'${end}' is in sight`);
   }
 
   statusItem(text: string | RegExp): Locator {
