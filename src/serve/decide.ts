@@ -14,7 +14,7 @@ import {
 import { misleadingOptions } from '../session/dangers.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Approval, Ask, Content, Field, Question, Session, TurnId } from '../session/model.ts';
-import { pathOfUri } from './addresses.ts';
+import { attachedContent } from './attachments.ts';
 import { APPROVAL_QUESTION, sideOf } from './translate.ts';
 
 /*
@@ -148,6 +148,16 @@ export interface Held {
   readonly sender?: string;
   readonly clientId: string;
   readonly now: number;
+  /** Texts of this host that the action attaches, by their addresses. */
+  readonly attached?: ReadonlyMap<string, string>;
+}
+
+const attaching = z.looseObject({ message: z.looseObject({ attachments: z.array(attachment) }) });
+
+/** Returns the addresses that the message of an action attaches. */
+export function attachedUris(said: unknown): readonly string[] {
+  const parsed = attaching.safeParse(said);
+  return parsed.success ? parsed.data.message.attachments.flatMap(({ uri }) => uri ?? []) : [];
 }
 
 /** Nobody answers what they have not been shown. */
@@ -175,7 +185,7 @@ export function decideChat(said: unknown, held: Held): ActionResult {
     case 'chat/pendingMessageSet': {
       const { kind, id } = action;
       if (!chat.activeTurn && kind === 'steering') return refused('This turn is over.');
-      const content = contentOf(action.message);
+      const content = contentOf(action.message, held);
       const intent: Intent =
         kind === 'steering' && hasBegun(held)
           ? { type: 'steer', turnId: id, content, ...by(held) }
@@ -240,7 +250,7 @@ function turnStarted(action: TurnStarted, held: Held): ActionResult {
   if (chat.activeTurn) return refused('Another turn is running.');
   if (chat.turns.some((turn) => turn.id === turnId) || session?.turns.some((turn) => turn.id === turnId))
     return refused('This turn is over.');
-  const content = contentOf(action.message);
+  const content = contentOf(action.message, held);
   if (content.length === 0) return refused('The prompt is empty.');
   const { queuedMessageId } = action;
   const apply: ChatAction = {
@@ -290,7 +300,7 @@ function resumed(turnId: string | undefined, held: Held): ActionResult {
   // Each try adds a part, its error.
   const own = `${last.id}~${now.toString(36)}.${last.responseParts.length}`;
   const said = message.safeParse(last.message);
-  const content = said.success ? contentOf(said.data) : [];
+  const content = said.success ? contentOf(said.data, held) : [];
   return {
     kind: 'taken',
     apply: { type: 'chat/turnResume', turnId: last.id },
@@ -388,7 +398,7 @@ function valuesOf(given: z.infer<typeof answer> | undefined): readonly string[] 
 }
 
 /** Sends the names of files, not their content: the agent reads them as needed. */
-function contentOf({ text: said, attachments = [] }: z.infer<typeof message>): readonly Content[] {
+function contentOf({ text: said, attachments = [] }: z.infer<typeof message>, { attached = new Map() }: Held): readonly Content[] {
   const others = attachments.flatMap((one): readonly Content[] => {
     if (isSenderNote(one)) return [];
     if (one.type === 'embeddedResource' && one.data !== undefined) {
@@ -396,14 +406,7 @@ function contentOf({ text: said, attachments = [] }: z.infer<typeof message>): r
       if (mime.startsWith('image/')) return [{ type: 'image', mime, data: one.data }];
       if (mime.startsWith('text/')) return [{ type: 'text', text: Buffer.from(one.data, 'base64').toString('utf8') }];
     }
-    if (one.uri !== undefined) {
-      const path = pathOfUri(one.uri);
-      return [
-        path === undefined
-          ? { type: 'link', uri: one.uri, ...(one.label === undefined ? {} : { title: one.label }) }
-          : { type: 'file', path },
-      ];
-    }
+    if (one.uri !== undefined) return [attachedContent({ ...one, uri: one.uri }, attached)];
     return one.modelRepresentation === undefined ? [] : [{ type: 'text', text: one.modelRepresentation }];
   });
   return said.trim() === '' ? others : [{ type: 'text', text: said }, ...others];

@@ -7,9 +7,10 @@ import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
 import type { RootState } from '../protocols/ahp/state.ts';
 import type { SessionEvent } from '../session/events.ts';
 import { changedTextPlace, changesetPlace, contentPlace, isSessionName, pathOfUri, terminalPlace } from './addresses.ts';
+import { textsAmong } from './attachments.ts';
 import { Changesets } from './changesets.ts';
 import { Channels, type ClientConnection, type HostClient, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
-import { decideChat, decideSession } from './decide.ts';
+import { attachedUris, decideChat, decideSession } from './decide.ts';
 import { type Hosted, type HostedDeps, HostedSessions } from './hosted.ts';
 import { diffsUnder } from './translate.ts';
 
@@ -393,6 +394,7 @@ class ClientRequests {
     }
     if (changesetPlace(channel) || terminalPlace(channel)) return this.#mark(channel, hosted, action, origin);
     const isChat = action.type.startsWith('chat/');
+    const attached = await this.#attached(action);
     // A client may write into a chat that nobody has followed since the host was started.
     if (isChat && hosted.agent.kind === 'none') await this.#hosted.shown(hosted);
     const session = this.#hosted.session(hosted);
@@ -406,7 +408,7 @@ class ClientRequests {
     const { chat, takenBack } = hosted;
     const known = { ...(session ? { session } : {}), ...(takenBack === undefined ? {} : { takenBack }) };
     const follows = this.#channels.follows(this.#client, channel);
-    const held = { chat, follows, ...(sender === undefined ? {} : { sender }), clientId, now: this.#deps.now(), ...known };
+    const held = { chat, follows, ...(sender === undefined ? {} : { sender }), clientId, now: this.#deps.now(), attached, ...known };
     const decision = isChat ? decideChat(action, held) : decideSession(action, hosted.state, session);
     if (decision.kind === 'refused') this.#channels.refuse(this.#client, channel, action, origin, decision.why);
     else if (decision.kind === 'taken') this.#hosted.take(hosted, decision, origin);
@@ -428,7 +430,7 @@ class ClientRequests {
 
   /** Reads only content that a session shows, and no other files of the computer. */
   async #read({ uri, encoding }: z.infer<typeof shapes.read>) {
-    const text = (await this.#changedText(uri)) ?? (await this.#shownText(uri));
+    const text = await this.#text(uri);
     if (typeof text !== 'string') throw new RequestError('notFound', 'There is no such content.');
     const isBase64 = encoding === 'base64';
     return {
@@ -436,6 +438,20 @@ class ClientRequests {
       encoding: isBase64 ? 'base64' : 'utf-8',
       contentType: 'text/plain',
     };
+  }
+
+  /** Returns the texts of this host that the message of an action attaches, by their addresses as they came. */
+  async #attached(action: unknown): Promise<ReadonlyMap<string, string>> {
+    const texts = new Map<string, string>();
+    for (const [given, own] of textsAmong(attachedUris(action))) {
+      const text = await this.#text(own);
+      if (typeof text === 'string') texts.set(given, text);
+    }
+    return texts;
+  }
+
+  async #text(uri: string): Promise<string | null | undefined> {
+    return (await this.#changedText(uri)) ?? (await this.#shownText(uri));
   }
 
   async #changedText(uri: string): Promise<string | undefined> {

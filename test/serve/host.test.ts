@@ -282,6 +282,53 @@ test('what was stopped or rejected says so, not that it runs, for those who were
   }
 });
 
+/** An address of this host as VS Code writes it into an attachment. */
+function wrapped(uri: string, authority = '127.0.0.1__9501'): string {
+  const [, scheme = '', host, file = '', query] = /^([a-z-]+):(?:\/\/([^/]*))?([^?]*)(?:\?(.*))?$/.exec(uri) ?? [];
+  const inner = JSON.stringify({ scheme, ...(host ? { authority: host } : {}), ...(query ? { query } : {}), contentRef: true });
+  return `vscode-agent-host://${authority}${file}?${encodeURIComponent(`_ah=${Buffer.from(inner).toString('base64url')}`)}`;
+}
+
+test('what VS Code attaches by addresses of its own reaches the agent as paths and texts, or in words', async (t) => {
+  const { client, chat, last, folder } = await asked(t);
+  const file = path.join(folder, 'a b.ts');
+  const diff = { path: file, before: 'old\n', after: 'x'.repeat(70_000) };
+  const edit: ToolCall = { ...call, id: 'e', kind: 'edit', status: 'done', output: [{ kind: 'diff', diff }] };
+  last().say({ type: 'part.added', turnId: 't1', part: { kind: 'call', id: 'e', call: edit } });
+  await until(() => JSON.stringify(chat().activeTurn).includes('"fileEdit"'));
+  const part = chat().activeTurn?.responseParts.findLast((one) => one.kind === 'toolCall');
+  const shown = part?.kind === 'toolCall' && part.toolCall.status === 'completed' ? part.toolCall.content?.[0] : undefined;
+  assert.ok(shown?.type === 'fileEdit');
+  last().endTurn();
+  const attachments = [
+    { type: 'resource', uri: wrapped(pathToFileURL(file).href), label: 'a b.ts' },
+    { type: 'resource', uri: wrapped(shown.before?.content.uri ?? ''), label: 'Before' },
+    { type: 'resource', uri: wrapped(shown.after?.content.uri ?? ''), label: 'After' },
+    { type: 'resource', uri: wrapped('parley-content:/x/gone.ts?aWQ.YQ.MA.YWZ0ZXI'), label: 'gone.ts' },
+    { type: 'resource', uri: wrapped('other-host:/etc/passwd'), label: 'passwd' },
+    { type: 'resource', uri: 'vscode-agent-host://h/etc/x?_ah=%%%', label: 'odd' },
+    { type: 'resource', uri: 'https://example.org/', label: 'Site' },
+  ];
+  await client.dispatch(CHAT, { ...prompt('t2'), message: { text: 'Look', origin: { kind: 'user' }, attachments } });
+  await until(() => last().prompts().length === 2);
+  const heard = last().prompts().at(-1);
+  const [said, ...content] = heard?.type === 'prompt' ? heard.content : [];
+  assert.deepEqual(said, { type: 'text', text: 'Look' });
+  assert.deepEqual(
+    content.map((one) => (one.type === 'text' ? one.text.replace(/x{100,}/, (run) => `${run.length}x`) : one)),
+    [
+      { type: 'file', path: file },
+      '[Attached: Before, a b.ts before a change of this conversation]\n```\nold\n\n```',
+      '[Attached: After, a b.ts after a change of this conversation, its first 65536 characters]\n```\n65536x\n```',
+      '[Attached: gone.ts. Its text cannot be read here.]',
+      '[Attached: passwd. Its text cannot be read here.]',
+      '[Attached: odd. Its text cannot be read here.]',
+      { type: 'link', uri: 'https://example.org/', title: 'Site' },
+    ],
+  );
+  assert.deepEqual(chat().activeTurn?.message.attachments?.slice(0, 7), attachments, 'clients see them as they came');
+});
+
 test('attack: an approval right behind a stop runs nothing', async (t) => {
   const { client, chat, answers } = await asked(t);
   await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 10 });
