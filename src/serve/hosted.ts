@@ -359,12 +359,7 @@ export class HostedSessions {
     for (const action of actions) this.#updateChat(hosted, action);
     this.#keepSender(hosted, session);
     this.#keepRetry(hosted);
-    // A prompt whose turn has ended for all clients must not start with the agent's next.
-    for (const { turnId, content, held } of session.queue) {
-      if (hosted.chat.turns.some((turn) => turn.id === turnId)) this.#send(hosted, [{ type: 'unqueue', turnId }]);
-      // Elsewhere a prompt right after a Stop waits for the user. Here the user has already begun its turn.
-      else if (held && hosted.chat.activeTurn?.id === turnId) this.#send(hosted, [{ type: 'prompt', turnId, content }]);
-    }
+    this.#sendWaiting(hosted, session);
     const config = configOf(session);
     // No action changes the schema: current subscribers learn only the values.
     if (JSON.stringify(config.schema) !== JSON.stringify(hosted.state.config?.schema))
@@ -372,6 +367,19 @@ export class HostedSessions {
     for (const action of sessionActions(hosted, session)) this.#updateSession(hosted, action);
     this.#learn(hosted.profile, session);
     if (actions.length > 0 || hosted.chat.title !== hosted.state.title) this.#summaryChanged(hosted);
+  }
+
+  #sendWaiting(hosted: Hosted, { queue, turns }: Session): void {
+    const { activeTurn, turns: ended } = hosted.chat;
+    const running = turns.findLast((turn) => turn.status === 'running');
+    // Each goes to the front.
+    for (const { held, feedback: _feedback, ...prompt } of queue.toReversed()) {
+      const { turnId } = prompt;
+      // A prompt whose turn has ended for all clients must not start with the agent's next.
+      if (ended.some((turn) => turn.id === turnId)) this.#send(hosted, [{ type: 'unqueue', turnId }]);
+      // Elsewhere a prompt after a Stop or a failure waits for the user. Here the user has begun its turn, or goes on with another one.
+      else if (held && (activeTurn?.id === turnId || (running && !running.stopping))) this.#send(hosted, [{ type: 'prompt', ...prompt }]);
+    }
   }
 
   /** Keeps with the conversation who sent its prompt, for clients that come after a restart. */
@@ -404,12 +412,22 @@ export class HostedSessions {
     if (why === undefined) {
       hosted.agent = { kind: 'live' };
       this.#send(hosted, intents);
+      this.#sendFirst(hosted);
       this.sync(hosted);
     } else {
       hosted.agent = { kind: 'none', stored: 'read' };
       const { activeTurn } = hosted.chat;
       if (activeTurn) this.#updateChat(hosted, failure(activeTurn.id, 0, why));
     }
+  }
+
+  /** Puts the turn that a client has begun before prompts that an earlier host has left waiting. */
+  #sendFirst(hosted: Hosted): void {
+    const queue = this.session(hosted)?.queue ?? [];
+    const own = queue.find(({ turnId }) => turnId === hosted.chat.activeTurn?.id);
+    if (!own) return;
+    const others = queue.flatMap(({ turnId }) => (turnId === own.turnId ? [] : turnId));
+    this.#send(hosted, [{ type: 'reorder', order: [own.turnId, ...others] }]);
   }
 
   async #reopen({ id, retries }: Hosted): Promise<string | undefined> {

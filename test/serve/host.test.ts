@@ -674,6 +674,78 @@ test('a prompt that waited for the end of a turn says after a restart who sent i
   assert.deepEqual([waiting?.id, waiting?.message.text, waiting?.message._meta], ['t2', 'Then', { client: 'Test' }]);
 });
 
+test('a prompt that was left waiting, by a restart or a Stop, begins when the next turn has ended', async (t) => {
+  const queued = (id: string) => ({ type: 'chat/pendingMessageSet', kind: 'queued', id, message: { text: id, origin: { kind: 'user' } } });
+  const first = await opened(t);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  for (const id of ['t2', 't3']) await first.client.dispatch(CHAT, queued(id));
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const client = new AhpClient(second.host);
+  await client.open();
+  await client.subscribe(CHAT);
+  const chat = () => client.chats.get(CHAT) as ChatState;
+  const waiting = () => (chat().queuedMessages ?? []).map(({ id }) => id);
+  assert.deepEqual(waiting(), ['t2', 't3']);
+  await client.dispatch(CHAT, prompt('t4', 'Go on'));
+  await begun(second);
+  second.last().ready();
+  await until(() => second.last().prompts().length === 1);
+  second.last().endTurn();
+  await until(() => chat().activeTurn?.id === 't2');
+  assert.deepEqual(waiting(), ['t3']);
+  await client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't2', duration: 1 });
+  second.last().endTurn('cancelled');
+  await client.dispatch(CHAT, prompt('t5', 'Now this'));
+  await until(() => second.last().prompts().length === 3);
+  second.last().endTurn();
+  await until(() => chat().activeTurn?.id === 't3');
+  second.last().endTurn();
+  await until(() => chat().activeTurn === undefined);
+  assert.deepEqual(
+    chat().turns.map(({ id, state }) => [id, state]),
+    [
+      ['t1', 'error'],
+      ['t4', 'complete'],
+      ['t2', 'cancelled'],
+      ['t5', 'complete'],
+      ['t3', 'complete'],
+    ],
+  );
+  assert.deepEqual([waiting(), client.refusals], [[], []]);
+});
+
+test('after a restart a new prompt goes before one that no turn had kept from its start', async (t) => {
+  const first = await opened(t);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  first.last().endTurn();
+  await until(() => first.chat().turns.length === 1);
+  first.last().say({ type: 'queue.set', queue: [{ turnId: 't2', content: [{ type: 'text', text: 'Waits' }] }] });
+  await first.end();
+  const second = hosting(t, first.folder);
+  await second.host.restore();
+  const client = new AhpClient(second.host);
+  await client.open();
+  await client.subscribe(CHAT);
+  await client.dispatch(CHAT, prompt('t3', 'New'));
+  await begun(second);
+  second.last().ready();
+  const sent = () =>
+    second
+      .last()
+      .prompts()
+      .map(({ turnId }) => turnId);
+  await until(() => sent().length === 1);
+  second.last().endTurn();
+  await until(() => sent().length === 2);
+  assert.deepEqual(sent(), ['t3', 't2']);
+});
+
 test('after a restart a client that follows nothing may write into a stored chat: the agent gets it', async (t) => {
   const first = await opened(t);
   await first.client.dispatch(CHAT, prompt('t1'));
