@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isWindowsPath } from '../base/fileName.ts';
@@ -98,6 +99,14 @@ export function pathOfUri(uri: string): string | undefined {
   return isWindowsPath(found) === (process.platform === 'win32') ? found : undefined;
 }
 
+export function isFolder(name: string): boolean {
+  try {
+    return path.isAbsolute(name) && statSync(name).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
 export function chatUri(sessionId: string): string {
   return `ahp-chat:/${sessionId}`;
 }
@@ -106,7 +115,10 @@ const TERMINAL = 'ahp-terminal:/';
 
 /** True of an address that is that of no other channel: clients name their sessions. */
 export function isSessionName(channel: string): boolean {
-  return /^(?!ahp-(?:root|chat|terminal):)[a-z][a-z0-9+.-]*:\/[^\s/][^\s]*$/.test(channel) && !channel.includes(MIDDLE);
+  // Without a query, an empty part or one that leads upwards: clients build other addresses from it.
+  return (
+    /^(?!ahp-(?:root|chat|terminal):)[a-z][a-z0-9+.-]*:(?:\/(?!\.{1,2}(?:\/|$))[\w.~%@+=,:-]+)+$/.test(channel) && !channel.includes(MIDDLE)
+  );
 }
 
 /** Returns the address of a command's output. */

@@ -6,7 +6,7 @@ import type { ChangeSets } from '../live/review/changeSets.ts';
 import { isRoot, ROOT } from '../protocols/ahp/codec.ts';
 import type { RootState } from '../protocols/ahp/state.ts';
 import type { SessionEvent } from '../session/events.ts';
-import { changedTextPlace, changesetPlace, contentPlace, isSessionName, pathOfUri, terminalPlace } from './addresses.ts';
+import { changedTextPlace, changesetPlace, contentPlace, isFolder, isSessionName, pathOfUri, terminalPlace } from './addresses.ts';
 import { textsAmong } from './attachments.ts';
 import { Changesets } from './changesets.ts';
 import { Channels, type ClientConnection, type HostClient, MOST_SUBSCRIPTIONS, type Origin } from './channels.ts';
@@ -365,10 +365,11 @@ class ClientRequests {
     if (!profile) throw new RequestError('noProvider', `There is no agent "${provider}".`);
     if (this.#hosted.find(channel)) throw new RequestError('exists', 'There is such a session already.');
     if (channel.length > 500) throw new RequestError('params', 'The name is too long.');
-    if (!isSessionName(channel)) throw new RequestError('params', 'This is no name for a session.');
+    if (!isSessionName(channel)) throw new RequestError('params', `This is no name for a session: a good one is ${provider}:/<uuid>.`);
     if (this.#hosted.drafts >= MOST_DRAFTS) throw new RequestError('request', 'There are too many empty sessions.');
     const cwd = profile.cwd ?? pathOfUri(workingDirectories[0] ?? '');
-    if (cwd === undefined) throw new RequestError('params', 'A session needs a folder of this computer.');
+    if (cwd === undefined) throw new RequestError('params', 'A session needs a folder of this computer, by its address.');
+    if (!isFolder(cwd)) throw new RequestError('params', `There is no folder ${cwd} on this computer.`);
     this.#hosted.create(channel, profile, cwd, this.#client.name?.id ?? '');
     return null;
   }

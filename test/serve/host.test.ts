@@ -1276,7 +1276,7 @@ test('a client that comes back keeps its name and its tools, also when its lost 
 });
 
 test('attack: unknown versions, sessions and methods, and broken messages are refused in words', async (t) => {
-  const { host } = hosting(t);
+  const { host, folder } = hosting(t);
   const client = new AhpClient(host);
   client.connect();
   await assert.rejects(client.ask('listSessions'), /-32600/);
@@ -1286,6 +1286,13 @@ test('attack: unknown versions, sessions and methods, and broken messages are re
   await assert.rejects(client.ask('subscribe', { channel: 'fake:/none' }), /-32001/);
   await assert.rejects(client.ask('createSession', { channel: SESSION, provider: 'none' }), /-32002/);
   await assert.rejects(client.ask('createSession', { channel: SESSION, provider: 'fake', workingDirectories: ['http://x/'] }), /-32602/);
+  const create = (channel: string, folder: string) =>
+    client.ask('createSession', { channel, provider: 'fake', workingDirectories: [folder] });
+  const fresh = 'fake:/77772222-3333-4444-5555-666677778888';
+  for (const missing of [path.join(folder, 'none'), path.join(folder, 'sessions', 'host.open.json')])
+    await assert.rejects(create(fresh, pathToFileURL(missing).href), /-32602 There is no folder .* on this computer/);
+  for (const odd of ['fake:/a b', 'fake:/', 'fake://x', 'fake:/a//b', 'fake:/../a', 'fake:/a?b', 'fake:/a#b', 'fake', 'fake:/\u202ea'])
+    await assert.rejects(create(odd, pathToFileURL(folder).href), /-32602 .*a good one is fake:\/<uuid>/, odd);
   await assert.rejects(client.ask('resourceRead', { uri: 'file:///etc/passwd' }), /-32008/);
   await assert.rejects(client.ask('resourceRead', { uri: 'parley-content:/%ZZ' }), /-32008/);
   await assert.rejects(client.ask('createTerminal'), /-32601.*Clients cannot open terminals/);
