@@ -6,7 +6,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import * as z from 'zod/mini';
 import { setGuardedFiles } from './base/guardedFiles.ts';
-import { messageOf } from './base/log.ts';
+import { isMissing, messageOf } from './base/log.ts';
 import { childTerminals } from './live/childTerminals.ts';
 import { stderrLog, writeError } from './live/console.ts';
 import { diskEffects, diskFilesIn } from './live/diskFiles.ts';
@@ -138,8 +138,7 @@ function rulesOf(file: string): readonly HostRule[] {
 
 /** Reads a file now, which throws when it is off, and again when it has changed; then one that is off leaves what was read last. */
 function fileReader<T>(file: string, read: (file: string) => T): () => T {
-  let at = statSync(file).mtimeMs;
-  let last = read(file);
+  let { at, last } = firstReading(file, read);
   return () => {
     try {
       const { mtimeMs } = statSync(file);
@@ -150,6 +149,15 @@ function fileReader<T>(file: string, read: (file: string) => T): () => T {
     }
     return last;
   };
+}
+
+function firstReading<T>(file: string, read: (file: string) => T): { at: number; last: T } {
+  try {
+    return { at: statSync(file).mtimeMs, last: read(file) };
+  } catch (error) {
+    if (isMissing(error)) throw new Error(`there is no file ${file}`);
+    throw error instanceof SyntaxError ? new Error(`${file} is not JSON: ${error.message}`) : error;
+  }
 }
 
 async function main(): Promise<number> {

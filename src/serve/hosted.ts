@@ -245,7 +245,7 @@ export class HostedSessions {
     const found = await this.#deps.journal.read(id);
     if (!found) return undefined;
     retries.restore(found.session);
-    return reduce(found.session, { type: 'link.closed', reason: 'Interrupted.', at: this.#deps.now() });
+    return reduce(found.session, { type: 'link.closed', reason: 'The agent host ended before this turn did.', at: this.#deps.now() });
   }
 
   /** Carries out a decision. Starts the agent if needed. */

@@ -271,7 +271,11 @@ class ActionBuilder {
   }
 
   /** Clients show it beside the input and the edits: nobody allows what is not shown. */
-  #asked(call: ToolCall, { detail, beside = [] }: Approval) {
+  #asked(call: ToolCall, ask: Approval) {
+    const { detail } = ask;
+    // An agent that gives the title again as its reason says no more by it.
+    const { action } = approvalHeading(ask, this.#session);
+    const beside = (ask.beside ?? []).filter((one) => one.type !== 'text' || one.text.replaceAll('`', '').trim() !== action);
     const { markdown } = this.#words(call, 'running');
     const isShown = detail.type === 'command' || detail.type === 'edit' || (detail.type === 'mcp' && call.input !== undefined);
     const rest = [...(isShown ? [] : [subjectOf(detail, this.#session)]), ...besideOf(beside, this.#session)].filter(Boolean);

@@ -126,10 +126,12 @@ test('an edit of parley-agent over the AI SDK is asked about and shown as a diff
   interface Proposed {
     readonly toolCallId: string;
     readonly confirmationTitle: unknown;
+    readonly invocationMessage: unknown;
     readonly edits: { readonly items: readonly Edit[] };
   }
   const proposed = asked() as unknown as Proposed;
   assert.deepEqual(proposed.confirmationTitle, { markdown: 'Edit notes.txt' }, 'in words, not by the name of the tool');
+  assert.deepEqual(proposed.invocationMessage, { markdown: 'Editing notes.txt' }, 'the reason of the agent is its title again');
   assert.deepEqual(await texts(proposed.edits.items[0]), ['Buy ink\n', 'Buy paper\n']);
   const { toolCallId } = proposed;
   client.dispatch(chat, { type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId, approved: true, confirmed: 'user-action' });
@@ -276,7 +278,7 @@ test('arguments that are off end with a sentence and the usage', async (t) => {
     [['--port', 'x'], /--port takes a number/],
     [['--port', '99999'], /--port takes a number/],
     [['--socket', '/x', '--port', '1'], /either --socket or a port/],
-    [['--profile', '/none.json'], /none\.json/],
+    [['--profile', '/none.json'], /^there is no file \/none\.json\n/],
     [['--other'], /other/],
   ] as const) {
     const child = run(t, folderOf(t), ...args);
