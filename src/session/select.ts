@@ -147,12 +147,6 @@ export function rowName(name: string, from: string | undefined): string {
   return folder(from) === folder(name) ? `${base(from)} → ${base(name)}` : `${from} → ${name}`;
 }
 
-/** Where a symbolic link leads and led, as lines that were added and removed. */
-export function linkWords({ before, after }: NonNullable<TurnFile['links']>): string {
-  const words = (sign: string, target: string | undefined) => (target === undefined ? [] : [`${sign} → ${visibleText(oneLine(target))}`]);
-  return [...words('+', after), ...words('−', before)].join(' ');
-}
-
 function kindOfChange(diffs: readonly Diff[]): TurnFile['change'] {
   const [first, last] = [diffs[0], diffs.at(-1)];
   if (last?.after === null && !last.summary) return 'deleted';

@@ -1,8 +1,8 @@
 import { html, nothing, type TemplateResult } from 'lit/html.js';
 import { isUnplaced } from '../../src/session/diffs.ts';
 import type { Turn, TurnFile } from '../../src/session/model.ts';
-import { callsOf, callTitle, changedFiles, diffsOf, linkWords, relativePath, turnFiles } from '../../src/session/select.ts';
-import { shortened, visibleText } from '../../src/session/visible.ts';
+import { callsOf, callTitle, changedFiles, diffsOf, relativePath, turnFiles } from '../../src/session/select.ts';
+import { linkWords, shortened, visibleText } from '../../src/session/visible.ts';
 import { iconOf } from '../icons.ts';
 import { commandTitle, t, visible } from '../strings.ts';
 import { isUnfolded, type View } from '../view.ts';

@@ -2,7 +2,8 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { ChangeSet, UnreviewedFile } from '../../live/review/changeSet.ts';
 import type { Session, TurnFile, TurnId } from '../../session/model.ts';
-import { linkWords, rowName, titleOf } from '../../session/select.ts';
+import { rowName, titleOf } from '../../session/select.ts';
+import { linkWords } from '../../session/visible.ts';
 
 export interface FileRow {
   readonly kind: 'file';

@@ -1,8 +1,7 @@
 import * as vscode from 'vscode';
 import type { Disposable } from '../../base/lifetime.ts';
 import type { TurnFile } from '../../session/model.ts';
-import { linkWords } from '../../session/select.ts';
-import { visibleText } from '../../session/visible.ts';
+import { linkWords, visibleText } from '../../session/visible.ts';
 
 export const REVIEW_SCHEME = 'parley-review';
 
