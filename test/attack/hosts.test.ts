@@ -308,7 +308,7 @@ test('a client that allows without a choice is given none of several ways to all
   while (conversations.length === 0) await new Promise(setImmediate);
   last().ready();
   const options = [
-    { id: 'wild', label: 'Yes, with the network and without the sandbox', effect: 'allow_once' },
+    { id: 'wild', label: 'Yes, in a new folder', effect: 'allow_once' },
     { id: 'plain', label: 'Yes', effect: 'allow_once' },
     { id: 'no', label: 'No', effect: 'reject_once' },
   ] as const;
