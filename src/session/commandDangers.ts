@@ -305,8 +305,9 @@ const INTERPRETERS: readonly { readonly name: RegExp; readonly option: RegExp; r
   { name: /^(?:vim?|nvim|emacs|ed|ex)$/, option: /^(?:-c|\+.|--cmd|--eval|-es|-e)$/ },
 ];
 /** Names that decide what another program runs. */
-const STEERING_VARIABLE =
+export const STEERING_VARIABLE =
   /^(?:PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|RUBYOPT|JAVA_TOOL_OPTIONS|LD_\w+|DYLD_\w+|GIT_SSH\w*|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL)$/;
+const LOADS_IN_NODE = /^NODE_OPTIONS=.*(?:require|import|loader|-r\b)/;
 /** Variables whose value is a command that another program runs, in small letters, and how they are set. */
 const COMMAND_VARIABLE =
   /^(\$?env:)?(prompt_command|git_(?:ssh|ssh_command|external_diff|pager|editor|sequence_editor|askpass|proxy_command)|(?:man|systemd_|bat_)?pager|(?:sudo_)?editor|visual|fcedit|browser|(?:ssh|sudo)_askpass|less(?:open|close)|(?:rsync|cvs)_rsh|svn_ssh|fzf_default_command|rustc(?:_\w+)?_wrapper)(?:\[\w*\])?(?:\+?=(.*))?$/s;
@@ -458,7 +459,13 @@ class Judge {
     }
     if (program === 'for' && args[1]?.text === 'in' && args[0]) this.#variables.set(args[0].text, args.slice(2));
     else if (/^(?:read|readarray|mapfile|getopts|printf|declare|typeset|local|export|select)$/.test(program))
-      for (const { text } of args.slice(0, MOST_VALUES)) this.#variables.set(text.replace(/[+[=].*$/s, ''), []);
+      for (const word of args.slice(0, MOST_VALUES)) {
+        const name = word.text.replace(/[+[=].*$/s, '');
+        this.#variables.set(name, []);
+        // Many lines add a folder of the system's tools to the path.
+        if (name !== word.text && (STEERING_VARIABLE.test(name) || LOADS_IN_NODE.test(word.text)))
+          this.#at('unsure', word, scope, name !== 'PATH');
+      }
     const wrapped = WRAPPERS.get(program);
     const own = wrapped === undefined ? args : args.slice(0, args.length - afterOptions(args, wrapped, program).length);
     this.#judgeServers(program, first, own, scope);
@@ -544,6 +551,7 @@ class Judge {
       const from = program === 'ssh' ? 1 : operands.findIndex((word, at) => at > 0 && runs(word));
       const [command] = from < 0 ? [] : operands.slice(from);
       if (command) this.#judgeRemote(args.slice(args.indexOf(command)), inside);
+      for (const input of program === 'ssh' ? scope.inputs : []) this.#judgeRemote([input], inside);
     }
   }
 
@@ -569,7 +577,7 @@ class Judge {
       this.#judgeRead(word, scope, value);
       this.#reach.holds(value);
       if (name !== undefined) this.#variables.set(name, [{ ...word, text: value }]);
-      const loads = /^NODE_OPTIONS=.*(?:require|import|loader|-r\b)/.test(word.text);
+      const loads = LOADS_IN_NODE.test(word.text);
       if ((name && STEERING_VARIABLE.test(name) && at < words.length) || loads) this.#at('unsure', word, scope, true);
     }
     return words.slice(at);
@@ -644,6 +652,11 @@ class Judge {
       return;
     }
     if (program === 'find') return this.#judgeFind(args, scope);
+    if (program === 'fd' || program === 'fdfind') {
+      const at = args.findIndex(({ text }) => /^(?:-[a-z]*[xX]|--exec(?:-batch)?)$/.test(text));
+      if (at >= 0) this.#judgeWords(args.slice(at + 1), { ...scope, fromXargs: true, wrapped: (scope.wrapped ?? 0) + 1 });
+      return;
+    }
     const interpreter = INTERPRETERS.find(({ name }) => name.test(program));
     if (interpreter) this.#judgeInterpreter(interpreter, call, first, scope);
   }
@@ -750,7 +763,13 @@ class Judge {
 
   #judgeRules(call: ProgramCall, first: ShellWord, scope: Scope): void {
     for (const rule of RULES.get(call.program) ?? []) this.#judgeRule(rule, call, first, scope);
-    if (!FETCHES.test(call.program)) return;
+    if (!FETCHES.test(call.program) && !ASKS_SERVERS.test(call.program)) return;
+    // What a command of this computer prints goes to the server with the address.
+    const told = call.args.find(
+      ({ text, substitutes }) =>
+        substitutes && /^(?:https?:|[\w-]*\$\()|\)[\w.-]*\.\w+$/i.test(text) && /\$\(|`/.test(text.replace(TELLS_LITTLE, '')),
+    );
+    if (told) this.#at('sends', told, scope, true);
     for (const [at, { text }] of call.args.entries()) {
       const target = /^(?:-[a-zA-Z]*o|--output|-OutFile|--output-document)$/i.test(text) ? call.args[at + 1] : undefined;
       if (target) {
@@ -800,7 +819,15 @@ class Judge {
   #judgePaths(call: ProgramCall, scope: Scope): void {
     const { program, args, operands } = call;
     if (/^(?:docker|podman|nerdctl|docker-compose)$/.test(program)) this.#judgeMounts(call, scope);
-    const writes = WRITERS.has(program) && !(program === 'sed' && !sedEffects(args).inPlace);
+    const sed = program === 'sed' ? sedEffects(args) : undefined;
+    for (const path of sed?.writes ?? [])
+      this.#judgeWrite(args[0] ?? { text: path, from: 0, to: 0, expands: false, substitutes: false }, scope, path);
+    const writes = WRITERS.has(program) && !(sed && !sed.inPlace);
+    if (FORMATS.test(program) && args.some(({ text }) => /^(?:-i|-w|--write|--in-?place(?:=.*)?|--fix\S*|--apply\S*)$/.test(text)))
+      for (const word of operands) this.#judgeWrite(word, scope);
+    const movesInGit = program === 'git' && /^(?:mv|rm)$/.test(operands[0]?.text ?? '');
+    const copiesOut = /^(?:docker|podman|nerdctl|kubectl|oc)$/.test(program) && operands.some(({ text }, at) => at < 2 && text === 'cp');
+    if (movesInGit || copiesOut) for (const word of operands.slice(1)) if (!/^[\w.-]+:/.test(word.text)) this.#judgeWrite(word, scope);
     const skipped = WITHOUT_PATHS.has(program) && !(program === 'git' && args.some(({ text }) => GIT_WITH_PATHS.has(text)));
     if (program === 'popd') return this.#goBack(args[0], scope, this.#variables.returns());
     if (program === 'cd' || program === 'pushd' || program === 'set-location' || program === 'chdir') {
@@ -815,6 +842,7 @@ class Judge {
       if (!folder && program === 'cd' && this.#dialect === 'posix') this.#add('outside', undefined, true);
       if (!folder) return;
       this.#variables.goesTo(this.#publicFolderBehind(folder));
+      if (!folder.expands && !isAbsolute(folder.text)) this.#variables.entered(folder.text);
       this.#reach.names(this.#placeOf(folder.text), folder, 'read');
       const variable = this.#variableOf(folder);
       const values = variable && this.#variables.valuesOf(variable.name);
@@ -837,6 +865,8 @@ class Judge {
       const value = /^--?[\w-]+=(.+)$|^\w+=(.+)$/.exec(word.text);
       const path = value?.[1] ?? value?.[2] ?? word.text;
       const isFolderOption = /^(?:-C|--prefix|--cwd|--dir|--git-dir|--work-tree|-i|-F|--target-directory)$/.test(args[at - 1]?.text ?? '');
+      const isOutput = OUTPUT_OPTION.test(args[at - 1]?.text ?? '') || OUTPUT_OPTION.test(/^(--?[\w-]+)=/.exec(word.text)?.[1] ?? '');
+      if (isOutput) this.#judgeWrite(word, scope, path);
       if (skipped && !isFolderOption) continue;
       if (writes) this.#judgeWrite(word, scope, path);
       else this.#judgeRead(word, scope, path);
@@ -885,18 +915,29 @@ class Judge {
       if (this.#writes === MOST_WRITES + 1) this.#add('unsure', undefined, true);
       return;
     }
-    const below = relativePath(path, this.#cwd);
     this.#reach.writesTo(this.#placeOf(path), word);
-    const why = guardReason(below);
+    const why = this.#guardOf(path, word);
     if (why && why !== 'name')
       this.#found.push({ kind: 'steers', why, ...(scope.placeless ? {} : { at: { from: word.from, to: word.to } }) });
     else if (why === 'name' && path.search(HIDDEN) < 0 && !/[*?"<>|]/.test(path) && !this.#isCollapsed(path))
       this.#at('hidden', word, scope, true);
   }
 
-  #judgeRead(word: ShellWord, scope: Scope, path = word.text): void {
+  /** Why a written file is guarded: in the session's folder, in one where the line went before, or by a value of a variable. */
+  #guardOf(path: string, word: ShellWord): GuardReason | undefined {
+    const below = relativePath(path, this.#cwd);
+    const folders = isAbsolute(path) ? [] : this.#variables.folders.map((folder) => relativePath(`${folder}/${path}`, this.#cwd));
+    const variable = word.expands ? this.#variableOf({ ...word, text: path }) : undefined;
+    const values = (variable && this.#variables.valuesOf(variable.name))?.map((value) => `${value}${variable?.behind}`) ?? [];
+    const reasons = [below, ...folders, ...values].map(guardReason);
+    return reasons.find((one) => one !== undefined && one !== 'name') ?? reasons[0];
+  }
+
+  #judgeRead(word: ShellWord, scope: Scope, written = word.text): void {
+    // As bash writes a text with escapes: $'/etc/passwd'.
+    const path = this.#dialect === 'posix' ? written.replace(/^\$(?=[/~]|\.\.\/)/, '') : written;
     // The expanded path is unknown, but its parts are known.
-    if (path === word.text && /(?<!\$)\{|`|\$\(/.test(path))
+    if (written === word.text && /(?<!\$)\{|`|\$\(/.test(path))
       for (const piece of path.split(/[\s(){},"'`$]+/).slice(0, MOST_PIECES)) if (piece !== '') this.#judgeRead(word, scope, piece);
     if (path.length > 400 || /\s\S*\s|\n/.test(path) || isHarmless(path) || isPublic(path)) return;
     const inPublic =
@@ -962,6 +1003,7 @@ class LineVariables {
   readonly #unknown = new Set<string>();
   #before: Place | undefined;
   readonly #pushed: Place[] = [];
+  readonly #folders: string[] = [];
 
   isSet(name: string): boolean {
     return this.#values.has(name) || this.#unknown.has(name);
@@ -976,6 +1018,15 @@ class LineVariables {
   /** The folder before the last `cd` of the line; undefined where there was none. */
   get before(): Place | undefined {
     return this.#before;
+  }
+  /** Relative folders into which the line went, each below the one before: it may be in any of them. */
+  get folders(): readonly string[] {
+    return this.#folders;
+  }
+  entered(folder: string): void {
+    const last = this.#folders.at(-1);
+    if (this.#folders.length < MOST_VALUES && folder.length < LONGEST_FOLDER)
+      this.#folders.push(folder, ...(last === undefined ? [] : [`${last}/${folder}`]));
   }
   /** A `cd` or, with `pushes`, a `pushd` goes on from here. */
   leaves(pushes: boolean): void {
@@ -1033,6 +1084,9 @@ const PLACELESS = new Set(
 const HARMLESS_TYPE =
   /^(?:System\.)?(?:math|string|char|int\w*|long|double|decimal|bool\w*|datetime\w*|timespan|guid|version|uri|regex|convert|text\.\w+|text\.regularexpressions\.\w+|io\.path|globalization\.\w+|stringcomparison|stringsplitoptions)$/i;
 
+/** Substitutions of which many addresses of downloads are made. */
+const TELLS_LITTLE = /\$\((?:uname|arch|date|dpkg --print-architecture|nproc|go env|node -v|lsb_release|getconf)[\w\s%+-]*\)/g;
+const ASKS_SERVERS = /^(?:ping|dig|nslookup|host|http|https|wget2|xh)$/;
 const FETCHES = /^(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|http|base64|xxd|openssl|certutil)$/;
 
 /** Programs whose arguments name what they write. */
@@ -1045,7 +1099,7 @@ const WRITERS = new Set(
 const WITHOUT_PATHS = new Set(
   `echo printf test [ [[ ls dir tree stat file which where du df basename dirname realpath readlink export set unset local declare gh az aws gcloud kubectl
   heroku docker podman docker-compose ssh adb git npm pnpm yarn tr expr write-host write-output get-childitem gci test-path resolve-path for case select return exit history kill http https
-  let seq date uname whoami id hostname sleep true false read man help tput stty ulimit mount umount cargo go dotnet reg schtasks crontab psql mysql sqlite3 redis-cli mongo mongosh bazel bazelisk
+  let seq date uname whoami id hostname sleep true false read man help tput stty ulimit mount umount cargo go dotnet reg schtasks crontab psql mysql redis-cli mongo mongosh bazel bazelisk
   buck buck2 pants`.split(/\s+/),
 );
 /** Commands of Git whose arguments are files and folders of anywhere. */
@@ -1058,6 +1112,11 @@ const ONLY_TEXT = new Set(['echo', 'printf', 'write-host', 'write-output', 'rem'
 const LABELS = new Set('bazel bazelisk buck buck2 pants docker podman nerdctl docker-compose kubectl ssh adb aws gh'.split(' '));
 /** Commands of Git with an option before a text. */
 const GIT_TEXT = /^(?:(?:commit|tag|merge) (?:-a?m|--message)|(?:log|shortlog) (?:-S|-G|--grep))$/;
+/** Programs that write the files they are given where an option says so. */
+const FORMATS =
+  /^(?:[yj]q|dasel|prettier|eslint|biome|stylelint|markdownlint\S*|gofmt|goimports|rustfmt|black|ruff|isort|autopep8|yapf|shfmt|clang-format|dprint|taplo|xmlstarlet|crudini|sponge|ex|dos2unix)$/;
+/** Options of many programs for the file or folder that they write. */
+const OUTPUT_OPTION = /^(?:-o|--output(?:-(?:file|dir|directory|document))?|--out(?:-?(?:dir|file))?|--target-dir|-P|--directory-prefix)$/;
 /** Commands of Git that change nothing in any repository. */
 const LOOKS_ONLY = /^(?:diff|log|show|blame|status|ls-\w+|grep|cat-file|rev-\w+|shortlog|describe|for-each-ref|version|help)$/;
 /** Options of programs that run tasks, for the folder in which they run. */
@@ -1078,7 +1137,7 @@ function isHarmless(word: string): boolean {
 }
 
 function looksOutside(path: string): boolean {
-  return /^(?:[/~]|\\\\|[A-Za-z]:[\\/]|\$\{?HOME|\$\{?env:|%[^%]+%)|(?:^|[\\/:])\.\.(?:[\\/]|$)/i.test(path);
+  return /^(?:[/~]|\\\\|[A-Za-z]:[\\/]|\$\{?(?:HOME|OLDPWD|XDG_)|\$\{?env:|%[^%]+%)|(?:^|[\\/:])\.\.(?:[\\/]|$)/i.test(path);
 }
 
 /** The operand that is a pattern and no path. */

@@ -366,10 +366,27 @@ of(
   ),
   { kind: 'network' },
 );
+of('ping ping6 dig nslookup host whois traceroute tracepath mtr yt-dlp youtube-dl svn hg xh wget2 speedtest', { kind: 'network' });
+of('deno', {
+  kind: 'network',
+  when: (call) =>
+    call.operands.find(({ text }, at) => at > 0 && /^(?:https?:|npm:|jsr:)/.test(text)) ??
+    sub(call, /^(?:add|install|i|upgrade|cache)\b/) ??
+    false,
+});
+of('nix', { kind: 'network', when: (call) => sub(call, /^(?:run|shell|build|develop|profile|flake)\b/) ?? false });
+of('pipx', { kind: 'network', when: (call) => sub(call, /^(?:run|upgrade\S*|inject)\b/) ?? false });
+of('nix-env nix-shell guix', { kind: 'network' });
+of('psql mysql mysqldump pg_dump mongo mongosh redis-cli', {
+  kind: 'network',
+  when: (call) => some(call, /^(?:-h|--host(?:=|$)|\w+:\/\/)/) ?? false,
+});
 of('ssh mosh', { kind: 'network' }, { kind: 'network', grave: true, when: (call) => call.operands[1] ?? (call.piped || false) });
 of('npm pnpm yarn bun', {
   kind: 'network',
-  when: (call) => sub(call, /^(?:i|install|add|ci|publish|dlx|create|update|upgrade|up|x|exec|login|audit|outdated|view|info)\b/) ?? false,
+  when: (call) =>
+    (call.program === 'yarn' && call.args.length === 0) ||
+    (sub(call, /^(?:i|install|add|ci|publish|dlx|create|init \w|update|upgrade|up|x|exec|login|audit|outdated|view|info)/) ?? false),
 });
 of('pip pip3 pipx uv poetry gem cargo go composer bundle dotnet conda mamba', {
   kind: 'network',

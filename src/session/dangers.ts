@@ -1,7 +1,16 @@
 import { guardReason } from '../base/guardedFiles.ts';
 import { DEEPEST, parseJson } from '../base/json.ts';
 import { answerSays } from './answerWords.ts';
-import { commandDangers, DANGER_KINDS, type Danger, type DangerKind, isGrave, isOutside, judgedCommand } from './commandDangers.ts';
+import {
+  commandDangers,
+  DANGER_KINDS,
+  type Danger,
+  type DangerKind,
+  isGrave,
+  isOutside,
+  judgedCommand,
+  STEERING_VARIABLE,
+} from './commandDangers.ts';
 import type { Approval, ApprovalDetail, Diff, Option } from './model.ts';
 import { relativePath, saysByTitle } from './select.ts';
 import { inputText } from './shownApproval.ts';
@@ -34,14 +43,24 @@ function judged(ask: Approval, cwd: string): readonly Danger[] {
     // Offsets in the details beside it do not apply to the command that is shown.
     all.push(...(detail === ask.detail ? found : found.map(({ at: _, ...one }) => one)));
   }
-  if (CHANGING.has(ask.toolKind) && ask.detail.type !== 'edit')
-    all.push(...(ask.paths ?? []).slice(0, MOST_FILES).flatMap((path) => inPath(path, cwd)));
+  const mayChange = ask.detail.type === 'mcp' ? !LOOKS_ONLY.test(ask.detail.tool) : CHANGING.has(ask.toolKind);
+  if (mayChange && ask.detail.type !== 'edit') all.push(...(ask.paths ?? []).slice(0, MOST_FILES).flatMap((path) => inPath(path, cwd)));
   if (ask.outside || (ask.paths ?? []).slice(0, MOST_FILES).some((path) => isOutside(path, cwd))) all.push({ kind: 'outside' });
   // Without a text the user cannot see how much of a folder is deleted.
   if (ask.toolKind === 'delete') all.push(ask.detail.type === 'edit' ? { kind: 'deletes' } : { kind: 'deletes', grave: true });
-  if (ask.toolKind === 'fetch') all.push({ kind: 'network' });
+  if (ask.toolKind === 'fetch') all.push({ kind: sendsMore(ask) ? 'sends' : 'network' });
   const isSaid = all.some(({ kind }) => ON_THE_NETWORK.has(kind));
   return DANGER_KINDS.flatMap((kind) => (kind === 'network' && isSaid ? [] : (worstOf(all.filter((one) => one.kind === kind)) ?? [])));
+}
+
+/** True for a fetch that sends a text, or asks for a change. */
+function sendsMore({ detail }: Approval): boolean {
+  const members = detail.type === 'text' ? membersIn(detail.text) : [];
+  return members.some(
+    ({ name, value }) =>
+      /^(?:body|data|payload|form)\b/i.test(name) ||
+      (/^method$/i.test(name) && typeof value === 'string' && !/^(?:get|head|options)$/i.test(value)),
+  );
 }
 
 /** The most texts of a call's members that are judged as commands. */
@@ -60,10 +79,15 @@ const UNPROTECTED = /(?:^| )(?:dangerously\S*|sudo|elevated|(?:disable|no|withou
 function inMembers({ detail, beside = [], toolKind }: Approval, cwd: string): readonly Danger[] {
   const texts = [detail, ...beside].flatMap((one) => (one.type === 'text' ? [one.text] : []));
   const found = [...texts.flatMap(membersIn), ...(detail.type === 'mcp' ? membersOf(detail.input) : [])];
-  // Members beside a command whose names are not known may be another command. Elsewhere texts are mostly what is written, sent or looked for.
-  const mayAllRun = detail.type === 'command' && detail.unsure;
+  // Members beside a command or an edit whose names are not known may be a command. Elsewhere texts are mostly what is written, sent or looked for.
+  const mayAllRun = (detail.type === 'command' && detail.unsure) || detail.type === 'edit';
   const run = found.filter(({ name, value }) => value === undefined || mayAllRun || (typeof value === 'string' && MAY_RUN.test(name)));
-  const isUnprotected = found.some(({ name, value }) => UNPROTECTED.test(name) && value === true);
+  const isUnprotected = found.some(
+    ({ name, value }) =>
+      (UNPROTECTED.test(name) && value === true) ||
+      (/sandbox/i.test(name) && typeof value === 'string' && /danger|full|none|\boff\b|disable/i.test(value)) ||
+      STEERING_VARIABLE.test(name.split(' ').at(-1) ?? ''),
+  );
   const length = run.reduce((sum, { value }) => sum + (typeof value === 'string' ? value.length : 0), 0);
   const isCut = run.some(({ value }) => value === undefined) && (mayAllRun || texts.some((text) => text.length >= SHORTEST_CUT));
   const isUnread = run.length > MOST_MEMBERS || length > MOST_MEMBER_TEXT || isCut;
@@ -128,11 +152,28 @@ function inDetail(detail: ApprovalDetail, cwd: string): readonly Danger[] {
         ...(detail.diffs.length > MOST_FILES ? [{ kind: 'unsure', grave: true } as const] : []),
       ];
     case 'mcp':
-      return misleads(detail.server) || misleads(detail.tool) ? [{ kind: 'hidden' }] : inText(inputText(detail.input));
+      return misleads(detail.server) || misleads(detail.tool)
+        ? [{ kind: 'hidden' }]
+        : [...inText(inputText(detail.input)), ...byTool(detail)];
     case 'text':
       return inText(detail.text);
   }
 }
+
+/** What the name of a server's tool says that it does, and the statements that it is given. */
+function byTool({ tool, input }: Extract<ApprovalDetail, { type: 'mcp' }>): readonly Danger[] {
+  const drops = membersOf(input).some(({ value }) => typeof value === 'string' && DROPS.test(value.slice(0, LONGEST_STATEMENT)));
+  return [
+    ...(DELETES.test(tool) ? [{ kind: 'deletes', grave: true } as const] : []),
+    ...(drops ? [{ kind: 'data', grave: true } as const] : []),
+  ];
+}
+const DELETES = /(?:^|[_.-])(?:delete|remove|rm|unlink|purge|destroy|drop|erase|wipe)(?:$|[_.-]|(?=[A-Z]))/;
+const DROPS = /\b(?:drop|truncate)\s+(?:table|database|schema|collection)\b|\bdelete\s+from\b/i;
+const LONGEST_STATEMENT = 20_000;
+/** Tools that change nothing, by the first word of their names. */
+const LOOKS_ONLY =
+  /^(?:read|get|list|search|find|show|view|fetch|describe|stat|tree|glob|grep|head|cat|open|browse|directory|info)(?:$|[_.-]|(?=[A-Z]))/;
 
 /** The most UTF-16 units of changed texts in which characters that mislead are looked for. */
 const LONGEST_CHANGES = 4_000_000;

@@ -176,10 +176,11 @@ test('a rejection sees a command whatever the shell takes away or puts in, and w
 
 test('a variable whose value another program runs is asked about beside a rejection where its value is not known', () => {
   const no: ApprovalRule = { kind: 'command', pattern: 'git push*', decision: 'reject' };
-  for (const text of ["export PROMPT_COMMAND=$'git \\x70ush'", 'export MANPAGER="$X"']) {
-    assert.equal(answered(command(text), allow('command'), no), undefined, text);
-    assert.equal(answered(command(text), allow('command')), 'once', text);
-  }
+  const text = 'export MANPAGER="$X"';
+  assert.equal(answered(command(text), allow('command'), no), undefined);
+  assert.equal(answered(command(text), allow('command')), 'once');
+  // It runs with the next line, whatever it holds.
+  assert.equal(answered(command("export PROMPT_COMMAND=$'git \\x70ush'"), allow('command')), undefined);
 });
 
 test('a key that types a line is asked about each time', () => {
