@@ -496,11 +496,16 @@ const BEYOND =
   /\b(?:until|unless|whenever)\b|\btwice\b|\bany\b|\b(?:for|during) (?:the )?(?:next |rest |whole |entire |an? |one |few |some |several )+(?:of )?(?:the )?(?:minutes?|hours?|days?|weeks?|months?|turns?|tasks?|while)\b|\b(?:for )?(?:today|tonight)\b|\b(?:without|outside|out of|no|disable|skip|leave) (?:of )?(?:an? |the |any )?(?:sandbox|isolation|container|restrictions?|limits?|checks?|protection|safety)|\bunsandboxed\b|\bas (?:root|(?:an? |the )?admin\w*|superuser|sudo)\b|\bsudo\b|\belevated?\b|\bescalat|\bwith (?:\w+ ){0,3}(?:network|internet|root|admin\w*|disk|access|rights|permissions?|privileges?)\b|\b(?:allow|white) ?list|\bsandbox (?:off|disabled)\b/;
 /** Numbers are read apart: in letters that look alike they are letters. */
 const COUNTED =
-  /(?:\b\d+ ?|(?:two|three|four|five|ten|several|few|many|next|more) )(?:x\b|times|seconds?\b|sec\b|min(?:ute)?s?\b|hours?\b|hrs?\b|h\b|days?\b|weeks?\b|months?\b|commands?\b|calls?\b|edits?\b|requests?\b|turns?\b|tasks?\b)|\d+ ?(?:次|回|分|小时|小時|天|日|時間|번|시간)/;
+  /(?:\b\d+ ?|(?:two|three|four|five|ten|several|few|many|next|more) )(?:x\b|times|seconds?\b|sec\b|min(?:ute)?s?\b|hours?\b|hrs?\b|h\b|days?\b|weeks?\b|months?\b|commands?\b|calls?\b|edits?\b|requests?\b|turns?\b|tasks?\b)|[×x] ?\d|\d+ ?(?:次|回|分|小时|小時|天|日|時間|번|시간)/;
+/** Where or with what it holds beyond what is asked; of a name that says yes. */
+const SCOPE =
+  /\b(?:sessions?|sitzung|sesion|sessione|sessie|sesji|sesje|sesja|seance|conversation|chat|project|projekt|proyecto|progetto|workspace|repo(?:sitory)?|globally|global|everywhere|anywhere|indefinitely|henceforth|hereafter|till|through|mode|sandbox|host|thrice|both|commands|edits|files|tools|calls|requests|changes|duration|permanent|persist|allowlist|hours?|stunden?|heures?|horas?|ore)\b(?<!\b(?:these|this|the) (?:commands|edits|files|tools|calls|requests|changes))|сеанс|сесси|会话|项目|工作区|沙箱|セッション|세션/;
 /** A pattern that covers more than one command: `npm:*`. */
 const PATTERN = /[\w:/. -]\*(?!\*)(?![\w])/;
 /** Words behind which a name says something besides the allowance. */
 const ADDS = /\b(?:and|plus|also|with|without|including|then|as well|as|for)\b(?! (?:this|these|that|it|once|me|now)\b)(?= ?\S)/;
+/** A no behind a yes, or more behind a sign: "Allow? No", "Allow & push". */
+const TAKES_BACK = /(?<!^)\b(?:no|nothing|none|never|not)\b(?! (?:problem|remember|longer))|[&+]/;
 /** The user stays in charge of what these words name: "Yes, ask before each edit". */
 const LOOKED_AT_BY_USER = /\b(?:ask(?: me)? (?:before|for|about|first)|manual(?:ly)?|review)\b.*/;
 const ALWAYS_IN_SKELETON = [...['всегда', 'больше не спрашивать', 'завжди', 'πάντα', 'תמיד', 'دائما', 'हमेशा', 'เสมอ', 'luôn']].map(
@@ -564,7 +569,11 @@ export function answerSays(option: Pick<Option, 'id' | 'label'>): AnswerSays {
 }
 
 function read(name: string): AnswerSays {
-  const seen = name.slice(0, LONGEST_NAME).replace(HIDDEN, '');
+  const seen = name
+    .slice(0, LONGEST_NAME)
+    .replace(HIDDEN, '')
+    .replaceAll('_', ' ')
+    .replace(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ');
   // Numbers and signs in front do not belong to its letters.
   const whole = skeleton(seen.normalize('NFKC').replace(/^[^\p{L}]+/u, ''));
   const words = whole
@@ -591,9 +600,10 @@ function read(name: string): AnswerSays {
       BEYOND.test(beyond) ||
       COUNTED.test(counted) ||
       PATTERN.test(counted) ||
+      (allows && SCOPE.test(beyond)) ||
       ALWAYS_IN_SKELETON.some((one) => words.includes(one)),
     once,
-    unclear: (!allows && !once && !CARRYING_OUT.test(bare)) || ADDS.test(beyond),
+    unclear: (!allows && !once && !CARRYING_OUT.test(bare)) || ADDS.test(beyond) || (allows && TAKES_BACK.test(beyond)),
     forged: name.length > LONGEST_NAME || firstInText(name) !== undefined || isForged(seen),
   };
 }

@@ -357,6 +357,9 @@ test('an answer for once whose name covers more is misleading, and has no key', 
     ...['Allow for ever', 'Allow everything', 'Allow for good', 'Allow and stop asking', 'Yes to all', 'Trust this folder'],
     ...['Allow this and similar commands', 'Allow with full access', 'Approve, auto-accept edits', 'Yes, automatically accept edits'],
     ...['Allow until I quit', 'Allow for 24 hours', 'Allow npm:*', 'Allow any npm command', 'Allow 5 times', 'Run without sandbox'],
+    ...['Allow globally', 'Allow in this project', 'Allow this session', 'allow_always', 'AllowAll', 'Allow till tomorrow', 'Allow ×3'],
+    ...['Allow npm commands', 'Allow off-sandbox', 'Yes, enter accept-edits mode', 'Autoriser pour cette session', 'Allow both'],
+    ...['Erlauben für 24 Stunden', '允许，无需沙箱', 'Allow everywhere', 'Allow on host'],
     ...['Allow as root', 'Allow with network access', 'Allow for an hour', 'Allow once with sudo', 'Allow today'],
     ...['Allow any command', 'Run without asking', 'Accept all', '全部允许', 'Alles erlauben', 'Tout autoriser', 'Al l o w everything'],
   ]) {
@@ -383,7 +386,14 @@ test('an answer for once whose name says nothing of allowing is looked at first'
       ]),
       { cwd, feedback: true },
     ).grave;
-  for (const label of ['Yes, and send my data', 'Allow npm plus what it starts', 'Approve this and the next ones'])
+  for (const label of [
+    'Allow? No',
+    'Allow nothing',
+    'Allow & push',
+    'Yes, and send my data',
+    'Allow npm plus what it starts',
+    'Approve this and the next ones',
+  ])
     assert.ok(grave(label), label);
   for (const label of ['Ignore', 'Later', 'Hold on', 'Undo', 'Keep file', 'Re ject', 'Whatever']) assert.ok(grave(label), label);
 });
