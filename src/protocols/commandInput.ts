@@ -71,16 +71,26 @@ function unknownMembers(input: Readonly<Record<string, unknown>>, said: readonly
 /** Text of arguments that is shown, in UTF-16 units. */
 const ARGUMENTS_KEPT = 4000;
 
-/** The members of an edit's arguments that may be carried out and are not among its texts, to be shown below it. */
+/** The members of an edit's arguments that are neither its texts and files nor plain words, to be shown below it: they may be carried out. */
 export function runningMembers(rawInput: unknown, diffs: readonly Diff[]): readonly ApprovalDetail[] {
   if (!isRecord(rawInput)) return [];
-  const texts = diffs.flatMap(({ before, after }) => [before ?? '', after ?? '']);
-  const isShown = (text: string) => texts.some((one) => one.includes(text.replaceAll('\r\n', '\n')));
+  const texts = diffs.flatMap(({ before, after, path }) => [before ?? '', after ?? '', path]);
+  let lines: ReadonlySet<string> | undefined;
+  const isPatchOfThese = (text: string) => {
+    lines ??= new Set(texts.flatMap((one) => one.split('\n')));
+    return text.split('\n').every((line) => PATCH_LINE.test(line) || lines?.has(line.slice(1)));
+  };
+  const isShown = (written: string) => {
+    const text = written.replaceAll('\r\n', '\n').replace(/\n$/, '');
+    return texts.some((one) => one.includes(text)) || isPatchOfThese(text);
+  };
   let left = MOST_COMPARED;
   const mayRun = (name: string, value: unknown, levels: number): boolean => {
-    if (typeof value === 'string') return MAY_RUN.test(name) && value !== '' && (--left < 0 || !isShown(value));
+    if (HARMLESS.has(name) || IN_WORDS.test(name)) return false;
+    if (typeof value === 'string')
+      return value !== '' && (MAY_RUN.test(name) || !PLAIN_WORD.test(value)) && (--left < 0 || !isShown(value));
     if (levels === 0 || !isRecord(value)) return false;
-    return Object.entries(value).some(([key, one]) => mayRun(Array.isArray(value) ? name : `${name} ${key}`.trim(), one, levels - 1));
+    return Object.entries(value).some(([key, one]) => mayRun(Array.isArray(value) ? name : key, one, levels - 1));
   };
   const isStep = (name: string, value: unknown) => name === 'command' && typeof value === 'string' && EDIT_STEP.test(value);
   const running = Object.entries(rawInput).filter(([name, value]) => !isStep(name, value) && mayRun(name, value, DEEPEST));
@@ -90,6 +100,11 @@ export function runningMembers(rawInput: unknown, diffs: readonly Diff[]): reado
 }
 /** What a tool that edits does with the file, as it is called by models that were trained on such a tool. */
 const EDIT_STEP = /^(?:view|create|str_replace|insert|undo_edit)$/;
+/** Names of members that tell in words what the edit is for. */
+const IN_WORDS = /^(?:instructions?|summary|comment|message|intent|purpose|thought|note|code_edit|todo)$/i;
+const PLAIN_WORD = /^[\w.-]{1,40}$/;
+/** Lines of a patch that hold no text of the file. */
+const PATCH_LINE = /^(?:[+ -]?$|@@|\*\*\*|---|\+\+\+|diff |index |\\ No newline|(?:new|deleted|old) |rename |similarity )/;
 /** Members that are looked for in the texts of an edit. */
 const MOST_COMPARED = 50;
 

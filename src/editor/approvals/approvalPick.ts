@@ -381,7 +381,8 @@ export function pickTitle(ask: Approval, cwd: string, heading: string): string {
 }
 
 function wholeText(ask: Approval): string {
-  return [ask.detail, ...(ask.beside ?? [])].map(textOf).join('\n\n');
+  const title = isTitleCut(ask) ? [ask.title.trim()] : [];
+  return [...title, ...[ask.detail, ...(ask.beside ?? [])].map(textOf)].join('\n\n');
 }
 
 function textOf(detail: ApprovalDetail): string {

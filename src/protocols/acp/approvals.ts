@@ -172,8 +172,17 @@ function detailOf(request: PermissionRequest, call: CallFacts): ApprovalDetail {
   if (texts.length === 0 && typeof plan === 'string') texts.push(plan);
   if (request.description) texts.unshift(request.description);
   if (texts.length === 0 && call.rawInput !== null) texts.push(pretty(call.rawInput));
-  return { type: 'text', text: texts.join('\n') || titleOf(request, call), ...(isPlan ? { markdown: true } : {}) };
+  const places = isPlan ? [] : unnamedPlaces(call, [titleOf(request, call), ...texts]);
+  return { type: 'text', text: [...texts, ...places].join('\n') || titleOf(request, call), ...(isPlan ? { markdown: true } : {}) };
 }
+
+/** The places of a call that none of its texts names: an allowance is about all of them. */
+function unnamedPlaces({ locations }: CallFacts, texts: readonly string[]): readonly string[] {
+  const isNamed = (path: string) =>
+    texts.some((text) => text.includes(path) || text.split(/[\s"'`:,]+/).includes(path.split(/[\\/]/).at(-1) ?? ''));
+  return [...new Set(locations.slice(0, MOST_PLACES).map(({ path }) => path))].filter((path) => !isNamed(path));
+}
+const MOST_PLACES = 200;
 
 /** A tool of an MCP server, named as `mcp__server__tool`, or as Gemini CLI does it (0.61.0): in the title, with the input as a text. */
 function mcpOf(request: PermissionRequest, call: CallFacts, texts: readonly string[]): ApprovalDetail | undefined {

@@ -128,3 +128,24 @@ test('a rule about reading or files answers only when every place is known and i
   assert.equal(byRules(cwd, [...rules, { kind: 'command', decision: 'allow' }], hidden), 'asked');
   assert.equal(byRules(cwd, [{ kind: 'command', pattern: 'curl*', decision: 'reject' }], hidden), 'rejected');
 });
+
+test('all that a permission is about is shown: each place, and members of an edit that are not its texts', (t) => {
+  const { cwd, file } = workspace(t);
+  const shown = (call: object) => {
+    const ask = askAbout(cwd, call, [yes, no]);
+    assert.ok(ask?.kind === 'approval');
+    return [ask.title, ...[ask.detail, ...(ask.beside ?? [])].map((one) => (one.type === 'text' ? one.text : one.type))].join('\n');
+  };
+  const places = [file, path.join(cwd, 'src')].map((one) => ({ path: one }));
+  for (const place of places) assert.match(shown({ kind: 'delete', title: 'Delete', locations: places }), new RegExp(place.path));
+  const diff = { type: 'diff', path: file, oldText: 'a\n', newText: 'b\n' };
+  const edit = (rawInput: object) => shown({ kind: 'edit', title: 'Edit', content: [diff], rawInput });
+  assert.match(edit({ callback: 'rm -rf /' }), /rm -rf/);
+  assert.match(edit({ deep: [{ formatter: 'sh -c x' }] }), /sh -c x/);
+  const patch = { changes: { [file]: { update: { unified_diff: '@@ -1 +1 @@\n-a\n+b\n' } } } };
+  for (const plain of [
+    { file_path: file, old_string: 'a\n', new_string: 'b\n', replace_all: true, encoding: 'utf8', reason: 'It is nicer' },
+    patch,
+  ])
+    assert.equal(edit(plain), 'Edit\nedit', 'nothing is said twice');
+});
