@@ -104,7 +104,8 @@ const EDIT_STEP = /^(?:view|create|str_replace|insert|undo_edit)$/;
 const IN_WORDS = /^(?:instructions?|summary|comment|message|intent|purpose|thought|note|code_edit|todo)$/i;
 const PLAIN_WORD = /^[\w.-]{1,40}$/;
 /** Lines of a patch that hold no text of the file. */
-const PATCH_LINE = /^(?:[+ -]?$|@@|\*\*\*|---|\+\+\+|diff |index |\\ No newline|(?:new|deleted|old) |rename |similarity )/;
+const PATCH_LINE =
+  /^(?:[+ -]?|[=-]{3,}|\\ No newline at end of file|(?:@@|\*\*\*|---|\+\+\+|(?:diff|index|Index:|rename|similarity) |(?:new|deleted|old) (?:file|mode) )[^;&|`$<>()]*)$/;
 /** Members that are looked for in the texts of an edit. */
 const MOST_COMPARED = 50;
 

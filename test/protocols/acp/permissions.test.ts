@@ -143,7 +143,11 @@ test('all that a permission is about is shown: each place, and members of an edi
   assert.match(edit({ callback: 'rm -rf /' }), /rm -rf/);
   assert.match(edit({ deep: [{ formatter: 'sh -c x' }] }), /sh -c x/);
   const patch = { changes: { [file]: { update: { unified_diff: '@@ -1 +1 @@\n-a\n+b\n' } } } };
+  const head = `Index: ${file}\n${'='.repeat(67)}\n--- ${file}\n+++ ${file}\n`;
+  const withHead = { filepath: file, diff: `${head}@@ -1,1 +1,1 @@\n-a\n+b\n` };
+  assert.match(edit({ callback: '@@; rm -rf /' }), /rm -rf/);
   for (const plain of [
+    withHead,
     { file_path: file, old_string: 'a\n', new_string: 'b\n', replace_all: true, encoding: 'utf8', reason: 'It is nicer' },
     patch,
   ])
