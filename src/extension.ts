@@ -67,7 +67,7 @@ export async function deactivate(): Promise<void> {
   running = undefined;
   ending?.life.dispose();
   const program = await ending?.program?.catch(() => undefined);
-  await program?.gone();
+  await program?.agentsEnded();
 }
 
 /** The package's own manifest. */

@@ -162,7 +162,7 @@ async function run(options: HeadlessOptions, steps: readonly ScriptStep[], recor
   const secret = (value: string) => masks.add(value);
   const running = runSteps(live, { steps, answer: options.answer, cwd, newId: randomUUID, log, print, secret, ...(sent ? { sent } : {}) });
   void live.start();
-  const code = await Promise.race([ended, running.then((fine) => (fine ? 0 : 1))]);
+  const code = await Promise.race([ended, running.then((succeeded) => (succeeded ? 0 : 1))]);
   const { link } = live.store.now;
   if (link.state === 'closed') log.error(`${link.reason}${link.detail ? `\n${link.detail}` : ''}`);
   printing.dispose();

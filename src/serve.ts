@@ -232,7 +232,7 @@ async function main(): Promise<number> {
   host.dispose();
   changeSets.dispose();
   sessions.dispose();
-  await sessions.gone();
+  await sessions.agentsEnded();
   for (const file of files) removeSecret(file);
   lock.dispose();
   return 0;

@@ -52,7 +52,7 @@ export class CompletionPopup {
   }
 
   /** Reads the text before the caret and opens, changes or closes the menu. */
-  look(session: Session, text: string, caret: number): void {
+  update(session: Session, text: string, caret: number): void {
     this.#asked += 1;
     clearTimeout(this.#timer);
     const commands = commandMenu(text, caret, session.commands);

@@ -54,7 +54,7 @@ export class Composer {
         <textarea ${ref(this.#ref)} id=${COMPOSER_ID} rows="1" class="composer-text" dir="auto" aria-autocomplete="list" aria-haspopup="listbox"
           aria-label=${t('Ask {0}', session.agent.name || 'Parley')} aria-controls=${menu ? MENU_ID : nothing}
           aria-activedescendant=${menu && menu.items.length > 0 ? optionId(at) : nothing} placeholder=${t('Ask {0}', session.agent.name || 'Parley')}
-          .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#lookAgain} @blur=${this.#blurred} @paste=${this.#paste}></textarea>
+          .value=${live(memory.draft)} @input=${this.#input} @keydown=${this.#key} @click=${this.#caretMoved} @blur=${this.#blurred} @paste=${this.#paste}></textarea>
         ${hint ? html`<div class="faint command-hint">${hint}</div>` : nothing}
         <div class="composer-bar">
           <div class="composer-choices">
@@ -142,13 +142,13 @@ export class Composer {
       if (this.#before?.sessionId !== sessionId) this.#before = { sessionId, draft: view.memory.draft };
       view.act.remember({ draft: area.value });
     }
-    this.#look(area);
+    this.#updateCompletion(area);
   };
 
   /** Updates the menu after the agent's commands changed: the typed text may be one. */
   commandsChanged(): void {
     const area = this.#ref.value;
-    if (area && area === document.activeElement && area.value.startsWith('/')) this.#look(area);
+    if (area && area === document.activeElement && area.value.startsWith('/')) this.#updateCompletion(area);
   }
 
   /** Opens the menu of what can be attached, as an @ typed at the caret does. */
@@ -159,7 +159,7 @@ export class Composer {
     const before = area.value.slice(0, area.selectionStart);
     const text = before === '' || /\s$/.test(before) ? '@' : ' @';
     this.insert({ type: 'text', text });
-    this.#look(area);
+    this.#updateCompletion(area);
     this.#placed = { before, text };
   };
 
@@ -168,10 +168,10 @@ export class Composer {
     this.#completion.close();
   };
 
-  readonly #lookAgain = (event: Event): void => this.#look(event.target as HTMLTextAreaElement);
+  readonly #caretMoved = (event: Event): void => this.#updateCompletion(event.target as HTMLTextAreaElement);
 
-  #look(area: HTMLTextAreaElement): void {
-    if (this.#view) this.#completion.look(this.#view.session, area.value, area.selectionStart);
+  #updateCompletion(area: HTMLTextAreaElement): void {
+    if (this.#view) this.#completion.update(this.#view.session, area.value, area.selectionStart);
   }
 
   readonly #key = (event: KeyboardEvent): void => {
@@ -243,7 +243,7 @@ export class Composer {
     this.#write(area.value.slice(0, menu.from) + item.insert + area.value.slice(menu.to), menu.from + item.insert.length);
     area.focus();
     if (mention && !('path' in mention)) view?.act.attach(mention.kind);
-    else this.#look(area);
+    else this.#updateCompletion(area);
   }
 
   #recall(event: KeyboardEvent, back: number, caret: 'start' | 'end'): void {

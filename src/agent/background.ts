@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { messageOf } from '../base/log.ts';
 import { BoundedOutput } from './tools/boundedOutput.ts';
-import type { AgentTask, News, ToolOutcome } from './tools/tool.ts';
+import type { AgentTask, TaskEnd, ToolOutcome } from './tools/tool.ts';
 
 /** The context of a running task. */
 export interface TaskContext {
@@ -22,7 +22,7 @@ interface Running {
 /** Background tasks of one conversation: commands and sub-agents. They end with it. */
 export class Background {
   readonly #tasks = new Map<string, Running>();
-  #news: News[] = [];
+  #ended: TaskEnd[] = [];
 
   get all(): readonly AgentTask[] {
     return [...this.#tasks.values()].map(({ task }) => task);
@@ -43,7 +43,7 @@ export class Background {
   }
 
   /** Returns a task and its output so far; undefined when there is none of that id. */
-  look(id: string): { readonly task: AgentTask; readonly output: string; readonly message: string } | undefined {
+  find(id: string): { readonly task: AgentTask; readonly output: string; readonly message: string } | undefined {
     const running = this.#tasks.get(id);
     return running && { task: running.task, output: running.output.text, message: running.message };
   }
@@ -63,8 +63,8 @@ export class Background {
   }
 
   /** Returns and clears the tasks that ended since the last call, oldest first. */
-  takeNews(): readonly News[] {
-    return this.#news.splice(0);
+  takeEndedTasks(): readonly TaskEnd[] {
+    return this.#ended.splice(0);
   }
 
   async end(): Promise<void> {
@@ -98,6 +98,6 @@ export class Background {
     }
     if (signal.aborted) running.message = 'It was stopped.';
     running.task = { ...running.task, status: signal.aborted ? 'killed' : isError ? 'failed' : 'completed' };
-    this.#news.push({ id: `${id}.${running.task.status}`, task: running.task, message: running.message, at: Date.now() });
+    this.#ended.push({ id: `${id}.${running.task.status}`, task: running.task, message: running.message, at: Date.now() });
   }
 }

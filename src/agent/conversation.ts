@@ -217,7 +217,7 @@ export class AgentConversation implements CommandSubject {
       findTool: (name) => tools().find((tool) => tool.name === name),
       toolNames: () => tools().map((tool) => tool.name),
       takeSteers: () => this.#steers.splice(0),
-      takeNews: () => this.#background?.takeNews() ?? [],
+      takeEndedTasks: () => this.#background?.takeEndedTasks() ?? [],
       mayStop: async () => {
         // Once a turn: a hook that always refuses would keep it going for ever.
         if (asked) return undefined;

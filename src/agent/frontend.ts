@@ -1,6 +1,6 @@
 import type { ModelTool, TokenUsage, UserPart } from './models/model.ts';
 import type { CommandEnd, CommandSpec, Printed } from './tools/runCommand.ts';
-import type { News, OutcomeDisplay, ToolOutcome } from './tools/tool.ts';
+import type { OutcomeDisplay, TaskEnd, ToolOutcome } from './tools/tool.ts';
 import type { TextFiles } from './workspace/textFiles.ts';
 
 /**
@@ -55,9 +55,9 @@ export type HookName = (typeof hookNames)[number];
 export type AgentEvent =
   | { readonly type: 'turn.started'; readonly input: readonly UserPart[] }
   | { readonly type: 'turn.ended' }
-  | { readonly type: 'step.began'; readonly n: number }
+  | { readonly type: 'step.started'; readonly n: number }
   | { readonly type: 'step.broken' }
-  /** Everything said since step.began is taken back; the step is tried again after `wait` seconds. */
+  /** Everything said since step.started is taken back; the step is tried again after `wait` seconds. */
   | {
       readonly type: 'step.retry';
       readonly n: number;
@@ -68,7 +68,7 @@ export type AgentEvent =
       readonly status?: number;
     }
   | { readonly type: 'text' | 'thought' | 'cut'; readonly text: string }
-  | { readonly type: 'call.began'; readonly id: string; readonly name: string }
+  | { readonly type: 'call.started'; readonly id: string; readonly name: string }
   | { readonly type: 'call.delta'; readonly id: string; readonly text: string }
   /** The input is whole. */
   | { readonly type: 'call.ready'; readonly id: string; readonly name: string; readonly input: string }
@@ -81,9 +81,9 @@ export type AgentEvent =
   | { readonly type: 'planMode'; readonly on: boolean }
   | { readonly type: 'plan.shown'; readonly text: string; readonly path: string }
   | { readonly type: 'steered'; readonly input: readonly UserPart[] }
-  | { readonly type: 'compaction.began' | 'compaction.ended' }
-  /** Something in the background has ended. */
-  | { readonly type: 'news'; readonly news: News }
+  | { readonly type: 'compaction.started' | 'compaction.ended' }
+  /** A background task has ended. */
+  | { readonly type: 'task.ended'; readonly end: TaskEnd }
   /** A side question (`askAside`) and its answer, or why there is none. */
   | { readonly type: 'aside.asked'; readonly id: string; readonly question: string }
   | { readonly type: 'aside.answered'; readonly id: string; readonly text: string; readonly error?: string }

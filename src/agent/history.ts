@@ -119,7 +119,7 @@ export async function compact(context: CompactionContext, hint = ''): Promise<bo
   const cut = cutOf(messages, context.model.contextSize * KEPT);
   if (cut === 0) return false;
   await context.frontend.hook('PreCompact', '', {}, context.signal);
-  context.frontend.emit({ type: 'compaction.began' });
+  context.frontend.emit({ type: 'compaction.started' });
   try {
     const summary = await summarise(context, messages.slice(0, cut), hint);
     context.history.replace([...summaryMessages(summary, messages[cut]?.role), ...messages.slice(cut)]);

@@ -60,7 +60,10 @@ const ROLE =
   'You are a sub-agent: nobody sees what you write but the agent that sent you. Do exactly the piece of work you are given. End with one complete report: what you found or did, with file paths and lines.';
 
 /** The part of a turn that its sub-agents share. */
-export type SharedContext = Omit<TurnContext, 'history' | 'offers' | 'findTool' | 'toolNames' | 'takeSteers' | 'takeNews' | 'mayStop'>;
+export type SharedContext = Omit<
+  TurnContext,
+  'history' | 'offers' | 'findTool' | 'toolNames' | 'takeSteers' | 'takeEndedTasks' | 'mayStop'
+>;
 
 /** Runs sub-agents beside the turn they belong to: same model, tools and approvals, a frontend that nests what they say, a history that is dropped. */
 export function subagentsOf(parent: SharedContext, tools: readonly AgentTool[]): RunSubagent {
@@ -91,7 +94,7 @@ export function subagentsOf(parent: SharedContext, tools: readonly AgentTool[]):
             return task ? task.asking(ask) : ask();
           },
           takeSteers: () => [],
-          takeNews: () => [],
+          takeEndedTasks: () => [],
           mayStop: async () => undefined,
         },
         input,

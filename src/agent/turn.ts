@@ -16,7 +16,7 @@ import {
   type UserPart,
 } from './models/model.ts';
 import { runCommand } from './tools/runCommand.ts';
-import { type AgentTool, failed, type News, Rejected, ToolFailure, type ToolOutcome, type ToolRunContext } from './tools/tool.ts';
+import { type AgentTool, failed, Rejected, type TaskEnd, ToolFailure, type ToolOutcome, type ToolRunContext } from './tools/tool.ts';
 import type { Workspace } from './workspace/paths.ts';
 import { diskFiles } from './workspace/textFile.ts';
 
@@ -32,7 +32,7 @@ export interface TurnContext extends CallContext {
   /** Returns and clears the user's messages during the turn, oldest first. */
   readonly takeSteers: () => readonly (readonly UserPart[])[];
   /** Returns and clears the tasks that ended in the background. */
-  readonly takeNews: () => readonly News[];
+  readonly takeEndedTasks: () => readonly TaskEnd[];
   /** Called when the model is done; a returned text becomes its next input. */
   readonly mayStop: () => Promise<string | undefined>;
 }
@@ -46,7 +46,7 @@ export type TurnResult = { readonly status: 'finished' } | { readonly status: 'm
 export async function runTurn(context: TurnContext, input: readonly UserPart[]): Promise<TurnResult> {
   context.history.add({ role: 'user', parts: input });
   for (let n = 1; n <= context.maxSteps; n += 1) {
-    await addNews(context);
+    await reportEndedTasks(context);
     await compactWhenNear(context);
     context.signal.throwIfAborted();
     const calls = await takeStep(context, n);
@@ -74,11 +74,11 @@ function takeUpSteers(context: TurnContext): boolean {
 }
 
 /** Reports ended background tasks to the client, its hooks and the model. The offline guide cannot use such a report. */
-async function addNews(context: TurnContext): Promise<void> {
-  for (const news of context.takeNews()) {
-    const { task, message } = news;
+async function reportEndedTasks(context: TurnContext): Promise<void> {
+  for (const end of context.takeEndedTasks()) {
+    const { task, message } = end;
     await context.frontend.hook('Notification', `task.${task.status}`, { task_id: task.id, message }, context.signal);
-    context.frontend.emit({ type: 'news', news });
+    context.frontend.emit({ type: 'task.ended', end });
     if (context.model.offline) continue;
     const text = `<notification>The background task ${task.id} (${task.description}) is ${task.status}. ${message} Use TaskOutput to see what it put out.</notification>`;
     context.history.add({ role: 'user', parts: [{ type: 'text', text }] });
@@ -97,7 +97,7 @@ const LONGEST_WAIT = 60;
  * the frontend shows; it also takes back the output of the failed attempt.
  */
 async function takeStep(context: StepContext, n: number): Promise<readonly ModelCall[]> {
-  context.frontend.emit({ type: 'step.began', n });
+  context.frontend.emit({ type: 'step.started', n });
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await attemptStep(context);
@@ -168,7 +168,7 @@ class ModelAnswer {
         if (this.#frontend.tellsCuts) this.#frontend.emit(piece);
         else this.take({ type: 'text', text: `\n\n*${piece.text}*` });
         return;
-      case 'call.began':
+      case 'call.started':
         this.#begin(piece.id, piece.name);
         return;
       case 'call.delta':
@@ -192,7 +192,7 @@ class ModelAnswer {
     const id = given === '' || this.#used.has(given) ? `call_${randomUUID().replaceAll('-', '').slice(0, 24)}` : given;
     this.#used.add(id);
     this.#open = { given, id };
-    this.#frontend.emit({ type: 'call.began', id, name });
+    this.#frontend.emit({ type: 'call.started', id, name });
     return id;
   }
 }

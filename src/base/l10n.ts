@@ -1,11 +1,11 @@
-/** Puts an English sentence into the user's language. `{0}`, `{1}` stand for the arguments. */
+/** Translates an English sentence into the user's language. `{0}`, `{1}` are placeholders for the arguments. */
 export type Translate = (english: string, ...args: readonly (string | number)[]) => string;
 
 export const inEnglish: Translate = (english, ...args) => filled(english, args);
 
 /**
- * The text with {0}, {1} … filled in; `{0|file|files}` is the first word for 1, the second for all other numbers. Chinese words beside a place for another word keep no space
- * where that is Chinese too.
+ * Fills in the placeholders {0}, {1} … of a text. `{0|file|files}` becomes the first word for 1, the second for all other numbers. A space beside a
+ * placeholder is dropped where Chinese text meets a Chinese value.
  */
 export function filled(text: string, values: readonly (string | number)[]): string {
   return text.split(/(\{\d+(?:\|[^{}|]*\|[^{}|]*)?\})/).reduce((sum, piece, at) => {
@@ -17,24 +17,24 @@ export function filled(text: string, values: readonly (string | number)[]): stri
   }, '');
 }
 
-/** With a space between them, but where two Chinese characters meet. */
+/** Joins two texts with a space; without one between two Chinese characters. */
 export function joinWords(left: string, right: string): string {
   return `${left}${/\p{Script=Han}$/u.test(left.slice(-2)) && /^\p{Script=Han}/u.test(right) ? '' : ' '}${right}`;
 }
 
-/** Words of others as a sentence: with the full stop of their script where they came without one. */
+/** Adds a missing full stop, in the script of the text, to a text from outside Parley. */
 export function asSentence(words: string): string {
-  const said = words.trimEnd();
-  const end = said.slice(-10);
-  if (said === '' || /[.!?…。！？]["'”’)\]」』）】*`_]*$/u.test(end)) return said;
-  return `${said}${/[\p{Script=Han}」』）】]$/u.test(end) ? '。' : '.'}`;
+  const text = words.trimEnd();
+  const end = text.slice(-10);
+  if (text === '' || /[.!?…。！？]["'”’)\]」』）】*`_]*$/u.test(end)) return text;
+  return `${text}${/[\p{Script=Han}」』）】]$/u.test(end) ? '。' : '.'}`;
 }
 
-/** Two sentences in a row, of which the first may be somebody else's. */
+/** Joins two sentences; the first may come from outside Parley. */
 export function inSentences(first: string, next: string): string {
-  const said = asSentence(first);
-  const space = said === '' || next === '' || /[。！？][」』”’）】]*$/u.test(said.slice(-10)) ? '' : ' ';
-  return `${said}${space}${next}`;
+  const sentence = asSentence(first);
+  const space = sentence === '' || next === '' || /[。！？][」』”’）】]*$/u.test(sentence.slice(-10)) ? '' : ' ';
+  return `${sentence}${space}${next}`;
 }
 
 let translate = inEnglish;
@@ -45,7 +45,7 @@ let translate = inEnglish;
  */
 export const t: Translate = (english, ...args) => translate(english, ...args);
 
-/** Chosen once, by the entry of the program (or of a bundle of its own): a user has one language. */
+/** Called once, by the entry point of each bundle. */
 export function setTranslator(chosen: Translate): void {
   translate = chosen;
 }
@@ -55,7 +55,7 @@ export function unreadable(detail: string): string {
   return t('The agent sent something Parley cannot read: {0}', detail);
 }
 
-/** For an agent that fails without words. */
+/** The message for an agent that fails without giving a reason. */
 export function agentError(): string {
   return t('The agent reports an error.');
 }

@@ -81,7 +81,7 @@ export class Mirror {
     const copy = this.#copy;
     // A patch of a session that is shown no more, or one that a snapshot has overtaken.
     if (!copy || message.sessionId !== copy.id || message.seq < copy.seq) return;
-    // One with no number of its own brings the answers that took the host longer.
+    // Applied before. A patch without events has `from` behind `seq`: it brings answers to asks that the host worked out later.
     if (message.seq === copy.seq && message.from <= message.seq) return;
     if (message.from !== copy.seq + 1) {
       if (!copy.lagging) this.#send({ type: 'resync', sessionId: message.sessionId });

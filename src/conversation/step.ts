@@ -235,12 +235,12 @@ export abstract class Step<S extends ConversationState> {
     this.settleRequest(id);
     this.do({ do: 'answer', link, id, error });
   }
-  /** Has a port work; for a request of the agent it is dropped when that is settled otherwise. */
+  /** Calls a port. When it works for a request of the agent, it is dropped once that request is settled another way. */
   port(request: OpenRequest | null, call: string, port: Port, args: unknown): void {
     request?.ports.push(call);
     this.do({ do: 'port', call, port, args });
   }
-  /** A port that has replied no longer works at its request. */
+  /** Removes a port that has replied from its request. */
   portDone(request: OpenRequest, call: string): void {
     const at = request.ports.indexOf(call);
     if (at >= 0) request.ports.splice(at, 1);

@@ -22,10 +22,10 @@ export async function showCheck(
   agents: Pick<Agents, 'version'>,
   inputs: Pick<QuickInputs, 'pick'>,
   start: StartCheck,
-  isCured = asksAgain,
+  triesAgain = asksAgain,
 ): Promise<Profile | undefined> {
   for (;;) {
-    const outcome = await checkOnce(profile, agents, inputs, start, isCured);
+    const outcome = await checkOnce(profile, agents, inputs, start, triesAgain);
     if (outcome !== 'again') return outcome === 'start' ? profile : undefined;
   }
 }
@@ -35,7 +35,7 @@ async function checkOnce(
   agents: Pick<Agents, 'version'>,
   inputs: Pick<QuickInputs, 'pick'>,
   start: StartCheck,
-  isCured: typeof asksAgain,
+  triesAgain: typeof asksAgain,
 ): Promise<'start' | 'again' | undefined> {
   const check = start(profile);
   const row = (value: Row, label: string, late?: Promise<string | undefined>): PickChoice<Row> => ({
@@ -67,35 +67,35 @@ async function checkOnce(
     const found = await check[chosen];
     check.end();
     if (found.ok) return 'again';
-    await cure(found, profile);
-    return (await isCured(profile, found)) ? 'again' : undefined;
+    await runRemedy(found, profile);
+    return (await triesAgain(profile, found)) ? 'again' : undefined;
   } finally {
     check.end();
   }
 }
 
-/** Resolves when the user is through with the cure: the list has closed, and the cure takes its time. True to check again. */
+/** Asks whether to check again, for after the remedy: the list has closed, and a sign-in takes time. */
 async function asksAgain({ name }: Profile, { reason }: AsideFailure): Promise<boolean> {
   const again = vscode.l10n.t('Try again');
   return (await vscode.window.showInformationMessage(`${name}: ${reason.slice(0, 300)}`, again)) === again;
 }
 
-/** The remedy, in one or two words. */
-export function cureTitle({ next }: AsideFailure): string {
+/** The remedy for a failed check, in one or two words. */
+export function remedyTitle({ next }: AsideFailure): string {
   return next.includes('signIn') ? vscode.l10n.t('Sign in') : commandTitle('showLog');
 }
 
 function words(found: Finding): string {
   if (found.ok) return `$(check) ${durationText(found.ms)}`;
-  const help = cureTitle(found);
+  const help = remedyTitle(found);
   // Escapes `$(`: the editor would draw codicons from an agent's words.
   const reason = found.reason.replaceAll('$(', '$ (').slice(0, 300);
-  // The cure comes first: a long reason is cut at the edge of the list.
+  // The remedy comes first: a long reason is cut at the edge of the list.
   return `$(error) ${help}${reason === help ? '' : ` · ${reason}`}`;
 }
 
-/** Opens a terminal with the agent's own sign-in command, ready to run; the log where signing in is not what helps. */
-export async function cure(found: AsideFailure, { name, command }: Profile): Promise<void> {
+/** Opens a terminal with the agent's own sign-in command, ready to run; without a sign-in as remedy, opens the log. */
+export async function runRemedy(found: AsideFailure, { name, command }: Profile): Promise<void> {
   if (!found.next.includes('signIn')) return void (await vscode.commands.executeCommand('parley.showLog'));
   const terminal = vscode.window.createTerminal({ name });
   terminal.show();

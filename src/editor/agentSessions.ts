@@ -66,14 +66,14 @@ function beginningOf(now: Session, at: number, id: SessionId): Session {
 /** The turn at that place, once the agent is ready and its record is read; undefined when it ends before that. */
 function whenThere(session: Pick<Subject, 'store'>, at: number): Promise<Turn | undefined> {
   return new Promise((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       const { link, turns } = session.store.now;
       if (link.state === 'opening' || (link.state === 'ready' && !turns[at])) return;
       listening.dispose();
       resolve(link.state === 'ready' ? turns[at] : undefined);
     };
-    const listening = session.store.onChange(look);
-    look();
+    const listening = session.store.onChange(check);
+    check();
   });
 }
 

@@ -52,16 +52,16 @@ class Follower implements Disposable {
     this.#host = host;
     this.#deps = deps;
     this.#watchEditors();
-    this.#life.own(host.onChange((id, { event }) => id === host.active && matters(event) && this.#look()));
-    this.#life.own(host.onSessions(() => this.#look()));
+    this.#life.own(host.onChange((id, { event }) => id === host.active && matters(event) && this.#update()));
+    this.#life.own(host.onSessions(() => this.#update()));
     this.#life.own(
       deps.onSetting(() => {
         this.#activity = afterEvent(this.#activity, { type: 'jumpForgotten' });
-        this.#look();
+        this.#update();
       }),
     );
     this.#life.onEnd(() => clearTimeout(this.#timer));
-    this.#look();
+    this.#update();
   }
 
   dispose(): void {
@@ -88,7 +88,7 @@ class Follower implements Disposable {
     for (const one of watched) this.#life.own(one);
   }
 
-  #look(): void {
+  #update(): void {
     if (this.#showing || this.#timer || this.#life.ended) return;
     const works = this.#wanted();
     const wanted = works ?? this.#made();
@@ -116,7 +116,7 @@ class Follower implements Disposable {
     if (this.#life.ended) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#look();
+      this.#update();
     }, ms);
   }
 

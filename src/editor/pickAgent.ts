@@ -127,16 +127,16 @@ async function whenInstalled(
   const life = new Lifetime();
   try {
     return await new Promise<boolean>((resolve) => {
-      const look = (last: boolean) =>
+      const check = (last: boolean) =>
         void agents.installed(agent).then(
           (there) => (there || last) && resolve(there),
           () => last && resolve(false),
         );
-      const timer = setInterval(() => look(false), LOOK_EVERY);
+      const timer = setInterval(() => check(false), LOOK_EVERY);
       life.onEnd(() => clearInterval(timer));
-      life.own(vscode.window.onDidEndTerminalShellExecution((ended) => ended.terminal === terminal && look(true)));
-      life.own(vscode.window.onDidCloseTerminal((closed) => closed === terminal && look(true)));
-      life.own(token.onCancellationRequested(() => look(true)));
+      life.own(vscode.window.onDidEndTerminalShellExecution((ended) => ended.terminal === terminal && check(true)));
+      life.own(vscode.window.onDidCloseTerminal((closed) => closed === terminal && check(true)));
+      life.own(token.onCancellationRequested(() => check(true)));
     });
   } finally {
     life.dispose();

@@ -65,7 +65,7 @@ export interface Program {
   /** Runs a command of the manifest. Never rejects: errors are logged and shown. */
   run(command: string, args: readonly unknown[]): Promise<void>;
   /** Settles when the agents have ended; they start ending when `life` ends. */
-  gone(): Promise<void>;
+  agentsEnded(): Promise<void>;
 }
 
 /** Builds everything once, in order, into one Lifetime: each part after the parts it needs. */
@@ -90,7 +90,7 @@ export function startProgram(context: vscode.ExtensionContext, life: Lifetime, d
         void vscode.window.showErrorMessage(messageOf(error));
       }
     },
-    gone: () => core.sessions.gone(),
+    agentsEnded: () => core.sessions.agentsEnded(),
   };
 }
 

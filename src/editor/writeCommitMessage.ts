@@ -3,7 +3,7 @@ import { messageOf } from '../base/log.ts';
 import type { AsideAnswer, AsideFailure } from '../live/asideRequest.ts';
 import type { Profile } from '../live/profiles.ts';
 import type { Content } from '../session/model.ts';
-import { cure, cureTitle } from './agentCheck.ts';
+import { remedyTitle, runRemedy } from './agentCheck.ts';
 import type { AsideAgents } from './asideAgents.ts';
 import { commandTitle } from './commandTitle.ts';
 import { messageIn } from './commitMessage.ts';
@@ -68,7 +68,7 @@ async function setWriting(stop: AbortController, on: boolean): Promise<void> {
 }
 
 async function showFailure(failure: AsideFailure, profile: Profile): Promise<void> {
-  const help = cureTitle(failure);
+  const help = remedyTitle(failure);
   const chosen = await vscode.window.showErrorMessage(`${commandTitle('commitMessage')}: ${failure.reason.slice(0, 300)}`, help);
-  if (chosen === help) await cure(failure, profile);
+  if (chosen === help) await runRemedy(failure, profile);
 }

@@ -32,14 +32,14 @@ export function converseAside(profile: Profile, cwd: string, deps: AsideDeps): L
 /** The first thing found in the state of a conversation, now or later. */
 export function whenFound<T>({ store }: LiveSession, find: (state: Session) => T | undefined): Promise<T> {
   return new Promise((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       const found = find(store.now);
       if (found === undefined) return;
       listening.dispose();
       resolve(found);
     };
-    const listening = store.onChange(look);
-    look();
+    const listening = store.onChange(check);
+    check();
   });
 }
 

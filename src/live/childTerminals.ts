@@ -16,8 +16,9 @@ const DEFAULT_LIMIT = 1024 * 1024;
 const KILL_PATIENCE = 2000;
 /** The exit code of a command that was not found, as shells give it. */
 const NOT_FOUND = 127;
-/** Milliseconds of silence after which a command that has exited has said all, and after which it has in any case. */
+/** Milliseconds without output after which the pipes of an exited command count as drained. */
 const QUIET = 300;
+/** Milliseconds after the exit of a command at which its pipes count as drained, even if output still comes. */
 const DRAIN = 1000;
 
 export interface ChildTerminal extends TerminalHandle {

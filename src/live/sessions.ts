@@ -146,7 +146,7 @@ export class Sessions implements SessionHost, Disposable {
     const last = this.all.at(-1);
     if (last !== undefined && this.#active === undefined) this.switchTo(last);
     const elsewhere = this.#awaited.ids.filter((id) => this.#deps.journal.isElsewhere(id));
-    if (elsewhere.length > 0 && !this.#life.ended) this.#looking = setInterval(() => void this.#look(onReturn), LOOK_EVERY).unref();
+    if (elsewhere.length > 0 && !this.#life.ended) this.#looking = setInterval(() => void this.#checkAwaited(onReturn), LOOK_EVERY).unref();
     const most = { sessions: SESSIONS_KEPT, bytes: BYTES_KEPT };
     await this.#deps.journal.prune(most, new Set([...this.all, ...this.#awaited.ids]), this.#deps.now());
     return elsewhere;
@@ -160,7 +160,7 @@ export class Sessions implements SessionHost, Disposable {
     }
   }
 
-  async #look(onReturn: (id: SessionId) => void): Promise<void> {
+  async #checkAwaited(onReturn: (id: SessionId) => void): Promise<void> {
     if (this.#awaited.ids.some((id) => !this.#deps.journal.isElsewhere(id))) {
       const active = await this.restoreAwaited();
       if (active !== undefined) onReturn(active);
@@ -240,7 +240,7 @@ export class Sessions implements SessionHost, Disposable {
   }
 
   /** Settles once every ended agent's process has exited. */
-  async gone(): Promise<void> {
+  async agentsEnded(): Promise<void> {
     await Promise.all(this.#ended);
   }
 

@@ -23,7 +23,7 @@ export function readTextFile(file: string, opening: typeof open = open, retries?
   const read = async (): Promise<string> => {
     const handle = await opening(file, READING);
     try {
-      refuseOdd(await handle.stat(), file);
+      assertReadable(await handle.stat(), file);
       return decoded(await handle.readFile(), file);
     } finally {
       await handle.close();
@@ -36,7 +36,7 @@ export function readTextFile(file: string, opening: typeof open = open, retries?
 export function readTextFileSync(file: string): string {
   const descriptor = openSync(file, READING);
   try {
-    refuseOdd(fstatSync(descriptor), file);
+    assertReadable(fstatSync(descriptor), file);
     return decoded(readFileSync(descriptor), file);
   } finally {
     closeSync(descriptor);
@@ -49,7 +49,7 @@ function decoded(bytes: Uint8Array, file: string): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
-function refuseOdd(found: Stats, file: string): void {
+function assertReadable(found: Stats, file: string): void {
   // A folder has an error of its own.
   if (!found.isFile() && !found.isDirectory()) throw new Error(`${file} is not a regular file`);
   if (found.size > LARGEST_TEXT) throw new Error(`${file} is larger than ${LARGEST_TEXT} bytes`);

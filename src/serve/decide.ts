@@ -33,8 +33,8 @@ export type ActionResult =
       readonly starts?: true;
       /** The first of the turns that the next prompt replaces. */
       readonly takesBack?: TurnId;
-      /** The session's turn for the failed one of clients that it tries again. */
-      readonly retries?: { readonly own: TurnId; readonly theirs: TurnId };
+      /** The session's new turn, and the clients' failed turn that it retries. */
+      readonly retries?: { readonly sessionTurn: TurnId; readonly clientTurn: TurnId };
     }
   /** Changes nothing and notifies no client. */
   | { readonly kind: 'ignored' };
@@ -297,16 +297,16 @@ function resumed(turnId: string | undefined, held: Held): ActionResult {
   const last = chat.turns.at(-1);
   if (last?.state !== 'error' || chat.activeTurn || (turnId !== undefined && turnId !== last.id))
     return refused('Only a failed turn can be tried again.');
-  // Each try adds a part, its error.
-  const own = `${last.id}~${now.toString(36)}.${last.responseParts.length}`;
+  // Each failed attempt adds a part with its error, so the id is new.
+  const sessionTurn = `${last.id}~${now.toString(36)}.${last.responseParts.length}`;
   const said = message.safeParse(last.message);
   const content = said.success ? contentOf(said.data, held) : [];
   return {
     kind: 'taken',
     apply: { type: 'chat/turnResume', turnId: last.id },
-    intents: [{ type: 'prompt', turnId: own, content, again: last.id, ...by(held) }],
+    intents: [{ type: 'prompt', turnId: sessionTurn, content, again: last.id, ...by(held) }],
     starts: true,
-    retries: { own, theirs: last.id },
+    retries: { sessionTurn, clientTurn: last.id },
   };
 }
 

@@ -152,7 +152,7 @@ export function agentHost(deps: HostDeps): AgentHost {
           const { name } = client;
           // A client that came back may be here before its lost connection is given up.
           if (!name || channels.isHere(name.id)) return;
-          deps.windowTools.gone(name.id);
+          deps.windowTools.disconnected(name.id);
           const late = () => (channels.isHere(name.id) ? undefined : hosted.left(name.id));
           setTimeout(
             () => void late()?.catch((error: unknown) => deps.log.error('An empty session stays', error)),
@@ -327,7 +327,7 @@ class ClientRequests {
     const { turnId } = place;
     if (turnId !== undefined && chat.activeTurn?.id !== turnId && !chat.turns.some((turn) => turn.id === turnId))
       throw new RequestError('notFound', 'There is no such turn.');
-    return { id, cwd, turnId: turnId === undefined ? undefined : retries.own(turnId) };
+    return { id, cwd, turnId: turnId === undefined ? undefined : retries.sessionTurn(turnId) };
   }
 
   async #invoke({ channel, operationId, target }: z.infer<typeof shapes.operation>) {

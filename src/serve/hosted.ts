@@ -162,7 +162,7 @@ export class HostedSessions {
   /** The session with the turns that clients know; undefined before its agent has started. */
   session({ id, chat, retries }: Hosted): Session | undefined {
     const session = this.#deps.sessions.get(id)?.store.now;
-    return session && retries.seen(session, chat);
+    return session && retries.clientView(session, chat);
   }
 
   /** Newest first. */
@@ -238,7 +238,7 @@ export class HostedSessions {
   /** Reads a session from the journal, with the turns that clients know and everything that was in progress ended. */
   async stored(hosted: Hosted): Promise<Session | undefined> {
     const session = await this.#read(hosted);
-    return session && hosted.retries.seen(session, hosted.chat);
+    return session && hosted.retries.clientView(session, hosted.chat);
   }
 
   async #read({ id, retries }: Hosted): Promise<Session | undefined> {
@@ -252,7 +252,7 @@ export class HostedSessions {
   take(hosted: Hosted, { apply, intents, starts, takesBack, retries }: Taken, origin: Origin): void {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
-    if (retries) hosted.retries.add(retries.own, retries.theirs);
+    if (retries) hosted.retries.add(retries.sessionTurn, retries.clientTurn);
     for (const action of this.#pastWords(hosted, apply)) this.#updateChat(hosted, action);
     if (apply.type.startsWith('chat/')) this.#updateChat(hosted, apply as ChatAction, origin);
     else this.#updateSession(hosted, apply as SessionAction, origin);
@@ -357,8 +357,8 @@ export class HostedSessions {
     this.#terminals.sync(session);
     const actions = chatActions(hosted.chat, withoutTakenBack(session, hosted.takenBack));
     for (const action of actions) this.#updateChat(hosted, action);
-    this.#keepSender(hosted, session);
-    this.#keepRetry(hosted);
+    this.#storeSender(hosted, session);
+    this.#storeRetry(hosted);
     this.#sendWaiting(hosted, session);
     const config = configOf(session);
     // No action changes the schema: current subscribers learn only the values.
@@ -382,8 +382,8 @@ export class HostedSessions {
     }
   }
 
-  /** Keeps with the conversation who sent its prompt, for clients that come after a restart. */
-  #keepSender({ id, chat }: Hosted, { turns }: Session): void {
+  /** Stores in the session who sent its prompt, for clients that connect after a restart. */
+  #storeSender({ id, chat }: Hosted, { turns }: Session): void {
     const { activeTurn } = chat;
     const turn = activeTurn && turns.find((one) => one.id === activeTurn.id);
     const sender = activeTurn && senderOf(activeTurn.message);
@@ -391,11 +391,11 @@ export class HostedSessions {
       this.#deps.sessions.get(id)?.publish({ type: 'turn.sender', turnId: turn.id, sender });
   }
 
-  /** Keeps with the conversation which failed turn its last one tries again. */
-  #keepRetry({ id, retries }: Hosted): void {
+  /** Stores in the session which failed turn its last turn retries. */
+  #storeRetry({ id, retries }: Hosted): void {
     const live = this.#deps.sessions.get(id);
     const turn = live?.store.now.turns.at(-1);
-    const failed = turn && retries.unkept(turn);
+    const failed = turn && retries.unstored(turn);
     if (turn && failed !== undefined) live?.publish({ type: 'turn.retries', turnId: turn.id, failed });
   }
 

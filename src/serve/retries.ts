@@ -5,97 +5,101 @@ import type { Part, Session, Turn, TurnId } from '../session/model.ts';
 import { chatActions } from './translate.ts';
 
 /**
- * Turns that try a failed one again. They are turns of their own for the session, while clients go on with the failed one (docs/protocols/ahp.md §5).
- * The session keeps them (`Turn.retries`), so that a later host knows them.
+ * Maps retries of failed turns. Clients of the agent host continue the failed turn, while the session starts a new turn for each retry
+ * (docs/protocols/ahp.md §5). `clientTurn` is the id of the turn that clients see; `sessionTurn` is the id of one of its retries in the session, which
+ * stores the mapping (`Turn.retries`) for later hosts.
  */
 export class Retries {
-  /** The clients' turns by the session's. */
-  readonly #theirs = new Map<TurnId, TurnId>();
+  readonly #clientTurns = new Map<TurnId, TurnId>();
 
-  add(own: TurnId, theirs: TurnId): void {
-    this.#theirs.set(own, theirs);
+  add(sessionTurn: TurnId, clientTurn: TurnId): void {
+    this.#clientTurns.set(sessionTurn, clientTurn);
   }
 
-  /** Takes over the tries that the session keeps from an earlier host. */
+  /** Reads the retries that an earlier host stored in the session. */
   restore({ turns }: Session): void {
-    for (const { id, retries } of turns) if (retries !== undefined) this.#theirs.set(id, retries);
+    for (const { id, retries } of turns) if (retries !== undefined) this.#clientTurns.set(id, retries);
   }
 
-  /** Returns the client's turn that the session's turn tries again, where the session does not keep that yet. */
-  unkept({ id, retries }: Turn): TurnId | undefined {
-    return retries === undefined ? this.#theirs.get(id) : undefined;
+  /** Returns the client's turn that a turn of the session retries, if the session has not stored it yet. */
+  unstored({ id, retries }: Turn): TurnId | undefined {
+    return retries === undefined ? this.#clientTurns.get(id) : undefined;
   }
 
-  /** Returns the latest try of a client's turn. */
-  own(theirs: TurnId): TurnId {
-    return this.#tries(theirs).at(-1) ?? theirs;
+  /** Returns the session's latest turn for a client's turn. */
+  sessionTurn(clientTurn: TurnId): TurnId {
+    return this.#attempts(clientTurn).at(-1) ?? clientTurn;
   }
 
-  #tries(theirs: TurnId): readonly TurnId[] {
-    return [theirs, ...[...this.#theirs].flatMap(([own, one]) => (one === theirs ? own : []))];
+  /** Returns the failed turn itself and its retries, oldest first. */
+  #attempts(clientTurn: TurnId): readonly TurnId[] {
+    return [clientTurn, ...[...this.#clientTurns].flatMap(([retry, of]) => (of === clientTurn ? retry : []))];
   }
 
-  /** Returns the session with the turns that clients know. */
-  seen(session: Session, { activeTurn }: ChatState): Session {
-    if (this.#theirs.size === 0) return session;
+  /** Returns the session as clients see it: each failed turn and its retries are one turn. */
+  clientView(session: Session, { activeTurn }: ChatState): Session {
+    if (this.#clientTurns.size === 0) return session;
     const turns: Turn[] = [];
     for (const turn of session.turns) {
-      const id = this.#theirs.get(turn.id);
+      const id = this.#clientTurns.get(turn.id);
       const at = id === undefined ? -1 : turns.findIndex((one) => one.id === id);
       const [failed] = at < 0 ? [] : turns.splice(at, 1);
       turns.push(id === undefined ? turn : { ...turn, id, parts: partsOf(failed, turn) });
     }
-    const open = activeTurn?.id;
-    // Before the agent has begun the next try, the failed one is no news.
-    const isAwaited = open !== undefined && !session.turns.some(({ id }) => id === this.own(open));
+    const active = activeTurn?.id;
+    // Until the agent starts the retry, showing the failed turn would end the client's active turn again.
+    const isAwaited = active !== undefined && !session.turns.some(({ id }) => id === this.sessionTurn(active));
     return {
       ...session,
-      turns: isAwaited ? turns.filter(({ id }) => id !== open) : turns,
-      asks: session.asks.map((ask) => (ask.turnId === undefined ? ask : { ...ask, turnId: this.#of(ask.turnId) })),
-      queue: session.queue.map((prompt) => ({ ...prompt, turnId: this.#of(prompt.turnId) })),
+      turns: isAwaited ? turns.filter(({ id }) => id !== active) : turns,
+      asks: session.asks.map((ask) => (ask.turnId === undefined ? ask : { ...ask, turnId: this.#clientTurn(ask.turnId) })),
+      queue: session.queue.map((prompt) => ({ ...prompt, turnId: this.#clientTurn(prompt.turnId) })),
     };
   }
 
-  /** Returns an intent with the turns that the session knows. A retry repeats the prompt of the failed turn, if the agent ever received it. */
-  intent(wanted: Intent, { turns }: Session): Intent {
-    if (wanted.type === 'reorder') return { ...wanted, order: wanted.order.map((id) => this.own(id)) };
-    if (wanted.type === 'unqueue') return { ...wanted, turnId: this.own(wanted.turnId) };
-    if (wanted.type !== 'prompt') return wanted;
-    const known = (id: TurnId) => (turns.some((one) => one.id === id) ? id : this.own(id));
-    const { again, replaces, ...plain } = wanted;
-    const tries = again === undefined ? [] : this.#tries(again);
-    const failed = turns.findLast(({ id }) => tries.includes(id));
+  /**
+   * Returns a client's intent with the ids of the session's turns. A retry repeats the prompt of the failed turn if that is in the session; otherwise
+   * no agent received it, and the content of the intent is sent.
+   */
+  intent(requested: Intent, { turns }: Session): Intent {
+    if (requested.type === 'reorder') return { ...requested, order: requested.order.map((id) => this.sessionTurn(id)) };
+    if (requested.type === 'unqueue') return { ...requested, turnId: this.sessionTurn(requested.turnId) };
+    if (requested.type !== 'prompt') return requested;
+    const known = (id: TurnId) => (turns.some((one) => one.id === id) ? id : this.sessionTurn(id));
+    const { again, replaces, ...plain } = requested;
+    const attempts = again === undefined ? [] : this.#attempts(again);
+    const failed = turns.findLast(({ id }) => attempts.includes(id));
     return {
       ...plain,
-      turnId: this.own(wanted.turnId),
+      turnId: this.sessionTurn(requested.turnId),
       ...(failed ? { content: failed.prompt, again: failed.id } : {}),
       ...(replaces === undefined ? {} : { replaces: known(replaces) }),
     };
   }
 
-  #of(own: TurnId): TurnId {
-    return this.#theirs.get(own) ?? own;
+  #clientTurn(sessionTurn: TurnId): TurnId {
+    return this.#clientTurns.get(sessionTurn) ?? sessionTurn;
   }
 }
 
-/** Returns the chat as clients know a session of an earlier host: each try goes on with the turn that it tries again. */
+/** Returns the chat of a session that an earlier host stored: clients see each retry continue its failed turn. */
 export function replayed(before: ChatState, session: Session): ChatState {
-  const known = new Retries();
+  const retried = new Retries();
   let chat = before;
   const show = (turns: readonly Turn[]) => {
-    for (const action of chatActions(chat, known.seen({ ...session, turns }, chat))) chat = reduceChat(chat, action);
+    for (const action of chatActions(chat, retried.clientView({ ...session, turns }, chat))) chat = reduceChat(chat, action);
   };
   for (const [at, { id, retries }] of session.turns.entries()) {
     if (retries === undefined) continue;
     show(session.turns.slice(0, at));
     chat = reduceChat(chat, { type: 'chat/turnResume', turnId: retries });
-    known.add(id, retries);
+    retried.add(id, retries);
   }
   show(session.turns);
   return chat;
 }
 
-/** Ids are unique within a turn of the session only. */
+/** Joins the parts of a failed turn and its retry. Part ids are unique only within a turn of the session, so duplicates get the turn's id in front. */
 function partsOf(failed: Turn | undefined, turn: Turn): readonly Part[] {
   if (!failed) return turn.parts;
   const taken = new Set(failed.parts.map(({ id }) => id));

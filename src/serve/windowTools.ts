@@ -36,7 +36,7 @@ export class WindowTools {
   }
 
   /** Fails the pending calls of a window that disconnected. */
-  gone(clientId: string): void {
+  disconnected(clientId: string): void {
     this.#here.delete(clientId);
     for (const { call } of this.#calls.values()) if (call.clientId === clientId) this.#withdraw(call, 'The window was closed.');
   }

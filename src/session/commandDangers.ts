@@ -884,7 +884,7 @@ class Judge {
   }
 
   /** Goes to a folder where the line was before; where it was in none, only the shell that is running knows which folder that is. */
-  #goBack(word: ShellWord | undefined, scope: Scope, place: Place | undefined): void {
+  #goBack(word: ShellWord | undefined, scope: Scope, place: Folder | undefined): void {
     if (place) return this.#variables.goesTo(place.publicFolder);
     this.#unknownFolder = { word, scope };
     this.#reach.changes();
@@ -992,7 +992,7 @@ class Judge {
 }
 
 /** A folder where a line was: a public one outside, if that is known. */
-interface Place {
+interface Folder {
   readonly publicFolder: string | undefined;
 }
 
@@ -1001,8 +1001,8 @@ class LineVariables {
   #publicFolder: string | undefined;
   readonly #values = new Map<string, readonly string[]>([['PWD', ['.']]]);
   readonly #unknown = new Set<string>();
-  #before: Place | undefined;
-  readonly #pushed: Place[] = [];
+  #before: Folder | undefined;
+  readonly #pushed: Folder[] = [];
   readonly #folders: string[] = [];
 
   isSet(name: string): boolean {
@@ -1016,7 +1016,7 @@ class LineVariables {
     this.#publicFolder = publicFolder;
   }
   /** The folder before the last `cd` of the line; undefined where there was none. */
-  get before(): Place | undefined {
+  get before(): Folder | undefined {
     return this.#before;
   }
   /** Relative folders into which the line went, each below the one before: it may be in any of them. */
@@ -1034,7 +1034,7 @@ class LineVariables {
     if (pushes && this.#pushed.length < MOST_VALUES) this.#pushed.push(this.#before);
   }
   /** The folder that the last `pushd` of the line left. */
-  returns(): Place | undefined {
+  returns(): Folder | undefined {
     return this.#pushed.pop();
   }
 

@@ -4,7 +4,7 @@ import { callsOf, callTitle } from './select.ts';
 /* Calls that an agent ran without asking because of an answer that it keeps by itself. */
 
 /** An answer of the user that its agent keeps. */
-interface Kept {
+interface StandingAnswer {
   /** The answer in the agent's words. */
   readonly label: string;
   readonly covers: (call: ToolCall) => boolean;
@@ -21,14 +21,14 @@ const ALL = /\b(?:all|any|every\w*)\b|全部|所有/i;
 
 const none: Found = new Map();
 /** Findings in a turn, after so many answers of the turns before it. */
-const known = new WeakMap<Turn, { readonly before: number; readonly kept: readonly Kept[]; readonly found: Found }>();
+const known = new WeakMap<Turn, { readonly before: number; readonly kept: readonly StandingAnswer[]; readonly found: Found }>();
 
 /**
  * The calls that no question came for after the user had allowed the very same from then on, each with that answer in the agent's words. How far an
  * agent takes an answer is its own affair: only what its words name counts, and the same command or tool again.
  */
 export function allowedEarlier({ turns, cwd }: Pick<Session, 'turns' | 'cwd'>): Found {
-  let before: readonly Kept[] = [];
+  let before: readonly StandingAnswer[] = [];
   let all: Found = none;
   for (const turn of turns) {
     let { kept, found } = known.get(turn) ?? { kept: [], found: none };
@@ -46,17 +46,17 @@ export function allowedEarlier({ turns, cwd }: Pick<Session, 'turns' | 'cwd'>): 
 export function commandAllowedEarlier({ turns, cwd }: Pick<Session, 'turns' | 'cwd'>, command: string): string | undefined {
   for (const turn of turns)
     for (const call of callsOf(turn)) {
-      const kept = call.kind === 'execute' ? keptBy(call, cwd) : undefined;
+      const kept = call.kind === 'execute' ? standingAnswerTo(call, cwd) : undefined;
       if (kept?.covers({ ...call, input: { command: command.trim() } })) return kept.label;
     }
   return undefined;
 }
 
-function lookThrough(calls: readonly ToolCall[], before: readonly Kept[], cwd: string) {
-  const kept: Kept[] = [];
+function lookThrough(calls: readonly ToolCall[], before: readonly StandingAnswer[], cwd: string) {
+  const kept: StandingAnswer[] = [];
   const found = new Map<ToolCall, string>();
   for (const call of calls) {
-    const answer = keptBy(call, cwd);
+    const answer = standingAnswerTo(call, cwd);
     if (answer) kept.push(answer);
     else if (call.decision === undefined && call.status !== 'pending' && call.status !== 'waiting') {
       const because = [...before, ...kept].find((one) => one.covers(call));
@@ -66,7 +66,7 @@ function lookThrough(calls: readonly ToolCall[], before: readonly Kept[], cwd: s
   return { kept, found };
 }
 
-function keptBy(call: ToolCall, cwd: string): Kept | undefined {
+function standingAnswerTo(call: ToolCall, cwd: string): StandingAnswer | undefined {
   const { decision } = call;
   if (decision?.kind !== 'approval' || decision.by !== 'user' || decision.effect !== 'allow_always') return undefined;
   const label = (decision.label ?? '').slice(0, LONGEST);

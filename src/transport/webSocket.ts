@@ -9,16 +9,16 @@ import type { Channel, Closed } from './channel.ts';
 import { unreachable, whyFailed } from './link.ts';
 import { Pace } from './pace.ts';
 
-/** The most bytes of one message of the other end. */
+/** Largest message accepted, in bytes. */
 export const LONGEST_MESSAGE = 32 * 1024 * 1024;
-/** The most bytes that wait for a peer that does not read. */
+/** Most bytes buffered for a peer that does not read. */
 const MOST_WAITING = 32 * 1024 * 1024;
-/** Milliseconds until a server must have taken the connection. */
+/** Milliseconds in which a server must accept the connection. */
 const CONNECT_WITHIN = 10_000;
 /** The code with which we close a slow connection (RFC 6455 §7.4). */
 const TOO_SLOW = 1013;
 
-/** Opens a WebSocket, one message a line. Failing is a channel that closes. `name` is what the user calls the other end. */
+/** Opens a WebSocket that carries one message per line. A failed connection closes the channel. `name` is shown to the user. */
 export function connectWebSocket(url: string, headers: Readonly<Record<string, string>>, name: string): Channel {
   return new SocketChannel(new WebSocket(url, optionsOf(headers)), name);
 }
@@ -73,15 +73,15 @@ class SocketChannel implements Channel {
     });
     socket.on('close', (code, reason) => {
       pace.end();
-      const said = String(reason) || this.#why || t('The connection to {0} was lost ({1}).', name, 'closed');
-      this.#closed.fire({ reason: said, failure: 'broken', code, stderr: '' });
+      const text = String(reason) || this.#why || t('The connection to {0} was lost ({1}).', name, 'closed');
+      this.#closed.fire({ reason: text, failure: 'broken', code, stderr: '' });
     });
   }
 
   async send(line: string): Promise<void> {
     const { readyState, bufferedAmount } = this.#socket;
     if (readyState === WebSocket.CONNECTING) return void this.#unsent.push(line);
-    // Whoever waits for an answer learns of the end by `onClosed`.
+    // Callers that wait for an answer learn of the end through `onClosed`.
     if (readyState !== WebSocket.OPEN) return;
     if (bufferedAmount > MOST_WAITING) return this.#socket.close(TOO_SLOW, 'You do not read.');
     this.#socket.send(line);

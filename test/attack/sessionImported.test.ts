@@ -53,7 +53,7 @@ test('what a recording says does nothing: it answers, sends and resumes nothing'
     assert.deepEqual([session.store.now.link.state, session.store.now.turns.length], ['recorded', 1]);
   } finally {
     sessions.dispose();
-    await sessions.gone();
+    await sessions.agentsEnded();
     rmSync(folder, { recursive: true, force: true });
   }
 });

@@ -109,7 +109,7 @@ test(`memory, descriptors and processes stay as they are over ${TURNS} turns`, {
     );
   } finally {
     window.sessions.dispose();
-    await window.sessions.gone();
+    await window.sessions.agentsEnded();
     rmSync(folder, { recursive: true, force: true });
   }
 });

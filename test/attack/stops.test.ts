@@ -129,7 +129,7 @@ for (const name of names.filter((one) => one !== LONG || process.env.PARLEY_ATTA
       );
     } finally {
       sessions.dispose();
-      await sessions.gone();
+      await sessions.agentsEnded();
       rmSync(folder, { recursive: true, force: true });
     }
   });

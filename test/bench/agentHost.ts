@@ -210,7 +210,7 @@ async function own(): Promise<void> {
   console.log(`prompt to first part: median ${median(taken).toFixed(1)} ms in the process, as the editor runs its own sessions`);
   changeSets.dispose();
   sessions.dispose();
-  await sessions.gone();
+  await sessions.agentsEnded();
 }
 
 /** A client that was away for as many changes of a draft. */

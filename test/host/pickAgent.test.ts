@@ -38,7 +38,7 @@ describe('the check of an agent that was just installed', () => {
     assert.deepEqual([started?.id, ended], ['mine', 1]);
   });
 
-  it('has the cure beside what failed: a sign-in has a terminal with the agent’s own program', async () => {
+  it('has the remedy beside what failed: a sign-in has a terminal with the agent’s own program', async () => {
     const before = vscode.window.terminals.length;
     const { started, rows } = await choose('Model', { ok: false, reason: 'Not logged in $(flame)', next: ['retry', 'signIn'] });
     assert.equal(rows.at(-2), 'Model | $(error) Sign in · Not logged in $ (flame)');

@@ -27,7 +27,7 @@ describe('the session that begins when the chat is shown', () => {
   afterEach(async () => {
     sessions.dispose();
     inputs.dispose();
-    await sessions.gone();
+    await sessions.agentsEnded();
     rmSync(folder, { recursive: true, force: true });
   });
   const open = () => sessions.all.map((id) => sessions.get(id)?.profile);
@@ -71,7 +71,7 @@ describe('the session that begins when the chat is shown', () => {
     const before = windowOn(folder, profile).sessions;
     const active = before.open(profile('mine'), folder);
     before.dispose();
-    await before.gone();
+    await before.agentsEnded();
     let known: readonly string[] = ['bundled'];
     const late = windowOn(folder, (id) => (known.includes(id) ? profile(id) : undefined)).sessions;
     const mine = new Starter(late, { default: () => byDefault, placeOf: (profile) => profile }, inputs, silentLog);
@@ -84,7 +84,7 @@ describe('the session that begins when the chat is shown', () => {
     await Promise.all([mine.agentsChanged(), mine.agentsChanged()]);
     assert.deepEqual([late.all, late.active], [[active], active]);
     late.dispose();
-    await late.gone();
+    await late.agentsEnded();
   });
 
   it('stays once the user types, or has said something', async () => {

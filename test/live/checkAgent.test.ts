@@ -71,7 +71,7 @@ test('a model that says nothing in its time does not answer', async () => {
   check.end();
 });
 
-test('a model that fails has its own reason and cure', async () => {
+test('a model that fails has its own reason and remedy', async () => {
   const { check, agent } = await checked();
   agent.ready();
   await check.connection;

@@ -140,7 +140,7 @@ test('agents end though the locks of their conversations are held', async (t) =>
   const held = hold(t, (file) => file.endsWith('.lock'));
   await sessions.close(ids[0] ?? '');
   sessions.dispose();
-  await sessions.gone();
+  await sessions.agentsEnded();
   assert.ok(held.tries >= 3);
   assert.deepEqual(
     script.conversations.map((one) => one.disposed),

@@ -88,7 +88,7 @@ export function hosting(
     host.dispose();
     changeSets.dispose();
     sessions.dispose();
-    await sessions.gone();
+    await sessions.agentsEnded();
   };
   return { host, sessions, changeSets, windowTools, environments, end, last: scripted.last, conversations: scripted.conversations };
 }

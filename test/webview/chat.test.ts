@@ -296,22 +296,22 @@ test('an error says what to do next; a link that ended says why', async () => {
   assert.deepEqual(closed.calls('remedy'), [{ sessionId: 's1', remedy: 'pickAgent' }]);
 });
 
-test('a missing login has one cure: the model of the included agent, or the sign-in of another', async () => {
+test('a missing login has one remedy: the model of the included agent, or the sign-in of another', async () => {
   const error = { message: 'No.', next: ['configureModel', 'signIn', 'retry'] } as const;
-  const cures = async (model: { readonly model?: string }) => {
+  const remedies = async (model: { readonly model?: string }) => {
     const lines = [{ id: 's1', title: '', agent: 'A', profile: 'p', state: 'ready', asks: 0, at: 1, files: 0 }] as const;
     const stage = await Stage.open(session({ turns: [turn({ status: 'failed', error })] }), { lines });
     stage.post({ type: 'sessions', list: lines, active: 's1', profiles: [{ id: 'p', name: 'A', ...model }] });
     await stage.settle();
     return stage.all('.fault .button').map((button) => button.textContent);
   };
-  assert.deepEqual(await cures({ model: '' }), ['Configure Model', 'Try again']);
-  assert.deepEqual(await cures({}), ['Sign in', 'Try again']);
+  assert.deepEqual(await remedies({ model: '' }), ['Configure Model', 'Try again']);
+  assert.deepEqual(await remedies({}), ['Sign in', 'Try again']);
 });
 
 test('a turn that broke off with its agent says why and what helps, in one place, before and after another agent is there', async () => {
   const stage = await Stage.open(session({ turns: [turn({ status: 'running' })] }));
-  const cures = () => stage.all('.fault .button').map((button) => button.textContent);
+  const remedies = () => stage.all('.fault .button').map((button) => button.textContent);
   await stage.happen({
     type: 'link.closed',
     reason: 'qwen ended with exit code 53.',
@@ -320,16 +320,16 @@ test('a turn that broke off with its agent says why and what helps, in one place
     at: 2,
   });
   assert.match(stage.text('[data-turn=t1]'), /exit code 53/);
-  assert.deepEqual([stage.all('.banner').length, cures()], [0, ['Try again']]);
+  assert.deepEqual([stage.all('.banner').length, remedies()], [0, ['Try again']]);
   const [detail] = stage.all('.fault details');
   detail?.setAttribute('open', '');
   detail?.dispatchEvent(new Event('toggle'));
   await stage.settle();
   assert.match(stage.text('.fault'), /out of cheese/);
-  assert.deepEqual(cures(), ['Try again', 'Show Log']);
+  assert.deepEqual(remedies(), ['Try again', 'Show Log']);
   await stage.happen({ type: 'link.opening' }, { type: 'link.ready', agent: { protocol: 'p', name: 'Q' }, offers: {} });
   assert.match(stage.text('[data-turn=t1]'), /exit code 53/);
-  assert.deepEqual(cures(), ['Try again']);
+  assert.deepEqual(remedies(), ['Try again']);
   await stage.happen({ type: 'link.closed', reason: 'The agent was stopped.', at: 3 });
   assert.match(stage.text('.banner'), /^The agent was stopped\./);
 });

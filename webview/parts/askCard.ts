@@ -61,17 +61,17 @@ function goDown(event: Event): void {
 /** Marks the box `cut` while there is more below; its listeners go with it. */
 function watch(box: Element | undefined): void {
   if (!box) return;
-  const look = () => {
+  const update = () => {
     box.classList.toggle('cut', box.scrollHeight - box.scrollTop - box.clientHeight > SLACK);
   };
-  box.addEventListener('scroll', look, { passive: true });
-  if (typeof ResizeObserver !== 'function') return look();
-  const sizes = new ResizeObserver(look);
+  box.addEventListener('scroll', update, { passive: true });
+  if (typeof ResizeObserver !== 'function') return update();
+  const sizes = new ResizeObserver(update);
   sizes.observe(box);
   // The content is drawn after the box, and may change later.
   const follow = () => {
     for (const one of box.children) sizes.observe(one);
-    look();
+    update();
   };
   new MutationObserver(follow).observe(box, { childList: true });
   queueMicrotask(follow);

@@ -4,8 +4,8 @@ export interface Model {
   /** Tokens the model can take in; decides when the history is compacted. */
   readonly contextSize: number;
   /**
-   * True for the guide: it understands plain requests only, so commands that hand it a long order are not offered, and it may speak after a
-   * rejection, where a language model would try again.
+   * True for the guide: it understands plain requests only, so commands with long prompts are not offered. A rejection does not
+   * end its turn: unlike a language model, it never retries the rejected call.
    */
   readonly offline: boolean;
   /** One answer, in pieces, in order. Throws ModelError; an abort of the signal throws too. */
@@ -69,10 +69,10 @@ export interface ModelCall {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
-/** `cut`: the answer ended at its greatest length, as `text` mentions. `call.began`, `call.delta`... then `call` with the whole input; a model may leave the first two out. Calls do not interleave. */
+/** `cut`: the answer ended at its greatest length, as `text` mentions. `call.started`, `call.delta`... then `call` with the whole input; a model may leave the first two out. Calls do not interleave. */
 export type ModelPiece =
   | { readonly type: 'text' | 'thought' | 'cut'; readonly text: string }
-  | { readonly type: 'call.began'; readonly id: string; readonly name: string }
+  | { readonly type: 'call.started'; readonly id: string; readonly name: string }
   | { readonly type: 'call.delta'; readonly id: string; readonly text: string }
   | { readonly type: 'call'; readonly call: ModelCall }
   | { readonly type: 'used'; readonly usage: TokenUsage };
@@ -127,8 +127,8 @@ export function textOf(parts: readonly UserPart[]): string {
     .join('\n');
 }
 
-/** Said to a model whose turn the agent has forgotten, behind results that came for it. */
-export const GO_ON = 'The results above have just come. Go on from there.';
+/** The prompt that continues a turn of an earlier process when only the results of its calls arrive. */
+export const CONTINUE_PROMPT = 'The results above have just arrived. Continue from there.';
 
 /** Where a model is served. `contextSize` in tokens. */
 export interface ModelEndpoint {

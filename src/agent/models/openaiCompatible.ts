@@ -155,7 +155,7 @@ class CallsInOrder {
   *#flush(): Generator<ModelPiece> {
     for (let first = this.#held[0]; first; first = this.#held[0]) {
       const { id, name, input, meta } = first;
-      if (!first.began) yield { type: 'call.began', id, name };
+      if (!first.began) yield { type: 'call.started', id, name };
       first.began = true;
       if (first.given < input.length) yield { type: 'call.delta', id, text: input.slice(first.given) };
       first.given = input.length;

@@ -46,13 +46,16 @@ function pieceAt(pattern: string, at: number): string {
   return PIECE.exec(pattern)?.[0] ?? pattern.charAt(at);
 }
 
-/** `longest`: characters of a line that are searched. */
+/** `longest`: how many characters of a line are searched. */
 export interface LinearPattern {
   readonly fits: (line: string) => boolean;
   readonly longest: number;
 }
 
-/** Of a line, at most `longest` characters are searched, fewer by a large pattern. Throws for a pattern that RE2 does not know, and for one that is too large. */
+/**
+ * Compiles a pattern that searches at most `longest` characters of a line; a large pattern searches fewer. Throws for a pattern that RE2 does not
+ * support, and for one that is too large.
+ */
 export async function linearPattern(
   pattern: string,
   { literal, ignoreCase, longest }: { readonly literal: boolean; readonly ignoreCase: boolean; readonly longest: number },

@@ -136,8 +136,8 @@ export const grepToolOf = (searched: (search: ContentSearch, signal: AbortSignal
         target: place.real,
         most: input.max_results ?? 200,
       };
-      const { hits, more, unread } = await searched(search, context.signal);
-      const [first] = unread;
+      const { hits, more, unsearched } = await searched(search, context.signal);
+      const [first] = unsearched;
       const name = shortPath(context.workspace, place.path);
       if (first?.path === place.real) throw new ToolFailure(`${name} could not be read: ${first.why}`);
       // Shows hits under the requested path instead of the real one.
@@ -150,7 +150,7 @@ export const grepToolOf = (searched: (search: ContentSearch, signal: AbortSignal
         lines.join('\n'),
         found +
           notSearched(
-            unread.map((one) => named(one.path)),
+            unsearched.map((one) => named(one.path)),
             first?.why,
           ),
       );
@@ -187,20 +187,20 @@ export async function searchBuiltIn(search: ContentSearch, signal: AbortSignal, 
   const info = await stat(search.target).catch(() => undefined);
   if (!info) throw new ToolFailure(`${search.target} does not exist.`);
   const hits: Hit[] = [];
-  const unread: Unread[] = [];
+  const unsearched: UnsearchedFile[] = [];
   for await (const file of filesOf(search, info.isDirectory(), signal)) {
     signal.throwIfAborted();
     const text = await textOf(file, open).catch((error: unknown) => {
       if (!(info.isDirectory() && isNoFile(error)))
-        unread.push({ path: file, why: error instanceof Error ? error.message : String(error) });
+        unsearched.push({ path: file, why: error instanceof Error ? error.message : String(error) });
       return undefined;
     });
     for (const hit of await searchText(file, text ?? '', fits, signal)) {
-      if (hits.length === search.most) return { hits, more: true, unread };
+      if (hits.length === search.most) return { hits, more: true, unsearched };
       hits.push(hit);
     }
   }
-  return { hits, more: false, unread };
+  return { hits, more: false, unsearched };
 }
 
 async function* filesOf(search: ContentSearch, folder: boolean, signal: AbortSignal): AsyncGenerator<string> {
@@ -306,16 +306,16 @@ function searchRipgrep(search: ContentSearch, signal: AbortSignal): Promise<Hits
     });
     child.on('close', (code) => {
       const why = stderr.trim().slice(0, 500);
-      const unread = unreadIn(stderr);
-      if (code === 2 && hits.length === 0 && !more && unread.length === 0)
+      const unsearched = unsearchedIn(stderr);
+      if (code === 2 && hits.length === 0 && !more && unsearched.length === 0)
         reject(why.includes('regex parse error') ? unusable(why) : new ToolFailure(`The search failed: ${why}`));
-      else resolve({ hits, more, unread });
+      else resolve({ hits, more, unsearched });
     });
   });
 }
 
 /** Matches ripgrep's messages about files that it could not read: `rg: /a/b: Permission denied (os error 13)`. */
-export function unreadIn(stderr: string): readonly Unread[] {
+export function unsearchedIn(stderr: string): readonly UnsearchedFile[] {
   return stderr.split(/\r?\n/).flatMap((line) => {
     if (!/^rg: .*\(os error \d+\)$/.test(line)) return [];
     const end = line.lastIndexOf(': ');
@@ -351,14 +351,14 @@ interface Hit {
   readonly text: string;
 }
 /** A file that was not searched. */
-interface Unread {
+interface UnsearchedFile {
   readonly path: string;
   readonly why: string;
 }
 interface Hits {
   readonly hits: readonly Hit[];
   readonly more: boolean;
-  readonly unread: readonly Unread[];
+  readonly unsearched: readonly UnsearchedFile[];
 }
 
 /** Ripgrep on the PATH, never one of the working folder. */

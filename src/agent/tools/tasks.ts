@@ -59,7 +59,7 @@ function shownTask(task: AgentTask): OutcomeDisplay {
 
 export function taskTools(background: Background): readonly AgentTool[] {
   const find = (id: string) => {
-    const found = background.look(id);
+    const found = background.find(id);
     if (!found) throw new ToolFailure(`There is no task ${id}. TaskList shows them.`);
     return found;
   };

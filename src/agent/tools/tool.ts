@@ -45,8 +45,8 @@ export interface AgentTask {
   readonly description: string;
   readonly status: TaskStatus;
 }
-/** A task has ended. `message` is one line about how it ended. */
-export interface News {
+/** The end of a background task. `message` is one line about how it ended. */
+export interface TaskEnd {
   readonly id: string;
   readonly task: AgentTask;
   readonly message: string;

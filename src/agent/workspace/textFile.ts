@@ -20,7 +20,7 @@ export async function readTextFile(real: string, name: string): Promise<TextFile
     if (!(await isReadable(real, name))) return undefined;
     const handle = await openReal(real);
     try {
-      refuseOdd(await handle.stat(), name);
+      assertReadable(await handle.stat(), name);
       bytes = await handle.readFile();
     } finally {
       await handle.close();
@@ -36,7 +36,7 @@ export async function readTextFile(real: string, name: string): Promise<TextFile
 /** False when nothing is there; throws ToolFailure when it is nothing to read as a text. */
 export async function isReadable(real: string, name: string): Promise<boolean> {
   try {
-    refuseOdd(await stat(real), name);
+    assertReadable(await stat(real), name);
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
@@ -44,7 +44,7 @@ export async function isReadable(real: string, name: string): Promise<boolean> {
   }
 }
 
-function refuseOdd(info: Stats, name: string): void {
+function assertReadable(info: Stats, name: string): void {
   if (info.isDirectory()) throw new ToolFailure(`${name} is a directory. Use ListDirectory.`);
   if (!info.isFile()) throw new ToolFailure(`${name} is not a regular file.`);
   if (info.size > LARGEST)

@@ -108,7 +108,7 @@ export class Approvals implements Disposable {
     this.refresh();
     const key = keyOf(sessionId, askId);
     if (this.#view?.key === key) return this.renewPick();
-    const found = this.#queue.want(key);
+    const found = this.#queue.request(key);
     this.refresh();
     return found;
   }
@@ -150,7 +150,7 @@ export class Approvals implements Disposable {
   /** Shows the pending asks, oldest first. False when there are none. */
   showPending(): boolean {
     this.refresh();
-    const found = this.#queue.wantAll();
+    const found = this.#queue.requestAll();
     this.refresh();
     return found;
   }
@@ -253,7 +253,7 @@ export class Approvals implements Disposable {
     if (this.#view) return this.#view.pick.update(next.ask, this.#titleOf(next));
     // One of our own inputs is open: the ask waits instead of closing it.
     if (this.#deps.inputs.busy || this.#focus.returning) return;
-    const rest = this.#queue.isWanted(next) ? 0 : this.#deps.idleIn();
+    const rest = this.#queue.isRequested(next) ? 0 : this.#deps.idleIn();
     if (rest > 0) this.#later(rest);
     else this.#put(next, key);
   }
@@ -304,7 +304,7 @@ export class Approvals implements Disposable {
   }
 
   #put(one: QueuedAsk, key: AskKey): void {
-    const requested = this.#queue.isWanted(one);
+    const requested = this.#queue.isRequested(one);
     this.#queue.show(one);
     this.#focus.leave(() => this.#deps.restoreFocus(requested));
     const place = { sessionId: one.sessionId, askId: one.ask.id };
@@ -363,7 +363,8 @@ export class Approvals implements Disposable {
    * other: a key meant for one diff must not reach another. `back`: from the diff before.
    */
   #openDiffInstead(back: (() => Promise<void>) | undefined): void {
-    const isNext = (one: QueuedAsk) => this.#isShownByDiff(one.ask) && !this.#queue.isWanted(one) && this.#queue.shown !== keyOfOpen(one);
+    const isNext = (one: QueuedAsk) =>
+      this.#isShownByDiff(one.ask) && !this.#queue.isRequested(one) && this.#queue.shown !== keyOfOpen(one);
     const next = this.#queue.waiting.find(isNext);
     if (!next || this.#inDiff || this.#focus.away || this.#deps.inputs.busy) return;
     const rest = this.#deps.idleIn();

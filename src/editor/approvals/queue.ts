@@ -19,7 +19,7 @@ export class AskQueue {
   #open: readonly QueuedAsk[] = [];
   #dismissed = new Set<AskKey>();
   #shown: AskKey | undefined;
-  #wanted: AskKey | undefined;
+  #requested: AskKey | undefined;
 
   get open(): readonly QueuedAsk[] {
     return this.#open;
@@ -48,25 +48,25 @@ export class AskQueue {
     this.#open = [...open].sort((a, b) => placeIn(a) - placeIn(b));
     this.#dismissed = new Set([...this.#dismissed].filter((key) => keys.has(key)));
     if (this.#shown !== undefined && !keys.has(this.#shown)) this.#shown = undefined;
-    if (this.#wanted !== undefined && !keys.has(this.#wanted)) this.#wanted = undefined;
+    if (this.#requested !== undefined && !keys.has(this.#requested)) this.#requested = undefined;
   }
 
   /** The ask to show now: the requested one, otherwise the first that comes up by itself. */
   next(comesUp: (one: QueuedAsk) => boolean): QueuedAsk | undefined {
-    if (this.#wanted !== undefined) return this.#find(this.#wanted);
+    if (this.#requested !== undefined) return this.#find(this.#requested);
     if (this.#shown !== undefined) return this.#find(this.#shown);
     return this.waiting.find(comesUp);
   }
 
   /** True when the user requested this ask; otherwise it appears by itself. */
-  isWanted(one: QueuedAsk): boolean {
-    return keyOfOpen(one) === this.#wanted;
+  isRequested(one: QueuedAsk): boolean {
+    return keyOfOpen(one) === this.#requested;
   }
 
   /** Marks this ask as the one on the screen. */
   show(one: QueuedAsk): void {
     this.#shown = keyOfOpen(one);
-    this.#wanted = undefined;
+    this.#requested = undefined;
   }
 
   /**
@@ -84,17 +84,17 @@ export class AskQueue {
   }
 
   /** Requests this ask now. False when it is not open any more. */
-  want(key: AskKey): boolean {
+  request(key: AskKey): boolean {
     if (!this.#find(key)) return false;
-    this.#wanted = key;
+    this.#requested = key;
     return true;
   }
 
   /** Requests all pending asks, oldest first. False when there are none. */
-  wantAll(): boolean {
+  requestAll(): boolean {
     this.#dismissed.clear();
     const first = this.#open[0];
-    if (first && this.#shown === undefined) this.#wanted = keyOfOpen(first);
+    if (first && this.#shown === undefined) this.#requested = keyOfOpen(first);
     return first !== undefined;
   }
 

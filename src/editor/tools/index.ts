@@ -6,7 +6,7 @@ import { presentText } from '../files.ts';
 import type { ToolContext } from './context.ts';
 import { languageTools } from './language.ts';
 import { type RemoteToolsContext, remoteTools } from './remoteTools.ts';
-import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
+import { documentAt, lineField, pathField, resolved, succeeded, toolOf } from './toolOf.ts';
 
 /** The list of editor tools: an agent is offered exactly these. */
 export function editorTools(context: ToolContext): readonly Tool[] {
@@ -41,7 +41,7 @@ function showingTools({ cwd, documents }: ToolContext): readonly Tool[] {
         const options = line === undefined ? {} : { selection: linesOf(document, line, endLine) };
         await vscode.window.showTextDocument(document, { preview: true, preserveFocus: true, ...options });
         const beyond = line !== undefined && line > document.lineCount ? `; it has only ${document.lineCount} lines` : '';
-        return fine(`Opened ${file}${line === undefined ? '' : ` at line ${line}`}${beyond}`);
+        return succeeded(`Opened ${file}${line === undefined ? '' : ` at line ${line}`}${beyond}`);
       },
     }),
     toolOf({
@@ -62,7 +62,7 @@ function showingTools({ cwd, documents }: ToolContext): readonly Tool[] {
         const right = documents.put('show_diff/after', wanted, text);
         const title = `${path.basename(wanted)} (${vscode.l10n.t('shown by the agent')})`;
         await vscode.commands.executeCommand('vscode.diff', left, right, title, { preview: true, preserveFocus: true });
-        return fine('The diff is shown. Nothing was written.');
+        return succeeded('The diff is shown. Nothing was written.');
       },
     }),
   ];
@@ -91,10 +91,10 @@ function lookingTools({ cwd, lsp }: ToolContext): readonly Tool[] {
       input: z.strictObject({}),
       run: async () => {
         const editor = vscode.window.activeTextEditor;
-        if (!editor) return fine('No text editor is open.');
+        if (!editor) return succeeded('No text editor is open.');
         const { document, selection } = editor;
         const text = document.getText(selection);
-        return fine({
+        return succeeded({
           path: nameOf(document.uri),
           language: document.languageId,
           unsaved: document.isDirty,
@@ -122,7 +122,7 @@ function lookingTools({ cwd, lsp }: ToolContext): readonly Tool[] {
           const known = files.get(path);
           files.set(path, { path, active: active || known?.active === true, unsaved: tab.isDirty || known?.unsaved === true });
         }
-        return fine({
+        return succeeded({
           editors: [...files.values()].slice(0, MOST_EDITORS),
           ...(files.size > MOST_EDITORS ? { more: files.size - MOST_EDITORS } : {}),
         });

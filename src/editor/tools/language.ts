@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import * as z from 'zod/mini';
 import type { Tool } from '../../protocols/ports.ts';
 import type { ToolContext } from './context.ts';
-import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
+import { documentAt, lineField, pathField, resolved, succeeded, toolOf } from './toolOf.ts';
 import { wordAt } from './wordAt.ts';
 
 const MOST_DIAGNOSTICS = 200;
@@ -50,7 +50,7 @@ export function languageTools({ cwd, lsp }: ToolContext): readonly Tool[] {
             files.push({ path: uri.scheme === 'file' ? uri.fsPath : uri.toString(), diagnostics: lsp().diagnostics(shown) });
         }
         const unseen = path !== undefined && count === 0 && !inTab(resolved(cwd, path));
-        return fine({
+        return succeeded({
           count,
           files,
           ...(count > MOST_DIAGNOSTICS ? { cut: `only the first ${MOST_DIAGNOSTICS} are listed` } : {}),
@@ -84,7 +84,7 @@ export function languageTools({ cwd, lsp }: ToolContext): readonly Tool[] {
       input: z.strictObject({ path: pathField }),
       run: async ({ path }) => {
         const document = await documentAt(cwd, path);
-        return fine({ path: document.uri.fsPath, symbols: await lsp().symbols(document.uri) });
+        return succeeded({ path: document.uri.fsPath, symbols: await lsp().symbols(document.uri) });
       },
     }),
   ];
@@ -107,7 +107,7 @@ async function located(
     return { ok: false, text: why };
   }
   const all = await find(document.uri, line.range.start.translate(0, Math.min(column, line.text.length)));
-  return fine({ count: all.length, locations: all.slice(0, MOST_LOCATIONS), ...(all.length > MOST_LOCATIONS ? { cut: true } : {}) });
+  return succeeded({ count: all.length, locations: all.slice(0, MOST_LOCATIONS), ...(all.length > MOST_LOCATIONS ? { cut: true } : {}) });
 }
 
 /** Waits a moment for the language server when nothing is known of a file: it may just have been opened or changed. */

@@ -7,7 +7,7 @@ import { readTextFileSync } from '../../protocols/textFile.ts';
 import { plain } from '../../session/lineEnds.ts';
 import type { Diff, ToolKind } from '../../session/model.ts';
 import { isOutOfReach, openDocument } from '../files.ts';
-import { documentAt, fine, lineField, pathField, resolved, toolOf } from './toolOf.ts';
+import { documentAt, lineField, pathField, resolved, succeeded, toolOf } from './toolOf.ts';
 
 /** Lines of a file given at once, and files named at once. */
 const LINES = 2000;
@@ -41,7 +41,7 @@ export function remoteTools({ cwd, files, terminals }: RemoteToolsContext): read
           .slice(line - 1, line - 1 + lines);
         const left = document.lineCount - (line - 1) - shown.length;
         const numbered = shown.map((one, at) => `${line + at}\t${one}`).join('\n');
-        return fine(left > 0 ? `${numbered}\n(${left} more lines)` : numbered);
+        return succeeded(left > 0 ? `${numbered}\n(${left} more lines)` : numbered);
       },
     }),
     toolOf({
@@ -53,7 +53,7 @@ export function remoteTools({ cwd, files, terminals }: RemoteToolsContext): read
       run: async ({ glob }) => {
         const found = await vscode.workspace.findFiles(new vscode.RelativePattern(vscode.Uri.file(cwd), glob), undefined, FILES);
         const names = found.map((uri) => vscode.workspace.asRelativePath(uri, false)).sort();
-        return fine(names.length === 0 ? 'No file fits.' : names.join('\n'));
+        return succeeded(names.length === 0 ? 'No file fits.' : names.join('\n'));
       },
     }),
     editTool(cwd, files),

@@ -62,7 +62,7 @@ export async function documentAt(cwd: string, file: string): Promise<vscode.Text
   }
 }
 
-export function fine(value: unknown): ToolAnswer {
+export function succeeded(value: unknown): ToolAnswer {
   return { ok: true, text: typeof value === 'string' ? value : JSON.stringify(value) };
 }
 

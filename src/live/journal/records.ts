@@ -11,10 +11,10 @@ import { DEEPEST } from '../../base/json.ts';
 const START = 0x1e;
 const END = 0x0a;
 const CRC_DIGITS = 8;
-/** Bytes of a record that are kept until it ends: what is longer was written by nobody, and must not fill the memory. */
+/** Most bytes of one record held in memory. The writer makes none that long, so a longer one is damage. */
 const LONGEST_RECORD = 256 * 1024 * 1024;
-/** Characters that a value in JSON takes, roughly, besides its texts. */
-const OF_A_VALUE = 16;
+/** Rough number of characters that each JSON value takes besides its text. */
+const VALUE_OVERHEAD = 16;
 
 export interface JournalRecord {
   readonly seq: number;
@@ -43,7 +43,7 @@ export function frameOf(seq: number, value: unknown): Buffer {
 export function weightOf(value: unknown, most: number): number {
   let left = most;
   const weigh = (inner: unknown, levels: number): void => {
-    left -= OF_A_VALUE;
+    left -= VALUE_OVERHEAD;
     if (typeof inner === 'string') left -= inner.length;
     if (typeof inner !== 'object' || inner === null || levels === 0) return;
     for (const name in inner) {
@@ -55,16 +55,19 @@ export function weightOf(value: unknown, most: number): number {
   return most - Math.max(0, left);
 }
 
-/** Reads records from the pieces of a file; damaged ones are skipped. A torn end is no gap: the next writer counts on from the last whole record. */
+/**
+ * Reads records from the chunks of a file and skips damaged ones. An incomplete record at the end is not counted as a gap: the next writer reuses its
+ * number.
+ */
 export class RecordReader {
-  /** Pieces of the record that is not whole yet, without its RS. */
+  /** Chunks of the incomplete record, without its RS. */
   #open: Buffer[] = [];
   #openBytes = 0;
   #lastSeq = 0;
   /** Bytes before the first RS belong to no record. */
   #inRecord = false;
 
-  /** Number of the last whole record. */
+  /** Number of the last complete record. */
   get lastSeq(): number {
     return this.#lastSeq;
   }

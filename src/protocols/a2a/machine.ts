@@ -69,9 +69,9 @@ import { addLine, resumeTask, suspendTask, takeKey, takeSummary, wasSaid } from 
  * Messages of a stream: `held` (the server asks to wait, or for credentials), `sent` (whether over the turn's connection), `answered` (the response has
  * begun), `opened` (it is an event stream) and `record`.
  *
- * The step is written in three layers, each for itself. Here: what the user wants, what comes beside the streams, stopping and commands. Below it,
- * `streams.ts`: what is sent, what becomes of it, and the end of a turn; `records.ts`: the records of the agent. What a layer wants of a higher one is
- * an abstract method at its top.
+ * The step is a chain of three classes. This file: intents of the user, inputs outside the streams, stopping and commands. It extends `streams.ts`:
+ * requests, their replies and the end of a turn. That extends `records.ts`: the records of the agent. A class declares what it calls in a subclass as
+ * abstract methods at its top.
  */
 
 /** Pause between a withdrawn question and the one that replaces it, so that no answer meant for the first reaches the second. */

@@ -66,11 +66,11 @@ export function hasQuirk(id: QuirkId, later: boolean): boolean {
   return seenIn === 'both' || (seenIn === 'later') === later;
 }
 /** The agent is Gemini CLI's server, and has this quirk in its generation. */
-export function geminiHas({ agent, newer }: Known, id: QuirkId): boolean {
+export function geminiHas({ agent, newer }: AgentFacts, id: QuirkId): boolean {
   return agent?.peer.dialect === 'gemini' && hasQuirk(id, newer);
 }
-/** Facts of a conversation about its agent. */
-interface Known {
+/** The part of a conversation's state that tells which agent it is. */
+interface AgentFacts {
   readonly agent: { readonly peer: Pick<A2aPeer, 'dialect'> } | null;
   readonly newer: boolean;
 }

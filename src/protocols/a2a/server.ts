@@ -157,7 +157,7 @@ export class AgentProgram {
   async toolsFolder(): Promise<ExtensionFolder | undefined> {
     if (!this.#tools) return undefined;
     const folder = new ExtensionFolder(this.#launch, this.#tools);
-    await folder.look().catch((error: unknown) => this.#context.log.warn(`The folder for tools: ${messageOf(error)}`));
+    await folder.refresh().catch((error: unknown) => this.#context.log.warn(`The folder for tools: ${messageOf(error)}`));
     return folder;
   }
 }
@@ -261,8 +261,8 @@ export class ExtensionFolder {
     this.#offered = offered;
   }
 
-  /** Looks whether it is there, and brings it up to date: the editor's own place changes with its version. */
-  async look(): Promise<void> {
+  /** Reads whether the folder exists, and updates it: the path of the editor changes with its version. */
+  async refresh(): Promise<void> {
     const kept = await readFile(this.#file, 'utf8').catch(() => undefined);
     this.#on = kept !== undefined;
     if (this.#on && kept !== this.#content) await this.turn(true);

@@ -119,8 +119,8 @@ class AcpAdapter implements Adapter {
     if (!hasCredentials) return;
     await this.#secrets.forget(variablesIn(agent.authMethods));
     const announced = new Promise<void>((resolve) => {
-      const heard = this.#announced(() => {
-        heard.dispose();
+      const subscription = this.#announced(() => {
+        subscription.dispose();
         resolve();
       });
     });
@@ -139,9 +139,10 @@ class AcpAdapter implements Adapter {
     const timer = setTimeout(() => late.abort(), limit);
     const stop = signal ? AbortSignal.any([late.signal, signal]) : late.signal;
     const stopped = new Promise<never>((_, reject) => {
-      const said = () => reject(new Error(late.signal.aborted ? t('The agent did not answer within {0} s.', limit / 1000) : t('Stopped')));
-      if (stop.aborted) said();
-      stop.addEventListener('abort', said, { once: true });
+      const rejectStopped = () =>
+        reject(new Error(late.signal.aborted ? t('The agent did not answer within {0} s.', limit / 1000) : t('Stopped')));
+      if (stop.aborted) rejectStopped();
+      stop.addEventListener('abort', rejectStopped, { once: true });
     });
     try {
       const result = await Promise.race([this.#driver.request('agent', method, params, stop), stopped]);

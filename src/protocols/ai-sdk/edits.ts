@@ -5,8 +5,8 @@ import { kindOf } from '../toolKinds.ts';
 import { isRecord } from './schema.ts';
 
 /*
- * What a call of the server does to one file, from its arguments: the protocol has no diffs (docs/protocols/ai-sdk.md, "Edits of the server"). Tools
- * are the server's own, so only arguments that are known, all of them, say what a call does.
+ * Derives the edit of a file from the arguments of a server's tool call: the protocol has no diffs (docs/protocols/ai-sdk.md, "Edits of the server").
+ * Tools differ between servers, so a call with any unknown argument yields no edit.
  */
 
 /** One call's edit. */
@@ -25,7 +25,7 @@ const NEW = ['new', 'new_string', 'newString', 'new_str', 'newStr', 'new_text', 
 const CONTENT = ['content', 'contents', 'file_text', 'fileText', 'text'];
 const ALL = ['replace_all', 'replaceAll'];
 const LISTS = ['edit', 'edits'];
-/** They say how a call is spoken of, not what it does. */
+/** Arguments that describe a call and do not change its effect. */
 const WORDS = ['description', 'explanation', 'reason', 'instructions', 'overwrite'];
 const COMMANDS: Readonly<Record<string, 'write' | 'replace'>> = { create: 'write', str_replace: 'replace' };
 const MODES: Readonly<Record<string, 'write' | 'append'>> = { overwrite: 'write', write: 'write', append: 'append' };

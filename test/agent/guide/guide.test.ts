@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { AgentConversation } from '../../../src/agent/conversation.ts';
 import { guideModel } from '../../../src/agent/models/guide/guideModel.ts';
 import { replaceRequest } from '../../../src/agent/models/guide/requests/files.ts';
-import { GO_ON, type ModelTool, type ToolMessage } from '../../../src/agent/models/model.ts';
+import { CONTINUE_PROMPT, type ModelTool, type ToolMessage } from '../../../src/agent/models/model.ts';
 import { done } from '../../../src/agent/tools/tool.ts';
 import { taggedChanges } from '../../../src/base/fileChangesTag.ts';
 import { temporaryFolder } from '../agentProcess.ts';
@@ -252,7 +252,7 @@ test('without the editor’s tools it says so and shows what it can', async (t) 
 });
 
 test('results that came after their turn was forgotten are no request that it does not know', async (t) => {
-  assert.doesNotMatch((await talk(t).say(GO_ON)).text, /did not understand/);
+  assert.doesNotMatch((await talk(t).say(CONTINUE_PROMPT)).text, /did not understand/);
 });
 
 test('what is not understood brings examples from this workspace and says that it is no language model', async (t) => {

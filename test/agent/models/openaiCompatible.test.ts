@@ -67,7 +67,7 @@ test('parallel calls whose arguments arrive mixed come one after the other, each
   const service = await startService(t, [{ calls: inputs.map((input) => ({ name: 'ReadFile', input })), mixed: true }]);
   const pieces = await gather({ baseUrl: service.url, name: 'm', contextSize: 1000 });
   const order = pieces.flatMap((piece) =>
-    piece.type === 'call.began' ? [`begin ${piece.id}`] : piece.type === 'call' ? [`end ${piece.call.id}`] : [],
+    piece.type === 'call.started' ? [`begin ${piece.id}`] : piece.type === 'call' ? [`end ${piece.call.id}`] : [],
   );
   assert.deepEqual(order, ['begin call_0', 'end call_0', 'begin call_1', 'end call_1']);
   for (const [at, input] of inputs.entries()) {

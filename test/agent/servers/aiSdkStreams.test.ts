@@ -16,7 +16,7 @@ const told = (chunks: readonly Chunk[]) =>
 
 /** A call in the pieces a model gives it in. */
 function* callPieces(id: string, name: string, input: string): Generator<ModelPiece> {
-  yield { type: 'call.began', id, name };
+  yield { type: 'call.started', id, name };
   for (const text of input.match(/.{1,8}/g) ?? []) yield { type: 'call.delta', id, text };
   yield { type: 'call', call: { id, name, input } };
 }
@@ -114,7 +114,7 @@ test('Parley shows the input of a call while it comes', async (t) => {
 test('a call that never became one is told to be none, for clients that cannot take it back', async (t) => {
   const { url } = await served(t, [
     async function* () {
-      yield { type: 'call.began', id: 'k1', name: 'look' };
+      yield { type: 'call.started', id: 'k1', name: 'look' };
       yield { type: 'call.delta', id: 'k1', text: '{"pa' };
       throw new ModelError('service', 'broken', { retry: true, reason: 'Overloaded', retryAfter: 0.01 });
     },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { globTool, grepTool, grepToolOf, listDirectoryTool, searchBuiltIn, unreadIn } from '../../../src/agent/tools/searching.ts';
+import { globTool, grepTool, grepToolOf, listDirectoryTool, searchBuiltIn, unsearchedIn } from '../../../src/agent/tools/searching.ts';
 import { openReal } from '../../../src/transport/realFiles.ts';
 import { temporaryFolder } from '../agentProcess.ts';
 import { failureOf, sceneIn } from '../toolScene.ts';
@@ -115,7 +115,7 @@ test('a file that cannot be read is told of, and is not taken for one without a 
 test('what ripgrep could not read is known by its own words', () => {
   const said =
     'rg: /w/a: b.txt: Permission denied (os error 13)\nrg: C:\\w\\b.txt: The process cannot access the file (os error 32)\r\nrg: odd\n';
-  assert.deepEqual(unreadIn(said), [
+  assert.deepEqual(unsearchedIn(said), [
     { path: '/w/a: b.txt', why: 'Permission denied (os error 13)' },
     { path: 'C:\\w\\b.txt', why: 'The process cannot access the file (os error 32)' },
   ]);

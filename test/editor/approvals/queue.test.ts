@@ -67,7 +67,7 @@ test('what was dismissed comes back when it is asked for', () => {
   queue.update([a, b]);
   showNext(queue);
   queue.dismissShown();
-  assert.equal(queue.want(keyOfOpen(b)), true);
+  assert.equal(queue.request(keyOfOpen(b)), true);
   assert.equal(showNext(queue), 'b');
   queue.answered(keyOfOpen(b));
   queue.update([a]);
@@ -76,7 +76,7 @@ test('what was dismissed comes back when it is asked for', () => {
     undefined,
     'the other one was not asked for',
   );
-  assert.equal(queue.wantAll(), true);
+  assert.equal(queue.requestAll(), true);
   assert.equal(showNext(queue), 'a');
 });
 
@@ -84,7 +84,7 @@ test('an ask that is wanted takes the place of the one that is shown, which come
   const queue = new AskQueue();
   queue.update([a, b]);
   showNext(queue);
-  queue.want(keyOfOpen(b));
+  queue.request(keyOfOpen(b));
   assert.equal(showNext(queue), 'b');
   queue.answered(keyOfOpen(b));
   queue.update([a]);
@@ -107,16 +107,16 @@ test('without popping up only what is asked for is shown', () => {
   const queue = new AskQueue();
   queue.update([a]);
   assert.equal(showNext(queue, false), undefined);
-  queue.wantAll();
+  queue.requestAll();
   assert.equal(showNext(queue, false), 'a');
 });
 
 test('nothing is wanted that is not open', () => {
   const queue = new AskQueue();
-  assert.equal(queue.want(keyOfOpen(a)), false);
-  assert.equal(queue.wantAll(), false);
+  assert.equal(queue.request(keyOfOpen(a)), false);
+  assert.equal(queue.requestAll(), false);
   queue.update([a]);
-  queue.want(keyOfOpen(a));
+  queue.request(keyOfOpen(a));
   queue.update([]);
   assert.equal(
     queue.next(() => true),

@@ -1,7 +1,7 @@
 import { splitChanges } from '../../../base/fileChangesTag.ts';
 import { type Localize, localize } from '../../locale.ts';
 import {
-  GO_ON,
+  CONTINUE_PROMPT,
   type HistoryMessage,
   type Model,
   ModelError,
@@ -170,7 +170,7 @@ function* text(answer: string): Script {
 
 const goOnRequest: GuideRequest = {
   match: ({ text: words }, { translate }) =>
-    words === GO_ON
+    words === CONTINUE_PROMPT
       ? text(translate('What came of the calls stands above. Say what to do next.', '调用的结果在上面。请说接下来做什么。'))
       : undefined,
 };

@@ -168,7 +168,7 @@ export class AcpFrontend implements Frontend {
         return [textUpdate('agent_message_chunk', said.text)];
       case 'thought':
         return [textUpdate('agent_thought_chunk', said.text)];
-      case 'call.began':
+      case 'call.started':
         this.#open.set(said.id, 'began');
         return [announcedCall({ toolCallId: said.id, title: titleOf(said.name, {}), kind: kindOf(said.name), status: 'pending' })];
       case 'call.ready':
@@ -187,7 +187,7 @@ export class AcpFrontend implements Frontend {
         return [textUpdate('agent_message_chunk', said.text)];
       case 'steered':
         return [];
-      case 'compaction.began':
+      case 'compaction.started':
       case 'compaction.ended':
         return this.#compaction(said.type === 'compaction.ended');
       case 'sub':
@@ -198,11 +198,11 @@ export class AcpFrontend implements Frontend {
       case 'step.retry':
         return this.#cutOff((state) => state === 'began');
       case 'cut':
-      case 'news':
+      case 'task.ended':
       case 'aside.asked':
       case 'aside.answered':
       case 'turn.started':
-      case 'step.began':
+      case 'step.started':
       case 'call.delta':
       case 'call.output':
         return [];

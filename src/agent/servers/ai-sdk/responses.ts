@@ -108,8 +108,8 @@ export class Responses {
     return true;
   }
 
-  /** A client has gone. Settles when somebody listens again, with false, or after `limit` milliseconds without anybody, with true. */
-  async gone(outlet: SseResponse, limit: number): Promise<boolean> {
+  /** Detaches a client that disconnected. Resolves with false once a client listens again, with true after `limit` milliseconds without one. */
+  async lost(outlet: SseResponse, limit: number): Promise<boolean> {
     const stream = this.#stream;
     if (!stream?.detach(outlet) || stream.isHeard) return false;
     const isLost = await new Promise<boolean>((isOver) => {
@@ -220,7 +220,7 @@ export class ChunkEncoder {
 
   emit(said: AgentEvent): void {
     switch (said.type) {
-      case 'step.began':
+      case 'step.started':
         this.endStep();
         this.#inStep = true;
         this.#calls = [];
@@ -237,7 +237,7 @@ export class ChunkEncoder {
         return this.#grow('text', said.text);
       case 'thought':
         return this.#grow('reasoning', said.text);
-      case 'call.began':
+      case 'call.started':
         this.#closeBlock();
         this.#began(said.id, said.name);
         return;

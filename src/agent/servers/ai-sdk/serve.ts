@@ -6,7 +6,7 @@ import { isRecord } from '../../../protocols/ai-sdk/schema.ts';
 import { AgentConversation, Cancelled, type Preferences } from '../../conversation.ts';
 import type { AgentEvent, ApprovalRequest, Frontend, HookName, PermissionAnswer } from '../../frontend.ts';
 import {
-  GO_ON,
+  CONTINUE_PROMPT,
   type HistoryMessage,
   type Model,
   type ModelCall,
@@ -99,7 +99,7 @@ export async function serveChats(options: ChatServeOptions): Promise<ServerHandl
 }
 
 function outletFor(chat: ServedChat, id: string, response: ServerResponse): SseResponse {
-  const outlet: SseResponse = new SseResponse(response, `/api/chat/${encodeURIComponent(id)}/stop`, () => void chat.gone(outlet));
+  const outlet: SseResponse = new SseResponse(response, `/api/chat/${encodeURIComponent(id)}/stop`, () => void chat.disconnected(outlet));
   return outlet;
 }
 
@@ -162,7 +162,7 @@ class ServedChat {
       this.#responses.begin(outlet, last.id || randomUUID());
       this.#settleForgotten(last);
       this.#conversation.history.replace(historyOf(messages));
-      return this.#run([{ type: 'text', text: GO_ON }]);
+      return this.#run([{ type: 'text', text: CONTINUE_PROMPT }]);
     }
     this.#responses.begin(outlet, randomUUID());
     // A client that posts everything may have edited it; one that posts the newest message trusts our memory.
@@ -188,8 +188,8 @@ class ServedChat {
   }
 
   /** The client has gone. It may come back within the grace time; otherwise the turn ends. */
-  async gone(outlet: SseResponse): Promise<void> {
-    if (await this.#responses.gone(outlet, this.#awayLimit)) await this.stop();
+  async disconnected(outlet: SseResponse): Promise<void> {
+    if (await this.#responses.lost(outlet, this.#awayLimit)) await this.stop();
   }
 
   /** The client acted: answers and results go to those who wait for them. */

@@ -15,7 +15,7 @@ import type { AgentEvent } from '../../frontend.ts';
 import { localize } from '../../locale.ts';
 import { isModelError, type UserPart } from '../../models/model.ts';
 import { shellProgram } from '../../tools/shellProgram.ts';
-import { failed, type News, type OutcomeDisplay, type ToolOutcome } from '../../tools/tool.ts';
+import { failed, type OutcomeDisplay, type TaskEnd, type ToolOutcome } from '../../tools/tool.ts';
 
 // --- versions
 
@@ -76,7 +76,7 @@ export class Encoder {
         return [eventMessage('TurnBegin', { user_input: this.#input })];
       case 'turn.ended':
         return dialect.has('turnEnd') ? [eventMessage('TurnEnd', {})] : [];
-      case 'step.began':
+      case 'step.started':
         return [eventMessage('StepBegin', { n: said.n })];
       case 'step.broken':
         return [eventMessage('StepInterrupted', {})];
@@ -96,7 +96,7 @@ export class Encoder {
         return [eventMessage('ContentPart', { type: 'text', text: said.text })];
       case 'thought':
         return [eventMessage('ContentPart', { type: 'think', think: said.text, encrypted: null })];
-      case 'call.began':
+      case 'call.started':
         return [eventMessage('ToolCall', { type: 'function', id: said.id, function: { name: said.name, arguments: null }, extras: null })];
       case 'call.delta':
         this.#grown.add(said.id);
@@ -117,12 +117,12 @@ export class Encoder {
         return dialect.has('planDisplay') ? [eventMessage('PlanDisplay', { content: said.text, file_path: said.path })] : [];
       case 'steered':
         return dialect.has('steerInput') ? [eventMessage('SteerInput', { user_input: inputOf(said.input) })] : [];
-      case 'compaction.began':
+      case 'compaction.started':
         return [eventMessage('CompactionBegin', {})];
       case 'compaction.ended':
         return [eventMessage('CompactionEnd', {})];
-      case 'news':
-        return dialect.has('notifications') ? [eventMessage('Notification', notificationOf(said.news))] : [];
+      case 'task.ended':
+        return dialect.has('notifications') ? [eventMessage('Notification', notificationOf(said.end))] : [];
       case 'aside.asked':
         return dialect.has('asides') ? [eventMessage('BtwBegin', { id: said.id, question: said.question })] : [];
       case 'aside.answered':
@@ -150,7 +150,7 @@ export class Encoder {
   }
 }
 
-function notificationOf({ id, task, message, at }: News): EventPayload['Notification'] {
+function notificationOf({ id, task, message, at }: TaskEnd): EventPayload['Notification'] {
   const went = { completed: 'success', failed: 'error', killed: 'warning', running: 'info', awaiting_approval: 'info' } as const;
   return {
     id,

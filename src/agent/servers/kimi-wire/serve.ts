@@ -303,7 +303,7 @@ class WireFrontend implements Frontend {
   emit(said: AgentEvent): void {
     if (said.type === 'call.output') return this.#live?.push(said.id, said.text);
     if (said.type === 'call.ended' || said.type === 'turn.ended') this.#live?.flush();
-    if (said.type === 'step.began' || (said.type === 'sub' && said.said.type === 'step.began')) this.#called.clear();
+    if (said.type === 'step.started' || (said.type === 'sub' && said.said.type === 'step.started')) this.#called.clear();
     for (const message of this.#encoder.encode(said)) this.#outlet.event(message);
   }
 

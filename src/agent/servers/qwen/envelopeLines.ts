@@ -315,7 +315,7 @@ export class EnvelopeLines implements DialectLines {
 
   emit(said: AgentEvent): void {
     switch (said.type) {
-      case 'step.began':
+      case 'step.started':
         this.#becomesPrompt();
         this.#flushThought();
         this.#flushText();
@@ -342,7 +342,7 @@ export class EnvelopeLines implements DialectLines {
         return this.#ended(said.id, said.outcome);
       case 'sub':
         return this.#sub(said);
-      case 'compaction.began':
+      case 'compaction.started':
         return this.#tokens.beginToShorten();
       default:
         return;

@@ -299,7 +299,7 @@ class MessageLines implements DialectLines {
 
   emit(event: AgentEvent): void {
     switch (event.type) {
-      case 'step.began':
+      case 'step.started':
         this.#tally.step();
         return this.#stream({
           type: 'message_start',
@@ -319,7 +319,7 @@ class MessageLines implements DialectLines {
         return this.#grow('text', event.text);
       case 'thought':
         return this.#grow('thinking', event.text);
-      case 'call.began':
+      case 'call.started':
         return this.#cut();
       case 'call.ready':
         return this.#call(event.id, event.name, event.input);
