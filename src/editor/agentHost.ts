@@ -143,7 +143,7 @@ export class AgentHostProcess {
   async showStarted(): Promise<void> {
     const host = await this.#start();
     const connect = commandTitle('connectChat');
-    const text = vscode.l10n.t('The agent host is running at {0}. It goes on when this window is closed.', host.address);
+    const text = vscode.l10n.t('The agent host is running at {0}. It keeps running when this window is closed.', host.address);
     if ((await vscode.window.showInformationMessage(text, connect)) === connect) await this.connectChat();
   }
 

@@ -119,6 +119,6 @@ export const MOST_ASKS = 100;
 
 /** Told once when more is asked. */
 function tooManyAsked(): SessionEvent {
-  const text = t('The agent asks more than {0} things at once. What it asked beyond that was answered as not allowed.', MOST_ASKS);
+  const text = t('The agent has more than {0} open questions and approvals. Further ones were rejected.', MOST_ASKS);
   return { type: 'notice', notice: { level: 'warn', text } };
 }

@@ -250,7 +250,7 @@ class WireStep extends WireConnection {
       this.approvalsSwitched(turn.answer);
       return {};
     }
-    this.notice('info', t('The conversation starts over; what was said before is forgotten.'));
+    this.notice('info', t('The conversation starts over. The agent forgets everything before this point.'));
     return { clears: true };
   }
   /** Shows whether `/yolo` or `/afk` has switched approvals on or off, which only the words of the answer tell. An unclear answer counts as off. */

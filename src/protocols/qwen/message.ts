@@ -826,7 +826,7 @@ export function commandText({ path, args }: { readonly path: readonly string[]; 
   return `/${[...path, args].filter(Boolean).join(' ')}`;
 }
 function startedOver(): string {
-  return t('The conversation starts over; what was said before is forgotten.');
+  return t('The conversation starts over. The agent forgets everything before this point.');
 }
 
 // --- a conversation that the agent keeps
