@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changingIn, closuresOf } from './classes.ts';
+import { changingIn, closuresOf, collaboratorsIn } from './classes.ts';
 import { belowIn } from './order.ts';
 import { classesIn, measureFiles, measurePlanted, type OwnClass } from './program.ts';
 
@@ -11,12 +11,14 @@ interface Measured {
   readonly file: string;
   readonly closures: readonly string[];
   readonly changing: readonly string[];
+  readonly collaborators: readonly string[];
 }
 const measure = (own: OwnClass): Measured => ({
   where: `${own.file} ${own.node.name?.text}`,
   file: own.file,
   closures: closuresOf(own),
   changing: changingIn(own),
+  collaborators: collaboratorsIn(own),
 });
 const files = measureFiles(['tsconfig.json', 'webview/tsconfig.json'], ['src', 'webview'], (own) => [
   { file: own.file, below: belowIn(own), classes: classesIn(own).map(measure) },
@@ -30,10 +32,38 @@ test('no class hands closures over itself to its own parts', () => {
   );
 });
 
+const crowded = (classes: readonly Pick<Measured, 'where' | 'collaborators'>[]) =>
+  classes.flatMap(({ where, collaborators }) => (collaborators.length > 6 ? [`${where}: ${collaborators.length}`] : []));
+
+test('a class has at most six collaborators', () => {
+  assert.deepEqual(crowded(all), []);
+  const plant = (field: (at: number) => string) => {
+    const fields = Array.from({ length: 7 }, (_, at) => `  ${field(at)};\n`).join('');
+    const code = `class Part { run(): void {} }\nfunction makePart(): Part { return new Part(); }\nclass A {\n${fields}}\nexport { A };\n`;
+    return crowded(measurePlanted(code, (own) => classesIn(own).map(measure)));
+  };
+  assert.deepEqual(
+    plant((at) => `readonly #part${at}: Part | undefined`),
+    ['src/x.ts A: 7'],
+  );
+  assert.deepEqual(
+    plant((at) => `readonly #part${at} = new Part()`),
+    ['src/x.ts A: 7'],
+  );
+  assert.deepEqual(
+    plant((at) => `readonly #part${at} = makePart()`),
+    ['src/x.ts A: 7'],
+  );
+  assert.deepEqual(
+    plant((at) => `readonly #part${at} = new Map<string, Part>()`),
+    [],
+  );
+});
+
 /** The closures of a class with these members, without their lines. */
 function found(members: string): readonly string[] {
   const code = `
-class Part { constructor(given: unknown) {} run(): void {} dispose(): void {} }
+class Part { constructor(given: unknown) {} run(): void {} attach(given: unknown): void {} onRun: unknown; dispose(): void {} }
 function makePart(given: unknown): Part { return new Part(undefined); }
 async function makeLater(given: unknown): Promise<Part> { return new Part(undefined); }
 function listenTo(given: unknown): { dispose(): void } { return { dispose() {} }; }
@@ -85,6 +115,11 @@ test('closures: by way of a variable, another function, a method that collects t
   assert.deepEqual(found('  #deps() {\n    return { run: () => this.#c() };\n  }\n  readonly #b = new Part(this.#deps());'), [
     '() => this.#c()',
   ]);
+});
+
+test('closures: through a method or a member of a part that is there already', () => {
+  assert.deepEqual(found('  readonly #b = new Part(1);\n  a(): void {\n    this.#b.attach(() => this.#c());\n  }'), ['() => this.#c()']);
+  assert.deepEqual(found('  readonly #b = new Part(1);\n  a(): void {\n    this.#b.onRun = () => this.#c();\n  }'), ['() => this.#c()']);
 });
 
 test('closures: not the platform, a subscription, a function that keeps nothing, or data', () => {
@@ -167,12 +202,19 @@ test('no function needs a line below it to have run, in any file', () => {
     [],
   );
   const below = (body: string) =>
-    measurePlanted(`declare function use(f: unknown): number;\nfunction start() {\n${body}\n}\nexport { start };\n`, belowIn);
+    measurePlanted(
+      `declare function use(f: unknown): number;\nfunction start() {\n${body}\n}\nclass Late { run(): void {} }\nexport { start };\n`,
+      belowIn,
+    );
   assert.deepEqual(below('  const a = use(() => b);\n  const b = use(a);'), ['3: b']);
   assert.deepEqual(below('  const a = use({ of: () => b });\n  const b = use(a);'), ['3: b']);
   assert.deepEqual(below('  if (a) {\n    use(function () {\n      return later;\n    });\n  }\n  const { later } = { later: 1 };'), [
     '5: later',
   ]);
+  assert.deepEqual(below('  let later: Late | undefined;\n  use(() => later?.run());\n  later = new Late();'), ['4: later']);
+  assert.deepEqual(below('  let later: number | undefined;\n  use(() => later);\n  later = start();'), ['4: later']);
+  assert.deepEqual(below('  let since: number | undefined;\n  use(() => since);\n  since = 1;'), []);
+  assert.deepEqual(below('  let count: number;\n  count = 1;\n  use(() => count);'), []);
   assert.deepEqual(below('  const end = () => { use(timer); };\n  const timer = use(end);'), ['3: timer']);
   assert.deepEqual(below('  use(new Promise(() => {\n    const end = () => { use(timer); };\n    const timer = use(end);\n  }));'), []);
   assert.deepEqual(below('  const b = 1;\n  use(() => b);\n  use((c: number) => c);\n  const c = 1;\n  use(c);'), []);

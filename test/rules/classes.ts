@@ -55,19 +55,49 @@ import type { OwnClass, Types } from './program.ts';
 export function closuresOf({ node, types }: OwnClass): readonly string[] {
   const given = new Given(node);
   const found: string[] = [];
+  const note = (one: Node, closures: readonly Node[]): void => {
+    const line = one.getSourceFile().getLineAndCharacterOfPosition(one.getStart()).line + 1;
+    for (const closure of closures) found.push(`${line}: ${closure.getText().replace(/\s+/g, ' ').slice(0, 80)}`);
+  };
   const visit = (one: Node): void => {
     if (one !== node && (isClassDeclaration(one) || isClassExpression(one))) return;
     if (isNewExpression(one) || isCallExpression(one)) {
       const closures = (one.arguments ?? []).flatMap((argument) => given.closuresIn(argument));
-      if (closures.length > 0 && makesPart(one, node, types)) {
-        const line = one.getSourceFile().getLineAndCharacterOfPosition(one.getStart()).line + 1;
-        for (const closure of closures) found.push(`${line}: ${closure.getText().replace(/\s+/g, ' ').slice(0, 80)}`);
-      }
+      if (closures.length > 0 && makesPart(one, node, types)) note(one, closures);
     }
+    const through = givenToPart(one, types);
+    if (through.length > 0)
+      note(
+        one,
+        through.flatMap((value) => given.closuresIn(value)),
+      );
     one.forEachChild(visit);
   };
   visit(node);
   return found;
+}
+
+/**
+ * What is handed to a part that is there already: assigned to its member, or passed to a method that returns nothing (a method that returns something
+ * subscribes, or calls and is done).
+ */
+function givenToPart(node: Node, types: Types): readonly Node[] {
+  if (isBinaryExpression(node) && isAssignment(node.operatorToken.kind)) {
+    const { left, right } = node;
+    return isPropertyAccessExpression(left) && isHeldPart(left.expression, types) ? [right] : [];
+  }
+  if (!isCallExpression(node) || !isPropertyAccessExpression(node.expression)) return [];
+  const { expression: part } = node.expression;
+  const returnsNothing = types.checker.typeToString(types.checker.getTypeAtLocation(node) as Type) === 'void';
+  return returnsNothing && isHeldPart(part, types) ? node.arguments : [];
+}
+
+/** A field of the class, or something in it, that is an object of a class of the project; a `Lifetime` runs what it is given once, at the end. */
+function isHeldPart(node: Node, types: Types): boolean {
+  if (!isOfThis(node)) return false;
+  const type = types.checker.getTypeAtLocation(node);
+  const declared = types.ownDeclaration(type?.getSymbol());
+  return declared !== undefined && isClassDeclaration(declared) && declared.name?.text !== 'Lifetime';
 }
 
 type Making = NewExpression | CallExpression;
@@ -319,3 +349,39 @@ function extendsStep(node: ClassDeclaration, types: Types): boolean {
   const above = types.ownDeclaration(types.symbolAt(base.expression));
   return above !== undefined && isClassDeclaration(above) && extendsStep(above, types);
 }
+
+/*
+ * Collaborators of a class: fields that hold objects of other classes, by the type that they are given, by the class that `new` names, or made by a
+ * function or method of the project that returns an object with methods.
+ */
+
+/** The names of the fields. */
+export function collaboratorsIn({ node, types }: OwnClass): readonly string[] {
+  return node.members.flatMap((member) =>
+    isPropertyDeclaration(member) && !hasModifier(member, SyntaxKind.StaticKeyword) && holdsPart(member, types)
+      ? [member.name.getText()]
+      : [],
+  );
+}
+
+function holdsPart({ type, initializer }: PropertyDeclaration, types: Types): boolean {
+  if (type) return isCollaborator(type.getText());
+  if (!initializer) return false;
+  if (isNewExpression(initializer)) return isCollaborator(initializer.expression.getText());
+  return isCallExpression(initializer) && isFactory(initializer.expression, types) && isOwnPart(initializer, types);
+}
+
+/** A function of the project; what `this.#life.own(…)` passes on is none of its making. */
+function isFactory(callee: Node, types: Types): boolean {
+  if (isOfThis(callee)) return false;
+  return types.ownDeclaration(types.symbolAt(isPropertyAccessExpression(callee) ? callee.name : callee)) !== undefined;
+}
+
+/** An object with methods, of a class or interface of the project. */
+function isOwnPart(value: Node, types: Types): boolean {
+  const type = types.checker.getTypeAtLocation(value);
+  return isPart(type, types) && types.ownDeclaration(type?.getSymbol()) !== undefined;
+}
+const isCollaborator = (type: string): boolean => /^[A-Z]/.test(type) && !PLAIN.test(type);
+const PLAIN =
+  /^(?:Map|Set|Array|Promise|Record|Readonly|Readonly\w+|Iterable|WeakMap|Buffer|Date|NodeJS|Uint8Array|AbortController|AbortSignal|Error|RegExp|Partial)\b/;

@@ -7,15 +7,6 @@ export interface FunctionSize {
   /** From the line of its name to its closing brace. */
   readonly lines: number;
 }
-export interface ClassMeasure {
-  readonly name: string;
-  /** Fields that hold objects of other classes. */
-  readonly collaborators: number;
-}
-
-const PLAIN =
-  /^(?:Map|Set|Array|Promise|Record|Readonly|Readonly\w+|Iterable|WeakMap|Buffer|Date|NodeJS|Uint8Array|AbortController|AbortSignal|Error|RegExp|Partial)\b/;
-
 /** The code with the content of strings, templates and patterns blanked, line for line. */
 export function skeletonOf(code: string): string {
   return code.replace(LITERALS, (found) => found.replaceAll(/[^\n]/g, ' '));
@@ -67,30 +58,25 @@ export function functionsOf(source: Source): readonly FunctionSize[] {
   return found;
 }
 
-export function classesOf(source: Source): readonly ClassMeasure[] {
+/** Arrow functions whose body is an expression, which ends before a closing bracket, a comma or a semicolon. */
+export function expressionArrowsOf(source: Source): readonly FunctionSize[] {
   const code = skeletonOf(source.code);
-  return [...code.matchAll(/^(?:export\s+)?(?:abstract\s+)?class\s+(\w+)[^{]*\{/gm)].map((match) => {
-    const open = match.index + match[0].length - 1;
-    const body = code.slice(open + 1, closeOf(code, open));
-    return { name: match[1] ?? '', collaborators: collaboratorsOf(body) };
+  return [...code.matchAll(/=>(?!\s*\{)/g)].map(({ index }) => {
+    let depth = 0;
+    let at = index + 2;
+    for (; at < code.length; at++) {
+      const sign = code.charAt(at);
+      // `(): () => boolean {` is the type of a result.
+      if (depth === 0 && sign === '{' && /(?<!=)[\w)>\]]\s*$/.test(code.slice(index + 2, at)) && !/=>\s*$/.test(code.slice(index, at)))
+        break;
+      if ('([{'.includes(sign)) depth += 1;
+      else if (')]}'.includes(sign) && --depth < 0) break;
+      else if (depth === 0 && (sign === ',' || sign === ';')) break;
+    }
+    return { name: '=>', lines: lineOf(code, at) - lineOf(code, index) + 1 };
   });
 }
-function collaboratorsOf(body: string): number {
-  let count = 0;
-  const field =
-    /^ {2}((?:(?:private|protected|public|readonly|static|override|declare)\s+)*)#?\w+\??(?:!?\s*:\s*([^=;]+?))?\s*(?:=(?!>)\s*([^\n]*))?;?\s*$/gm;
-  for (const [whole, modifiers = '', type = '', start = ''] of flat(body).matchAll(field)) {
-    if (/\bstatic\b/.test(modifiers) || /^\s+(?:return|get|set)\b/.test(whole)) continue;
-    const of = type || (/^new (\w+)/.exec(start)?.[1] ?? '');
-    if (/^[A-Z]/.test(of) && !PLAIN.test(of)) count += 1;
-  }
-  return count;
-}
-/** The body with the ends of members blanked in object types and object literals that stand in one line. */
-function flat(body: string): string {
-  const inner = body.replace(/\{[^{}\n]*\}/g, (found) => ` ${found.slice(1, -1).replaceAll(/[;=]/g, ' ')} `);
-  return inner === body ? body : flat(inner);
-}
+
 /** The value below which this share of the numbers lies. */
 export function quantile(numbers: readonly number[], share: number): number {
   const sorted = [...numbers].sort((a, b) => a - b);

@@ -1,13 +1,20 @@
 import {
+  type BinaryExpression,
   isArrowFunction,
+  isAwaitExpression,
+  isBinaryExpression,
   isBindingElement,
   isBlock,
+  isCallExpression,
+  isExpressionStatement,
   isFunctionDeclaration,
   isFunctionExpression,
   isIdentifier,
   isNewExpression,
+  isVariableDeclaration,
   isVariableStatement,
   type Node,
+  SyntaxKind,
 } from 'typescript/unstable/ast';
 import type { OwnFile } from './program.ts';
 
@@ -25,7 +32,10 @@ export function belowIn({ source, types }: OwnFile): readonly string[] {
     if (isBlock(node)) {
       for (const statement of node.statements) {
         if (!isVariableStatement(statement)) continue;
-        for (const name of namesIn(statement.declarationList)) found.push(...usesAbove(name, statement, node));
+        for (const name of namesIn(statement.declarationList)) {
+          const from = isEmpty(name) ? statementThatSets(name, node.statements) : statement;
+          if (from) found.push(...usesAbove(name, from, node));
+        }
       }
     }
     node.forEachChild(visit);
@@ -43,12 +53,27 @@ export function belowIn({ source, types }: OwnFile): readonly string[] {
     block.forEachChild((child) => look(child, false));
     return uses;
   };
+  /** The first statement of the block that gives an empty variable its value. */
+  const statementThatSets = (name: Node, statements: readonly Node[]): Node | undefined =>
+    statements.find((one) => isExpressionStatement(one) && isBinaryExpression(one.expression) && isSetting(one.expression, name));
+  const isSetting = ({ left, operatorToken, right }: BinaryExpression, name: Node): boolean =>
+    operatorToken.kind === SyntaxKind.EqualsToken && isIdentifier(left) && isSame(left, name) && isMade(right);
+  /** What `new` or a function of the project makes; a timer or a time is a fact that comes later. */
+  const isMade = (value: Node): boolean => {
+    if (isAwaitExpression(value)) return isMade(value.expression);
+    return isNewExpression(value) || (isCallExpression(value) && types.ownDeclaration(types.symbolAt(value.expression)) !== undefined);
+  };
   const isSame = (use: Node, name: Node): boolean => {
     const [of, declared] = [types.checker.getSymbolAtLocation(use), types.checker.getSymbolAtLocation(name)];
     return of !== undefined && of.id === declared?.id;
   };
   visit(source);
   return found;
+}
+
+/** `let later;`: declared here, and set by a statement below. */
+function isEmpty({ parent }: Node): boolean {
+  return isVariableDeclaration(parent) && parent.initializer === undefined;
 }
 
 /** The names that a list of declarations declares, also by a pattern. */

@@ -132,7 +132,8 @@ export class Approvals implements Disposable {
     const key = keyOf(sessionId, askId);
     if (this.#view?.key === key) return void this.renewPick(letter);
     this.#focus.resume(key);
-    this.#focus.leave(() => this.#deps.restoreFocus(true) ?? this.#deps.wayOutOfDiff());
+    const { restoreFocus, wayOutOfDiff } = this.#deps;
+    this.#focus.leave(() => restoreFocus(true) ?? wayOutOfDiff());
     if (!this.show(sessionId, askId)) this.#focus.forget();
     if (letter !== undefined && this.#view?.key === key) this.#view.pick.focus?.(letter);
   }
@@ -221,7 +222,8 @@ export class Approvals implements Disposable {
     if (waiting.length === 0) return 0;
     const inDiff = waiting.some(({ one }) => keyOfOpen(one) === this.#inDiff?.key) ? this.#inDiff : undefined;
     for (const { one } of waiting) this.#takeOver(one);
-    this.#focus.leave(() => this.#deps.restoreFocus(true));
+    const { restoreFocus } = this.#deps;
+    this.#focus.leave(() => restoreFocus(true));
     const closed = () => Promise.all(waiting.map(({ one }) => this.#diffsClosed(one)()));
     const given = async () => {
       const first = closed();
@@ -306,7 +308,8 @@ export class Approvals implements Disposable {
   #put(one: QueuedAsk, key: AskKey): void {
     const requested = this.#queue.isRequested(one);
     this.#queue.show(one);
-    this.#focus.leave(() => this.#deps.restoreFocus(requested));
+    const { restoreFocus } = this.#deps;
+    this.#focus.leave(() => restoreFocus(requested));
     const place = { sessionId: one.sessionId, askId: one.ask.id };
     this.#deps.shown(place);
     const pick = this.#pickFor(one, key);
