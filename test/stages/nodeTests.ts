@@ -74,6 +74,8 @@ async function runFiles(spec: NodeTestRun, files: readonly string[], signal: Abo
   const patterns = name === undefined ? {} : { testNamePatterns: [new RegExp(name)] };
   for await (const event of run({ files: [...targets.keys()], concurrency, timeout: limitMs, signal, ...patterns })) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') process.stdout.write(event.data.message);
+    if (event.type === 'test:diagnostic' && spec.stage === 'package' && /^kB\b/.test(event.data.message))
+      console.log(`        ${event.data.message}`);
     if (event.type === 'test:complete') {
       const whole = runs.get(targets.get(event.data.name) ?? '');
       if (whole) whole.ms = event.data.details.duration_ms;
