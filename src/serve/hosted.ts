@@ -47,6 +47,8 @@ export interface Hosted {
   /** The first of the turns that a client has removed; the agent forgets them with the next prompt. */
   takenBack?: TurnId;
   readonly retries: Retries;
+  /** Prompts that a client sent while a turn was being stopped: the user goes on with them. */
+  readonly sentAfterStop: Set<TurnId>;
 }
 export type AgentStart =
   /** `stored`: the journal has the transcript, which is read when a client subscribes. */
@@ -271,6 +273,8 @@ export class HostedSessions {
       const answer = { ok: apply.result.success, text: said?.type === 'text' ? said.text : '' };
       this.#deps.windowTools.settle(apply.toolCallId, origin.clientId, answer);
     }
+    const session = this.session(hosted);
+    if (apply.type === 'chat/pendingMessageSet' && session && runningIn(session)?.stopping) hosted.sentAfterStop.add(apply.id);
     if (intents.length === 0) return;
     if (hosted.agent.kind === 'live') return this.#send(hosted, intents);
     if (starts) void this.#start(hosted, intents);
@@ -369,16 +373,18 @@ export class HostedSessions {
     if (actions.length > 0 || hosted.chat.title !== hosted.state.title) this.#summaryChanged(hosted);
   }
 
-  #sendWaiting(hosted: Hosted, { queue, turns }: Session): void {
+  #sendWaiting(hosted: Hosted, session: Session): void {
+    const { queue } = session;
     const { activeTurn, turns: ended } = hosted.chat;
-    const running = turns.findLast((turn) => turn.status === 'running');
+    const running = runningIn(session);
     // Each goes to the front.
     for (const { held, feedback: _feedback, ...prompt } of queue.toReversed()) {
       const { turnId } = prompt;
       // A prompt whose turn has ended for all clients must not start with the agent's next.
       if (ended.some((turn) => turn.id === turnId)) this.#send(hosted, [{ type: 'unqueue', turnId }]);
       // Elsewhere a prompt after a Stop or a failure waits for the user. Here the user has begun its turn, or goes on with another one.
-      else if (held && (activeTurn?.id === turnId || (running && !running.stopping))) this.#send(hosted, [{ type: 'prompt', ...prompt }]);
+      else if (held && (activeTurn?.id === turnId || hosted.sentAfterStop.delete(turnId) || (running && !running.stopping)))
+        this.#send(hosted, [{ type: 'prompt', ...prompt }]);
     }
   }
 
@@ -534,6 +540,7 @@ export class HostedSessions {
       state,
       agent,
       retries: new Retries(),
+      sentAfterStop: new Set(),
       ...(maker === undefined ? {} : { maker }),
     };
     this.#byUri.set(uri, hosted);
@@ -549,6 +556,10 @@ function bitsOf({ read, archived }: SessionMark): number {
 }
 
 /** True for a session in which nothing was said: windows make one before the first prompt, and list none before that. */
+function runningIn({ turns }: Session): Session['turns'][number] | undefined {
+  return turns.findLast((turn) => turn.status === 'running');
+}
+
 function isDraft({ agent, chat }: Hosted): boolean {
   const isUntouched = agent.kind === 'none' && agent.stored === undefined;
   return isUntouched && chat.turns.length === 0 && !chat.activeTurn && !chat.queuedMessages?.length;

@@ -674,6 +674,21 @@ test('a prompt that waited for the end of a turn says after a restart who sent i
   assert.deepEqual([waiting?.id, waiting?.message.text, waiting?.message._meta], ['t2', 'Then', { client: 'Test' }]);
 });
 
+test('a prompt that is sent while a turn is being stopped begins when that has ended', async (t) => {
+  const first = await opened(t);
+  await first.client.dispatch(CHAT, prompt('t1'));
+  await begun(first);
+  first.last().ready();
+  await until(() => first.last().prompts().length === 1);
+  // VS Code sends both at once when the user writes on while something is asked.
+  await first.client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 1 });
+  const message = { text: 'Now this', origin: { kind: 'user' } };
+  await first.client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'queued', id: 't2', message });
+  first.last().endTurn('cancelled');
+  await until(() => first.last().prompts().length === 2);
+  assert.equal(first.client.chats.get(CHAT)?.activeTurn?.id, 't2');
+});
+
 test('a prompt that was left waiting, by a restart or a Stop, begins when the next turn has ended', async (t) => {
   const queued = (id: string) => ({ type: 'chat/pendingMessageSet', kind: 'queued', id, message: { text: id, origin: { kind: 'user' } } });
   const first = await opened(t);
