@@ -15,7 +15,7 @@ test(
     const { chat, pick, diff } = window;
     const file = path.join(folder, 'src/main.ts');
     await window.openChat();
-    await chat.say('replace "Hello" by "Welcome" in src/main.ts');
+    await chat.say('replace "Hello" with "Welcome" in src/main.ts');
     await pick.row('Allow once').waitFor();
     assert.match((await pick.title.textContent()) ?? '', /^Edit src\/main\.ts \(\+1 −1\)/);
     assert.deepEqual((await pick.labels()).slice(0, 5), answers);
@@ -113,7 +113,7 @@ test(
   'Esc in the quick-pick of an edit leaves the keys in the composer: what is typed then does not go into the proposal',
   inWindow(async ({ window, folder }) => {
     const { chat, pick, diff, page } = window;
-    await chat.say('replace "Hello" by "Aloha" in src/main.ts');
+    await chat.say('replace "Hello" with "Aloha" in src/main.ts');
     await pick.row('Allow once').waitFor();
     await diff.compared();
     await page.keyboard.press('Escape');
