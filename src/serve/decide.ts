@@ -14,6 +14,7 @@ import {
 import { misleadingOptions } from '../session/dangers.ts';
 import type { Answer, Intent } from '../session/intents.ts';
 import type { Approval, Ask, Content, Field, Question, Session, TurnId } from '../session/model.ts';
+import { runningTurn } from '../session/select.ts';
 import { attachedContent } from './attachments.ts';
 import { APPROVAL_QUESTION, sideOf } from './translate.ts';
 
@@ -33,6 +34,8 @@ export type ActionResult =
       readonly starts?: true;
       /** The first of the turns that the next prompt replaces. */
       readonly takesBack?: TurnId;
+      /** The prompt was sent while the turn before was being stopped: the user goes on with it. */
+      readonly goesOn?: TurnId;
       /** The session's new turn, and the clients' failed turn that it retries. */
       readonly retries?: { readonly sessionTurn: TurnId; readonly clientTurn: TurnId };
     }
@@ -191,7 +194,8 @@ export function decideChat(said: unknown, held: Held): ActionResult {
           ? { type: 'steer', turnId: id, content, ...by(held) }
           : { type: 'prompt', turnId: id, content, ...by(held) };
       const apply = { type: action.type, kind, id, message: plainMessage(action.message, held.sender) } as const;
-      return { kind: 'taken', apply, intents: [intent], starts: true };
+      const goesOn = held.session && runningTurn(held.session)?.stopping ? { goesOn: id } : {};
+      return { kind: 'taken', apply, intents: [intent], starts: true, ...goesOn };
     }
     case 'chat/pendingMessageRemoved': {
       const { kind, id } = action;

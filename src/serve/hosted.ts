@@ -24,7 +24,7 @@ import type { Channels, Origin } from './channels.ts';
 import type { Taken } from './decide.ts';
 import { Retries, replayed } from './retries.ts';
 import { TerminalChannels } from './terminals.ts';
-import { chatActions, chatTitle, configOf, failure, pastWords } from './translate.ts';
+import { chatActions, chatTitle, configOf, failure, pastWords, waitingIntents } from './translate.ts';
 import type { WindowCall, WindowTools } from './windowTools.ts';
 
 /** A session as clients know it. The first request for its agent starts the agent. */
@@ -48,7 +48,7 @@ export interface Hosted {
   takenBack?: TurnId;
   readonly retries: Retries;
   /** Prompts that a client sent while a turn was being stopped: the user goes on with them. */
-  readonly sentAfterStop: Set<TurnId>;
+  readonly goesOn: Set<TurnId>;
 }
 export type AgentStart =
   /** `stored`: the journal has the transcript, which is read when a client subscribes. */
@@ -251,9 +251,10 @@ export class HostedSessions {
   }
 
   /** Carries out a decision. Starts the agent if needed. */
-  take(hosted: Hosted, { apply, intents, starts, takesBack, retries }: Taken, origin: Origin): void {
+  take(hosted: Hosted, { apply, intents, starts, takesBack, retries, goesOn }: Taken, origin: Origin): void {
     const wasDraft = isDraft(hosted);
     if (takesBack !== undefined) hosted.takenBack = takesBack;
+    if (goesOn !== undefined) hosted.goesOn.add(goesOn);
     if (retries) hosted.retries.add(retries.sessionTurn, retries.clientTurn);
     for (const action of this.#pastWords(hosted, apply)) this.#updateChat(hosted, action);
     if (apply.type.startsWith('chat/')) this.#updateChat(hosted, apply as ChatAction, origin);
@@ -273,8 +274,6 @@ export class HostedSessions {
       const answer = { ok: apply.result.success, text: said?.type === 'text' ? said.text : '' };
       this.#deps.windowTools.settle(apply.toolCallId, origin.clientId, answer);
     }
-    const session = this.session(hosted);
-    if (apply.type === 'chat/pendingMessageSet' && session && runningIn(session)?.stopping) hosted.sentAfterStop.add(apply.id);
     if (intents.length === 0) return;
     if (hosted.agent.kind === 'live') return this.#send(hosted, intents);
     if (starts) void this.#start(hosted, intents);
@@ -283,12 +282,10 @@ export class HostedSessions {
   }
 
   #pastWords(hosted: Hosted, apply: Taken['apply']): readonly ChatAction[] {
-    const session = this.session(hosted);
-    if (!session) return [];
-    const { chat } = hosted;
-    if (apply.type === 'chat/turnCancelled') return pastWords({ chat, session, status: 'cancelled' });
-    const isRejected = apply.type === 'chat/toolCallConfirmed' && !apply.approved;
-    return isRejected ? pastWords({ chat, session, status: 'rejected', callId: apply.toolCallId }) : [];
+    const isStopped = apply.type === 'chat/turnCancelled';
+    const rejected = apply.type === 'chat/toolCallConfirmed' && !apply.approved ? { callId: apply.toolCallId } : undefined;
+    const session = isStopped || rejected ? this.session(hosted) : undefined;
+    return session ? pastWords({ chat: hosted.chat, session, status: isStopped ? 'cancelled' : 'rejected', ...rejected }) : [];
   }
 
   /** Keeps what is read and archived, and tells the lists of all clients. */
@@ -363,7 +360,10 @@ export class HostedSessions {
     for (const action of actions) this.#updateChat(hosted, action);
     this.#storeSender(hosted, session);
     this.#storeRetry(hosted);
-    this.#sendWaiting(hosted, session);
+    for (const intent of waitingIntents(hosted.chat, session, hosted.goesOn)) {
+      hosted.goesOn.delete(intent.turnId);
+      this.#send(hosted, [intent]);
+    }
     const config = configOf(session);
     // No action changes the schema: current subscribers learn only the values.
     if (JSON.stringify(config.schema) !== JSON.stringify(hosted.state.config?.schema))
@@ -371,21 +371,6 @@ export class HostedSessions {
     for (const action of sessionActions(hosted, session)) this.#updateSession(hosted, action);
     this.#learn(hosted.profile, session);
     if (actions.length > 0 || hosted.chat.title !== hosted.state.title) this.#summaryChanged(hosted);
-  }
-
-  #sendWaiting(hosted: Hosted, session: Session): void {
-    const { queue } = session;
-    const { activeTurn, turns: ended } = hosted.chat;
-    const running = runningIn(session);
-    // Each goes to the front.
-    for (const { held, feedback: _feedback, ...prompt } of queue.toReversed()) {
-      const { turnId } = prompt;
-      // A prompt whose turn has ended for all clients must not start with the agent's next.
-      if (ended.some((turn) => turn.id === turnId)) this.#send(hosted, [{ type: 'unqueue', turnId }]);
-      // Elsewhere a prompt after a Stop or a failure waits for the user. Here the user has begun its turn, or goes on with another one.
-      else if (held && (activeTurn?.id === turnId || hosted.sentAfterStop.delete(turnId) || (running && !running.stopping)))
-        this.#send(hosted, [{ type: 'prompt', ...prompt }]);
-    }
   }
 
   /** Stores in the session who sent its prompt, for clients that connect after a restart. */
@@ -540,7 +525,7 @@ export class HostedSessions {
       state,
       agent,
       retries: new Retries(),
-      sentAfterStop: new Set(),
+      goesOn: new Set(),
       ...(maker === undefined ? {} : { maker }),
     };
     this.#byUri.set(uri, hosted);
@@ -556,10 +541,6 @@ function bitsOf({ read, archived }: SessionMark): number {
 }
 
 /** True for a session in which nothing was said: windows make one before the first prompt, and list none before that. */
-function runningIn({ turns }: Session): Session['turns'][number] | undefined {
-  return turns.findLast((turn) => turn.status === 'running');
-}
-
 function isDraft({ agent, chat }: Hosted): boolean {
   const isUntouched = agent.kind === 'none' && agent.stored === undefined;
   return isUntouched && chat.turns.length === 0 && !chat.activeTurn && !chat.queuedMessages?.length;

@@ -27,6 +27,7 @@ import {
 import { clientLabel, isTooWide } from '../session/approvalAnswers.ts';
 import { callWords } from '../session/callWords.ts';
 import { hunksOf } from '../session/hunks.ts';
+import type { Intent } from '../session/intents.ts';
 import type {
   Approval,
   ApprovalDetail,
@@ -41,8 +42,9 @@ import type {
   Terminal,
   ToolCall,
   Turn,
+  TurnId,
 } from '../session/model.ts';
-import { askTitle, findTerminal, relativePath, titleOf } from '../session/select.ts';
+import { askTitle, findTerminal, relativePath, runningTurn, titleOf } from '../session/select.ts';
 import { approvalHeading } from '../session/shownApproval.ts';
 import { contentUri, fileUri, terminalUri } from './addresses.ts';
 import { codeOf, commandOf, namedCommand, printedTerminal } from './terminals.ts';
@@ -62,6 +64,26 @@ export function chatActions(chat: ChatState, session: Session): readonly ChatAct
   for (const turn of builder.unsentTurns()) builder.turn(turn);
   builder.waiting();
   return builder.actions;
+}
+
+/**
+ * Returns what becomes of the prompts that wait in the session, each for the front of the queue. `goesOn`: those with which the user goes on after a
+ * Stop.
+ */
+export function waitingIntents(
+  { activeTurn, turns }: ChatState,
+  session: Session,
+  goesOn: ReadonlySet<TurnId>,
+): readonly Extract<Intent, { readonly type: 'prompt' | 'unqueue' }>[] {
+  const running = runningTurn(session);
+  return session.queue.toReversed().flatMap(({ held, feedback: _, ...prompt }) => {
+    const { turnId } = prompt;
+    // A prompt whose turn has ended for all clients must not start with the agent's next.
+    if (turns.some((turn) => turn.id === turnId)) return { type: 'unqueue', turnId };
+    // Elsewhere a prompt after a Stop or a failure waits for the user. Here the user has begun its turn, or goes on with it or another one.
+    const isWanted = activeTurn?.id === turnId || goesOn.has(turnId) || (running && !running.stopping);
+    return held && isWanted ? { type: 'prompt', ...prompt } : [];
+  });
 }
 
 /**
