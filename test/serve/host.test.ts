@@ -47,14 +47,32 @@ async function opened(t: TestContext) {
   return { ...served, client, chat: () => client.chats.get(CHAT) as ChatState };
 }
 
-/** The chat as a client finds it at a new host of that folder. */
-async function chatAfterRestart(t: TestContext, folder: string): Promise<ChatState> {
-  const { host } = hosting(t, folder);
-  await host.restore();
+/** A new host of that folder, with the sessions of the earlier one. */
+async function restarted(t: TestContext, folder: string, now?: () => number) {
+  const served = hosting(t, folder, now);
+  await served.host.restore();
+  return served;
+}
+
+/** A client of that host that follows the chat. */
+async function follower({ host }: Pick<ReturnType<typeof hosting>, 'host'>): Promise<AhpClient> {
   const client = new AhpClient(host);
   await client.open();
   await client.subscribe(CHAT);
+  return client;
+}
+
+/** The chat as a client finds it at a new host of that folder. */
+async function chatAfterRestart(t: TestContext, folder: string): Promise<ChatState> {
+  const client = await follower(await restarted(t, folder));
   return client.chats.get(CHAT) as ChatState;
+}
+
+/** The client begins turn t1, and its agent is ready. */
+async function beginTurn(served: Pick<Awaited<ReturnType<typeof opened>>, 'client' | 'conversations' | 'last'>): Promise<void> {
+  await served.client.dispatch(CHAT, prompt('t1'));
+  await begun(served);
+  served.last().ready();
 }
 
 const prompt = (turnId: string, text = 'Do it') => ({
@@ -586,9 +604,7 @@ test('each prompt says who sent it, also one that waited, to other clients and a
   const other = new AhpClient(first.host);
   await other.open('window-2', 'Phone');
   await other.subscribe(CHAT);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   await other.dispatch(CHAT, {
     type: 'chat/pendingMessageSet',
     kind: 'queued',
@@ -664,9 +680,7 @@ test('what is said into a turn says who sent it, while it waits, when the agent 
 
 test('a prompt that waited for the end of a turn says after a restart who sent it', async (t) => {
   const first = await opened(t);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   const message = { text: 'Then', origin: { kind: 'user' } };
   await first.client.dispatch(CHAT, { type: 'chat/pendingMessageSet', kind: 'queued', id: 't2', message });
   await first.end();
@@ -676,9 +690,7 @@ test('a prompt that waited for the end of a turn says after a restart who sent i
 
 test('a prompt that is sent while a turn is being stopped begins when that has ended', async (t) => {
   const first = await opened(t);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   await until(() => first.last().prompts().length === 1);
   // VS Code sends both at once when the user writes on while something is asked.
   await first.client.dispatch(CHAT, { type: 'chat/turnCancelled', turnId: 't1', duration: 1 });
@@ -692,16 +704,11 @@ test('a prompt that is sent while a turn is being stopped begins when that has e
 test('a prompt that was left waiting, by a restart or a Stop, begins when the next turn has ended', async (t) => {
   const queued = (id: string) => ({ type: 'chat/pendingMessageSet', kind: 'queued', id, message: { text: id, origin: { kind: 'user' } } });
   const first = await opened(t);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   for (const id of ['t2', 't3']) await first.client.dispatch(CHAT, queued(id));
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
-  const client = new AhpClient(second.host);
-  await client.open();
-  await client.subscribe(CHAT);
+  const second = await restarted(t, first.folder);
+  const client = await follower(second);
   const chat = () => client.chats.get(CHAT) as ChatState;
   const waiting = () => (chat().queuedMessages ?? []).map(({ id }) => id);
   assert.deepEqual(waiting(), ['t2', 't3']);
@@ -735,18 +742,13 @@ test('a prompt that was left waiting, by a restart or a Stop, begins when the ne
 
 test('after a restart a new prompt goes before one that no turn had kept from its start', async (t) => {
   const first = await opened(t);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   first.last().endTurn();
   await until(() => first.chat().turns.length === 1);
   first.last().say({ type: 'queue.set', queue: [{ turnId: 't2', content: [{ type: 'text', text: 'Waits' }] }] });
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
-  const client = new AhpClient(second.host);
-  await client.open();
-  await client.subscribe(CHAT);
+  const second = await restarted(t, first.folder);
+  const client = await follower(second);
   await client.dispatch(CHAT, prompt('t3', 'New'));
   await begun(second);
   second.last().ready();
@@ -763,14 +765,11 @@ test('after a restart a new prompt goes before one that no turn had kept from it
 
 test('after a restart a client that follows nothing may write into a stored chat: the agent gets it', async (t) => {
   const first = await opened(t);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   first.last().endTurn();
   await until(() => first.chat().turns.length === 1);
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
+  const second = await restarted(t, first.folder);
   const phone = new AhpClient(second.host);
   await phone.open('window-9', 'Phone');
   await phone.dispatch(CHAT, prompt('t2', 'And now?'));
@@ -885,11 +884,8 @@ test('a failed turn is tried again in its place for clients, and as another try 
   );
   const before = texts(chat());
   await end();
-  const second = hosting(t, folder);
-  await second.host.restore();
-  const back = new AhpClient(second.host);
-  await back.open();
-  await back.subscribe(CHAT);
+  const second = await restarted(t, folder);
+  const back = await follower(second);
   const now = () => back.chats.get(CHAT) as ChatState;
   assert.deepEqual(texts(now()), before, 'one turn, also after a restart');
   await back.dispatch(CHAT, prompt('t3', 'Go on'));
@@ -908,11 +904,8 @@ test('a failed try is tried again after a restart, in the same turn', async (t) 
   last().endTurn('failed');
   await until(() => chat().turns.length === 1);
   await end();
-  const second = hosting(t, folder);
-  await second.host.restore();
-  const back = new AhpClient(second.host);
-  await back.open();
-  await back.subscribe(CHAT);
+  const second = await restarted(t, folder);
+  const back = await follower(second);
   await back.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't1' });
   await begun(second);
   second.last().ready();
@@ -954,11 +947,8 @@ test('nothing but the last turn, and only a failed one, is tried again; after a 
   assert.deepEqual(client.refusals, Array(3).fill('Only a failed turn can be tried again.'));
   await client.dispatch(CHAT, prompt('t3', 'Cut off'));
   await end();
-  const second = hosting(t, folder);
-  await second.host.restore();
-  const back = new AhpClient(second.host);
-  await back.open();
-  await back.subscribe(CHAT);
+  const second = await restarted(t, folder);
+  const back = await follower(second);
   await back.dispatch(CHAT, { type: 'chat/turnResume', turnId: 't3' });
   await begun(second);
   second.last().ready();
@@ -996,13 +986,10 @@ test('an agent that cannot be started ends the turn with the reason, and the nex
 
 test('the sessions come back after a restart, and go on with their agent', async (t) => {
   const first = await opened(t);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   first.last().say({ type: 'text.delta', turnId: 't1', kind: 'text', partId: 'p', text: 'Half' });
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
+  const second = await restarted(t, first.folder);
   const client = new AhpClient(second.host);
   await client.open();
   const { items } = (await client.ask('listSessions')) as { items: readonly { resource: string; title: string }[] };
@@ -1035,17 +1022,14 @@ test('what is read and archived is told to every list, and is there after a rest
   const marked = (status: unknown) => Number(status) & (STATUS.read | STATUS.archived);
   // VS Code marks the empty session that it shows.
   await first.client.dispatch(SESSION, { type: 'session/isReadChanged', isRead: true });
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   first.last().endTurn();
   await first.client.dispatch(SESSION, { type: 'session/isArchivedChanged', isArchived: true });
   const told = other.notified.findLast(({ method }) => method === 'root/sessionSummaryChanged')?.params.changes;
   assert.equal(marked((told as SessionSummary).status), STATUS.read | STATUS.archived);
   await first.client.dispatch(SESSION, { type: 'session/isReadChanged', isRead: false });
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
+  const second = await restarted(t, first.folder);
   const client = new AhpClient(second.host);
   await client.open();
   const listed = async () =>
@@ -1065,16 +1049,13 @@ test('what is read and archived is told to every list, and is there after a rest
 
 test('a session that a client disposes ends its agent, and is not there after a restart either', async (t) => {
   const first = await opened(t);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   first.last().endTurn();
   await first.client.ask('disposeSession', { channel: SESSION });
   assert.equal(first.last().disposed, 1);
   await assert.rejects(first.client.ask('subscribe', { channel: CHAT }), /-32001/);
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
+  const second = await restarted(t, first.folder);
   const client = new AhpClient(second.host);
   await client.open();
   assert.deepEqual(await client.ask('listSessions'), { items: [] });
@@ -1110,16 +1091,14 @@ test('a session keeps the name that a client gives it, before and after its agen
   first.last().say({ type: 'title.set', title: "The agent's own" });
   await until(() => first.client.sessions.get(SESSION)?.title === 'Late');
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
+  const second = await restarted(t, first.folder);
   const client = new AhpClient(second.host);
   await client.open();
   assert.deepEqual(await titles(client), ['Late']);
   await client.subscribe(SESSION);
   await client.dispatch(SESSION, { type: 'session/titleChanged', title: 'Unopened' });
   await second.end();
-  const third = hosting(t, first.folder);
-  await third.host.restore();
+  const third = await restarted(t, first.folder);
   const last = new AhpClient(third.host);
   await last.open();
   assert.deepEqual(await titles(last), ['Unopened']);
@@ -1208,12 +1187,9 @@ test('a client that comes back is told what was added to its list meanwhile, wha
 
 test('a client that comes back to a host that was killed is told how its sessions stand now', async (t) => {
   const first = await opened(t);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   await first.end();
-  const second = hosting(t, first.folder, () => 2000);
-  await second.host.restore();
+  const second = await restarted(t, first.folder, () => 2000);
   const client = first.client.elsewhere(second.host);
   await client.reconnect();
   const [told] = client.notified;
@@ -1236,8 +1212,7 @@ test('a window of Parley tells which model the included agent is to use, and not
 test('a client that comes back after a restart is told which sessions are gone', async (t) => {
   const first = await opened(t);
   await first.end();
-  const second = hosting(t, first.folder);
-  await second.host.restore();
+  const second = await restarted(t, first.folder);
   const client = new AhpClient(second.host);
   client.connect();
   await client.ask('reconnect', { clientId: 'window-1', lastSeenServerSeq: 9, subscriptions: ['ahp-root://', SESSION] });
@@ -1249,15 +1224,12 @@ test('a client that comes back after a restart is told which sessions are gone',
 
 test('a client that saw an earlier run of the host is given snapshots, however much has happened in this one', async (t) => {
   const first = await opened(t);
-  await first.client.dispatch(CHAT, prompt('t1'));
-  await begun(first);
-  first.last().ready();
+  await beginTurn(first);
   first.last().endTurn();
   await until(() => first.chat().turns.length === 1);
   first.client.disconnect();
   await first.end();
-  const second = hosting(t, first.folder, () => 2000);
-  await second.host.restore();
+  const second = await restarted(t, first.folder, () => 2000);
   const other = new AhpClient(second.host);
   await other.open('window-2');
   await other.subscribe(CHAT);
