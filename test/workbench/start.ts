@@ -56,7 +56,7 @@ async function serve(port: number): Promise<number> {
     env: { HOME: os.homedir() }, // agents find what the user has set up for them
   });
   console.log(`\nVS Code with Parley is open at  ${server.url}/\n`);
-  console.log('Click the Parley icon in the activity bar and say: replace "Hello" by "Welcome" in src/main.ts');
+  console.log('Click the Parley icon in the activity bar and say: replace "Hello" with "Welcome" in src/main.ts');
   console.log('Ctrl+C ends it.');
   const asked = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
